@@ -1,0 +1,17 @@
+//! Plan -> Run: executes plans on storage and measures. The hot code.
+//!
+//! ```text
+//! Plan ─▶ machine ──Call──▶ backend (posix, null, mem)
+//!           │  ▲
+//!           │  └─Poll── comm (solo, local, sim)
+//!           └─times──▶ recorder ─▶ one file per rank ─▶ collect ─▶ Run
+//! ```
+//!
+//! Never sees the language or the reports. `unsafe` stands only here (clock,
+//! buffers, back-ends, local ranks), each block with its reason.
+#![allow(unsafe_code)]
+
+pub mod backend;
+pub mod call;
+pub mod clock;
+pub mod comm;

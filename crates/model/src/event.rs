@@ -1,0 +1,53 @@
+//! One executed operation as it is stored: a fixed-width record.
+//!
+//! Written by the engine (and later by trace import), read by reports.
+
+use crate::op::Part;
+
+/// Marks an absent path or label id.
+pub const NO_ID: u32 = u32::MAX;
+
+/// The operation failed with an errno that the program did not expect.
+pub const FLAG_FAILED: u8 = 1;
+/// The operation moved fewer bytes than requested because the file ended.
+pub const FLAG_SHORT: u8 = 2;
+/// The operation failed with an errno that `with (expect=...)` names.
+pub const FLAG_EXPECTED: u8 = 4;
+
+/// One executed operation. All times are nanoseconds since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Event {
+    /// Number of the event on its rank, from 0, in order of start.
+    pub seq: u64,
+    /// Clock before the first back-end call.
+    pub start_ns: u64,
+    /// Clock after the last back-end call.
+    pub end_ns: u64,
+    /// Sum of the back-end calls' times: the operation's own time.
+    pub busy_ns: u64,
+    /// Position in the file, bytes; 0 where the operation has none.
+    pub offset_bytes: u64,
+    /// Bytes asked for; for "rest of the file" the bytes moved.
+    pub requested_bytes: u64,
+    /// Bytes moved.
+    pub done_bytes: u64,
+    /// Times of the parts, by [`Part`]; all 0 for a simple operation.
+    pub parts_ns: [u64; Part::COUNT],
+    /// Site: the plan's instruction number.
+    pub site: u32,
+    /// Label path id in the rank's table; [`NO_ID`] outside every label.
+    pub label: u32,
+    /// Path id in the rank's table.
+    pub path: u32,
+    /// Second path (rename, link); [`NO_ID`] where there is none.
+    pub path2: u32,
+    /// Linux errno; 0 for success.
+    pub errno: u16,
+    /// [`crate::Op`] as a number.
+    pub op: u8,
+    /// `FLAG_` bits.
+    pub flags: u8,
+    /// Pads the record to a multiple of 8 bytes; 0.
+    pub reserved: u32,
+}

@@ -1,0 +1,1 @@
+//! The mapping from group sizes to world ranks (language.md section 4).

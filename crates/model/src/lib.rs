@@ -1,0 +1,23 @@
+//! The vocabulary of Parabench: the operation table, the [`Plan`], the
+//! [`Event`], the [`Histogram`], the [`Run`], values and units.
+//!
+//! Pure data and pure functions. Nothing here does I/O, and nothing here
+//! depends on another crate of the workspace: every other crate speaks in
+//! these words.
+
+pub mod errno;
+pub mod event;
+pub mod group;
+pub mod histogram;
+pub mod op;
+pub mod plan;
+pub mod run;
+pub mod units;
+pub mod value;
+
+pub use event::Event;
+pub use histogram::Histogram;
+pub use op::{Op, OpRow, Part};
+pub use plan::Plan;
+pub use run::Run;
+pub use value::{EvalError, Value};

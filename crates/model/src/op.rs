@@ -1,0 +1,501 @@
+//! The operation table: one row per command of PPL.
+//!
+//! Checker, lowering, formatter, `parabench ops`, hover text, trace import and
+//! reports all read it. A new operation is one row here plus the back-ends
+//! that can do it. What is not here: keywords (`repeat`, `time`, ...), which
+//! are grammar, and functions of expressions ([`crate::plan::Function`]).
+
+use std::fmt;
+
+/// What a parameter of an operation accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A path below the run directory; interpolated.
+    Path,
+    /// The text a symbolic link shall hold; interpolated, confined like a path.
+    LinkTarget,
+    /// A file handle of `fopen` or `fcreat`.
+    Handle,
+    /// A file handle of `pfopen`.
+    MpiHandle,
+    /// A number of bytes, at least 0.
+    Size,
+    /// A position in a file in bytes, at least 0.
+    Offset,
+    /// Open flags: a C mode such as "r+" or `O_` names.
+    Flags,
+    /// An MPI open mode such as "crw".
+    MpiMode,
+    /// Permission bits.
+    Mode,
+    /// Name of a pattern, or a number of bytes.
+    Pattern,
+    /// Name of a group.
+    Group,
+    /// Microseconds as an integer, or a duration.
+    Duration,
+    /// A condition: boolean or integer.
+    Condition,
+    /// Text; interpolated.
+    Text,
+    /// A signal's name; interpolated.
+    Signal,
+    /// A member number of the active group.
+    Member,
+    /// A count, at least 0.
+    Count,
+    /// The word `SEEK_SET`.
+    Whence,
+    /// The word "all" (collective).
+    Collective,
+    /// Any number of values of any type.
+    Values,
+}
+
+/// One parameter of an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Name as the manual shows it.
+    pub name: &'static str,
+    /// What it accepts.
+    pub kind: ParamKind,
+    /// `None`: required. `Some(text)`: may be left out; the text tells what then holds.
+    pub default: Option<&'static str>,
+    /// Given as `name=value` (as in `signal("x", to=2)`).
+    pub named: bool,
+}
+
+/// What kind of call an operation is: the classes that are never mixed in a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Names, attributes, directories.
+    Metadata,
+    /// Opening.
+    Open,
+    /// Moving bytes out of files.
+    Read,
+    /// Moving bytes into files.
+    Write,
+    /// Making data stable.
+    Sync,
+    /// Closing.
+    Close,
+    /// Not I/O: printing, sleeping, talking to other ranks.
+    Control,
+}
+
+/// A timed part of a compound operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Part {
+    /// Opening the file.
+    Open = 0,
+    /// Setting the file view.
+    View = 1,
+    /// Moving the bytes.
+    Data = 2,
+    /// Making the bytes stable.
+    Sync = 3,
+    /// Closing the file.
+    Close = 4,
+}
+
+impl Part {
+    /// Number of parts.
+    pub const COUNT: usize = 5;
+    /// All parts in the order in which they happen.
+    pub const ALL: [Part; Part::COUNT] =
+        [Part::Open, Part::View, Part::Data, Part::Sync, Part::Close];
+
+    /// The word after the point in row names such as `write.data`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Open => "open",
+            Part::View => "view",
+            Part::Data => "data",
+            Part::Sync => "sync",
+            Part::Close => "close",
+        }
+    }
+}
+
+/// Who can execute an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Not I/O; executed by the rank itself.
+    Nothing,
+    /// Any storage back-end.
+    Backend,
+    /// An MPI-IO back-end.
+    Mpi,
+}
+
+/// One row of the operation table.
+#[derive(Clone, Copy, Debug)]
+pub struct OpRow {
+    /// The operation.
+    pub op: Op,
+    /// Its name in PPL and in reports.
+    pub name: &'static str,
+    /// Other spellings that mean the same.
+    pub aliases: &'static [&'static str],
+    /// Parameters in order.
+    pub params: &'static [Param],
+    /// It is written `$h = name(...)` and gives a handle.
+    pub gives_handle: bool,
+    /// Its class.
+    pub class: Class,
+    /// Parts timed apart; empty for a simple operation.
+    pub parts: &'static [Part],
+    /// Who can execute it.
+    pub needs: Needs,
+    /// What its own time covers, in one line.
+    pub time: &'static str,
+    /// What it does, in one or two sentences.
+    pub doc: &'static str,
+    /// A statement that uses it.
+    pub example: &'static str,
+}
+
+use ParamKind as K;
+
+const fn req(name: &'static str, kind: ParamKind) -> Param {
+    Param { name, kind, default: None, named: false }
+}
+const fn opt(name: &'static str, kind: ParamKind, default: &'static str) -> Param {
+    Param { name, kind, default: Some(default), named: false }
+}
+const fn named(name: &'static str, kind: ParamKind, default: &'static str) -> Param {
+    Param { name, kind, default: Some(default), named: true }
+}
+
+const NO_PARTS: &[Part] = &[];
+const OPEN_DATA_CLOSE: &[Part] = &[Part::Open, Part::Data, Part::Sync, Part::Close];
+const OPEN_CLOSE: &[Part] = &[Part::Open, Part::Close];
+const VIEW_DATA: &[Part] = &[Part::View, Part::Data, Part::Sync];
+const OPEN_VIEW_DATA_CLOSE: &[Part] =
+    &[Part::Open, Part::View, Part::Data, Part::Sync, Part::Close];
+
+macro_rules! ops {
+    ($( $op:ident $name:literal [$($alias:literal),*] ($($param:expr),*) $handle:literal
+        $class:ident $parts:ident $needs:ident $time:literal $doc:literal $example:literal; )*) => {
+        /// An operation of PPL.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Op { $( #[doc = $doc] $op, )* }
+
+        /// The table, in the order of [`Op`]: `OPS[op as usize].op == op`.
+        pub static OPS: &[OpRow] = &[ $( OpRow {
+            op: Op::$op, name: $name, aliases: &[$($alias),*], params: &[$($param),*],
+            gives_handle: $handle, class: Class::$class, parts: $parts,
+            needs: Needs::$needs, time: $time, doc: $doc, example: $example,
+        }, )* ];
+    };
+}
+
+ops! {
+    Fopen "fopen" [] (req("path", K::Path), req("flags", K::Flags)) true
+        Open NO_PARTS Backend "open"
+        "Open a file and give its handle. Flags: \"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" as in C, or O_ names joined by | , or blanks."
+        "$h = fopen(\"data\", \"w+\");";
+    Fcreat "fcreat" [] (req("path", K::Path)) true
+        Open NO_PARTS Backend "open"
+        "Create or truncate a file, open it for writing only and give its handle."
+        "$h = fcreat(\"data\");";
+    Fclose "fclose" [] (req("handle", K::Handle)) false
+        Close NO_PARTS Backend "close"
+        "Close a handle; the handle is gone."
+        "fclose($h);";
+    Fread "fread" [] (req("handle", K::Handle), opt("n", K::Size, "rest of the file"), opt("off", K::Offset, "current position")) false
+        Read NO_PARTS Backend "data"
+        "Read n bytes with pread until n bytes are there or the file ends; an early end counts as short."
+        "fread($h, 4k, 0);";
+    Fwrite "fwrite" [] (req("handle", K::Handle), req("n", K::Pattern), opt("off", K::Offset, "current position")) false
+        Write NO_PARTS Backend "data"
+        "Write n bytes with pwrite; partial writes are continued."
+        "fwrite($h, 4k);";
+    Fseek "fseek" [] (req("handle", K::Handle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
+        Metadata NO_PARTS Backend "the call"
+        "Set the current position of a handle, from the start of the file."
+        "fseek($h, 1m);";
+    Fsync "fsync" [] (req("handle", K::Handle)) false
+        Sync NO_PARTS Backend "the call"
+        "Make data and attributes of an open file stable."
+        "fsync($h);";
+    Fdatasync "fdatasync" [] (req("handle", K::Handle)) false
+        Sync NO_PARTS Backend "the call"
+        "Make the data of an open file stable."
+        "fdatasync($h);";
+    Ftruncate "ftruncate" [] (req("handle", K::Handle), req("n", K::Size)) false
+        Metadata NO_PARTS Backend "the call"
+        "Set the size of an open file."
+        "ftruncate($h, 1m);";
+    Fallocate "fallocate" [] (req("handle", K::Handle), req("n", K::Size)) false
+        Metadata NO_PARTS Backend "the call"
+        "Allocate the first n bytes of an open file."
+        "fallocate($h, 1m);";
+    Fstat "fstat" [] (req("handle", K::Handle)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read the attributes of an open file."
+        "fstat($h);";
+    Write "write" [] (req("path", K::Path), req("n", K::Size), opt("off", K::Offset, "0")) false
+        Write OPEN_DATA_CLOSE Backend "the sum of open, data, sync and close"
+        "Create or truncate a file, write n bytes at off, close it."
+        "write(\"a\", 4k);";
+    Append "append" [] (req("path", K::Path), req("n", K::Size)) false
+        Write OPEN_DATA_CLOSE Backend "the sum of open, data, sync and close"
+        "Open a file for appending (it is created if it is missing), write n bytes at its end, close it."
+        "append(\"a\", 4k);";
+    Read "read" [] (req("path", K::Path), opt("n", K::Size, "all"), opt("off", K::Offset, "0")) false
+        Read OPEN_DATA_CLOSE Backend "the sum of open, data and close"
+        "Open a file, read n bytes at off or all to its end, close it."
+        "read(\"a\");";
+    Create "create" [] (req("path", K::Path)) false
+        Metadata OPEN_CLOSE Backend "the sum of creat and close"
+        "Create or truncate a file and close it."
+        "create(\"a\");";
+    Lookup "lookup" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Ask whether a name exists: access with F_OK."
+        "lookup(\"a\");";
+    Stat "stat" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read the attributes of a name."
+        "stat(\"a\");";
+    Delete "delete" ["unlink"] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "unlink, and rmdir if the name is a directory"
+        "Remove a file or an empty directory."
+        "delete(\"a\");";
+    Rename "rename" [] (req("from", K::Path), req("to", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Give a file or directory another name."
+        "rename(\"a\", \"b\");";
+    Mkdir "mkdir" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Make a directory with mode 0777 & ~umask."
+        "mkdir(\"d\");";
+    Rmdir "rmdir" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Remove an empty directory."
+        "rmdir(\"d\");";
+    Truncate "truncate" [] (req("path", K::Path), req("n", K::Size)) false
+        Metadata NO_PARTS Backend "the call"
+        "Set the size of a file."
+        "truncate(\"a\", 1m);";
+    Readdir "readdir" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "open, getdents to the end, close"
+        "Read all entries of a directory."
+        "readdir(\".\");";
+    Link "link" [] (req("from", K::Path), req("to", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Give a file a second name."
+        "link(\"a\", \"b\");";
+    Symlink "symlink" [] (req("target", K::LinkTarget), req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Make a symbolic link called path that holds target."
+        "symlink(\"a\", \"b\");";
+    Readlink "readlink" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read what a symbolic link holds."
+        "readlink(\"b\");";
+    Chmod "chmod" [] (req("path", K::Path), req("mode", K::Mode)) false
+        Metadata NO_PARTS Backend "the call"
+        "Set permission bits: chmod(\"a\", 420) is 0644."
+        "chmod(\"a\", 420);";
+    Utime "utime" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Set access and modification time to now."
+        "utime(\"a\");";
+    Statfs "statfs" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read the attributes of the file system that holds a name."
+        "statfs(\".\");";
+    Sync "sync" [] () false
+        Sync NO_PARTS Backend "syncfs of the run directory"
+        "Make everything on the file system of the run directory stable."
+        "sync;";
+    Dropcaches "dropcaches" [] () false
+        Control NO_PARTS Backend "the write to /proc/sys/vm/drop_caches"
+        "Drop the clean page cache, dentries and inodes of this machine; needs root. Write sync; before it."
+        "dropcaches;";
+    Pfopen "pfopen" ["pfdopen"] (req("path", K::Path), req("mode", K::MpiMode)) true
+        Open NO_PARTS Mpi "open"
+        "MPI_File_open on the active group. Modes r w rw c x a combined, for example \"crw\"."
+        "$h = pfopen(\"data\", \"crw\");";
+    Pfclose "pfclose" ["pfdclose"] (req("handle", K::MpiHandle)) false
+        Close NO_PARTS Mpi "close"
+        "MPI_File_close; the handle is gone."
+        "pfclose($h);";
+    Pfwrite "pfwrite" ["pfdwrite"] (req("handle", K::MpiHandle), req("pattern", K::Pattern), opt("off", K::Offset, "current position"), opt("all", K::Collective, "independent")) false
+        Write VIEW_DATA Mpi "the sum of view and data"
+        "Write a pattern, or n bytes at off, through an MPI file handle."
+        "pfwrite($h, \"tiles\");";
+    Pfread "pfread" ["pfdread"] (req("handle", K::MpiHandle), req("pattern", K::Pattern), opt("off", K::Offset, "current position"), opt("all", K::Collective, "independent")) false
+        Read VIEW_DATA Mpi "the sum of view and data"
+        "Read a pattern, or n bytes at off, through an MPI file handle."
+        "pfread($h, \"tiles\");";
+    Pwrite "pwrite" [] (req("path", K::Path), req("pattern", K::Pattern), opt("group", K::Group, "active group")) false
+        Write OPEN_VIEW_DATA_CLOSE Mpi "the sum of open, view, data and close"
+        "Open a file with MPI-IO, write a pattern, close it."
+        "pwrite(\"data\", \"tiles\");";
+    Pread "pread" [] (req("path", K::Path), req("pattern", K::Pattern), opt("group", K::Group, "active group")) false
+        Read OPEN_VIEW_DATA_CLOSE Mpi "the sum of open, view, data and close"
+        "Open a file with MPI-IO, read a pattern, close it."
+        "pread(\"data\", \"tiles\");";
+    Pdelete "pdelete" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Mpi "the call"
+        "MPI_File_delete by one member of the active group."
+        "pdelete(\"data\");";
+    Pfsync "pfsync" [] (req("handle", K::MpiHandle)) false
+        Sync NO_PARTS Mpi "the call"
+        "MPI_File_sync."
+        "pfsync($h);";
+    Pfsetsize "pfsetsize" [] (req("handle", K::MpiHandle), req("n", K::Size)) false
+        Metadata NO_PARTS Mpi "the call"
+        "MPI_File_set_size."
+        "pfsetsize($h, 1g);";
+    Pfpreallocate "pfpreallocate" [] (req("handle", K::MpiHandle), req("n", K::Size)) false
+        Metadata NO_PARTS Mpi "the call"
+        "MPI_File_preallocate."
+        "pfpreallocate($h, 1g);";
+    Pfseek "pfseek" [] (req("handle", K::MpiHandle), req("off", K::Offset)) false
+        Metadata NO_PARTS Mpi "the call"
+        "Set the individual file pointer of an MPI file handle."
+        "pfseek($h, 0);";
+    Print "print" [] (req("values", K::Values)) false
+        Control NO_PARTS Nothing "-"
+        "Print one line: the values joined by blanks, after the rank in brackets."
+        "print \"rank\", $$rank;";
+    Sleep "sleep" [] (req("duration", K::Duration)) false
+        Control NO_PARTS Nothing "-"
+        "Sleep for a duration; a bare integer means microseconds. --agile skips it."
+        "sleep(10ms);";
+    Compute "compute" [] (req("duration", K::Duration)) false
+        Control NO_PARTS Nothing "-"
+        "Keep the processor busy for a duration; a bare integer means microseconds."
+        "compute(20ms);";
+    Assert "assert" [] (req("condition", K::Condition), opt("message", K::Text, "the condition's text")) false
+        Control NO_PARTS Nothing "-"
+        "End the rank with the message unless the condition holds."
+        "assert($n > 0, \"n must be positive\");";
+    Signal "signal" [] (req("name", K::Signal), named("to", K::Member, "every member")) false
+        Control NO_PARTS Nothing "-"
+        "Add 1 to a counter of the active group, or of one member of it."
+        "signal(\"ready\");";
+    Wait "wait" [] (req("name", K::Signal), opt("n", K::Count, "1")) false
+        Control NO_PARTS Nothing "-"
+        "Wait until the signal was given n more times than this rank has waited for so far."
+        "wait(\"ready\", 3);";
+}
+
+impl Op {
+    /// Number of operations.
+    pub const COUNT: usize = Op::Wait as usize + 1;
+
+    /// This operation's row.
+    pub fn row(self) -> &'static OpRow {
+        &OPS[self as usize]
+    }
+
+    /// Its name in PPL and in reports.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The operation with this name or alias; upper and lower case are the same.
+    pub fn find(word: &str) -> Option<Op> {
+        OPS.iter()
+            .find(|row| {
+                row.name.eq_ignore_ascii_case(word)
+                    || row.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(word))
+            })
+            .map(|row| row.op)
+    }
+
+    /// The operation with this number (the inverse of `op as u8`).
+    pub fn from_u8(number: u8) -> Option<Op> {
+        OPS.get(usize::from(number)).map(|row| row.op)
+    }
+
+    /// It is counted, timed and reported: everything but control statements.
+    pub fn is_io(self) -> bool {
+        self.row().needs != Needs::Nothing
+    }
+
+    /// Its parts are timed apart.
+    pub fn is_compound(self) -> bool {
+        !self.row().parts.is_empty()
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl OpRow {
+    /// The form for manuals: `fread($h [, n=rest of the file] [, off=current position])`.
+    pub fn signature(&self) -> String {
+        let mut text = String::from(if self.gives_handle { "$h = " } else { "" });
+        text.push_str(self.name);
+        text.push('(');
+        for (index, param) in self.params.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            match param.default {
+                None => text.push_str(&format!("{comma}{}", param.name)),
+                Some(default) => text.push_str(&format!(" [{comma}{}={default}]", param.name)),
+            }
+        }
+        text.push(')');
+        text
+    }
+
+    /// How many parameters have no default.
+    pub fn required(&self) -> usize {
+        self.params.iter().filter(|param| param.default.is_none()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_enum() {
+        for (index, row) in OPS.iter().enumerate() {
+            assert_eq!(row.op as usize, index, "{}", row.name);
+            assert_eq!(Op::find(row.name), Some(row.op));
+            assert_eq!(Op::from_u8(index as u8), Some(row.op));
+        }
+        assert_eq!(OPS.len(), Op::COUNT);
+    }
+
+    #[test]
+    fn names_and_aliases_are_unique() {
+        let mut names: Vec<&str> =
+            OPS.iter().flat_map(|row| row.aliases.iter().copied().chain([row.name])).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn optional_parameters_follow_required_ones() {
+        for row in OPS {
+            let first = row.params.iter().position(|p| p.default.is_some());
+            let tail = first.map_or(&[][..], |at| &row.params[at..]);
+            assert!(tail.iter().all(|p| p.default.is_some()), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_signature_reads_like_a_manual() {
+        assert_eq!(
+            Op::Fread.row().signature(),
+            "fread(handle [, n=rest of the file] [, off=current position])"
+        );
+        assert_eq!(Op::Fopen.row().signature(), "$h = fopen(path, flags)");
+    }
+}

@@ -1,0 +1,476 @@
+//! The plan: flat, printable code, every name resolved, every constant folded.
+//!
+//! ```text
+//!   0  loop      $i = 0..10000            -> 3
+//!   1  io        write "./env/f-{$i}" 1024
+//!   2  next      $i                       -> 1
+//!   3  halt
+//! ```
+//!
+//! One plan serves all ranks of a run: the number of ranks, the parameters and
+//! the groups are bound, the rank itself is read at run time
+//! ([`Internal::Rank`]), so that 10,000 simulated ranks share one copy and all
+//! ranks can prove that they execute the same code.
+//!
+//! Not here: how code is made (crate `ppl`) and executed (crate `engine`).
+
+use crate::op::Op;
+use crate::value::Value;
+use std::ops::Range;
+
+/// Index of an instruction; also the *site* of an operation in events and reports.
+pub type Pc = u32;
+/// Index into [`Plan::groups`].
+pub type GroupId = u32;
+/// Index into [`Plan::sets`].
+pub type SetId = u32;
+
+/// Marks an absent slot.
+pub const NO_SLOT: Slot = Slot(u32::MAX);
+
+/// A place in the program text: bytes `start..end` in the joined text of all
+/// files ([`Plan::files`] tells which file).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// A variable's place. Globals and hidden loop counters: `0..Plan::globals`;
+/// with [`Slot::LOCAL`] set: relative to the frame of the running proc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// This bit marks a slot of the running proc's frame.
+    pub const LOCAL: u32 = 1 << 29;
+
+    /// A slot of the running proc's frame.
+    pub fn local(index: u32) -> Slot {
+        Slot(index | Slot::LOCAL)
+    }
+}
+
+/// Where an instruction takes a value from: two tag bits and an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand(pub u32);
+
+/// An [`Operand`] taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A variable.
+    Slot(Slot),
+    /// Index into [`Plan::consts`].
+    Const(u32),
+    /// Index into [`Plan::templates`]: a text rendered on use.
+    Template(u32),
+    /// An optional argument that was left out.
+    Absent,
+}
+
+impl Operand {
+    /// An optional argument that was left out.
+    pub const ABSENT: Operand = Operand(3 << 30);
+
+    /// A variable.
+    pub fn slot(slot: Slot) -> Operand {
+        Operand(slot.0)
+    }
+    /// A constant.
+    pub fn constant(index: u32) -> Operand {
+        Operand(1 << 30 | index)
+    }
+    /// A text with variables in it.
+    pub fn template(index: u32) -> Operand {
+        Operand(2 << 30 | index)
+    }
+    /// Takes the operand apart.
+    #[inline(always)]
+    pub fn source(self) -> Source {
+        let index = self.0 & !(3 << 30);
+        match self.0 >> 30 {
+            0 => Source::Slot(Slot(index)),
+            1 => Source::Const(index),
+            2 => Source::Template(index),
+            _ => Source::Absent,
+        }
+    }
+}
+
+/// A run of operands in [`Plan::args`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Args {
+    /// First operand.
+    pub start: u32,
+    /// Number of operands.
+    pub len: u32,
+}
+
+impl Args {
+    /// The indices into [`Plan::args`].
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// `-a`
+    Neg,
+    /// `!a`
+    Not,
+}
+
+/// Operators with two operands. `||` and `&&` are jumps in a plan; they stand
+/// here for the syntax tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BinaryOp {
+    Or,
+    And,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Add,
+    Sub,
+    Rem,
+    Mul,
+    Div,
+    Pow,
+}
+
+/// Functions of expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// `min(a, b, ...)`
+    Min,
+    /// `max(a, b, ...)`
+    Max,
+    /// `abs(a)`
+    Abs,
+    /// `len(list or string)`
+    Len,
+    /// `size(path)`: bytes of a file; asks the back-end, is not timed.
+    Size,
+    /// `rand(a, b)`: integer in a..=b, the rank's stream.
+    Rand,
+    /// `normal(mean, sd)`: float.
+    Normal,
+    /// `zipf(n, theta)`: integer in 0..n, 0 the most frequent.
+    Zipf,
+    /// `exp(mean)`: float, exponential.
+    Exp,
+    /// `perm(i, n)`: i-th element of a permutation of 0..n, common seed.
+    Perm,
+}
+
+/// Internal variables that are read at run time. `$$size`, `$$nodes` and
+/// `$$env(NAME)` are constants of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Internal {
+    /// World rank.
+    Rank,
+    /// Rank in the active group.
+    GroupRank,
+    /// Size of the active group.
+    GroupSize,
+    /// Name of the innermost active group; "" outside every group.
+    GroupName,
+    /// Number of this rank's machine.
+    Node,
+    /// Number of this rank on its machine.
+    NodeRank,
+    /// 32 random bits of the rank's stream.
+    Rand,
+    /// 32 random bits, the same on all members of the active group.
+    CommonRand,
+    /// Whole seconds since the start of the run.
+    Time,
+}
+
+/// One instruction. Sites are instruction numbers; `Plan::spans` has their places.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Instr {
+    /// `dst = src`
+    Move { dst: Slot, src: Operand },
+    /// `dst = op a`
+    Unary { op: UnaryOp, dst: Slot, a: Operand },
+    /// `dst = a op b`; never `||` or `&&`.
+    Binary { op: BinaryOp, dst: Slot, a: Operand, b: Operand },
+    /// `dst = function(args)`
+    Function { function: Function, dst: Slot, args: Args },
+    /// `dst = $$what`
+    Internal { what: Internal, dst: Slot },
+    /// `dst = [args]`
+    List { dst: Slot, args: Args },
+    /// `dst = list[index]`
+    Index { dst: Slot, list: Operand, index: Operand },
+    /// `dst = condition as boolean` (checks the type).
+    Test { dst: Slot, a: Operand },
+    /// Go on at `to`.
+    Jump { to: Pc },
+    /// Go on at `to` if the condition has the value `when`.
+    JumpIf { cond: Operand, when: bool, to: Pc },
+    /// Start of a `repeat` ([`Plan::loops`]): evaluates its range once, sets the
+    /// first value and falls into the body, or goes on at `exit`.
+    Loop { code: u32 },
+    /// End of a `repeat` body: sets the next value and jumps to the body, or falls through.
+    Next { code: u32 },
+    /// Start of a label.
+    LabelEnter { label: u32 },
+    /// End of the innermost label.
+    LabelLeave,
+    /// Enter a group; go on at `skip` if this rank is not a member.
+    GroupEnter { group: GroupId, skip: Pc },
+    /// Leave the innermost group.
+    GroupLeave,
+    /// Go on at `skip` unless this rank is member 0 of the active group.
+    Master { skip: Pc },
+    /// Barrier on the active group, or on a named one.
+    Barrier { group: Option<GroupId> },
+    /// Options for the I/O up to the matching `WithLeave`.
+    WithEnter { options: u32 },
+    /// End of the innermost `with`.
+    WithLeave,
+    /// A command of the operation table. `args` points at as many operands in
+    /// [`Plan::args`] as the table has parameters ([`Operand::ABSENT`] where left out);
+    /// for [`Op::Print`] the first is a constant with their number.
+    Op { op: Op, dst: Slot, args: u32 },
+    /// Call a proc.
+    CallProc { proc: u32, args: Args },
+    /// Return from a proc.
+    Return,
+    /// End of the program.
+    Halt,
+}
+
+/// The particulars of a `repeat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopCode {
+    /// Three hidden slots: next value, end (exclusive), step.
+    pub state: Slot,
+    /// The loop variable, or [`NO_SLOT`].
+    pub var: Slot,
+    /// First value; a plain `repeat n` has the constant 0.
+    pub from: Operand,
+    /// End, exclusive; a plain `repeat n` has the count here.
+    pub to: Operand,
+    /// Step, not 0.
+    pub step: Operand,
+    /// It was written as a count, so that a negative `to` is an error.
+    pub counted: bool,
+    /// First instruction of the body.
+    pub body: Pc,
+    /// Instruction after the loop.
+    pub exit: Pc,
+}
+
+/// A piece of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// `start..end` of [`Plan::text`].
+    Text {
+        /// First byte.
+        start: u32,
+        /// One past the last byte.
+        end: u32,
+    },
+    /// A value, rendered as `print` does.
+    Value(Operand),
+    /// An internal variable.
+    Internal(Internal),
+}
+
+/// A text with variables in it: a run of [`Plan::pieces`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Template {
+    /// First piece.
+    pub start: u32,
+    /// One past the last piece.
+    pub end: u32,
+}
+
+/// What a label measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelKind {
+    /// `time`: wall clock of the body on this rank.
+    Wall,
+    /// `ctime`: sum of the operations' own times inside.
+    Calls,
+}
+
+/// A `time` or `ctime` statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Its text, rendered on entry.
+    pub text: Operand,
+    /// What it measures.
+    pub kind: LabelKind,
+    /// `time["l", sync]`: barriers before and after, outside the interval.
+    pub sync: bool,
+}
+
+/// A group of ranks: contiguous by construction (language.md section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// World ranks of its members.
+    pub members: Range<u32>,
+}
+
+/// A set of ranks that can become active: the world or an intersection of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberSet {
+    /// World ranks.
+    pub members: Range<u32>,
+    /// For every group: the set that is active after `GroupEnter` from here.
+    pub enter: Vec<SetId>,
+}
+
+/// The options of a `with` statement; absent ones are inherited.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Open with O_DIRECT and use aligned buffers.
+    pub direct: Option<Operand>,
+    /// When files are synced: "none", "close" (before every close) or "op" (after every write).
+    pub fsync: Option<Operand>,
+    /// Largest size of one call, bytes.
+    pub transfer: Option<Operand>,
+    /// What buffers hold: "random", "zero" or "offset".
+    pub data: Option<Operand>,
+    /// Errno names that count as expected, joined by commas.
+    pub expect: Option<Operand>,
+}
+
+/// A proc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proc {
+    /// Its name.
+    pub name: String,
+    /// First instruction.
+    pub entry: Pc,
+    /// Number of parameters: the first slots of its frame.
+    pub params: u32,
+    /// Number of slots of its frame, parameters included.
+    pub locals: u32,
+}
+
+/// A source file of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Name as given by the caller.
+    pub name: String,
+    /// Where its text starts in the joined text that spans refer to.
+    pub start: u32,
+    /// Its text.
+    pub text: String,
+}
+
+/// A path that lowering could not prove to stay inside the run directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unproved {
+    /// The instruction.
+    pub site: Pc,
+    /// Why, in words that complete "this path may leave the directory: ...".
+    pub reason: String,
+}
+
+/// Operations of one kind a plan will execute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpBudget {
+    /// Executions.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Both figures are exact; otherwise they are what is known at least.
+    pub exact: bool,
+}
+
+/// What one rank will do, as far as it can be known before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// By operation, in order of [`Op`], only those that occur.
+    pub ops: Vec<(Op, OpBudget)>,
+    /// Files made.
+    pub files: u64,
+    /// Directories made.
+    pub directories: u64,
+    /// Largest total size of files at any time, bytes.
+    pub footprint_bytes: u64,
+    /// Largest buffer, bytes.
+    pub buffer_bytes: u64,
+    /// Most handles open at one time.
+    pub handles: u64,
+    /// All figures are exact.
+    pub exact: bool,
+}
+
+/// Code and everything it refers to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The code; starts at 0, ends with [`Instr::Halt`] before the procs.
+    pub code: Vec<Instr>,
+    /// The place of every instruction.
+    pub spans: Vec<Span>,
+    /// Operands of calls.
+    pub args: Vec<Operand>,
+    /// Constants.
+    pub consts: Vec<Value>,
+    /// Templates.
+    pub templates: Vec<Template>,
+    /// Pieces of templates.
+    pub pieces: Vec<Piece>,
+    /// Bytes of literal text.
+    pub text: Vec<u8>,
+    /// Loops.
+    pub loops: Vec<LoopCode>,
+    /// `time` and `ctime` statements.
+    pub labels: Vec<Label>,
+    /// `with` statements.
+    pub options: Vec<Options>,
+    /// Procs.
+    pub procs: Vec<Proc>,
+    /// Names of global slots ("" for hidden ones); their number is that of the globals.
+    pub globals: Vec<String>,
+    /// Groups in order of definition.
+    pub groups: Vec<Group>,
+    /// Sets of ranks that can become active; 0 is the world.
+    pub sets: Vec<MemberSet>,
+    /// Number of ranks the plan was bound to.
+    pub ranks: u32,
+    /// Parameters and their values as bound.
+    pub params: Vec<(String, Value)>,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Paths without proof; empty: the program may run unconfined.
+    pub unproved: Vec<Unproved>,
+    /// Budget by rank, one entry for each run of ranks with the same figures.
+    pub budget: Vec<(Range<u32>, Budget)>,
+    /// The program text.
+    pub files: Vec<SourceFile>,
+}
+
+impl Plan {
+    /// File name, line and column (from 1) of a span's start.
+    pub fn locate(&self, span: Span) -> Option<(&str, usize, usize)> {
+        let file = self.files.iter().rev().find(|file| file.start <= span.start)?;
+        let before = file.text.get(..(span.start - file.start) as usize)?;
+        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        Some((&file.name, line, column))
+    }
+
+    /// File name, line and column (from 1) of an instruction.
+    pub fn locate_site(&self, site: Pc) -> Option<(&str, usize, usize)> {
+        self.locate(*self.spans.get(site as usize)?)
+    }
+}
+
+const _: () = assert!(size_of::<Instr>() <= 16);

@@ -1,0 +1,297 @@
+//! The run: what was measured, where, when and by what program.
+//!
+//! Stored as `run.json` and printed by `--format json`: one schema
+//! (docs/run.schema.json). Units stand last in the names. Rows, times and events
+//! are defined in docs/run-format.md; a trace is a run too.
+
+use crate::histogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Version of the format that this code writes, and the newest it reads.
+pub const VERSION: u32 = 1;
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Format version: [`VERSION`].
+    pub version: u32,
+    /// Summary: one row per label path and operation, then its parts.
+    pub rows: Vec<Row>,
+    /// Labels over ranks, one entry per kept occurrence.
+    pub times: Vec<TimeRow>,
+    /// What, where, when.
+    pub run: Header,
+}
+
+/// One row of the summary. Sums over rows without `part_of` count everything once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Label path, `outer/inner`; "" for what stands in no label.
+    pub label: String,
+    /// Operation, or `operation.part`.
+    pub op: String,
+    /// The compound operation a part belongs to.
+    pub part_of: Option<String>,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// Executions, failed ones included.
+    pub count: u64,
+    /// Executions that failed with an error the program did not expect.
+    pub failed: u64,
+    /// Executions that moved fewer bytes than asked because the file ended.
+    pub short: u64,
+    /// Executions that failed with an error the program expects.
+    pub expected: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Shortest time of those that did not fail; null without any.
+    pub min_ns: Option<u64>,
+    /// Mean time.
+    pub mean_ns: Option<f64>,
+    /// Median, within 1 %.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, within 1 %.
+    pub p99_ns: Option<u64>,
+    /// Longest time.
+    pub max_ns: Option<u64>,
+    /// Mean over ranks of bytes / sum of that rank's operation times; null without bytes.
+    pub rank_mib_s: Option<f64>,
+    /// All bytes / sum over the label's occurrences of (last end - first start over ranks); null without bytes.
+    pub mib_s: Option<f64>,
+    /// Times of those that did not fail. Only in stored runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Histogram>,
+    /// Times of those that failed, expected or not. Only in stored runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_histogram: Option<Histogram>,
+}
+
+/// One occurrence of a label over all ranks that executed it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeRow {
+    /// Label path.
+    pub label: String,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// Number of the occurrence on each rank, from 0.
+    pub index: u64,
+    /// Ranks that executed it.
+    pub ranks: u32,
+    /// Earliest start, nanoseconds since the start of the run.
+    pub first_start_ns: u64,
+    /// Latest end.
+    pub last_end_ns: u64,
+    /// The rank that took longest.
+    pub slowest_rank: u32,
+    /// Its time: wall clock for `time`, sum of the operations' times for `ctime`.
+    pub max_ns: u64,
+}
+
+/// Everything about a run that is not a measured row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The program.
+    pub program: Program,
+    /// Parameters and their values.
+    pub params: Vec<Param>,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// How the run ended; see semantics.md section 2.
+    pub exit_code: u8,
+    /// How the run ended, in a word: "finished", "failed", "interrupted", "cut off".
+    pub outcome: String,
+    /// The program's end, why and where, for every rank that did not finish.
+    pub rank_errors: Vec<RankError>,
+    /// Failed operations in full, at most 10 per site and rank.
+    pub failures: Vec<Failure>,
+    /// Back-end: "posix", "null", "mem".
+    pub backend: String,
+    /// Communicator: "solo", "local", "sim".
+    pub comm: String,
+    /// Version of Parabench that made the run.
+    pub parabench: String,
+    /// Wall-clock start, RFC 3339 in UTC.
+    pub started: String,
+    /// Duration from the first barrier to the end of the last rank, nanoseconds.
+    pub duration_wall_ns: u64,
+    /// Where it ran.
+    pub host: Host,
+    /// What supports or contradicts the figures.
+    pub evidence: Evidence,
+    /// Labels whose occurrences were not all kept: path, occurrences, sum of times and histogram of those not kept.
+    pub times_more: Vec<TimesMore>,
+    /// Operations by place in the program text.
+    pub sites: Vec<Site>,
+    /// Event table, if one was kept.
+    pub events: Option<EventsInfo>,
+}
+
+/// The program of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Name as given on the command line.
+    pub name: String,
+    /// All files; the program first, then what it includes.
+    pub files: Vec<ProgramFile>,
+}
+
+/// One file of a program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramFile {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Param {
+    /// Name.
+    pub name: String,
+    /// Value as text.
+    pub value: String,
+}
+
+/// Why a rank did not finish.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankError {
+    /// The rank.
+    pub rank: u32,
+    /// `file:line:column`, or "" if the place is not known.
+    pub place: String,
+    /// What happened.
+    pub message: String,
+}
+
+/// One failed operation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The rank.
+    pub rank: u32,
+    /// `file:line:column`.
+    pub place: String,
+    /// Operation.
+    pub op: String,
+    /// Path, as far as it is known; bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// Position in the file, bytes.
+    pub offset_bytes: u64,
+    /// Linux errno.
+    pub errno: u16,
+    /// Its name and text.
+    pub message: String,
+    /// Failures of the same rank at the same site, this one included, if this is the last one kept; else 1.
+    pub occurrences: u64,
+}
+
+/// An operation's place in the program text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// Number used by events.
+    pub site: u32,
+    /// Operation.
+    pub op: String,
+    /// File name.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// Executions over all ranks.
+    pub count: u64,
+    /// Sum of their own times.
+    pub busy_ns: u64,
+}
+
+/// The machine and the storage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors this process may use.
+    pub cpus: u32,
+    /// Main memory, bytes.
+    pub memory_bytes: u64,
+    /// Run directory.
+    pub directory: String,
+    /// Mount point it lies on.
+    pub mount: String,
+    /// Mounted device or source.
+    pub device: String,
+    /// File system type.
+    pub file_system: String,
+    /// Mount options.
+    pub mount_options: String,
+}
+
+/// What supports or contradicts the figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Clock: "tsc", "monotonic_raw" or "virtual".
+    pub clock: String,
+    /// Median cost of one reading.
+    pub clock_read_ns: f64,
+    /// Largest difference between two clocks of ranks at start and end.
+    pub clock_skew_ns: u64,
+    /// Failed operations over all rows.
+    pub failed: u64,
+    /// Short operations over all rows.
+    pub short: u64,
+    /// Bytes the program read.
+    pub program_read_bytes: u64,
+    /// Bytes the program wrote.
+    pub program_write_bytes: u64,
+    /// Bytes the ranks fetched from storage (`read_bytes` of /proc/self/io); null where it cannot be told.
+    pub storage_read_bytes: Option<u64>,
+    /// Bytes the ranks caused to be sent to storage (`write_bytes`); null where it cannot be told.
+    pub storage_write_bytes: Option<u64>,
+    /// Share of the read bytes that came from the page cache, 0 to 1; null where it cannot be told.
+    pub page_cache_share: Option<f64>,
+    /// Processor time of all ranks, user and system.
+    pub cpu_ns: u64,
+    /// "proved", "landlock" or "none".
+    pub confinement: String,
+    /// Events that were not kept.
+    pub dropped_events: u64,
+    /// Time spent outside operations to keep events.
+    pub event_overhead_ns: u64,
+    /// Run-time labels that went to `(more)`.
+    pub labels_beyond_limit: u64,
+    /// Remarks in plain sentences.
+    pub notes: Vec<String>,
+}
+
+/// Occurrences of a label that were not kept one by one, over all ranks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimesMore {
+    /// Label path.
+    pub label: String,
+    /// Occurrences not kept, over all ranks.
+    pub count: u64,
+    /// Largest sum over one rank of their times.
+    pub max_rank_sum_ns: u64,
+    /// Their times.
+    pub histogram: Histogram,
+}
+
+/// Where the event table is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventsInfo {
+    /// File name beside run.json.
+    pub file: String,
+    /// Rows in it.
+    pub count: u64,
+    /// Events that were not kept.
+    pub dropped: u64,
+}

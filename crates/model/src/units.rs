@@ -1,0 +1,145 @@
+//! Sizes, durations and numbers as people write and read them.
+//!
+//! Suffixes `k m g t p` (either case) are powers of 1024; `KiB MiB GiB TiB`
+//! too; `kB MB GB TB` are powers of 1000. Durations: `ns us ms s min h`.
+
+/// One factor of a size suffix; `None` if the word is not one.
+pub fn size_factor(suffix: &str) -> Option<i64> {
+    Some(match suffix {
+        "k" | "K" | "KiB" => 1 << 10,
+        "m" | "M" | "MiB" => 1 << 20,
+        "g" | "G" | "GiB" => 1 << 30,
+        "t" | "T" | "TiB" => 1 << 40,
+        "p" | "P" | "PiB" => 1 << 50,
+        "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        "PB" => 1_000_000_000_000_000,
+        _ => return None,
+    })
+}
+
+/// Nanoseconds of a duration suffix; `None` if the word is not one.
+pub fn duration_factor(suffix: &str) -> Option<i64> {
+    Some(match suffix {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return None,
+    })
+}
+
+/// The integer that a string holds: blanks around it, a sign and a size suffix are fine.
+pub fn parse_integer_text(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let digits_end = text
+        .char_indices()
+        .find(|(at, c)| !(c.is_ascii_digit() || (*at == 0 && matches!(c, '-' | '+'))))
+        .map_or(text.len(), |(at, _)| at);
+    let (digits, suffix) = text.split_at(digits_end);
+    let factor = if suffix.is_empty() { 1 } else { size_factor(suffix)? };
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// Nanoseconds as a duration literal of PPL, exact: `1500000` gives `1500us`.
+pub fn format_duration(ns: i64) -> String {
+    const UNITS: [(&str, i64); 6] = [
+        ("h", 3_600_000_000_000),
+        ("min", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    if ns == 0 {
+        return "0s".into();
+    }
+    let exact = UNITS.iter().find(|(_, factor)| ns % factor == 0);
+    let (unit, factor) = exact.expect("every integer is a multiple of 1");
+    format!("{}{unit}", ns / factor)
+}
+
+/// Bytes for people, powers of 1024: `1536` gives `1.5 KiB`.
+pub fn format_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{} {}", significant(value), UNITS[unit]) }
+}
+
+/// Nanoseconds for people: `1234567` gives `1.23 ms`.
+pub fn format_ns(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", significant(value))
+}
+
+/// About three significant digits without an exponent: `1.23`, `12.3`, `1234`.
+pub fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 || v == 0.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_can_hold_an_integer_with_a_suffix() {
+        for (text, value) in [
+            ("10", Some(10)),
+            (" -3 ", Some(-3)),
+            ("4k", Some(4096)),
+            ("1MB", Some(1_000_000)),
+            ("12x", None),
+            ("", None),
+            ("9999999999999999999", None),
+            ("9000000p", None),
+        ] {
+            assert_eq!(parse_integer_text(text.as_bytes()), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn durations_are_exact() {
+        for (ns, text) in [
+            (0, "0s"),
+            (1, "1ns"),
+            (1_500_000, "1500us"),
+            (60_000_000_000, "1min"),
+            (-2_000_000, "-2ms"),
+        ] {
+            assert_eq!(format_duration(ns), text);
+        }
+    }
+
+    #[test]
+    fn figures_for_people_are_short() {
+        assert_eq!(format_bytes(1536), "1.5 KiB");
+        assert_eq!(format_bytes(999), "999 B");
+        assert_eq!(format_ns(1_234_567.0), "1.23 ms");
+        assert_eq!(significant(1234.4), "1234");
+    }
+}

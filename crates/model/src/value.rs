@@ -1,0 +1,545 @@
+//! Values of PPL and what its operators do with them.
+//!
+//! Constant folding (crate `ppl`) and execution (crate `engine`) both call this,
+//! so that a folded expression means what an executed one means. Rules:
+//! language.md sections 2 and 3.
+
+use crate::plan::{BinaryOp, UnaryOp};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// A value. Strings are bytes: file names are.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    /// No executed assignment has set the variable.
+    #[default]
+    Unset,
+    /// 64-bit signed.
+    Int(i64),
+    /// Double precision.
+    Float(f64),
+    /// Truth value.
+    Bool(bool),
+    /// Nanoseconds.
+    Duration(i64),
+    /// Bytes, usually UTF-8.
+    Str(Vec<u8>),
+    /// Number of an open file in the rank's table.
+    Handle(u64),
+    /// A list.
+    List(Arc<[Value]>),
+}
+
+/// Why an expression has no value. `Display` gives a sentence without place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvalError {
+    /// Division or remainder by zero.
+    DivisionByZero,
+    /// A result does not fit 64 bits.
+    Overflow(&'static str),
+    /// A variable that no executed assignment has set.
+    Unset,
+    /// A value of another type was expected: expected, found.
+    Type(&'static str, String),
+    /// An operator cannot join these types: operator, left, right.
+    Operands(&'static str, &'static str, &'static str),
+    /// A list has no such element: index, length.
+    Index(i64, usize),
+    /// A value is outside its range: what, found.
+    Range(&'static str, String),
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EvalError::DivisionByZero => f.write_str("division by zero"),
+            EvalError::Overflow(what) => write!(f, "{what} does not fit a 64-bit integer"),
+            EvalError::Unset => f.write_str("the variable has no value yet"),
+            EvalError::Type(expected, found) => write!(f, "expected {expected}, found {found}"),
+            EvalError::Operands(op, a, b) => write!(f, "{op} cannot join {a} and {b}"),
+            EvalError::Index(at, len) => write!(f, "index {at} is outside a list of {len}"),
+            EvalError::Range(what, found) => write!(f, "{what}, found {found}"),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+/// Result of an evaluation.
+pub type Eval<T> = Result<T, EvalError>;
+
+impl Value {
+    /// A string.
+    pub fn str(text: impl AsRef<[u8]>) -> Value {
+        Value::Str(text.as_ref().to_vec())
+    }
+
+    /// The type's name for messages.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Unset => "nothing",
+            Value::Int(_) => "an integer",
+            Value::Float(_) => "a float",
+            Value::Bool(_) => "a boolean",
+            Value::Duration(_) => "a duration",
+            Value::Str(_) => "a string",
+            Value::Handle(_) => "a file handle",
+            Value::List(_) => "a list",
+        }
+    }
+
+    /// The value in words for messages: `the string "abc"`.
+    pub fn describe(&self) -> String {
+        match self {
+            Value::Unset => "a variable without a value".into(),
+            Value::Str(_) => format!("the string \"{self}\""),
+            Value::Handle(_) | Value::List(_) => self.type_name().into(),
+            _ => format!("{} ({self})", self.type_name()),
+        }
+    }
+
+    /// The value as an integer: integers, and strings that hold one.
+    #[inline(always)]
+    pub fn as_int(&self) -> Eval<i64> {
+        match self {
+            Value::Int(n) => Ok(*n),
+            _ => self.as_int_slow(),
+        }
+    }
+
+    #[cold]
+    fn as_int_slow(&self) -> Eval<i64> {
+        match self {
+            Value::Unset => Err(EvalError::Unset),
+            Value::Str(text) => match crate::units::parse_integer_text(text) {
+                Some(n) => Ok(n),
+                None => Err(EvalError::Type("an integer", self.describe())),
+            },
+            _ => Err(EvalError::Type("an integer", self.describe())),
+        }
+    }
+
+    /// The value as a number of bytes or a count: an integer that is not negative.
+    #[inline(always)]
+    pub fn as_size(&self) -> Eval<u64> {
+        let n = self.as_int()?;
+        u64::try_from(n)
+            .map_err(|_| EvalError::Range("expected a number that is not negative", n.to_string()))
+    }
+
+    /// The value as a float: numbers and strings that hold one.
+    pub fn as_float(&self) -> Eval<f64> {
+        match self {
+            Value::Float(x) => Ok(*x),
+            Value::Int(n) => Ok(*n as f64),
+            Value::Unset => Err(EvalError::Unset),
+            Value::Str(text) => std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| text.trim().parse().ok())
+                .ok_or_else(|| EvalError::Type("a number", self.describe())),
+            _ => Err(EvalError::Type("a number", self.describe())),
+        }
+    }
+
+    /// The value as a condition: booleans and integers (0 is false).
+    #[inline(always)]
+    pub fn as_condition(&self) -> Eval<bool> {
+        match self {
+            Value::Bool(b) => Ok(*b),
+            Value::Int(n) => Ok(*n != 0),
+            Value::Unset => Err(EvalError::Unset),
+            _ => Err(EvalError::Type("a condition (boolean or integer)", self.describe())),
+        }
+    }
+
+    /// The value as nanoseconds: durations, and integers as microseconds.
+    pub fn as_duration_ns(&self) -> Eval<u64> {
+        let ns = match self {
+            Value::Duration(ns) => *ns,
+            _ => self
+                .as_int()?
+                .checked_mul(1000)
+                .ok_or(EvalError::Overflow("the number of nanoseconds"))?,
+        };
+        u64::try_from(ns).map_err(|_| {
+            EvalError::Range("expected a duration that is not negative", self.to_string())
+        })
+    }
+
+    /// Appends the value as `print` and interpolation show it.
+    pub fn render(&self, out: &mut Vec<u8>) -> Eval<()> {
+        use std::io::Write;
+        match self {
+            Value::Unset => return Err(EvalError::Unset),
+            Value::Int(n) => render_int(*n, out),
+            Value::Str(text) => out.extend_from_slice(text),
+            other => write!(out, "{other}").expect("writing to a vector cannot fail"),
+        }
+        Ok(())
+    }
+}
+
+/// Appends decimal digits without going through the formatting machinery.
+#[inline]
+pub fn render_int(n: i64, out: &mut Vec<u8>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = n.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if n < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Unset => f.write_str("(unset)"),
+            Value::Int(n) => write!(f, "{n}"),
+            Value::Float(x) => write!(f, "{x:?}"),
+            Value::Bool(b) => write!(f, "{b}"),
+            Value::Duration(ns) => f.write_str(&crate::units::format_duration(*ns)),
+            Value::Str(text) => f.write_str(&String::from_utf8_lossy(text)),
+            Value::Handle(n) => write!(f, "(file handle {n})"),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if index == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+impl PartialEq for Value {
+    /// Same type and same value (floats by bits); not the `==` of PPL.
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Unset, Value::Unset) => true,
+            (Value::Int(a), Value::Int(b)) | (Value::Duration(a), Value::Duration(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Handle(a), Value::Handle(b)) => a == b,
+            (Value::List(a), Value::List(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// Applies an operator with one operand.
+pub fn unary(op: UnaryOp, a: &Value) -> Eval<Value> {
+    match (op, a) {
+        (UnaryOp::Not, a) => Ok(Value::Bool(!a.as_condition()?)),
+        (UnaryOp::Neg, Value::Float(x)) => Ok(Value::Float(-x)),
+        (UnaryOp::Neg, Value::Duration(ns)) => Ok(Value::Duration(-ns)),
+        (UnaryOp::Neg, a) => {
+            a.as_int()?.checked_neg().map(Value::Int).ok_or(EvalError::Overflow("the result"))
+        }
+    }
+}
+
+/// Applies an operator with two operands (`||` and `&&` without their shortcut).
+#[inline(always)]
+pub fn binary(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => integers(op, *a, *b),
+        _ => binary_slow(op, a, b),
+    }
+}
+
+#[inline(always)]
+fn integers(op: BinaryOp, a: i64, b: i64) -> Eval<Value> {
+    use BinaryOp as B;
+    let checked = match op {
+        B::Add => a.checked_add(b),
+        B::Sub => a.checked_sub(b),
+        B::Mul => a.checked_mul(b),
+        B::Div | B::Rem if b == 0 => return Err(EvalError::DivisionByZero),
+        B::Div => a.checked_div(b),
+        // i64::MIN % -1 is 0, although the machine instruction traps.
+        B::Rem => Some(a.wrapping_rem(b)),
+        B::Pow => return power(a, b),
+        B::Eq => return Ok(Value::Bool(a == b)),
+        B::Ne => return Ok(Value::Bool(a != b)),
+        B::Lt => return Ok(Value::Bool(a < b)),
+        B::Le => return Ok(Value::Bool(a <= b)),
+        B::Gt => return Ok(Value::Bool(a > b)),
+        B::Ge => return Ok(Value::Bool(a >= b)),
+        B::And => return Ok(Value::Bool(a != 0 && b != 0)),
+        B::Or => return Ok(Value::Bool(a != 0 || b != 0)),
+    };
+    checked.map(Value::Int).ok_or(EvalError::Overflow("the result"))
+}
+
+fn power(base: i64, exponent: i64) -> Eval<Value> {
+    let overflow = EvalError::Overflow("the power");
+    if exponent < 0 {
+        return Err(EvalError::Range(
+            "an integer power needs an exponent that is not negative",
+            exponent.to_string(),
+        ));
+    }
+    match base {
+        0 | 1 => Ok(Value::Int(if exponent == 0 { 1 } else { base })),
+        -1 => Ok(Value::Int(if exponent % 2 == 0 { 1 } else { -1 })),
+        _ => u32::try_from(exponent)
+            .ok()
+            .and_then(|exponent| base.checked_pow(exponent))
+            .map(Value::Int)
+            .ok_or(overflow),
+    }
+}
+
+#[cold]
+fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
+    use BinaryOp as B;
+    match op {
+        B::Or => return Ok(Value::Bool(a.as_condition()? || b.as_condition()?)),
+        B::And => return Ok(Value::Bool(a.as_condition()? && b.as_condition()?)),
+        _ => {}
+    }
+    match (a, b) {
+        (Value::Unset, _) | (_, Value::Unset) => Err(EvalError::Unset),
+        (Value::Str(a), Value::Str(b)) => strings(op, a, b),
+        (Value::Bool(a), Value::Bool(b)) if is_equality(op) => {
+            compare(op, a.partial_cmp(b))
+        }
+        (Value::Duration(x), Value::Duration(y)) => durations(op, *x, *y, a, b),
+        (Value::Duration(_), _) | (_, Value::Duration(_)) => scale_duration(op, a, b),
+        (Value::Float(_), _) | (_, Value::Float(_)) => floats(op, a, b),
+        (Value::Str(text), other) if !is_number(a) => text_and_other(op, text, other, a, b),
+        (other, Value::Str(text)) if !is_number(b) => other_and_text(op, other, text, a, b),
+        (Value::Str(_) | Value::Int(_), Value::Str(_) | Value::Int(_)) => {
+            numeric_strings(op, a, b)
+        }
+        _ => Err(mismatch(op, a, b)),
+    }
+}
+
+fn is_equality(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Eq | BinaryOp::Ne)
+}
+
+fn is_number(a: &Value) -> bool {
+    a.as_float().is_ok()
+}
+
+fn mismatch(op: BinaryOp, a: &Value, b: &Value) -> EvalError {
+    EvalError::Operands(op.symbol(), a.type_name(), b.type_name())
+}
+
+fn compare(op: BinaryOp, order: Option<std::cmp::Ordering>) -> Eval<Value> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    Ok(Value::Bool(match op {
+        BinaryOp::Eq => order == Some(Equal),
+        BinaryOp::Ne => order != Some(Equal),
+        BinaryOp::Lt => order == Some(Less),
+        BinaryOp::Le => matches!(order, Some(Less | Equal)),
+        BinaryOp::Gt => order == Some(Greater),
+        _ => matches!(order, Some(Greater | Equal)),
+    }))
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    use BinaryOp as B;
+    matches!(op, B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge)
+}
+
+/// Two strings: `+` joins them, comparisons go by bytes, other operators want numbers.
+fn strings(op: BinaryOp, a: &[u8], b: &[u8]) -> Eval<Value> {
+    match op {
+        BinaryOp::Add => Ok(Value::Str([a, b].concat())),
+        op if is_comparison(op) => compare(op, Some(a.cmp(b))),
+        op => numeric_strings(op, &Value::str(a), &Value::str(b)),
+    }
+}
+
+/// At least one string where a number is wanted.
+fn numeric_strings(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
+    match (a.as_int(), b.as_int()) {
+        (Ok(a), Ok(b)) => integers(op, a, b),
+        (Err(error), _) if a.as_float().is_err() => Err(error),
+        (_, Err(error)) if b.as_float().is_err() => Err(error),
+        _ => floats(op, a, b),
+    }
+}
+
+fn text_and_other(op: BinaryOp, text: &[u8], other: &Value, a: &Value, b: &Value) -> Eval<Value> {
+    match (op, other) {
+        (BinaryOp::Add, Value::Int(_)) => Ok(Value::Str([text, &rendered(other)].concat())),
+        (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
+        (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
+        _ => Err(mismatch(op, a, b)),
+    }
+}
+
+fn other_and_text(op: BinaryOp, other: &Value, text: &[u8], a: &Value, b: &Value) -> Eval<Value> {
+    match (op, other) {
+        (BinaryOp::Add, Value::Int(_)) => Ok(Value::Str([&rendered(other), text].concat())),
+        (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
+        (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
+        _ => Err(mismatch(op, a, b)),
+    }
+}
+
+fn rendered(value: &Value) -> Cow<'static, [u8]> {
+    let mut out = Vec::new();
+    let _ = value.render(&mut out);
+    Cow::Owned(out)
+}
+
+fn floats(op: BinaryOp, left: &Value, right: &Value) -> Eval<Value> {
+    let (Ok(a), Ok(b)) = (left.as_float(), right.as_float()) else {
+        return Err(mismatch(op, left, right));
+    };
+    Ok(Value::Float(match op {
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a * b,
+        BinaryOp::Div | BinaryOp::Rem if b == 0.0 => return Err(EvalError::DivisionByZero),
+        BinaryOp::Div => a / b,
+        BinaryOp::Rem => a % b,
+        BinaryOp::Pow => a.powf(b),
+        _ => return compare(op, a.partial_cmp(&b)),
+    }))
+}
+
+fn durations(op: BinaryOp, x: i64, y: i64, a: &Value, b: &Value) -> Eval<Value> {
+    let overflow = EvalError::Overflow("the duration in nanoseconds");
+    match op {
+        BinaryOp::Add => x.checked_add(y).map(Value::Duration).ok_or(overflow),
+        BinaryOp::Sub => x.checked_sub(y).map(Value::Duration).ok_or(overflow),
+        BinaryOp::Div | BinaryOp::Rem => match integers(op, x, y)? {
+            Value::Int(ns) if op == BinaryOp::Rem => Ok(Value::Duration(ns)),
+            quotient => Ok(quotient),
+        },
+        op if is_comparison(op) => compare(op, Some(x.cmp(&y))),
+        _ => Err(mismatch(op, a, b)),
+    }
+}
+
+/// A duration times or divided by a number.
+fn scale_duration(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
+    let (ns, factor) = match (op, a, b) {
+        (BinaryOp::Mul | BinaryOp::Div, Value::Duration(ns), factor) => (*ns, factor),
+        (BinaryOp::Mul, factor, Value::Duration(ns)) => (*ns, factor),
+        _ => return Err(mismatch(op, a, b)),
+    };
+    if let Value::Float(x) = factor {
+        let scaled = if op == BinaryOp::Mul { ns as f64 * x } else { ns as f64 / x };
+        return if scaled.is_finite() && scaled.abs() < i64::MAX as f64 {
+            Ok(Value::Duration(scaled as i64))
+        } else if *x == 0.0 {
+            Err(EvalError::DivisionByZero)
+        } else {
+            Err(EvalError::Overflow("the duration in nanoseconds"))
+        };
+    }
+    match integers(op, ns, factor.as_int()?)? {
+        Value::Int(ns) => Ok(Value::Duration(ns)),
+        other => Ok(other),
+    }
+}
+
+/// The element of a list.
+pub fn index(list: &Value, at: &Value) -> Eval<Value> {
+    let Value::List(items) = list else {
+        return Err(EvalError::Type("a list", list.describe()));
+    };
+    let at = at.as_int()?;
+    usize::try_from(at)
+        .ok()
+        .and_then(|at| items.get(at))
+        .cloned()
+        .ok_or(EvalError::Index(at, items.len()))
+}
+
+impl BinaryOp {
+    /// The operator as it is written.
+    pub fn symbol(self) -> &'static str {
+        use BinaryOp as B;
+        match self {
+            B::Or => "||",
+            B::And => "&&",
+            B::Eq => "==",
+            B::Ne => "!=",
+            B::Lt => "<",
+            B::Le => "<=",
+            B::Gt => ">",
+            B::Ge => ">=",
+            B::Add => "+",
+            B::Sub => "-",
+            B::Rem => "%",
+            B::Mul => "*",
+            B::Div => "/",
+            B::Pow => "^",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use BinaryOp as B;
+
+    fn int(n: i64) -> Value {
+        Value::Int(n)
+    }
+
+    #[test]
+    fn integers_are_exact_or_an_error() {
+        assert_eq!(binary(B::Pow, &int(2), &int(62)), Ok(int(1 << 62)));
+        assert!(matches!(binary(B::Pow, &int(2), &int(63)), Err(EvalError::Overflow(_))));
+        assert_eq!(binary(B::Pow, &int(1), &int(i64::MAX)), Ok(int(1)));
+        assert_eq!(binary(B::Div, &int(-7), &int(2)), Ok(int(-3)));
+        assert_eq!(binary(B::Rem, &int(-7), &int(3)), Ok(int(-1)));
+        assert_eq!(binary(B::Rem, &int(i64::MIN), &int(-1)), Ok(int(0)));
+        assert!(binary(B::Div, &int(i64::MIN), &int(-1)).is_err());
+        assert_eq!(binary(B::Div, &int(1), &int(0)), Err(EvalError::DivisionByZero));
+    }
+
+    #[test]
+    fn strings_that_hold_numbers_are_numbers() {
+        assert_eq!(binary(B::Eq, &Value::str("10"), &int(10)), Ok(Value::Bool(true)));
+        assert_eq!(binary(B::Mul, &Value::str("10"), &int(2)), Ok(int(20)));
+        assert_eq!(binary(B::Add, &Value::str("a"), &Value::str("b")), Ok(Value::str("ab")));
+        assert!(binary(B::Mul, &Value::str("x"), &int(2)).is_err());
+        assert!(matches!(Value::str("12x").as_int(), Err(EvalError::Type(..))));
+    }
+
+    #[test]
+    fn durations_scale() {
+        let second = Value::Duration(1_000_000_000);
+        assert_eq!(binary(B::Mul, &second, &int(3)), Ok(Value::Duration(3_000_000_000)));
+        assert_eq!(binary(B::Div, &second, &Value::Duration(1000)), Ok(int(1_000_000)));
+        assert!(binary(B::Add, &second, &int(3)).is_err());
+        assert_eq!(int(5).as_duration_ns(), Ok(5000));
+    }
+
+    #[test]
+    fn only_booleans_and_integers_are_conditions() {
+        assert_eq!(int(0).as_condition(), Ok(false));
+        assert!(Value::str("1").as_condition().is_err());
+    }
+
+    #[test]
+    fn integers_render_in_decimal() {
+        for n in [0, 7, -7, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            render_int(n, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), n.to_string());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Diagnostics: what is wrong with a program, where, what was expected, and what
+//! to write instead. Data only; drawing is done at the edge.
+
+use model::plan::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The program runs; something in it is probably not meant.
+    Warning,
+    /// The program cannot run.
+    Error,
+}
+
+macro_rules! codes {
+    ($( $name:ident $text:literal $doc:literal; )*) => {
+        /// What kind of mistake it is. E: error, W: warning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code { $( #[doc = $doc] $name, )* }
+
+        impl Code {
+            /// All codes with one line on each, for the manual.
+            pub const ALL: &[Code] = &[ $( Code::$name, )* ];
+
+            /// The code as it is printed: `E0101`.
+            pub fn as_str(self) -> &'static str {
+                match self { $( Code::$name => $text, )* }
+            }
+
+            /// One line on what it means.
+            pub fn doc(self) -> &'static str {
+                match self { $( Code::$name => $doc, )* }
+            }
+        }
+    };
+}
+
+codes! {
+    NotUtf8 "E0001" "The program is not UTF-8 text.";
+    TooLong "E0002" "The program is longer than the limit.";
+    Include "E0003" "An included file cannot be read, or includes itself.";
+    UnknownCharacter "E0101" "A character that PPL does not have.";
+    OpenString "E0102" "A string or comment that is not closed.";
+    BadEscape "E0103" "An escape that PPL does not have.";
+    BadNumber "E0104" "A number that is malformed or does not fit 64 bits.";
+    Expected "E0201" "Something else was expected here.";
+    UnknownWord "E0202" "A word that is neither a keyword nor an operation nor a proc.";
+    TooDeep "E0203" "Nested deeper than the limit.";
+    Misplaced "E0204" "A construct that cannot stand here.";
+    UnknownVariable "E0301" "A variable that no earlier statement sets.";
+    UnknownName "E0302" "A group, pattern, proc, function or internal variable that does not exist.";
+    Duplicate "E0303" "A name that is defined twice.";
+    Arguments "E0304" "Wrong number of arguments, or an argument that does not exist.";
+    WrongType "E0305" "A value of another type is needed.";
+    BadValue "E0306" "A value outside its range.";
+    Arithmetic "E0307" "Division by zero or overflow in a constant expression.";
+    LeavesDirectory "E0308" "A path that leaves the run directory.";
+    Recursion "E0309" "A proc that calls itself without end.";
+    Later "E0310" "A construct that this version does not execute yet.";
+    UnknownParameter "E0311" "A parameter that the program does not define.";
+    Capitals "W0101" "A keyword not written in lower case.";
+    GroupName "W0201" "Blanks around a group's name are dropped.";
+    Precedence "W0202" "`%` meets `*` or `/` without parentheses.";
+    PathBlank "W0203" "A blank at the start or end of a path component.";
+    Collision "W0301" "Several ranks make the same name; all but one will fail.";
+    NotWritten "W0302" "Ranks read a file that only other ranks make.";
+    BeyondEnd "W0303" "More is read than was written.";
+    RankDependent "W0304" "Something that all members must do stands under a condition that differs between ranks.";
+    Unreachable "W0305" "A statement that is never executed.";
+    EmptyGroup "W0306" "A group without members, or cut at the number of ranks.";
+    Unused "W0307" "A definition that nothing uses.";
+    NeedsMpi "W0401" "A statement that needs MPI at run time.";
+}
+
+impl Code {
+    /// Error or warning, from the first letter.
+    pub fn severity(self) -> Severity {
+        if self.as_str().starts_with('E') { Severity::Error } else { Severity::Warning }
+    }
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind.
+    pub code: Code,
+    /// Where.
+    pub span: Span,
+    /// What was expected and what was found, one sentence without a final point.
+    pub message: String,
+    /// A short word under the marked text; "" repeats nothing.
+    pub label: String,
+    /// Other places that explain it.
+    pub related: Vec<(Span, String)>,
+    /// What to do.
+    pub help: Option<String>,
+    /// Replacing this span by this text mends it.
+    pub fix: Option<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// A diagnostic with its severity taken from the code.
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            span,
+            message: message.into(),
+            label: String::new(),
+            related: Vec::new(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    /// Adds what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a word under the marked text.
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = label.into();
+        self
+    }
+
+    /// Adds another place.
+    pub fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.related.push((span, text.into()));
+        self
+    }
+
+    /// Adds a replacement that mends it.
+    pub fn fix(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.fix = Some((span, text.into()));
+        self
+    }
+
+    /// Error or warning.
+    pub fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+}
+
+/// At least one of them is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|d| d.severity() == Severity::Error)
+}

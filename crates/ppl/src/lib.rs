@@ -1,0 +1,18 @@
+//! Program -> Plan: the language PPL.
+//!
+//! ```text
+//! text --lex--> tokens --parse--> Ast --check--> diagnostics, facts --lower--> Plan
+//!                                  └─format─> text
+//! ```
+//!
+//! Pure: no I/O (files come through a [`Loader`]), no unsafe, no panic on any
+//! input. Parsing and checking never fail: they return what they could make of
+//! the text together with every [`Diagnostic`]. Not here: execution (crate
+//! `engine`) and drawing diagnostics (crate `parabench`).
+
+pub mod ast;
+pub mod diag;
+pub mod source;
+
+pub use diag::{Diagnostic, Severity};
+pub use source::{Loader, Sources};

@@ -1,0 +1,127 @@
+//! The files of a program, joined into one space of positions.
+//!
+//! A [`Span`] is two byte positions in the joined text, so that a place needs
+//! 8 bytes and includes need no file number in every node.
+
+use crate::diag::{Code, Diagnostic};
+use model::plan::{SourceFile, Span};
+use std::ops::Range;
+
+/// Largest size of all files of a program together, bytes. A longer program is
+/// refused with this number in the message; memory stays below ten times it.
+pub const MAX_SOURCE_BYTES: usize = 256 << 20;
+
+/// Brings the text of included files. The caller does the I/O.
+pub trait Loader {
+    /// Resolves `path` relative to the file called `from`: gives the name of the
+    /// file (the same name for the same file, so that loops are found) and its
+    /// bytes, or a sentence that says why not.
+    fn load(&mut self, from: &str, path: &str) -> Result<(String, Vec<u8>), String>;
+}
+
+/// A loader for programs without includes.
+pub struct NoIncludes;
+
+impl Loader for NoIncludes {
+    fn load(&mut self, _from: &str, _path: &str) -> Result<(String, Vec<u8>), String> {
+        Err("files cannot be included here".into())
+    }
+}
+
+/// Number of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId(pub u32);
+
+/// All files of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<SourceFile>,
+}
+
+impl Sources {
+    /// Adds a file. Text that is not UTF-8 or too long is replaced by nothing and
+    /// reported.
+    pub fn add(&mut self, name: &str, bytes: Vec<u8>) -> (FileId, Vec<Diagnostic>) {
+        let start = self.end();
+        let mut diagnostics = Vec::new();
+        let at = Span { start, end: start };
+        let text = if start as usize + bytes.len() > MAX_SOURCE_BYTES {
+            let message = format!(
+                "{name} makes the program {} bytes long; the limit is {MAX_SOURCE_BYTES} bytes (256 MiB)",
+                start as usize + bytes.len()
+            );
+            diagnostics.push(
+                Diagnostic::new(Code::TooLong, at, message)
+                    .help("write repetition with repeat, or split the program into several runs"),
+            );
+            String::new()
+        } else {
+            String::from_utf8(bytes).unwrap_or_else(|error| {
+                let offset = error.utf8_error().valid_up_to();
+                let line = error.as_bytes()[..offset].iter().filter(|b| **b == b'\n').count() + 1;
+                let message =
+                    format!("{name} is not UTF-8 text: byte {offset} (line {line}) is not valid");
+                diagnostics.push(
+                    Diagnostic::new(Code::NotUtf8, at, message)
+                        .help("save the program as UTF-8; write other bytes in strings as \\xHH"),
+                );
+                String::new()
+            })
+        };
+        self.files.push(SourceFile { name: name.into(), start, text });
+        (FileId(self.files.len() as u32 - 1), diagnostics)
+    }
+
+    /// Position after the last file. One position lies between two files so that
+    /// the end of one is not the start of the next.
+    fn end(&self) -> u32 {
+        self.files.last().map_or(0, |file| file.start + file.text.len() as u32 + 1)
+    }
+
+    /// All files, in the order in which they were added.
+    pub fn files(&self) -> &[SourceFile] {
+        &self.files
+    }
+
+    /// Gives the files away, for [`model::Plan::files`].
+    pub fn into_files(self) -> Vec<SourceFile> {
+        self.files
+    }
+
+    /// A file.
+    pub fn file(&self, id: FileId) -> &SourceFile {
+        &self.files[id.0 as usize]
+    }
+
+    /// The file that holds a position.
+    pub fn file_at(&self, position: u32) -> FileId {
+        let after = self.files.partition_point(|file| file.start <= position);
+        FileId(after.saturating_sub(1) as u32)
+    }
+
+    /// The text of a span; "" if it does not lie in one file.
+    pub fn text(&self, span: Span) -> &str {
+        let file = self.file(self.file_at(span.start));
+        file.text.get(Self::local(file, span)).unwrap_or("")
+    }
+
+    fn local(file: &SourceFile, span: Span) -> Range<usize> {
+        let start = span.start.saturating_sub(file.start) as usize;
+        let end = span.end.saturating_sub(file.start) as usize;
+        start..end.max(start)
+    }
+
+    /// File, line and column (from 1; columns count characters) of a position.
+    pub fn locate(&self, position: u32) -> (FileId, usize, usize) {
+        let id = self.file_at(position);
+        let file = self.file(id);
+        let mut end = ((position - file.start) as usize).min(file.text.len());
+        while !file.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = &file.text[..end];
+        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        (id, line, column)
+    }
+}

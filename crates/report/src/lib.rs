@@ -1,0 +1,1 @@
+//! Parabench: report.
