@@ -196,6 +196,7 @@ pub enum Internal {
 
 /// One instruction. Sites are instruction numbers; `Plan::spans` has their places.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // fields: dst takes the result, to and skip are targets, args operands
 pub enum Instr {
     /// `dst = src`
     Move { dst: Slot, src: Operand },
