@@ -15,3 +15,4 @@ pub mod backend;
 pub mod call;
 pub mod clock;
 pub mod comm;
+pub mod rng;

@@ -1,0 +1,102 @@
+//! Random numbers: the same seed gives the same numbers, everywhere.
+//!
+//! | stream | seeded by | used by |
+//! |---|---|---|
+//! | [`RankRng`] | seed, rank | `$$rand`, `rand`, `normal`, `exp`, `zipf` |
+//! | [`common_rand`] | seed, member set, site, occurrence | `$$crand` |
+//! | [`Permutation`] | seed, length | `perm`, random patterns |
+//!
+//! Golden values in the tests hold the numbers still across versions of the
+//! crates that make them.
+
+mod mix;
+mod permutation;
+
+pub(crate) use mix::mix;
+pub use permutation::{Permutation, perm};
+
+use model::value::{Eval, EvalError};
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Exp1, StandardNormal, Zipf};
+use std::ops::Range;
+
+/// The random numbers of one rank: a ChaCha stream of its own (8 rounds), so
+/// that the streams of different ranks never overlap.
+#[derive(Clone, Debug)]
+pub struct RankRng {
+    stream: ChaCha8Rng,
+}
+
+impl RankRng {
+    /// The stream of a rank.
+    pub fn new(seed: u64, rank: u32) -> RankRng {
+        let mut stream = ChaCha8Rng::seed_from_u64(seed);
+        stream.set_stream(u64::from(rank));
+        RankRng { stream }
+    }
+
+    /// `$$rand`: 32 random bits.
+    #[inline(always)]
+    pub fn bits(&mut self) -> u32 {
+        self.stream.next_u32()
+    }
+
+    /// `rand(a, b)`: an integer in `a..=b`, every one equally likely.
+    pub fn uniform(&mut self, a: i64, b: i64) -> Eval<i64> {
+        if a > b {
+            let what = "rand(a, b) needs a <= b";
+            return Err(EvalError::Range(what, format!("rand({a}, {b})")));
+        }
+        Ok(self.stream.random_range(a..=b))
+    }
+
+    /// `normal(mean, sd)`: Gaussian.
+    pub fn normal(&mut self, mean: f64, sd: f64) -> Eval<f64> {
+        if !(mean.is_finite() && sd.is_finite() && sd >= 0.0) {
+            let what = "normal(mean, sd) needs finite arguments and sd >= 0";
+            return Err(EvalError::Range(what, format!("normal({mean}, {sd})")));
+        }
+        let deviate: f64 = StandardNormal.sample(&mut self.stream);
+        Ok(mean + sd * deviate)
+    }
+
+    /// `exp(mean)`: exponential, as gaps between Poisson arrivals are.
+    pub fn exponential(&mut self, mean: f64) -> Eval<f64> {
+        if !(mean.is_finite() && mean >= 0.0) {
+            let what = "exp(mean) needs a finite mean >= 0";
+            return Err(EvalError::Range(what, format!("exp({mean})")));
+        }
+        let deviate: f64 = Exp1.sample(&mut self.stream);
+        Ok(mean * deviate)
+    }
+
+    /// `zipf(n, theta)`: an integer in `0..n`, `k` with a probability proportional to
+    /// `1 / (k + 1)^theta`. Rejection-inversion (Hörmann and Derflinger 1996): no tables.
+    pub fn zipf(&mut self, n: i64, theta: f64) -> Eval<i64> {
+        let refused = || {
+            let what = "zipf(n, theta) needs n >= 1 and a finite theta >= 0";
+            EvalError::Range(what, format!("zipf({n}, {theta})"))
+        };
+        if n < 1 || !theta.is_finite() {
+            return Err(refused());
+        }
+        let drawn: f64 =
+            Zipf::new(n as f64, theta).map_err(|_| refused())?.sample(&mut self.stream);
+        Ok((drawn as i64 - 1).clamp(0, n - 1))
+    }
+}
+
+/// `$$crand`: 32 random bits that all members of a set of ranks (world ranks
+/// `members`) draw alike at the same site on the same occurrence (from 0),
+/// without talking to each other.
+pub fn common_rand(seed: u64, members: &Range<u32>, site: u32, occurrence: u64) -> u32 {
+    let set = u64::from(members.start) << 32 | u64::from(members.end);
+    let state = [set, u64::from(site), occurrence]
+        .into_iter()
+        .fold(mix(seed), |state, word| mix(state ^ mix(word.wrapping_add(0x9e37_79b9_7f4a_7c15))));
+    (state >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests;
