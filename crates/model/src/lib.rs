@@ -4,6 +4,7 @@
 //! Pure data and pure functions. Nothing here does I/O, and nothing here
 //! depends on another crate of the workspace: every other crate speaks in
 //! these words.
+#![warn(clippy::disallowed_methods)]
 
 pub mod errno;
 pub mod event;

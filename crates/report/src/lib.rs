@@ -1,1 +1,28 @@
-//! Parabench: report.
+//! Run -> views: what people and programs read after a run.
+//!
+//! ```text
+//!            ┌─ table   the terminal
+//!            ├─ json    --format json, one object
+//! Run ───────┼─ csv     --format csv, rows or times
+//!            └─ store   DIR/run.json ── and back
+//! Event ────── events   DIR/events.parquet ── and back
+//! OPS ──────── ops      `parabench ops`, the manual of operations
+//! ```
+//!
+//! Every view is a function of the [`model::Run`] alone: nothing is measured or
+//! corrected here, and a stored run prints the same tables as a fresh one.
+
+pub mod csv;
+pub mod events;
+pub mod json;
+pub mod ops;
+pub mod store;
+pub mod table;
+
+mod file;
+mod text;
+
+#[cfg(test)]
+mod sample;
+
+pub use file::StoreError;

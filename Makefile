@@ -1,0 +1,43 @@
+# Two commands do all set-up: `make demo` and `make test`.
+
+CARGO        ?= cargo
+FUZZ_SECONDS ?= 5
+PREFIX       ?= $(HOME)/.local
+PROGRAM      ?= examples/listing1.ppl
+
+.PHONY: help demo test bench setup install clean
+
+help:
+	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
+	@echo "make test     everything: format, lints, documents, fuzz targets, all tests"
+	@echo "make bench    speed against the raw system calls, as ratios"
+	@echo "make setup    install what the tests need, as far as it is missing"
+	@echo "make install  put parabench into PREFIX/bin (now $(PREFIX)/bin)"
+	@echo "make clean    remove what was built"
+
+demo:
+	$(CARGO) build --release --locked -p parabench
+	$(CARGO) run --release --locked --quiet -p parabench -- run $(PROGRAM)
+
+# One target directory, one feature set, one profile: dependencies are compiled once
+# and checked once. The tests come last so that their result is the last thing seen.
+test: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	.ci/fuzz $(FUZZ_SECONDS)
+	$(CARGO) test --workspace --doc --locked
+	$(CARGO) test --workspace --lib --bins --tests --locked
+
+bench:
+	$(CARGO) run --release --locked --quiet -p benches
+
+setup:
+	.ci/setup
+
+install:
+	$(CARGO) install --locked --path crates/parabench --root $(PREFIX)
+
+clean:
+	$(CARGO) clean
+	rm -rf fuzz/target fuzz/artifacts fuzz/corpus

@@ -1,0 +1,167 @@
+//! The arrows between the crates, and what may stand in which crate.
+//!
+//! ARCHITECTURE.md draws them; here they are checked against `cargo metadata` and the sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Every crate of the workspace and the crates it may depend on, tests included.
+/// Crates that come later stand here already, so that their place is clear.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("ppl", &["model"]),
+    ("engine", &["model"]),
+    ("report", &["model"]),
+    ("mpi", &["engine", "model"]),
+    ("trace", &["ppl", "model"]),
+    ("studio", &["ppl", "report", "model"]),
+    ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "studio"]),
+    ("benches", &["model", "ppl", "engine", "report", "parabench"]),
+];
+
+/// Crates in which `unsafe` may stand.
+const UNSAFE: &[&str] = &["engine", "mpi"];
+
+/// Crates without I/O, and what must not be named in their `src`.
+const PURE: &[&str] = &["model", "ppl"];
+const IMPURE: &[&str] =
+    &["std::fs", "std::io", "std::net", "std::process", "std::env", "std::time", "std::thread"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Workspace crates and their dependencies on workspace crates, without the
+/// prefix `parabench-`. Needs no network: dependencies are not resolved.
+fn edges() -> BTreeMap<String, BTreeSet<String>> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let all = package["dependencies"].as_array().expect("dependencies");
+            let inner = all.iter().filter(|dependency| dependency["path"].is_string());
+            (short(&package["name"]), inner.map(|dependency| short(&dependency["name"])).collect())
+        })
+        .collect()
+}
+
+fn short(name: &serde_json::Value) -> String {
+    let name = name.as_str().expect("a name");
+    name.strip_prefix("parabench-").unwrap_or(name).to_owned()
+}
+
+#[test]
+fn crates_depend_only_along_the_arrows() {
+    let edges = edges();
+    assert!(edges.contains_key("model") && edges.contains_key("parabench"), "{edges:?}");
+    for (name, found) in &edges {
+        let arrow = ARROWS.iter().find(|(from, _)| from == name);
+        let (_, allowed) = arrow.unwrap_or_else(|| panic!("{name} has no place in ARROWS"));
+        let wrong: Vec<&String> =
+            found.iter().filter(|to| !allowed.contains(&to.as_str())).collect();
+        assert!(wrong.is_empty(), "{name} must not depend on {wrong:?}");
+    }
+}
+
+#[test]
+fn the_arrows_have_no_cycle() {
+    let mut order: Vec<&str> = Vec::new();
+    for (name, allowed) in ARROWS {
+        let later: Vec<_> =
+            allowed.iter().filter(|to| ARROWS.iter().all(|a| a.0 != **to)).collect();
+        assert!(later.is_empty(), "{name} names unknown crates {later:?}");
+    }
+    while order.len() < ARROWS.len() {
+        let next = ARROWS.iter().find(|(name, allowed)| {
+            !order.contains(name) && allowed.iter().all(|to| order.contains(to))
+        });
+        order.push(next.expect("a crate whose dependencies are all placed").0);
+    }
+}
+
+#[test]
+fn unsafe_stands_only_in_the_engine_and_mpi() {
+    for (name, directory) in crates() {
+        let allowed = UNSAFE.contains(&name.as_str());
+        for (file, text) in rust_files(&directory) {
+            // This file names the words it looks for.
+            if allowed || file.ends_with("tests/arrows.rs") {
+                continue;
+            }
+            for (number, line) in text.lines().enumerate() {
+                let code = line.split("//").next().unwrap_or("");
+                let found =
+                    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe_code"]
+                        .iter()
+                        .find(|word| code.contains(*word));
+                assert_eq!(found, None, "{}:{}", file.display(), number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn model_and_ppl_do_no_io() {
+    for (name, directory) in crates() {
+        if !PURE.contains(&name.as_str()) {
+            continue;
+        }
+        for (file, text) in rust_files(&directory.join("src")) {
+            for (number, line) in text.lines().enumerate() {
+                let code = line.split("//").next().unwrap_or("");
+                let found = IMPURE.iter().find(|word| code.contains(*word));
+                assert_eq!(found, None, "{}:{}", file.display(), number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_600_lines() {
+    for (_, directory) in crates() {
+        for (file, text) in rust_files(&directory) {
+            let lines = text.lines().count();
+            assert!(lines <= 600, "{} has {lines} lines", file.display());
+        }
+    }
+}
+
+/// Name and directory of every crate of the workspace.
+fn crates() -> Vec<(String, PathBuf)> {
+    let listed = fs::read_dir(root().join("crates")).expect("crates");
+    let inner = listed.map(|entry| entry.expect("an entry").path());
+    let mut all: Vec<(String, PathBuf)> = inner
+        .filter(|path| path.join("Cargo.toml").exists())
+        .map(|path| (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), path))
+        .collect();
+    all.push(("benches".into(), root().join("benches")));
+    all
+}
+
+/// All Rust files below a directory with their text.
+fn rust_files(directory: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).expect("UTF-8");
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
