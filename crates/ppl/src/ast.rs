@@ -110,9 +110,9 @@ pub enum Stmt {
     If(u32),
     /// `while (cond) body`
     While(ExprId, StmtId),
-    /// `break;`
+    /// `break;` — the parser has made sure that it stands in a loop (of the same proc).
     Break,
-    /// `continue;`
+    /// `continue;` — in a loop, like `break`.
     Continue,
     /// `with (name=value, ...) body`: a list of [`Expr::Named`].
     With(List, StmtId),
@@ -286,6 +286,8 @@ pub struct Ast {
     pub laters: Vec<Later>,
     /// Comments in order of position, for the formatter.
     pub comments: Vec<Span>,
+    /// Keywords and operations that are not written in lower case.
+    pub capitals: Vec<Span>,
     /// Identifiers.
     pub names: Names,
     /// Statements of the program.
@@ -297,11 +299,26 @@ pub struct Ast {
 pub struct Names {
     texts: Vec<Box<str>>,
     numbers: HashMap<Box<str>, Name>,
+    /// Names used lately, by a cheap hash; plus 1, 0 is none. Saves most lookups.
+    recent: [u32; 32],
 }
 
 impl Names {
     /// The number of an identifier.
+    #[inline]
     pub fn intern(&mut self, text: &str) -> Name {
+        let slot = Names::slot(text);
+        let recent = self.recent[slot].wrapping_sub(1);
+        if self.texts.get(recent as usize).is_some_and(|known| **known == *text) {
+            return Name(recent);
+        }
+        let name = self.look_up(text);
+        self.recent[slot] = name.0 + 1;
+        name
+    }
+
+    #[cold]
+    fn look_up(&mut self, text: &str) -> Name {
         if let Some(name) = self.numbers.get(text) {
             return *name;
         }
@@ -309,6 +326,13 @@ impl Names {
         self.texts.push(text.into());
         self.numbers.insert(text.into(), name);
         name
+    }
+
+    #[inline]
+    fn slot(text: &str) -> usize {
+        let bytes = text.as_bytes();
+        let end = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or(0));
+        (end(bytes.first()) * 3 + end(bytes.last()) * 5 + bytes.len()) % 32
     }
 
     /// The number of an identifier that was interned before.
@@ -354,6 +378,7 @@ impl Ast {
     }
 
     /// Adds an expression.
+    #[inline]
     pub fn push_expr(&mut self, expr: Expr, span: Span) -> ExprId {
         self.exprs.push(expr);
         self.expr_spans.push(span);
@@ -361,6 +386,7 @@ impl Ast {
     }
 
     /// Adds a statement.
+    #[inline]
     pub fn push_stmt(&mut self, stmt: Stmt, span: Span) -> StmtId {
         self.stmts.push(stmt);
         self.stmt_spans.push(span);

@@ -9,10 +9,21 @@
 //! input. Parsing and checking never fail: they return what they could make of
 //! the text together with every [`Diagnostic`]. Not here: execution (crate
 //! `engine`) and drawing diagnostics (crate `parabench`).
+#![warn(clippy::disallowed_methods)]
 
 pub mod ast;
 pub mod diag;
+pub mod dump;
+pub mod lex;
+mod number;
+pub mod parse;
 pub mod source;
+pub mod suggest;
+pub mod text;
+pub mod token;
+mod unknown;
+pub mod word;
 
 pub use diag::{Diagnostic, Severity};
+pub use parse::parse;
 pub use source::{Loader, Sources};

@@ -36,13 +36,16 @@ pub struct FileId(pub u32);
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
+    /// Position after the last file. One position lies between two files so that
+    /// the end of one is not the start of the next.
+    end: u32,
 }
 
 impl Sources {
     /// Adds a file. Text that is not UTF-8 or too long is replaced by nothing and
     /// reported.
     pub fn add(&mut self, name: &str, bytes: Vec<u8>) -> (FileId, Vec<Diagnostic>) {
-        let start = self.end();
+        let start = self.end;
         let mut diagnostics = Vec::new();
         let at = Span { start, end: start };
         let text = if start as usize + bytes.len() > MAX_SOURCE_BYTES {
@@ -68,14 +71,9 @@ impl Sources {
                 String::new()
             })
         };
+        self.end = start + text.len() as u32 + 1;
         self.files.push(SourceFile { name: name.into(), start, text });
         (FileId(self.files.len() as u32 - 1), diagnostics)
-    }
-
-    /// Position after the last file. One position lies between two files so that
-    /// the end of one is not the start of the next.
-    fn end(&self) -> u32 {
-        self.files.last().map_or(0, |file| file.start + file.text.len() as u32 + 1)
     }
 
     /// All files, in the order in which they were added.
@@ -91,6 +89,17 @@ impl Sources {
     /// A file.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
+    }
+
+    /// Lends the text of a file out while it is parsed, because files can be added
+    /// meanwhile; [`Sources::give_back`] ends that.
+    pub(crate) fn lend(&mut self, id: FileId) -> String {
+        std::mem::take(&mut self.files[id.0 as usize].text)
+    }
+
+    /// Ends [`Sources::lend`].
+    pub(crate) fn give_back(&mut self, id: FileId, text: String) {
+        self.files[id.0 as usize].text = text;
     }
 
     /// The file that holds a position.

@@ -1,0 +1,382 @@
+//! Text -> tokens, one at a time, by hand, on bytes.
+//!
+//! What is wrong inside a token (characters PPL does not have, open strings,
+//! numbers out of range) is reported here; `bad_end` tells the parser where, so
+//! that it does not complain about the same text again. Keywords are ordinary
+//! words here ([`crate::word`] knows them), strings stay raw ([`crate::text`]).
+
+use crate::diag::{Code, Diagnostic};
+use crate::token::{Kind, Token};
+use model::plan::Span;
+
+/// What a byte can begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Blank,
+    Letter,
+    Digit,
+    Sign,
+    Bad,
+}
+
+const CLASS: [Class; 256] = {
+    let mut table = [Class::Bad; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => Class::Blank,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Letter,
+            b'0'..=b'9' => Class::Digit,
+            b'"' | b'#' | b'/' | b'$' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';'
+            | b':' | b'=' | b'.' | b'|' | b'&' | b'!' | b'<' | b'>' | b'+' | b'-' | b'%' | b'*'
+            | b'^' => Class::Sign,
+            _ => Class::Bad,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// The byte can stand in a name: letter, digit, underscore.
+#[inline(always)]
+pub fn is_name_byte(byte: u8) -> bool {
+    matches!(CLASS[byte as usize], Class::Letter | Class::Digit)
+}
+
+/// Nothing of PPL begins with this byte.
+pub(crate) fn is_bad_byte(byte: u8) -> bool {
+    CLASS[byte as usize] == Class::Bad
+}
+
+/// Reads tokens from the text of one file.
+pub struct Lexer<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) bytes: &'t [u8],
+    /// Position of the file in the joined text.
+    base: u32,
+    pub(crate) at: usize,
+    /// Comments seen so far.
+    pub comments: Vec<Span>,
+    /// Mistakes seen so far.
+    pub errors: Vec<Diagnostic>,
+    /// One past the last reported text, in the joined text; 0: none.
+    pub bad_end: u32,
+}
+
+impl<'t> Lexer<'t> {
+    /// A lexer for a file whose text begins at `base` of the joined text.
+    pub fn new(text: &'t str, base: u32) -> Lexer<'t> {
+        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let (comments, errors) = (Vec::new(), Vec::new());
+        Lexer { text, bytes: text.as_bytes(), base, at, comments, errors, bad_end: 0 }
+    }
+
+    /// The text of a token of this file.
+    #[inline]
+    pub fn slice(&self, token: Token) -> &'t str {
+        &self.text[(token.start - self.base) as usize..(token.end - self.base) as usize]
+    }
+
+    /// The text between two positions of this file; "" if there is none.
+    pub fn between(&self, start: u32, end: u32) -> &'t str {
+        let range =
+            start.saturating_sub(self.base) as usize..end.saturating_sub(self.base) as usize;
+        self.text.get(range).unwrap_or("")
+    }
+
+    /// A copy that reads on from here without keeping comments and mistakes.
+    pub fn fork(&self) -> Lexer<'t> {
+        let (comments, errors) = (Vec::new(), Vec::new());
+        Lexer { comments, errors, ..*self }
+    }
+
+    /// The text that is not read yet.
+    pub fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    /// Only blanks stand before this position on its line.
+    pub fn begins_line(&self, position: u32) -> bool {
+        let before = &self.bytes[..(position - self.base) as usize];
+        let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        before.len() == blanks || before[before.len() - blanks - 1] == b'\n'
+    }
+
+    #[inline(always)]
+    pub(crate) fn byte(&self, at: usize) -> u8 {
+        // A NUL in the text is of class Bad like the end, and told apart there.
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// The next token; at the end of the text [`Kind::End`] for ever.
+    #[inline]
+    pub fn token(&mut self) -> Token {
+        loop {
+            let start = self.at;
+            let Some(byte) = self.bytes.get(start) else {
+                return self.made(Kind::End, start, 0);
+            };
+            match CLASS[*byte as usize] {
+                Class::Blank => self.at += 1,
+                Class::Letter => {
+                    self.at += 1;
+                    self.skip_name();
+                    return self.made(Kind::Word, start, 0);
+                }
+                Class::Digit => return self.number(),
+                Class::Sign => {
+                    if let Some(token) = self.sign(*byte) {
+                        return token;
+                    }
+                }
+                Class::Bad => {
+                    if let Some(token) = self.unknown() {
+                        return token;
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn made(&self, kind: Kind, start: usize, value: i64) -> Token {
+        Token { kind, start: self.base + start as u32, end: self.base + self.at as u32, value }
+    }
+
+    pub(crate) fn span(&self, start: usize, end: usize) -> Span {
+        Span { start: self.base + start as u32, end: self.base + end as u32 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn skip_name(&mut self) {
+        while is_name_byte(self.byte(self.at)) {
+            self.at += 1;
+        }
+    }
+
+    #[cold]
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.bad_end = self.bad_end.max(diagnostic.span.end);
+        self.errors.push(diagnostic);
+    }
+
+    /// A token that begins with a sign; `None`: it was a comment or is reported.
+    #[inline]
+    fn sign(&mut self, byte: u8) -> Option<Token> {
+        let start = self.at;
+        let next = self.byte(start + 1);
+        let (kind, length) = match byte {
+            b'"' => return Some(self.string()),
+            b'$' => return self.variable(),
+            b'#' => return self.line_comment(),
+            b'/' if next == b'/' => return self.line_comment(),
+            b'/' if next == b'*' => return self.block_comment(),
+            b'/' => (Kind::Slash, 1),
+            b'(' => (Kind::LParen, 1),
+            b')' => (Kind::RParen, 1),
+            b'[' => (Kind::LBracket, 1),
+            b']' => (Kind::RBracket, 1),
+            b'{' => (Kind::LBrace, 1),
+            b'}' => (Kind::RBrace, 1),
+            b',' => (Kind::Comma, 1),
+            b';' => (Kind::Semi, 1),
+            b':' => (Kind::Colon, 1),
+            b'=' if next == b'=' => (Kind::EqEq, 2),
+            b'=' => (Kind::Assign, 1),
+            b'!' if next == b'=' => (Kind::NotEq, 2),
+            b'!' => (Kind::Bang, 1),
+            b'<' if next == b'=' => (Kind::Le, 2),
+            b'<' => (Kind::Lt, 1),
+            b'>' if next == b'=' => (Kind::Ge, 2),
+            b'>' => (Kind::Gt, 1),
+            b'+' => (Kind::Plus, 1),
+            b'-' => (Kind::Minus, 1),
+            b'%' => (Kind::Percent, 1),
+            b'*' => (Kind::Star, 1),
+            b'^' => (Kind::Caret, 1),
+            b'.' if next == b'.' => (Kind::DotDot, 2),
+            b'|' if next == b'|' => (Kind::OrOr, 2),
+            b'&' if next == b'&' => (Kind::AndAnd, 2),
+            b'|' => return Some(self.half_operator(Kind::OrOr, "||")),
+            b'&' => return Some(self.half_operator(Kind::AndAnd, "&&")),
+            _ => return self.unknown(),
+        };
+        self.at += length;
+        Some(self.made(kind, start, 0))
+    }
+
+    #[cold]
+    fn half_operator(&mut self, kind: Kind, whole: &str) -> Token {
+        let start = self.at;
+        self.at += 1;
+        let token = self.made(kind, start, 0);
+        let message = format!("`{}` is not an operator of PPL", &whole[..1]);
+        self.report(
+            Diagnostic::new(Code::UnknownCharacter, token.span(), message)
+                .help(format!("write `{whole}`"))
+                .fix(token.span(), whole),
+        );
+        token
+    }
+
+    fn line_comment(&mut self) -> Option<Token> {
+        let start = self.at;
+        let rest = &self.bytes[start..];
+        self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let end = if self.bytes[..self.at].ends_with(b"\r") { self.at - 1 } else { self.at };
+        self.comments.push(self.span(start, end));
+        None
+    }
+
+    fn block_comment(&mut self) -> Option<Token> {
+        let start = self.at;
+        match self.text[start + 2..].find("*/") {
+            Some(length) => self.at = start + 2 + length + 2,
+            None => {
+                self.at = self.bytes.len();
+                let message = "expected `*/` that closes this comment, found the end of the file";
+                self.report(
+                    Diagnostic::new(Code::OpenString, self.span(start, start + 2), message)
+                        .help("comments of this kind do not nest; close it with */"),
+                );
+                // Everything up to the end is spoilt.
+                self.bad_end = self.base + self.at as u32;
+            }
+        }
+        self.comments.push(self.span(start, self.at));
+        None
+    }
+
+    /// `"..."`, escapes and variables left alone.
+    #[inline]
+    fn string(&mut self) -> Token {
+        let start = self.at;
+        let mut at = start + 1;
+        let mut special = false;
+        loop {
+            match self.byte(at) {
+                b'"' => break,
+                b'\\' => {
+                    special = true;
+                    // A multi-byte character after it cannot hold `"` or a line end.
+                    at += if matches!(self.byte(at + 1), b'\n' | b'\r' | 0) { 1 } else { 2 };
+                }
+                b'$' => {
+                    special |= matches!(self.byte(at + 1), b'{' | b'$');
+                    at += 1;
+                }
+                b'\n' => return self.open_string(start, at),
+                0 if at >= self.bytes.len() => return self.open_string(start, self.bytes.len()),
+                _ => at += 1,
+            }
+        }
+        self.at = at + 1;
+        self.made(Kind::Str, start, i64::from(special))
+    }
+
+    #[cold]
+    fn open_string(&mut self, start: usize, line_end: usize) -> Token {
+        let end =
+            if self.bytes[start..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
+        self.at = end;
+        let token = self.made(Kind::Error, start, 0);
+        let found =
+            if line_end == self.bytes.len() { "the end of the file" } else { "the line's end" };
+        self.report(
+            Diagnostic::new(
+                Code::OpenString,
+                token.span(),
+                format!("expected `\"` that closes this string, found {found}"),
+            )
+            .help("strings end on their line; write \\n for a line break and \\\" for a quote in a string")
+            .label("opened here"),
+        );
+        token
+    }
+
+    /// `$name`, `$$name`
+    #[inline]
+    fn variable(&mut self) -> Option<Token> {
+        let start = self.at;
+        let dollars = if self.byte(start + 1) == b'$' { 2 } else { 1 };
+        self.at += dollars;
+        self.skip_name();
+        if self.at == start + dollars {
+            let span = self.span(start, self.at);
+            self.report(
+                Diagnostic::new(
+                    Code::UnknownCharacter,
+                    span,
+                    "expected a name after `$`: letters, digits, underscore",
+                )
+                .help("variables are written $name, internal variables $$rank, environment variables $$env(NAME)"),
+            );
+            return Some(self.made(Kind::Error, start, 0));
+        }
+        let kind = if dollars == 2 { Kind::Internal } else { Kind::Var };
+        Some(self.made(kind, start, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> (Vec<(Kind, &str)>, Vec<&'static str>) {
+        let mut lexer = Lexer::new(text, 0);
+        let mut tokens = Vec::new();
+        loop {
+            let token = lexer.token();
+            if token.kind == Kind::End {
+                let codes = lexer.errors.iter().map(|error| error.code.as_str()).collect();
+                return (tokens, codes);
+            }
+            tokens.push((token.kind, lexer.slice(token)));
+        }
+    }
+
+    #[test]
+    fn ordinary_text() {
+        use Kind::*;
+        for (text, expected) in [
+            ("10..100", &[(Int, "10"), (DotDot, ".."), (Int, "100")][..]),
+            ("$a_b $$rank", &[(Var, "$a_b"), (Internal, "$$rank")]),
+            ("a=b==c", &[(Word, "a"), (Assign, "="), (Word, "b"), (EqEq, "=="), (Word, "c")]),
+            ("1/s", &[(Rate, "1/s")]),
+            ("1/sx", &[(Int, "1"), (Slash, "/"), (Word, "sx")]),
+            ("\"a\\\"b\" # c \" d\r\n;", &[(Str, "\"a\\\"b\""), (Semi, ";")]),
+            ("a/* b */c//d", &[(Word, "a"), (Word, "c")]),
+            ("\u{feff};", &[(Semi, ";")]),
+            ("", &[]),
+        ] {
+            assert_eq!(kinds(text), (expected.to_vec(), vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_reported_once_and_skipped() {
+        for (text, count, codes) in [
+            ("a ??@? b", 2, &["E0101"][..]),
+            ("\"abc\n\"d\"", 2, &["E0102"]),
+            ("\"abc\\", 1, &["E0102"]),
+            ("/* abc", 0, &["E0102"]),
+            ("print “hello world”;", 3, &["E0101"]),
+            ("print 'a';", 3, &["E0101"]),
+            ("a & b", 3, &["E0101"]),
+            ("$ = 1", 3, &["E0101"]),
+            ("a\u{a0}b", 2, &["E0101"]),
+            ("a\0b", 2, &["E0101"]),
+            ("grün", 2, &["E0101"]),
+        ] {
+            let (tokens, found) = kinds(text);
+            assert_eq!((tokens.len(), &found[..]), (count, codes), "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_keep_their_places_without_the_line_end() {
+        let mut lexer = Lexer::new("a # b\r\n/* c\nd */ e", 100);
+        while lexer.token().kind != Kind::End {}
+        assert_eq!(lexer.comments, [Span { start: 102, end: 105 }, Span { start: 107, end: 116 }]);
+    }
+}

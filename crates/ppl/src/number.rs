@@ -1,0 +1,202 @@
+//! Numbers: integers with size suffixes, floats, durations, rates.
+
+use crate::diag::{Code, Diagnostic};
+use crate::lex::{Lexer, is_name_byte};
+use crate::token::{Kind, Token};
+use model::units::{duration_factor, size_factor};
+
+impl Lexer<'_> {
+    /// A number; the lexer stands on its first digit.
+    #[inline]
+    pub(crate) fn number(&mut self) -> Token {
+        let start = self.at;
+        let mut value = 0i64;
+        let mut fits = true;
+        while self.byte(self.at).is_ascii_digit() {
+            let digit = i64::from(self.byte(self.at) - b'0');
+            match value.checked_mul(10).and_then(|value| value.checked_add(digit)) {
+                Some(next) => value = next,
+                None => fits = false,
+            }
+            self.at += 1;
+        }
+        let next = self.byte(self.at);
+        if fits && !is_name_byte(next) && next != b'.' && next != b'/' {
+            return self.made(Kind::Int, start, value);
+        }
+        self.number_tail(start, fits.then_some(value))
+    }
+
+    /// What may follow the digits: a fraction, an exponent, a suffix, `/s`.
+    fn number_tail(&mut self, start: usize, value: Option<i64>) -> Token {
+        let digits_end = self.at;
+        if self.byte(self.at) == b'.' && self.byte(self.at + 1).is_ascii_digit() {
+            self.at += 1;
+            self.skip_digits();
+        }
+        self.skip_exponent();
+        let float = (self.at > digits_end).then(|| &self.text[start..self.at]);
+        let suffix_start = self.at;
+        self.skip_name();
+        let suffix = &self.text[suffix_start..self.at];
+        match float {
+            Some(text) => self.float(start, text.parse().unwrap_or(f64::INFINITY), suffix),
+            None => self.integer(start, value, suffix),
+        }
+    }
+
+    fn skip_digits(&mut self) {
+        while self.byte(self.at).is_ascii_digit() {
+            self.at += 1;
+        }
+    }
+
+    /// `e6`, `E-6`; an `e` without digits is left for the suffix.
+    fn skip_exponent(&mut self) {
+        if !matches!(self.byte(self.at), b'e' | b'E') {
+            return;
+        }
+        let sign = usize::from(matches!(self.byte(self.at + 1), b'+' | b'-'));
+        if self.byte(self.at + 1 + sign).is_ascii_digit() {
+            self.at += 1 + sign;
+            self.skip_digits();
+        }
+    }
+
+    fn integer(&mut self, start: usize, value: Option<i64>, suffix: &str) -> Token {
+        let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
+            _ if suffix.is_empty() => (Kind::Int, 1),
+            (Some(factor), _) => (Kind::Int, factor),
+            (_, Some(factor)) => (Kind::Duration, factor),
+            _ => return self.bad_suffix(start, suffix),
+        };
+        let is_rate = kind == Kind::Int
+            && self.byte(self.at) == b'/'
+            && self.byte(self.at + 1) == b's'
+            && !is_name_byte(self.byte(self.at + 2));
+        let kind = if is_rate { Kind::Rate } else { kind };
+        self.at += if is_rate { 2 } else { 0 };
+        match value.and_then(|value| value.checked_mul(factor)) {
+            Some(value) => self.made(kind, start, value),
+            // -9223372036854775808 is an integer although its digits alone are not.
+            None if &self.text[start..self.at] == "9223372036854775808" => {
+                self.made(Kind::IntMin, start, i64::MIN)
+            }
+            None => self.too_large(start),
+        }
+    }
+
+    fn float(&mut self, start: usize, value: f64, suffix: &str) -> Token {
+        let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
+            _ if suffix.is_empty() && value.is_finite() => {
+                return self.made(Kind::Float, start, value.to_bits() as i64);
+            }
+            _ if suffix.is_empty() => return self.too_large(start),
+            (Some(factor), _) => (Kind::Int, factor),
+            (_, Some(factor)) => (Kind::Duration, factor),
+            _ => return self.bad_suffix(start, suffix),
+        };
+        let scaled = (value * factor as f64).round();
+        if scaled < i64::MAX as f64 {
+            self.made(kind, start, scaled as i64)
+        } else {
+            self.too_large(start)
+        }
+    }
+
+    #[cold]
+    fn too_large(&mut self, start: usize) -> Token {
+        let token = self.made(Kind::Error, start, 0);
+        let text = shortened(self.slice(token));
+        self.report(
+            Diagnostic::new(
+                Code::BadNumber,
+                token.span(),
+                format!("expected a number up to 9223372036854775807, found {text}"),
+            )
+            .help("integers, sizes in bytes and durations in nanoseconds have 64 bits"),
+        );
+        token
+    }
+
+    #[cold]
+    fn bad_suffix(&mut self, start: usize, suffix: &str) -> Token {
+        let token = self.made(Kind::Error, start, 0);
+        let text = self.slice(token);
+        let hex = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+        let help = match hex.and_then(|digits| i64::from_str_radix(digits, 16).ok()) {
+            Some(value) => format!("integers are decimal: write {value}"),
+            None => "sizes: k m g t p (powers of 1024), KiB MiB GiB TiB PiB, kB MB GB TB PB (powers of 1000); \
+                     durations: ns us ms s min h"
+                .into(),
+        };
+        let message = format!(
+            "expected a number with a unit PPL knows, found the unit `{}`",
+            shortened(suffix)
+        );
+        self.report(Diagnostic::new(Code::BadNumber, token.span(), message).help(help));
+        token
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        use Kind::*;
+        let float = |x: f64| x.to_bits() as i64;
+        for (text, kind, value) in [
+            ("0", Int, 0),
+            ("5m", Int, 5 << 20),
+            ("5M", Int, 5 << 20),
+            ("5min", Duration, 300_000_000_000),
+            ("5ms", Duration, 5_000_000),
+            ("2h", Duration, 7_200_000_000_000),
+            ("4KiB", Int, 4096),
+            ("4kB", Int, 4000),
+            ("0.25", Float, float(0.25)),
+            ("1e6", Float, float(1e6)),
+            ("1.5E-3", Float, float(0.0015)),
+            ("0.5s", Duration, 500_000_000),
+            ("1.5k", Int, 1536),
+            ("1000/s", Rate, 1000),
+            ("1k/s", Rate, 1024),
+            ("9223372036854775807", Int, i64::MAX),
+            ("9223372036854775808", IntMin, i64::MIN),
+        ] {
+            let mut lexer = Lexer::new(text, 0);
+            let token = lexer.token();
+            assert_eq!((token.kind, token.value), (kind, value), "{text}");
+            assert_eq!((token.end as usize, lexer.errors.len()), (text.len(), 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn malformed_numbers_are_one_mistake_each() {
+        for (text, help) in [
+            ("9223372036854775809", "64 bits"),
+            ("9000000000g", "64 bits"),
+            ("1e999", "64 bits"),
+            ("1e30s", "64 bits"),
+            ("5mi", "durations"),
+            ("12abc", "durations"),
+            ("0x1F", "write 31"),
+        ] {
+            let mut lexer = Lexer::new(text, 0);
+            assert_eq!(lexer.token().kind, Kind::Error, "{text}");
+            assert_eq!(lexer.token().kind, Kind::End, "{text}");
+            assert_eq!(lexer.errors.len(), 1, "{text}");
+            let found = lexer.errors[0].help.as_deref().unwrap_or("");
+            assert!(found.contains(help), "{text}: {found}");
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Expressions.
+
+use super::{Bad, MAX_HEIGHT, MAX_NESTING, Parse, Parser};
+use crate::ast::{Expr, ExprId, List};
+use crate::diag::{Code, Diagnostic};
+use crate::token::{Kind, Token};
+use crate::word::{Word, classify};
+use model::plan::{BinaryOp, Span, UnaryOp};
+
+/// An operator with two operands and how tightly it binds; `^` is apart.
+#[inline]
+fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
+    Some(match kind {
+        Kind::OrOr => (BinaryOp::Or, 1),
+        Kind::AndAnd => (BinaryOp::And, 2),
+        Kind::EqEq => (BinaryOp::Eq, 3),
+        Kind::NotEq => (BinaryOp::Ne, 3),
+        Kind::Lt => (BinaryOp::Lt, 3),
+        Kind::Le => (BinaryOp::Le, 3),
+        Kind::Gt => (BinaryOp::Gt, 3),
+        Kind::Ge => (BinaryOp::Ge, 3),
+        Kind::Plus => (BinaryOp::Add, 4),
+        Kind::Minus => (BinaryOp::Sub, 4),
+        Kind::Percent => (BinaryOp::Rem, 5),
+        Kind::Star => (BinaryOp::Mul, 6),
+        Kind::Slash => (BinaryOp::Div, 6),
+        _ => return None,
+    })
+}
+
+impl Parser<'_, '_, '_> {
+    /// An expression.
+    #[inline]
+    pub(super) fn expr(&mut self) -> Parse<ExprId> {
+        let first = self.unary()?;
+        self.climb(first, 0)
+    }
+
+    /// Goes on after a primary expression: `[index]`, `^`, operators.
+    pub(super) fn expr_from(&mut self, primary: ExprId) -> Parse<ExprId> {
+        let first = self.postfix(primary)?;
+        let first = self.power(first)?;
+        self.climb(first, 0)
+    }
+
+    /// Operators that bind at least as tightly as `least`.
+    #[inline]
+    fn climb(&mut self, mut left: ExprId, least: u8) -> Parse<ExprId> {
+        while let Some((op, level)) = binary_op(self.tok.kind) {
+            if level < least || (op == BinaryOp::Rem && self.is_percent_sign()) {
+                break;
+            }
+            let height = self.height;
+            self.bump();
+            let right = self.unary()?;
+            let right = self.climb(right, level + 1)?;
+            left = self.binary(op, left, right, height)?;
+        }
+        Ok(left)
+    }
+
+    /// `50%` in `define groups`: nothing that could be divided by follows.
+    fn is_percent_sign(&self) -> bool {
+        matches!(self.peek(), Kind::Comma | Kind::RBrace)
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, height: u32) -> Parse<ExprId> {
+        let span = self.joined(a, b);
+        self.grow(height)?;
+        Ok(self.push_expr(Expr::Binary(op, a, b), span))
+    }
+
+    fn joined(&self, a: ExprId, b: ExprId) -> Span {
+        let ast = &self.cx.ast;
+        Span { start: ast.expr_span(a).start, end: ast.expr_span(b).end }
+    }
+
+    /// The tree becomes one higher than the last expression and another of this height.
+    fn grow(&mut self, other: u32) -> Parse<()> {
+        self.height = self.height.max(other) + 1;
+        if self.height <= MAX_HEIGHT {
+            return Ok(());
+        }
+        let message = format!("this expression has more than {MAX_HEIGHT} operators in a row");
+        let help = "compute it in several steps, or with a loop";
+        self.height = 0;
+        Err(self.too_deep(message, help))
+    }
+
+    /// Reports too deep nesting, the first time.
+    #[cold]
+    pub(super) fn too_deep(&mut self, message: String, help: &str) -> Bad {
+        if !std::mem::replace(&mut self.cx.too_deep, true) {
+            let diagnostic = Diagnostic::new(Code::TooDeep, self.tok.span(), message);
+            return self.error(diagnostic.help(help));
+        }
+        self.error_at = Some(self.tok.start);
+        Bad
+    }
+
+    /// Every cycle of expression functions goes through here: the nesting is counted here.
+    #[inline]
+    fn unary(&mut self) -> Parse<ExprId> {
+        if self.cx.depth >= MAX_NESTING {
+            let message = format!("nested deeper than {MAX_NESTING} levels");
+            return Err(self.too_deep(message, "compute it in several steps"));
+        }
+        self.cx.depth += 1;
+        let result = match self.tok.kind {
+            Kind::Minus => self.prefixed(UnaryOp::Neg),
+            Kind::Bang => self.prefixed(UnaryOp::Not),
+            _ => self.powered(),
+        };
+        self.cx.depth -= 1;
+        result
+    }
+
+    fn prefixed(&mut self, op: UnaryOp) -> Parse<ExprId> {
+        let sign = self.bump();
+        if op == UnaryOp::Neg && self.tok.kind == Kind::IntMin && self.peek() != Kind::Caret {
+            self.bump();
+            self.height = 1;
+            let span = self.since(sign.start);
+            return Ok(self.push_expr(Expr::Int(i64::MIN), span));
+        }
+        let operand = self.unary()?;
+        self.grow(0)?;
+        let span = self.since(sign.start);
+        Ok(self.push_expr(Expr::Unary(op, operand), span))
+    }
+
+    #[inline]
+    fn powered(&mut self) -> Parse<ExprId> {
+        let base = self.primary()?;
+        if !matches!(self.tok.kind, Kind::Caret | Kind::LBracket) {
+            return Ok(base);
+        }
+        let base = self.postfix(base)?;
+        self.power(base)
+    }
+
+    /// `^`, to the right.
+    fn power(&mut self, base: ExprId) -> Parse<ExprId> {
+        if self.tok.kind != Kind::Caret {
+            return Ok(base);
+        }
+        let height = self.height;
+        self.bump();
+        let exponent = self.unary()?;
+        self.binary(BinaryOp::Pow, base, exponent, height)
+    }
+
+    /// `[index]`, any number of them.
+    fn postfix(&mut self, mut list: ExprId) -> Parse<ExprId> {
+        while self.tok.kind == Kind::LBracket {
+            let height = self.height;
+            let open = self.bump();
+            let at = self.expr()?;
+            self.close(Kind::RBracket, open, "`]` after the index")?;
+            self.grow(height)?;
+            let span = self.since(self.cx.ast.expr_span(list).start);
+            list = self.push_expr(Expr::Index(list, at), span);
+        }
+        Ok(list)
+    }
+
+    #[inline]
+    fn primary(&mut self) -> Parse<ExprId> {
+        let token = self.tok;
+        self.height = 1;
+        let expr = match token.kind {
+            Kind::Int => Expr::Int(token.value),
+            Kind::Str => return Ok(self.string()),
+            Kind::Var => {
+                let name = self.intern(token);
+                Expr::Var(name)
+            }
+            Kind::Float => Expr::Float(f64::from_bits(token.value as u64)),
+            Kind::Duration => Expr::Duration(token.value),
+            Kind::Rate => Expr::Rate(token.value),
+            Kind::Error => Expr::Error,
+            Kind::Internal => return self.internal(),
+            Kind::LParen => return self.paren(),
+            Kind::LBracket => return self.list(),
+            Kind::Word => return self.word(),
+            _ => return Err(self.no_value()),
+        };
+        self.bump();
+        Ok(self.push_expr(expr, token.span()))
+    }
+
+    #[cold]
+    fn no_value(&mut self) -> Bad {
+        let diagnostic = self.expectation("a value");
+        let text = match self.tok.kind {
+            Kind::IntMin => {
+                let message =
+                    "expected a number up to 9223372036854775807, found 9223372036854775808";
+                Diagnostic::new(Code::BadNumber, self.tok.span(), message)
+                    .help("integers have 64 bits")
+            }
+            Kind::Assign if self.prev.kind == Kind::Assign => diagnostic.help("`==` compares"),
+            Kind::Plus if self.prev.kind == Kind::Plus => {
+                diagnostic.help("there is no `++`; write $x = $x + 1;")
+            }
+            _ => diagnostic,
+        };
+        self.error(text)
+    }
+
+    /// A string token; malformed escapes and variables in it are reported.
+    #[inline]
+    pub(super) fn string(&mut self) -> ExprId {
+        let token = self.bump();
+        if token.value != 0 {
+            self.check_string(token);
+        }
+        self.push_expr(Expr::Str, token.span())
+    }
+
+    #[cold]
+    fn check_string(&mut self, token: Token) {
+        for problem in crate::text::check(self.slice(token), token.start) {
+            self.cx.push(problem);
+        }
+    }
+
+    /// `$$name`, `$$env(NAME)`
+    fn internal(&mut self) -> Parse<ExprId> {
+        let token = self.bump();
+        if self.slice(token) != "$$env" {
+            let name = self.intern(token);
+            return Ok(self.push_expr(Expr::Internal(name), token.span()));
+        }
+        let form = "`(` and the name of an environment variable, as in $$env(HOME)";
+        let open = self.expect(Kind::LParen, form)?;
+        let word = self.expect(Kind::Word, "the name of an environment variable")?;
+        self.close(Kind::RParen, open, "`)` after the name")?;
+        let name = self.intern(word);
+        let span = self.since(token.start);
+        Ok(self.push_expr(Expr::Env(name), span))
+    }
+
+    fn paren(&mut self) -> Parse<ExprId> {
+        let open = self.bump();
+        let inner = self.expr()?;
+        self.close(Kind::RParen, open, "`)` or an operator")?;
+        self.parenthesised(open, inner)
+    }
+
+    pub(super) fn parenthesised(&mut self, open: Token, inner: ExprId) -> Parse<ExprId> {
+        self.grow(0)?;
+        let span = self.since(open.start);
+        Ok(self.push_expr(Expr::Paren(inner), span))
+    }
+
+    /// `[a, b]`
+    fn list(&mut self) -> Parse<ExprId> {
+        let open = self.bump();
+        let mark = self.cx.scratch.len();
+        let mut height = 0;
+        while self.tok.kind != Kind::RBracket {
+            let item = self.expr()?;
+            height = height.max(self.height);
+            self.cx.scratch.push(item.0);
+            if !self.comma() {
+                break;
+            }
+        }
+        self.close(Kind::RBracket, open, "`,` or `]`")?;
+        self.grow(height)?;
+        let items = self.list_from(mark);
+        let span = self.since(open.start);
+        Ok(self.push_expr(Expr::List(items), span))
+    }
+
+    /// A word in an expression: `true`, `false`, or a call.
+    fn word(&mut self) -> Parse<ExprId> {
+        let token = self.bump();
+        if self.tok.kind == Kind::LParen {
+            return self.call(token);
+        }
+        match self.boolean(token) {
+            Some(id) => Ok(id),
+            None => Err(self.word_as_value(token)),
+        }
+    }
+
+    fn boolean(&mut self, token: Token) -> Option<ExprId> {
+        let text = self.slice(token);
+        let value = text.eq_ignore_ascii_case("true");
+        if !value && !text.eq_ignore_ascii_case("false") {
+            return None;
+        }
+        if text != "true" && text != "false" {
+            self.cx.ast.capitals.push(token.span());
+        }
+        Some(self.push_expr(Expr::Bool(value), token.span()))
+    }
+
+    /// `min(a, b)`, `fopen("a", "r")`; the name is consumed.
+    fn call(&mut self, token: Token) -> Parse<ExprId> {
+        let name = match classify(self.slice(token)) {
+            (Word::Op(op), false) => {
+                self.cx.ast.capitals.push(token.span());
+                let text = self.slice(token).to_ascii_lowercase();
+                debug_assert_eq!(model::Op::find(&text), Some(op));
+                self.cx.ast.names.intern(&text)
+            }
+            _ => self.intern(token),
+        };
+        let args = self.args()?;
+        self.grow(0)?;
+        let span = self.since(token.start);
+        Ok(self.push_expr(Expr::Call(name, args), span))
+    }
+
+    /// `( a, b )` of a call.
+    pub(super) fn args(&mut self) -> Parse<List> {
+        let open = self.expect(Kind::LParen, "`(`")?;
+        let mark = self.cx.scratch.len();
+        let mut height = 0;
+        if self.tok.kind != Kind::RParen {
+            height = self.arg_list()?;
+        }
+        self.close(Kind::RParen, open, "`,` or `)`")?;
+        self.height = height;
+        Ok(self.list_from(mark))
+    }
+
+    /// Arguments up to what is not a comma, onto the scratch; gives the greatest height.
+    #[inline]
+    pub(super) fn arg_list(&mut self) -> Parse<u32> {
+        let mut height = 0;
+        loop {
+            let arg = self.arg()?;
+            height = height.max(self.height);
+            self.cx.scratch.push(arg.0);
+            if !self.comma() {
+                return Ok(height);
+            }
+        }
+    }
+
+    /// A comma; a missing one before another value is reported and taken as given.
+    #[inline]
+    fn comma(&mut self) -> bool {
+        match self.tok.kind {
+            Kind::Comma => {
+                self.bump();
+                true
+            }
+            Kind::RParen | Kind::Semi => false,
+            _ => self.missing_comma(),
+        }
+    }
+
+    #[cold]
+    fn missing_comma(&mut self) -> bool {
+        use Kind::{Duration, Float, Int, Internal, Rate, Str, Var};
+        let value = matches!(self.tok.kind, Duration | Float | Int | Internal | Rate | Str | Var);
+        if !value || self.at_line_start() || self.peek() == Kind::Assign {
+            return false;
+        }
+        let end = Span { start: self.prev.end, end: self.prev.end };
+        let diagnostic = self.expectation("`,` between arguments").fix(end, ",");
+        self.error(diagnostic);
+        true
+    }
+
+    /// An argument: an expression, `name=value`, or a bare word.
+    #[inline]
+    fn arg(&mut self) -> Parse<ExprId> {
+        if self.tok.kind != Kind::Word {
+            return self.expr();
+        }
+        let word = self.bump();
+        match self.tok.kind {
+            Kind::Assign => self.named(word),
+            Kind::LParen => {
+                let call = self.call(word)?;
+                self.expr_from(call)
+            }
+            _ => match self.boolean(word) {
+                Some(value) => self.expr_from(value),
+                None if matches!(self.tok.kind, Kind::Comma | Kind::RParen | Kind::Semi) => {
+                    let name = self.intern(word);
+                    self.height = 1;
+                    Ok(self.push_expr(Expr::Word(name), word.span()))
+                }
+                None => Err(self.word_as_value(word)),
+            },
+        }
+    }
+
+    fn named(&mut self, word: Token) -> Parse<ExprId> {
+        self.bump();
+        let name = self.intern(word);
+        let value = self.expr()?;
+        let span = self.since(word.start);
+        Ok(self.push_expr(Expr::Named(name, value), span))
+    }
+}

@@ -1,0 +1,260 @@
+//! Tokens -> syntax tree, by recursive descent and precedence climbing.
+//!
+//! A parser function that fails has reported why and returns [`Bad`]; the next
+//! list of statements or body above it skips to a place where a statement can
+//! begin and goes on, so that one pass finds many mistakes, and each only once.
+//! Not here: what names, types and numbers mean (`check`).
+
+mod define;
+mod expr;
+mod include;
+mod recover;
+mod stmt;
+
+use crate::ast::{Ast, ExprId, List, Name, StmtId};
+use crate::ast::{Expr, Stmt};
+use crate::diag::{Code, Diagnostic};
+use crate::lex::Lexer;
+use crate::source::{FileId, Loader, Sources};
+use crate::token::{Kind, Token};
+use model::plan::Span;
+use std::collections::HashSet;
+
+/// Statements and parentheses may be nested this deep.
+pub const MAX_NESTING: u32 = 200;
+/// The tree of one expression may be this high; `1 + 1 + 1` has height 3.
+pub const MAX_HEIGHT: u32 = 500;
+/// So many errors are reported; a last one tells how many more there were.
+pub const MAX_ERRORS: usize = 100;
+
+/// The function has reported an error and could not go on.
+pub(crate) struct Bad;
+pub(crate) type Parse<T> = Result<T, Bad>;
+
+/// Parses a program with everything it includes. Never fails: what cannot be
+/// parsed is [`Stmt::Error`] or [`Expr::Error`] in the tree and has a diagnostic.
+/// The diagnostics are in order of position.
+pub fn parse<'a>(
+    sources: &'a mut Sources,
+    root: FileId,
+    loader: &'a mut dyn Loader,
+) -> (Ast, Vec<Diagnostic>) {
+    run(sources, root, Some(loader))
+}
+
+/// Parses one file and leaves its includes empty, for the formatter.
+pub(crate) fn parse_alone(sources: &mut Sources, root: FileId) -> (Ast, Vec<Diagnostic>) {
+    run(sources, root, None)
+}
+
+fn run<'a>(
+    sources: &'a mut Sources,
+    root: FileId,
+    loader: Option<&'a mut dyn Loader>,
+) -> (Ast, Vec<Diagnostic>) {
+    let mut context = Context::new(sources, loader);
+    context.chain.push(context.sources.file(root).name.clone());
+    let top = context.file(root);
+    context.ast.top = top;
+    context.finish()
+}
+
+/// What all files of a program share while it is parsed.
+struct Context<'a> {
+    sources: &'a mut Sources,
+    loader: Option<&'a mut dyn Loader>,
+    ast: Ast,
+    diagnostics: Vec<Diagnostic>,
+    /// Errors beyond [`MAX_ERRORS`]: their number and the first of them.
+    left_out: Option<(usize, Code, Span)>,
+    /// Names of the files being parsed, the root first.
+    chain: Vec<String>,
+    /// Number of files included so far.
+    includes: usize,
+    /// Members of the lists being parsed; each list owns the end from its mark on.
+    scratch: Vec<u32>,
+    /// Procs defined so far.
+    procs: HashSet<Name>,
+    /// Nesting of statements and expressions.
+    depth: u32,
+    /// Nesting was too deep once; said only once.
+    too_deep: bool,
+    /// Number of statements around the current one, includes not counted.
+    inside: u32,
+    /// Number of loops around the current statement, in the same proc.
+    loops: u32,
+    /// Where the open blocks begin.
+    blocks: Vec<u32>,
+    /// The outermost open block when a misplaced definition was reported.
+    misplaced_in: Option<u32>,
+}
+
+impl<'a> Context<'a> {
+    fn new(sources: &'a mut Sources, loader: Option<&'a mut dyn Loader>) -> Context<'a> {
+        Context {
+            sources,
+            loader,
+            ast: Ast::default(),
+            diagnostics: Vec::new(),
+            left_out: None,
+            chain: Vec::new(),
+            includes: 0,
+            scratch: Vec::new(),
+            procs: HashSet::new(),
+            depth: 0,
+            too_deep: false,
+            inside: 0,
+            loops: 0,
+            blocks: Vec::new(),
+            misplaced_in: None,
+        }
+    }
+
+    /// Parses one file of the sources.
+    fn file(&mut self, id: FileId) -> List {
+        let base = self.sources.file(id).start;
+        let text = self.sources.lend(id);
+        let mut parser = Parser::new(self, &text, base);
+        let list = parser.program();
+        let comments = std::mem::take(&mut parser.lex.comments);
+        self.ast.comments.extend(comments);
+        self.sources.give_back(id, text);
+        list
+    }
+
+    #[cold]
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MAX_ERRORS {
+            self.diagnostics.push(diagnostic);
+            return;
+        }
+        let (count, ..) = self.left_out.get_or_insert((0, diagnostic.code, diagnostic.span));
+        *count += 1;
+    }
+
+    fn finish(mut self) -> (Ast, Vec<Diagnostic>) {
+        self.ast.comments.sort_unstable();
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+        if let Some((count, code, span)) = self.left_out {
+            let message = format!("{count} more errors are not shown");
+            let help = "mend those above first; many of the others may go with them";
+            self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
+        }
+        (self.ast, self.diagnostics)
+    }
+}
+
+/// Parses one file.
+pub(crate) struct Parser<'c, 'a, 't> {
+    cx: &'c mut Context<'a>,
+    lex: Lexer<'t>,
+    /// The current token.
+    tok: Token,
+    /// The one before it.
+    prev: Token,
+    /// Height of the expression parsed last.
+    height: u32,
+    /// The token at which an error was reported last: no second one there.
+    error_at: Option<u32>,
+}
+
+impl<'c, 'a, 't> Parser<'c, 'a, 't> {
+    fn new(cx: &'c mut Context<'a>, text: &'t str, base: u32) -> Parser<'c, 'a, 't> {
+        let start = Token { kind: Kind::Semi, start: base, end: base, value: 0 };
+        let lex = Lexer::new(text, base);
+        let mut parser = Parser { cx, lex, tok: start, prev: start, height: 0, error_at: None };
+        parser.bump();
+        parser.prev = start;
+        parser
+    }
+
+    /// Goes on to the next token; gives the one that was current.
+    #[inline(always)]
+    fn bump(&mut self) -> Token {
+        let token = self.tok;
+        self.prev = token;
+        self.tok = self.lex.token();
+        if !self.lex.errors.is_empty() {
+            self.take_lexer_errors();
+        }
+        token
+    }
+
+    #[cold]
+    fn take_lexer_errors(&mut self) {
+        for error in std::mem::take(&mut self.lex.errors) {
+            self.cx.push(error);
+        }
+    }
+
+    /// The token after the current one.
+    fn peek(&self) -> Kind {
+        self.lex.fork().token().kind
+    }
+
+    #[inline(always)]
+    fn slice(&self, token: Token) -> &'t str {
+        self.lex.slice(token)
+    }
+
+    /// Consumes a token of this kind if it is the current one.
+    #[inline]
+    fn accept(&mut self, kind: Kind) -> bool {
+        let found = self.tok.kind == kind;
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// The current token is this word, in either case.
+    fn at_word(&self, word: &str) -> bool {
+        self.tok.kind == Kind::Word && self.slice(self.tok).eq_ignore_ascii_case(word)
+    }
+
+    /// Consumes this word if it is the current token.
+    fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.at_word(word);
+        if found {
+            let token = self.bump();
+            if self.slice(token) != word {
+                self.cx.ast.capitals.push(token.span());
+            }
+        }
+        found
+    }
+
+    /// From a position to the end of the last consumed token.
+    #[inline]
+    fn since(&self, start: u32) -> Span {
+        Span { start, end: self.prev.end.max(start) }
+    }
+
+    #[inline]
+    fn intern(&mut self, token: Token) -> Name {
+        let text = self.lex.slice(token).trim_start_matches('$');
+        self.cx.ast.names.intern(text)
+    }
+
+    #[inline]
+    fn push_stmt(&mut self, stmt: Stmt, start: u32) -> StmtId {
+        let span = self.since(start);
+        self.cx.ast.push_stmt(stmt, span)
+    }
+
+    #[inline]
+    fn push_expr(&mut self, expr: Expr, span: Span) -> ExprId {
+        self.cx.ast.push_expr(expr, span)
+    }
+
+    /// Ends a list that began at `mark` of the scratch.
+    #[inline]
+    fn list_from(&mut self, mark: usize) -> List {
+        let list = self.cx.ast.push_list(&self.cx.scratch[mark..]);
+        self.cx.scratch.truncate(mark);
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Reporting what was expected, and finding the place to go on.
+
+use super::{Bad, Parse, Parser};
+use crate::ast::{Expr, ExprId};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use crate::token::{Kind, Token};
+use crate::word::{FUNCTIONS, Word, classify, statement_words};
+use model::plan::Span;
+
+impl Parser<'_, '_, '_> {
+    /// Reports an error unless the text here has been reported already.
+    #[cold]
+    pub(super) fn error(&mut self, diagnostic: Diagnostic) -> Bad {
+        let spoilt = self.lex.bad_end > self.prev.start;
+        if !spoilt && self.error_at != Some(self.tok.start) {
+            self.cx.push(diagnostic);
+        }
+        self.error_at = Some(self.tok.start);
+        Bad
+    }
+
+    /// "expected ..., found ..." at the current token.
+    #[cold]
+    pub(super) fn expected(&mut self, what: &str) -> Bad {
+        let diagnostic = self.expectation(what);
+        self.error(diagnostic)
+    }
+
+    /// The diagnostic of [`Parser::expected`], to add to.
+    pub(super) fn expectation(&self, what: &str) -> Diagnostic {
+        let message = format!("expected {what}, found {}", self.describe(self.tok));
+        Diagnostic::new(Code::Expected, self.tok.span(), message)
+    }
+
+    /// Consumes a token of this kind or reports that `what` was expected.
+    #[inline]
+    pub(super) fn expect(&mut self, kind: Kind, what: &str) -> Parse<Token> {
+        if self.tok.kind == kind { Ok(self.bump()) } else { Err(self.expected(what)) }
+    }
+
+    /// A token in words.
+    pub(super) fn describe(&self, token: Token) -> String {
+        let text = self.slice(token);
+        let text = match text.char_indices().nth(40) {
+            Some((at, _)) => format!("{}...", &text[..at]),
+            None => text.to_string(),
+        };
+        match token.kind {
+            Kind::Word => format!("the word `{text}`"),
+            Kind::Var | Kind::Internal => format!("the variable {text}"),
+            Kind::Str => format!("the string {text}"),
+            Kind::Int | Kind::IntMin | Kind::Float => format!("the number {text}"),
+            Kind::Duration => format!("the duration {text}"),
+            Kind::Rate => format!("the rate {text}"),
+            kind => kind.text().into(),
+        }
+    }
+
+    /// The current token is the first on its line.
+    pub(super) fn at_line_start(&self) -> bool {
+        self.lex.between(self.prev.end, self.tok.start).contains('\n')
+    }
+
+    /// The current token is a word that begins a statement.
+    pub(super) fn at_statement_word(&self) -> bool {
+        self.tok.kind == Kind::Word && classify(self.slice(self.tok)).0 != Word::Other
+    }
+
+    /// The current token surely begins another statement.
+    fn at_next_statement(&self) -> bool {
+        match self.tok.kind {
+            Kind::RBrace | Kind::End => true,
+            Kind::Word => self.at_statement_word() || self.at_line_start(),
+            Kind::Var => self.at_line_start() || self.peek() == Kind::Assign,
+            Kind::LBrace => self.at_line_start(),
+            _ => false,
+        }
+    }
+
+    /// The `;` of a statement; `what` names it in the message.
+    #[inline]
+    pub(super) fn semi(&mut self, what: &str) -> Parse<()> {
+        if self.tok.kind == Kind::Semi {
+            self.bump();
+            return Ok(());
+        }
+        self.missing_semi(what)
+    }
+
+    /// A missing `;` belongs to the end of the line before, not to the next line.
+    #[cold]
+    fn missing_semi(&mut self, what: &str) -> Parse<()> {
+        let end = Span { start: self.prev.end, end: self.prev.end };
+        let mut diagnostic = self.expectation(&format!("`;` after {what}"));
+        if self.at_next_statement() {
+            diagnostic.span = end;
+            self.error(diagnostic.fix(end, ";"));
+            return Ok(());
+        }
+        let help = match self.tok.kind {
+            Kind::RParen => "there is no open `(` here",
+            Kind::RBracket => "there is no open `[` here",
+            Kind::Assign => "`=` assigns to a variable at the start of a statement; `==` compares",
+            _ => "arguments are separated by commas, statements end with `;`",
+        };
+        Err(self.error(diagnostic.help(help)))
+    }
+
+    /// The bracket that closes `open`. Before a token that ends the statement it is
+    /// taken as given after the report.
+    #[inline]
+    pub(super) fn close(&mut self, kind: Kind, open: Token, what: &str) -> Parse<()> {
+        if self.tok.kind == kind {
+            self.bump();
+            return Ok(());
+        }
+        self.missing_close(kind, open, what)
+    }
+
+    #[cold]
+    fn missing_close(&mut self, kind: Kind, open: Token, what: &str) -> Parse<()> {
+        let ends = matches!(self.tok.kind, Kind::Semi | Kind::LBrace | Kind::RBrace | Kind::End)
+            || (self.at_line_start() && self.at_statement_word());
+        let mut diagnostic = self
+            .expectation(what)
+            .related(open.span(), format!("{} is opened here", open.kind.text()));
+        if ends {
+            let end = Span { start: self.prev.end, end: self.prev.end };
+            diagnostic.span = end;
+            let text = if kind == Kind::RParen { ")" } else { "]" };
+            self.error(diagnostic.fix(end, text));
+            return Ok(());
+        }
+        if self.tok.kind == Kind::Assign {
+            diagnostic = diagnostic.help("`==` compares");
+        }
+        Err(self.error(diagnostic))
+    }
+
+    /// Skips to where the next statement can begin. `begin`: where the failed one
+    /// began; at least one token is consumed if nothing was.
+    #[cold]
+    pub(super) fn recover(&mut self, begin: u32) {
+        if self.tok.start == begin {
+            match self.tok.kind {
+                Kind::RBrace | Kind::End | Kind::Semi => {}
+                Kind::LBrace => self.skip_braces(),
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+        loop {
+            match self.tok.kind {
+                Kind::End | Kind::RBrace => return,
+                Kind::Semi => {
+                    self.bump();
+                    return;
+                }
+                Kind::LBrace if self.brace_ends_line() => return,
+                Kind::LBrace => self.skip_braces(),
+                Kind::Word if self.at_line_start() && self.at_statement_word() => return,
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// A `{` before a line end or a comment opens a block.
+    fn brace_ends_line(&self) -> bool {
+        let rest = self.lex.rest();
+        let line = rest.split('\n').next().unwrap_or("").trim();
+        line.is_empty() || line.starts_with('#') || line.starts_with("//")
+    }
+
+    /// Skips from a `{` over the `}` that closes it.
+    pub(super) fn skip_braces(&mut self) {
+        let mut open = 0u32;
+        loop {
+            match self.tok.kind {
+                Kind::End => return,
+                Kind::LBrace => open += 1,
+                Kind::RBrace if open <= 1 => {
+                    self.bump();
+                    return;
+                }
+                Kind::RBrace => open -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Skips to where the body of a spoilt header can begin.
+    #[cold]
+    pub(super) fn skip_to_body(&mut self) {
+        loop {
+            match self.tok.kind {
+                Kind::End | Kind::RBrace | Kind::LBrace | Kind::Semi => return,
+                Kind::Word if self.at_statement_word() => return,
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// The result of a header's part, or [`Expr::Error`] after skipping to the body.
+    #[inline]
+    pub(super) fn or_skip_to_body(&mut self, found: Parse<ExprId>) -> ExprId {
+        match found {
+            Ok(id) => id,
+            Err(Bad) => {
+                let start = self.tok.start;
+                self.skip_to_body();
+                self.push_expr(Expr::Error, Span { start, end: start })
+            }
+        }
+    }
+
+    /// Reports a word that means nothing here. Gives the word it is nearest to.
+    #[cold]
+    pub(super) fn unknown_word(&mut self, token: Token) -> Option<&'static str> {
+        let word = self.slice(token);
+        let guess = nearest(word, statement_words());
+        let procs = self.cx.procs.iter().map(|name| self.cx.ast.names.text(*name));
+        let proc = guess.is_none().then(|| nearest(word, procs)).flatten().map(str::to_string);
+        let diagnostic = Diagnostic::new(
+            Code::UnknownWord,
+            token.span(),
+            format!("`{word}` is neither a keyword nor an operation nor a proc"),
+        );
+        let nearest = guess.map(str::to_string).or(proc);
+        self.error(match nearest {
+            Some(name) => {
+                diagnostic.help(format!("the nearest is `{name}`")).fix(token.span(), name)
+            }
+            None => diagnostic
+                .help("`parabench ops` lists the operations; procs are defined by `define proc`"),
+        });
+        guess
+    }
+
+    /// Reports a bare word where a value is wanted.
+    #[cold]
+    pub(super) fn word_as_value(&mut self, token: Token) -> Bad {
+        let word = self.slice(token);
+        let message = format!("expected a value, found the word `{word}`");
+        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
+        let dollar = format!("${word}");
+        self.error(if classify(word).0 != Word::Other {
+            diagnostic.help("a value is a number, a string, a variable or a function of them")
+        } else if self.cx.ast.names.find(word).is_some() {
+            diagnostic.help(format!("variables begin with `$`: {dollar}")).fix(token.span(), dollar)
+        } else if let Some(name) = nearest(word, FUNCTIONS.iter().copied()) {
+            diagnostic.help(format!("the nearest function is `{name}`"))
+        } else {
+            diagnostic.help(format!(
+                "text stands in quotes, \"{word}\"; variables begin with `$`: {dollar}"
+            ))
+        })
+    }
+}
