@@ -9,10 +9,12 @@
 //!
 //! Never sees the language or the reports. `unsafe` stands only here (clock,
 //! buffers, back-ends, local ranks), each block with its reason.
+#![warn(clippy::disallowed_methods)]
 #![allow(unsafe_code)]
 
 pub mod backend;
 pub mod call;
 pub mod clock;
 pub mod comm;
+mod dents;
 pub mod rng;

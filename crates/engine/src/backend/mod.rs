@@ -1,7 +1,25 @@
 //! Storage back-ends: the smallest interface that holds them all (after fio's
 //! queue/getevents). One behaviour suite tests them: `tests/backends.rs`.
 
+pub mod beneath;
+pub mod direct;
+pub mod guarded;
+pub mod mem;
+pub mod null;
+pub mod posix;
+
+pub use guarded::Guarded;
+pub use mem::{Cost, Mem, MemFs};
+pub use null::Null;
+pub use posix::Posix;
+
 use crate::call::{Call, Reply};
+use std::ffi::CStr;
+
+/// Name of the file that marks a run directory. Reserved in every directory of a
+/// run: `readdir` does not show it, and programs can neither make, change, rename
+/// nor remove it.
+pub const MARKER: &str = ".parabench";
 
 /// What a back-end can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +42,70 @@ pub trait Backend {
 
     /// What the call needs and must not be timed (resolving a path that is not
     /// proved to stay inside the directory). Called before the first clock reading
-    /// of every call; an error replaces the call.
+    /// of every call; an error (errno) replaces the call.
+    ///
+    /// Every back-end refuses calls that would change the marker, with `EPERM`.
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        let _ = call;
-        Ok(())
+        protect_marker(call)
     }
 
     /// Executes the call. Nothing else happens between two clock readings.
     fn issue(&mut self, call: Call<'_>) -> Reply;
+}
+
+/// `EPERM` for calls that would make, change, rename or remove a name [`MARKER`].
+///
+/// Looks at the end of the path only: a nanosecond, outside every timed window.
+#[inline(always)]
+pub fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
+    const CHANGES: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
+    let touched = match call {
+        Call::Open { path, flags, .. } => flags & CHANGES != 0 && names_marker(path),
+        Call::Unlink { path }
+        | Call::Mkdir { path }
+        | Call::Rmdir { path }
+        | Call::Truncate { path, .. }
+        | Call::Chmod { path, .. }
+        | Call::Utime { path } => names_marker(path),
+        Call::Rename { from, to } | Call::Link { from, to } => {
+            names_marker(from) || names_marker(to)
+        }
+        // A link to the marker would be a second name for it.
+        Call::Symlink { target, path } => names_marker(target) || names_marker(path),
+        _ => false,
+    };
+    if touched { Err(libc::EPERM) } else { Ok(()) }
+}
+
+#[inline(always)]
+fn names_marker(path: &CStr) -> bool {
+    let bytes = path.to_bytes();
+    bytes.ends_with(MARKER.as_bytes())
+        && matches!(
+            bytes.len().checked_sub(MARKER.len() + 1).map(|at| bytes[at]),
+            None | Some(b'/')
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_marker_s_name_is_reserved() {
+        for (path, reserved) in [
+            (c".parabench", true),
+            (c"./.parabench", true),
+            (c"sub/.parabench", true),
+            (c"x.parabench", false),
+            (c".parabench2", false),
+            (c"", false),
+        ] {
+            let refused = protect_marker(&Call::Unlink { path }) == Err(libc::EPERM);
+            assert_eq!(refused, reserved, "{path:?}");
+        }
+        let read = Call::Open { path: c".parabench", flags: libc::O_RDONLY, mode: 0 };
+        assert_eq!(protect_marker(&read), Ok(()));
+    }
 }

@@ -1,0 +1,255 @@
+//! Resolving a path so that it cannot leave a directory.
+//!
+//! The kernel does it (openat2 with `RESOLVE_BENEATH`, Linux 5.6). It refuses
+//! absolute symbolic links even when they lead back inside; for those alone the
+//! path is walked here first, and the result opened without following any link,
+//! so that a change made by another process in between is refused, not followed.
+//!
+//! The errno for every path that leaves is `EXDEV`, as the kernel gives it.
+
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+
+/// The kernel's limit of links followed in one path.
+const LINKS_MAX: usize = 40;
+/// How often a resolution is repeated that a concurrent rename disturbed.
+const TRIES: usize = 128;
+
+/// The directory that paths must not leave.
+#[derive(Debug)]
+pub struct Root {
+    directory: OwnedFd,
+    /// Its absolute path.
+    path: Vec<u8>,
+}
+
+impl Root {
+    /// The current directory. Fails with `ENOSYS` where the kernel has no openat2.
+    pub fn current() -> io::Result<Root> {
+        let path = std::env::current_dir()?.into_os_string().into_vec();
+        let root = Root { directory: File::open(".")?.into(), path };
+        root.open(c".", libc::O_PATH, 0).map_err(io::Error::from_raw_os_error)?;
+        Ok(root)
+    }
+
+    /// The directory itself.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// The path relative to the root: relative ones are as they are, absolute ones
+    /// lose the root's own path. `EXDEV` for other absolute ones.
+    pub fn relative<'a>(&self, path: &'a [u8]) -> Result<&'a [u8], i32> {
+        if path.first() != Some(&b'/') {
+            return Ok(path);
+        }
+        let inside = path.strip_prefix(self.path.as_slice()).ok_or(libc::EXDEV)?;
+        if !inside.is_empty() && inside[0] != b'/' && self.path != b"/" {
+            return Err(libc::EXDEV);
+        }
+        let start = inside.iter().position(|byte| *byte != b'/');
+        Ok(start.map_or(b".", |start| &inside[start..]))
+    }
+
+    /// Opens a relative path.
+    pub fn open(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+        const BENEATH: u64 = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
+        match openat2(self.fd(), path, flags, mode, BENEATH) {
+            Err(libc::EXDEV) => self.open_walked(path, flags, mode),
+            opened => opened,
+        }
+    }
+
+    #[cold]
+    fn open_walked(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+        let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
+        let follow_last = flags & libc::O_NOFOLLOW == 0 && !exclusive;
+        let mut walked = self.walk(path.to_bytes(), follow_last)?;
+        if path.to_bytes().ends_with(b"/") {
+            walked.push(b'/');
+        }
+        let walked = CString::new(walked).map_err(|_| libc::EINVAL)?;
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS;
+        match openat2(self.fd(), &walked, flags, mode, resolve) {
+            // Somebody put a link where there was none.
+            Err(libc::ELOOP) if follow_last => Err(libc::EXDEV),
+            opened => opened,
+        }
+    }
+
+    /// The path below the root without links and dots. The last name may be missing.
+    pub fn walk(&self, path: &[u8], follow_last: bool) -> Result<Vec<u8>, i32> {
+        let mut done: Vec<Vec<u8>> = Vec::new();
+        let mut todo: VecDeque<Vec<u8>> = components(self.relative(path)?).collect();
+        let mut links = 0;
+        while let Some(name) = todo.pop_front() {
+            if name == b".." {
+                done.pop().ok_or(libc::EXDEV)?;
+                continue;
+            }
+            done.push(name);
+            if todo.is_empty() && !follow_last {
+                break;
+            }
+            let Some(target) = self.link_target(&done.join(&b'/'), todo.is_empty())? else {
+                continue;
+            };
+            links += 1;
+            if links > LINKS_MAX {
+                return Err(libc::ELOOP);
+            }
+            done.pop();
+            if target.first() == Some(&b'/') {
+                done.clear();
+            }
+            let names: Vec<_> = components(self.relative(&target)?).collect();
+            names.into_iter().rev().for_each(|name| todo.push_front(name));
+        }
+        Ok(if done.is_empty() { b".".to_vec() } else { done.join(&b'/') })
+    }
+
+    /// What the link at a relative path holds; `None` if there is something else,
+    /// or, when it `may_miss`, nothing.
+    fn link_target(&self, path: &[u8], may_miss: bool) -> Result<Option<Vec<u8>>, i32> {
+        let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+        match readlinkat(self.fd(), &path) {
+            Ok(target) => Ok(Some(target)),
+            Err(libc::EINVAL) => Ok(None),
+            Err(libc::ENOENT) if may_miss => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// `EXDEV` if a link at `path` that holds `target` would lead outside. By the
+    /// names alone: what it passes need not exist yet, and is checked again on use.
+    pub fn check_target(&self, target: &[u8], path: &[u8]) -> Result<(), i32> {
+        let mut depth = if target.first() == Some(&b'/') {
+            0
+        } else {
+            let (parent, _) = split(self.relative(path)?);
+            let parent = self.walk(parent, true)?;
+            components(&parent).count()
+        };
+        for name in components(self.relative(target)?) {
+            depth = match name.as_slice() {
+                b".." => depth.checked_sub(1).ok_or(libc::EXDEV)?,
+                _ => depth + 1,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The names of a path, without empty ones and `.`.
+fn components(path: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
+    path.split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty() && name != b".")
+        .map(<[u8]>::to_vec)
+}
+
+/// Parent (`.` if there is none) and last name with the slashes that follow it.
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    match path[..end].iter().rposition(|byte| *byte == b'/') {
+        Some(0) => (b"/", &path[1..]),
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b".", path),
+    }
+}
+
+/// openat2 with the mode only where the kernel wants one; repeats disturbed resolutions.
+pub(crate) fn openat2(
+    directory: BorrowedFd<'_>,
+    path: &CStr,
+    flags: i32,
+    mode: u32,
+    resolve: u64,
+) -> Result<OwnedFd, i32> {
+    // SAFETY: a structure of integers, for which zero is a value.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::from((flags | libc::O_CLOEXEC) as u32);
+    how.mode = if flags & libc::O_CREAT != 0 { u64::from(mode & 0o7777) } else { 0 };
+    how.resolve = resolve;
+    for _ in 0..TRIES {
+        // SAFETY: path and structure are borrowed for the call; the size is the structure's.
+        let opened = unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                directory.as_raw_fd(),
+                path.as_ptr(),
+                &raw const how,
+                size_of::<libc::open_how>(),
+            )
+        };
+        if opened >= 0 {
+            // SAFETY: the kernel has just given this descriptor to us alone.
+            return Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) });
+        }
+        match errno() {
+            libc::EAGAIN => continue,
+            other => return Err(other),
+        }
+    }
+    Err(libc::EAGAIN)
+}
+
+/// readlinkat; what the link holds.
+pub(crate) fn readlinkat(directory: BorrowedFd<'_>, path: &CStr) -> Result<Vec<u8>, i32> {
+    let mut target = vec![0u8; libc::PATH_MAX as usize];
+    let room = target.len();
+    // SAFETY: the buffer is as long as said, the path is NUL-terminated.
+    let length = unsafe {
+        libc::readlinkat(directory.as_raw_fd(), path.as_ptr(), target.as_mut_ptr().cast(), room)
+    };
+    let length = usize::try_from(length).map_err(|_| errno())?;
+    target.truncate(length);
+    Ok(target)
+}
+
+/// The errno of the last call on this thread.
+pub(crate) fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_split_at_the_last_name() {
+        for (path, parent, name) in [
+            ("a", ".", "a"),
+            ("a/", ".", "a/"),
+            ("a/b", "a", "b"),
+            ("a//b//", "a/", "b//"),
+            ("/a", "/", "a"),
+            ("", ".", ""),
+        ] {
+            let got = split(path.as_bytes());
+            assert_eq!(got, (parent.as_bytes(), name.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn absolute_paths_lose_the_root() {
+        let root = Root {
+            directory: File::open("/").expect("/ opens").into(),
+            path: b"/run/dir".to_vec(),
+        };
+        for (path, expected) in [
+            ("x/y", Ok("x/y")),
+            ("/run/dir/x", Ok("x")),
+            ("/run/dir//x/", Ok("x/")),
+            ("/run/dir", Ok(".")),
+            ("/run/dir/", Ok(".")),
+            ("/run/dirx", Err(libc::EXDEV)),
+            ("/etc", Err(libc::EXDEV)),
+        ] {
+            assert_eq!(root.relative(path.as_bytes()), expected.map(str::as_bytes), "{path}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a file in memory holds: a size, and pages where something was written.
+
+use std::collections::BTreeMap;
+
+/// Largest size of a file, as on tmpfs.
+pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
+const PAGE: usize = 4096;
+
+type Pages = BTreeMap<u64, Box<[u8; PAGE]>>;
+
+/// The bytes of a file. Holes read as zeros.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    size: u64,
+    /// `None`: only the size is kept.
+    pages: Option<Box<Pages>>,
+}
+
+impl Content {
+    /// An empty file.
+    pub(super) fn new(keeps_data: bool) -> Content {
+        Content { size: 0, pages: keeps_data.then(Box::default) }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Cuts off or adds a hole.
+    pub(super) fn resize(&mut self, size: u64) {
+        if let Some(pages) = self.pages.as_mut().filter(|_| size < self.size) {
+            drop(pages.split_off(&size.div_ceil(PAGE as u64)));
+            if let Some(page) = pages.get_mut(&(size / PAGE as u64)) {
+                page[(size % PAGE as u64) as usize..].fill(0);
+            }
+        }
+        self.size = size;
+    }
+
+    /// Copies to `buf` what stands at `offset`; the number of bytes. The buffer is
+    /// left alone where only sizes are kept.
+    pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
+        let there = self.size.saturating_sub(offset).min(buf.len() as u64) as usize;
+        let Some(pages) = &self.pages else { return there };
+        for (page, within, range) in pieces(offset, there) {
+            match pages.get(&page) {
+                Some(bytes) => buf[range.clone()].copy_from_slice(&bytes[within..][..range.len()]),
+                None => buf[range].fill(0),
+            }
+        }
+        there
+    }
+
+    /// Writes; the end must not lie beyond [`SIZE_MAX`].
+    pub(super) fn write(&mut self, buf: &[u8], offset: u64) {
+        if let Some(pages) = &mut self.pages {
+            for (page, within, range) in pieces(offset, buf.len()) {
+                let bytes = pages.entry(page).or_insert_with(|| Box::new([0; PAGE]));
+                bytes[within..][..range.len()].copy_from_slice(&buf[range]);
+            }
+        }
+        self.size = self.size.max(offset + buf.len() as u64);
+    }
+}
+
+/// A range of a file by pages: page, first byte within it, range of the buffer.
+fn pieces(
+    offset: u64,
+    length: usize,
+) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = offset + done as u64;
+        let within = (at % PAGE as u64) as usize;
+        let piece = (PAGE - within).min(length - done);
+        let range = done..done + piece;
+        done += piece;
+        (piece > 0).then_some((at / PAGE as u64, within, range))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_and_cut_tails_read_as_zeros() {
+        let mut content = Content::new(true);
+        content.write(b"abc", 4095);
+        content.resize(4096);
+        content.resize(5000);
+        let mut buf = [9; 8];
+        assert_eq!(content.read(&mut buf, 4094), 8);
+        assert_eq!(&buf, b"\0a\0\0\0\0\0\0");
+        assert_eq!(content.read(&mut buf, 4996), 4);
+        assert_eq!(content.read(&mut buf, 5001), 0);
+    }
+
+    #[test]
+    fn sizes_alone_are_kept_without_data() {
+        let mut content = Content::new(false);
+        content.write(&[1; 100], 1 << 40);
+        assert_eq!(content.size(), (1 << 40) + 100);
+        let mut buf = [9; 4];
+        assert_eq!((content.read(&mut buf, 0), buf), (4, [9; 4]));
+    }
+}

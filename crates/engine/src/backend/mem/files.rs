@@ -1,0 +1,268 @@
+//! A rank's open files and the calls on them.
+//!
+//! Descriptors start at 3 and are the lowest free number, as in a process.
+
+use super::MemFs;
+use super::content::SIZE_MAX;
+use super::node::{Ino, Kind};
+use super::walk::check_path;
+use crate::call::Fd;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const FIRST: i32 = 3;
+
+/// An open file description.
+#[derive(Debug)]
+struct Open {
+    ino: Ino,
+    flags: i32,
+    position: u64,
+    /// Sizes of the directory entries that are still to be listed.
+    listing: Option<std::vec::IntoIter<u16>>,
+}
+
+impl Open {
+    /// `O_ACCMODE` is a number, not bits; the value 3 allows neither (open(2)).
+    fn reads(&self) -> bool {
+        matches!(self.flags & libc::O_ACCMODE, libc::O_RDONLY | libc::O_RDWR) && !self.path_only()
+    }
+
+    fn writes(&self) -> bool {
+        matches!(self.flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR) && !self.path_only()
+    }
+
+    fn path_only(&self) -> bool {
+        self.flags & libc::O_PATH != 0
+    }
+}
+
+/// The descriptor table of a rank.
+#[derive(Debug)]
+pub(super) struct Files {
+    table: Vec<Option<Open>>,
+    free: BinaryHeap<Reverse<usize>>,
+    limit: usize,
+}
+
+type Done = Result<i64, i32>;
+
+impl Files {
+    pub(super) fn new(limit: usize) -> Files {
+        Files { table: Vec::new(), free: BinaryHeap::new(), limit }
+    }
+
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    pub(super) fn close_all(&mut self, fs: &mut MemFs) {
+        for open in self.table.drain(..).flatten() {
+            fs.nodes.release(open.ino);
+        }
+        self.free.clear();
+    }
+
+    pub(super) fn open(&mut self, fs: &mut MemFs, path: &[u8], flags: i32, mode: u32) -> Done {
+        let flags = check_flags(flags)?;
+        check_path(path)?;
+        if self.free.is_empty() && self.table.len() >= self.limit {
+            return Err(libc::EMFILE);
+        }
+        let ino = fs.open(path, flags, mode)?;
+        fs.nodes.hold(ino);
+        let open = Some(Open { ino, flags, position: 0, listing: None });
+        let at = match self.free.pop() {
+            Some(Reverse(at)) => at,
+            None => {
+                self.table.push(None);
+                self.table.len() - 1
+            }
+        };
+        self.table[at] = open;
+        Ok(at as i64 + i64::from(FIRST))
+    }
+
+    fn get(&mut self, fd: Fd) -> Result<&mut Open, i32> {
+        let at = usize::try_from(fd.0 - FIRST).map_err(|_| libc::EBADF)?;
+        self.table.get_mut(at).and_then(Option::as_mut).ok_or(libc::EBADF)
+    }
+
+    /// The file, unless the descriptor stands for a name only (`O_PATH`).
+    fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
+        self.get(fd).and_then(|open| if open.path_only() { Err(libc::EBADF) } else { Ok(open) })
+    }
+
+    pub(super) fn close(&mut self, fs: &mut MemFs, fd: Fd) -> Done {
+        fs.nodes.release(self.get(fd)?.ino);
+        let at = (fd.0 - FIRST) as usize;
+        self.table[at] = None;
+        self.free.push(Reverse(at));
+        Ok(0)
+    }
+
+    pub(super) fn pread(&mut self, fs: &mut MemFs, fd: Fd, buf: &mut [u8], offset: u64) -> Done {
+        if offset > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
+        let open = self.file(fd)?;
+        if !open.reads() {
+            return Err(libc::EBADF);
+        }
+        let content = fs.content_mut(open.ino)?;
+        check_end(offset, buf.len())?;
+        let most = buf.len().min(TRANSFER_MAX);
+        Ok(content.read(&mut buf[..most], offset) as i64)
+    }
+
+    pub(super) fn pwrite(&mut self, fs: &mut MemFs, fd: Fd, buf: &[u8], offset: u64) -> Done {
+        if offset > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
+        let open = self.file(fd)?;
+        if !open.writes() {
+            return Err(libc::EBADF);
+        }
+        check_end(offset, buf.len())?;
+        // Linux appends even then (pwrite(2), bugs).
+        let appends = open.flags & libc::O_APPEND != 0;
+        let ino = open.ino;
+        let at = if appends { fs.size(ino) as u64 } else { offset };
+        put(fs, ino, buf, at)
+    }
+
+    pub(super) fn write(&mut self, fs: &mut MemFs, fd: Fd, buf: &[u8]) -> Done {
+        let open = self.file(fd)?;
+        if !open.writes() {
+            return Err(libc::EBADF);
+        }
+        check_end(open.position, buf.len())?;
+        let appends = open.flags & libc::O_APPEND != 0;
+        let at = if appends { fs.size(open.ino) as u64 } else { open.position };
+        let done = put(fs, open.ino, buf, at)?;
+        if done > 0 {
+            open.position = at + done as u64;
+        }
+        Ok(done)
+    }
+
+    pub(super) fn seek(&mut self, fd: Fd, offset: u64) -> Done {
+        let open = self.file(fd)?;
+        if offset > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
+        open.position = offset;
+        open.listing = None;
+        Ok(offset as i64)
+    }
+
+    pub(super) fn sync(&mut self, fd: Fd) -> Done {
+        self.file(fd).map(|_| 0)
+    }
+
+    pub(super) fn truncate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
+        if size > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
+        let open = self.file(fd)?;
+        if !open.writes() {
+            return Err(libc::EINVAL);
+        }
+        fs.content_mut(open.ino)?.resize(size);
+        Ok(0)
+    }
+
+    pub(super) fn allocate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
+        let open = self.file(fd)?;
+        if size == 0 || size > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
+        if !open.writes() {
+            return Err(libc::EBADF);
+        }
+        let content = fs.content_mut(open.ino)?;
+        if size > content.size() {
+            content.resize(size);
+        }
+        Ok(0)
+    }
+
+    pub(super) fn stat(&mut self, fs: &MemFs, fd: Fd) -> Done {
+        Ok(fs.size(self.get(fd)?.ino))
+    }
+
+    /// As many entries as fit in `room` bytes; see [`crate::call::Call::Getdents`].
+    pub(super) fn list(&mut self, fs: &MemFs, fd: Fd, room: usize) -> Done {
+        let open = self.file(fd)?;
+        let Kind::Directory { names, .. } = &fs.nodes.get(open.ino).kind else {
+            return Err(libc::ENOTDIR);
+        };
+        if fs.nodes.get(open.ino).links == 0 {
+            return Err(libc::ENOENT);
+        }
+        let listing = open.listing.get_or_insert_with(|| {
+            let sizes = names.keys().map(|name| entry_size(name.len()));
+            [DOTS, DOTS].into_iter().chain(sizes).collect::<Vec<_>>().into_iter()
+        });
+        take_entries(listing, room)
+    }
+}
+
+/// Most bytes of one transfer (`MAX_RW_COUNT`, read(2)).
+const TRANSFER_MAX: usize = 0x7fff_f000;
+/// Marks the entries `.` and `..`, which take 24 bytes and are not counted.
+const DOTS: u16 = 0;
+
+/// Size of a linux_dirent64: 19 bytes, the name, a NUL, filled up to 8.
+fn entry_size(name_length: usize) -> u16 {
+    (19 + name_length + 1).next_multiple_of(8) as u16
+}
+
+fn take_entries(listing: &mut std::vec::IntoIter<u16>, room: usize) -> Done {
+    let (mut used, mut taken, mut counted) = (0, 0, 0);
+    while let Some(size) = listing.as_slice().first() {
+        used += if *size == DOTS { 24 } else { usize::from(*size) };
+        if used > room {
+            break;
+        }
+        taken += 1;
+        counted += i64::from(*size != DOTS);
+        listing.next();
+    }
+    match (taken, used) {
+        (0, 0) => Ok(0),
+        (0, _) => Err(libc::EINVAL),
+        _ => Ok(counted + 1),
+    }
+}
+
+/// Flags that contradict each other, and those that `O_PATH` turns off (open(2)).
+fn check_flags(flags: i32) -> Result<i32, i32> {
+    if flags & libc::O_TMPFILE == libc::O_TMPFILE {
+        return Err(libc::EOPNOTSUPP);
+    }
+    if flags & libc::O_CREAT != 0 && flags & libc::O_DIRECTORY != 0 {
+        return Err(libc::EINVAL);
+    }
+    if flags & libc::O_PATH != 0 {
+        return Ok(flags & (libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW));
+    }
+    Ok(flags)
+}
+
+/// A transfer must end within 63 bits.
+fn check_end(offset: u64, length: usize) -> Result<(), i32> {
+    if offset + length as u64 > SIZE_MAX { Err(libc::EINVAL) } else { Ok(()) }
+}
+
+fn put(fs: &mut MemFs, ino: Ino, buf: &[u8], at: u64) -> Done {
+    if buf.is_empty() {
+        return Ok(0);
+    }
+    if at >= SIZE_MAX {
+        return Err(libc::EFBIG);
+    }
+    let most = (buf.len().min(TRANSFER_MAX) as u64).min(SIZE_MAX - at) as usize;
+    fs.content_mut(ino)?.write(&buf[..most], at);
+    Ok(most as i64)
+}

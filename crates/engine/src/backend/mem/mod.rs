@@ -1,0 +1,141 @@
+//! Files in memory with the behaviour of Linux and time that is only counted.
+//!
+//! For tests and simulation: any number of simulated ranks share one [`MemFs`], each
+//! has its own [`Mem`] with its descriptors and its virtual clock, which every call
+//! advances by its [`Cost`]. The same calls give the same replies and the same times.
+//!
+//! Names, links, sizes and errnos are those a superuser sees on ext4 or tmpfs.
+//! Not here: permissions (root ignores them), times, full disks, `O_TMPFILE`
+//! (`EOPNOTSUPP`), and `O_DIRECT` (accepted without effect). What lies above the root is
+//! refused with `EXDEV`, as by [`super::Guarded`].
+
+mod content;
+mod cost;
+mod files;
+mod names;
+mod node;
+mod walk;
+
+pub use cost::Cost;
+
+use super::{Backend, Capabilities};
+use crate::call::{Call, Reply};
+use crate::clock::Virtual;
+use files::Files;
+use node::Nodes;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Descriptors a rank may have open at one time, unless told otherwise.
+pub const OPEN_FILES_MAX: usize = 1 << 20;
+
+/// A file system in memory.
+#[derive(Debug)]
+pub struct MemFs {
+    nodes: Nodes,
+    keeps_data: bool,
+    /// Absolute path of the root, for absolute paths in calls.
+    path: Vec<u8>,
+    /// Permission bits that new files do not get.
+    umask: u32,
+}
+
+impl MemFs {
+    /// An empty file system whose root has this absolute path. With `keeps_data`
+    /// what is written can be read back; otherwise only sizes are kept.
+    pub fn new(path: &str, keeps_data: bool) -> MemFs {
+        let path = path.trim_end_matches('/').into();
+        MemFs { nodes: Nodes::new(), keeps_data, path, umask: 0o022 }
+    }
+
+    /// The same, to be shared by ranks.
+    pub fn shared(path: &str, keeps_data: bool) -> Rc<RefCell<MemFs>> {
+        Rc::new(RefCell::new(MemFs::new(path, keeps_data)))
+    }
+}
+
+/// One rank's view of a [`MemFs`].
+#[derive(Debug)]
+pub struct Mem {
+    fs: Rc<RefCell<MemFs>>,
+    files: Files,
+    clock: Virtual,
+    cost: Cost,
+}
+
+impl Mem {
+    /// A rank without open files.
+    pub fn new(fs: Rc<RefCell<MemFs>>, clock: Virtual, cost: Cost) -> Mem {
+        Mem { fs, files: Files::new(OPEN_FILES_MAX), clock, cost }
+    }
+
+    /// The same with another limit of open files (`EMFILE` beyond it).
+    pub fn with_open_files_max(mut self, open_files_max: usize) -> Mem {
+        self.files.set_limit(open_files_max);
+        self
+    }
+
+    fn close_all(&mut self) {
+        self.files.close_all(&mut self.fs.borrow_mut());
+    }
+
+    fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
+        let fs = &mut *self.fs.borrow_mut();
+        let files = &mut self.files;
+        match call {
+            Call::Open { path, flags, mode } => files.open(fs, path.to_bytes(), flags, mode),
+            Call::Close { fd } => files.close(fs, fd),
+            Call::Pread { fd, buf, offset, .. } => files.pread(fs, fd, buf, offset),
+            Call::Pwrite { fd, buf, offset } => files.pwrite(fs, fd, buf, offset),
+            Call::Append { fd, buf } => files.write(fs, fd, buf),
+            Call::Seek { fd, offset } => files.seek(fd, offset),
+            Call::Fsync { fd } | Call::Fdatasync { fd } => files.sync(fd),
+            Call::Ftruncate { fd, size } => files.truncate(fs, fd, size),
+            Call::Fallocate { fd, size } => files.allocate(fs, fd, size),
+            Call::Fstat { fd } => files.stat(fs, fd),
+            Call::Getdents { fd, buf } => files.list(fs, fd, buf.len()),
+            Call::Stat { path } => fs.stat(path.to_bytes()),
+            Call::Access { path } | Call::Utime { path } | Call::Statfs { path } => {
+                fs.exists(path.to_bytes())
+            }
+            Call::Unlink { path } => fs.unlink(path.to_bytes()),
+            Call::Rename { from, to } => fs.rename(from.to_bytes(), to.to_bytes()),
+            Call::Mkdir { path } => fs.mkdir(path.to_bytes()),
+            Call::Rmdir { path } => fs.rmdir(path.to_bytes()),
+            Call::Truncate { path, size } => fs.truncate(path.to_bytes(), size),
+            Call::Link { from, to } => fs.link(from.to_bytes(), to.to_bytes()),
+            Call::Symlink { target, path } => fs.symlink(target.to_bytes(), path.to_bytes()),
+            Call::Readlink { path } => fs.readlink(path.to_bytes()),
+            Call::Chmod { path, mode } => fs.chmod(path.to_bytes(), mode),
+            Call::Syncfs | Call::DropCaches => Ok(0),
+        }
+    }
+}
+
+impl Backend for Mem {
+    fn name(&self) -> &'static str {
+        "mem"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let keeps_data = self.fs.borrow().keeps_data;
+        Capabilities { keeps_data, keeps_names: true, direct: false }
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        let moves = matches!(call, Call::Pread { .. } | Call::Pwrite { .. } | Call::Append { .. });
+        let mut ns = self.cost.of(&call) + self.cost.jitter();
+        let reply = self.execute(call).unwrap_or_else(|errno| -Reply::from(errno));
+        if moves {
+            ns += self.cost.of_bytes(reply);
+        }
+        self.clock.advance(ns);
+        reply
+    }
+}
+
+impl Drop for Mem {
+    fn drop(&mut self) {
+        self.close_all();
+    }
+}

@@ -1,0 +1,225 @@
+//! Calls on names: open, unlink, rename, link and the like.
+//!
+//! The order of checks is that of Linux (fs/namei.c), since it decides which errno a
+//! call gives that is wrong in two ways.
+
+use super::MemFs;
+use super::content::{Content, SIZE_MAX};
+use super::node::{Ino, Kind};
+use super::walk::{Follow, Spot, check_path};
+
+type Done = Result<i64, i32>;
+
+impl MemFs {
+    /// Finds or makes the file that an `open` asks for.
+    pub(super) fn open(&mut self, path: &[u8], flags: i32, mode: u32) -> Result<Ino, i32> {
+        let create = flags & libc::O_CREAT != 0;
+        let exclusive = create && flags & libc::O_EXCL != 0;
+        let stays = exclusive || flags & libc::O_NOFOLLOW != 0;
+        let follow = match (create && path.ends_with(b"/"), stays) {
+            (true, _) => Follow::No,
+            (false, true) => Follow::Slash,
+            (false, false) => Follow::Yes,
+        };
+        let spot = self.spot(path, follow)?;
+        if create && spot.slash && !spot.dots {
+            return Err(libc::EISDIR);
+        }
+        let Some(ino) = spot.node else {
+            if !create {
+                return Err(libc::ENOENT);
+            }
+            let (parent, name) = (spot.parent, spot.name.to_vec());
+            let kind = Kind::File(Content::new(self.keeps_data));
+            return Ok(self.nodes.create(parent, &name, kind, self.masked(mode)));
+        };
+        if exclusive {
+            return Err(libc::EEXIST);
+        }
+        self.check_open(ino, flags, spot.slash)?;
+        if flags & libc::O_TRUNC != 0 {
+            self.content_mut(ino)?.resize(0);
+        }
+        Ok(ino)
+    }
+
+    fn check_open(&self, ino: Ino, flags: i32, slash: bool) -> Result<(), i32> {
+        let directory = self.nodes.is_directory(ino);
+        let changes = flags & (libc::O_ACCMODE | libc::O_TRUNC | libc::O_CREAT) != 0;
+        let must_be_directory = slash || flags & libc::O_DIRECTORY != 0;
+        match &self.nodes.get(ino).kind {
+            _ if must_be_directory && !directory => Err(libc::ENOTDIR),
+            Kind::Link(_) if flags & libc::O_PATH == 0 => Err(libc::ELOOP),
+            Kind::Directory { .. } if changes => Err(libc::EISDIR),
+            _ => Ok(()),
+        }
+    }
+
+    fn masked(&self, mode: u32) -> u16 {
+        (mode & 0o7777 & !self.umask) as u16
+    }
+
+    /// The bytes of a file.
+    pub(super) fn content_mut(&mut self, ino: Ino) -> Result<&mut Content, i32> {
+        match &mut self.nodes.get_mut(ino).kind {
+            Kind::File(content) => Ok(content),
+            Kind::Directory { .. } => Err(libc::EISDIR),
+            _ => Err(libc::EINVAL),
+        }
+    }
+
+    /// The size of a file in bytes, of a link that of its target, of a directory 0.
+    pub(super) fn size(&self, ino: Ino) -> i64 {
+        match &self.nodes.get(ino).kind {
+            Kind::File(content) => content.size() as i64,
+            Kind::Link(target) => target.len() as i64,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn stat(&self, path: &[u8]) -> Done {
+        Ok(self.size(self.find(path, Follow::Yes)?))
+    }
+
+    pub(super) fn exists(&self, path: &[u8]) -> Done {
+        self.find(path, Follow::Yes).map(|_| 0)
+    }
+
+    pub(super) fn truncate(&mut self, path: &[u8], size: u64) -> Done {
+        if size > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
+        let ino = self.find(path, Follow::Yes)?;
+        self.content_mut(ino)?.resize(size);
+        Ok(0)
+    }
+
+    pub(super) fn chmod(&mut self, path: &[u8], mode: u32) -> Done {
+        let ino = self.find(path, Follow::Yes)?;
+        self.nodes.get_mut(ino).mode = (mode & 0o7777) as u16;
+        Ok(0)
+    }
+
+    pub(super) fn readlink(&self, path: &[u8]) -> Done {
+        let ino = self.find(path, Follow::Slash)?;
+        match &self.nodes.get(ino).kind {
+            Kind::Link(target) => Ok(target.len() as i64),
+            _ => Err(libc::EINVAL),
+        }
+    }
+
+    pub(super) fn unlink(&mut self, path: &[u8]) -> Done {
+        let spot = self.spot(path, Follow::No)?;
+        if spot.dots {
+            return Err(libc::EISDIR);
+        }
+        let ino = spot.node.ok_or(libc::ENOENT)?;
+        if self.nodes.is_directory(ino) {
+            return Err(libc::EISDIR);
+        }
+        if spot.slash {
+            return Err(libc::ENOTDIR);
+        }
+        let (parent, name) = (spot.parent, spot.name.to_vec());
+        self.nodes.detach(parent, &name);
+        Ok(0)
+    }
+
+    pub(super) fn rmdir(&mut self, path: &[u8]) -> Done {
+        let spot = self.spot(path, Follow::No)?;
+        match spot.name {
+            b"" | b"." => return Err(libc::EINVAL),
+            b".." => return Err(libc::ENOTEMPTY),
+            _ => {}
+        }
+        let ino = spot.node.ok_or(libc::ENOENT)?;
+        if !self.nodes.names(ino)?.is_empty() {
+            return Err(libc::ENOTEMPTY);
+        }
+        let (parent, name) = (spot.parent, spot.name.to_vec());
+        self.nodes.detach(parent, &name);
+        Ok(0)
+    }
+
+    /// Makes a name that must not exist yet.
+    fn make(&mut self, path: &[u8], kind: Kind, mode: u16) -> Done {
+        let spot = self.spot(path, Follow::No)?;
+        check_new(&spot, matches!(kind, Kind::Directory { .. }))?;
+        let (parent, name) = (spot.parent, spot.name.to_vec());
+        self.nodes.create(parent, &name, kind, mode);
+        Ok(0)
+    }
+
+    pub(super) fn mkdir(&mut self, path: &[u8]) -> Done {
+        let kind = Kind::Directory { names: Box::default(), parent: 0 };
+        self.make(path, kind, self.masked(0o777))
+    }
+
+    pub(super) fn symlink(&mut self, target: &[u8], path: &[u8]) -> Done {
+        check_path(target)?;
+        self.make(path, Kind::Link(target.into()), 0o777)
+    }
+
+    pub(super) fn link(&mut self, from: &[u8], to: &[u8]) -> Done {
+        check_path(to)?;
+        let ino = self.find(from, Follow::Slash)?;
+        let spot = self.spot(to, Follow::No)?;
+        check_new(&spot, false)?;
+        if self.nodes.is_directory(ino) {
+            return Err(libc::EPERM);
+        }
+        let (parent, name) = (spot.parent, spot.name.to_vec());
+        self.nodes.attach(parent, &name, ino);
+        Ok(0)
+    }
+
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Done {
+        check_path(from)?;
+        check_path(to)?;
+        let old = self.spot(from, Follow::No)?;
+        let new = self.spot(to, Follow::No)?;
+        if old.dots || new.dots {
+            return Err(libc::EBUSY);
+        }
+        let ino = old.node.ok_or(libc::ENOENT)?;
+        let directory = self.nodes.is_directory(ino);
+        if !directory && (old.slash || new.slash) {
+            return Err(libc::ENOTDIR);
+        }
+        if directory && self.nodes.is_above(ino, new.parent) {
+            return Err(libc::EINVAL);
+        }
+        if let Some(target) = new.node {
+            if target == ino {
+                return Ok(0);
+            }
+            self.check_replace(target, directory, old.parent)?;
+        }
+        let (old_parent, old_name) = (old.parent, old.name.to_vec());
+        let (new_parent, new_name) = (new.parent, new.name.to_vec());
+        self.nodes.detach(new_parent, &new_name);
+        self.nodes.attach(new_parent, &new_name, ino);
+        self.nodes.detach(old_parent, &old_name);
+        Ok(0)
+    }
+
+    /// `rename` may put something (a directory or not, from `old_parent`) in place of `target`.
+    fn check_replace(&self, target: Ino, directory: bool, old_parent: Ino) -> Result<(), i32> {
+        match self.nodes.names(target) {
+            Ok(_) if self.nodes.is_above(target, old_parent) => Err(libc::ENOTEMPTY),
+            Ok(_) if !directory => Err(libc::EISDIR),
+            Ok(names) if !names.is_empty() => Err(libc::ENOTEMPTY),
+            Err(_) if directory => Err(libc::ENOTDIR),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A name can be made here. Slashes may come only after the name of a directory.
+fn check_new(spot: &Spot<'_>, directory: bool) -> Result<(), i32> {
+    match spot.node {
+        Some(_) => Err(libc::EEXIST),
+        None if spot.slash && !directory => Err(libc::ENOENT),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,146 @@
+//! The things that names stand for: files, directories, symbolic links.
+
+use super::content::Content;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+/// Number of a node: index into [`Nodes`].
+pub(super) type Ino = u32;
+
+/// The root directory.
+pub(super) const ROOT: Ino = 0;
+
+/// Names of a directory. The hasher has no random keys: the order in which entries
+/// are listed is the same in every run.
+pub(super) type Names = HashMap<Box<[u8]>, Ino, BuildHasherDefault<DefaultHasher>>;
+
+/// What a node is.
+#[derive(Debug)]
+pub(super) enum Kind {
+    File(Content),
+    Directory { names: Box<Names>, parent: Ino },
+    Link(Box<[u8]>),
+    Free,
+}
+
+/// A file, directory or link.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) mode: u16,
+    /// Names that stand for it; 1 for a directory that is not removed.
+    pub(super) links: u32,
+    /// Descriptors that refer to it.
+    pub(super) opens: u32,
+}
+
+/// All nodes.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    nodes: Vec<Node>,
+    free: Vec<Ino>,
+}
+
+impl Nodes {
+    /// An empty root directory.
+    pub(super) fn new() -> Nodes {
+        let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new() };
+        let kind = Kind::Directory { names: Box::default(), parent: ROOT };
+        nodes.nodes.push(Node { kind, mode: 0o755, links: 1, opens: 0 });
+        nodes
+    }
+
+    pub(super) fn get(&self, ino: Ino) -> &Node {
+        &self.nodes[ino as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, ino: Ino) -> &mut Node {
+        &mut self.nodes[ino as usize]
+    }
+
+    /// A new node with the first name `name` in `parent`.
+    pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind, mode: u16) -> Ino {
+        let node = Node { kind, mode, links: 0, opens: 0 };
+        let ino = match self.free.pop() {
+            Some(ino) => {
+                self.nodes[ino as usize] = node;
+                ino
+            }
+            None => {
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as Ino
+            }
+        };
+        self.attach(parent, name, ino);
+        ino
+    }
+
+    /// Gives a node a name.
+    pub(super) fn attach(&mut self, parent: Ino, name: &[u8], ino: Ino) {
+        self.get_mut(ino).links += 1;
+        if let Kind::Directory { parent: above, .. } = &mut self.get_mut(ino).kind {
+            *above = parent;
+        }
+        if let Kind::Directory { names, .. } = &mut self.get_mut(parent).kind {
+            names.insert(name.into(), ino);
+        }
+    }
+
+    /// Takes a name away from its node, which goes when it was the last one.
+    pub(super) fn detach(&mut self, parent: Ino, name: &[u8]) {
+        let Kind::Directory { names, .. } = &mut self.get_mut(parent).kind else { return };
+        let Some(ino) = names.remove(name) else { return };
+        self.get_mut(ino).links -= 1;
+        self.drop_unused(ino);
+    }
+
+    /// A descriptor refers to the node.
+    pub(super) fn hold(&mut self, ino: Ino) {
+        self.get_mut(ino).opens += 1;
+    }
+
+    /// A descriptor refers to the node no longer.
+    pub(super) fn release(&mut self, ino: Ino) {
+        self.get_mut(ino).opens -= 1;
+        self.drop_unused(ino);
+    }
+
+    fn drop_unused(&mut self, ino: Ino) {
+        let node = self.get_mut(ino);
+        if node.links == 0 && node.opens == 0 {
+            node.kind = Kind::Free;
+            self.free.push(ino);
+        }
+    }
+
+    /// The names in a directory; `ENOTDIR` for something else.
+    pub(super) fn names(&self, ino: Ino) -> Result<&Names, i32> {
+        match &self.get(ino).kind {
+            Kind::Directory { names, .. } => Ok(names),
+            _ => Err(libc::ENOTDIR),
+        }
+    }
+
+    pub(super) fn is_directory(&self, ino: Ino) -> bool {
+        matches!(self.get(ino).kind, Kind::Directory { .. })
+    }
+
+    /// The directory above; the root's is the root.
+    pub(super) fn parent(&self, ino: Ino) -> Ino {
+        match self.get(ino).kind {
+            Kind::Directory { parent, .. } => parent,
+            _ => ROOT,
+        }
+    }
+
+    /// `above` is `below` or a directory above it.
+    pub(super) fn is_above(&self, above: Ino, mut below: Ino) -> bool {
+        while below != above {
+            if below == ROOT {
+                return false;
+            }
+            below = self.parent(below);
+        }
+        true
+    }
+}

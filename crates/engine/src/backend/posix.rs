@@ -1,0 +1,168 @@
+//! The system calls themselves, as an application makes them.
+//!
+//! Relative paths resolve in the current directory: the rank has changed into the
+//! run directory. Paths are trusted (proved to stay inside, or `--no-confine`);
+//! [`super::Guarded`] is for the others.
+//!
+//! `EINTR` is returned like every other errno; the caller decides. (On Linux only
+//! calls that wait can give it: `open` of a FIFO, transfers on network file
+//! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
+//! descriptor is gone: it must not be closed again.)
+
+use super::{Backend, Capabilities};
+use crate::call::{Call, Fd, Reply};
+use crate::dents;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+
+/// Files of the operating system, by direct system calls.
+#[derive(Debug)]
+pub struct Posix {
+    directory: File,
+    drop_caches: Result<File, i32>,
+}
+
+impl Posix {
+    /// Takes the current directory as run directory. Call it after changing into
+    /// the directory and before confinement: it opens the directory (for syncfs)
+    /// and /proc/sys/vm/drop_caches (whose errno is kept and given by `DropCaches`).
+    pub fn new() -> io::Result<Posix> {
+        let drop_caches = OpenOptions::new()
+            .write(true)
+            .open("/proc/sys/vm/drop_caches")
+            .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
+        Ok(Posix { directory: File::open(".")?, drop_caches })
+    }
+
+    fn drop_caches(&self) -> Reply {
+        match &self.drop_caches {
+            // SAFETY: the buffer is one byte long.
+            Ok(file) => {
+                reply(unsafe { libc::write(file.as_raw_fd(), c"3".as_ptr().cast(), 1) as i64 })
+            }
+            Err(errno) => -Reply::from(*errno),
+        }
+    }
+}
+
+/// What a C function returned, as a reply: not negative, or minus errno.
+#[inline(always)]
+pub(crate) fn reply(returned: impl Into<i64>) -> Reply {
+    let returned = returned.into();
+    if returned >= 0 { returned } else { last_errno() }
+}
+
+#[cold]
+fn last_errno() -> Reply {
+    // SAFETY: the address of this thread's errno is always valid.
+    -Reply::from(unsafe { *libc::__errno_location() })
+}
+
+/// The bits of a position or size: values beyond i64 become negative, which the
+/// kernel refuses with `EINVAL`.
+#[inline(always)]
+fn off(bytes: u64) -> libc::off_t {
+    bytes as libc::off_t
+}
+
+impl Backend for Posix {
+    fn name(&self) -> &'static str {
+        "posix"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { keeps_data: true, keeps_names: true, direct: true }
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        match call {
+            Call::Syncfs => syncfs(&self.directory),
+            Call::DropCaches => self.drop_caches(),
+            call => issue(call),
+        }
+    }
+}
+
+fn syncfs(directory: &File) -> Reply {
+    // SAFETY: no pointers.
+    reply(unsafe { libc::syncfs(directory.as_raw_fd()) })
+}
+
+/// Executes a call that needs no state.
+#[inline(always)]
+fn issue(call: Call<'_>) -> Reply {
+    // SAFETY: every path is NUL-terminated and every buffer as long as said; both
+    // are borrowed for the duration of the call. Descriptors of a program are its own.
+    let returned = unsafe {
+        match call {
+            Call::Open { path, flags, mode } => i64::from(libc::open(path.as_ptr(), flags, mode)),
+            Call::Close { fd } => i64::from(libc::close(fd.0)),
+            Call::Pread { fd, buf, offset, .. } => {
+                libc::pread(fd.0, buf.as_mut_ptr().cast(), buf.len(), off(offset)) as i64
+            }
+            Call::Pwrite { fd, buf, offset } => {
+                libc::pwrite(fd.0, buf.as_ptr().cast(), buf.len(), off(offset)) as i64
+            }
+            Call::Append { fd, buf } => libc::write(fd.0, buf.as_ptr().cast(), buf.len()) as i64,
+            Call::Seek { fd, offset } => libc::lseek(fd.0, off(offset), libc::SEEK_SET),
+            Call::Fsync { fd } => i64::from(libc::fsync(fd.0)),
+            Call::Fdatasync { fd } => i64::from(libc::fdatasync(fd.0)),
+            Call::Ftruncate { fd, size } => i64::from(libc::ftruncate(fd.0, off(size))),
+            Call::Fallocate { fd, size } => i64::from(libc::fallocate(fd.0, 0, 0, off(size))),
+            Call::Fstat { fd } => return size_of_file(|stat| libc::fstat(fd.0, stat)),
+            Call::Stat { path } => return size_of_file(|stat| libc::stat(path.as_ptr(), stat)),
+            Call::Access { path } => i64::from(libc::access(path.as_ptr(), libc::F_OK)),
+            Call::Unlink { path } => i64::from(libc::unlink(path.as_ptr())),
+            Call::Rename { from, to } => i64::from(libc::rename(from.as_ptr(), to.as_ptr())),
+            Call::Mkdir { path } => i64::from(libc::mkdir(path.as_ptr(), 0o777)),
+            Call::Rmdir { path } => i64::from(libc::rmdir(path.as_ptr())),
+            Call::Truncate { path, size } => i64::from(libc::truncate(path.as_ptr(), off(size))),
+            Call::Getdents { fd, buf } => return getdents(fd, buf),
+            Call::Link { from, to } => i64::from(libc::link(from.as_ptr(), to.as_ptr())),
+            Call::Symlink { target, path } => {
+                i64::from(libc::symlink(target.as_ptr(), path.as_ptr()))
+            }
+            Call::Readlink { path } => {
+                let mut target = MaybeUninit::<[u8; libc::PATH_MAX as usize]>::uninit();
+                let room = libc::PATH_MAX as usize;
+                libc::readlink(path.as_ptr(), target.as_mut_ptr().cast(), room) as i64
+            }
+            Call::Chmod { path, mode } => i64::from(libc::chmod(path.as_ptr(), mode)),
+            Call::Utime { path } => {
+                i64::from(libc::utimensat(libc::AT_FDCWD, path.as_ptr(), std::ptr::null(), 0))
+            }
+            Call::Statfs { path } => {
+                let mut facts = MaybeUninit::<libc::statfs>::uninit();
+                i64::from(libc::statfs(path.as_ptr(), facts.as_mut_ptr()))
+            }
+            Call::Syncfs | Call::DropCaches => return -Reply::from(libc::ENOSYS),
+        }
+    };
+    reply(returned)
+}
+
+/// The size that a stat function finds. It must fill the structure when it returns 0.
+#[inline(always)]
+pub(crate) fn size_of_file(stat: impl FnOnce(*mut libc::stat) -> i32) -> Reply {
+    let mut facts = MaybeUninit::<libc::stat>::uninit();
+    match stat(facts.as_mut_ptr()) {
+        // SAFETY: the call succeeded, so it has filled the structure.
+        0 => unsafe { facts.assume_init() }.st_size,
+        _ => last_errno(),
+    }
+}
+
+/// The entries are counted inside the call, as an application has to walk them:
+/// about a nanosecond each, where the kernel takes some tens.
+#[inline(always)]
+fn getdents(fd: Fd, buf: &mut [u8]) -> Reply {
+    // SAFETY: the buffer is writable for its whole length during the call.
+    let filled = unsafe { libc::syscall(libc::SYS_getdents64, fd.0, buf.as_mut_ptr(), buf.len()) };
+    match reply(filled) {
+        filled @ 1.. => dents::count_visible(&buf[..filled as usize]) as Reply + 1,
+        other => other,
+    }
+}

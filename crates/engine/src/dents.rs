@@ -1,0 +1,59 @@
+//! The records that getdents64 leaves in a buffer (linux_dirent64).
+//!
+//! ```text
+//! u64 ino | i64 off | u16 reclen | u8 type | name, NUL, padding to 8
+//! ```
+
+use crate::backend::MARKER;
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+const NAME_AT: usize = 19;
+
+/// One directory entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// `DT_` value; `DT_UNKNOWN` where the file system does not say.
+    pub kind: u8,
+    /// Its name.
+    pub name: &'a CStr,
+}
+
+impl Entry<'_> {
+    /// It is `.` or `..`.
+    pub fn is_dots(&self) -> bool {
+        matches!(self.name.to_bytes(), b"." | b"..")
+    }
+}
+
+/// The entries in `filled`, what one getdents64 call left.
+pub fn entries(filled: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+    let mut rest = filled;
+    std::iter::from_fn(move || {
+        let length = u16::from_ne_bytes(rest.get(16..18)?.try_into().ok()?) as usize;
+        let record = rest.get(..length)?;
+        rest = &rest[length..];
+        let name = CStr::from_bytes_until_nul(record.get(NAME_AT..)?).ok()?;
+        Some(Entry { kind: record[18], name })
+    })
+}
+
+/// Entries besides `.`, `..` and the marker.
+pub fn count_visible(filled: &[u8]) -> usize {
+    let hidden = |entry: &Entry<'_>| {
+        entry.name.to_bytes()[0] == b'.'
+            && (entry.is_dots() || entry.name.to_bytes() == MARKER.as_bytes())
+    };
+    entries(filled).filter(|entry| !entry.name.is_empty() && !hidden(entry)).count()
+}
+
+/// One getdents64 call; the filled part of the buffer, empty at the end.
+pub fn read<'a>(directory: BorrowedFd<'_>, buf: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    // SAFETY: the buffer is writable for its whole length during the call.
+    let filled = unsafe {
+        libc::syscall(libc::SYS_getdents64, directory.as_raw_fd(), buf.as_mut_ptr(), buf.len())
+    };
+    let filled = usize::try_from(filled).map_err(|_| io::Error::last_os_error())?;
+    Ok(&buf[..filled])
+}
