@@ -1,0 +1,169 @@
+//! The operation table as a manual: `parabench ops [NAME]` and docs/operations.md.
+
+use crate::text::wrap;
+use model::op::{Class, Needs, OPS, Op, OpRow};
+
+/// The classes in the order of the manual, with the headings of their chapters.
+const CLASSES: [(Class, &str); 7] = [
+    (Class::Open, "Opening files"),
+    (Class::Read, "Reading"),
+    (Class::Write, "Writing"),
+    (Class::Sync, "Making data stable"),
+    (Class::Close, "Closing files"),
+    (Class::Metadata, "Names, attributes, directories"),
+    (Class::Control, "Control: no I/O on files, not counted except dropcaches"),
+];
+
+/// All operations by class, one signature per entry and one line of what it does,
+/// for a terminal of `columns`.
+pub fn list(columns: usize) -> String {
+    let mut out = String::new();
+    for (class, heading) in CLASSES {
+        out.push_str(&format!("{heading}\n"));
+        for row in of_class(class) {
+            out.push_str(&format!("  {}\n", signature(row)));
+            out.push_str(&paragraph(row.doc, 6, columns));
+        }
+        out.push('\n');
+    }
+    out.push_str("`parabench ops NAME` shows one operation in full.\n");
+    out
+}
+
+/// One operation in full; `name` is a name or an alias in any case. `None`: there is none.
+pub fn entry(name: &str, columns: usize) -> Option<String> {
+    let row = Op::find(name)?.row();
+    let mut out = format!("{}\n\n", signature(row));
+    out.push_str(&paragraph(row.doc, 2, columns));
+    out.push('\n');
+    for (term, text) in facts(row) {
+        let parts: Vec<String> = text.split(' ').map(str::to_string).collect();
+        let lines = wrap(&parts, " ", columns.saturating_sub(13));
+        let mut lines = lines.lines().map(str::trim_start);
+        out.push_str(&format!("  {term:<10} {}\n", lines.next().unwrap_or_default()));
+        lines.for_each(|line| out.push_str(&format!("{:13}{line}\n", "")));
+    }
+    Some(out)
+}
+
+/// The whole table as a Markdown page.
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Operations\n\n\
+         Generated from the operation table (`crates/model/src/op.rs`). `[x=d]` may be left out; d then holds.\n\
+         Sizes and offsets are bytes; suffixes `k m g t` are powers of 1024.\n",
+    );
+    for (class, heading) in CLASSES {
+        out.push_str(&format!("\n## {heading}\n"));
+        for row in of_class(class) {
+            out.push_str(&format!("\n### {}\n\n`{}`\n\n{}\n\n", row.name, signature(row), row.doc));
+            for (term, text) in facts(row) {
+                let code = if term == "example" { "`" } else { "" };
+                out.push_str(&format!("- {term}: {code}{text}{code}\n"));
+            }
+        }
+    }
+    out
+}
+
+fn of_class(class: Class) -> impl Iterator<Item = &'static OpRow> {
+    OPS.iter().filter(move |row| row.class == class)
+}
+
+/// The signature as it is written: statements without parameters have no brackets.
+fn signature(row: &OpRow) -> String {
+    if row.params.is_empty() { row.name.to_string() } else { row.signature() }
+}
+
+/// What is known about an operation besides its signature and its text.
+fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if !row.aliases.is_empty() {
+        facts.push(("aliases", row.aliases.join(", ")));
+    }
+    if row.op.is_io() {
+        facts.push(("time", row.time.to_string()));
+    }
+    if !row.parts.is_empty() {
+        let names: Vec<_> = row.parts.iter().map(|part| part.name()).collect();
+        facts.push(("parts", format!("{}, each also a row of its own", names.join(", "))));
+    }
+    if row.needs == Needs::Mpi {
+        facts.push(("needs", "an MPI-IO back-end".to_string()));
+    }
+    facts.push(("example", row.example.to_string()));
+    facts
+}
+
+/// `text` broken at blanks, every line indented.
+fn paragraph(text: &str, indent: usize, columns: usize) -> String {
+    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
+    let wrapped = wrap(&words, " ", columns.saturating_sub(indent));
+    wrapped.lines().map(|line| format!("{:indent$}{}\n", "", line.trim_start())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn one_operation_in_full() {
+        expect![[r#"
+            read(path [, n=all] [, off=0])
+
+              Open a file, read n bytes at off or all to its end, close
+              it.
+
+              time       the sum of open, data and close
+              parts      open, data, sync, close, each also a row of its
+                         own
+              example    read("a");
+        "#]]
+        .assert_eq(&entry("READ", 60).unwrap());
+        expect![[r#"
+            $h = pfopen(path, mode)
+
+              MPI_File_open on the active group. Modes r w rw c x a combined, for example
+              "crw".
+
+              aliases    pfdopen
+              time       open
+              needs      an MPI-IO back-end
+              example    $h = pfopen("data", "crw");
+        "#]]
+        .assert_eq(&entry("pfdopen", 80).unwrap());
+        expect![[r#"
+            sync
+
+              Make everything on the file system of the run directory stable.
+
+              time       syncfs of the run directory
+              example    sync;
+        "#]]
+        .assert_eq(&entry("sync", 80).unwrap());
+        assert_eq!(entry("frobnicate", 80), None);
+    }
+
+    #[test]
+    fn every_operation_is_listed_once_with_its_example() {
+        let (list, manual) = (list(80), markdown());
+        for row in OPS {
+            let line = format!("\n  {}\n", signature(row));
+            assert_eq!(list.matches(&line).count(), 1, "{}", row.name);
+            assert_eq!(manual.matches(&format!("\n### {}\n", row.name)).count(), 1);
+            assert!(manual.contains(&format!("- example: `{}`\n", row.example)), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        for columns in [60, 80, 100] {
+            let wide = list(columns)
+                .lines()
+                .filter(|l| l.starts_with("      ") && l.len() > columns)
+                .count();
+            assert_eq!(wide, 0);
+        }
+    }
+}

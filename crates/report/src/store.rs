@@ -1,0 +1,222 @@
+//! `--out DIR`: the run as DIR/run.json, written whole or not at all, and back.
+//!
+//! ```text
+//! DIR/run.json         this file: the run with its histograms
+//! DIR/events.parquet   crate::events, only with --events
+//! ```
+//!
+//! The format is that of [`crate::json`] plus the rows' histograms; see docs/run-format.md.
+
+use crate::file::{AtomicFile, StoreError};
+use model::histogram::{BUCKETS, Histogram};
+use model::run::{Run, VERSION};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::error::Category;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Name of the stored run in its folder.
+pub const RUN_FILE: &str = "run.json";
+
+/// Writes `run` with everything in it to `dir`/run.json; an older one is replaced in one step.
+/// `dir` must exist.
+///
+/// # Errors
+/// [`StoreError::Io`]; the older file is then untouched.
+pub fn write(dir: &Path, run: &Run) -> Result<(), StoreError> {
+    let path = dir.join(RUN_FILE);
+    write_file(&path, run).map_err(|error| StoreError::io(&path, "write", error))
+}
+
+fn write_file(path: &Path, run: &Run) -> io::Result<()> {
+    let file = AtomicFile::create(path)?;
+    let mut out = BufWriter::new(file.handle()?);
+    crate::json::write_full(run, &mut out)?;
+    out.flush()?;
+    file.commit()
+}
+
+/// Reads a run back: `path` is the folder, or the file itself.
+///
+/// # Errors
+/// A missing, truncated, damaged, newer or foreign file, each told apart.
+pub fn read(path: &Path) -> Result<Run, StoreError> {
+    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
+    let bytes = fs::read(&path).map_err(|error| StoreError::io(&path, "read", error))?;
+    parse(&bytes, &path)
+}
+
+/// What tells a run from other JSON, whatever its version.
+#[derive(Deserialize)]
+struct Probe {
+    version: Option<u64>,
+    rows: Option<IgnoredAny>,
+    run: Option<IgnoredAny>,
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Run, StoreError> {
+    let probe: Probe = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        Category::Data => foreign(path),
+        _ => damaged(&error, bytes, path),
+    })?;
+    let Probe { version: Some(version @ 1..), rows: Some(_), run: Some(_) } = probe else {
+        return Err(foreign(path));
+    };
+    if version > u64::from(VERSION) {
+        return Err(StoreError::Newer { path: path.into(), found: version, newest: VERSION });
+    }
+    let run: Run = serde_json::from_slice(bytes).map_err(|error| damaged(&error, bytes, path))?;
+    check_histograms(&run, path)?;
+    Ok(run)
+}
+
+fn foreign(path: &Path) -> StoreError {
+    StoreError::Foreign { path: path.into(), expected: "a run of Parabench (run.json)" }
+}
+
+fn damaged(error: &serde_json::Error, bytes: &[u8], path: &Path) -> StoreError {
+    let path = PathBuf::from(path);
+    match error.classify() {
+        Category::Eof => StoreError::Truncated { path, size_bytes: bytes.len() as u64 },
+        _ => StoreError::Corrupt { path, detail: error.to_string() },
+    }
+}
+
+/// The functions of [`Histogram`] rely on what its type does not say.
+fn check_histograms(run: &Run, path: &Path) -> Result<(), StoreError> {
+    let rows = run.rows.iter().flat_map(|row| [&row.histogram, &row.failed_histogram]).flatten();
+    let more = run.run.times_more.iter().map(|more| &more.histogram);
+    if rows.chain(more).all(is_valid) {
+        return Ok(());
+    }
+    let detail = "a histogram whose buckets and counts disagree".to_string();
+    Err(StoreError::Corrupt { path: path.into(), detail })
+}
+
+fn is_valid(histogram: &Histogram) -> bool {
+    let buckets = &histogram.buckets;
+    let ascending = buckets.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let in_range = buckets.last().is_none_or(|last| usize::from(last.0) < BUCKETS);
+    let sum = buckets.iter().try_fold(0u64, |sum, bucket| sum.checked_add(bucket.1));
+    ascending && in_range && sum == Some(histogram.count) && histogram.min <= histogram.max
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use proptest::prelude::*;
+
+    fn read_back(content: &[u8]) -> Result<Run, StoreError> {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(RUN_FILE), content).unwrap();
+        read(dir.path())
+    }
+
+    fn stored(run: &Run) -> Vec<u8> {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), run).unwrap();
+        fs::read(dir.path().join(RUN_FILE)).unwrap()
+    }
+
+    #[test]
+    fn a_stored_run_comes_back_whole() {
+        for run in [sample::listing1(), sample::aborted(), Run { version: 1, ..Run::default() }] {
+            assert_eq!(read_back(&stored(&run)).unwrap(), run);
+        }
+    }
+
+    #[test]
+    fn the_file_itself_can_be_named_and_histograms_may_be_absent() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("results");
+        let run = sample::listing1();
+        fs::write(&path, crate::json::to_string(&run)).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back.run, run.run);
+        assert!(back.rows.iter().all(|row| row.histogram.is_none()));
+    }
+
+    #[test]
+    fn every_defect_is_one_clear_sentence() {
+        let good = stored(&sample::listing1());
+        let newer = String::from_utf8(good.clone()).unwrap().replacen(
+            r#""version":1"#,
+            r#""version":7"#,
+            1,
+        );
+        let half = &good[..good.len() / 2];
+        for (content, sentence) in [
+            (half, format!("run.json ends in the middle after {} bytes: copy it again, or repeat the run", half.len())),
+            (b"", "run.json ends in the middle after 0 bytes: copy it again, or repeat the run".into()),
+            (b"\x7fELF", "run.json is damaged (expected value at line 1 column 1): copy it again, or repeat the run".into()),
+            (b"[1,2]", "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
+            (br#"{"fio version":"fio-3.33","jobs":[]}"#, "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
+            (br#"{"version":"1","rows":[],"run":{}}"#, "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
+            (br#"{"version":1,"rows":[],"times":[],"run":{}}"#, "run.json is damaged (missing field `program` at line 1 column 42): copy it again, or repeat the run".into()),
+            (newer.as_bytes(), "run.json has format version 7, this Parabench reads up to 1: use a newer Parabench".into()),
+        ] {
+            let error = read_back(content).unwrap_err().to_string();
+            let (_, said) = error.rsplit_once("/run.json ").expect(&error);
+            assert_eq!(format!("run.json {said}"), sentence);
+        }
+    }
+
+    #[test]
+    fn a_missing_run_tells_what_to_give() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = read(dir.path()).unwrap_err().to_string();
+        assert!(error.starts_with("there is no /"), "{error}");
+        assert!(
+            error.ends_with("run.json: give the folder that `parabench run --out` wrote"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let error = write(Path::new("/proc/nowhere"), &Run::default()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write /proc/nowhere/run.json: "), "{error}");
+    }
+
+    #[test]
+    fn histograms_that_would_mislead_are_refused() {
+        for (buckets, count) in [
+            (vec![(65_000, 1)], 1),
+            (vec![(9, 1), (8, 1)], 2),
+            (vec![(8, 1)], 2),
+            (vec![(8, u64::MAX), (9, 1)], 0),
+        ] {
+            let mut run = sample::listing1();
+            run.rows[0].histogram = Some(Histogram { buckets, count, ..Histogram::default() });
+            assert!(matches!(read_back(&stored(&run)), Err(StoreError::Corrupt { .. })));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_run_comes_back(run in sample::any_run()) {
+            prop_assert_eq!(read_back(&stored(&run)).unwrap(), run);
+        }
+
+        #[test]
+        fn any_cut_is_an_error_never_a_panic(cut in 0.0f64..1.0) {
+            let good = stored(&sample::aborted());
+            let cut = (cut * (good.len() - 2) as f64) as usize;
+            let error = read_back(&good[..cut]).unwrap_err();
+            prop_assert!(matches!(error, StoreError::Truncated { .. }), "{}", error);
+        }
+
+        #[test]
+        fn any_flipped_byte_is_read_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut bytes = stored(&sample::aborted());
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            let read = read_back(&bytes);
+            prop_assert!(read.is_ok() || !read.unwrap_err().to_string().is_empty());
+        }
+    }
+}

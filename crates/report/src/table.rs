@@ -1,0 +1,82 @@
+//! The tables for the terminal.
+//!
+//! ```text
+//! stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
+//!
+//! operation   count   bytes       min       avg       p50       p99       max   MiB/s   MiB/s
+//!                       MiB        ms        ms        ms        ms        ms  1 rank     all
+//! stress
+//!   write     20000  19.531  0.016000  0.027500  0.025700  0.058300  7.435000   35.51   15.63
+//!     .open   20000       -  0.009000  0.015000  ...
+//! ```
+//!
+//! Times are milliseconds and rates MiB/s so that the table can be laid beside
+//! the one of the founding paper (Op, Qty, avg/min/max [ms], MiB/s). What is
+//! not here: any arithmetic on measurements besides counting totals.
+
+mod grid;
+mod remarks;
+mod summary;
+mod times;
+
+use model::run::Run;
+
+/// What the tables are drawn on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its width in characters. Below about 60 lines are longer than this rather than wrong.
+    pub columns: usize,
+    /// Mark headings, failures and headers with ANSI colours.
+    pub color: bool,
+}
+
+impl Default for Terminal {
+    /// 100 columns without colours: for files and pipes.
+    fn default() -> Terminal {
+        Terminal { columns: 100, color: false }
+    }
+}
+
+/// The whole report of a run: summary, labels over ranks, evidence, notes, failures.
+pub fn render(run: &Run, terminal: Terminal) -> String {
+    let sections = [
+        remarks::title(run, terminal),
+        summary::render(run, terminal),
+        times::render(run, terminal),
+        remarks::evidence(run, terminal),
+        remarks::failures(run, terminal),
+        remarks::rank_errors(run, terminal),
+    ];
+    let mut out = sections.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n\n");
+    out.push('\n');
+    out
+}
+
+/// How a line is marked where colours are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paint {
+    Plain,
+    Heading,
+    Faint,
+    Bad,
+}
+
+/// `line` in colour if the terminal wants it (ECMA-48 select graphic rendition).
+fn paint(line: &str, paint: Paint, terminal: Terminal) -> String {
+    let code = match paint {
+        _ if !terminal.color || line.is_empty() => return line.to_string(),
+        Paint::Plain => return line.to_string(),
+        Paint::Heading => "1",
+        Paint::Faint => "2",
+        Paint::Bad => "31",
+    };
+    format!("\x1b[{code}m{line}\x1b[0m")
+}
+
+/// Every line of `text` in colour.
+fn paint_lines(text: &str, how: Paint, terminal: Terminal) -> String {
+    text.lines().map(|line| paint(line, how, terminal)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! What stands around the tables: title, evidence, notes, failures, ends of ranks.
+
+use super::{Paint, Terminal, paint_lines};
+use crate::text::{escape, wrap};
+use model::errno;
+use model::run::{Evidence, Failure, RankError, Run};
+use model::units::{format_ns, significant};
+
+/// Kinds of failures that are listed; the rest is counted.
+const LISTED: usize = 20;
+
+/// What ran where, how long, and how it ended.
+pub fn title(run: &Run, terminal: Terminal) -> String {
+    let header = &run.run;
+    let ranks = if header.ranks == 1 { "1 rank".into() } else { format!("{} ranks", header.ranks) };
+    let mut parts = vec![
+        escape(&header.program.name),
+        ranks,
+        storage(run),
+        format_ns(header.duration_wall_ns as f64),
+        escape(&header.outcome),
+    ];
+    if header.exit_code != 0 {
+        parts.push(format!("exit code {}", header.exit_code));
+    }
+    parts.retain(|part| !part.is_empty());
+    let how = if header.exit_code == 0 { Paint::Heading } else { Paint::Bad };
+    paint_lines(&wrap(&parts, " · ", terminal.columns), how, terminal)
+}
+
+/// `posix on ext4 (/dev/sda1 at /data)`, as far as it is known.
+fn storage(run: &Run) -> String {
+    let (backend, host) = (escape(&run.run.backend), &run.run.host);
+    if host.file_system.is_empty() {
+        return backend;
+    }
+    let (system, device) = (escape(&host.file_system), escape(&host.device));
+    format!("{backend} on {system} ({device} at {})", escape(&host.mount))
+}
+
+/// The line of evidence and the notes below it.
+pub fn evidence(run: &Run, terminal: Terminal) -> String {
+    let mut lines = vec![wrap(&facts(run), " · ", terminal.columns)];
+    for note in &run.run.evidence.notes {
+        lines.push(sentence(&format!("note: {}", escape(note)), terminal));
+    }
+    lines.join("\n")
+}
+
+fn facts(run: &Run) -> Vec<String> {
+    let evidence = &run.run.evidence;
+    let mut facts = vec![
+        format!(
+            "clock {}, {} ns a reading",
+            escape(&evidence.clock),
+            significant(evidence.clock_read_ns)
+        ),
+        page_cache(evidence),
+        format!("failed {}", evidence.failed),
+        format!("short {}", evidence.short),
+        format!("seed {}", run.run.seed),
+        format!("confinement: {}", escape(&evidence.confinement)),
+    ];
+    let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
+    if evidence.cpu_ns > 0 && rank_time_ns > 0.0 {
+        facts.push(format!("processor {} a rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
+    }
+    facts.extend(defects(evidence));
+    facts
+}
+
+/// Facts that are worth a word only when they are not zero.
+fn defects(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let skew = (evidence.clock_skew_ns > 0)
+        .then(|| format!("clocks differ by up to {}", format_ns(evidence.clock_skew_ns as f64)));
+    let dropped = (evidence.dropped_events > 0)
+        .then(|| format!("{} events not kept", evidence.dropped_events));
+    let overhead = (evidence.event_overhead_ns > 0)
+        .then(|| format!("keeping events took {}", format_ns(evidence.event_overhead_ns as f64)));
+    let labels = (evidence.labels_beyond_limit > 0)
+        .then(|| format!("{} labels in (more)", evidence.labels_beyond_limit));
+    [skew, dropped, overhead, labels].into_iter().flatten()
+}
+
+fn page_cache(evidence: &Evidence) -> String {
+    match evidence.page_cache_share.filter(|share| share.is_finite()) {
+        Some(share) => format!("page cache served {} of the bytes read", percent(share)),
+        None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
+        None => "page cache share cannot be told".to_string(),
+    }
+}
+
+/// A share in percent with one decimal; all and nothing are said only when they are meant.
+pub fn percent(share: f64) -> String {
+    match share {
+        s if s > 0.0 && s < 0.001 => "<0.1 %".to_string(),
+        s if s > 0.999 && s < 1.0 => ">99.9 %".to_string(),
+        s => {
+            let text = format!("{:.1}", s * 100.0);
+            format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+        }
+    }
+}
+
+/// Failed operations, those of one kind and place together.
+pub fn failures(run: &Run, terminal: Terminal) -> String {
+    let mut kinds: Vec<(&Failure, u64)> = Vec::new();
+    for failure in &run.run.failures {
+        let same = |kind: &&mut (&Failure, u64)| {
+            let first = kind.0;
+            (&first.place, &first.op, first.errno) == (&failure.place, &failure.op, failure.errno)
+        };
+        match kinds.iter_mut().find(same) {
+            Some(kind) => kind.1 = kind.1.saturating_add(failure.occurrences),
+            None => kinds.push((failure, failure.occurrences)),
+        }
+    }
+    let listed = kinds.iter().take(LISTED);
+    let mut lines: Vec<String> =
+        listed.map(|(first, count)| sentence(&failure(first, *count), terminal)).collect();
+    if kinds.len() > LISTED {
+        lines.push(format!("and {} more kinds of failures", kinds.len() - LISTED));
+    }
+    paint_lines(&lines.join("\n"), Paint::Bad, terminal)
+}
+
+/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`
+fn failure(first: &Failure, count: u64) -> String {
+    let name = errno::name(first.errno);
+    let message = first.message.strip_prefix(name).unwrap_or(&first.message);
+    let message = message.trim_start_matches([':', ' ']);
+    let text = if message.is_empty() { errno::text(first.errno) } else { message };
+    let (op, place, path) = (escape(&first.op), escape(&first.place), escape(&first.path));
+    let (text, rank, offset) = (escape(text), first.rank, first.offset_bytes);
+    format!(
+        "{count} x {op} {name} at {place} ({text}), first: rank {rank}, {path}, offset {offset}"
+    )
+}
+
+/// Ranks that did not finish, those with the same reason together.
+pub fn rank_errors(run: &Run, terminal: Terminal) -> String {
+    let mut kinds: Vec<(&RankError, Vec<u32>)> = Vec::new();
+    for error in &run.run.rank_errors {
+        let same = |kind: &&mut (&RankError, Vec<u32>)| {
+            (&kind.0.place, &kind.0.message) == (&error.place, &error.message)
+        };
+        match kinds.iter_mut().find(same) {
+            Some(kind) => kind.1.push(error.rank),
+            None => kinds.push((error, vec![error.rank])),
+        }
+    }
+    let lines = kinds.iter().map(|(error, ranks)| {
+        let at = if error.place.is_empty() { "" } else { " at " };
+        let text = format!("{} ended{at}{}: {}", self::ranks(ranks), error.place, error.message);
+        paint_lines(&sentence(&escape(&text), terminal), Paint::Bad, terminal)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `rank 3`, `ranks 0-63, 70`.
+fn ranks(ranks: &[u32]) -> String {
+    let mut sorted = ranks.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let spans = sorted.chunk_by(|a, b| *b == *a + 1).map(|span| match span {
+        [only] => only.to_string(),
+        span => format!("{}-{}", span[0], span[span.len() - 1]),
+    });
+    let word = if sorted.len() == 1 { "rank" } else { "ranks" };
+    format!("{word} {}", spans.collect::<Vec<_>>().join(", "))
+}
+
+fn sentence(text: &str, terminal: Terminal) -> String {
+    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
+    wrap(&words, " ", terminal.columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_are_honest_at_the_ends() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.0004, "<0.1 %"),
+            (0.125, "12.5 %"),
+            (0.5, "50 %"),
+            (0.9999, ">99.9 %"),
+            (1.0, "100 %"),
+            (1.5, "150 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn ranks_are_listed_as_spans() {
+        assert_eq!(ranks(&[3]), "rank 3");
+        assert_eq!(ranks(&[70, 2, 0, 1, 2]), "ranks 0-2, 70");
+    }
+}

@@ -1,0 +1,177 @@
+//! The summary: per label and operation, parts below their operation, and the
+//! totals of each class.
+
+use super::grid::{Cell, Column, Grid, Kind, Line};
+use super::{Paint, Terminal, paint_lines};
+use crate::text::{escape, wrap};
+use model::op::{Class, Op, Part};
+use model::run::{Row, Run};
+
+const TIME: Kind = Kind::Number { least: 3, most: 6 };
+const RATE: Kind = Kind::Number { least: 1, most: 3 };
+const BYTES: Kind = Kind::Number { least: 1, most: 6 };
+
+const fn column(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
+    Column { name, unit, kind, drop_order }
+}
+
+/// Index of the first column that is left out when no row has anything in it.
+const FIRST_OPTIONAL: usize = 2;
+
+/// Bytes go first (they follow from count and program), then what one rank reaches, then the
+/// least telling times; counts of failures never.
+const COLUMNS: [Column; 13] = [
+    column("operation", "", Kind::Word, 0),
+    column("count", "", Kind::Count, 0),
+    column("failed", "", Kind::Count, 0),
+    column("short", "", Kind::Count, 0),
+    column("expected", "", Kind::Count, 0),
+    column("bytes", "MiB", BYTES, 1),
+    column("min", "ms", TIME, 4),
+    column("avg", "ms", TIME, 0),
+    column("p50", "ms", TIME, 3),
+    column("p99", "ms", TIME, 5),
+    column("max", "ms", TIME, 0),
+    column("MiB/s", "1 rank", RATE, 2),
+    column("MiB/s", "all", RATE, 0),
+];
+
+const LEGEND: &str = "Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time \
+                      it spent in the operation; of all: bytes of all ranks by the label's time.";
+
+/// The table, or a sentence if nothing was executed.
+pub fn render(run: &Run, terminal: Terminal) -> String {
+    if run.rows.is_empty() {
+        return "No I/O operation was executed.".to_string();
+    }
+    let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines(&run.rows) };
+    grid.lines.extend(totals(&run.rows));
+    let any = [
+        run.rows.iter().any(|row| row.failed > 0),
+        run.rows.iter().any(|row| row.short > 0),
+        run.rows.iter().any(|row| row.expected > 0),
+    ];
+    grid.retain(|at| {
+        at.checked_sub(FIRST_OPTIONAL).and_then(|at| any.get(at)).is_none_or(|any| *any)
+    });
+    let words: Vec<String> = LEGEND.split_whitespace().map(str::to_string).collect();
+    let legend = wrap(&words, " ", terminal.columns);
+    format!("{}\n{}", grid.draw(terminal), paint_lines(&legend, Paint::Faint, terminal))
+}
+
+/// Rows in their order, a heading wherever the label or the point of a sweep changes.
+fn lines(rows: &[Row]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut previous = None;
+    for row in rows {
+        let group = (row.label.as_str(), row.cell, row.repetition);
+        if previous.replace(group) != Some(group) {
+            lines.push(Line::Heading(heading(group)));
+        }
+        lines.push(Line::Cells { cells: cells(row), bad: row.failed > 0 });
+    }
+    lines
+}
+
+fn heading((label, cell, repetition): (&str, u32, u32)) -> String {
+    let label = if label.is_empty() { "(in no label)".to_string() } else { escape(label) };
+    match (cell, repetition) {
+        (0, 0) => label,
+        _ => format!("{label} (cell {cell}, repetition {repetition})"),
+    }
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let ms = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64 / 1e6));
+    vec![
+        Cell::Text(name(row)),
+        Cell::Count(row.count),
+        Cell::Count(row.failed),
+        Cell::Count(row.short),
+        Cell::Count(row.expected),
+        bytes(row.bytes, moves_bytes(row)),
+        ms(row.min_ns),
+        Cell::number(row.mean_ns.map(|ns| ns / 1e6)),
+        ms(row.p50_ns),
+        ms(row.p99_ns),
+        ms(row.max_ns),
+        Cell::number(row.rank_mib_s),
+        Cell::number(row.mib_s),
+    ]
+}
+
+fn name(row: &Row) -> String {
+    match part(row) {
+        Some(part) => format!("    .{}", escape(part)),
+        None => format!("  {}", escape(&row.op)),
+    }
+}
+
+/// The word after the point of a part's row.
+fn part(row: &Row) -> Option<&str> {
+    let whole = row.part_of.as_deref()?;
+    let part = row.op.strip_prefix(whole).and_then(|rest| rest.strip_prefix('.'));
+    Some(part.unwrap_or(&row.op))
+}
+
+/// A zero is worth showing only where bytes could have been moved.
+fn moves_bytes(row: &Row) -> bool {
+    let class = class(row.part_of.as_deref().unwrap_or(&row.op));
+    let data = part(row).is_none_or(|part| part == Part::Data.name());
+    data && matches!(class, Class::Read | Class::Write)
+}
+
+fn bytes(bytes: u64, could_be: bool) -> Cell {
+    if bytes == 0 && !could_be { Cell::None } else { Cell::Number(bytes as f64 / 1048576.0) }
+}
+
+/// The class of an operation; of one that this version does not know: not I/O on files.
+fn class(op: &str) -> Class {
+    Op::find(op).map_or(Class::Control, |op| op.row().class)
+}
+
+/// Classes in the order of the totals, and their names.
+const CLASSES: [(Class, &str); 7] = [
+    (Class::Open, "opening"),
+    (Class::Read, "reading"),
+    (Class::Write, "writing"),
+    (Class::Sync, "syncing"),
+    (Class::Close, "closing"),
+    (Class::Metadata, "metadata"),
+    (Class::Control, "other"),
+];
+
+/// Counts and bytes of each class, if there is more than one row to add up. No times and no
+/// rates: those of different operations and labels have no common meaning.
+fn totals(rows: &[Row]) -> Vec<Line> {
+    let whole: Vec<&Row> = rows.iter().filter(|row| row.part_of.is_none()).collect();
+    if whole.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines = vec![Line::Heading("all labels, by class".to_string())];
+    for (class_, name) in CLASSES {
+        let members: Vec<&Row> =
+            whole.iter().copied().filter(|row| class(&row.op) == class_).collect();
+        if !members.is_empty() {
+            lines.push(total(name, class_, &members));
+        }
+    }
+    lines
+}
+
+fn total(name: &str, class: Class, rows: &[&Row]) -> Line {
+    let sum = |figure: fn(&Row) -> u64| {
+        rows.iter().fold(0u64, |sum, row| sum.saturating_add(figure(row)))
+    };
+    let failed = sum(|row| row.failed);
+    let mut cells = vec![
+        Cell::Text(format!("  {name}")),
+        Cell::Count(sum(|row| row.count)),
+        Cell::Count(failed),
+        Cell::Count(sum(|row| row.short)),
+        Cell::Count(sum(|row| row.expected)),
+        bytes(sum(|row| row.bytes), matches!(class, Class::Read | Class::Write)),
+    ];
+    cells.resize(COLUMNS.len(), Cell::Text(String::new()));
+    Line::Cells { cells, bad: failed > 0 }
+}

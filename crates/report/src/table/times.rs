@@ -1,0 +1,146 @@
+//! Time labels over ranks: one line per label, many occurrences summarised.
+
+use super::grid::{Cell, Column, Grid, Kind, Line};
+use super::{Paint, Terminal, paint_lines};
+use crate::text::{escape, fit, wrap};
+use model::run::{Run, TimeRow, TimesMore};
+use std::collections::HashMap;
+
+const SECONDS: Kind = Kind::Number { least: 3, most: 6 };
+const MS: Kind = Kind::Number { least: 3, most: 6 };
+
+const fn column(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
+    Column { name, unit, kind, drop_order }
+}
+
+const COLUMNS: [Column; 10] = [
+    column("label", "", Kind::Label, 0),
+    column("times", "", Kind::Count, 0),
+    column("ranks", "", Kind::Count, 1),
+    column("start", "s", SECONDS, 3),
+    column("end", "s", SECONDS, 4),
+    column("min", "ms", MS, 2),
+    column("median", "ms", MS, 5),
+    column("longest", "ms", MS, 0),
+    column("slowest", "rank", Kind::Count, 0),
+    column("slowest", "time #", Kind::Count, 6),
+];
+
+/// Columns that only labels with several occurrences need.
+const OF_MANY: [usize; 4] = [1, 5, 6, 9];
+
+const LEGEND: &str = "start: of the first rank; end: of the last; longest: of the slowest rank.";
+const LEGEND_MANY: &str = "start: of the first rank, first time; end: of the last; min, median, \
+                           longest: over the times, each that of its slowest rank.";
+
+/// The occurrences of one label at one point of a sweep.
+#[derive(Debug, Default)]
+struct Group<'a> {
+    kept: Vec<&'a TimeRow>,
+    more: Option<&'a TimesMore>,
+}
+
+/// The table; "" if no label was entered.
+pub fn render(run: &Run, terminal: Terminal) -> String {
+    let groups = groups(run);
+    if groups.is_empty() {
+        return String::new();
+    }
+    let lines = groups.iter().map(|group| Line::Cells { cells: cells(group), bad: false });
+    let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines.collect() };
+    let many = groups.iter().any(|group| group.kept.len() > 1 || group.more.is_some());
+    grid.retain(|at| many || !OF_MANY.contains(&at));
+    let mut notes = vec![if many { LEGEND_MANY } else { LEGEND }.to_string()];
+    notes.extend(groups.iter().filter_map(not_kept));
+    let notes = notes.iter().map(|note| {
+        let words: Vec<String> = note.split_whitespace().map(str::to_string).collect();
+        wrap(&words, " ", terminal.columns)
+    });
+    let notes = notes.collect::<Vec<_>>().join("\n");
+    format!("{}\n{}", grid.draw(terminal), paint_lines(&notes, Paint::Faint, terminal))
+}
+
+/// Occurrences by label and point of a sweep, in order of first appearance.
+fn groups(run: &Run) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut places = HashMap::new();
+    for time in &run.times {
+        let key = (time.label.as_str(), time.cell, time.repetition);
+        let at = *places.entry(key).or_insert_with(|| {
+            groups.push(Group::default());
+            groups.len() - 1
+        });
+        groups[at].kept.push(time);
+    }
+    for more in &run.run.times_more {
+        if let Some(at) = places.get(&(more.label.as_str(), 0, 0)) {
+            groups[*at].more = Some(more);
+        }
+    }
+    groups
+}
+
+impl Group<'_> {
+    /// Occurrences on each rank, those included that were not kept one by one.
+    fn occurrences(&self) -> u64 {
+        let last = self.kept.iter().map(|time| time.index).max().unwrap_or(0);
+        last.saturating_add(1).max(self.kept.len() as u64)
+    }
+
+    /// The kept occurrence that took longest; the first of equals.
+    fn slowest(&self) -> Option<&TimeRow> {
+        let later_or_equal =
+            |a: &&&TimeRow, b: &&&TimeRow| a.max_ns.cmp(&b.max_ns).then(b.index.cmp(&a.index));
+        self.kept.iter().max_by(later_or_equal).copied()
+    }
+
+    /// Shortest, median and longest. The first two over the kept occurrences; the longest over
+    /// all, with false if it is not a kept one.
+    fn times_ns(&self) -> (u64, u64, u64, bool) {
+        let mut times: Vec<u64> = self.kept.iter().map(|time| time.max_ns).collect();
+        times.sort_unstable();
+        let median = times[(times.len() - 1) / 2];
+        let longest = times[times.len() - 1];
+        let beyond = self.more.map_or(0, |more| more.histogram.max);
+        (times[0], median, longest.max(beyond), beyond <= longest)
+    }
+}
+
+fn cells(group: &Group<'_>) -> Vec<Cell> {
+    let first = group.kept[0];
+    let (min, median, longest, is_kept) = group.times_ns();
+    let ms = |ns: u64| Cell::Number(ns as f64 / 1e6);
+    let seconds = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64 / 1e9));
+    let slowest = |figure: fn(&TimeRow) -> u64| match group.slowest() {
+        Some(time) if is_kept => Cell::Count(figure(time)),
+        _ => Cell::None,
+    };
+    let sweep = match (first.cell, first.repetition) {
+        (0, 0) => String::new(),
+        (cell, repetition) => format!(" (cell {cell}, repetition {repetition})"),
+    };
+    vec![
+        Cell::Text(format!("{}{sweep}", escape(&first.label))),
+        Cell::Count(group.occurrences()),
+        Cell::Count(group.kept.iter().map(|time| u64::from(time.ranks)).max().unwrap_or(0)),
+        seconds(group.kept.iter().map(|time| time.first_start_ns).min()),
+        seconds(group.kept.iter().map(|time| time.last_end_ns).max()),
+        ms(min),
+        ms(median),
+        ms(longest),
+        slowest(|time| u64::from(time.slowest_rank)),
+        slowest(|time| time.index),
+    ]
+}
+
+/// Says which of a label's figures rest on a part of its occurrences.
+fn not_kept(group: &Group<'_>) -> Option<String> {
+    group.more?;
+    Some(format!(
+        "{}: {} of {} times are kept one by one, the others in a histogram; min and median are \
+         over those kept, longest is over all.",
+        fit(&escape(&group.kept[0].label), 40),
+        group.kept.len(),
+        group.occurrences()
+    ))
+}

@@ -1,0 +1,170 @@
+//! Text that is safe and fits: escaping for terminals, cutting to a width,
+//! numbers of one column.
+
+use unicode_width::UnicodeWidthStr;
+
+/// `text` without anything that moves the cursor, ends the line, colours or reorders:
+/// control and format characters become escapes as in PPL (`\n`, `\x1b`, `\u{202e}`).
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c if c.is_control() || is_format(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters of Unicode category Cf and the line separators that terminals obey.
+fn is_format(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Columns that a text takes on a terminal.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` cut in the middle to at most `columns`, the cut marked by `…`: the beginnings and
+/// the ends of generated labels tell them apart.
+pub fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_string();
+    }
+    let tail_columns = columns.saturating_sub(1) / 3;
+    let head = take(text.chars(), columns.saturating_sub(1 + tail_columns));
+    let tail: String = take(text.chars().rev(), tail_columns).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// As many characters as fit into `columns`.
+fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut out = String::new();
+    for c in chars {
+        out.push(c);
+        if width(&out) > columns {
+            out.pop();
+            break;
+        }
+    }
+    out
+}
+
+/// Joins `parts` by `separator` into lines of at most `columns`; breaks only between parts,
+/// later lines indented by two.
+pub fn wrap(parts: &[String], separator: &str, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if width(line) + width(separator) + width(part) <= columns => {
+                line.push_str(separator);
+                line.push_str(part);
+            }
+            Some(_) => lines.push(format!("  {part}")),
+            None => lines.push(part.clone()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Decimals that show the smallest non-zero value of a column with `digits` significant
+/// digits, between `least` and `most`: one number of decimals for the whole column, so that
+/// the points stand below one another.
+pub fn decimals(
+    values: impl Iterator<Item = f64>,
+    digits: i32,
+    least: usize,
+    most: usize,
+) -> usize {
+    let smallest = values.filter(|v| v.is_finite() && *v > 0.0).fold(f64::INFINITY, f64::min);
+    if !smallest.is_finite() {
+        return least;
+    }
+    let needed = digits - 1 - smallest.log10().floor() as i32;
+    (needed.max(0) as usize).clamp(least, most)
+}
+
+/// A number with fixed decimals. A positive one that would round to 0 is `<` the smallest that
+/// can be shown: nothing that happened looks like nothing.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if value > 0.0 && text.bytes().all(|b| matches!(b, b'0' | b'.')) {
+        return format!("<{:.decimals$}", 10f64.powi(-(decimals as i32)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn control_characters_are_shown_not_obeyed() {
+        for (text, shown) in [
+            ("plain ü", "plain ü"),
+            ("a\nb\tc\r", "a\\nb\\tc\\r"),
+            ("\x1b[31mred\x07\x7f", "\\x1b[31mred\\x07\\x7f"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("\u{202e}gnp", "\\u{202e}gnp"),
+        ] {
+            assert_eq!(escape(text), shown);
+        }
+    }
+
+    #[test]
+    fn long_text_is_cut_in_the_middle() {
+        assert_eq!(fit("abcdefghij", 10), "abcdefghij");
+        assert_eq!(fit("abcdefghijk", 10), "abcdef…ijk");
+        assert_eq!(fit("日本語日本語", 7), "日本…語");
+        assert_eq!(fit("abc", 0), "…");
+    }
+
+    #[test]
+    fn parts_are_never_broken() {
+        let parts = ["aaa", "bbbb", "cccccccccccc"].map(str::to_string);
+        assert_eq!(wrap(&parts, " · ", 10), "aaa · bbbb\n  cccccccccccc");
+        assert_eq!(wrap(&[], " ", 10), "");
+    }
+
+    #[test]
+    fn a_column_has_as_many_decimals_as_its_smallest_number_needs() {
+        for (values, digits, expected) in [
+            (vec![0.000812, 144.9], 3, 6),
+            (vec![0.0123, 5.0], 3, 4),
+            (vec![12.3], 3, 3),
+            (vec![1e-9], 3, 6),
+            (vec![], 3, 3),
+            (vec![0.0, f64::NAN], 3, 3),
+        ] {
+            assert_eq!(decimals(values.into_iter(), digits, 3, 6), expected);
+        }
+    }
+
+    #[test]
+    fn what_happened_never_looks_like_nothing() {
+        assert_eq!(fixed(0.0, 3), "0.000");
+        assert_eq!(fixed(0.0004, 3), "<0.001");
+        assert_eq!(fixed(0.0006, 3), "0.001");
+        assert_eq!(fixed(0.4, 0), "<1");
+        assert_eq!(fixed(144.9034, 3), "144.903");
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_text_is_one_harmless_line(text in any::<String>()) {
+            prop_assert!(!escape(&text).chars().any(|c| c.is_control() || is_format(c)));
+        }
+
+        #[test]
+        fn fitted_text_fits(text in "\\PC{0,60}", columns in 1usize..40) {
+            prop_assert!(width(&fit(&text, columns)) <= columns);
+        }
+    }
+}
