@@ -26,8 +26,17 @@ const UNSAFE: &[&str] = &["engine", "mpi"];
 
 /// Crates without I/O, and what must not be named in their `src`.
 const PURE: &[&str] = &["model", "ppl"];
-const IMPURE: &[&str] =
-    &["std::fs", "std::io", "std::net", "std::process", "std::env", "std::time", "std::thread"];
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::env",
+    "std::time",
+    "std::thread",
+    "io::stdin",
+    "io::stdout",
+    "io::stderr",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
