@@ -1,0 +1,268 @@
+//! The memory of one rank's record: grows, never moves while a file backs it.
+//!
+//! A file is mapped once at the largest size it may get and then grown below the
+//! mapping with fallocate, so that a full disk is an answer and never SIGBUS.
+
+use super::Place;
+use super::layout::*;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Words that events leave to statistics when the disk is full.
+const RESERVE_WORDS: usize = (512 << 10) / 8;
+/// A file grows by at least and at most so many words.
+const STEP_WORDS: std::ops::RangeInclusive<usize> = (64 << 10) / 8..=(16 << 20) / 8;
+/// Address space for everything but events.
+const STATISTICS_BYTES: u64 = 4 << 30;
+const PAGE_WORDS: usize = 4096 / 8;
+const HEAP_START_WORDS: usize = 128;
+
+/// Words in a file mapping or on the heap.
+#[derive(Debug)]
+pub(super) struct Area {
+    base: NonNull<u64>,
+    capacity: usize,
+    used: usize,
+    backing: Backing,
+}
+
+#[derive(Debug)]
+enum Backing {
+    Heap,
+    Mapped { file: File, reserved: usize },
+}
+
+impl Area {
+    /// An area with an empty header. `events_bytes`: what the events may take at most.
+    pub(super) fn create(place: Place, events_bytes: u64) -> io::Result<Area> {
+        let mut area = match place {
+            Place::Heap => Area::on_heap(),
+            Place::Memory(fd) => Area::mapped(File::from(fd), events_bytes)?,
+            Place::File(path) => {
+                let mut options = File::options();
+                options.read(true).write(true).create(true).truncate(true);
+                Area::mapped(options.open(path)?, events_bytes)?
+            }
+        };
+        area.grow(HEADER_WORDS + area.reserve())?;
+        area.publish_word(H_USED, HEADER_WORDS as u64);
+        Ok(area)
+    }
+
+    fn on_heap() -> Area {
+        Area { base: NonNull::dangling(), capacity: 0, used: HEADER_WORDS, backing: Backing::Heap }
+    }
+
+    /// Maps more than the file has; takes less when the address space is limited.
+    fn mapped(file: File, events_bytes: u64) -> io::Result<Area> {
+        let mut bytes = STATISTICS_BYTES.saturating_add(events_bytes).min(32 << 30) as usize;
+        loop {
+            match map_shared(&file, bytes) {
+                Ok(base) => {
+                    let backing = Backing::Mapped { file, reserved: bytes / 8 };
+                    return Ok(Area { base, capacity: 0, used: HEADER_WORDS, backing });
+                }
+                Err(error) if bytes <= 64 << 20 => return Err(error),
+                Err(_) => bytes /= 2,
+            }
+        }
+    }
+
+    fn reserve(&self) -> usize {
+        if matches!(self.backing, Backing::Heap) { 0 } else { RESERVE_WORDS }
+    }
+
+    /// All words that exist.
+    #[inline(always)]
+    pub(super) fn words(&mut self) -> &mut [u64] {
+        // SAFETY: `base` points at `capacity` words that live as long as the area and
+        // that nothing else in this process refers to.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.capacity) }
+    }
+
+    /// All words that exist, to look at.
+    #[inline(always)]
+    pub(super) fn read(&self) -> &[u64] {
+        // SAFETY: as for `words`.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.capacity) }
+    }
+
+    /// `N` words from `at` on.
+    #[inline(always)]
+    pub(super) fn array<const N: usize>(&mut self, at: u32) -> &mut [u64; N] {
+        let at = at as usize;
+        self.words()[at..].first_chunk_mut().expect("blocks lie inside the area")
+    }
+
+    /// Sets a word after everything that was written before it.
+    #[inline(always)]
+    pub(super) fn publish_word(&mut self, at: usize, value: u64) {
+        let word = &mut self.words()[at];
+        // SAFETY: the word is valid and aligned, and borrowed for this call alone.
+        unsafe { AtomicU64::from_ptr(word) }.store(value, Ordering::Release);
+    }
+
+    /// Appends a block that `fill` completes, and gives the place of its payload.
+    /// `None` when there is no room even in the reserve.
+    pub(super) fn append(
+        &mut self,
+        kind: Kind,
+        payload_words: usize,
+        fill: impl FnOnce(&mut [u64]),
+    ) -> Option<u32> {
+        self.make_room(1 + payload_words);
+        if self.used + 1 + payload_words > self.capacity {
+            self.words()[H_LOST] += 1;
+            return None;
+        }
+        let at = self.used + 1;
+        let block = &mut self.words()[at - 1..at + payload_words];
+        block[0] = pair(kind as u32, payload_words as u32);
+        fill(&mut block[1..]);
+        self.used = at + payload_words;
+        self.publish_word(H_USED, self.used as u64);
+        let sequence = self.words()[H_SEQUENCE] + 1;
+        self.publish_word(H_SEQUENCE, sequence);
+        Some(at as u32)
+    }
+
+    /// There is room for so many words beside the reserve.
+    #[inline]
+    pub(super) fn has_room(&self, words: usize) -> bool {
+        self.used + words + self.reserve() <= self.capacity
+    }
+
+    /// Makes room for so many words beside the reserve; false if that fails.
+    pub(super) fn make_room(&mut self, words: usize) -> bool {
+        let wanted = self.used + words + self.reserve();
+        // Places are 32-bit word numbers.
+        self.has_room(words) || (wanted <= u32::MAX as usize && self.grow(wanted).is_ok())
+    }
+
+    /// It is private memory: nothing outlives the process.
+    pub(super) fn is_heap(&self) -> bool {
+        matches!(self.backing, Backing::Heap)
+    }
+
+    /// Words in use.
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
+    #[cold]
+    fn grow(&mut self, wanted: usize) -> io::Result<()> {
+        let Backing::Mapped { file, reserved } = &self.backing else {
+            return self.grow_heap(wanted);
+        };
+        let step = self.capacity.clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
+        let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(*reserved);
+        if wanted > *reserved {
+            return Err(io::Error::from_raw_os_error(libc::EFBIG));
+        }
+        let mut words = round(wanted.max(self.capacity + step));
+        if extend(file, self.capacity, words).is_err() {
+            words = round(wanted);
+            extend(file, self.capacity, words)?;
+        }
+        populate(self.base, self.capacity, words);
+        self.capacity = words;
+        Ok(())
+    }
+
+    fn grow_heap(&mut self, wanted: usize) -> io::Result<()> {
+        let target = wanted.max(2 * self.capacity).max(HEAP_START_WORDS);
+        let mut words = self.take_heap();
+        let grown = words.try_reserve_exact(target - words.len());
+        if grown.is_ok() {
+            words.resize(target, 0);
+        }
+        let words = words.into_boxed_slice();
+        self.capacity = words.len();
+        // SAFETY: the pointer of a box is never null.
+        self.base = unsafe { NonNull::new_unchecked(Box::into_raw(words).cast()) };
+        grown.map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))
+    }
+
+    /// The heap's words as a vector; the area is empty afterwards.
+    fn take_heap(&mut self) -> Vec<u64> {
+        let capacity = std::mem::take(&mut self.capacity);
+        let base = std::mem::replace(&mut self.base, NonNull::dangling());
+        let words = std::ptr::slice_from_raw_parts_mut(base.as_ptr(), capacity);
+        // SAFETY: `base` and `capacity` are those of a box (`grow_heap`) or of an empty
+        // slice, and the area has just given them up.
+        unsafe { Box::from_raw(words) }.into_vec()
+    }
+
+    /// The words in use of a heap area.
+    pub(super) fn into_words(mut self) -> Option<Vec<u64>> {
+        if !self.is_heap() {
+            return None;
+        }
+        let mut words = self.take_heap();
+        words.truncate(self.used);
+        Some(words)
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        match self.backing {
+            Backing::Heap => drop(self.take_heap()),
+            Backing::Mapped { reserved, .. } => {
+                // SAFETY: the mapping was made with this length and nothing refers to it.
+                unsafe { libc::munmap(self.base.as_ptr().cast(), reserved * 8) };
+            }
+        }
+    }
+}
+
+fn map_shared(file: &File, bytes: usize) -> io::Result<NonNull<u64>> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice; words beyond the
+    // end of the file are never touched (`capacity`).
+    let base =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+}
+
+/// Allocates the file's words `from..to` on its disk.
+fn extend(file: &File, from: usize, to: usize) -> io::Result<()> {
+    let (start, len) = ((from * 8) as libc::off_t, ((to - from) * 8) as libc::off_t);
+    // SAFETY: the descriptor is open; no memory is involved.
+    if unsafe { libc::fallocate(file.as_raw_fd(), 0, start, len) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::ENOSYS) => write_zeros(file, from, to),
+        _ => Err(error),
+    }
+}
+
+/// For file systems without fallocate (NFS before 4.2).
+fn write_zeros(file: &File, from: usize, to: usize) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let zeros = [0u8; PAGE_WORDS * 8];
+    (from..to).step_by(PAGE_WORDS).try_for_each(|at| {
+        let len = (to - at).min(PAGE_WORDS) * 8;
+        file.write_all_at(&zeros[..len], (at * 8) as u64)
+    })
+}
+
+/// Takes the page faults now, not between two operations. Only an optimisation:
+/// kernels before 5.14 refuse.
+fn populate(base: NonNull<u64>, from: usize, to: usize) {
+    const MADV_POPULATE_WRITE: i32 = 23;
+    let from = from / PAGE_WORDS * PAGE_WORDS;
+    // SAFETY: `from..to` lies inside the mapping and is backed by the file.
+    unsafe {
+        libc::madvise(base.as_ptr().add(from).cast(), (to - from) * 8, MADV_POPULATE_WRITE);
+    }
+}

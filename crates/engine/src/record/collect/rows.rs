@@ -1,0 +1,123 @@
+//! Rows of the summary.
+
+use crate::record::StatRecord;
+use model::run::Row;
+use model::{Histogram, Op, Part};
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// Figures of one label and operation over all ranks.
+#[derive(Clone, Debug)]
+pub(super) struct Figures {
+    whole: Timed,
+    failed: u64,
+    expected: u64,
+    short: u64,
+    failed_times: Histogram,
+    parts: Vec<Timed>,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+/// Times, and the rates of single ranks.
+#[derive(Clone, Debug, Default)]
+struct Timed {
+    times: Histogram,
+    bytes: u64,
+    /// Sum over ranks of bytes / own time, bytes per nanosecond.
+    rates: f64,
+    /// Ranks in that sum.
+    ranks: u64,
+}
+
+impl Default for Figures {
+    fn default() -> Figures {
+        Figures {
+            whole: Timed::default(),
+            failed: 0,
+            expected: 0,
+            short: 0,
+            failed_times: Histogram::default(),
+            parts: vec![Timed::default(); Part::COUNT],
+            first_ns: u64::MAX,
+            last_ns: 0,
+        }
+    }
+}
+
+impl Figures {
+    /// Adds what one rank measured.
+    pub(super) fn add_rank(&mut self, stat: &StatRecord) {
+        self.whole.add_rank(&stat.done, stat.bytes);
+        self.failed += stat.failed;
+        self.expected += stat.expected;
+        self.short += stat.short;
+        self.failed_times.merge(&stat.failed_times);
+        let parts = stat.parts.iter().flat_map(|parts| parts.iter());
+        for ((sum, times), part) in self.parts.iter_mut().zip(parts).zip(Part::ALL) {
+            sum.add_rank(times, if part == Part::Data { stat.bytes } else { 0 });
+        }
+        self.first_ns = self.first_ns.min(stat.first_ns);
+        self.last_ns = self.last_ns.max(stat.last_ns);
+    }
+
+    /// From the first start to the last end over ranks.
+    pub(super) fn interval_ns(&self) -> u64 {
+        self.last_ns.saturating_sub(self.first_ns)
+    }
+
+    /// The row of the operation, then one for each part that was executed.
+    pub(super) fn rows(self, label: &str, op: Op, interval_ns: u64, rows: &mut Vec<Row>) {
+        let row = self.whole.row(label, op.name().into(), interval_ns);
+        let failed_times = Some(self.failed_times).filter(|times| times.count > 0);
+        rows.push(Row {
+            count: row.count + self.failed + self.expected,
+            failed: self.failed,
+            expected: self.expected,
+            short: self.short,
+            failed_histogram: failed_times,
+            ..row
+        });
+        for (times, part) in self.parts.into_iter().zip(Part::ALL) {
+            if times.times.count > 0 {
+                let name = format!("{op}.{}", part.name());
+                let part_of = Some(op.name().into());
+                rows.push(Row { part_of, ..times.row(label, name, interval_ns) });
+            }
+        }
+    }
+}
+
+impl Timed {
+    fn add_rank(&mut self, times: &Histogram, bytes: u64) {
+        self.times.merge(times);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if times.sum > 0 {
+            self.rates += bytes as f64 / times.sum as f64;
+            self.ranks += 1;
+        }
+    }
+
+    fn row(self, label: &str, op: String, interval_ns: u64) -> Row {
+        let times = &self.times;
+        let some = |figure: u64| (times.count > 0).then_some(figure);
+        let rate = |bytes_per_ns: f64| {
+            (self.bytes > 0 && bytes_per_ns.is_finite()).then_some(bytes_per_ns * 1e9 / MIB)
+        };
+        Row {
+            label: label.into(),
+            op,
+            count: times.count,
+            bytes: self.bytes,
+            min_ns: some(times.min),
+            mean_ns: times.mean(),
+            p50_ns: times.quantile(0.5),
+            p99_ns: times.quantile(0.99),
+            max_ns: some(times.max),
+            rank_mib_s: rate(self.rates / self.ranks as f64),
+            mib_s: rate(self.bytes as f64 / interval_ns as f64),
+            histogram: (times.count > 0).then_some(self.times),
+            ..Row::default()
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The event table and the path names it refers to.
+//!
+//! Block [`Kind::Path`]: number of bytes, bytes. Block [`Kind::Events`]: number of
+//! events in it, then room for [`model::Event`] records as they lie in memory.
+
+use super::area::Area;
+use super::index::{Index, hash_text};
+use super::layout::*;
+use crate::clock::monotonic_raw_ns;
+use model::Event;
+use model::event::NO_ID;
+
+/// Words of an event.
+pub(super) const EVENT_WORDS: usize = size_of::<Event>() / 8;
+const _: () = assert!(size_of::<Event>() % 8 == 0 && align_of::<Event>() == 8);
+
+/// Events of a block: doubles from the first to the second.
+const BLOCK_EVENTS: (usize, usize) = (64, 8192);
+
+#[derive(Debug)]
+pub(super) struct Events {
+    left_bytes: u64,
+    /// Payload of the block that is being filled; meaningless while `room` is 0.
+    block: u32,
+    filled: u32,
+    room: u32,
+    paths: Index,
+    path_places: Vec<u32>,
+}
+
+impl Events {
+    pub(super) fn new(max_bytes: u64) -> Events {
+        Events {
+            left_bytes: max_bytes,
+            block: 0,
+            filled: 0,
+            room: 0,
+            paths: Index::default(),
+            path_places: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, area: &mut Area, event: &Event) {
+        if self.filled == self.room && !self.add_block(area) {
+            area.words()[H_DROPPED_EVENTS] += 1;
+            return;
+        }
+        let at = self.block as usize + 1 + self.filled as usize * EVENT_WORDS;
+        let target = &mut area.words()[at..at + EVENT_WORDS];
+        // SAFETY: the target has the size and the alignment of an event and is borrowed
+        // here alone; an event is `repr(C)` without padding.
+        unsafe { target.as_mut_ptr().cast::<Event>().write(*event) };
+        self.filled += 1;
+        area.publish_word(self.block as usize, u64::from(self.filled));
+    }
+
+    #[cold]
+    fn add_block(&mut self, area: &mut Area) -> bool {
+        let wanted = (2 * self.room as usize).clamp(BLOCK_EVENTS.0, BLOCK_EVENTS.1);
+        let affordable = self.left_bytes.saturating_sub(16) as usize / size_of::<Event>();
+        let events = wanted.min(affordable);
+        let Some(at) =
+            self.append(area, Kind::Events, 1 + events * EVENT_WORDS, events > 0, |_| ())
+        else {
+            return false;
+        };
+        (self.block, self.filled, self.room) = (at, 0, events as u32);
+        true
+    }
+
+    /// Appends a block on the events' account, never out of the statistics' reserve.
+    fn append(
+        &mut self,
+        area: &mut Area,
+        kind: Kind,
+        words: usize,
+        wanted: bool,
+        fill: impl FnOnce(&mut [u64]),
+    ) -> Option<u32> {
+        let bytes = 8 * (1 + words as u64);
+        if !wanted || bytes > self.left_bytes {
+            return None;
+        }
+        if !self.make_room(area, 1 + words) {
+            self.left_bytes = 0;
+            return None;
+        }
+        self.left_bytes -= bytes;
+        area.append(kind, words, fill)
+    }
+
+    /// Growing takes time between operations: it is told in the evidence.
+    fn make_room(&mut self, area: &mut Area, words: usize) -> bool {
+        if area.has_room(words) {
+            return true;
+        }
+        if area.is_heap() {
+            // Simulated time must not contain real time.
+            return area.make_room(words);
+        }
+        let start_ns = monotonic_raw_ns();
+        let made = area.make_room(words);
+        area.words()[H_EVENT_OVERHEAD_NS] += monotonic_raw_ns() - start_ns;
+        made
+    }
+
+    /// The id of a path; [`NO_ID`] when there is no room left.
+    #[inline]
+    pub(super) fn path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
+        let hash = hash_text(path);
+        let places = &self.path_places;
+        let found = self.paths.find(hash, |id| {
+            let at = places[id as usize] as usize;
+            let words = &area.words()[at..];
+            words[0] == path.len() as u64 && as_bytes(&words[1..]).starts_with(path)
+        });
+        found.unwrap_or_else(|| self.add_path(area, hash, path))
+    }
+
+    #[cold]
+    fn add_path(&mut self, area: &mut Area, hash: u32, path: &[u8]) -> u32 {
+        let words = 1 + words_for(path.len());
+        let at = self.append(area, Kind::Path, words, true, |words| {
+            words[0] = path.len() as u64;
+            put_bytes(&mut words[1..], path);
+        });
+        let Some(at) = at else { return NO_ID };
+        let id = self.path_places.len() as u32;
+        self.path_places.push(at);
+        self.paths.insert(hash, id);
+        id
+    }
+}

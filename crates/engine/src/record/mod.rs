@@ -1,0 +1,113 @@
+//! What the ranks measured: from the execute loop into one memory area per rank,
+//! and from all areas into the rows of a [`model::Run`].
+//!
+//! ```text
+//! machine ──▶ Recorder ──▶ area (file, memfd or heap) ──▶ RankRecord ──collect──▶ rows, times, ...
+//! ```
+//!
+//! An area is a header and self-describing blocks of 64-bit words ([`layout`]).
+//! A block becomes visible when it is complete, counters are single words: a
+//! rank that is killed at any instruction leaves an area that can be read and
+//! lacks at most the operation in flight.
+
+mod area;
+mod blocks;
+mod collect;
+mod events;
+mod failures;
+mod histograms;
+mod index;
+mod labels;
+pub mod layout;
+mod read;
+mod recorder;
+mod sites;
+mod source;
+mod stats;
+
+pub use collect::{Collected, collect};
+pub use read::{
+    FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read, read_file,
+    read_path,
+};
+pub use recorder::Recorder;
+pub use stats::{StatId, Timing};
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// Where a rank's area lies.
+#[derive(Debug)]
+pub enum Place {
+    /// A file that outlives the rank; made or emptied.
+    File(PathBuf),
+    /// Memory behind a descriptor (memfd_create) that the parent made before it forked.
+    Memory(OwnedFd),
+    /// Private memory of this process: simulated ranks and tests.
+    Heap,
+}
+
+/// What a recorder must know beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct Meta {
+    /// World rank.
+    pub rank: u32,
+    /// Number of ranks in the world.
+    pub ranks: u32,
+    /// Length of the plan's code: sites are below it.
+    pub sites: u32,
+    /// Keep an event table.
+    pub events: Option<EventsConfig>,
+}
+
+/// How much of the event table is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsConfig {
+    /// Bytes this rank may use for events and path names; what does not fit is counted.
+    pub max_bytes: u64,
+}
+
+/// How a rank ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// It has not ended, or was killed.
+    #[default]
+    Running = 0,
+    /// It reached the end of the program.
+    Finished = 1,
+    /// A failed evaluation or `--on-error stop` ended it.
+    Failed = 2,
+    /// It was asked to stop, or released because of another rank.
+    Interrupted = 3,
+}
+
+impl State {
+    fn from_word(word: u64) -> Option<State> {
+        [State::Running, State::Finished, State::Failed, State::Interrupted]
+            .into_iter()
+            .find(|state| *state as u64 == word)
+    }
+}
+
+/// What a rank used, measured by itself at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Clock at the start of the program.
+    pub start_ns: u64,
+    /// Clock at its end.
+    pub end_ns: u64,
+    /// Processor time, user and system.
+    pub cpu_ns: u64,
+    /// Bytes fetched from storage (`read_bytes` of /proc/self/io); `None` where it cannot be told.
+    pub read_bytes: Option<u64>,
+    /// Bytes sent towards storage (`write_bytes`).
+    pub write_bytes: Option<u64>,
+    /// Bytes read by system calls (`rchar`).
+    pub rchar_bytes: Option<u64>,
+    /// Bytes written by system calls (`wchar`).
+    pub wchar_bytes: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests;

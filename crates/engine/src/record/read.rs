@@ -1,0 +1,310 @@
+//! Reads an area back, whole or cut off, sound or corrupt. Never panics: what
+//! cannot be understood ends the reading, and [`RankRecord::damage`] says so.
+
+use super::blocks::parse_block;
+use super::histograms::Owner;
+use super::layout::*;
+use super::source::Source;
+use super::{State, Usage};
+use model::histogram::{bucket_low, bucket_mid};
+use model::plan::LabelKind;
+use model::{Event, Histogram, Op, Part};
+use std::fs::File;
+use std::path::Path;
+
+/// Everything one rank has recorded.
+#[derive(Debug)]
+pub struct RankRecord {
+    /// World rank.
+    pub rank: u32,
+    /// Number of ranks in the world.
+    pub ranks: u32,
+    /// How it ended.
+    pub state: State,
+    /// What it used; `None` if it was cut off.
+    pub usage: Option<Usage>,
+    /// Label paths by id; the first is `(more)`.
+    pub labels: Vec<LabelRecord>,
+    /// Label and operation pairs in order of first execution.
+    pub stats: Vec<StatRecord>,
+    /// Places that were executed, in no particular order.
+    pub sites: Vec<SiteRecord>,
+    /// Failed operations, at most 10 per site.
+    pub failures: Vec<FailureRecord>,
+    /// Site and number of failed operations, for every site with failures.
+    pub failure_counts: Vec<(u32, u64)>,
+    /// Site and message of what ended the rank.
+    pub errors: Vec<(Option<u32>, String)>,
+    /// Events that were not kept.
+    pub dropped_events: u64,
+    /// Time spent on making room for events.
+    pub event_overhead_ns: u64,
+    /// Executions of labels that went to `(more)`.
+    pub labels_beyond_limit: u64,
+    /// Operations and figures lost because the area could not grow.
+    pub lost: u64,
+    /// Why the rest of the area could not be read.
+    pub damage: Option<String>,
+    pub(super) paths: Vec<(u32, u32)>,
+    pub(super) event_blocks: Vec<(u32, u32)>,
+    source: Source,
+}
+
+/// A label path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelRecord {
+    /// `outer/inner`; bytes, usually UTF-8.
+    pub path: Vec<u8>,
+    /// What it measures.
+    pub kind: LabelKind,
+    /// Word number of its block: earlier blocks appeared earlier.
+    pub position: u32,
+    /// Number of occurrences.
+    pub count: u64,
+    /// Those kept one by one, by index.
+    pub kept: Vec<Occurrence>,
+    /// Times of those not kept.
+    pub more: Histogram,
+}
+
+/// One execution of a label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occurrence {
+    /// Its number on this rank, from 0.
+    pub index: u64,
+    /// Clock at its start.
+    pub start_ns: u64,
+    /// Clock at its end.
+    pub end_ns: u64,
+    /// Sum of the operations' own times inside.
+    pub own_ns: u64,
+}
+
+/// Figures of one label and operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatRecord {
+    /// Label id, or [`model::event::NO_ID`].
+    pub label: u32,
+    /// The operation.
+    pub op: Op,
+    /// Word number of its block: earlier blocks appeared earlier.
+    pub position: u32,
+    /// Executions that failed unexpectedly.
+    pub failed: u64,
+    /// Executions that failed as expected.
+    pub expected: u64,
+    /// Executions that were short.
+    pub short: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Earliest start of those that did not fail; `u64::MAX` without any.
+    pub first_ns: u64,
+    /// Latest end of those that did not fail.
+    pub last_ns: u64,
+    /// Own times of those that did not fail.
+    pub done: Histogram,
+    /// Own times of those that failed.
+    pub failed_times: Histogram,
+    /// Times of the parts of a compound operation, by [`Part`].
+    pub parts: Option<Box<[Histogram; Part::COUNT]>>,
+}
+
+/// Executions of one place in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SiteRecord {
+    /// Instruction number.
+    pub site: u32,
+    /// Executions.
+    pub count: u64,
+    /// Sum of their own times.
+    pub busy_ns: u64,
+}
+
+/// A failed operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureRecord {
+    /// Instruction number.
+    pub site: u32,
+    /// The operation.
+    pub op: Op,
+    /// Path as far as it is known.
+    pub path: Vec<u8>,
+    /// Position in the file.
+    pub offset_bytes: u64,
+    /// Linux errno.
+    pub errno: u16,
+}
+
+/// Reads an area from memory. An error tells why the bytes are not one at all.
+pub fn read(bytes: &[u8]) -> Result<RankRecord, String> {
+    RankRecord::from_source(Source::copy(bytes))
+}
+
+/// Reads an area from a file or a memfd, which must not change any more.
+pub fn read_file(file: &File) -> Result<RankRecord, String> {
+    let source = Source::map(file).map_err(|error| format!("cannot map the rank file: {error}"))?;
+    RankRecord::from_source(source)
+}
+
+/// Reads an area from the file at a path.
+pub fn read_path(path: &Path) -> Result<RankRecord, String> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(|error| at(&error))?;
+    read_file(&file).map_err(|error| at(&error))
+}
+
+impl RankRecord {
+    /// Reads an area that is words already.
+    pub(super) fn from_words(words: Vec<u64>) -> Result<RankRecord, String> {
+        RankRecord::from_source(Source::Memory(words))
+    }
+
+    fn from_source(source: Source) -> Result<RankRecord, String> {
+        let words = source.words();
+        let header = words.get(..HEADER_WORDS).ok_or("not a rank file: it is too short")?;
+        check_header(header)?;
+        let (rank, ranks) = halves(header[H_RANK]);
+        let mut record = RankRecord {
+            rank,
+            ranks,
+            state: State::from_word(header[H_STATE]).unwrap_or_default(),
+            usage: None,
+            labels: Vec::new(),
+            stats: Vec::new(),
+            sites: Vec::new(),
+            failures: Vec::new(),
+            failure_counts: Vec::new(),
+            errors: Vec::new(),
+            dropped_events: header[H_DROPPED_EVENTS],
+            event_overhead_ns: header[H_EVENT_OVERHEAD_NS],
+            labels_beyond_limit: header[H_LABELS_BEYOND],
+            lost: header[H_LOST],
+            damage: None,
+            paths: Vec::new(),
+            event_blocks: Vec::new(),
+            source: Source::Memory(Vec::new()),
+        };
+        record.damage = record.parse(words).err();
+        record.settle();
+        record.source = source;
+        Ok(record)
+    }
+
+    /// Reads all blocks; an error tells where and why it stopped.
+    fn parse(&mut self, words: &[u64]) -> Result<(), String> {
+        let used = usize::try_from(words[H_USED]).unwrap_or(usize::MAX);
+        let end = used.min(words.len());
+        let (mut at, mut blocks) = (HEADER_WORDS, 0);
+        while at < end {
+            let (kind, len) = halves(words[at]);
+            let wrong = |why: &str| format!("the rank file is damaged at byte {}: {why}", 8 * at);
+            let payload = words[..end].get(at + 1..at + 1 + len as usize);
+            let payload = payload.ok_or_else(|| wrong("a block is cut off"))?;
+            let kind = Kind::from_u32(kind).ok_or_else(|| wrong("unknown kind of block"))?;
+            parse_block(self, kind, payload, at as u32 + 1).ok_or_else(|| wrong("bad block"))?;
+            at += 1 + len as usize;
+            blocks += 1;
+        }
+        match words[H_SEQUENCE] {
+            _ if used > words.len() => Err("the rank file is cut off".into()),
+            sequence if sequence == blocks || sequence + 1 == blocks => Ok(()),
+            sequence => Err(format!("the rank file has {blocks} blocks instead of {sequence}")),
+        }
+    }
+
+    /// Makes summaries agree with counters: a killed rank may have been between the two.
+    fn settle(&mut self) {
+        for stat in &mut self.stats {
+            let parts = stat.parts.iter_mut().flat_map(|parts| parts.iter_mut());
+            parts.chain([&mut stat.done, &mut stat.failed_times]).for_each(settle);
+        }
+        for label in &mut self.labels {
+            settle(&mut label.more);
+            label.kept.sort_unstable_by_key(|kept| kept.index);
+        }
+        if !self.stats.is_empty() {
+            let overflow = self.stats.remove(0);
+            self.lost = self.lost.saturating_add(RankRecord::executions(&overflow));
+        }
+    }
+
+    /// Executions of a stat, failed ones included.
+    pub fn executions(stat: &StatRecord) -> u64 {
+        stat.done.count + stat.failed + stat.expected
+    }
+
+    /// Path names by id.
+    pub fn paths(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.paths.iter().map(|place| self.text(*place))
+    }
+
+    /// A path name.
+    pub fn path(&self, id: u32) -> Option<&[u8]> {
+        self.paths.get(id as usize).map(|place| self.text(*place))
+    }
+
+    fn text(&self, (at, len): (u32, u32)) -> &[u8] {
+        &as_bytes(&self.source.words()[at as usize..])[..len as usize]
+    }
+
+    /// The event table, in order. Ids of paths and labels in it may be out of range
+    /// when the file is damaged.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.event_blocks.iter().flat_map(|block| self.event_block(*block))
+    }
+
+    /// Number of events that were kept.
+    pub fn event_count(&self) -> u64 {
+        self.event_blocks.iter().map(|block| u64::from(block.1)).sum()
+    }
+
+    fn event_block(&self, (at, count): (u32, u32)) -> &[Event] {
+        let words = &self.source.words()[at as usize..];
+        let count = (count as usize).min(size_of_val(words) / size_of::<Event>());
+        // SAFETY: so many events fit into the words, words are aligned as events are,
+        // and any words are an event (`repr(C)`, integers, no padding).
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), count) }
+    }
+
+    /// The histogram that counters belong to.
+    pub(super) fn histogram_mut(&mut self, owner: Owner) -> Option<&mut Histogram> {
+        if owner.which == Owner::MORE {
+            return Some(&mut self.labels.get_mut(owner.id as usize)?.more);
+        }
+        let stat = self.stats.get_mut(owner.id as usize)?;
+        match owner.which {
+            Owner::DONE => Some(&mut stat.done),
+            Owner::FAILED => Some(&mut stat.failed_times),
+            which => stat.parts.as_mut()?.get_mut(usize::from(which - Owner::PARTS)),
+        }
+    }
+}
+
+fn check_header(header: &[u64]) -> Result<(), String> {
+    if header[H_MAGIC] != MAGIC {
+        return Err("not a rank file of Parabench".into());
+    }
+    if header[H_BYTE_ORDER] != BYTE_ORDER {
+        return Err(
+            "the rank file comes from a machine of another byte order; read it there".into()
+        );
+    }
+    if header[H_VERSION] != VERSION {
+        let found = header[H_VERSION];
+        return Err(format!("the rank file has format {found}, this version reads {VERSION}"));
+    }
+    Ok(())
+}
+
+/// Trusts the counters where they and the summary differ.
+fn settle(histogram: &mut Histogram) {
+    let (Some(first), Some(last)) = (histogram.buckets.first(), histogram.buckets.last()) else {
+        *histogram = Histogram::default();
+        return;
+    };
+    if histogram.min > histogram.max {
+        let (low, high) = (usize::from(first.0), usize::from(last.0));
+        (histogram.min, histogram.max) = (bucket_low(low), bucket_mid(high));
+    }
+    histogram.count = histogram.buckets.iter().map(|bucket| bucket.1).sum();
+}

@@ -1,0 +1,153 @@
+//! The recorder of one rank: what the execute loop calls.
+//!
+//! Nothing here allocates process memory, formats or locks once a label, an
+//! operation or a site has been seen; the area grows between operations.
+//! Block [`Kind::Usage`]: the words of [`super::Usage`] in order, `u64::MAX` for `None`.
+
+use super::area::Area;
+use super::events::Events;
+use super::failures::{Failed, Failures, rank_error};
+use super::labels::Labels;
+use super::layout::*;
+use super::sites::Sites;
+use super::stats::Stats;
+use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
+use model::event::NO_ID;
+use model::plan::LabelKind;
+use model::{Event, Op, Part};
+use std::io;
+
+/// Records what one rank does.
+#[derive(Debug)]
+pub struct Recorder {
+    area: Area,
+    stats: Stats,
+    labels: Labels,
+    sites: Sites,
+    failures: Failures,
+    events: Option<Events>,
+}
+
+impl Recorder {
+    /// A recorder whose area says "running". An error is the file system's or the kernel's.
+    pub fn create(place: Place, meta: &Meta) -> io::Result<Recorder> {
+        let events_bytes = meta.events.map_or(0, |events| events.max_bytes);
+        let mut area = Area::create(place, events_bytes)?;
+        let header = area.words();
+        header[H_MAGIC] = MAGIC;
+        header[H_BYTE_ORDER] = BYTE_ORDER;
+        header[H_VERSION] = VERSION;
+        header[H_RANK] = pair(meta.rank, meta.ranks);
+        let full = || io::Error::from(io::ErrorKind::OutOfMemory);
+        Ok(Recorder {
+            stats: Stats::create(&mut area).ok_or_else(full)?,
+            labels: Labels::create(&mut area).ok_or_else(full)?,
+            sites: Sites::new(meta.sites),
+            failures: Failures::default(),
+            events: meta.events.map(|events| Events::new(events.max_bytes)),
+            area,
+        })
+    }
+
+    /// The id of the label `text` directly inside the label `parent` ([`NO_ID`]: inside
+    /// none). Call it on every entry. Past 4,096 different paths all get the id of `(more)`.
+    pub fn label(&mut self, parent: u32, text: &[u8], kind: LabelKind) -> u32 {
+        self.labels.label(&mut self.area, parent, text, kind)
+    }
+
+    /// A label was executed from `start_ns` to `end_ns`; `own_ns`: sum of the operations'
+    /// own times inside.
+    pub fn occurrence(&mut self, label: u32, start_ns: u64, end_ns: u64, own_ns: u64) {
+        let times = [start_ns, end_ns, own_ns];
+        self.labels.occurrence(&mut self.area, &mut self.stats.histograms, label, times);
+    }
+
+    /// Where operations of one kind inside one label ([`NO_ID`]: inside none) are
+    /// counted. Stays valid; keep it.
+    #[inline]
+    pub fn stat(&mut self, label: u32, op: Op) -> StatId {
+        self.stats.stat(&mut self.area, label, op)
+    }
+
+    /// An operation was executed and did not fail. `short`: the file ended early.
+    #[inline(always)]
+    pub fn done(&mut self, stat: StatId, site: u32, time: Timing, bytes: u64, short: bool) {
+        self.stats.done(&mut self.area, stat, time, bytes, short);
+        self.sites.count(&mut self.area, site, time.busy_ns);
+    }
+
+    /// A part of a compound operation was executed and did not fail.
+    #[inline(always)]
+    pub fn part(&mut self, stat: StatId, part: Part, ns: u64) {
+        self.stats.part(&mut self.area, stat, part, ns);
+    }
+
+    /// An operation failed. `expected`: with an errno that the program names.
+    #[inline]
+    pub fn failed(&mut self, stat: StatId, site: u32, busy_ns: u64, expected: bool) {
+        self.stats.failed(&mut self.area, stat, busy_ns, expected);
+        self.sites.count(&mut self.area, site, busy_ns);
+    }
+
+    /// Particulars of an operation that failed unexpectedly; the first 10 per site are
+    /// kept, all are counted.
+    pub fn failure(&mut self, site: u32, op: Op, path: &[u8], offset_bytes: u64, errno: u16) {
+        let failed = Failed { site, op, path, offset_bytes, errno };
+        self.failures.add(&mut self.area, &failed);
+    }
+
+    /// Events are kept, so that [`Recorder::path`] and [`Recorder::event`] are wanted.
+    #[inline(always)]
+    pub fn keeps_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// The id of a path in the event table; [`NO_ID`] without one or without room.
+    #[inline]
+    pub fn path(&mut self, path: &[u8]) -> u32 {
+        self.events.as_mut().map_or(NO_ID, |events| events.path(&mut self.area, path))
+    }
+
+    /// Adds an event to the table, or counts it as dropped when the table is full.
+    #[inline]
+    pub fn event(&mut self, event: &Event) {
+        if let Some(events) = &mut self.events {
+            events.add(&mut self.area, event);
+        }
+    }
+
+    /// Why the rank does not finish.
+    pub fn rank_error(&mut self, site: Option<u32>, message: &str) {
+        rank_error(&mut self.area, site, message);
+    }
+
+    /// The rank has ended.
+    pub fn finish(&mut self, state: State, usage: &Usage) {
+        let or_none = |figure: Option<u64>| figure.unwrap_or(u64::MAX);
+        let words = [
+            usage.start_ns,
+            usage.end_ns,
+            usage.cpu_ns,
+            or_none(usage.read_bytes),
+            or_none(usage.write_bytes),
+            or_none(usage.rchar_bytes),
+            or_none(usage.wchar_bytes),
+        ];
+        self.area.append(Kind::Usage, words.len(), |payload| payload.copy_from_slice(&words));
+        self.area.publish_word(H_STATE, state as u64);
+    }
+
+    /// Bytes of the area in use.
+    pub fn used_bytes(&self) -> usize {
+        8 * self.area.used()
+    }
+
+    /// What was recorded, if the place is [`Place::Heap`] or the area was not damaged.
+    pub fn into_record(self) -> Result<RankRecord, String> {
+        if self.area.is_heap() {
+            let words = self.area.into_words().unwrap_or_default();
+            return RankRecord::from_words(words);
+        }
+        read(as_bytes(&self.area.read()[..self.area.used()]))
+    }
+}

@@ -1,0 +1,176 @@
+//! Figures per label and operation.
+//!
+//! Block [`Kind::Stat`]: the words `S_`. Block [`Kind::Parts`]: stat id, then count,
+//! sum, minimum and maximum of every [`Part`]. Minima without values are `u64::MAX`.
+
+use super::area::Area;
+use super::histograms::{HistogramId, Histograms, Owner};
+use super::index::{Index, fold};
+use super::layout::{Kind, pair};
+use model::event::NO_ID;
+use model::{Op, Part};
+
+/// Label id | operation << 32.
+pub(super) const S_LABEL_OP: usize = 0;
+/// Operations that did not fail.
+pub(super) const S_DONE: usize = 1;
+/// Operations that failed unexpectedly.
+pub(super) const S_FAILED: usize = 2;
+/// Operations that failed as expected.
+pub(super) const S_EXPECTED: usize = 3;
+/// Operations that were short; they did not fail.
+pub(super) const S_SHORT: usize = 4;
+/// Bytes moved.
+pub(super) const S_BYTES: usize = 5;
+/// Times of those that did not fail: sum, minimum, maximum.
+pub(super) const S_SUM_NS: usize = 6;
+pub(super) const S_MIN_NS: usize = 7;
+pub(super) const S_MAX_NS: usize = 8;
+/// Earliest start and latest end of those that did not fail.
+pub(super) const S_FIRST_NS: usize = 9;
+pub(super) const S_LAST_NS: usize = 10;
+/// Times of those that failed: sum, minimum, maximum.
+pub(super) const S_FAILED_SUM_NS: usize = 11;
+pub(super) const S_FAILED_MIN_NS: usize = 12;
+pub(super) const S_FAILED_MAX_NS: usize = 13;
+/// Words of a stat.
+pub(super) const STAT_WORDS: usize = 14;
+/// Words of one part.
+pub(super) const PART_WORDS: usize = 4;
+/// Words of all parts and the stat id before them.
+pub(super) const PARTS_WORDS: usize = 1 + PART_WORDS * Part::COUNT;
+
+/// A label and operation of one recorder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatId(u32);
+
+/// The times of one operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Clock before the first back-end call.
+    pub start_ns: u64,
+    /// Clock after the last back-end call.
+    pub end_ns: u64,
+    /// Sum of the back-end calls' times.
+    pub busy_ns: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Stats {
+    hot: Vec<Hot>,
+    index: Index,
+    keys: Vec<(u32, u32)>,
+    pub(super) histograms: Histograms,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hot {
+    /// Place of the stat.
+    at: u32,
+    /// Place of the first part; 0: the operation is simple.
+    parts_at: u32,
+    done: HistogramId,
+    failed: HistogramId,
+    /// The first of [`Part::COUNT`] histograms.
+    parts: HistogramId,
+}
+
+impl Stats {
+    /// Makes stat 0, which takes what finds no room of its own; `None` when there is no room.
+    pub(super) fn create(area: &mut Area) -> Option<Stats> {
+        let mut stats = Stats::default();
+        stats.add(area, NO_ID, 0, false)?;
+        Some(stats)
+    }
+
+    /// The stat of a label and operation.
+    #[inline]
+    pub(super) fn stat(&mut self, area: &mut Area, label: u32, op: Op) -> StatId {
+        let key = (label, op as u32);
+        let hash = fold(pair(key.0, key.1));
+        let keys = &self.keys;
+        if let Some(id) = self.index.find(hash, |id| keys[id as usize] == key) {
+            return StatId(id);
+        }
+        let added = self.add(area, label, op as u32, op.is_compound());
+        added.inspect(|id| self.index.insert(hash, id.0)).unwrap_or(StatId(0))
+    }
+
+    #[cold]
+    fn add(&mut self, area: &mut Area, label: u32, op: u32, compound: bool) -> Option<StatId> {
+        let id = self.hot.len() as u32;
+        let at = area.append(Kind::Stat, STAT_WORDS, |stat| {
+            stat[S_LABEL_OP] = pair(label, op);
+            for minimum in [S_MIN_NS, S_FIRST_NS, S_FAILED_MIN_NS] {
+                stat[minimum] = u64::MAX;
+            }
+        })?;
+        let parts_at = if compound { self.add_parts(area, id) } else { None };
+        let mut add = |which| self.histograms.add(Owner { id, which });
+        let (done, failed) = (add(Owner::DONE), add(Owner::FAILED));
+        let parts = self.histograms.len();
+        if compound {
+            (0..Part::COUNT as u8).for_each(|part| {
+                self.histograms.add(Owner { id, which: Owner::PARTS + part });
+            });
+        }
+        self.keys.push((label, op));
+        self.hot.push(Hot { at, parts_at: parts_at.unwrap_or(0), done, failed, parts });
+        Some(StatId(id))
+    }
+
+    fn add_parts(&mut self, area: &mut Area, id: u32) -> Option<u32> {
+        let at = area.append(Kind::Parts, PARTS_WORDS, |words| {
+            words[0] = u64::from(id);
+            words[1..].chunks_mut(PART_WORDS).for_each(|part| part[2] = u64::MAX);
+        })?;
+        Some(at + 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn done(
+        &mut self,
+        area: &mut Area,
+        stat: StatId,
+        time: Timing,
+        bytes: u64,
+        short: bool,
+    ) {
+        let hot = self.hot[stat.0 as usize];
+        let words = area.array::<STAT_WORDS>(hot.at);
+        words[S_DONE] += 1;
+        words[S_SHORT] += u64::from(short);
+        words[S_BYTES] = words[S_BYTES].saturating_add(bytes);
+        words[S_SUM_NS] = words[S_SUM_NS].saturating_add(time.busy_ns);
+        words[S_MIN_NS] = words[S_MIN_NS].min(time.busy_ns);
+        words[S_MAX_NS] = words[S_MAX_NS].max(time.busy_ns);
+        words[S_FIRST_NS] = words[S_FIRST_NS].min(time.start_ns);
+        words[S_LAST_NS] = words[S_LAST_NS].max(time.end_ns);
+        self.histograms.count(area, hot.done, time.busy_ns);
+    }
+
+    #[inline(always)]
+    pub(super) fn part(&mut self, area: &mut Area, stat: StatId, part: Part, ns: u64) {
+        let hot = self.hot[stat.0 as usize];
+        if hot.parts_at == 0 {
+            return;
+        }
+        let words = area.array::<PART_WORDS>(hot.parts_at + part as u32 * PART_WORDS as u32);
+        words[0] += 1;
+        words[1] = words[1].saturating_add(ns);
+        words[2] = words[2].min(ns);
+        words[3] = words[3].max(ns);
+        self.histograms.count(area, hot.parts + part as u32, ns);
+    }
+
+    #[inline]
+    pub(super) fn failed(&mut self, area: &mut Area, stat: StatId, busy_ns: u64, expected: bool) {
+        let hot = self.hot[stat.0 as usize];
+        let words = area.array::<STAT_WORDS>(hot.at);
+        words[if expected { S_EXPECTED } else { S_FAILED }] += 1;
+        words[S_FAILED_SUM_NS] = words[S_FAILED_SUM_NS].saturating_add(busy_ns);
+        words[S_FAILED_MIN_NS] = words[S_FAILED_MIN_NS].min(busy_ns);
+        words[S_FAILED_MAX_NS] = words[S_FAILED_MAX_NS].max(busy_ns);
+        self.histograms.count(area, hot.failed, busy_ns);
+    }
+}
