@@ -14,6 +14,7 @@
 pub mod ast;
 pub mod diag;
 pub mod dump;
+pub mod format;
 pub mod lex;
 mod number;
 pub mod parse;
@@ -25,5 +26,6 @@ mod unknown;
 pub mod word;
 
 pub use diag::{Diagnostic, Severity};
+pub use format::format;
 pub use parse::parse;
 pub use source::{Loader, Sources};

@@ -40,9 +40,8 @@ impl Lexer<'_> {
     fn foreign(&mut self, length: usize) -> Token {
         let start = self.at;
         let text = &self.text[start..start + length];
-        let mut inner = text.chars();
-        (inner.next(), inner.next_back());
-        let fix = format!("\"{}\"", inner.as_str().replace('"', "\\\""));
+        let inner = text.trim_matches(is_foreign_quote);
+        let fix = format!("\"{}\"", inner.replace('"', "\\\""));
         self.at += length;
         let token = self.made(Kind::Error, start, 0);
         let quote = describe(text.chars().next().unwrap_or('"'));

@@ -9,7 +9,7 @@ use model::plan::{BinaryOp, Span, UnaryOp};
 
 /// An operator with two operands and how tightly it binds; `^` is apart.
 #[inline]
-fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
+pub(super) fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
         Kind::OrOr => (BinaryOp::Or, 1),
         Kind::AndAnd => (BinaryOp::And, 2),

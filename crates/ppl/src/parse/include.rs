@@ -30,10 +30,7 @@ impl Parser<'_, '_, '_> {
         if self.cx.loader.is_none() {
             return List::default();
         }
-        match self.load(token) {
-            Ok(list) => list,
-            Err(Bad) => List::default(),
-        }
+        self.load(token).unwrap_or_default()
     }
 
     fn load(&mut self, token: Token) -> Parse<List> {

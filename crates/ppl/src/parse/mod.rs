@@ -5,10 +5,12 @@
 //! begin and goes on, so that one pass finds many mistakes, and each only once.
 //! Not here: what names, types and numbers mean (`check`).
 
+mod command;
 mod define;
 mod expr;
 mod include;
 mod recover;
+mod repeat;
 mod stmt;
 
 use crate::ast::{Ast, ExprId, List, Name, StmtId};

@@ -1,11 +1,10 @@
 //! Statements.
 
 use super::{Bad, MAX_NESTING, Parse, Parser};
-use crate::ast::{Expr, ExprId, If, Later, List, Repeat, Stmt, StmtId, Time};
+use crate::ast::{Expr, ExprId, If, List, Stmt, StmtId, Time};
 use crate::diag::{Code, Diagnostic};
 use crate::token::{Kind, Token};
-use crate::word::{FUNCTIONS, Keyword, Word, classify};
-use model::Op;
+use crate::word::{Keyword, Word, classify};
 use model::plan::{LabelKind, Span};
 
 impl Parser<'_, '_, '_> {
@@ -104,7 +103,7 @@ impl Parser<'_, '_, '_> {
     }
 
     #[inline]
-    fn known_word(&mut self, word: Word, start: u32) -> Parse<StmtId> {
+    pub(super) fn known_word(&mut self, word: Word, start: u32) -> Parse<StmtId> {
         match word {
             Word::Op(op) => self.op(op, start),
             Word::Keyword(keyword) => self.keyword(keyword, start),
@@ -158,7 +157,7 @@ impl Parser<'_, '_, '_> {
     }
 
     #[cold]
-    fn unclosed_block(&mut self, open: Token) {
+    pub(super) fn unclosed_block(&mut self, open: Token) {
         // A definition inside was reported as misplaced: that is the same mistake.
         if self.cx.misplaced_in.is_some() && self.cx.misplaced_in == self.cx.blocks.first().copied()
         {
@@ -193,7 +192,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn loop_body(&mut self, after: &str) -> StmtId {
+    pub(super) fn loop_body(&mut self, after: &str) -> StmtId {
         self.cx.loops += 1;
         let body = self.body(after);
         self.cx.loops -= 1;
@@ -219,330 +218,6 @@ impl Parser<'_, '_, '_> {
         let span = Span { start, end: start + 4 };
         let diagnostic = Diagnostic::new(Code::Misplaced, span, "`else` without an `if` before it");
         self.error(diagnostic.help("it follows the body of if (...) directly"))
-    }
-
-    /// `$x = value;`
-    fn assignment(&mut self) -> Parse<StmtId> {
-        let var = self.bump();
-        if self.tok.kind != Kind::Assign {
-            return Err(self.no_assignment(var));
-        }
-        self.assign(var)
-    }
-
-    #[cold]
-    fn no_assignment(&mut self, var: Token) -> Bad {
-        let name = self.slice(var);
-        let diagnostic = self.expectation(&format!("`=` after {name}"));
-        let sign = self.slice(self.tok);
-        self.error(match self.tok.kind {
-            Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent => {
-                diagnostic.help(format!("write {name} = {name} {sign} ...;"))
-            }
-            Kind::EqEq => diagnostic.help("`==` compares; `=` assigns"),
-            Kind::LBracket => diagnostic
-                .help(format!("the elements of a list cannot be set; write {name} = [...];")),
-            _ => diagnostic
-                .help(format!("a statement that begins with a variable sets it: {name} = ...;")),
-        })
-    }
-
-    /// From the `=` on. A spoilt value leaves the variable defined.
-    fn assign(&mut self, var: Token) -> Parse<StmtId> {
-        self.bump();
-        let name = self.intern(var);
-        let at = self.tok.start;
-        let value = match self.expr().and_then(|value| self.semi("the value").map(|()| value)) {
-            Ok(value) => value,
-            Err(Bad) => {
-                self.recover(at);
-                let span = self.since(at);
-                self.push_expr(Expr::Error, span)
-            }
-        };
-        Ok(self.push_stmt(Stmt::Assign(name, value), var.start))
-    }
-
-    /// An operation of the table; its name is consumed.
-    #[inline]
-    fn op(&mut self, op: Op, start: u32) -> Parse<StmtId> {
-        let mark = self.cx.scratch.len();
-        let paren = match self.tok.kind {
-            Kind::LParen => self.op_args(mark)?,
-            Kind::Semi => false,
-            _ if self.at_end_of_op() => false,
-            _ => {
-                self.arg_list()?;
-                false
-            }
-        };
-        if self.tok.kind == Kind::Semi {
-            self.bump();
-        } else {
-            self.semi("the arguments")?;
-        }
-        let args = self.list_from(mark);
-        Ok(self.push_stmt(Stmt::Op { op, paren, args }, start))
-    }
-
-    /// No argument and no `;`: the line or the block ends here.
-    fn at_end_of_op(&self) -> bool {
-        match self.tok.kind {
-            Kind::RBrace | Kind::End | Kind::LBrace => true,
-            Kind::Var | Kind::Word => self.at_line_start(),
-            _ => false,
-        }
-    }
-
-    /// Arguments in parentheses, onto the scratch. `print (1)+2, "x";` only looks like
-    /// them: then what was read is the start of the first argument, and the result false.
-    #[inline]
-    fn op_args(&mut self, mark: usize) -> Parse<bool> {
-        let open = self.bump();
-        if self.tok.kind != Kind::RParen {
-            self.arg_list()?;
-        }
-        self.close(Kind::RParen, open, "`,` or `)`")?;
-        if self.tok.kind == Kind::Semi || !self.goes_on(mark) {
-            return Ok(true);
-        }
-        let inner = ExprId(self.cx.scratch[mark]);
-        self.cx.scratch.truncate(mark);
-        let first = self.parenthesised(open, inner)?;
-        let first = self.expr_from(first)?;
-        self.cx.scratch.push(first.0);
-        if self.accept(Kind::Comma) {
-            self.arg_list()?;
-        }
-        Ok(false)
-    }
-
-    /// The parenthesis just closed held one expression, and an argument goes on after it.
-    fn goes_on(&self, mark: usize) -> bool {
-        let more = match self.tok.kind {
-            Kind::Comma | Kind::LBracket | Kind::Caret | Kind::Percent | Kind::Star => true,
-            Kind::OrOr | Kind::AndAnd | Kind::EqEq | Kind::NotEq | Kind::Lt | Kind::Le => true,
-            Kind::Gt | Kind::Ge | Kind::Plus | Kind::Minus | Kind::Slash => true,
-            _ => false,
-        };
-        let [only] = self.cx.scratch[mark..] else { return false };
-        more && !matches!(self.cx.ast.expr(ExprId(only)), Expr::Named(..) | Expr::Word(_))
-    }
-
-    /// A word that is neither keyword nor operation: a proc, a name without `$`, or a
-    /// misspelled keyword, which is parsed as what was probably meant.
-    fn other_word(&mut self, token: Token) -> Parse<StmtId> {
-        match self.tok.kind {
-            Kind::LParen => self.proc_call(token),
-            Kind::Assign => self.forgotten_dollar(token),
-            _ => match self.unknown_word(token).map(|word| classify(word).0) {
-                None | Some(Word::Other | Word::Keyword(Keyword::Else)) => Err(Bad),
-                Some(meaning) => self.known_word(meaning, token.start),
-            },
-        }
-    }
-
-    #[cold]
-    fn forgotten_dollar(&mut self, token: Token) -> Parse<StmtId> {
-        let word = self.slice(token);
-        let at = Span { start: token.start, end: token.start };
-        let message = format!("expected a statement, found the word `{word}`");
-        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message)
-            .help(format!("variables begin with `$`: ${word} = ...;"));
-        self.error(diagnostic.fix(at, "$"));
-        self.assign(token)
-    }
-
-    /// `name(args);` or `misspelled (header) body`
-    fn proc_call(&mut self, token: Token) -> Parse<StmtId> {
-        let name = self.intern(token);
-        let args = self.args()?;
-        if self.tok.kind != Kind::Semi && !self.cx.procs.contains(&name) && !self.at_next_line() {
-            self.unknown_word(token);
-            self.body("it");
-            return Ok(self.push_stmt(Stmt::Error, token.start));
-        }
-        self.semi("the arguments")?;
-        Ok(self.push_stmt(Stmt::Call { name, args }, token.start))
-    }
-
-    /// The line or the block ends before the current token.
-    fn at_next_line(&self) -> bool {
-        matches!(self.tok.kind, Kind::RBrace | Kind::End) || self.at_line_start()
-    }
-
-    /// `repeat ...`; the word is consumed.
-    fn repeat(&mut self, start: u32) -> Parse<StmtId> {
-        let none = self.push_expr(Expr::Error, Span { start: self.tok.start, end: self.tok.start });
-        let mut head = Head { var: None, from: none, to: None, step: None };
-        if self.head(&mut head).is_err() {
-            self.skip_to_body();
-        }
-        if self.accept_word("until") {
-            return self.until(head, start);
-        }
-        let body = self.loop_body("the count");
-        let Head { var, from, to, step } = head;
-        let number = self.cx.ast.repeats.len() as u32;
-        self.cx.ast.repeats.push(Repeat { var, from, to, step, body });
-        Ok(self.push_stmt(Stmt::Repeat(number), start))
-    }
-
-    /// The variable and the range. What was read before a mistake stays in `head`.
-    fn head(&mut self, head: &mut Head) -> Parse<()> {
-        match self.tok.kind {
-            Kind::Var => {
-                let var = self.bump();
-                if self.count_begins() {
-                    let name = self.intern(var);
-                    head.var = Some((name, var.span()));
-                    head.from = self.expr()?;
-                } else {
-                    let first = self.variable(var);
-                    head.from = self.expr_from(first)?;
-                }
-            }
-            Kind::LParen => return self.head_in_parens(head),
-            _ => head.from = self.count()?,
-        }
-        self.range(head)
-    }
-
-    fn count(&mut self) -> Parse<ExprId> {
-        if matches!(self.tok.kind, Kind::LBrace | Kind::Semi | Kind::RBrace | Kind::End) {
-            let diagnostic = self.expectation("the number of repetitions after `repeat`");
-            return Err(self.error(
-                diagnostic.help("repeat 10 {...}, repeat $i 10 {...}, repeat $i 0..10 {...}"),
-            ));
-        }
-        self.expr()
-    }
-
-    fn variable(&mut self, token: Token) -> ExprId {
-        let name = self.intern(token);
-        self.height = 1;
-        self.push_expr(Expr::Var(name), token.span())
-    }
-
-    /// After `repeat VAR`: a count begins here, so VAR is the loop variable.
-    fn count_begins(&self) -> bool {
-        use Kind::{Bang, Duration, Error, Float, Int, IntMin, Internal, LParen, Rate, Str};
-        match self.tok.kind {
-            Int | IntMin | Float | Duration | Rate | Str | Internal | LParen | Bang | Error => true,
-            Kind::Var => self.peek() != Kind::Assign,
-            Kind::Word => self.word_is_count(),
-            _ => false,
-        }
-    }
-
-    /// A word after `repeat VAR`: a function belongs to the count, a command begins the body.
-    fn word_is_count(&self) -> bool {
-        let word = self.slice(self.tok);
-        match classify(word).0 {
-            Word::Keyword(_) | Word::Op(_) => false,
-            Word::Other if word.eq_ignore_ascii_case("until") => false,
-            Word::Other => FUNCTIONS.contains(&word) || self.peek() != Kind::LParen,
-        }
-    }
-
-    /// `repeat ($i, n)`, or a count that begins with a parenthesis.
-    fn head_in_parens(&mut self, head: &mut Head) -> Parse<()> {
-        let open = self.bump();
-        if self.tok.kind == Kind::Var && self.peek() == Kind::Comma {
-            let var = self.bump();
-            self.bump();
-            let name = self.intern(var);
-            head.var = Some((name, var.span()));
-            head.from = self.expr()?;
-            self.range(head)?;
-            return self.close(Kind::RParen, open, "`)` after the count");
-        }
-        let inner = self.expr()?;
-        self.close(Kind::RParen, open, "`)` or an operator")?;
-        let first = self.parenthesised(open, inner)?;
-        head.from = self.expr_from(first)?;
-        self.range(head)
-    }
-
-    /// `.. end step n` after the start of a range.
-    fn range(&mut self, head: &mut Head) -> Parse<()> {
-        if self.accept(Kind::DotDot) {
-            let end = self.expr()?;
-            head.to = Some(end);
-            if self.accept_word("step") {
-                let step = self.expr()?;
-                head.step = Some(step);
-            }
-        }
-        Ok(())
-    }
-
-    /// `until 30s [level] body`
-    fn until(&mut self, head: Head, start: u32) -> Parse<StmtId> {
-        let limit = self.expr();
-        let limit = self.or_skip_to_body(limit);
-        self.accept_word("level");
-        let body = self.loop_body("the limit");
-        let exprs = [Some(head.from), head.to, head.step, Some(limit)];
-        let exprs: Vec<u32> = exprs.into_iter().flatten().map(|id| id.0).collect();
-        Ok(self.later("repeat ... until", &exprs, &[body.0], start))
-    }
-
-    /// A construct that is kept but not executed yet.
-    pub(super) fn later(
-        &mut self,
-        what: &'static str,
-        exprs: &[u32],
-        body: &[u32],
-        start: u32,
-    ) -> StmtId {
-        let exprs = self.cx.ast.push_list(exprs);
-        let body = self.cx.ast.push_list(body);
-        let number = self.cx.ast.laters.len() as u32;
-        self.cx.ast.laters.push(Later { what, exprs, body });
-        self.push_stmt(Stmt::Later(number), start)
-    }
-
-    /// `share $i n [by n] body`
-    fn share(&mut self, start: u32) -> Parse<StmtId> {
-        let var = self.expect(Kind::Var, "the variable of `share`, as in share $i 100 by 8")?;
-        let var = self.variable(var);
-        let count = self.expr();
-        let mut exprs = vec![var.0, self.or_skip_to_body(count).0];
-        if self.accept_word("by") {
-            let by = self.expr();
-            exprs.push(self.or_skip_to_body(by).0);
-        }
-        let body = self.loop_body("the count");
-        Ok(self.later("share", &exprs, &[body.0], start))
-    }
-
-    /// `mix { 70: statement 30: statement }`
-    fn mix(&mut self, start: u32) -> Parse<StmtId> {
-        let open = self.expect(Kind::LBrace, "`{` after `mix`")?;
-        let (mut weights, mut bodies) = (Vec::new(), Vec::new());
-        self.cx.blocks.push(open.start);
-        while !matches!(self.tok.kind, Kind::RBrace | Kind::End) {
-            let begin = self.tok.start;
-            match self.weight() {
-                Ok(weight) => {
-                    weights.push(weight.0);
-                    bodies.push(self.body("the weight").0);
-                }
-                Err(Bad) => self.recover(begin),
-            }
-        }
-        if !self.accept(Kind::RBrace) {
-            self.unclosed_block(open);
-        }
-        self.cx.blocks.pop();
-        Ok(self.later("mix", &weights, &bodies, start))
-    }
-
-    fn weight(&mut self) -> Parse<ExprId> {
-        let weight = self.expr()?;
-        self.expect(Kind::Colon, "`:` after the weight, as in 70: read(\"a\");")?;
-        Ok(weight)
     }
 
     /// `time ["label", sync] body`
@@ -666,12 +341,4 @@ impl Parser<'_, '_, '_> {
         }
         Ok(options)
     }
-}
-
-/// What stands between `repeat` and its body.
-struct Head {
-    var: Option<(crate::ast::Name, Span)>,
-    from: ExprId,
-    to: Option<ExprId>,
-    step: Option<ExprId>,
 }
