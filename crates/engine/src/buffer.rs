@@ -1,0 +1,246 @@
+//! What is written and where reads go: page-aligned memory, reused, grown and
+//! filled outside the timed window.
+//!
+//! | content | bytes |
+//! |---|---|
+//! | random | pseudo-random by seed, rank and position in the buffer: nothing to compress, nothing that two ranks share |
+//! | zero | zeros |
+//! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
+
+mod mapping;
+
+use crate::rng::mix;
+use mapping::Mapping;
+use std::io;
+
+/// Alignment of every buffer in bytes: enough for `O_DIRECT` everywhere.
+pub const ALIGNMENT_BYTES: usize = mapping::PAGE_BYTES;
+
+/// The most one read or write moves on Linux (`MAX_RW_COUNT`); a larger request is made in
+/// several calls and so needs no larger buffer.
+pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
+
+/// What a written buffer holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// `data="random"`
+    #[default]
+    Random,
+    /// `data="zero"`
+    Zero,
+    /// `data="offset"`
+    Offset,
+}
+
+impl Content {
+    /// The content with this name in `with (data=...)`.
+    pub fn find(name: &str) -> Option<Content> {
+        match name {
+            "random" => Some(Content::Random),
+            "zero" => Some(Content::Zero),
+            "offset" => Some(Content::Offset),
+            _ => None,
+        }
+    }
+}
+
+/// The buffers of one rank. Simulated ranks take turns and can share one.
+#[derive(Debug)]
+pub struct Buffers {
+    seed: u64,
+    rank_seed: u64,
+    filled: bool,
+    random: Mapping,
+    zero: Mapping,
+    offset: Mapping,
+    target: Mapping,
+}
+
+impl Buffers {
+    /// Buffers that take no memory before they are used.
+    pub fn new(seed: u64, rank: u32) -> Buffers {
+        Buffers {
+            seed,
+            rank_seed: mix(seed ^ mix(u64::from(rank))),
+            filled: true,
+            random: Mapping::default(),
+            zero: Mapping::default(),
+            offset: Mapping::default(),
+            target: Mapping::default(),
+        }
+    }
+
+    /// Buffers for back-ends that do not look at the bytes: only address space, no memory.
+    pub fn unfilled() -> Buffers {
+        Buffers { filled: false, ..Buffers::new(0, 0) }
+    }
+
+    /// `len` bytes to write at `offset_bytes` of a file. Call it outside the timed
+    /// window: it may allocate and fill. Random and zero buffers cost nothing once
+    /// they have been as long. An error is `ENOMEM`.
+    #[inline(always)]
+    pub fn source(&mut self, content: Content, len: usize, offset_bytes: u64) -> io::Result<&[u8]> {
+        match content {
+            Content::Random if len <= self.random.len() => Ok(&self.random.bytes()[..len]),
+            Content::Zero if len <= self.zero.len() => Ok(&self.zero.bytes()[..len]),
+            _ => self.source_slow(content, len, offset_bytes),
+        }
+    }
+
+    #[cold]
+    fn source_slow(
+        &mut self,
+        content: Content,
+        len: usize,
+        offset_bytes: u64,
+    ) -> io::Result<&[u8]> {
+        let buffer = match content {
+            Content::Zero => &mut self.zero,
+            Content::Offset if self.filled => &mut self.offset,
+            _ => &mut self.random,
+        };
+        let old_len = buffer.len();
+        buffer.grow(len, self.filled)?;
+        let bytes = buffer.bytes_mut();
+        match content {
+            _ if !self.filled => {}
+            Content::Zero => {}
+            Content::Random => {
+                fill_offset(&mut bytes[old_len..], old_len as u64, self.rank_seed);
+            }
+            Content::Offset => fill_offset(&mut bytes[..len], offset_bytes, self.seed),
+        }
+        Ok(&buffer.bytes()[..len])
+    }
+
+    /// Room for `len` bytes to read. Call it outside the timed window. An error is `ENOMEM`.
+    #[inline(always)]
+    pub fn target(&mut self, len: usize) -> io::Result<&mut [u8]> {
+        if len > self.target.len() {
+            self.target.grow(len, self.filled)?;
+        }
+        Ok(&mut self.target.bytes_mut()[..len])
+    }
+}
+
+/// Fills `buf` with the bytes that belong at `offset_bytes` of a file: little-endian
+/// words, word `i` a hash of the seed and `i`. Several GB/s; cannot be compressed.
+pub fn fill_offset(buf: &mut [u8], offset_bytes: u64, seed: u64) {
+    let key = mix(seed);
+    let word = |index: u64| mix(key.wrapping_add(index)).to_le_bytes();
+    let (mut index, skip) = (offset_bytes / 8, (offset_bytes % 8) as usize);
+    let head_len = if skip == 0 { 0 } else { (8 - skip).min(buf.len()) };
+    let (head, body) = buf.split_at_mut(head_len);
+    if head_len > 0 {
+        head.copy_from_slice(&word(index)[skip..skip + head_len]);
+        index += 1;
+    }
+    let mut chunks = body.chunks_exact_mut(8);
+    for chunk in &mut chunks {
+        chunk.copy_from_slice(&word(index));
+        index = index.wrapping_add(1);
+    }
+    let tail = chunks.into_remainder();
+    tail.copy_from_slice(&word(index)[..tail.len()]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn filled(offset_bytes: u64, len: usize, seed: u64) -> Vec<u8> {
+        let mut buf = vec![0; len];
+        fill_offset(&mut buf, offset_bytes, seed);
+        buf
+    }
+
+    proptest! {
+        /// Trap 12: any two writers of a range write the same bytes.
+        #[test]
+        fn content_does_not_depend_on_request_sizes(start in 0u64..1 << 60,
+                                                    sizes in prop::collection::vec(0usize..40, 0..20),
+                                                    seed in any::<u64>()) {
+            let whole = filled(start, sizes.iter().sum(), seed);
+            let mut at = start;
+            let mut pieces = Vec::new();
+            for size in sizes {
+                pieces.extend(filled(at, size, seed));
+                at += size as u64;
+            }
+            prop_assert_eq!(whole, pieces);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes() {
+        assert_eq!(filled(0, 8, 42), GOLDEN);
+        assert_ne!(filled(0, 8, 42), filled(8, 8, 42));
+        assert_ne!(filled(0, 8, 42), filled(0, 8, 43));
+    }
+
+    const GOLDEN: [u8; 8] = [4, 114, 16, 101, 186, 250, 225, 87];
+
+    /// Trap 28. Entropy of bytes in bits: 8 cannot be compressed.
+    #[test]
+    fn content_cannot_be_compressed() {
+        let mut buffers = Buffers::new(42, 0);
+        let bytes = buffers.source(Content::Random, 1 << 20, 0).unwrap();
+        let mut counts = [0u32; 256];
+        bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+        let share = |count: u32| f64::from(count) / bytes.len() as f64;
+        let entropy: f64 = counts.iter().map(|count| -share(*count) * share(*count).log2()).sum();
+        assert!(entropy > 7.999, "{entropy}");
+        let mut blocks: Vec<&[u8]> = bytes.chunks(64).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), (1 << 20) / 64);
+    }
+
+    #[test]
+    fn buffers_are_aligned_and_keep_their_content_when_they_grow() {
+        let mut buffers = Buffers::new(1, 2);
+        let small = buffers.source(Content::Random, 100, 0).unwrap().to_vec();
+        for len in [5000, 1 << 20, 3 << 20] {
+            let larger = buffers.source(Content::Random, len, 0).unwrap();
+            assert_eq!((larger.len(), larger.as_ptr() as usize % ALIGNMENT_BYTES), (len, 0));
+            assert_eq!(larger[..100], small);
+            assert_ne!(larger[len - 8..], [0; 8]);
+            let target = buffers.target(len).unwrap();
+            target.fill(7);
+            assert_eq!((target.len(), target.as_ptr() as usize % ALIGNMENT_BYTES), (len, 0));
+            assert!(buffers.source(Content::Zero, len, 0).unwrap().iter().all(|byte| *byte == 0));
+        }
+        assert_eq!(buffers.source(Content::Random, 0, 0).unwrap(), []);
+    }
+
+    #[test]
+    fn ranks_write_different_bytes_unless_content_goes_by_offset() {
+        let (mut a, mut b) = (Buffers::new(1, 0), Buffers::new(1, 1));
+        let of =
+            |buffers: &mut Buffers, content| buffers.source(content, 64, 4096).unwrap().to_vec();
+        assert_ne!(of(&mut a, Content::Random), of(&mut b, Content::Random));
+        assert_eq!(of(&mut a, Content::Offset), of(&mut b, Content::Offset));
+        assert_eq!(of(&mut a, Content::Offset), filled(4096, 64, 1));
+    }
+
+    #[test]
+    fn what_memory_cannot_hold_is_an_error() {
+        let mut buffers = Buffers::new(1, 0);
+        for len in [1 << 46, usize::MAX - 1] {
+            let error = buffers.source(Content::Random, len, 0).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ENOMEM));
+            assert!(buffers.target(len).is_err());
+        }
+        assert!(buffers.source(Content::Random, 10, 0).is_ok());
+    }
+
+    #[test]
+    fn simulated_buffers_need_address_space_only() {
+        let mut buffers = Buffers::unfilled();
+        let len = MAX_CALL_BYTES;
+        assert_eq!(buffers.source(Content::Random, len, 0).unwrap().len(), len);
+        assert_eq!(buffers.source(Content::Offset, len, 77).unwrap()[len - 1], 0);
+        assert_eq!(buffers.target(len).unwrap().len(), len);
+    }
+}

@@ -1,0 +1,113 @@
+//! Anonymous memory that grows.
+
+use std::io;
+use std::ptr::{self, NonNull};
+
+/// Bytes of a page; the alignment of a mapping.
+pub(super) const PAGE_BYTES: usize = 4096;
+/// Up to here a mapping at least doubles.
+const DOUBLING_BYTES: usize = 64 << 20;
+
+/// Page-aligned memory of this process; empty at first.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+impl Default for Mapping {
+    fn default() -> Mapping {
+        Mapping { base: NonNull::dangling(), len: 0 }
+    }
+}
+
+impl Mapping {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` bytes are mapped at `base`, zero or written, and owned by `self`;
+        // an empty slice may dangle.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+
+    #[inline(always)]
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `bytes`.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
+    }
+
+    /// Makes it at least `len` bytes long; what is new is zero. `resident`: with memory
+    /// behind it, so that no page fault falls into a measurement.
+    #[cold]
+    pub(super) fn grow(&mut self, len: usize, resident: bool) -> io::Result<()> {
+        if len <= self.len {
+            return Ok(());
+        }
+        let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let exact = len.checked_next_multiple_of(PAGE_BYTES).ok_or_else(too_large)?;
+        // The kernel promises more than it has and kills later: ask for the memory itself.
+        if resident && exact as u64 > main_memory_bytes() {
+            return Err(too_large());
+        }
+        let new_len = exact.max((2 * self.len).min(DOUBLING_BYTES));
+        let old_len = self.len;
+        self.base = self.map(new_len)?;
+        self.len = new_len;
+        if resident {
+            self.touch(old_len);
+        }
+        Ok(())
+    }
+
+    fn map(&self, new_len: usize) -> io::Result<NonNull<u8>> {
+        let base = if self.len == 0 {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            // SAFETY: a fresh mapping at an address of the kernel's choice.
+            unsafe { libc::mmap(ptr::null_mut(), new_len, protection, flags, -1, 0) }
+        } else {
+            // SAFETY: `base` and `len` are a whole mapping that `self` owns; `&mut self` in
+            // `grow` shows that nothing refers to it while it moves.
+            unsafe {
+                libc::mremap(self.base.as_ptr().cast(), self.len, new_len, libc::MREMAP_MAYMOVE)
+            }
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+    }
+
+    /// Takes the page faults from `from` on now: reading a page that was never written
+    /// would map the kernel's page of zeros.
+    fn touch(&mut self, from: usize) {
+        self.bytes_mut()[from..].iter_mut().step_by(PAGE_BYTES).for_each(|byte| {
+            // SAFETY: a valid reference; volatile, so that writing the zero is not left out.
+            unsafe { ptr::write_volatile(byte, 0) };
+        });
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: the mapping has this length, is owned and no longer referred to.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+        }
+    }
+}
+
+/// Main memory of the machine; no limit where the kernel does not say.
+fn main_memory_bytes() -> u64 {
+    let mut info = std::mem::MaybeUninit::<libc::sysinfo>::zeroed();
+    // SAFETY: `info` lives across the call and is large enough.
+    if unsafe { libc::sysinfo(info.as_mut_ptr()) } != 0 {
+        return u64::MAX;
+    }
+    // SAFETY: zeroed before and filled by the call; all fields are integers.
+    let info = unsafe { info.assume_init() };
+    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+}
