@@ -5,6 +5,7 @@
 //!            ├─ json    --format json, one object
 //! Run ───────┼─ csv     --format csv, rows or times
 //!            └─ store   DIR/run.json ── and back
+//! Event ────── events   DIR/events.parquet ── and back
 //! OPS ──────── ops      `parabench ops`, the manual of operations
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! corrected here, and a stored run prints the same tables as a fresh one.
 
 pub mod csv;
+pub mod events;
 pub mod json;
 pub mod ops;
 pub mod store;

@@ -1,0 +1,31 @@
+//! DIR/events.parquet: one row per operation, for DuckDB, pandas and friends, and back.
+//!
+//! ```sql
+//! SELECT label, op, count(*), avg(busy_ns) FROM 'DIR/events.parquet' WHERE errno = 0 GROUP BY ALL;
+//! ```
+//!
+//! Rows are sorted by rank, then by `seq`. Names of labels, files and paths stand in the rows as
+//! text (Parquet stores each once per row group), so that no second table must be joined and the
+//! same file has the same name on all ranks. The columns are [`COLUMNS`].
+
+mod columns;
+mod names;
+mod read;
+mod write;
+
+pub use columns::{COLUMNS, Column};
+pub use read::EventReader;
+pub use write::EventWriter;
+
+/// Name of the event table in the folder of a run.
+pub const EVENTS_FILE: &str = "events.parquet";
+
+/// Key in the file's metadata that tells the format version, [`model::run::VERSION`].
+const VERSION_KEY: &str = "parabench.version";
+
+/// Rows in a row group: what writer and reader hold in memory at a time. Parquet allows 2^15
+/// groups, hence 2^32 rows.
+const GROUP_ROWS: usize = 1 << 17;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,320 @@
+//! events.parquet -> events, one row group in memory at a time.
+
+use super::columns::{COLUMNS, Value};
+use super::names::decode;
+use super::{EVENTS_FILE, VERSION_KEY};
+use crate::file::StoreError;
+use model::event::{Event, NO_ID};
+use model::run::VERSION;
+use model::{Op, Part};
+use parquet::basic::Type;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Texts by id, each once.
+#[derive(Debug)]
+struct Names<T> {
+    ids: HashMap<Vec<u8>, u32>,
+    texts: Vec<T>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Names<T> {
+        Names { ids: HashMap::new(), texts: Vec::new() }
+    }
+}
+
+impl<T> Names<T> {
+    /// The id of `name`, [`NO_ID`] of none; `make` gives the text of a new one.
+    fn id(&mut self, name: Option<&ByteArray>, make: impl Fn(&str) -> Option<T>) -> Result<u32> {
+        let Some(name) = name else { return Ok(NO_ID) };
+        if let Some(id) = self.ids.get(name.data()) {
+            return Ok(*id);
+        }
+        let text = make(name.as_utf8()?).ok_or_else(|| invalid("name"))?;
+        let id = u32::try_from(self.texts.len()).map_err(|_| invalid("number of names"))?;
+        self.texts.push(text);
+        self.ids.insert(name.data().to_vec(), id);
+        Ok(id)
+    }
+}
+
+/// Gives back the events of a run, rank by rank. Memory: one row group and the names.
+pub struct EventReader {
+    path: PathBuf,
+    parquet: SerializedFileReader<File>,
+    group: usize,
+    events: std::vec::IntoIter<(u32, Event)>,
+    tables: Tables,
+}
+
+/// What the events given so far speak of.
+#[derive(Debug, Default)]
+struct Tables {
+    labels: Names<String>,
+    paths: Names<Vec<u8>>,
+    hosts: BTreeMap<u32, String>,
+}
+
+impl EventReader {
+    /// Opens the table; `path` is the folder of a run, or the file itself.
+    ///
+    /// # Errors
+    /// A missing, truncated, damaged, newer or foreign file, each told apart.
+    pub fn open(path: &Path) -> std::result::Result<EventReader, StoreError> {
+        let path = if path.is_dir() { path.join(EVENTS_FILE) } else { path.to_path_buf() };
+        let file = File::open(&path).map_err(|error| StoreError::io(&path, "read", error))?;
+        let size_bytes = file.metadata().map(|meta| meta.len()).unwrap_or(0);
+        let ours = size_bytes == 0 || starts_like_parquet(&path);
+        let parquet = SerializedFileReader::new(file).map_err(|_| match ours {
+            // Parquet's directory stands at the end: without it the file was cut.
+            true => StoreError::Truncated { path: path.clone(), size_bytes },
+            false => foreign(&path),
+        })?;
+        check_format(&parquet, &path)?;
+        Ok(EventReader {
+            path,
+            parquet,
+            group: 0,
+            events: Vec::new().into_iter(),
+            tables: Tables::default(),
+        })
+    }
+
+    /// Number of events in the file.
+    pub fn event_count(&self) -> u64 {
+        self.parquet.metadata().file_metadata().num_rows().max(0) as u64
+    }
+
+    /// Labels that [`Event::label`] of the events given so far points to.
+    pub fn labels(&self) -> &[String] {
+        &self.tables.labels.texts
+    }
+
+    /// Paths that [`Event::path`] and [`Event::path2`] of the events given so far point to.
+    pub fn paths(&self) -> &[Vec<u8>] {
+        &self.tables.paths.texts
+    }
+
+    /// Machines of the ranks whose events were given so far.
+    pub fn hosts(&self) -> &BTreeMap<u32, String> {
+        &self.tables.hosts
+    }
+
+    /// Reads the next row group; false at the end.
+    fn next_group(&mut self) -> Result<bool> {
+        if self.group == self.parquet.num_row_groups() {
+            return Ok(false);
+        }
+        let group = self.parquet.get_row_group(self.group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let mut events = Vec::new();
+        for (at, column) in COLUMNS.iter().enumerate() {
+            let values = Values::read(group.get_column_reader(at)?, rows)?;
+            // Only now is it certain that there are so many rows.
+            events.resize(rows, (0, Event::default()));
+            match values {
+                Values::Numbers(values) => put_numbers(column.name, &values, &mut events)?,
+                Values::Texts(values) => self.tables.put(column.name, &values, &mut events)?,
+            }
+        }
+        self.group += 1;
+        self.events = events.into_iter();
+        Ok(true)
+    }
+}
+
+impl Tables {
+    /// Gives the events what a column of texts says about them.
+    fn put(
+        &mut self,
+        column: &str,
+        values: &[Option<ByteArray>],
+        events: &mut [(u32, Event)],
+    ) -> Result<()> {
+        for ((rank, event), value) in events.iter_mut().zip(values) {
+            let value = value.as_ref();
+            match column {
+                "host" => put_host(&mut self.hosts, *rank, value)?,
+                "label" => {
+                    let label = value.filter(|label| !label.is_empty());
+                    event.label = self.labels.id(label, |text| Some(text.into()))?;
+                }
+                "op" => event.op = operation(value)? as u8,
+                "path" => event.path = self.paths.id(value, decode)?,
+                "path2" => event.path2 = self.paths.id(value, decode)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put_host(hosts: &mut BTreeMap<u32, String>, rank: u32, host: Option<&ByteArray>) -> Result<()> {
+    if let Entry::Vacant(entry) = hosts.entry(rank) {
+        let host = host.ok_or_else(|| invalid("host"))?;
+        entry.insert(host.as_utf8()?.to_string());
+    }
+    Ok(())
+}
+
+fn operation(name: Option<&ByteArray>) -> Result<Op> {
+    let name = name.ok_or_else(|| invalid("op"))?;
+    Op::find(name.as_utf8()?).ok_or_else(|| invalid("op"))
+}
+
+fn put_numbers(column: &str, values: &[i64], events: &mut [(u32, Event)]) -> Result<()> {
+    for ((rank, event), value) in events.iter_mut().zip(values) {
+        let long = *value as u64;
+        match column {
+            "rank" => *rank = *value as u32,
+            "seq" => event.seq = long,
+            "site" => event.site = *value as u32,
+            "offset_bytes" => event.offset_bytes = long,
+            "requested_bytes" => event.requested_bytes = long,
+            "done_bytes" => event.done_bytes = long,
+            "start_ns" => event.start_ns = long,
+            "end_ns" => event.end_ns = long,
+            "busy_ns" => event.busy_ns = long,
+            "open_ns" => event.parts_ns[Part::Open as usize] = long,
+            "view_ns" => event.parts_ns[Part::View as usize] = long,
+            "data_ns" => event.parts_ns[Part::Data as usize] = long,
+            "sync_ns" => event.parts_ns[Part::Sync as usize] = long,
+            "close_ns" => event.parts_ns[Part::Close as usize] = long,
+            "errno" => event.errno = u16::try_from(*value).map_err(|_| invalid(column))?,
+            "flags" => event.flags = u8::try_from(*value).map_err(|_| invalid(column))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// One column of one row group.
+enum Values {
+    Numbers(Vec<i64>),
+    Texts(Vec<Option<ByteArray>>),
+}
+
+impl Values {
+    fn read(reader: ColumnReader, rows: usize) -> Result<Values> {
+        Ok(match reader {
+            ColumnReader::Int32ColumnReader(reader) => {
+                let (values, _) = read_column::<Int32Type>(reader, rows)?;
+                Values::Numbers(values.into_iter().map(i64::from).collect())
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                Values::Numbers(read_column::<Int64Type>(reader, rows)?.0)
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                let (values, levels) = read_column::<ByteArrayType>(reader, rows)?;
+                Values::Texts(spread(values, &levels))
+            }
+            _ => return Err(invalid("type of a column")),
+        })
+    }
+}
+
+/// Values that are there, and for every row 1 if it has one; no levels if all have.
+fn read_column<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<(Vec<T::T>, Vec<i16>)> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (mut read, mut more) = (0, 1);
+    while read < rows && more > 0 {
+        more = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?.0;
+        read += more;
+    }
+    let complete = read == rows && (values.len() == rows || levels.len() == rows);
+    if complete { Ok((values, levels)) } else { Err(invalid("number of rows")) }
+}
+
+fn spread(values: Vec<ByteArray>, levels: &[i16]) -> Vec<Option<ByteArray>> {
+    if levels.is_empty() {
+        return values.into_iter().map(Some).collect();
+    }
+    let mut values = values.into_iter();
+    levels.iter().map(|level| if *level == 0 { None } else { values.next() }).collect()
+}
+
+fn invalid(what: &str) -> ParquetError {
+    ParquetError::General(format!("an impossible {what}"))
+}
+
+impl Iterator for EventReader {
+    type Item = std::result::Result<(u32, Event), StoreError>;
+
+    /// The next event with its rank. After an error comes the end.
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(event) = self.events.next() {
+                return Some(Ok(event));
+            }
+            match self.next_group() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    self.group = self.parquet.num_row_groups();
+                    let (path, detail) = (self.path.clone(), error.to_string());
+                    return Some(Err(StoreError::Corrupt { path, detail }));
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for EventReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventReader").field("path", &self.path).field("group", &self.group).finish()
+    }
+}
+
+fn foreign(path: &Path) -> StoreError {
+    StoreError::Foreign { path: path.into(), expected: "an event table of Parabench" }
+}
+
+fn starts_like_parquet(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"PAR1"
+}
+
+/// The version that the file says, and the columns of that version.
+fn check_format(
+    parquet: &SerializedFileReader<File>,
+    path: &Path,
+) -> std::result::Result<(), StoreError> {
+    let metadata = parquet.metadata().file_metadata();
+    let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let version = pairs.iter().find(|pair| pair.key == VERSION_KEY);
+    let version = version.and_then(|pair| pair.value.as_deref()?.parse::<u64>().ok());
+    let found = version.ok_or_else(|| foreign(path))?;
+    if found > u64::from(VERSION) {
+        return Err(StoreError::Newer { path: path.into(), found, newest: VERSION });
+    }
+    let found = metadata.schema_descr().columns();
+    let same = found.len() == COLUMNS.len()
+        && found.iter().zip(COLUMNS).all(|(found, column)| {
+            found.name() == column.name && found.physical_type() == physical_type(column.value)
+        });
+    if same {
+        return Ok(());
+    }
+    let detail = "its columns are not those of an event table".to_string();
+    Err(StoreError::Corrupt { path: path.into(), detail })
+}
+
+fn physical_type(value: Value) -> Type {
+    match value {
+        Value::Int32(_) => Type::INT32,
+        Value::Int64(_) => Type::INT64,
+        Value::Text(_) | Value::OptionalText(_) => Type::BYTE_ARRAY,
+    }
+}

@@ -1,0 +1,223 @@
+//! Events -> events.parquet, one row group in memory at a time.
+
+use super::columns::{COLUMNS, Record, Value};
+use super::names::encode;
+use super::{EVENTS_FILE, GROUP_ROWS, VERSION_KEY};
+use crate::file::{AtomicFile, StoreError};
+use model::event::Event;
+use model::run::{EventsInfo, Site, VERSION};
+use parquet::basic::{Compression, Encoding};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Values of one column that wait for their row group.
+#[derive(Debug)]
+enum Buffer {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    /// `levels`: 1 where there is a value; empty where there always is one.
+    Text {
+        values: Vec<ByteArray>,
+        levels: Vec<i16>,
+    },
+}
+
+/// Writes the event table of a run. It appears under its name when [`EventWriter::finish`]
+/// returns; dropped before, nothing is left.
+#[derive(Debug)]
+pub struct EventWriter {
+    path: PathBuf,
+    file: AtomicFile,
+    parquet: SerializedFileWriter<File>,
+    places: HashMap<u32, (ByteArray, u32)>,
+    buffers: Vec<Buffer>,
+    waiting: usize,
+    count: u64,
+}
+
+impl EventWriter {
+    /// Starts `dir`/events.parquet; `sites` are those of the run and give the columns `file`
+    /// and `line`.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], here and in the other functions: the disk is full, for example.
+    pub fn create(dir: &Path, sites: &[Site]) -> std::result::Result<EventWriter, StoreError> {
+        let path = dir.join(EVENTS_FILE);
+        let start = || -> Result<(AtomicFile, SerializedFileWriter<File>)> {
+            let file = AtomicFile::create(&path)?;
+            let schema = Arc::new(parse_message_type(&message_type())?);
+            let parquet =
+                SerializedFileWriter::new(file.handle()?, schema, Arc::new(properties()))?;
+            Ok((file, parquet))
+        };
+        let (file, parquet) = start().map_err(|error| failed(&path, error))?;
+        let place = |site: &Site| (site.site, (text(&site.file), site.line));
+        let places = sites.iter().map(place).collect();
+        Ok(EventWriter { path, file, parquet, places, buffers: buffers(), waiting: 0, count: 0 })
+    }
+
+    /// Adds the events of one rank, which must come in order of `seq`. `labels` and `paths` are
+    /// the tables that the events' ids point into; labels that are not UTF-8 are made so, as in
+    /// the rows of the run.
+    ///
+    /// # Errors
+    /// As for [`EventWriter::create`].
+    pub fn rank<'a, L: AsRef<[u8]>, P: AsRef<[u8]>>(
+        &mut self,
+        rank: u32,
+        host: &str,
+        labels: &[L],
+        paths: &[P],
+        events: impl Iterator<Item = &'a Event>,
+    ) -> std::result::Result<(), StoreError> {
+        let host = text(host);
+        let labels: Vec<ByteArray> =
+            labels.iter().map(|label| text(&String::from_utf8_lossy(label.as_ref()))).collect();
+        let paths: Vec<ByteArray> = paths.iter().map(|path| text(&encode(path.as_ref()))).collect();
+        for event in events {
+            let place = self.places.get(&event.site);
+            let (labels, paths, host) = (&labels, &paths, &host);
+            push(&mut self.buffers, &Record { rank, host, labels, paths, place, event });
+            self.waiting += 1;
+            if self.waiting == GROUP_ROWS {
+                self.flush().map_err(|error| failed(&self.path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the file and gives it its name. `dropped`: events that were not kept.
+    ///
+    /// # Errors
+    /// As for [`EventWriter::create`].
+    pub fn finish(mut self, dropped: u64) -> std::result::Result<EventsInfo, StoreError> {
+        let path = self.path.clone();
+        self.complete().map_err(|error| failed(&path, error))?;
+        self.file.commit().map_err(|error| StoreError::io(&path, "write", error))?;
+        Ok(EventsInfo { file: EVENTS_FILE.to_string(), count: self.count, dropped })
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        self.flush()?;
+        self.parquet.finish().map(|_footer| ())
+    }
+
+    /// Writes what waits as a row group.
+    fn flush(&mut self) -> Result<()> {
+        if self.waiting == 0 {
+            return Ok(());
+        }
+        let mut group = self.parquet.next_row_group()?;
+        for buffer in &mut self.buffers {
+            let column = group.next_column()?.ok_or_else(too_few_columns)?;
+            write_column(column, buffer)?;
+        }
+        group.close()?;
+        self.count += self.waiting as u64;
+        self.waiting = 0;
+        Ok(())
+    }
+}
+
+fn too_few_columns() -> ParquetError {
+    ParquetError::General("the file has fewer columns than the table".into())
+}
+
+fn write_column(mut column: SerializedColumnWriter<'_>, buffer: &mut Buffer) -> Result<()> {
+    match buffer {
+        Buffer::Int32(values) => {
+            column.typed::<Int32Type>().write_batch(values, None, None)?;
+            values.clear();
+        }
+        Buffer::Int64(values) => {
+            column.typed::<Int64Type>().write_batch(values, None, None)?;
+            values.clear();
+        }
+        Buffer::Text { values, levels } => {
+            let optional = (!levels.is_empty()).then_some(levels.as_slice());
+            column.typed::<ByteArrayType>().write_batch(values, optional, None)?;
+            values.clear();
+            levels.clear();
+        }
+    }
+    column.close()
+}
+
+fn buffers() -> Vec<Buffer> {
+    let buffer = |value: &Value| match value {
+        Value::Int32(_) => Buffer::Int32(Vec::new()),
+        Value::Int64(_) => Buffer::Int64(Vec::new()),
+        Value::Text(_) | Value::OptionalText(_) => {
+            Buffer::Text { values: Vec::new(), levels: Vec::new() }
+        }
+    };
+    COLUMNS.iter().map(|column| buffer(&column.value)).collect()
+}
+
+fn push(buffers: &mut [Buffer], record: &Record<'_>) {
+    for (column, buffer) in COLUMNS.iter().zip(buffers) {
+        match (column.value, buffer) {
+            (Value::Int32(value), Buffer::Int32(values)) => values.push(value(record)),
+            (Value::Int64(value), Buffer::Int64(values)) => values.push(value(record)),
+            (Value::Text(value), Buffer::Text { values, .. }) => values.push(value(record)),
+            (Value::OptionalText(value), Buffer::Text { values, levels }) => {
+                let value = value(record);
+                levels.push(i16::from(value.is_some()));
+                values.extend(value);
+            }
+            _ => unreachable!("buffers are made from the columns"),
+        }
+    }
+}
+
+fn message_type() -> String {
+    let columns: Vec<String> = COLUMNS.iter().map(|column| column.declaration()).collect();
+    format!("message event {{ {} }}", columns.join(" "))
+}
+
+/// Snappy, which every reader knows. Numbers as differences: clocks and offsets ascend, parts
+/// are mostly 0. Text by dictionary; a group with too many different paths as differences too.
+fn properties() -> WriterProperties {
+    let version = KeyValue::new(VERSION_KEY.to_string(), VERSION.to_string());
+    let builder = WriterProperties::builder()
+        .set_created_by(format!("parabench {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![version]))
+        .set_compression(Compression::SNAPPY);
+    COLUMNS.iter().fold(builder, encoded).build()
+}
+
+fn encoded(builder: WriterPropertiesBuilder, column: &super::Column) -> WriterPropertiesBuilder {
+    let path = ColumnPath::from(column.name);
+    match column.value {
+        Value::Int32(_) | Value::Int64(_) => builder
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+        _ => builder.set_column_encoding(path, Encoding::DELTA_BYTE_ARRAY),
+    }
+}
+
+fn text(text: &str) -> ByteArray {
+    ByteArray::from(text.as_bytes().to_vec())
+}
+
+/// The operating system's error out of the library's.
+fn failed(path: &Path, error: ParquetError) -> StoreError {
+    let source = match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error.to_string()),
+        },
+        error => io::Error::other(error.to_string()),
+    };
+    StoreError::io(path, "write", source)
+}
