@@ -257,21 +257,34 @@ impl Parser<'_, '_, '_> {
     /// `[a, b]`
     fn list(&mut self) -> Parse<ExprId> {
         let open = self.bump();
-        let mark = self.cx.scratch.len();
-        let mut height = 0;
-        while self.tok.kind != Kind::RBracket {
-            let item = self.expr()?;
-            height = height.max(self.height);
-            self.cx.scratch.push(item.0);
-            if !self.comma() {
-                break;
+        let (items, height) = self.collected(|parser| {
+            let mut height = 0;
+            while parser.tok.kind != Kind::RBracket {
+                let item = parser.expr()?;
+                height = height.max(parser.height);
+                parser.cx.scratch.push(item.0);
+                if !parser.comma() {
+                    break;
+                }
             }
-        }
-        self.close(Kind::RBracket, open, "`,` or `]`")?;
+            parser.close(Kind::RBracket, open, "`,` or `]`")?;
+            Ok(height)
+        })?;
         self.grow(height)?;
-        let items = self.list_from(mark);
         let span = self.since(open.start);
         Ok(self.push_expr(Expr::List(items), span))
+    }
+
+    /// Makes a list of what `fill` leaves on the scratch. After an error nothing stays there.
+    fn collected(&mut self, fill: impl FnOnce(&mut Self) -> Parse<u32>) -> Parse<(List, u32)> {
+        let mark = self.cx.scratch.len();
+        match fill(self) {
+            Ok(height) => Ok((self.list_from(mark), height)),
+            Err(bad) => {
+                self.cx.scratch.truncate(mark);
+                Err(bad)
+            }
+        }
     }
 
     /// A word in an expression: `true`, `false`, or a call.
@@ -318,14 +331,14 @@ impl Parser<'_, '_, '_> {
     /// `( a, b )` of a call.
     pub(super) fn args(&mut self) -> Parse<List> {
         let open = self.expect(Kind::LParen, "`(`")?;
-        let mark = self.cx.scratch.len();
-        let mut height = 0;
-        if self.tok.kind != Kind::RParen {
-            height = self.arg_list()?;
-        }
-        self.close(Kind::RParen, open, "`,` or `)`")?;
+        let (list, height) = self.collected(|parser| {
+            let empty = parser.tok.kind == Kind::RParen;
+            let height = if empty { 0 } else { parser.arg_list()? };
+            parser.close(Kind::RParen, open, "`,` or `)`")?;
+            Ok(height)
+        })?;
         self.height = height;
-        Ok(self.list_from(mark))
+        Ok(list)
     }
 
     /// Arguments up to what is not a comma, onto the scratch; gives the greatest height.

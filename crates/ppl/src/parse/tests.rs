@@ -165,6 +165,8 @@ fn recovery() {
         ("foo bar 1; sync;", "E0202", "neither", "ERROR\n(sync:)"),
         ("x = 5;", "E0202", "expected a statement", "(= $x 5)"),
         ("$x = foo;", "E0202", "expected a value", "(= $x ERROR)"),
+        ("$x = min(1, ; sync;", "E0201", "expected a value", "(= $x ERROR)\n(sync:)"),
+        ("$x = [1, ; sync;", "E0201", "expected a value", "(= $x ERROR)\n(sync:)"),
         ("$x = ; sync;", "E0201", "expected a value", "(= $x ERROR)\n(sync:)"),
         ("$x += 1; sync;", "E0201", "expected `=`", "ERROR\n(sync:)"),
         ("$x = 1 ? 2 : 3; sync;", "E0101", "`?`", "(= $x ERROR)\n(sync:)"),
