@@ -39,6 +39,25 @@ pub fn entries(filled: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
+/// The entry's type; asks the file system where the entry does not say.
+pub fn kind(directory: BorrowedFd<'_>, entry: &Entry<'_>) -> u8 {
+    if entry.kind != libc::DT_UNKNOWN {
+        return entry.kind;
+    }
+    let mut facts = std::mem::MaybeUninit::<libc::stat>::zeroed();
+    let flags = libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: the name is NUL-terminated, the structure writable; zeros are a value of it.
+    let facts = unsafe {
+        libc::fstatat(directory.as_raw_fd(), entry.name.as_ptr(), facts.as_mut_ptr(), flags);
+        facts.assume_init()
+    };
+    match facts.st_mode & libc::S_IFMT {
+        libc::S_IFDIR => libc::DT_DIR,
+        libc::S_IFLNK => libc::DT_LNK,
+        _ => libc::DT_UNKNOWN,
+    }
+}
+
 /// Entries besides `.`, `..` and the marker.
 pub fn count_visible(filled: &[u8]) -> usize {
     let hidden = |entry: &Entry<'_>| {

@@ -13,8 +13,14 @@
 #![allow(unsafe_code)]
 
 pub mod backend;
+pub mod buffer;
 pub mod call;
 pub mod clock;
 pub mod comm;
+pub mod confine;
 mod dents;
+pub mod directory;
+pub mod host;
+pub mod preflight;
+pub mod record;
 pub mod rng;

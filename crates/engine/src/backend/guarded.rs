@@ -134,7 +134,7 @@ fn on_file(fd: i32, call: &Call<'_>) -> Reply {
 }
 
 /// fchmodat2 (Linux 6.6), or chmod by way of /proc before.
-fn chmod(fd: i32, mode: u32) -> Reply {
+pub(crate) fn chmod(fd: i32, mode: u32) -> Reply {
     /// The same on every architecture; newer than the libc crate's tables.
     const SYS_FCHMODAT2: libc::c_long = 452;
     let nothing = c"".as_ptr();

@@ -38,9 +38,10 @@ impl Posix {
 
     fn drop_caches(&self) -> Reply {
         match &self.drop_caches {
-            // SAFETY: the buffer is one byte long.
             Ok(file) => {
-                reply(unsafe { libc::write(file.as_raw_fd(), c"3".as_ptr().cast(), 1) as i64 })
+                // SAFETY: the buffer is as long as said.
+                let written = unsafe { libc::write(file.as_raw_fd(), c"3".as_ptr().cast(), 1) };
+                reply(written as i64)
             }
             Err(errno) => -Reply::from(*errno),
         }

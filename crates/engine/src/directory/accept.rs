@@ -1,0 +1,151 @@
+//! Which directories of `--dir` are accepted, and why others are not.
+
+use super::{DirectoryError, wrong};
+use crate::host::mounts_below;
+use std::env;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Makes the directory if it is missing, not its parents. Everything else that is no
+/// directory is refused.
+pub(super) fn make_if_missing(directory: &Path) -> Result<(), DirectoryError> {
+    match fs::metadata(directory) {
+        Ok(facts) if facts.is_dir() => Ok(()),
+        Ok(facts) => {
+            let kind = facts.file_type();
+            let found = match () {
+                _ if kind.is_block_device() || kind.is_char_device() => "a device",
+                _ if kind.is_file() => "a file",
+                _ => "something else",
+            };
+            Err(DirectoryError(format!(
+                "--dir {}: expected a directory, found {found}; name a directory",
+                directory.display()
+            )))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(directory),
+        Err(error) => Err(wrong(directory, "cannot use the directory", &error)),
+    }
+}
+
+fn make(directory: &Path) -> Result<(), DirectoryError> {
+    fs::create_dir(directory).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            return DirectoryError(format!(
+                "--dir {0}: its parent directory does not exist; make it first \
+                 (mkdir -p), so that a slip of the pen makes no tree",
+                directory.display()
+            ));
+        }
+        wrong(directory, "cannot make the directory", &error)
+    })
+}
+
+/// Directories that are never meant: `/`, the home directory, and what lies above it
+/// or above the current directory. Above a mount only with `--force`.
+pub(super) fn refuse_dangerous(path: &Path, force: bool) -> Result<(), DirectoryError> {
+    let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+    let here = env::current_dir().ok();
+    if let Some(what) = dangerous(path, home, here) {
+        let path = path.display();
+        return Err(DirectoryError(format!(
+            "--dir {path}: this is {what}, which no run may use, not even with --force; \
+             name a directory of its own, for example {}",
+            if path.to_string() == "/" {
+                "/tmp/parabench".into()
+            } else {
+                format!("{path}/parabench")
+            }
+        )));
+    }
+    match mounts_below(path).first() {
+        Some(mount) if !force => Err(DirectoryError(format!(
+            "--dir {}: the file system mounted on {} lies below it; name that directory, \
+             or use --force",
+            path.display(),
+            mount.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn dangerous(path: &Path, home: Option<PathBuf>, here: Option<PathBuf>) -> Option<&'static str> {
+    let above = |below: &Option<PathBuf>| below.as_ref().is_some_and(|b| b.starts_with(path));
+    if path == Path::new("/") {
+        return Some("the root of the file system");
+    }
+    if home.as_deref() == Some(path) {
+        return Some("your home directory");
+    }
+    if here.as_deref() == Some(path) {
+        return None;
+    }
+    if above(&home) {
+        return Some("a directory above your home directory");
+    }
+    above(&here).then_some("a directory above the current one")
+}
+
+/// There is nothing in it (the `lost+found` of a fresh file system is nothing).
+pub(super) fn is_empty(path: &Path) -> Result<bool, DirectoryError> {
+    let failed = |error: io::Error| wrong(path, "cannot read the directory", &error);
+    for entry in fs::read_dir(path).map_err(failed)? {
+        if entry.map_err(failed)?.file_name() != "lost+found" {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub(super) fn not_empty(path: &Path) -> DirectoryError {
+    DirectoryError(format!(
+        "--dir {}: expected an empty directory or one of an earlier run, found other files; \
+         name another directory, or use --force if the program may change these files",
+        path.display()
+    ))
+}
+
+pub(super) fn foreign(path: &Path) -> DirectoryError {
+    DirectoryError(format!(
+        "--dir {}: an earlier run was forced into this directory, which held other files; \
+         name another directory, or use --force again",
+        path.display()
+    ))
+}
+
+pub(super) fn clean_foreign(path: &Path) -> DirectoryError {
+    DirectoryError(format!(
+        "--dir {}: --clean would remove files that Parabench has not made; leave out --clean, \
+         or name another directory",
+        path.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_above_what_matters_are_dangerous() {
+        let home = Some(PathBuf::from("/home/u"));
+        let here = Some(PathBuf::from("/data/a/b"));
+        for (path, refused) in [
+            ("/", true),
+            ("/home", true),
+            ("/home/u", true),
+            ("/home/u/run", false),
+            ("/data", true),
+            ("/data/a", true),
+            ("/data/a/b", false),
+            ("/data/a/b/c", false),
+            ("/data/other", false),
+        ] {
+            let found = dangerous(Path::new(path), home.clone(), here.clone());
+            assert_eq!(found.is_some(), refused, "{path}: {found:?}");
+        }
+        assert_eq!(dangerous(Path::new("/x"), None, None), None);
+        assert!(dangerous(Path::new("/h"), Some("/h".into()), Some("/h".into())).is_some());
+    }
+}

@@ -1,0 +1,140 @@
+//! The machine and the storage below the run directory, as the run's header tells them.
+
+mod mounts;
+mod usage;
+
+pub(crate) use mounts::mounts_below;
+pub use mounts::{Mount, mount_of};
+pub use usage::{Usage, UsageMeter};
+
+use model::run::Host;
+use std::ffi::CStr;
+use std::fs;
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+/// What can be found out; what cannot is left empty.
+pub fn host(directory: &Path) -> Host {
+    let (name, kernel) = names();
+    let mount = mount_of(directory).unwrap_or_default();
+    Host {
+        name,
+        kernel,
+        cpu: cpu_model(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        cpus: cpus(),
+        memory_bytes: memory("MemTotal").unwrap_or(0),
+        directory: directory.to_string_lossy().into_owned(),
+        mount: mount.point.to_string_lossy().into_owned(),
+        device: mount.source,
+        file_system: mount.file_system,
+        mount_options: mount.options,
+    }
+}
+
+/// Whether /proc/self/io tells which bytes came from storage: only where reads pass
+/// the block layer, or a network file system that counts them, in the reader's own name.
+/// Not on tmpfs, FUSE, ZFS, or an overlay whose layers cannot be seen.
+pub fn page_cache_can_be_told(file_system: &str) -> bool {
+    const COUNTED: &[&str] = &[
+        "bcachefs", "btrfs", "cifs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "gfs2",
+        "iso9660", "jfs", "nfs", "nfs4", "nilfs2", "ntfs3", "ocfs2", "reiserfs", "smb3", "udf",
+        "vfat", "xfs",
+    ];
+    COUNTED.contains(&file_system)
+}
+
+/// Host name and kernel release.
+fn names() -> (String, String) {
+    let mut facts = MaybeUninit::<libc::utsname>::zeroed();
+    // SAFETY: the structure is writable and all its fields are arrays of bytes, for
+    // which zeros are a value should the call fail.
+    let facts = unsafe {
+        libc::uname(facts.as_mut_ptr());
+        facts.assume_init()
+    };
+    let text = |field: &[libc::c_char]| {
+        // SAFETY: the kernel ends its texts with a NUL within the field.
+        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
+    };
+    (text(&facts.nodename), text(&facts.release))
+}
+
+/// The processor's name from /proc/cpuinfo (x86 and PowerPC name it; Arm may not).
+fn cpu_model(cpuinfo: &str) -> String {
+    let value = |key: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            (name.trim() == key).then(|| value.trim().to_string())
+        })
+    };
+    ["model name", "cpu", "Model"].into_iter().find_map(value).unwrap_or_default()
+}
+
+/// Processors this process may use.
+pub fn cpus() -> u32 {
+    // SAFETY: a set of bits, for which zeros are a value; its size is given.
+    let count = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        libc::CPU_COUNT(&set)
+    };
+    count.max(1) as u32
+}
+
+/// A line of /proc/meminfo in bytes: "MemTotal", "MemAvailable".
+pub fn memory(line: &str) -> Option<u64> {
+    memory_line(&fs::read_to_string("/proc/meminfo").ok()?, line)
+}
+
+fn memory_line(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The time now as RFC 3339 in UTC, to the second: `2026-01-31T12:00:00Z`.
+pub fn utc_now() -> String {
+    // SAFETY: a null pointer asks for the returned value alone.
+    utc(unsafe { libc::time(std::ptr::null_mut()) })
+}
+
+fn utc(seconds: libc::time_t) -> String {
+    let mut parts = MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: both structures are borrowed for the call; zeros are a value of the
+    // second should the year not fit.
+    let t = unsafe {
+        libc::gmtime_r(&raw const seconds, parts.as_mut_ptr());
+        parts.assume_init()
+    };
+    let (year, month) = (t.tm_year + 1900, t.tm_mon + 1);
+    let (day, hour, minute, second) = (t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_described() {
+        let here = host(&std::env::current_dir().expect("a current directory"));
+        assert!(!here.kernel.is_empty() && here.cpus >= 1);
+        assert!(here.memory_bytes > 1 << 20);
+        assert!(here.mount.starts_with('/') && !here.file_system.is_empty());
+    }
+
+    #[test]
+    fn proc_files_are_read() {
+        let cpuinfo = "processor\t: 0\nmodel name\t: A CPU @ 2: fast\nmodel name\t: other\n";
+        assert_eq!(cpu_model(cpuinfo), "A CPU @ 2: fast");
+        assert_eq!(cpu_model(""), "");
+        let meminfo = "MemTotal:       16 kB\nMemAvailable:   8 kB\n";
+        assert_eq!(memory_line(meminfo, "MemAvailable"), Some(8192));
+        assert_eq!(memory_line(meminfo, "Mem"), None);
+    }
+
+    #[test]
+    fn times_are_rfc_3339() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
+    }
+}

@@ -1,0 +1,287 @@
+//! Before anything is touched: does what the plan needs fit what is there?
+//!
+//! What does not fit is an error (exit code 2), what cannot be known is a note.
+//! `--no-preflight` is the caller's: it does not ask.
+
+use crate::host;
+use model::plan::Budget;
+use model::units::format_bytes;
+use std::ffi::CString;
+use std::fmt::Write;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Descriptors a rank needs besides the program's: streams, record, directory and the like.
+const OWN_HANDLES: u64 = 32;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Reasons not to start, as sentences.
+    pub errors: Vec<String>,
+    /// Remarks, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// Compares a plan's budget (by ranges of ranks) with the run directory and this machine.
+/// Raises the limit of open files of this process as far as it may.
+pub fn preflight(directory: &Path, budget: &[(Range<u32>, Budget)]) -> Findings {
+    judge(&Facts::of(directory, raise_open_files()), &Needs::of(budget))
+}
+
+/// Raises the soft limit of open files to the hard one; the limit that then holds.
+/// Forked ranks inherit it.
+pub fn raise_open_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is borrowed for the calls.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
+            return u64::MAX;
+        }
+        let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+        match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) {
+            0 => raised.rlim_cur,
+            _ => limit.rlim_cur,
+        }
+    }
+}
+
+/// What all ranks of a plan need together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Needs {
+    bytes: u64,
+    files: u64,
+    buffers_bytes: u64,
+    /// Of the rank that needs most.
+    handles: u64,
+    exact: bool,
+}
+
+impl Needs {
+    fn of(budget: &[(Range<u32>, Budget)]) -> Needs {
+        let mut needs = Needs { exact: true, ..Needs::default() };
+        for (ranks, one) in budget {
+            let ranks = u64::from(ranks.end.saturating_sub(ranks.start));
+            let add =
+                |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
+            add(&mut needs.bytes, one.footprint_bytes);
+            add(&mut needs.files, one.files.saturating_add(one.directories));
+            add(&mut needs.buffers_bytes, one.buffer_bytes);
+            needs.handles = needs.handles.max(one.handles);
+            needs.exact &= one.exact;
+        }
+        needs
+    }
+}
+
+/// What there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Facts {
+    directory: String,
+    file_system: String,
+    writable: Result<(), i32>,
+    free_bytes: Option<u64>,
+    /// `None` where the file system makes inodes as it needs them.
+    free_files: Option<u64>,
+    open_files_max: u64,
+    memory_bytes: Option<u64>,
+}
+
+impl Facts {
+    fn of(directory: &Path, open_files_max: u64) -> Facts {
+        let space = space(directory);
+        Facts {
+            directory: directory.display().to_string(),
+            file_system: host::mount_of(directory).unwrap_or_default().file_system,
+            writable: writable(directory),
+            free_bytes: space.map(|(bytes, _)| bytes),
+            free_files: space.and_then(|(_, files)| files),
+            open_files_max,
+            memory_bytes: host::memory("MemAvailable"),
+        }
+    }
+}
+
+/// Bytes and inodes that this user may still use (statvfs(3)).
+fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
+    let path = CString::new(directory.as_os_str().as_bytes()).ok()?;
+    let mut facts = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path is NUL-terminated, the structure writable.
+    if unsafe { libc::statvfs(path.as_ptr(), facts.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: the call succeeded, so it has filled the structure.
+    let facts = unsafe { facts.assume_init() };
+    let files = (facts.f_files > 0).then_some(facts.f_favail);
+    Some((facts.f_bavail.saturating_mul(facts.f_frsize), files))
+}
+
+/// Whether files can be made in the directory; else the errno (`EACCES`, `EROFS`).
+fn writable(directory: &Path) -> Result<(), i32> {
+    let path = CString::new(directory.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
+    // SAFETY: the path is NUL-terminated.
+    match unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) } {
+        0 => Ok(()),
+        _ => Err(crate::backend::beneath::errno()),
+    }
+}
+
+fn judge(facts: &Facts, needs: &Needs) -> Findings {
+    let mut errors = Vec::new();
+    let mut notes = Vec::new();
+    let Facts { directory, file_system, .. } = facts;
+    let ask = "make the program smaller, or start with --no-preflight";
+    if let Err(errno) = facts.writable {
+        let (errno, ask) = (errno_text(errno), "choose another directory with --dir");
+        errors.push(format!("cannot write in {directory}: {errno}; {ask}"));
+    }
+    if let Some(free) = facts.free_bytes.filter(|free| needs.bytes > *free) {
+        let (needed, free) = (format_bytes(needs.bytes), format_bytes(free));
+        errors.push(format!(
+            "the program needs {needed} at one time, but {directory} ({file_system}) has {free} \
+             free; choose another directory with --dir, {ask}"
+        ));
+    }
+    if let Some(free) = facts.free_files.filter(|free| needs.files > *free) {
+        errors.push(format!(
+            "the program makes {} files and directories, but {directory} ({file_system}) has room \
+             for {free}; choose another directory with --dir, {ask}",
+            needs.files
+        ));
+    }
+    let room = facts.open_files_max.saturating_sub(OWN_HANDLES);
+    if needs.handles > room {
+        errors.push(format!(
+            "a rank opens {} files at one time, but the limit allows {room}; \
+             raise it (ulimit -Hn), {ask}",
+            needs.handles
+        ));
+    }
+    if let Some(free) = facts.memory_bytes {
+        memory(facts, needs, free, &mut errors, &mut notes);
+    }
+    if !needs.exact {
+        notes.push(unknown(facts, needs));
+    }
+    Findings { errors, notes }
+}
+
+fn memory(
+    facts: &Facts,
+    needs: &Needs,
+    free: u64,
+    errors: &mut Vec<String>,
+    notes: &mut Vec<String>,
+) {
+    let free_text = format_bytes(free);
+    if needs.buffers_bytes > free {
+        let needed = format_bytes(needs.buffers_bytes);
+        errors.push(format!(
+            "the buffers of all ranks need {needed}, but this machine has {free_text} of memory \
+             free; use smaller requests or with(transfer=...), or start with --no-preflight"
+        ));
+    } else if is_memory(&facts.file_system)
+        && needs.bytes.saturating_add(needs.buffers_bytes) > free
+    {
+        let needed = format_bytes(needs.bytes);
+        notes.push(format!(
+            "{} lies in memory: the program's files need {needed} of the {free_text} that are free",
+            facts.directory
+        ));
+    }
+}
+
+fn is_memory(file_system: &str) -> bool {
+    matches!(file_system, "tmpfs" | "ramfs")
+}
+
+fn unknown(facts: &Facts, needs: &Needs) -> String {
+    let mut text = "not all needs of the program are known before it runs".to_string();
+    if let Some(free) = facts.free_bytes {
+        let (least, free) = (format_bytes(needs.bytes), format_bytes(free));
+        let _ = write!(text, "; compared {least} of files, which is the least, with {free} free");
+    }
+    text
+}
+
+fn errno_text(errno: i32) -> String {
+    let number = errno as u16;
+    format!("{} ({})", model::errno::text(number), model::errno::name(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            directory: "/d".into(),
+            file_system: "ext4".into(),
+            writable: Ok(()),
+            free_bytes: Some(1000),
+            free_files: Some(10),
+            open_files_max: 100,
+            memory_bytes: Some(500),
+        }
+    }
+
+    fn needs() -> Needs {
+        Needs { bytes: 1000, files: 10, buffers_bytes: 500, handles: 68, exact: true }
+    }
+
+    #[test]
+    fn what_fits_exactly_is_fine() {
+        assert_eq!(judge(&facts(), &needs()), Findings::default());
+    }
+
+    #[test]
+    fn everything_that_does_not_fit_is_said() {
+        let cases = [
+            (facts(), Needs { bytes: 1001, ..needs() }, "needs 1001 B at one time"),
+            (facts(), Needs { files: 11, ..needs() }, "makes 11 files"),
+            (facts(), Needs { handles: 69, ..needs() }, "opens 69 files at one time"),
+            (facts(), Needs { buffers_bytes: 501, ..needs() }, "buffers of all ranks need 501 B"),
+            (Facts { writable: Err(libc::EROFS), ..facts() }, needs(), "(EROFS)"),
+        ];
+        for (facts, needs, text) in cases {
+            let findings = judge(&facts, &needs);
+            assert_eq!(findings.errors.len(), 1, "{findings:?}");
+            assert!(findings.errors[0].contains(text), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn unknown_needs_and_files_in_memory_are_notes() {
+        let findings = judge(&facts(), &Needs { exact: false, ..needs() });
+        assert!(findings.errors.is_empty() && findings.notes[0].contains("not all needs"));
+        let tmpfs = Facts { file_system: "tmpfs".into(), ..facts() };
+        let findings = judge(&tmpfs, &needs());
+        assert!(findings.errors.is_empty() && findings.notes[0].contains("lies in memory"));
+    }
+
+    #[test]
+    fn needs_add_up_over_ranks_without_overflow() {
+        let one = Budget {
+            files: 2,
+            directories: 1,
+            footprint_bytes: 100,
+            handles: 4,
+            exact: true,
+            ..Budget::default()
+        };
+        let other = Budget { footprint_bytes: u64::MAX, handles: 9, ..Budget::default() };
+        let needs = Needs::of(&[(0..3, one), (3..5, other)]);
+        assert_eq!((needs.bytes, needs.files, needs.handles), (u64::MAX, 9, 9));
+        assert!(!needs.exact);
+    }
+
+    #[test]
+    fn a_temporary_directory_is_fit_for_a_small_program() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let small = Budget { files: 1, footprint_bytes: 1, exact: true, ..Budget::default() };
+        assert_eq!(preflight(directory.path(), &[(0..1, small)]), Findings::default());
+        assert!(writable(Path::new("/does/not/exist")).is_err());
+    }
+}
