@@ -1,0 +1,198 @@
+//! What can be typed: the subcommands and what several of them share. The
+//! options of one subcommand stand in its file ([`crate::verbs`]).
+
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::verbs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Shown below the list of subcommands.
+const EXAMPLES: &str = "\
+Examples:
+  parabench run @stress                     a first measurement, in a scratch directory
+  parabench run listing1.ppl num=100 -n 4   your program, a parameter, four ranks
+  parabench run x.ppl --dir /mnt/new --out results --events
+  parabench report results                  the same tables again
+  parabench check x.ppl                     every mistake, drawn under its line
+  parabench plan x.ppl --ops 20             what it will do, without touching the disk
+
+Exit codes:
+  0 ok · 1 an operation or rank failed · 2 the input was wrong · 3 a verdict failed (--strict)
+  130 interrupted
+
+Where to go next:
+  parabench programs     programs that come with Parabench, to run or to read
+  parabench ops          the operations of the language
+  parabench help run     all options of a run";
+
+/// Describe an application's I/O once, run it on any storage, get numbers one can trust.
+#[derive(Parser)]
+#[command(name = "parabench", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Verb {
+    Fmt(verbs::fmt::Fmt),
+    Ops(verbs::ops::Ops),
+    Programs(verbs::programs::Programs),
+    Completions(verbs::completions::Completions),
+    Man(verbs::man::Man),
+}
+
+impl Verb {
+    /// Does it.
+    pub fn execute(self) -> Result<Exit> {
+        match self {
+            Verb::Fmt(fmt) => fmt.execute(),
+            Verb::Ops(ops) => ops.execute(),
+            Verb::Programs(programs) => programs.execute(),
+            Verb::Completions(completions) => completions.execute(),
+            Verb::Man(man) => man.execute(),
+        }
+    }
+}
+
+/// Reads the command line. Where it only asked for help, or was wrong, that has
+/// been printed and the exit is given.
+pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, Exit> {
+    Cli::try_parse_from(words).map(|cli| cli.verb).map_err(|error| {
+        let _ = error.print();
+        if error.use_stderr() { Exit::Input } else { Exit::Success }
+    })
+}
+
+/// A program and everything it is bound to.
+#[derive(Args, Clone)]
+pub struct ProgramArgs {
+    /// Program: a file, `-` for standard input, or `@name` of `parabench programs`
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+
+    /// Values of the program's parameters; the environment's PARABENCH_NAME comes second
+    #[arg(value_name = "NAME=VALUE", value_parser = assignment)]
+    pub params: Vec<(String, String)>,
+
+    /// Size of a group the program defines, a number or a share such as 50%
+    #[arg(short = 'g', long = "group", value_name = "NAME[:SIZE]", value_parser = group)]
+    pub groups: Vec<(String, Option<String>)>,
+
+    /// Seed of all random numbers; `random` draws one and records it
+    #[arg(long, default_value = "42", value_parser = seed)]
+    pub seed: Seed,
+}
+
+/// Where the seed comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// This number.
+    Given(u64),
+    /// One that is drawn.
+    Random,
+}
+
+impl Seed {
+    /// The number, drawn now if it has to be.
+    pub fn number(self) -> u64 {
+        use std::hash::{BuildHasher, RandomState};
+        match self {
+            Seed::Given(number) => number,
+            // The standard library seeds its hash maps from the system's random source. 53 bits,
+            // so that the number survives every JSON reader.
+            Seed::Random => RandomState::new().hash_one("seed") >> 11,
+        }
+    }
+}
+
+/// How diagnostics and facts are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// Tables for people
+    Table,
+    /// One object with everything, see docs/run.schema.json
+    Json,
+    /// The rows of the summary, RFC 4180
+    Csv,
+}
+
+/// Largest number of ranks; a typing error must not fork the machine to death.
+pub const MAX_RANKS: i64 = 1_000_000;
+
+/// `NAME=VALUE`.
+fn assignment(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err(format!("expected NAME=VALUE, for example num=100, found {text:?}")),
+    }
+}
+
+/// `NAME` or `NAME:SIZE`; the name may hold colons itself.
+fn group(text: &str) -> std::result::Result<(String, Option<String>), String> {
+    let (name, size) = match text.rsplit_once(':') {
+        Some((name, size)) => (name, Some(size)),
+        None => (text, None),
+    };
+    let digits = size.map(|size| size.strip_suffix('%').unwrap_or(size));
+    let is_number = |digits: &str| digits.parse::<u32>().is_ok();
+    if name.is_empty() || digits.is_some_and(|digits| !is_number(digits)) {
+        return Err(format!("expected NAME, NAME:4 or NAME:50%, found {text:?}"));
+    }
+    Ok((name.into(), size.map(str::to_string)))
+}
+
+fn seed(text: &str) -> std::result::Result<Seed, String> {
+    match text.parse() {
+        Ok(number) => Ok(Seed::Given(number)),
+        Err(_) if text == "random" => Ok(Seed::Random),
+        Err(_) => Err("expected a number from 0 to 2^64 - 1, or `random`".into()),
+    }
+}
+
+/// A number of bytes such as `64m`.
+pub fn size(text: &str) -> std::result::Result<u64, String> {
+    let bytes = model::units::parse_integer_text(text.as_bytes()).and_then(|n| n.try_into().ok());
+    bytes.ok_or_else(|| {
+        format!("expected a number of bytes such as 4096, 64m or 1GiB, found {text:?}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn arguments_are_read_or_explained() {
+        assert_eq!(assignment("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert!(assignment("=1").unwrap_err().contains("NAME=VALUE"));
+        assert_eq!(group("w:4"), Ok(("w".into(), Some("4".into()))));
+        assert_eq!(group("w:50%"), Ok(("w".into(), Some("50%".into()))));
+        assert_eq!(group("w"), Ok(("w".into(), None)));
+        assert!(group("w:many").unwrap_err().contains("NAME:50%"));
+        assert_eq!(seed("7"), Ok(Seed::Given(7)));
+        assert_eq!(seed("random"), Ok(Seed::Random));
+        assert!(seed("-1").is_err());
+        assert_eq!(size("64k"), Ok(65536));
+        assert!(size("-1").is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! The two streams. Standard output carries results, standard error everything
+//! else; colours are left out where nobody can see them (`NO_COLOR`, pipes).
+
+use crate::error::{Error, Result};
+use anstyle::{AnsiColor, Style};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+/// Width of tables where no terminal tells one.
+const DEFAULT_COLUMNS: usize = 100;
+
+/// Writes text to standard output. A reader that has gone away (`| head`) is no error.
+pub fn print(text: &str) -> Result<()> {
+    write_with(|out| out.write_all(text.as_bytes()))
+}
+
+/// Lets `write` write to standard output, buffered.
+pub fn write_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::new(anstream::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::failed(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes text to standard error. There is nobody to tell if that fails.
+pub fn say(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// `note: text` on standard error.
+pub fn note(text: &str) {
+    say(&titled("note", AnsiColor::Green, text));
+}
+
+/// `warning: text` on standard error.
+pub fn warning(text: &str) {
+    say(&titled("warning", AnsiColor::Yellow, text));
+}
+
+/// `error: text` on standard error, with what to do.
+pub fn error(error: &Error) {
+    say(&titled("error", AnsiColor::BrightRed, &error.message));
+    if let Some(help) = &error.help {
+        say(&titled("  help", AnsiColor::Cyan, help));
+    }
+}
+
+fn titled(title: &str, color: AnsiColor, text: &str) -> String {
+    let style = Style::new().bold().fg_color(Some(color.into()));
+    format!("{style}{title}{style:#}: {}\n", visible(text))
+}
+
+/// The text with control characters escaped: names come from strangers.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// Columns of the terminal that standard output goes to; `COLUMNS`, then 100 if there is none.
+pub fn columns() -> usize {
+    let terminal = terminal_size::terminal_size_of(io::stdout()).map(|size| usize::from(size.0.0));
+    let wanted = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal.or_else(wanted).filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
+}
+
+/// Colours can be seen on standard output.
+pub fn colours() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// Somebody looks at standard error.
+pub fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(visible("a\u{1b}[31mb\nc\u{7f}"), "a\\u{1b}[31mb\nc\\u{7f}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Shows what is wrong with a program: drawn under the source line for people,
+//! as JSON for programs.
+
+mod draw;
+mod json;
+mod lines;
+
+pub use draw::draw;
+pub use json::to_json;
+
+use ppl::{Diagnostic, Severity};
+
+/// `2 errors, 1 warning`; "" if there is nothing to say.
+pub fn summary(diagnostics: &[Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|d| d.severity() == Severity::Error).count();
+    let count = |n: usize, word: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {word}")),
+        n => Some(format!("{n} {word}s")),
+    };
+    let counts = [count(errors, "error"), count(diagnostics.len() - errors, "warning")];
+    counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::plan::Span;
+    use ppl::diag::Code;
+
+    #[test]
+    fn the_summary_counts() {
+        let of = |codes: &[Code]| {
+            let make = |code: &Code| Diagnostic::new(*code, Span::default(), "m");
+            summary(&codes.iter().map(make).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), "");
+        assert_eq!(of(&[Code::Expected]), "1 error");
+        assert_eq!(of(&[Code::Expected, Code::Unused, Code::Include]), "2 errors, 1 warning");
+    }
+}

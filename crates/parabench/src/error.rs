@@ -1,0 +1,35 @@
+//! What ends a subcommand early: a sentence, what to do, and the exit code.
+
+use crate::exit::Exit;
+
+/// A subcommand cannot go on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Error {
+    /// How the program ends.
+    pub exit: Exit,
+    /// What happened, with place, expected and found.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Error {
+    /// The user's input was wrong.
+    pub fn input(message: impl Into<String>) -> Error {
+        Error { exit: Exit::Input, message: message.into(), help: None }
+    }
+
+    /// The input was right but something failed, for example the results cannot be written.
+    pub fn failed(message: impl Into<String>) -> Error {
+        Error { exit: Exit::Failed, ..Error::input(message) }
+    }
+
+    /// Adds what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Error {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// What a subcommand gives back.
+pub type Result<T> = std::result::Result<T, Error>;

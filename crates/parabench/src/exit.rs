@@ -1,0 +1,59 @@
+//! Exit codes: the one place that says what they are and which one wins.
+
+use std::process::ExitCode;
+
+/// How the program ends. The order of the variants is the order in which they win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Everything went well.
+    Success,
+    /// A verdict mark (with `--strict`) or a gate failed.
+    Verdict,
+    /// Some operation or rank failed.
+    Failed,
+    /// The run was interrupted.
+    Interrupted,
+    /// The input was wrong: program, arguments, directory, preflight.
+    Input,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failed => 1,
+            Exit::Input => 2,
+            Exit::Verdict => 3,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// Of two reasons to end, the one that is told: 2 > 130 > 1 > 3 > 0.
+    pub fn and(self, other: Exit) -> Exit {
+        self.max(other)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_reason_wins() {
+        let order = [Exit::Success, Exit::Verdict, Exit::Failed, Exit::Interrupted, Exit::Input];
+        for (at, worse) in order.iter().enumerate() {
+            for better in &order[..=at] {
+                assert_eq!(better.and(*worse), *worse);
+                assert_eq!(worse.and(*better), *worse);
+            }
+        }
+        assert_eq!(order.map(Exit::code), [0, 3, 1, 130, 2]);
+    }
+}

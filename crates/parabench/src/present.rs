@@ -1,0 +1,19 @@
+//! A run on standard output, in the form that was asked for.
+
+use crate::args::ResultFormat;
+use crate::console;
+use crate::error::Result;
+use ::report::table::Terminal;
+use model::Run;
+
+/// Prints a run.
+pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
+    match format {
+        ResultFormat::Table => {
+            let terminal = Terminal { columns: console::columns(), color: console::colours() };
+            console::print(&::report::table::render(run, terminal))
+        }
+        ResultFormat::Json => console::write_with(|mut out| ::report::json::write(run, &mut out)),
+        ResultFormat::Csv => console::write_with(|mut out| ::report::csv::rows(run, &mut out)),
+    }
+}

@@ -1,0 +1,1 @@
+//! `parabench report`: the tables of a stored run.

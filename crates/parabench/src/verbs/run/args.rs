@@ -1,0 +1,183 @@
+//! The options of `parabench run`.
+
+use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, size};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  parabench run @stress num=5000 -n 2
+  parabench run x.ppl --dir /mnt/new --keep            keep the files...
+  parabench run x.ppl --dir /mnt/new --only read       ...and measure one phase on them
+  parabench run x.ppl --out results --events           store everything
+  parabench run x.ppl --format json > run.json
+  parabench run x.ppl --dry-run                        the tool measured by itself
+
+Where: without --dir in a fresh scratch directory below the current one, which is removed
+at the end. A program can touch nothing outside its directory.
+
+Exit codes: 0 ok · 1 an operation or rank failed · 2 the input was wrong · 3 a verdict failed
+(--strict) · 130 interrupted; of several, the first of 2, 130, 1, 3.";
+
+/// Events kept in memory per machine if nothing else is said, bytes.
+pub const DEFAULT_EVENTS_BYTES: u64 = 1 << 30;
+
+/// Run a program and print what was measured
+#[derive(Args, Clone)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+
+    /// Number of ranks; each is a process of its own
+    #[arg(short = 'n', long, default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    pub ranks: u32,
+
+    #[command(flatten)]
+    pub place: Place,
+
+    #[command(flatten)]
+    pub results: Results,
+
+    #[command(flatten)]
+    pub execution: Execution,
+
+    #[command(flatten)]
+    pub released: Released,
+}
+
+/// Where the program runs.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Directory")]
+pub struct Place {
+    /// Run in this directory: new, empty, or left by an earlier run
+    #[arg(long, value_name = "D")]
+    pub dir: Option<PathBuf>,
+
+    /// Keep what the program made
+    #[arg(long)]
+    pub keep: bool,
+
+    /// Use a directory with other things in it, confined to it; overwrite results of another run
+    #[arg(long)]
+    pub force: bool,
+
+    /// Remove what an earlier run left in the directory, before and after the run
+    #[arg(short = 'c', long, conflicts_with = "keep")]
+    pub clean: bool,
+
+    /// Confine the ranks to the directory even if the program is proved to stay there
+    #[arg(long)]
+    pub confine: bool,
+
+    /// Run a program that is not proved to stay in its directory without confining it
+    #[arg(long, conflicts_with = "confine")]
+    pub no_confine: bool,
+
+    /// Do not compare the plan with free space, memory and descriptors first
+    #[arg(long)]
+    pub no_preflight: bool,
+}
+
+/// What happens to the results.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Results")]
+pub struct Results {
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
+    pub format: ResultFormat,
+
+    /// Store the run in this folder, for `parabench report`
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Keep every operation as an event, in memory up to so many bytes (default max=1g); stored with --out
+    #[arg(long, value_name = "max=BYTES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "max=1g", value_parser = events)]
+    pub events: Option<u64>,
+
+    /// Short operations count as failed, contradicted figures give exit code 3
+    #[arg(long)]
+    pub strict: bool,
+
+    /// No `print` lines, progress, warnings and tables; errors and files only
+    #[arg(short = 's', long)]
+    pub quiet: bool,
+}
+
+/// How the program is executed.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Execution")]
+pub struct Execution {
+    /// Execute I/O only inside these labels, and what stands in none
+    #[arg(long, value_name = "LABEL,..", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// What a rank does after a failed operation
+    #[arg(long, value_enum, default_value_t = OnError::Continue)]
+    pub on_error: OnError,
+
+    /// What executes the I/O
+    #[arg(long, value_enum, default_value_t = Backend::Posix)]
+    pub backend: Backend,
+
+    /// Everything but the I/O: the same as --backend null
+    #[arg(short = 'd', long, conflicts_with = "backend")]
+    pub dry_run: bool,
+
+    /// Skip `sleep`
+    #[arg(short = 'a', long)]
+    pub agile: bool,
+
+    /// Start when SIGUSR1 arrives
+    #[arg(short = 'w', long)]
+    pub wait: bool,
+}
+
+/// Short options of the released Parabench 1.0 that have no long form.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Parabench 1.0")]
+pub struct Released {
+    /// The same as --format json --out results
+    #[arg(short = 'e')]
+    pub e: bool,
+}
+
+/// What a rank does after a failed operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnError {
+    /// It goes on
+    Continue,
+    /// It ends
+    Stop,
+}
+
+/// What executes the I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// System calls on files
+    Posix,
+    /// Nothing: every call returns at once
+    Null,
+    /// Files in memory, simulated ranks and time: the same result every time
+    Mem,
+}
+
+impl Run {
+    /// The run as it was meant: short forms are turned into what they stand for.
+    pub fn resolved(mut self) -> Run {
+        if self.released.e {
+            self.results.format = ResultFormat::Json;
+            self.results.out.get_or_insert_with(|| "results".into());
+        }
+        if self.execution.dry_run {
+            self.execution.backend = Backend::Null;
+        }
+        self
+    }
+}
+
+fn events(text: &str) -> Result<u64, String> {
+    size(text.strip_prefix("max=").unwrap_or(text))
+}

@@ -1,0 +1,17 @@
+//! `parabench ops`.
+
+use crate::scene::Scene;
+
+#[test]
+fn every_operation_is_listed_and_described() {
+    let list = Scene::new().parabench("ops").exits(0);
+    for row in model::op::OPS {
+        assert!(list.out.contains(row.name), "{}", row.name);
+        Scene::new().parabench(&format!("ops {}", row.name)).exits(0).out_has(row.example);
+    }
+}
+
+#[test]
+fn an_unknown_operation_names_the_near_one() {
+    Scene::new().parabench("ops wriet").exits(2).err_has("the nearest name is write").out_is("");
+}

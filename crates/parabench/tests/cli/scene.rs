@@ -1,0 +1,266 @@
+//! A folder to try things in, and calls of the program that read like prose:
+//!
+//! ```text
+//! Scene::new().file("x.ppl", "writ(1);").parabench("check x.ppl").exits(2).err_has("E0202");
+//! ```
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The program under test.
+pub const PARABENCH: &str = env!("CARGO_BIN_EXE_parabench");
+/// A call that takes longer hangs, and is killed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// A folder of its own, removed at the end.
+pub struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    /// An empty folder on the file system that the build lies on.
+    pub fn new() -> Scene {
+        Scene::on(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// An empty folder below `place`.
+    pub fn on(place: &Path) -> Scene {
+        let folder = tempfile::Builder::new().prefix("scene-").tempdir_in(place);
+        Scene { folder: folder.expect("a temporary folder") }
+    }
+
+    /// Puts a file there.
+    pub fn file(self, name: &str, text: impl AsRef<[u8]>) -> Scene {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+        self
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The text of a file.
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+    }
+
+    /// A file as JSON.
+    pub fn json(&self, name: &str) -> serde_json::Value {
+        serde_json::from_str(&self.text(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+    }
+
+    /// Names in a folder, in order.
+    pub fn names(&self, name: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Calls `parabench` with the words of `line`, and waits for its end.
+    pub fn parabench(&self, line: &str) -> Done {
+        self.call(line).run()
+    }
+
+    /// A call of `parabench` that is still to be changed.
+    pub fn call(&self, line: &str) -> Call {
+        let mut command = Command::new(PARABENCH);
+        command.args(line.split_whitespace());
+        self.command(command)
+    }
+
+    /// Another command in this folder.
+    pub fn command(&self, mut command: Command) -> Call {
+        command.current_dir(self.folder.path());
+        for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "PWD"] {
+            command.env_remove(name);
+        }
+        Call { command, input: Vec::new() }
+    }
+}
+
+/// A call before it is made.
+pub struct Call {
+    command: Command,
+    input: Vec<u8>,
+}
+
+impl Call {
+    /// Adds one word that may hold blanks.
+    pub fn word(mut self, word: impl AsRef<OsStr>) -> Call {
+        self.command.arg(word);
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub fn env(mut self, name: &str, value: &str) -> Call {
+        self.command.env(name, value);
+        self
+    }
+
+    /// What it finds on standard input.
+    pub fn input(mut self, text: impl AsRef<[u8]>) -> Call {
+        self.input = text.as_ref().to_vec();
+        self
+    }
+
+    /// Starts it.
+    pub fn start(mut self) -> Running {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        let input = self.input;
+        // It may end without reading its input.
+        spawn(move || drop(stdin.write_all(&input)));
+        let out = collect(child.stdout.take().expect("piped"));
+        let err = collect(child.stderr.take().expect("piped"));
+        Running { child, out, err, since: Instant::now() }
+    }
+
+    /// Starts it and waits for its end.
+    pub fn run(self) -> Done {
+        self.start().finish()
+    }
+}
+
+fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("readable");
+        bytes
+    })
+}
+
+/// A call that is under way.
+pub struct Running {
+    child: Child,
+    out: JoinHandle<Vec<u8>>,
+    err: JoinHandle<Vec<u8>>,
+    since: Instant,
+}
+
+impl Running {
+    /// Its process.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// The ranks: its child processes, in order of their ids.
+    pub fn ranks(&self) -> Vec<i32> {
+        let pid = self.pid();
+        let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        list.unwrap_or_default().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    /// Waits until `happened`; the call must not hang.
+    pub fn until(&self, what: &str, mut happened: impl FnMut() -> bool) -> &Running {
+        while !happened() {
+            assert!(self.since.elapsed() < PATIENCE, "{what} never happened");
+            sleep(Duration::from_millis(2));
+        }
+        self
+    }
+
+    /// Sends a signal to it.
+    pub fn signal(&self, signal: i32) -> &Running {
+        kill(self.pid(), signal);
+        self
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Done {
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                break status;
+            }
+            if self.since.elapsed() > PATIENCE {
+                self.child.kill().expect("killed");
+                panic!("it hangs: {}", text(self.err.join().unwrap()));
+            }
+            sleep(Duration::from_millis(2));
+        };
+        let (out, err) = (self.out.join().unwrap(), self.err.join().unwrap());
+        Done { code: status.code(), out: text(out), err: text(err) }
+    }
+}
+
+/// Sends a signal to a process.
+pub fn kill(pid: i32, signal: i32) {
+    let number = signal.to_string();
+    let done = Command::new("kill").args([&format!("-{number}"), &pid.to_string()]).status();
+    assert!(done.expect("kill runs").success(), "signal {signal} to {pid}");
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct Done {
+    /// Exit code; `None`: ended by a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Done {
+    /// It ended so.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Done {
+        assert_eq!(self.code, Some(code), "\n--- out\n{}\n--- err\n{}", self.out, self.err);
+        self
+    }
+
+    /// Standard output holds this.
+    #[track_caller]
+    pub fn out_has(self, part: &str) -> Done {
+        assert!(self.out.contains(part), "no {part:?} in the output:\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Standard error holds this.
+    #[track_caller]
+    pub fn err_has(self, part: &str) -> Done {
+        assert!(self.err.contains(part), "no {part:?} in the errors:\n{}\n{}", self.err, self.out);
+        self
+    }
+
+    /// Standard output is exactly this.
+    #[track_caller]
+    pub fn out_is(self, all: &str) -> Done {
+        assert_eq!(self.out, all, "\n--- err\n{}", self.err);
+        self
+    }
+
+    /// Standard error is exactly this.
+    #[track_caller]
+    pub fn err_is(self, all: &str) -> Done {
+        assert_eq!(self.err, all, "\n--- out\n{}", self.out);
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|why| panic!("{why} in the output:\n{}\n{}", self.out, self.err))
+    }
+}
