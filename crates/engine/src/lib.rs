@@ -21,6 +21,7 @@ pub mod confine;
 mod dents;
 pub mod directory;
 pub mod host;
+pub mod machine;
 pub mod preflight;
 pub mod record;
 pub mod rng;

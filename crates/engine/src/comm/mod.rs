@@ -1,8 +1,27 @@
 //! How ranks talk to each other. Semantics: semantics.md section 4.
 //!
-//! A call that has to wait returns [`Poll::Pending`] where ranks share a thread
-//! (`Sim`: the machine gives control back and asks again with the same arguments),
-//! and blocks where ranks are processes (`Local`).
+//! | communicator | ranks are | a call that has to wait |
+//! |---|---|---|
+//! | [`Solo`] | this process, alone | is answered at once |
+//! | [`Local`] | forked processes over a [`Region`] of shared memory | blocks |
+//! | [`Sim`] | simulated in one thread, in virtual time | gives [`Poll::Pending`]: ask again later |
+//!
+//! A barrier that a rank has left for good, and a wait that nobody can meet,
+//! are [`Poll::Released`]: the rank ends, and the run ends in order.
+
+mod futex;
+mod local;
+mod region;
+mod signals;
+mod sim;
+mod solo;
+mod world;
+
+pub use local::Local;
+pub use region::{Activity, Progress, Region};
+pub use sim::Sim;
+pub use solo::Solo;
+pub use world::World;
 
 use model::plan::{Pc, SetId};
 use std::ops::Range;
@@ -14,8 +33,19 @@ pub enum Poll {
     Ready,
     /// Ask again later with the same arguments.
     Pending,
-    /// It can never be done: a rank failed, the run was interrupted, or everybody waits.
+    /// It can never be done: a rank is gone, the run was interrupted, or everybody waits.
     Released,
+}
+
+/// Whether a rank may go on with its next statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Yes.
+    GoOn,
+    /// Give control back; another simulated rank is behind in time.
+    Yield,
+    /// No: somebody asked the run to stop.
+    Interrupted,
 }
 
 /// A set of ranks as a communicator sees it.
@@ -46,14 +76,55 @@ pub trait Comm {
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String>;
 
     /// Waits until the counter that this rank sees (the set's plus its own) is at least `target`.
-    fn wait(&mut self, members: &Members, name: &[u8], target: u64, site: Pc) -> Poll;
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Result<Poll, String>;
 
-    /// This rank stops for good; `failed`: others must not wait for it any longer.
-    fn leave(&mut self, failed: bool);
+    /// Why the last [`Poll::Released`]: half a sentence that completes "released: ...".
+    fn release_reason(&self) -> String;
 
-    /// Somebody asked the run to stop (Ctrl-C). Cheap: one load.
-    fn interrupted(&self) -> bool;
+    /// Whether this rank may go on. Cheap: asked before every statement.
+    fn check(&mut self) -> Check;
+
+    /// This rank stops for good; others do not wait for it any longer.
+    fn leave(&mut self, end: End);
 
     /// Tells the supervisor how far this rank is: label depth and operations done. Cheap: stores.
     fn progress(&mut self, label_depth: u32, operations: u64);
+}
+
+/// How a rank ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// It reached the end of the program.
+    Finished,
+    /// A failed evaluation, or a failed operation under `--on-error stop`.
+    Failed,
+    /// It was asked to stop.
+    Interrupted,
+    /// It waited for something that could not come any more.
+    Released,
+    /// The signal with this number killed its process.
+    Killed(i32),
+    /// Its process ended without a word.
+    #[default]
+    Lost,
+}
+
+impl End {
+    /// In words that complete "rank 3 ...".
+    pub fn describe(&self) -> String {
+        match self {
+            End::Finished => "has finished".into(),
+            End::Failed => "has failed".into(),
+            End::Interrupted => "was interrupted".into(),
+            End::Released => "was released from a wait".into(),
+            End::Killed(signal) => format!("was killed by signal {signal}"),
+            End::Lost => "ended without a word".into(),
+        }
+    }
 }

@@ -1,0 +1,189 @@
+//! Ranks as processes of one machine over shared memory.
+//!
+//! A barrier counts arrivals; the last one moves the generation on, which all
+//! others wait for: spinning for some microseconds where every rank has a
+//! processor of its own, sleeping on the generation (futex) otherwise.
+
+use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region};
+use super::{Check, Comm, End, Members, Poll, futex, signals};
+use model::plan::Pc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+/// Turns of looking before sleeping where ranks do not share processors: about 20 us.
+const SPINS: u32 = 2000;
+/// Turns of giving the processor away before sleeping where they do.
+const YIELDS: u32 = 2;
+
+/// One rank's end of the shared memory.
+pub struct Local {
+    region: Arc<Region>,
+    rank: u32,
+    crowded: bool,
+    reason: String,
+}
+
+impl Local {
+    /// The end of one rank. `cpus`: processors the run may use.
+    pub fn new(region: Arc<Region>, rank: u32, cpus: u32) -> Local {
+        let crowded = region.ranks() > cpus;
+        Local { region, rank, crowded, reason: String::new() }
+    }
+
+    fn words(&self) -> &RankWords {
+        self.region.rank(self.rank)
+    }
+
+    /// Waits until `done` or the word to sleep on says that it never will be.
+    fn spin(&self, mut done: impl FnMut() -> bool) -> bool {
+        if self.crowded {
+            return (0..YIELDS).any(|_| {
+                std::thread::yield_now();
+                done()
+            });
+        }
+        (0..SPINS).any(|_| {
+            std::hint::spin_loop();
+            done()
+        })
+    }
+
+    fn wait_for_generation(&self, members: &Members, seen: u32) -> Poll {
+        let set = self.region.set(members.set);
+        self.spin(|| set.generation.load(Relaxed) != seen);
+        loop {
+            let now = set.generation.load(SeqCst);
+            if now & !BROKEN != seen & !BROKEN {
+                return Poll::Ready;
+            }
+            if now & BROKEN != 0 {
+                return Poll::Released;
+            }
+            set.sleepers.fetch_add(1, SeqCst);
+            futex::wait(&set.generation, now);
+            set.sleepers.fetch_sub(1, SeqCst);
+        }
+    }
+
+    fn wait_for_count(&self, slots: [u32; 2], target: u64) -> Poll {
+        self.spin(|| self.region.count(slots) >= target);
+        loop {
+            let seen = self.words().wake.load(SeqCst);
+            if self.region.count(slots) >= target {
+                return Poll::Ready;
+            }
+            if self.words().attention.load(SeqCst) & (INTERRUPT | RELEASE) != 0 {
+                return Poll::Released;
+            }
+            futex::wait(&self.words().wake, seen);
+        }
+    }
+
+    fn explain(&mut self, members: &Members, what: &str) {
+        let gone = self.region.first_ended(members.ranks.clone());
+        self.reason = match gone {
+            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
+            None => format!("{what} cannot be met: every rank that is left waits"),
+        };
+    }
+
+    fn slot(&self, members: &Members, name: &[u8], to: Option<u32>) -> Result<u32, String> {
+        let key = signals::key(members.set, name, to);
+        signals::find(self.region.slots(), key).map(|at| at as u32).ok_or_else(signals::full)
+    }
+}
+
+impl Comm for Local {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.region.ranks()
+    }
+
+    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
+        let set = self.region.set(members.set);
+        let seen = set.generation.load(SeqCst);
+        let poll = if seen & BROKEN != 0 {
+            Poll::Released
+        } else if set.arrived.fetch_add(1, SeqCst) + 1 == members.ranks.len() as u32 {
+            set.arrived.store(0, SeqCst);
+            set.generation.fetch_add(2, SeqCst);
+            if set.sleepers.load(SeqCst) > 0 {
+                futex::wake_all(&set.generation);
+            }
+            Poll::Ready
+        } else {
+            self.words().starts_barrier(members.set, seen, site);
+            let poll = self.wait_for_generation(members, seen);
+            self.words().ends_wait();
+            poll
+        };
+        if poll == Poll::Released {
+            self.explain(members, "the barrier");
+        }
+        poll
+    }
+
+    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        let slot = self.slot(members, name, to)?;
+        self.region.slots()[slot as usize].count.fetch_add(1, SeqCst);
+        let receivers = to.map_or(members.ranks.clone(), |rank| rank..rank + 1);
+        for words in receivers.map(|rank| self.region.rank(rank)) {
+            if words.waits_for_signal() {
+                words.wake.fetch_add(1, SeqCst);
+                futex::wake_all(&words.wake);
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Result<Poll, String> {
+        let own = self.slot(members, name, Some(self.rank))?;
+        let slots = [self.slot(members, name, None)?, own];
+        if self.region.count(slots) >= target {
+            return Ok(Poll::Ready);
+        }
+        self.words().starts_wait(slots, target, name, site);
+        let poll = self.wait_for_count(slots, target);
+        self.words().ends_wait();
+        if poll == Poll::Released {
+            let name = String::from_utf8_lossy(name);
+            self.explain(members, &format!("the wait for the signal \"{name}\""));
+        }
+        Ok(poll)
+    }
+
+    fn release_reason(&self) -> String {
+        self.reason.clone()
+    }
+
+    #[inline(always)]
+    fn check(&mut self) -> Check {
+        if self.words().attention.load(Relaxed) & INTERRUPT == 0 {
+            Check::GoOn
+        } else {
+            Check::Interrupted
+        }
+    }
+
+    fn leave(&mut self, end: End) {
+        self.region.end(self.rank, &end);
+    }
+
+    #[inline(always)]
+    fn progress(&mut self, label_depth: u32, operations: u64) {
+        self.words().publish_progress(label_depth, operations);
+    }
+}

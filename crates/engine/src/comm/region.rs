@@ -1,0 +1,464 @@
+//! The memory that the processes of a run share: mapped before they are forked.
+//!
+//! ```text
+//! header (gate, clock) | one RankWords per rank | one SetWords per set | signal counters
+//! ```
+//!
+//! Every word is an atomic, so that shared references suffice and a process
+//! killed at any instruction leaves nothing half-written. Who waits, where and
+//! for what is published here: the supervisor finds deadlocks by reading it.
+
+use super::signals::{self, Slot};
+use super::{End, futex};
+use crate::clock::Real;
+use model::plan::{MemberSet, Pc, SetId};
+use std::cell::UnsafeCell;
+use std::io;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// Bit of [`RankWords::attention`]: somebody asked the run to stop.
+pub(super) const INTERRUPT: u32 = 1;
+/// Bit of [`RankWords::attention`]: what this rank waits for can never come.
+pub(super) const RELEASE: u32 = 2;
+/// Bit of [`SetWords::generation`]: no barrier of this set can be met any more.
+pub(super) const BROKEN: u32 = 1;
+/// Longest text of a rank: a signal's name or why it could not start.
+const TEXT_BYTES: usize = 512;
+
+const GATE_OPEN: u32 = 1;
+const GATE_ABANDONED: u32 = 2;
+
+/// What a rank is doing, as it publishes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Phase {
+    Starting = 0,
+    Running,
+    AtBarrier,
+    AtWait,
+    Finished,
+    Failed,
+    Interrupted,
+    Released,
+    Killed,
+}
+
+impl Phase {
+    const ALL: [Phase; 9] = [
+        Phase::Starting,
+        Phase::Running,
+        Phase::AtBarrier,
+        Phase::AtWait,
+        Phase::Finished,
+        Phase::Failed,
+        Phase::Interrupted,
+        Phase::Released,
+        Phase::Killed,
+    ];
+
+    fn from_word(word: u32) -> Phase {
+        Phase::ALL.get(word as usize).copied().unwrap_or(Phase::Killed)
+    }
+
+    fn has_ended(self) -> bool {
+        self as u32 >= Phase::Finished as u32
+    }
+}
+
+#[repr(C)]
+struct Header {
+    gate: AtomicU32,
+    ready: AtomicU32,
+    /// Written by the supervisor before it opens the gate, read by ranks after.
+    clock: UnsafeCell<Option<Real>>,
+}
+
+/// What one rank publishes, and what others tell it.
+#[repr(C, align(128))]
+pub(super) struct RankWords {
+    phase: AtomicU32,
+    /// Where it waits.
+    site: AtomicU32,
+    /// Number of waits it has ended.
+    epoch: AtomicU32,
+    /// The set whose barrier it waits at, and that barrier's generation.
+    set: AtomicU32,
+    generation: AtomicU32,
+    /// The counters it waits for; their sum must reach `target`.
+    slots: [AtomicU32; 2],
+    target: AtomicU64,
+    /// Changes when a counter of this rank may have changed while it waits.
+    pub(super) wake: AtomicU32,
+    pub(super) attention: AtomicU32,
+    label_depth: AtomicU32,
+    notes: AtomicU32,
+    operations: AtomicU64,
+    text_len: AtomicU32,
+    text: [AtomicU8; TEXT_BYTES],
+}
+
+/// The barrier of one set.
+#[repr(C, align(64))]
+pub(super) struct SetWords {
+    pub(super) arrived: AtomicU32,
+    /// Barriers passed times 2, plus [`BROKEN`].
+    pub(super) generation: AtomicU32,
+    pub(super) sleepers: AtomicU32,
+}
+
+/// What a rank is doing, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// World rank.
+    pub rank: u32,
+    /// Where it waits.
+    pub site: Pc,
+    /// What it waits for: "a barrier", "the signal \"go\" (2 of 3)".
+    pub what: String,
+}
+
+/// How far the ranks are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Operations done so far over all ranks.
+    pub operations: u64,
+    /// Ranks that have not ended.
+    pub running: u32,
+    /// Ranks that wait for others.
+    pub waiting: u32,
+}
+
+/// Shared memory of the ranks of one run.
+pub struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+    ranks: u32,
+    sets: Vec<Range<u32>>,
+}
+
+// SAFETY: all words are atomics but the clock, which is written before the gate
+// opens (SeqCst) and only read after.
+unsafe impl Sync for Region {}
+// SAFETY: the mapping belongs to no thread.
+unsafe impl Send for Region {}
+
+impl Region {
+    /// Maps the memory for the sets of a plan; all words are 0.
+    pub fn create(ranks: u32, sets: &[MemberSet]) -> io::Result<Region> {
+        let bytes = 4096
+            + size_of::<RankWords>() * ranks as usize
+            + size_of::<SetWords>() * sets.len()
+            + size_of::<Slot>() * signals::SLOTS;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping; nothing is replaced.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
+        let sets = sets.iter().map(|set| set.members.clone()).collect();
+        Ok(Region { base, bytes, ranks, sets })
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn header(&self) -> &Header {
+        const { assert!(size_of::<Header>() <= 4096) };
+        // SAFETY: the first page holds the header; zeroes are a valid one, because
+        // `Option<Real>` is only read after it was written.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    /// `count` values of type T from byte `offset`.
+    ///
+    /// # Safety
+    /// They lie inside the mapping, aligned, and zeroes are valid values.
+    unsafe fn array<T>(&self, offset: usize, count: usize) -> &[T] {
+        debug_assert!(offset + count * size_of::<T>() <= self.bytes);
+        // SAFETY: by the caller.
+        unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), count) }
+    }
+
+    fn all_ranks(&self) -> &[RankWords] {
+        // SAFETY: laid out so in `create`; all fields are atomics.
+        unsafe { self.array(4096, self.ranks as usize) }
+    }
+
+    pub(super) fn rank(&self, rank: u32) -> &RankWords {
+        &self.all_ranks()[rank as usize]
+    }
+
+    fn sets_offset(&self) -> usize {
+        4096 + size_of::<RankWords>() * self.ranks as usize
+    }
+
+    pub(super) fn set(&self, set: SetId) -> &SetWords {
+        // SAFETY: laid out so in `create`; all fields are atomics.
+        let all: &[SetWords] = unsafe { self.array(self.sets_offset(), self.sets.len()) };
+        &all[set as usize]
+    }
+
+    pub(super) fn slots(&self) -> &[Slot] {
+        let offset = self.sets_offset() + size_of::<SetWords>() * self.sets.len();
+        // SAFETY: laid out so in `create`; all fields are atomics.
+        unsafe { self.array(offset, signals::SLOTS) }
+    }
+
+    /// Called by a rank that is set up: waits until the run starts and gives its
+    /// clock; `None` when the run is abandoned.
+    pub fn wait_for_start(&self, rank: u32) -> Option<Real> {
+        let gate = &self.header().gate;
+        self.header().ready.fetch_add(1, SeqCst);
+        while gate.load(SeqCst) == 0 {
+            futex::wait(gate, 0);
+        }
+        if gate.load(SeqCst) != GATE_OPEN {
+            return None;
+        }
+        self.rank(rank).phase.store(Phase::Running as u32, SeqCst);
+        // SAFETY: the supervisor wrote it before it opened the gate and never again.
+        unsafe { *self.header().clock.get() }
+    }
+
+    /// Ranks that are set up.
+    pub fn ready(&self) -> u32 {
+        self.header().ready.load(SeqCst)
+    }
+
+    /// Starts the run: all ranks use this clock.
+    pub fn start(&self, clock: Real) {
+        // SAFETY: ranks read it only after the gate is open.
+        unsafe { *self.header().clock.get() = Some(clock) };
+        self.move_gate(GATE_OPEN);
+    }
+
+    /// Tells ranks that wait for the start to end.
+    pub fn abandon(&self) {
+        self.move_gate(GATE_ABANDONED);
+    }
+
+    fn move_gate(&self, to: u32) {
+        self.header().gate.store(to, SeqCst);
+        futex::wake_all(&self.header().gate);
+    }
+
+    /// Asks every rank to stop at its next statement.
+    pub fn interrupt(&self) {
+        self.attention_all(INTERRUPT);
+    }
+
+    /// Releases every rank that waits.
+    pub fn release(&self) {
+        self.attention_all(RELEASE);
+    }
+
+    fn attention_all(&self, bit: u32) {
+        for words in self.all_ranks() {
+            words.attention.fetch_or(bit, SeqCst);
+        }
+        for set in 0..self.sets.len() {
+            self.break_set(set as SetId);
+        }
+        for words in self.all_ranks() {
+            words.wake.fetch_add(1, SeqCst);
+            futex::wake_all(&words.wake);
+        }
+    }
+
+    fn break_set(&self, set: SetId) {
+        let generation = &self.set(set).generation;
+        generation.fetch_or(BROKEN, SeqCst);
+        futex::wake_all(generation);
+    }
+
+    /// A rank has ended: barriers that need it can never be met any more.
+    pub fn end(&self, rank: u32, end: &End) {
+        let phase = match end {
+            End::Finished => Phase::Finished,
+            End::Failed => Phase::Failed,
+            End::Interrupted => Phase::Interrupted,
+            End::Released => Phase::Released,
+            End::Killed(_) | End::Lost => Phase::Killed,
+        };
+        let words = self.rank(rank);
+        if phase == Phase::Killed {
+            let signal = if let End::Killed(signal) = end { *signal as u64 } else { 0 };
+            words.target.store(signal, SeqCst);
+        }
+        words.phase.store(phase as u32, SeqCst);
+        for (set, ranks) in self.sets.iter().enumerate() {
+            if ranks.len() > 1 && ranks.contains(&rank) {
+                self.break_set(set as SetId);
+            }
+        }
+    }
+
+    /// How a rank has ended by its own word.
+    pub fn ended(&self, rank: u32) -> Option<End> {
+        let words = self.rank(rank);
+        match words.phase() {
+            Phase::Finished => Some(End::Finished),
+            Phase::Failed => Some(End::Failed),
+            Phase::Interrupted => Some(End::Interrupted),
+            Phase::Released => Some(End::Released),
+            Phase::Killed => Some(match words.target.load(SeqCst) {
+                0 => End::Lost,
+                signal => End::Killed(signal as i32),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The lowest of some ranks that has ended, and how.
+    pub fn first_ended(&self, ranks: Range<u32>) -> Option<(u32, End)> {
+        ranks.into_iter().find_map(|rank| Some((rank, self.ended(rank)?)))
+    }
+
+    /// How far the ranks are; `None` while one of them is inside a label.
+    pub fn progress(&self) -> Option<Progress> {
+        let mut sum = Progress::default();
+        for words in self.all_ranks() {
+            let phase = words.phase();
+            sum.operations += words.operations.load(Relaxed);
+            if phase.has_ended() {
+                continue;
+            }
+            sum.running += 1;
+            sum.waiting += u32::from(matches!(phase, Phase::AtBarrier | Phase::AtWait));
+            if words.label_depth.load(Relaxed) > 0 {
+                return None;
+            }
+        }
+        Some(sum)
+    }
+
+    /// Keeps a text of a rank for the supervisor.
+    pub fn set_text(&self, rank: u32, text: &[u8]) {
+        self.rank(rank).set_text(text);
+    }
+
+    /// The text a rank left.
+    pub fn text(&self, rank: u32) -> String {
+        self.rank(rank).text()
+    }
+
+    /// Remarks of a rank, one bit each.
+    pub fn set_notes(&self, rank: u32, bits: u32) {
+        self.rank(rank).notes.fetch_or(bits, SeqCst);
+    }
+
+    /// Remarks of all ranks.
+    pub fn notes(&self) -> u32 {
+        self.all_ranks().iter().fold(0, |all, words| all | words.notes.load(SeqCst))
+    }
+
+    /// Who waits for what, if all who have not ended wait and nobody's wait is over:
+    /// then nobody will ever go on.
+    pub fn deadlock(&self) -> Option<Vec<Activity>> {
+        let before = self.epochs();
+        let first = self.all_stuck()?;
+        // From here on all of them wait, if no epoch changes: nobody acts any more, and
+        // a second look sees what was done for a rank after the first look at it.
+        let second = self.all_stuck()?;
+        (first == second && before == self.epochs()).then_some(second)
+    }
+
+    fn all_stuck(&self) -> Option<Vec<Activity>> {
+        let mut stuck = Vec::new();
+        for rank in 0..self.ranks {
+            match self.rank(rank).phase() {
+                phase if phase.has_ended() => {}
+                Phase::AtBarrier | Phase::AtWait => stuck.push(self.stuck(rank)?),
+                _ => return None,
+            }
+        }
+        (!stuck.is_empty()).then_some(stuck)
+    }
+
+    fn epochs(&self) -> Vec<u32> {
+        self.all_ranks().iter().map(|words| words.epoch.load(SeqCst)).collect()
+    }
+
+    /// What a waiting rank waits for; `None` if its wait is over.
+    fn stuck(&self, rank: u32) -> Option<Activity> {
+        let words = self.rank(rank);
+        let site = words.site.load(SeqCst);
+        let what = if words.phase() == Phase::AtBarrier {
+            let set = self.set(words.set.load(SeqCst));
+            let same = set.generation.load(SeqCst) == words.generation.load(SeqCst);
+            same.then(|| "a barrier".to_string())?
+        } else {
+            let target = words.target.load(SeqCst);
+            let count = self.count(words.slots.each_ref().map(|slot| slot.load(SeqCst)));
+            let name = words.text();
+            (count < target).then(|| format!("the signal \"{name}\" ({count} of {target})"))?
+        };
+        Some(Activity { rank, site, what })
+    }
+
+    /// What two counters hold together.
+    pub(super) fn count(&self, slots: [u32; 2]) -> u64 {
+        slots.iter().map(|at| self.slots()[*at as usize].count.load(SeqCst)).sum()
+    }
+}
+
+impl RankWords {
+    pub(super) fn phase(&self) -> Phase {
+        Phase::from_word(self.phase.load(SeqCst))
+    }
+
+    pub(super) fn waits_for_signal(&self) -> bool {
+        self.phase.load(SeqCst) == Phase::AtWait as u32
+    }
+
+    pub(super) fn starts_barrier(&self, set: SetId, generation: u32, site: Pc) {
+        self.set.store(set, Relaxed);
+        self.generation.store(generation, Relaxed);
+        self.site.store(site, Relaxed);
+        self.phase.store(Phase::AtBarrier as u32, SeqCst);
+    }
+
+    pub(super) fn starts_wait(&self, slots: [u32; 2], target: u64, name: &[u8], site: Pc) {
+        self.slots.iter().zip(slots).for_each(|(word, slot)| word.store(slot, Relaxed));
+        self.target.store(target, Relaxed);
+        self.site.store(site, Relaxed);
+        self.set_text(name);
+        self.phase.store(Phase::AtWait as u32, SeqCst);
+    }
+
+    pub(super) fn ends_wait(&self) {
+        self.epoch.fetch_add(1, SeqCst);
+        self.phase.store(Phase::Running as u32, SeqCst);
+    }
+
+    pub(super) fn publish_progress(&self, label_depth: u32, operations: u64) {
+        self.label_depth.store(label_depth, Relaxed);
+        self.operations.store(operations, Relaxed);
+    }
+
+    fn set_text(&self, text: &[u8]) {
+        let len = text.len().min(TEXT_BYTES);
+        self.text.iter().zip(&text[..len]).for_each(|(word, byte)| word.store(*byte, Relaxed));
+        self.text_len.store(len as u32, SeqCst);
+    }
+
+    fn text(&self) -> String {
+        let len = (self.text_len.load(SeqCst) as usize).min(TEXT_BYTES);
+        let bytes: Vec<u8> = self.text[..len].iter().map(|word| word.load(Relaxed)).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `create` with this length; nothing borrows it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}

@@ -1,0 +1,93 @@
+//! One simulated rank's end of a [`World`].
+
+use super::world::World;
+use super::{Check, Comm, End, Members, Poll};
+use model::plan::Pc;
+use std::rc::Rc;
+
+/// One simulated rank.
+pub struct Sim {
+    world: Rc<World>,
+    rank: u32,
+    reason: String,
+}
+
+impl Sim {
+    /// The end of one rank.
+    pub fn new(world: Rc<World>, rank: u32) -> Sim {
+        Sim { world, rank, reason: String::new() }
+    }
+
+    fn explain(&mut self, poll: Poll, members: &Members, what: &str) {
+        if poll != Poll::Released {
+            return;
+        }
+        self.reason = match self.world.first_ended(members.ranks.clone()) {
+            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
+            None => format!("{what} cannot be met: every rank that is left waits"),
+        };
+    }
+}
+
+impl Comm for Sim {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.world.size()
+    }
+
+    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
+        let poll = self.world.barrier(self.rank, members, site);
+        self.explain(poll, members, "the barrier");
+        poll
+    }
+
+    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        self.world.signal(members, name, to);
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Result<Poll, String> {
+        let poll = self.world.wait(self.rank, members, name, target, site);
+        if poll == Poll::Released {
+            let name = String::from_utf8_lossy(name);
+            self.explain(poll, members, &format!("the wait for the signal \"{name}\""));
+        }
+        Ok(poll)
+    }
+
+    fn release_reason(&self) -> String {
+        self.reason.clone()
+    }
+
+    #[inline(always)]
+    fn check(&mut self) -> Check {
+        let fuel = self.world.fuel.get();
+        if fuel > 0 && self.world.now_ns() <= self.world.horizon_ns.get() {
+            self.world.fuel.set(fuel - 1);
+            Check::GoOn
+        } else if self.world.is_interrupted() {
+            Check::Interrupted
+        } else {
+            Check::Yield
+        }
+    }
+
+    fn leave(&mut self, end: End) {
+        self.world.leave(self.rank, end);
+    }
+
+    fn progress(&mut self, _label_depth: u32, _operations: u64) {}
+}

@@ -1,0 +1,92 @@
+//! A rank alone: nothing to wait for. Its words lie in a [`Region`] all the same,
+//! so that a supervisor can stop it and see how far it is.
+
+use super::region::{BROKEN, INTERRUPT, Region};
+use super::{Check, Comm, End, Members, Poll, signals};
+use model::plan::Pc;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The only rank of a run.
+pub struct Solo {
+    region: Arc<Region>,
+    counts: HashMap<u64, u64>,
+    reason: String,
+}
+
+impl Solo {
+    /// The only rank of a region made for one.
+    pub fn new(region: Arc<Region>) -> Solo {
+        Solo { region, counts: HashMap::new(), reason: String::new() }
+    }
+
+    fn count(&self, members: &Members, name: &[u8], to: Option<u32>) -> u64 {
+        self.counts.get(&signals::key(members.set, name, to)).copied().unwrap_or(0)
+    }
+}
+
+impl Comm for Solo {
+    fn name(&self) -> &'static str {
+        "solo"
+    }
+
+    fn rank(&self) -> u32 {
+        0
+    }
+
+    fn size(&self) -> u32 {
+        1
+    }
+
+    fn barrier(&mut self, members: &Members, _site: Pc) -> Poll {
+        let broken = self.region.set(members.set).generation.load(Relaxed) & BROKEN != 0;
+        if broken { Poll::Released } else { Poll::Ready }
+    }
+
+    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        *self.counts.entry(signals::key(members.set, name, to)).or_insert(0) += 1;
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        _site: Pc,
+    ) -> Result<Poll, String> {
+        let count = self.count(members, name, None) + self.count(members, name, Some(0));
+        if count >= target {
+            return Ok(Poll::Ready);
+        }
+        let name = String::from_utf8_lossy(name);
+        self.reason = format!(
+            "the wait for the signal \"{name}\" cannot be met: it was given {count} of {target} \
+             times, and there is no other rank"
+        );
+        Ok(Poll::Released)
+    }
+
+    fn release_reason(&self) -> String {
+        self.reason.clone()
+    }
+
+    #[inline(always)]
+    fn check(&mut self) -> Check {
+        if self.region.rank(0).attention.load(Relaxed) & INTERRUPT == 0 {
+            Check::GoOn
+        } else {
+            Check::Interrupted
+        }
+    }
+
+    fn leave(&mut self, end: End) {
+        self.region.end(0, &end);
+    }
+
+    #[inline(always)]
+    fn progress(&mut self, label_depth: u32, operations: u64) {
+        self.region.rank(0).publish_progress(label_depth, operations);
+    }
+}

@@ -1,0 +1,312 @@
+//! Simulated ranks in one thread: who may run, who waits for whom, in virtual time.
+//!
+//! The rank that is furthest behind in time runs next (ties: the lower rank), until it
+//! waits or is ahead of the others by more than [`QUANTUM_NS`]. So the order is a
+//! function of the program alone, and nearly that of a real machine.
+
+use super::{Activity, End, Members, Poll, signals};
+use crate::clock::{Clock, Virtual};
+use model::plan::{MemberSet, Pc};
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
+
+/// How far a rank may run ahead of the next one: bounds the work of changing ranks.
+pub const QUANTUM_NS: u64 = 100_000;
+/// Statements a rank may execute in one turn: lets the caller look for interrupts.
+const FUEL: u32 = 1 << 20;
+
+/// The ranks of a simulation.
+pub struct World {
+    clock: Virtual,
+    /// The running rank gives control back when its time is past this.
+    pub(super) horizon_ns: Cell<u64>,
+    pub(super) fuel: Cell<u32>,
+    interrupted: Cell<bool>,
+    state: RefCell<State>,
+}
+
+struct State {
+    ranks: Vec<Rank>,
+    sets: Vec<Set>,
+    /// Counters of signals and who waits for them.
+    counts: HashMap<u64, u64>,
+    waiting: HashMap<u64, Vec<u32>>,
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+#[derive(Default)]
+struct Rank {
+    status: Status,
+    /// Its virtual time while it does not run.
+    now_ns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Status {
+    #[default]
+    Runs,
+    AtBarrier(Pc),
+    /// The barrier it waited at was met.
+    Passed,
+    AtWait(Box<Waiting>),
+    /// Its wait can never be met.
+    Released,
+    Ended(End),
+}
+
+#[derive(Clone, Debug)]
+struct Waiting {
+    keys: [u64; 2],
+    target: u64,
+    name: Vec<u8>,
+    site: Pc,
+}
+
+struct Set {
+    ranks: Range<u32>,
+    waiting: Vec<u32>,
+    broken: bool,
+}
+
+impl World {
+    /// All ranks at time 0, ready to run.
+    pub fn new(ranks: u32, sets: &[MemberSet], clock: Virtual) -> World {
+        let sets = sets.iter().map(|set| Set {
+            ranks: set.members.clone(),
+            waiting: Vec::new(),
+            broken: false,
+        });
+        let state = State {
+            ranks: (0..ranks).map(|_| Rank::default()).collect(),
+            sets: sets.collect(),
+            counts: HashMap::new(),
+            waiting: HashMap::new(),
+            ready: (0..ranks).map(|rank| Reverse((0, rank))).collect(),
+        };
+        World {
+            clock,
+            horizon_ns: Cell::new(0),
+            fuel: Cell::new(0),
+            interrupted: Cell::new(false),
+            state: RefCell::new(state),
+        }
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        self.state.borrow().ranks.len() as u32
+    }
+
+    pub(super) fn now_ns(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// Asks every rank to stop at its next statement; those that wait are released.
+    pub fn interrupt(&self) {
+        self.interrupted.set(true);
+        self.release_all();
+    }
+
+    /// It was asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.get()
+    }
+
+    /// The rank that runs next; the clock shows its time. `None`: nobody can run.
+    pub fn next(&self) -> Option<u32> {
+        let mut state = self.state.borrow_mut();
+        let Reverse((now_ns, rank)) = state.ready.pop()?;
+        let next_ns = state.ready.peek().map_or(u64::MAX, |next| next.0.0);
+        self.clock.set(now_ns);
+        self.horizon_ns.set(next_ns.saturating_add(QUANTUM_NS));
+        self.fuel.set(if self.interrupted.get() { 0 } else { FUEL });
+        Some(rank)
+    }
+
+    /// The running rank gave control back; it runs again when its time comes or its wait is over.
+    pub fn give_back(&self, rank: u32) {
+        let mut state = self.state.borrow_mut();
+        let now_ns = self.clock.now();
+        if matches!(state.ranks[rank as usize].status, Status::Runs) {
+            state.ready.push(Reverse((now_ns, rank)));
+        }
+    }
+
+    /// Who waits for what.
+    pub fn waiting(&self) -> Vec<Activity> {
+        let state = self.state.borrow();
+        let all = state.ranks.iter().zip(0..);
+        all.filter_map(|(rank, number)| state.activity(rank, number)).collect()
+    }
+
+    /// Releases everybody who waits.
+    pub fn release_all(&self) {
+        let mut state = self.state.borrow_mut();
+        let waiting: Vec<u32> = (0..state.ranks.len() as u32)
+            .filter(|rank| state.ranks[*rank as usize].status.waits())
+            .collect();
+        state.sets.iter_mut().for_each(|set| set.waiting.clear());
+        state.waiting.clear();
+        for rank in waiting {
+            let now_ns = state.ranks[rank as usize].now_ns;
+            state.wake(rank, Status::Released, now_ns);
+        }
+    }
+
+    pub(super) fn barrier(&self, rank: u32, members: &Members, site: Pc) -> Poll {
+        let mut state = self.state.borrow_mut();
+        match state.ranks[rank as usize].status {
+            Status::Passed => return state.answer(rank, Poll::Ready),
+            Status::Released => return state.answer(rank, Poll::Released),
+            Status::AtBarrier(_) => return Poll::Pending,
+            _ => {}
+        }
+        if members.ranks.len() <= 1 {
+            return Poll::Ready;
+        }
+        let now_ns = self.clock.now();
+        let set = &mut state.sets[members.set as usize];
+        if set.broken {
+            return Poll::Released;
+        }
+        if set.waiting.len() + 1 < set.ranks.len() {
+            set.waiting.push(rank);
+            state.park(rank, Status::AtBarrier(site), now_ns);
+            return Poll::Pending;
+        }
+        let others = std::mem::take(&mut set.waiting);
+        let time_of = |other: &u32| state.ranks[*other as usize].now_ns;
+        let met_ns = others.iter().map(time_of).fold(now_ns, u64::max);
+        for other in &others {
+            state.wake(*other, Status::Passed, met_ns);
+        }
+        // Gives the storage back: a barrier in a loop allocates once.
+        state.sets[members.set as usize].waiting = {
+            let mut list = others;
+            list.clear();
+            list
+        };
+        self.clock.set(met_ns);
+        Poll::Ready
+    }
+
+    pub(super) fn signal(&self, members: &Members, name: &[u8], to: Option<u32>) {
+        let key = signals::key(members.set, name, to);
+        let mut state = self.state.borrow_mut();
+        *state.counts.entry(key).or_insert(0) += 1;
+        let Some(list) = state.waiting.get(&key) else { return };
+        let met: Vec<u32> = list.iter().copied().filter(|rank| state.is_met(*rank)).collect();
+        for rank in met {
+            state.forget_wait(rank);
+            let now_ns = state.ranks[rank as usize].now_ns.max(self.clock.now());
+            state.wake(rank, Status::Runs, now_ns);
+        }
+    }
+
+    pub(super) fn wait(
+        &self,
+        rank: u32,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Poll {
+        let mut state = self.state.borrow_mut();
+        match state.ranks[rank as usize].status {
+            Status::Released => return state.answer(rank, Poll::Released),
+            Status::AtWait(_) => return Poll::Pending,
+            _ => {}
+        }
+        let keys = [None, Some(rank)].map(|to| signals::key(members.set, name, to));
+        if state.count(keys) >= target {
+            return Poll::Ready;
+        }
+        keys.iter().for_each(|key| state.waiting.entry(*key).or_default().push(rank));
+        let waiting = Waiting { keys, target, name: name.to_vec(), site };
+        state.park(rank, Status::AtWait(Box::new(waiting)), self.clock.now());
+        Poll::Pending
+    }
+
+    pub(super) fn leave(&self, rank: u32, end: End) {
+        let mut state = self.state.borrow_mut();
+        state.ranks[rank as usize].status = Status::Ended(end);
+        let now_ns = self.clock.now();
+        let mut released = Vec::new();
+        for set in &mut state.sets {
+            if set.ranks.len() > 1 && set.ranks.contains(&rank) {
+                set.broken = true;
+                released.append(&mut set.waiting);
+            }
+        }
+        for other in released {
+            let now_ns = state.ranks[other as usize].now_ns.max(now_ns);
+            state.wake(other, Status::Released, now_ns);
+        }
+    }
+
+    pub(super) fn first_ended(&self, ranks: Range<u32>) -> Option<(u32, End)> {
+        let state = self.state.borrow();
+        ranks.into_iter().find_map(|rank| match &state.ranks[rank as usize].status {
+            Status::Ended(end) => Some((rank, end.clone())),
+            _ => None,
+        })
+    }
+}
+
+impl Status {
+    fn waits(&self) -> bool {
+        matches!(self, Status::AtBarrier(_) | Status::AtWait(_))
+    }
+}
+
+impl State {
+    fn park(&mut self, rank: u32, status: Status, now_ns: u64) {
+        let rank = &mut self.ranks[rank as usize];
+        (rank.status, rank.now_ns) = (status, now_ns);
+    }
+
+    fn wake(&mut self, rank: u32, status: Status, now_ns: u64) {
+        self.park(rank, status, now_ns);
+        self.ready.push(Reverse((now_ns, rank)));
+    }
+
+    fn answer(&mut self, rank: u32, poll: Poll) -> Poll {
+        self.ranks[rank as usize].status = Status::Runs;
+        poll
+    }
+
+    fn count(&self, keys: [u64; 2]) -> u64 {
+        keys.iter().map(|key| self.counts.get(key).copied().unwrap_or(0)).sum()
+    }
+
+    fn is_met(&self, rank: u32) -> bool {
+        match &self.ranks[rank as usize].status {
+            Status::AtWait(waiting) => self.count(waiting.keys) >= waiting.target,
+            _ => false,
+        }
+    }
+
+    fn forget_wait(&mut self, rank: u32) {
+        let Status::AtWait(waiting) = &self.ranks[rank as usize].status else { return };
+        for key in waiting.keys {
+            if let Some(list) = self.waiting.get_mut(&key) {
+                list.retain(|other| *other != rank);
+            }
+        }
+    }
+
+    fn activity(&self, rank: &Rank, number: u32) -> Option<Activity> {
+        let (site, what) = match &rank.status {
+            Status::AtBarrier(site) => (*site, "a barrier".to_string()),
+            Status::AtWait(waiting) => {
+                let name = String::from_utf8_lossy(&waiting.name);
+                let count = self.count(waiting.keys);
+                (waiting.site, format!("the signal \"{name}\" ({count} of {})", waiting.target))
+            }
+            _ => return None,
+        };
+        Some(Activity { rank: number, site, what })
+    }
+}

@@ -1,0 +1,201 @@
+//! Statements that are not I/O: printing, sleeping, talking to other ranks.
+
+use super::Settings;
+use super::eval::Env;
+use super::fault::Fault;
+use super::perform::Step;
+use crate::clock::Clock;
+use crate::comm::{Check, Comm, Members, Poll};
+use model::Op;
+use model::plan::{Operand, Pc, SetId};
+use model::value::{Eval, EvalError};
+use std::collections::HashMap;
+use std::os::fd::RawFd;
+
+/// How often a rank that computes looks whether it shall stop.
+const SLICE_NS: u64 = 10_000_000;
+
+/// Whether the rank goes on after a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// With the next instruction.
+    Next,
+    /// Later, with the same instruction.
+    Pending,
+    /// Never: what it waits for cannot come.
+    Released,
+    /// Never: somebody asked the run to stop.
+    Interrupted,
+}
+
+impl From<Poll> for Flow {
+    fn from(poll: Poll) -> Flow {
+        match poll {
+            Poll::Ready => Flow::Next,
+            Poll::Pending => Flow::Pending,
+            Poll::Released => Flow::Released,
+        }
+    }
+}
+
+/// Texts and sums that control statements use again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    line: Vec<u8>,
+    /// What a rank has waited for so far, by set and name.
+    waited: HashMap<(SetId, Vec<u8>), u64>,
+    /// Key of the wait in progress.
+    key: (SetId, Vec<u8>),
+}
+
+/// Executes a statement that is not I/O.
+pub(super) fn control<C: Comm, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    comm: &mut C,
+    scratch: &mut Scratch,
+    settings: &Settings,
+) -> Result<Flow, Fault> {
+    let (site, args) = (step.site, step.args);
+    match step.op {
+        Op::Print => print(step, env, scratch, settings.print_fd)?,
+        Op::Assert => assert(step, env)?,
+        Op::Sleep if settings.agile => {}
+        Op::Sleep => {
+            let ns = duration(env, site, args[0])?;
+            return Ok(pass(comm, &env.clock, ns, u64::MAX, K::sleep));
+        }
+        Op::Compute => {
+            let ns = duration(env, site, args[0])?;
+            return Ok(pass(comm, &env.clock, ns, SLICE_NS, K::spin));
+        }
+        Op::Signal => signal(step, env, comm, scratch)?,
+        _ => return wait(step, env, comm, scratch),
+    }
+    Ok(Flow::Next)
+}
+
+fn duration<K: Clock>(env: &mut Env<'_, K>, site: Pc, operand: Operand) -> Eval<u64> {
+    env.value(site, operand)?.as_duration_ns()
+}
+
+/// Lets time pass in slices, until it has or the rank shall stop.
+fn pass<C: Comm, K: Clock>(
+    comm: &mut C,
+    clock: &K,
+    ns: u64,
+    slice_ns: u64,
+    slice: impl Fn(&K, u64),
+) -> Flow {
+    let end_ns = clock.now().saturating_add(ns);
+    loop {
+        let now_ns = clock.now();
+        if now_ns >= end_ns {
+            return Flow::Next;
+        }
+        if comm.check() == Check::Interrupted {
+            return Flow::Interrupted;
+        }
+        slice(clock, (end_ns - now_ns).min(slice_ns));
+    }
+}
+
+/// One line in one write(2), so that the lines of ranks do not mix.
+fn print<K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    scratch: &mut Scratch,
+    fd: Option<RawFd>,
+) -> Eval<()> {
+    let line = &mut scratch.line;
+    line.clear();
+    line.push(b'[');
+    model::value::render_int(i64::from(env.scope.rank), line);
+    line.push(b']');
+    for operand in step.args {
+        line.push(b' ');
+        env.render(step.site, *operand, line)?;
+    }
+    line.push(b'\n');
+    if let Some(fd) = fd {
+        write_all(fd, line);
+    }
+    Ok(())
+}
+
+/// Nothing can be done about a closed terminal: errors end the line.
+fn write_all(fd: RawFd, mut line: &[u8]) {
+    while !line.is_empty() {
+        // SAFETY: the buffer is as long as said.
+        let written = unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
+        if written < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) {
+            continue;
+        }
+        let Ok(written @ 1..) = usize::try_from(written) else { return };
+        line = &line[written..];
+    }
+}
+
+fn assert<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<(), Fault> {
+    if env.value(step.site, step.args[0])?.as_condition()? {
+        return Ok(());
+    }
+    let message = step.args[1];
+    if message == Operand::ABSENT {
+        return Err(Fault::message("assertion failed"));
+    }
+    let mut text = b"assertion failed: ".to_vec();
+    env.render(step.site, message, &mut text)?;
+    Err(Fault::message(String::from_utf8_lossy(&text)))
+}
+
+fn signal<C: Comm, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    comm: &mut C,
+    scratch: &mut Scratch,
+) -> Result<(), Fault> {
+    let to = match step.args[1] {
+        Operand::ABSENT => None,
+        operand => Some(member(env.int(step.site, operand)?, env.scope.members())?),
+    };
+    scratch.line.clear();
+    env.render(step.site, step.args[0], &mut scratch.line)?;
+    comm.signal(env.scope.members(), &scratch.line, to).map_err(Fault::Message)
+}
+
+/// World rank of a member of the active group.
+fn member(number: i64, members: &Members) -> Eval<u32> {
+    match u32::try_from(number) {
+        Ok(at) if (at as usize) < members.ranks.len() => Ok(members.ranks.start + at),
+        _ => {
+            let found = format!("member {number} of {}", members.ranks.len());
+            Err(EvalError::Range("expected a member of the active group", found))
+        }
+    }
+}
+
+/// The k-th wait for a signal is over when its counter has reached the sum of the first
+/// k numbers. May be asked again with the same arguments.
+fn wait<C: Comm, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    comm: &mut C,
+    scratch: &mut Scratch,
+) -> Result<Flow, Fault> {
+    let n = env.optional_size(step.site, step.args[1])?.unwrap_or(1);
+    let members = env.scope.members().clone();
+    scratch.key.0 = members.set;
+    scratch.key.1.clear();
+    env.render(step.site, step.args[0], &mut scratch.key.1)?;
+    let before = scratch.waited.get(&scratch.key).copied().unwrap_or(0);
+    let target = before.saturating_add(n);
+    let poll = comm.wait(&members, &scratch.key.1, target, step.site).map_err(Fault::Message)?;
+    if poll == Poll::Ready {
+        match scratch.waited.get_mut(&scratch.key) {
+            Some(sum) => *sum = target,
+            None => drop(scratch.waited.insert(scratch.key.clone(), target)),
+        }
+    }
+    Ok(poll.into())
+}

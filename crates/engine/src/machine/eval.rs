@@ -1,0 +1,288 @@
+//! Values: variables, operands, templates. Nothing here allocates once every
+//! buffer has its size; a text assigned to a variable reuses the old one's storage.
+//! (Operators that make new texts or lists do allocate.)
+
+use super::prepare::Prepared;
+use super::random::Random;
+use super::scope::Scope;
+use super::text::PathText;
+use crate::clock::Clock;
+use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
+use model::value::{self, Eval, EvalError};
+use model::{Value, value::render_int};
+
+/// Texts kept for reuse.
+const SPARE_MAX: usize = 64;
+/// What an argument that was left out shows.
+static UNSET: Value = Value::Unset;
+
+/// Everything an expression can see.
+pub(super) struct Env<'p, K> {
+    pub(super) plan: &'p Plan,
+    /// Global slots, then the frames of running procs.
+    pub(super) values: Vec<Value>,
+    /// Where the running proc's frame starts.
+    pub(super) base: usize,
+    /// Rendered templates that are operands.
+    temps: [Value; 2],
+    spare: Vec<Vec<u8>>,
+    pub(super) scope: Scope,
+    pub(super) random: Random,
+    pub(super) clock: K,
+}
+
+impl<'p, K: Clock> Env<'p, K> {
+    pub(super) fn new(prepared: &'p Prepared<'p>, rank: u32, clock: K) -> Env<'p, K> {
+        let plan = prepared.plan;
+        let mut values = Vec::with_capacity(plan.globals.len());
+        values.resize(plan.globals.len(), Value::Unset);
+        Env {
+            plan,
+            base: values.len(),
+            values,
+            temps: [const { Value::Unset }; 2],
+            spare: Vec::new(),
+            scope: Scope::new(plan, rank),
+            random: Random::new(plan.seed, rank),
+            clock,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self, slot: Slot) -> usize {
+        if slot.0 & Slot::LOCAL == 0 {
+            slot.0 as usize
+        } else {
+            self.base + (slot.0 & !Slot::LOCAL) as usize
+        }
+    }
+
+    /// Renders an operand that is a template, so that [`Env::peek`] can show it.
+    #[inline(always)]
+    pub(super) fn ready(&mut self, site: Pc, operand: Operand, temp: usize) -> Eval<()> {
+        if let Source::Template(template) = operand.source() {
+            self.render_temp(site, template, temp)?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn render_temp(&mut self, site: Pc, template: u32, temp: usize) -> Eval<()> {
+        let mut text = match std::mem::take(&mut self.temps[temp]) {
+            Value::Str(text) => text,
+            _ => Vec::new(),
+        };
+        text.clear();
+        let result = self.render_template(site, template, &mut text);
+        self.temps[temp] = Value::Str(text);
+        result
+    }
+
+    /// The value of an operand; templates must be [`Env::ready`].
+    #[inline(always)]
+    pub(super) fn peek(&self, operand: Operand, temp: usize) -> &Value {
+        match operand.source() {
+            Source::Slot(slot) => &self.values[self.at(slot)],
+            Source::Const(index) => &self.plan.consts[index as usize],
+            Source::Template(_) => &self.temps[temp],
+            Source::Absent => &UNSET,
+        }
+    }
+
+    /// The value of an operand.
+    #[inline(always)]
+    pub(super) fn value(&mut self, site: Pc, operand: Operand) -> Eval<&Value> {
+        self.ready(site, operand, 0)?;
+        Ok(self.peek(operand, 0))
+    }
+
+    /// The value of an operand as an integer.
+    #[inline(always)]
+    pub(super) fn int(&mut self, site: Pc, operand: Operand) -> Eval<i64> {
+        self.value(site, operand)?.as_int()
+    }
+
+    /// The value of an operand as a number of bytes or a count.
+    #[inline(always)]
+    pub(super) fn size(&mut self, site: Pc, operand: Operand) -> Eval<u64> {
+        self.value(site, operand)?.as_size()
+    }
+
+    /// The same for an argument that may be left out.
+    #[inline(always)]
+    pub(super) fn optional_size(&mut self, site: Pc, operand: Operand) -> Eval<Option<u64>> {
+        if operand == Operand::ABSENT { Ok(None) } else { self.size(site, operand).map(Some) }
+    }
+
+    /// Sets a variable.
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: Slot, value: Value) {
+        let at = self.at(slot);
+        match std::mem::replace(&mut self.values[at], value) {
+            Value::Int(_) | Value::Bool(_) | Value::Unset => {}
+            Value::Str(text) => self.recycle(text),
+            other => drop(other),
+        }
+    }
+
+    /// Keeps the storage of a text for the next one.
+    #[cold]
+    fn recycle(&mut self, text: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(text);
+        }
+    }
+
+    /// Drops the running proc's frame.
+    pub(super) fn drop_frame(&mut self) {
+        while self.values.len() > self.base {
+            if let Some(Value::Str(text)) = self.values.pop() {
+                self.recycle(text);
+            }
+        }
+    }
+
+    /// `dst = src`.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, site: Pc, dst: Slot, src: Operand) -> Eval<()> {
+        match self.value(site, src)? {
+            Value::Int(n) => {
+                let n = *n;
+                self.set(dst, Value::Int(n));
+                Ok(())
+            }
+            _ => self.copy_slow(dst, src),
+        }
+    }
+
+    #[inline(never)]
+    fn copy_slow(&mut self, dst: Slot, src: Operand) -> Eval<()> {
+        let copy = self.copied(src)?;
+        self.set(dst, copy);
+        Ok(())
+    }
+
+    /// A copy of a ready operand's value; texts reuse spare storage.
+    pub(super) fn copied(&mut self, src: Operand) -> Eval<Value> {
+        let mut text = self.spare.pop().unwrap_or_default();
+        match self.peek(src, 0) {
+            Value::Unset => Err(EvalError::Unset),
+            Value::Str(from) => {
+                text.clear();
+                text.extend_from_slice(from);
+                Ok(Value::Str(text))
+            }
+            other => {
+                let other = other.clone();
+                self.recycle(text);
+                Ok(other)
+            }
+        }
+    }
+
+    /// `dst = a op b`.
+    #[inline(always)]
+    pub(super) fn binary(
+        &mut self,
+        site: Pc,
+        op: BinaryOp,
+        dst: Slot,
+        (a, b): (Operand, Operand),
+    ) -> Eval<()> {
+        self.ready(site, a, 0)?;
+        self.ready(site, b, 1)?;
+        let result = value::binary(op, self.peek(a, 0), self.peek(b, 1))?;
+        self.set(dst, result);
+        Ok(())
+    }
+
+    /// `dst = [args]`.
+    pub(super) fn list(&mut self, site: Pc, dst: Slot, args: Args) -> Eval<()> {
+        let plan = self.plan;
+        let items: Eval<Vec<Value>> = plan.args[args.range()]
+            .iter()
+            .map(|operand| {
+                self.ready(site, *operand, 0)?;
+                self.copied(*operand)
+            })
+            .collect();
+        self.set(dst, Value::List(items?.into()));
+        Ok(())
+    }
+
+    /// `dst = list[index]`.
+    pub(super) fn index(&mut self, site: Pc, dst: Slot, list: Operand, at: Operand) -> Eval<()> {
+        self.ready(site, at, 1)?;
+        let item = value::index(self.peek(list, 0), self.peek(at, 1))?;
+        self.set(dst, item);
+        Ok(())
+    }
+
+    /// `dst = $$what`.
+    pub(super) fn internal(&mut self, site: Pc, dst: Slot, what: Internal) -> Eval<()> {
+        let value = match what {
+            Internal::GroupName => {
+                let mut text = self.spare.pop().unwrap_or_default();
+                text.clear();
+                text.extend_from_slice(self.scope.group_name(self.plan).as_bytes());
+                Value::Str(text)
+            }
+            what => Value::Int(self.internal_int(site, what)),
+        };
+        self.set(dst, value);
+        Ok(())
+    }
+
+    #[inline]
+    fn internal_int(&mut self, site: Pc, what: Internal) -> i64 {
+        let members = self.scope.members();
+        match what {
+            Internal::Rank | Internal::NodeRank => i64::from(self.scope.rank),
+            Internal::GroupRank => i64::from(self.scope.rank - members.ranks.start),
+            Internal::GroupSize => members.ranks.len() as i64,
+            // All local and simulated ranks share one machine; names are no numbers.
+            Internal::Node | Internal::GroupName => 0,
+            Internal::Rand => i64::from(self.random.rank.bits()),
+            Internal::CommonRand => i64::from(self.random.common(site, &members.ranks)),
+            Internal::Time => (self.clock.now() / 1_000_000_000) as i64,
+        }
+    }
+
+    /// Appends an operand as `print` and interpolation show it.
+    #[inline(always)]
+    pub(super) fn render(&mut self, site: Pc, operand: Operand, out: &mut Vec<u8>) -> Eval<()> {
+        match operand.source() {
+            Source::Template(template) => self.render_template(site, template, out),
+            _ => self.peek(operand, 0).render(out),
+        }
+    }
+
+    pub(super) fn render_template(
+        &mut self,
+        site: Pc,
+        template: u32,
+        out: &mut Vec<u8>,
+    ) -> Eval<()> {
+        let plan = self.plan;
+        let template = plan.templates[template as usize];
+        for piece in &plan.pieces[template.start as usize..template.end as usize] {
+            match *piece {
+                Piece::Text { start, end } => {
+                    out.extend_from_slice(&plan.text[start as usize..end as usize]);
+                }
+                Piece::Value(operand) => self.render(site, operand, out)?,
+                Piece::Internal(Internal::GroupName) => {
+                    out.extend_from_slice(self.scope.group_name(plan).as_bytes());
+                }
+                Piece::Internal(what) => render_int(self.internal_int(site, what), out),
+            }
+        }
+        Ok(())
+    }
+
+    /// Renders a path.
+    #[inline(always)]
+    pub(super) fn path(&mut self, site: Pc, operand: Operand, out: &mut PathText) -> Eval<()> {
+        out.fill(|bytes| self.render(site, operand, bytes))
+    }
+}

@@ -1,0 +1,402 @@
+//! The execute loop: one instruction after the other until the rank has to stop.
+
+use super::control::{Flow, Scratch, control};
+use super::eval::Env;
+use super::fault::Fault;
+use super::io::Io;
+use super::perform::{Step, open_left_out, perform, size_of};
+use super::prepare::Prepared;
+use super::random;
+use crate::backend::Backend;
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+use crate::comm::{Check, Comm};
+use model::plan::{Args, Instr, LoopCode, NO_SLOT, Operand, Pc, Plan, Slot};
+use model::value::{self, EvalError};
+use model::{Op, Value};
+
+/// Procs that can run inside each other.
+const CALLS_MAX: usize = 10_000;
+
+/// Where the rank is in the program.
+#[derive(Debug, Default)]
+pub(super) struct Position {
+    pub(super) pc: Pc,
+    calls: Vec<Call>,
+    /// The first part of a label's end with `sync` is done: only the barrier is left.
+    label_ended: bool,
+}
+
+/// A running proc.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    return_to: Pc,
+    outer_base: usize,
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    Finished,
+    Pending,
+    Released,
+    Interrupted,
+}
+
+/// Executes from `position` on. After an error `position.pc` is its site.
+pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
+    prepared: &Prepared<'_>,
+    position: &mut Position,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+    buffers: &mut Buffers,
+    scratch: &mut Scratch,
+) -> Result<Pause, Fault> {
+    let plan = prepared.plan;
+    let mut pc = position.pc;
+    loop {
+        position.pc = pc;
+        let Some(instr) = plan.code.get(pc as usize) else { return Ok(Pause::Finished) };
+        let next =
+            match *instr {
+                Instr::Move { dst, src } => env.copy(pc, dst, src).map(|()| pc + 1)?,
+                Instr::Binary { op, dst, a, b } => {
+                    env.binary(pc, op, dst, (a, b))?;
+                    pc + 1
+                }
+                Instr::Internal { what, dst } => env.internal(pc, dst, what).map(|()| pc + 1)?,
+                Instr::Next { code } => {
+                    if let Some(pause) = check(comm) {
+                        return Ok(pause);
+                    }
+                    next_turn(env, &plan.loops[code as usize], pc)?
+                }
+                Instr::Jump { to } => {
+                    if to <= pc {
+                        if let Some(pause) = check(comm) {
+                            return Ok(pause);
+                        }
+                    }
+                    to
+                }
+                Instr::JumpIf { cond, when, to } => {
+                    if env.value(pc, cond)?.as_condition()? == when { to } else { pc + 1 }
+                }
+                Instr::Op { op, dst, args } => {
+                    if let Some(pause) = check(comm) {
+                        return Ok(pause);
+                    }
+                    let step = Step { op, site: pc, dst, args: arguments(plan, op, args)? };
+                    match operation(step, prepared, env, io, comm, buffers, scratch)? {
+                        Flow::Next => pc + 1,
+                        flow => return Ok(pause(flow, comm)),
+                    }
+                }
+                Instr::Halt => return Ok(Pause::Finished),
+                other => match structure(other, pc, plan, position, env, io, comm)? {
+                    Ok(to) => to,
+                    Err(flow) => return Ok(pause(flow, comm)),
+                },
+            };
+        pc = next;
+    }
+}
+
+#[inline(always)]
+fn check<C: Comm>(comm: &mut C) -> Option<Pause> {
+    match comm.check() {
+        Check::GoOn => None,
+        Check::Yield => Some(Pause::Pending),
+        Check::Interrupted => Some(Pause::Interrupted),
+    }
+}
+
+/// A rank that was released because the run was interrupted was interrupted.
+fn pause<C: Comm>(flow: Flow, comm: &mut C) -> Pause {
+    match flow {
+        Flow::Next | Flow::Pending => Pause::Pending,
+        Flow::Interrupted => Pause::Interrupted,
+        Flow::Released if comm.check() == Check::Interrupted => Pause::Interrupted,
+        Flow::Released => Pause::Released,
+    }
+}
+
+/// The operands of a command; `print` has their number first.
+#[inline(always)]
+pub(super) fn arguments(plan: &Plan, op: Op, at: u32) -> Result<&[Operand], EvalError> {
+    let at = at as usize;
+    if op != Op::Print {
+        return Ok(&plan.args[at..at + op.row().params.len()]);
+    }
+    let count = match plan.args[at].source() {
+        model::plan::Source::Const(index) => plan.consts[index as usize].as_size()?,
+        _ => 0,
+    };
+    Ok(&plan.args[at + 1..at + 1 + count as usize])
+}
+
+#[inline(always)]
+fn operation<B: Backend, C: Comm, K: Clock>(
+    step: Step<'_>,
+    prepared: &Prepared<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+    buffers: &mut Buffers,
+    scratch: &mut Scratch,
+) -> Result<Flow, Fault> {
+    if matches!(step.op, Op::Print | Op::Sleep | Op::Compute | Op::Assert | Op::Signal | Op::Wait) {
+        return control(step, env, comm, scratch, io.settings);
+    }
+    if io.labels.is_selected() {
+        perform(step, prepared, env, io, buffers)?;
+    } else {
+        leave_out(step, env, io);
+    }
+    comm.progress(io.labels.depth(), io.operations);
+    Ok(Flow::Next)
+}
+
+/// An operation outside the labels of `--only`: texts are rendered all the same, so that
+/// random numbers in them are drawn as in the whole run.
+#[cold]
+fn leave_out<B: Backend, K: Clock>(step: Step<'_>, env: &mut Env<'_, K>, io: &mut Io<'_, B, K>) {
+    for operand in step.args {
+        let _ = env.ready(step.site, *operand, 0);
+    }
+    if step.op.row().gives_handle {
+        open_left_out(step, env, io);
+    }
+}
+
+/// Instructions that are executed less often. Inner `Err`: the rank cannot go on now.
+#[inline(never)]
+fn structure<B: Backend, C: Comm, K: Clock>(
+    instr: Instr,
+    pc: Pc,
+    plan: &Plan,
+    position: &mut Position,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+) -> Result<Result<Pc, Flow>, Fault> {
+    match instr {
+        Instr::Unary { op, dst, a } => {
+            let result = value::unary(op, env.value(pc, a)?)?;
+            env.set(dst, result);
+        }
+        Instr::Function { function, dst, args } => {
+            let size = |env: &mut Env<'_, K>, path| size_of(pc, path, env, io);
+            random::call(env, pc, function, dst, args, size)?;
+        }
+        Instr::List { dst, args } => env.list(pc, dst, args)?,
+        Instr::Index { dst, list, index } => env.index(pc, dst, list, index)?,
+        Instr::Test { dst, a } => {
+            let condition = env.value(pc, a)?.as_condition()?;
+            env.set(dst, Value::Bool(condition));
+        }
+        Instr::Loop { code } => return first_turn(env, &plan.loops[code as usize], pc).map(Ok),
+        Instr::LabelEnter { label } => return label_enter(plan, label, pc, env, io, comm),
+        Instr::LabelLeave => return Ok(label_leave(pc, position, env, io, comm)),
+        Instr::GroupEnter { group, skip } if !env.scope.enter(plan, group) => return Ok(Ok(skip)),
+        Instr::GroupEnter { .. } => {}
+        Instr::GroupLeave => env.scope.leave(plan),
+        Instr::Master { skip } if !env.scope.is_master() => return Ok(Ok(skip)),
+        Instr::Master { .. } => {}
+        Instr::Barrier { group } => return barrier(plan, group, pc, env, comm),
+        Instr::WithEnter { options } => {
+            io.options.enter(env, pc, &plan.options[options as usize])?;
+        }
+        Instr::WithLeave => io.options.leave(),
+        Instr::CallProc { proc, args } => {
+            if let Some(pause) = check(comm) {
+                let interrupted = pause == Pause::Interrupted;
+                return Ok(Err(if interrupted { Flow::Interrupted } else { Flow::Pending }));
+            }
+            return call_proc(plan, proc, args, pc, position, env).map(Ok);
+        }
+        Instr::Return => return Ok(Ok(return_from(plan, position, env))),
+        // The execute loop has taken them.
+        Instr::Move { .. }
+        | Instr::Binary { .. }
+        | Instr::Internal { .. }
+        | Instr::Next { .. }
+        | Instr::Jump { .. }
+        | Instr::JumpIf { .. }
+        | Instr::Op { .. }
+        | Instr::Halt => {}
+    }
+    Ok(Ok(pc + 1))
+}
+
+fn state(code: &LoopCode, index: u32) -> Slot {
+    Slot(code.state.0 + index)
+}
+
+/// Evaluates the range and starts the first turn, or leaves the loop.
+fn first_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result<Pc, Fault> {
+    let from = env.int(pc, code.from)?;
+    let to = env.int(pc, code.to)?;
+    let step = env.int(pc, code.step)?;
+    if code.counted && to < 0 {
+        return Err(Fault::message(format!(
+            "repeat needs a count that is not negative, found {to}"
+        )));
+    }
+    if step == 0 {
+        return Err(Fault::message("repeat needs a step that is not 0"));
+    }
+    env.set(state(code, 0), Value::Int(from));
+    env.set(state(code, 1), Value::Int(to));
+    env.set(state(code, 2), Value::Int(step));
+    Ok(turn(env, code, from, to, step, code.exit))
+}
+
+/// Starts the next turn, or falls through.
+#[inline(always)]
+fn next_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result<Pc, EvalError> {
+    let at = env.at(code.state);
+    let (Value::Int(now), Value::Int(to), Value::Int(step)) =
+        (&env.values[at], &env.values[at + 1], &env.values[at + 2])
+    else {
+        return Err(EvalError::Unset);
+    };
+    let (now, to, step) = (*now, *to, *step);
+    let Some(next) = now.checked_add(step) else { return Ok(pc + 1) };
+    env.values[at] = Value::Int(next);
+    Ok(turn(env, code, next, to, step, pc + 1))
+}
+
+/// Sets the loop variable and gives the body, or `exit` past the end.
+#[inline(always)]
+fn turn<K: Clock>(
+    env: &mut Env<'_, K>,
+    code: &LoopCode,
+    value: i64,
+    to: i64,
+    step: i64,
+    exit: Pc,
+) -> Pc {
+    let runs = if step > 0 { value < to } else { value > to };
+    if !runs {
+        return exit;
+    }
+    if code.var != NO_SLOT {
+        env.set(code.var, Value::Int(value));
+    }
+    code.body
+}
+
+fn barrier<C: Comm, K: Clock>(
+    plan: &Plan,
+    group: Option<u32>,
+    pc: Pc,
+    env: &mut Env<'_, K>,
+    comm: &mut C,
+) -> Result<Result<Pc, Flow>, Fault> {
+    let Some(group) = group else { return Ok(wait_for(env, comm, pc)) };
+    let name = &plan.groups[group as usize].name;
+    let members = env
+        .scope
+        .whole_group(plan, group)
+        .filter(|members| members.ranks.contains(&env.scope.rank));
+    let Some(members) = members else {
+        return Err(Fault::message(format!(
+            "barrier(\"{name}\") by rank {}, which is not a member of the group",
+            env.scope.rank
+        )));
+    };
+    Ok(match comm.barrier(&members, pc).into() {
+        Flow::Next => Ok(pc + 1),
+        flow => Err(flow),
+    })
+}
+
+/// Barrier of the active group; then the instruction after `pc`.
+fn wait_for<C: Comm, K: Clock>(env: &mut Env<'_, K>, comm: &mut C, pc: Pc) -> Result<Pc, Flow> {
+    match comm.barrier(env.scope.members(), pc).into() {
+        Flow::Next => Ok(pc + 1),
+        flow => Err(flow),
+    }
+}
+
+/// The barrier of `sync` comes before the interval.
+fn label_enter<B: Backend, C: Comm, K: Clock>(
+    plan: &Plan,
+    label: u32,
+    pc: Pc,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+) -> Result<Result<Pc, Flow>, Fault> {
+    let label = &plan.labels[label as usize];
+    if label.sync {
+        if let Err(flow) = wait_for(env, comm, pc) {
+            return Ok(Err(flow));
+        }
+    }
+    io.label_text.clear();
+    env.render(pc, label.text, &mut io.label_text)?;
+    io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
+    comm.progress(io.labels.depth(), io.operations);
+    io.labels.start(io.clock.now());
+    Ok(Ok(pc + 1))
+}
+
+/// The barrier of `sync` comes after the interval.
+fn label_leave<B: Backend, C: Comm, K: Clock>(
+    pc: Pc,
+    position: &mut Position,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+) -> Result<Pc, Flow> {
+    if !position.label_ended {
+        let end_ns = io.clock.now();
+        let sync = io.labels.leave(&mut io.recorder, end_ns);
+        comm.progress(io.labels.depth(), io.operations);
+        if !sync {
+            return Ok(pc + 1);
+        }
+    }
+    let met = wait_for(env, comm, pc);
+    position.label_ended = met == Err(Flow::Pending);
+    met
+}
+
+/// Arguments become the first slots of a new frame.
+fn call_proc<K: Clock>(
+    plan: &Plan,
+    proc: u32,
+    args: Args,
+    pc: Pc,
+    position: &mut Position,
+    env: &mut Env<'_, K>,
+) -> Result<Pc, Fault> {
+    let proc = &plan.procs[proc as usize];
+    if position.calls.len() == CALLS_MAX {
+        return Err(Fault::message(format!(
+            "proc {} calls itself without end: {CALLS_MAX} calls are open",
+            proc.name
+        )));
+    }
+    let base = env.values.len();
+    for operand in &plan.args[args.range()] {
+        env.ready(pc, *operand, 0)?;
+        let value = env.copied(*operand)?;
+        env.values.push(value);
+    }
+    env.values.resize(base + proc.locals as usize, Value::Unset);
+    position.calls.push(Call { return_to: pc + 1, outer_base: env.base });
+    env.base = base;
+    Ok(proc.entry)
+}
+
+/// Drops the frame; texts in it are kept for reuse.
+fn return_from<K: Clock>(plan: &Plan, position: &mut Position, env: &mut Env<'_, K>) -> Pc {
+    let Some(call) = position.calls.pop() else { return plan.code.len() as Pc };
+    env.drop_frame();
+    env.base = call.outer_base;
+    call.return_to
+}

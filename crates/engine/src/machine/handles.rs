@@ -1,0 +1,153 @@
+//! File handles: the numbers that variables hold, and the files behind them.
+//!
+//! A number is a place in the table and its generation, so that a handle used
+//! after `fclose` is told from the next file in the same place.
+
+use crate::backend::direct::Alignment;
+use crate::call::Fd;
+use model::event::NO_ID;
+use model::value::{Eval, EvalError, Value};
+
+/// A file that a program opened, or failed to open.
+#[derive(Debug)]
+pub(super) struct Handle {
+    generation: u32,
+    state: State,
+    /// The path it was opened with, for messages.
+    pub(super) path: Vec<u8>,
+    /// Its id in the event table.
+    pub(super) path_id: u32,
+    /// Where transfers without an offset start, bytes.
+    pub(super) position: u64,
+    pub(super) mode: Mode,
+}
+
+/// How a file is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode {
+    /// Writes go to the end.
+    pub(super) append: bool,
+    /// It can be written.
+    pub(super) writable: bool,
+    /// O_DIRECT and what it wants.
+    pub(super) direct: Option<Alignment>,
+}
+
+impl Mode {
+    /// The mode that flags of open(2) give, without O_DIRECT.
+    pub(super) fn of(flags: i32) -> Mode {
+        Mode {
+            append: flags & libc::O_APPEND != 0,
+            writable: flags & libc::O_ACCMODE != libc::O_RDONLY,
+            direct: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    /// The open failed, or was left out by `--only`.
+    Failed,
+    Open(Fd),
+}
+
+/// The table of one rank.
+#[derive(Debug, Default)]
+pub(super) struct Handles {
+    table: Vec<Handle>,
+    free: Vec<u32>,
+}
+
+impl Handles {
+    /// Keeps a file; without a descriptor: one whose open failed. Gives the variable's value.
+    pub(super) fn add(&mut self, fd: Option<Fd>, mode: Mode, path: &[u8], path_id: u32) -> Value {
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.table.push(Handle {
+                generation: 0,
+                state: State::Free,
+                path: Vec::new(),
+                path_id: NO_ID,
+                position: 0,
+                mode: Mode::of(0),
+            });
+            self.table.len() as u32 - 1
+        });
+        let handle = &mut self.table[at as usize];
+        handle.state = fd.map_or(State::Failed, State::Open);
+        (handle.mode, handle.path_id, handle.position) = (mode, path_id, 0);
+        handle.path.clear();
+        handle.path.extend_from_slice(path);
+        Value::Handle(u64::from(handle.generation) << 32 | u64::from(at))
+    }
+
+    /// The place of a handle in the table; `None` once it is closed.
+    #[inline(always)]
+    pub(super) fn find(&self, value: &Value) -> Eval<Option<usize>> {
+        let Value::Handle(number) = value else { return Err(not_a_handle(value)) };
+        let (at, generation) = (*number as u32 as usize, (number >> 32) as u32);
+        let current = self.table.get(at).is_some_and(|handle| handle.generation == generation);
+        Ok(current.then_some(at))
+    }
+
+    /// Its file; `None` if the open failed.
+    #[inline(always)]
+    pub(super) fn fd(&self, at: usize) -> Option<Fd> {
+        match self.table[at].state {
+            State::Open(fd) => Some(fd),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&mut self, at: usize) -> &mut Handle {
+        &mut self.table[at]
+    }
+
+    /// Forgets a handle, whose path stays readable until the place is used again.
+    pub(super) fn remove(&mut self, at: usize) {
+        let handle = &mut self.table[at];
+        handle.state = State::Free;
+        handle.generation = handle.generation.wrapping_add(1);
+        self.free.push(at as u32);
+    }
+
+    /// Files still open.
+    pub(super) fn open(&self) -> impl Iterator<Item = Fd> + '_ {
+        self.table.iter().filter_map(|handle| match handle.state {
+            State::Open(fd) => Some(fd),
+            _ => None,
+        })
+    }
+}
+
+#[cold]
+fn not_a_handle(value: &Value) -> EvalError {
+    match value {
+        Value::Unset => EvalError::Unset,
+        value => EvalError::Type("a file handle", value.describe()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_handle_is_not_the_next_one() {
+        let mut handles = Handles::default();
+        let first = handles.add(Some(Fd(7)), Mode::of(0), b"a", NO_ID);
+        let at = handles.find(&first).unwrap().unwrap();
+        assert_eq!(handles.fd(at), Some(Fd(7)));
+        handles.remove(at);
+        assert_eq!(handles.find(&first), Ok(None));
+        let second = handles.add(None, Mode::of(0), b"b", NO_ID);
+        assert_ne!(first, second);
+        assert_eq!(handles.find(&first), Ok(None));
+        let at = handles.find(&second).unwrap().unwrap();
+        assert_eq!(handles.fd(at), None);
+        assert_eq!(handles.open().count(), 0);
+        assert!(handles.find(&Value::Int(3)).is_err());
+        assert_eq!(handles.find(&Value::Unset), Err(EvalError::Unset));
+    }
+}

@@ -1,0 +1,290 @@
+//! Calls between clock readings, and what becomes of their results.
+
+use super::handles::Handles;
+use super::labels::Labels;
+use super::options::OptionStack;
+use super::text::PathText;
+use super::{Settings, fault::Fault};
+use crate::backend::Backend;
+use crate::call::{Call, Reply};
+use crate::clock::Clock;
+use crate::record::{Recorder, Timing};
+use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
+use model::plan::Pc;
+use model::{Event, Op, Part, errno};
+
+/// Everything an operation touches but values.
+pub(super) struct Io<'c, B, K> {
+    pub(super) backend: B,
+    pub(super) clock: K,
+    pub(super) recorder: Recorder,
+    pub(super) handles: Handles,
+    pub(super) labels: Labels,
+    pub(super) options: OptionStack,
+    /// Paths of the running operation.
+    pub(super) paths: [PathText; 2],
+    /// Text of the label that is entered.
+    pub(super) label_text: Vec<u8>,
+    /// Operations so far: the next event's number.
+    pub(super) operations: u64,
+    /// Remarks: bits of [`super::note`].
+    pub(super) notes: u32,
+    pub(super) settings: &'c Settings,
+    keeps_events: bool,
+}
+
+/// One call and the two clock readings around it.
+#[derive(Clone, Copy)]
+pub(super) struct Shot {
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) reply: Reply,
+}
+
+/// Executes a call between two clock readings. Nothing else happens there.
+#[inline(always)]
+pub(super) fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: Call<'_>) -> Shot {
+    if let Err(errno) = backend.prepare(&call) {
+        let now_ns = clock.now();
+        return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
+    }
+    let start_ns = clock.now();
+    let reply = backend.issue(call);
+    let end_ns = clock.now();
+    Shot { start_ns, end_ns, reply }
+}
+
+/// What an operation works on, for messages and events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// No file (`sync`).
+    Nothing,
+    /// The first path.
+    Path,
+    /// Both paths.
+    Paths,
+    /// An open file: its place in the table of handles.
+    Handle(usize),
+}
+
+/// An operation as far as it has come. Several calls add up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tally {
+    pub(super) timing: Timing,
+    pub(super) parts_ns: [u64; Part::COUNT],
+    /// Parts that were executed, one bit each.
+    parts: u8,
+    /// The first error; 0: none.
+    pub(super) errno: i32,
+    pub(super) offset_bytes: u64,
+    pub(super) requested_bytes: u64,
+    pub(super) done_bytes: u64,
+    pub(super) short: bool,
+}
+
+impl Tally {
+    pub(super) const EMPTY: Tally = Tally {
+        timing: Timing { start_ns: u64::MAX, end_ns: 0, busy_ns: 0 },
+        parts_ns: [0; Part::COUNT],
+        parts: 0,
+        errno: 0,
+        offset_bytes: 0,
+        requested_bytes: 0,
+        done_bytes: 0,
+        short: false,
+    };
+
+    /// Adds a call; an error stays.
+    #[inline(always)]
+    pub(super) fn add(&mut self, part: Part, shot: Shot) -> Reply {
+        self.add_time(part, shot);
+        if shot.reply < 0 {
+            self.fail(-shot.reply as i32);
+        }
+        shot.reply
+    }
+
+    /// Adds the time of a call.
+    #[inline(always)]
+    pub(super) fn add_time(&mut self, part: Part, shot: Shot) {
+        let took_ns = shot.end_ns.saturating_sub(shot.start_ns);
+        self.timing.start_ns = self.timing.start_ns.min(shot.start_ns);
+        self.timing.end_ns = shot.end_ns;
+        self.timing.busy_ns += took_ns;
+        self.parts_ns[part as usize] += took_ns;
+        self.parts |= 1 << part as u8;
+    }
+
+    /// The operation failed; the first error counts.
+    pub(super) fn fail(&mut self, errno: i32) {
+        if self.errno == 0 {
+            self.errno = errno;
+        }
+    }
+}
+
+impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
+    pub(super) fn new(backend: B, clock: K, recorder: Recorder, settings: &'c Settings) -> Self {
+        Io {
+            backend,
+            clock,
+            handles: Handles::default(),
+            labels: Labels::new(&settings.only),
+            options: OptionStack::new(),
+            paths: [PathText::new(), PathText::new()],
+            label_text: Vec::new(),
+            operations: 0,
+            notes: 0,
+            settings,
+            keeps_events: recorder.keeps_events(),
+            recorder,
+        }
+    }
+
+    /// A simple operation of one call is over.
+    #[inline(always)]
+    pub(super) fn settle(
+        &mut self,
+        op: Op,
+        site: Pc,
+        shot: Shot,
+        subject: Subject,
+    ) -> Result<(), Fault> {
+        if shot.reply < 0 || self.keeps_events {
+            let mut tally = Tally::EMPTY;
+            tally.add(Part::Data, shot);
+            return self.conclude_slow(op, site, &tally, subject);
+        }
+        let busy_ns = shot.end_ns.saturating_sub(shot.start_ns);
+        let timing = Timing { start_ns: shot.start_ns, end_ns: shot.end_ns, busy_ns };
+        let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
+        self.recorder.done(stat, site, timing, 0, false);
+        self.operations += 1;
+        Ok(())
+    }
+
+    /// An operation is over: counts it.
+    #[inline(always)]
+    pub(super) fn conclude(
+        &mut self,
+        op: Op,
+        site: Pc,
+        tally: &Tally,
+        subject: Subject,
+    ) -> Result<(), Fault> {
+        if tally.errno != 0 || tally.short || self.keeps_events {
+            return self.conclude_slow(op, site, tally, subject);
+        }
+        self.count(op, site, tally);
+        self.operations += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn count(&mut self, op: Op, site: Pc, tally: &Tally) {
+        let stat = self.labels.stat(&mut self.recorder, op, tally.timing.busy_ns);
+        self.recorder.done(stat, site, tally.timing, tally.done_bytes, tally.short);
+        if op.is_compound() {
+            for part in Part::ALL {
+                if tally.parts >> part as u8 & 1 != 0 {
+                    self.recorder.part(stat, part, tally.parts_ns[part as usize]);
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn conclude_slow(
+        &mut self,
+        op: Op,
+        site: Pc,
+        tally: &Tally,
+        subject: Subject,
+    ) -> Result<(), Fault> {
+        let mut tally = *tally;
+        if tally.timing.start_ns == u64::MAX {
+            // No call was made: it happened now and took no time.
+            let now_ns = self.clock.now();
+            tally.timing = Timing { start_ns: now_ns, end_ns: now_ns, busy_ns: 0 };
+        }
+        let expected = tally.errno != 0 && self.options.active().expects(tally.errno);
+        if tally.errno == 0 {
+            self.count(op, site, &tally);
+        } else {
+            let busy_ns = tally.timing.busy_ns;
+            let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
+            self.recorder.failed(stat, site, busy_ns, expected);
+        }
+        if self.keeps_events {
+            self.event(op, site, &tally, subject, expected);
+        }
+        self.operations += 1;
+        if tally.errno != 0 && !expected {
+            self.failed(op, site, &tally, subject)
+        } else if tally.short && self.settings.strict && self.settings.stop_on_error {
+            Err(Fault::message(format!("{op} was short: {} bytes", tally.done_bytes)))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        let (path, path2) = match subject {
+            Subject::Nothing => (NO_ID, NO_ID),
+            Subject::Path => (self.recorder.path(self.paths[0].bytes()), NO_ID),
+            Subject::Paths => {
+                let first = self.recorder.path(self.paths[0].bytes());
+                (first, self.recorder.path(self.paths[1].bytes()))
+            }
+            Subject::Handle(at) => (self.handles.get(at).path_id, NO_ID),
+        };
+        let with_parts = op.is_compound() || tally.parts.count_ones() > 1;
+        let flag = |flag: u8, set: bool| if set { flag } else { 0 };
+        let failed = tally.errno != 0;
+        self.recorder.event(&Event {
+            seq: self.operations,
+            start_ns: tally.timing.start_ns,
+            end_ns: tally.timing.end_ns,
+            busy_ns: tally.timing.busy_ns,
+            offset_bytes: tally.offset_bytes,
+            requested_bytes: tally.requested_bytes,
+            done_bytes: tally.done_bytes,
+            parts_ns: if with_parts { tally.parts_ns } else { [0; Part::COUNT] },
+            site,
+            label: self.labels.id(),
+            path,
+            path2,
+            errno: tally.errno as u16,
+            op: op as u8,
+            flags: flag(FLAG_FAILED, failed && !expected)
+                | flag(FLAG_EXPECTED, expected)
+                | flag(FLAG_SHORT, tally.short),
+            reserved: 0,
+        });
+    }
+
+    #[cold]
+    fn failed(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject) -> Result<(), Fault> {
+        let path = match subject {
+            Subject::Nothing => &b""[..],
+            Subject::Path | Subject::Paths => self.paths[0].bytes(),
+            Subject::Handle(at) => &self.handles.get(at).path,
+        };
+        let errno = tally.errno as u16;
+        self.recorder.failure(site, op, path, tally.offset_bytes, errno);
+        if !self.settings.stop_on_error {
+            return Ok(());
+        }
+        let path = String::from_utf8_lossy(path);
+        let (name, text) = (errno::name(errno), errno::text(errno));
+        Err(Fault::message(format!("{op} \"{path}\" failed: {name} ({text}); --on-error stop")))
+    }
+
+    /// Closes what the program left open; not timed.
+    pub(super) fn close_all(&mut self) {
+        let open: Vec<_> = self.handles.open().collect();
+        for fd in open {
+            self.backend.issue(Call::Close { fd });
+        }
+    }
+}

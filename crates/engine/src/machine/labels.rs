@@ -1,0 +1,135 @@
+//! The labels a rank is inside of, and where its operations are counted.
+
+use crate::record::{Recorder, StatId};
+use model::Op;
+use model::event::NO_ID;
+use model::plan::LabelKind;
+
+/// One level of nesting. Kept after the label is left: a label entered again and
+/// again finds its counters in place.
+#[derive(Debug)]
+struct Frame {
+    id: u32,
+    start_ns: u64,
+    /// Sum of the operations' own times inside.
+    own_ns: u64,
+    /// I/O directly inside is executed.
+    selected: bool,
+    /// A barrier follows.
+    sync: bool,
+    stats: [Option<StatId>; Op::COUNT],
+}
+
+impl Frame {
+    fn new(id: u32, selected: bool, sync: bool) -> Frame {
+        Frame { id, start_ns: 0, own_ns: 0, selected, sync, stats: [None; Op::COUNT] }
+    }
+}
+
+/// The stack of labels; level 0 is outside every label.
+#[derive(Debug)]
+pub(super) struct Labels {
+    frames: Vec<Frame>,
+    depth: usize,
+    /// Labels of `--only`; empty: everything is executed.
+    only: Vec<Vec<u8>>,
+    path: Vec<u8>,
+    /// Lengths of the enclosing paths.
+    cuts: Vec<usize>,
+}
+
+impl Labels {
+    pub(super) fn new(only: &[String]) -> Labels {
+        Labels {
+            frames: vec![Frame::new(NO_ID, true, false)],
+            depth: 0,
+            only: only.iter().map(|label| label.as_bytes().to_vec()).collect(),
+            path: Vec::new(),
+            cuts: Vec::new(),
+        }
+    }
+
+    /// How many labels this rank is inside of.
+    #[inline(always)]
+    pub(super) fn depth(&self) -> u32 {
+        self.depth as u32
+    }
+
+    /// Id of the innermost label.
+    #[inline(always)]
+    pub(super) fn id(&self) -> u32 {
+        self.frames[self.depth].id
+    }
+
+    /// I/O is executed here (`--only`).
+    #[inline(always)]
+    pub(super) fn is_selected(&self) -> bool {
+        self.frames[self.depth].selected
+    }
+
+    /// Enters a label; call [`Labels::start`] last.
+    pub(super) fn enter(
+        &mut self,
+        recorder: &mut Recorder,
+        text: &[u8],
+        kind: LabelKind,
+        sync: bool,
+    ) {
+        let selected = self.selects(text);
+        let id = recorder.label(self.id(), text, kind);
+        self.depth += 1;
+        match self.frames.get_mut(self.depth) {
+            None => self.frames.push(Frame::new(id, selected, sync)),
+            Some(frame) if frame.id != id => *frame = Frame::new(id, selected, sync),
+            Some(frame) => (frame.own_ns, frame.selected, frame.sync) = (0, selected, sync),
+        }
+    }
+
+    /// The clock shows the start of the innermost label.
+    pub(super) fn start(&mut self, start_ns: u64) {
+        self.frames[self.depth].start_ns = start_ns;
+    }
+
+    /// Leaves the innermost label; true: a barrier follows.
+    pub(super) fn leave(&mut self, recorder: &mut Recorder, end_ns: u64) -> bool {
+        if self.depth == 0 {
+            return false;
+        }
+        let frame = &self.frames[self.depth];
+        let (id, start_ns, own_ns, sync) = (frame.id, frame.start_ns, frame.own_ns, frame.sync);
+        if frame.selected {
+            recorder.occurrence(id, start_ns, end_ns, own_ns);
+        }
+        self.depth -= 1;
+        self.frames[self.depth].own_ns += own_ns;
+        if !self.only.is_empty() {
+            self.path.truncate(self.cuts.pop().unwrap_or(0));
+        }
+        sync
+    }
+
+    /// Where an operation is counted; its own time is added to the label.
+    #[inline(always)]
+    pub(super) fn stat(&mut self, recorder: &mut Recorder, op: Op, busy_ns: u64) -> StatId {
+        let frame = &mut self.frames[self.depth];
+        frame.own_ns += busy_ns;
+        match frame.stats[op as usize] {
+            Some(stat) => stat,
+            None => *frame.stats[op as usize].insert(recorder.stat(frame.id, op)),
+        }
+    }
+
+    /// A label is selected by its own text, its path, or because an outer one is.
+    fn selects(&mut self, text: &[u8]) -> bool {
+        if self.only.is_empty() {
+            return true;
+        }
+        self.cuts.push(self.path.len());
+        if self.depth > 0 {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(text);
+        let named = self.only.iter().any(|label| *label == text || *label == self.path);
+        named || self.depth > 0 && self.is_selected()
+    }
+}

@@ -1,0 +1,222 @@
+//! Executes a plan as one rank.
+//!
+//! ```text
+//! execute (loop over instructions)
+//!   ├─ eval, random, scope     values, operands, templates, groups
+//!   ├─ control                 print, sleep, signal, wait, ...
+//!   ├─ perform, compound       operations become calls
+//!   │    └─ transfer           bytes become calls
+//!   └─ io                      one call between two clock readings; counting
+//! ```
+//!
+//! A machine can be left and entered again (simulated ranks share a thread): all
+//! of its state is data. Not here: who runs when (`comm`), processes (`supervise`).
+
+mod compound;
+mod control;
+mod eval;
+mod execute;
+mod fault;
+pub(crate) mod flags;
+mod handles;
+mod io;
+mod labels;
+pub mod note;
+mod options;
+mod perform;
+mod prepare;
+mod random;
+mod scope;
+mod text;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
+
+pub use prepare::Prepared;
+
+use crate::backend::Backend;
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+use crate::comm::{Comm, End};
+use crate::record::{Recorder, State, Usage};
+use control::Scratch;
+use eval::Env;
+use execute::{Pause, Position, execute};
+use fault::Fault;
+use io::Io;
+use model::plan::{Instr, Operand, Pc, Plan, Slot, Source};
+use model::value::{EvalError, Value};
+use std::os::fd::RawFd;
+
+/// How a rank executes its plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `sleep` does nothing.
+    pub agile: bool,
+    /// A failed operation ends the rank.
+    pub stop_on_error: bool,
+    /// Short operations count as failed.
+    pub strict: bool,
+    /// I/O inside labels is executed only in these and in what is inside them; empty: everywhere.
+    pub only: Vec<String>,
+    /// Where `print` writes; `None`: nowhere.
+    pub print_fd: Option<RawFd>,
+}
+
+/// Why a rank gave control back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It reached the end of the program.
+    Finished,
+    /// A statement cannot be executed.
+    Failed {
+        /// The statement.
+        site: Pc,
+        /// Why.
+        message: String,
+    },
+    /// It has to wait for others: run it again later.
+    Pending,
+    /// It waited for something that cannot come.
+    Released {
+        /// Where.
+        site: Pc,
+        /// Why it cannot.
+        message: String,
+    },
+    /// It was asked to stop.
+    Interrupted,
+}
+
+/// A rank.
+pub struct Machine<'p, B, C, K> {
+    prepared: &'p Prepared<'p>,
+    position: Position,
+    env: Env<'p, K>,
+    io: Io<'p, B, K>,
+    comm: C,
+    scratch: Scratch,
+}
+
+impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
+    /// A rank at the start of its program.
+    pub fn new(
+        prepared: &'p Prepared<'p>,
+        settings: &'p Settings,
+        backend: B,
+        comm: C,
+        clock: K,
+        recorder: Recorder,
+    ) -> Self {
+        Machine {
+            prepared,
+            position: Position::default(),
+            env: Env::new(prepared, comm.rank(), clock.clone()),
+            io: Io::new(backend, clock, recorder, settings),
+            comm,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Executes until the rank has to stop. The buffers may be other ones every time.
+    pub fn run(&mut self, buffers: &mut Buffers) -> Stop {
+        let pause = execute(
+            self.prepared,
+            &mut self.position,
+            &mut self.env,
+            &mut self.io,
+            &mut self.comm,
+            buffers,
+            &mut self.scratch,
+        );
+        let site = self.position.pc;
+        match pause {
+            Ok(Pause::Finished) => Stop::Finished,
+            Ok(Pause::Pending) => Stop::Pending,
+            Ok(Pause::Interrupted) => Stop::Interrupted,
+            Ok(Pause::Released) => Stop::Released { site, message: self.comm.release_reason() },
+            Err(fault) => Stop::Failed { site, message: self.explain(fault, site) },
+        }
+    }
+
+    /// Ends the rank: others do not wait for it any longer, its files are closed, and
+    /// what it recorded is complete. `usage` is asked after the files are closed. Gives the
+    /// recorder and the rank's remarks ([`note`]).
+    pub fn finish(mut self, stop: &Stop, usage: impl FnOnce(u64) -> Usage) -> (Recorder, u32) {
+        let end_ns = self.io.clock.now();
+        let (end, state) = match stop {
+            Stop::Finished => (End::Finished, State::Finished),
+            Stop::Failed { .. } => (End::Failed, State::Failed),
+            Stop::Released { .. } => (End::Released, State::Interrupted),
+            Stop::Interrupted | Stop::Pending => (End::Interrupted, State::Interrupted),
+        };
+        if let Stop::Failed { site, message } | Stop::Released { site, message } = stop {
+            self.io.recorder.rank_error(Some(*site), message);
+        }
+        self.comm.leave(end);
+        self.io.close_all();
+        self.io.recorder.finish(state, &usage(end_ns));
+        (self.io.recorder, self.io.notes)
+    }
+
+    /// Operations executed so far.
+    pub fn operations(&self) -> u64 {
+        self.io.operations
+    }
+
+    fn explain(&self, fault: Fault, site: Pc) -> String {
+        match fault {
+            Fault::Message(text) => text,
+            Fault::Eval(EvalError::Unset) => match self.unset_name(site) {
+                Some(name) => format!("the variable ${name} has no value yet: assign one first"),
+                None => EvalError::Unset.to_string(),
+            },
+            Fault::Eval(error) => error.to_string(),
+        }
+    }
+
+    /// The name of a global variable without a value that an instruction reads.
+    fn unset_name(&self, site: Pc) -> Option<&str> {
+        let plan = self.prepared.plan;
+        let unset =
+            operands(plan, plan.code.get(site as usize)?).into_iter().find_map(|operand| {
+                let Source::Slot(slot) = operand.source() else { return None };
+                let global = slot.0 & Slot::LOCAL == 0;
+                let value = self.env.values.get(slot.0 as usize)?;
+                (global && matches!(value, Value::Unset)).then_some(slot.0)
+            })?;
+        plan.globals.get(unset as usize).map(String::as_str).filter(|name| !name.is_empty())
+    }
+}
+
+/// The operands an instruction reads, those inside its templates included.
+fn operands(plan: &Plan, instr: &Instr) -> Vec<Operand> {
+    let direct = match *instr {
+        Instr::Move { src: a, .. } | Instr::Unary { a, .. } | Instr::Test { a, .. } => vec![a],
+        Instr::Binary { a, b, .. } | Instr::Index { list: a, index: b, .. } => vec![a, b],
+        Instr::JumpIf { cond, .. } => vec![cond],
+        Instr::Function { args, .. } | Instr::List { args, .. } | Instr::CallProc { args, .. } => {
+            plan.args[args.range()].to_vec()
+        }
+        Instr::Loop { code } => {
+            let code = &plan.loops[code as usize];
+            vec![code.from, code.to, code.step]
+        }
+        Instr::LabelEnter { label } => vec![plan.labels[label as usize].text],
+        Instr::Op { op, args, .. } => {
+            execute::arguments(plan, op, args).map(<[Operand]>::to_vec).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    let inner = direct.iter().filter_map(|operand| match operand.source() {
+        Source::Template(index) => plan.templates.get(index as usize),
+        _ => None,
+    });
+    let pieces = inner.flat_map(|text| &plan.pieces[text.start as usize..text.end as usize]);
+    let values = pieces.filter_map(|piece| match piece {
+        model::plan::Piece::Value(operand) => Some(*operand),
+        _ => None,
+    });
+    direct.iter().copied().chain(values).collect()
+}

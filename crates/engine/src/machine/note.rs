@@ -1,0 +1,19 @@
+//! Remarks a rank makes for the user beside its figures: one bit each.
+
+/// An open with O_DIRECT failed with EINVAL or EOPNOTSUPP.
+pub const DIRECT_REFUSED: u32 = 1;
+/// A transfer with O_DIRECT was refused before the call.
+pub const DIRECT_MISALIGNED: u32 = 2;
+
+/// The sentences of a set of remarks. `file_system`: its type, "" where it is not known.
+pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
+    let refused = crate::backend::direct::explain_open(libc::EINVAL, file_system)
+        .unwrap_or_else(|| "the file system does not support O_DIRECT".into());
+    let misaligned = "with direct=true sizes, offsets and transfer must be multiples of the \
+         storage's block (512 or 4096 bytes): such transfers failed with EINVAL without a call";
+    [(DIRECT_REFUSED, refused), (DIRECT_MISALIGNED, misaligned.to_string())]
+        .into_iter()
+        .filter(|(bit, _)| bits & bit != 0)
+        .map(|(_, sentence)| sentence)
+        .collect()
+}

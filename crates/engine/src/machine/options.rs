@@ -1,0 +1,136 @@
+//! The options that `with` sets for the I/O inside, procs included.
+
+use super::eval::Env;
+use super::fault::Fault;
+use crate::buffer::Content;
+use crate::clock::Clock;
+use model::errno;
+use model::plan::{Operand, Options, Pc};
+use model::value::EvalError;
+
+/// When files are made stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fsync {
+    /// Never.
+    None,
+    /// Before every close of a file that can be written.
+    Close,
+    /// After every write.
+    Op,
+}
+
+/// The options in force.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Active {
+    pub(super) direct: bool,
+    pub(super) fsync: Fsync,
+    /// Largest size of one call, bytes.
+    pub(super) transfer: Option<u64>,
+    pub(super) data: Content,
+    expected: [u64; 4],
+}
+
+impl Active {
+    /// Outside every `with`.
+    pub(super) const DEFAULT: Active = Active {
+        direct: false,
+        fsync: Fsync::None,
+        transfer: None,
+        data: Content::Random,
+        expected: [0; 4],
+    };
+
+    /// The program expects operations to fail so.
+    pub(super) fn expects(&self, errno: i32) -> bool {
+        let word = self.expected.get(errno as usize / 64);
+        word.is_some_and(|bits| bits >> (errno as usize % 64) & 1 != 0)
+    }
+
+    fn expect(&mut self, names: &str) -> Result<(), Fault> {
+        self.expected = [0; 4];
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let Some(number) = errno::number(name) else {
+                return Err(refused("names of errors such as \"ENOENT,EEXIST\"", names));
+            };
+            self.expected[usize::from(number) / 64] |= 1 << (number % 64);
+        }
+        Ok(())
+    }
+}
+
+/// The stack of `with` statements.
+#[derive(Debug)]
+pub(super) struct OptionStack {
+    top: Active,
+    outer: Vec<Active>,
+}
+
+impl OptionStack {
+    pub(super) fn new() -> OptionStack {
+        OptionStack { top: Active::DEFAULT, outer: Vec::new() }
+    }
+
+    #[inline(always)]
+    pub(super) fn active(&self) -> &Active {
+        &self.top
+    }
+
+    /// Enters a `with`.
+    pub(super) fn enter<K: Clock>(
+        &mut self,
+        env: &mut Env<'_, K>,
+        site: Pc,
+        options: &Options,
+    ) -> Result<(), Fault> {
+        let mut next = self.top;
+        if let Some(operand) = options.direct {
+            next.direct = env.value(site, operand)?.as_condition()?;
+        }
+        if let Some(operand) = options.transfer {
+            next.transfer = Some(env.size(site, operand)?);
+            if next.transfer == Some(0) {
+                let what = "transfer must be at least 1 byte".into();
+                return Err(Fault::Message(what));
+            }
+        }
+        if let Some(operand) = options.fsync {
+            next.fsync = fsync(&word(env, site, operand)?)?;
+        }
+        if let Some(operand) = options.data {
+            next.data = data(&word(env, site, operand)?)?;
+        }
+        if let Some(operand) = options.expect {
+            next.expect(&word(env, site, operand)?)?;
+        }
+        self.outer.push(std::mem::replace(&mut self.top, next));
+        Ok(())
+    }
+
+    /// Leaves the innermost `with`.
+    pub(super) fn leave(&mut self) {
+        self.top = self.outer.pop().unwrap_or(Active::DEFAULT);
+    }
+}
+
+fn word<K: Clock>(env: &mut Env<'_, K>, site: Pc, operand: Operand) -> Result<String, Fault> {
+    let mut text = Vec::new();
+    env.render(site, operand, &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn fsync(word: &str) -> Result<Fsync, Fault> {
+    match word {
+        "none" => Ok(Fsync::None),
+        "close" => Ok(Fsync::Close),
+        "op" => Ok(Fsync::Op),
+        other => Err(refused("fsync=\"none\", \"close\" or \"op\"", other)),
+    }
+}
+
+fn data(word: &str) -> Result<Content, Fault> {
+    Content::find(word).ok_or_else(|| refused("data=\"random\", \"zero\" or \"offset\"", word))
+}
+
+fn refused(expected: &'static str, found: &str) -> Fault {
+    Fault::Eval(EvalError::Type(expected, format!("\"{found}\"")))
+}

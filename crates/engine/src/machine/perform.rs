@@ -1,0 +1,435 @@
+//! Operations become calls. What each does and what its time covers: the
+//! operation table of crate model and language.md section 4.
+
+use super::compound::{Inner, whole_file};
+use super::eval::Env;
+use super::fault::Fault;
+use super::handles::Mode;
+use super::io::{Io, Subject, Tally, timed};
+use super::options::Fsync;
+use super::prepare::Prepared;
+use super::transfer::{self, Place};
+use super::{flags, note};
+use crate::backend::Backend;
+use crate::backend::direct::{self, Alignment};
+use crate::buffer::Buffers;
+use crate::call::{Call, Fd};
+use crate::clock::Clock;
+use model::event::NO_ID;
+use model::plan::{NO_SLOT, Operand, Pc, Slot, Source};
+use model::value::{Eval, EvalError};
+use model::{Op, Part};
+use std::ffi::CStr;
+
+/// Permission bits of new files before umask.
+pub(super) const FILE_MODE: u32 = 0o666;
+/// Room for directory entries in one call, as readdir(3) of glibc has.
+const DENTS_BYTES: usize = 32 << 10;
+
+/// The instruction that is executed.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'p> {
+    pub(super) op: Op,
+    pub(super) site: Pc,
+    pub(super) dst: Slot,
+    /// As many operands as the operation table has parameters.
+    pub(super) args: &'p [Operand],
+}
+
+/// Executes an I/O operation.
+#[inline(always)]
+pub(super) fn perform<B: Backend, K: Clock>(
+    step: Step<'_>,
+    prepared: &Prepared<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let (site, args) = (step.site, step.args);
+    match step.op {
+        Op::Stat => on_path(step, env, io, |path| Call::Stat { path }),
+        Op::Lookup => on_path(step, env, io, |path| Call::Access { path }),
+        Op::Mkdir => on_path(step, env, io, |path| Call::Mkdir { path }),
+        Op::Rmdir => on_path(step, env, io, |path| Call::Rmdir { path }),
+        Op::Readlink => on_path(step, env, io, |path| Call::Readlink { path }),
+        Op::Utime => on_path(step, env, io, |path| Call::Utime { path }),
+        Op::Statfs => on_path(step, env, io, |path| Call::Statfs { path }),
+        Op::Truncate => {
+            let size = env.size(site, args[1])?;
+            on_path(step, env, io, |path| Call::Truncate { path, size })
+        }
+        Op::Chmod => {
+            let mode = permissions(env.int(site, args[1])?)?;
+            on_path(step, env, io, |path| Call::Chmod { path, mode })
+        }
+        Op::Rename => on_paths(step, env, io, |from, to| Call::Rename { from, to }),
+        Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
+        Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
+        Op::Delete => delete(step, env, io),
+        Op::Readdir => readdir(step, env, io, buffers),
+        Op::Create => {
+            env.path(site, args[0], &mut io.paths[0])?;
+            whole_file(step, io, buffers, Inner::Nothing)
+        }
+        Op::Write => {
+            let len = env.size(site, args[1])?;
+            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
+            env.path(site, args[0], &mut io.paths[0])?;
+            whole_file(step, io, buffers, Inner::Write { len, offset_bytes })
+        }
+        Op::Append => {
+            let len = env.size(site, args[1])?;
+            env.path(site, args[0], &mut io.paths[0])?;
+            whole_file(step, io, buffers, Inner::Append { len })
+        }
+        Op::Read => {
+            let len = env.optional_size(site, args[1])?;
+            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
+            env.path(site, args[0], &mut io.paths[0])?;
+            whole_file(step, io, buffers, Inner::Read { len, offset_bytes })
+        }
+        Op::Fopen | Op::Fcreat => open(step, prepared, env, io),
+        Op::Fread => fread(step, env, io, buffers),
+        Op::Fwrite => fwrite(step, env, io, buffers),
+        Op::Fclose => fclose(step, env, io),
+        Op::Fseek => fseek(step, env, io),
+        Op::Fsync => on_handle(step, env, io, |fd| Call::Fsync { fd }),
+        Op::Fdatasync => on_handle(step, env, io, |fd| Call::Fdatasync { fd }),
+        Op::Fstat => on_handle(step, env, io, |fd| Call::Fstat { fd }),
+        Op::Ftruncate => {
+            let size = env.size(site, args[1])?;
+            on_handle(step, env, io, |fd| Call::Ftruncate { fd, size })
+        }
+        Op::Fallocate => {
+            let size = env.size(site, args[1])?;
+            on_handle(step, env, io, |fd| Call::Fallocate { fd, size })
+        }
+        Op::Sync => on_nothing(step, io, Call::Syncfs),
+        Op::Dropcaches => on_nothing(step, io, Call::DropCaches),
+        _ => Err(needs_mpi(step.op)),
+    }
+}
+
+#[cold]
+fn needs_mpi(op: Op) -> Fault {
+    Fault::message(format!(
+        "{op} needs MPI, which this version cannot use yet; use the POSIX operations, or \
+         leave the statement out with --only"
+    ))
+}
+
+#[inline(always)]
+fn on_path<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    let shot = timed(&mut io.backend, &io.clock, call(io.paths[0].as_c_str()));
+    io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+#[inline(always)]
+fn on_paths<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    call: impl for<'a> FnOnce(&'a CStr, &'a CStr) -> Call<'a>,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    env.path(step.site, step.args[1], &mut io.paths[1])?;
+    let call = call(io.paths[0].as_c_str(), io.paths[1].as_c_str());
+    let shot = timed(&mut io.backend, &io.clock, call);
+    io.settle(step.op, step.site, shot, Subject::Paths)
+}
+
+#[inline(always)]
+fn on_nothing<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    call: Call<'_>,
+) -> Result<(), Fault> {
+    let shot = timed(&mut io.backend, &io.clock, call);
+    io.settle(step.op, step.site, shot, Subject::Nothing)
+}
+
+#[inline(always)]
+fn on_handle<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    call: impl FnOnce(Fd) -> Call<'static>,
+) -> Result<(), Fault> {
+    match file(step, env, io)? {
+        (Some(at), Some(fd)) => {
+            let shot = timed(&mut io.backend, &io.clock, call(fd));
+            io.settle(step.op, step.site, shot, Subject::Handle(at))
+        }
+        (at, _) => bad_handle(step, io, at),
+    }
+}
+
+/// The place of the first argument's handle, and its file.
+#[inline(always)]
+fn file<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Eval<(Option<usize>, Option<Fd>)> {
+    let at = io.handles.find(env.value(step.site, step.args[0])?)?;
+    Ok((at, at.and_then(|at| io.handles.fd(at))))
+}
+
+/// An operation on a handle whose open failed, or which is closed: EBADF without a call.
+#[cold]
+fn bad_handle<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    at: Option<usize>,
+) -> Result<(), Fault> {
+    let mut tally = Tally::EMPTY;
+    tally.fail(libc::EBADF);
+    let subject = at.map_or(Subject::Nothing, Subject::Handle);
+    io.conclude(step.op, step.site, &tally, subject)
+}
+
+/// unlink, and rmdir where that says that the name is a directory (EISDIR on Linux, EPERM in POSIX).
+#[inline(always)]
+fn delete<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    let path = io.paths[0].as_c_str();
+    let shot = timed(&mut io.backend, &io.clock, Call::Unlink { path });
+    let errno = -shot.reply as i32;
+    if errno != libc::EISDIR && errno != libc::EPERM {
+        return io.settle(step.op, step.site, shot, Subject::Path);
+    }
+    let mut tally = Tally::EMPTY;
+    tally.add_time(Part::Data, shot);
+    let shot = timed(&mut io.backend, &io.clock, Call::Rmdir { path });
+    tally.add_time(Part::Data, shot);
+    match -shot.reply as i32 {
+        0 => {}
+        libc::ENOTDIR => tally.fail(errno),
+        other => tally.fail(other),
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Path)
+}
+
+fn readdir<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    let mut tally = Tally::EMPTY;
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY;
+    let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: 0 };
+    let reply = tally.add(Part::Open, timed(&mut io.backend, &io.clock, call));
+    if reply >= 0 {
+        let fd = Fd(reply as i32);
+        while let Ok(buf) = buffers.target(DENTS_BYTES) {
+            let call = Call::Getdents { fd, buf };
+            if tally.add(Part::Data, timed(&mut io.backend, &io.clock, call)) <= 0 {
+                break;
+            }
+        }
+        tally.add(Part::Close, timed(&mut io.backend, &io.clock, Call::Close { fd }));
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Path)
+}
+
+/// fopen and fcreat.
+fn open<B: Backend, K: Clock>(
+    step: Step<'_>,
+    prepared: &Prepared<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Result<(), Fault> {
+    let flags = match step.op {
+        Op::Fopen => fopen_flags(step, prepared, env)?,
+        _ => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
+    };
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    let flags = open_flags(io, flags);
+    let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
+    let shot = timed(&mut io.backend, &io.clock, call);
+    let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
+    let mut mode = Mode::of(flags);
+    match fd {
+        Some(fd) => mode.direct = alignment(io, fd, flags),
+        None => refused_direct(io, flags, -shot.reply as i32),
+    }
+    let path_id = io.recorder.path(io.paths[0].bytes());
+    let handle = io.handles.add(fd, mode, io.paths[0].bytes(), path_id);
+    if step.dst != NO_SLOT {
+        env.set(step.dst, handle);
+    }
+    io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+/// An open that `--only` leaves out: its handle is one whose open failed.
+pub(super) fn open_left_out<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) {
+    if step.dst != NO_SLOT {
+        let handle = io.handles.add(None, Mode::of(0), io.paths[0].bytes(), NO_ID);
+        env.set(step.dst, handle);
+    }
+}
+
+fn fopen_flags<K: Clock>(
+    step: Step<'_>,
+    prepared: &Prepared<'_>,
+    env: &mut Env<'_, K>,
+) -> Eval<i32> {
+    if let Source::Const(index) = step.args[1].source() {
+        if let Some(flags) = prepared.flags(index) {
+            return Ok(flags);
+        }
+    }
+    let mut text = Vec::new();
+    env.render(step.site, step.args[1], &mut text)?;
+    flags::parse(&text)
+}
+
+/// Adds O_DIRECT where `with (direct=true)` wants it.
+#[inline(always)]
+pub(super) fn open_flags<B, K>(io: &Io<'_, B, K>, flags: i32) -> i32 {
+    if io.options.active().direct { flags | libc::O_DIRECT } else { flags }
+}
+
+/// What an open file with O_DIRECT wants of transfers.
+#[inline(always)]
+pub(super) fn alignment<B: Backend, K>(io: &Io<'_, B, K>, fd: Fd, flags: i32) -> Option<Alignment> {
+    if flags & libc::O_DIRECT == 0 {
+        return None;
+    }
+    Some(if io.backend.capabilities().direct { direct::alignment(fd.0) } else { direct::SAFE })
+}
+
+/// Remarks that an open with O_DIRECT failed as file systems without it fail.
+#[cold]
+pub(super) fn refused_direct<B, K>(io: &mut Io<'_, B, K>, flags: i32, errno: i32) {
+    if flags & libc::O_DIRECT != 0 && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP) {
+        io.notes |= note::DIRECT_REFUSED;
+    }
+}
+
+#[inline(always)]
+fn fread<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let len = env.optional_size(step.site, step.args[1])?;
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let (Some(at), Some(fd)) = file(step, env, io)? else {
+        let at = file(step, env, io)?.0;
+        return bad_handle(step, io, at);
+    };
+    let handle = io.handles.get(at);
+    let offset_bytes = offset.unwrap_or(handle.position);
+    let place = Place { fd, offset_bytes, append: false, direct: handle.mode.direct };
+    let mut tally = Tally::EMPTY;
+    transfer::read(io, buffers, place, len, &mut tally);
+    if offset.is_none() {
+        io.handles.get(at).position += tally.done_bytes;
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+}
+
+#[inline(always)]
+fn fwrite<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let len = env.size(step.site, step.args[1])?;
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let (Some(at), Some(fd)) = file(step, env, io)? else {
+        let at = file(step, env, io)?.0;
+        return bad_handle(step, io, at);
+    };
+    let handle = io.handles.get(at);
+    let Mode { append, direct, .. } = handle.mode;
+    let offset_bytes = if append { 0 } else { offset.unwrap_or(handle.position) };
+    let mut tally = Tally::EMPTY;
+    transfer::write(io, buffers, Place { fd, offset_bytes, append, direct }, len, &mut tally);
+    if offset.is_none() && !append {
+        io.handles.get(at).position += tally.done_bytes;
+    }
+    if tally.errno == 0 && io.options.active().fsync == Fsync::Op {
+        let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
+        tally.add(Part::Sync, shot);
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+}
+
+fn fclose<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Result<(), Fault> {
+    let (at, fd) = file(step, env, io)?;
+    let Some(at) = at else { return bad_handle(step, io, None) };
+    io.handles.remove(at);
+    let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
+    let mut tally = Tally::EMPTY;
+    if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {
+        let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
+        tally.add(Part::Sync, shot);
+    }
+    let shot = timed(&mut io.backend, &io.clock, Call::Close { fd });
+    tally.add(Part::Close, shot);
+    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+}
+
+fn fseek<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Result<(), Fault> {
+    let offset = env.size(step.site, step.args[1])?;
+    if let (Some(at), Some(_)) = file(step, env, io)? {
+        io.handles.get(at).position = offset;
+    }
+    on_handle(step, env, io, |fd| Call::Seek { fd, offset })
+}
+
+fn permissions(mode: i64) -> Eval<u32> {
+    match u32::try_from(mode) {
+        Ok(mode) if mode <= 0o7777 => Ok(mode),
+        _ => Err(EvalError::Range("expected permission bits from 0 to 4095", mode.to_string())),
+    }
+}
+
+/// `size(path)`: asks the back-end; not timed, not counted.
+pub(super) fn size_of<B: Backend, K: Clock>(
+    site: Pc,
+    path: Operand,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Result<u64, Fault> {
+    env.path(site, path, &mut io.paths[0])?;
+    let call = Call::Stat { path: io.paths[0].as_c_str() };
+    let reply = match io.backend.prepare(&call) {
+        Ok(()) => io.backend.issue(call),
+        Err(errno) => -i64::from(errno),
+    };
+    u64::try_from(reply).map_err(|_| {
+        let path = String::from_utf8_lossy(io.paths[0].bytes());
+        let errno = -reply as u16;
+        let text = model::errno::text(errno);
+        Fault::message(format!("size(\"{path}\"): {} ({text})", model::errno::name(errno)))
+    })
+}
