@@ -80,3 +80,178 @@ fn finite(header: &Header) -> Cow<'_, Header> {
         Some(evidence.clock_read_ns).filter(|ns| ns.is_finite()).unwrap_or(0.0);
     Cow::Owned(header)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::run::RankError;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+    use std::sync::LazyLock;
+
+    const SCHEMA: &str = include_str!("../../../docs/run.schema.json");
+
+    static VALIDATOR: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        jsonschema::draft202012::meta::validate(&schema).expect("a valid schema");
+        jsonschema::draft202012::new(&schema).unwrap()
+    });
+
+    /// What the schema has against a text; nothing if it is valid.
+    fn complaints(text: &str) -> Vec<String> {
+        let value: Value = serde_json::from_str(text).unwrap();
+        VALIDATOR.iter_errors(&value).map(|error| error.to_string()).collect()
+    }
+
+    fn full(run: &Run) -> String {
+        let mut bytes = Vec::new();
+        write_full(run, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn assert_valid(run: &Run) {
+        for text in [to_string(run), full(run)] {
+            assert_eq!(complaints(&text), [""; 0], "{text}");
+            assert_eq!(text.find('\n'), Some(text.len() - 1), "one line");
+        }
+    }
+
+    fn interrupted() -> Run {
+        let mut run = sample::aborted();
+        (run.run.exit_code, run.run.outcome) = (130, "interrupted".into());
+        run.run.rank_errors =
+            vec![RankError { rank: 0, place: String::new(), message: "interrupted".into() }];
+        run
+    }
+
+    #[test]
+    fn trap_01_json_is_valid_after_success_abort_interrupt_and_without_rows() {
+        let empty = Run { version: 1, ..Run::default() };
+        for run in [sample::listing1(), sample::aborted(), interrupted(), empty] {
+            assert_valid(&run);
+        }
+    }
+
+    #[test]
+    fn trap_02_every_record_says_what_ran_where() {
+        let value: Value = serde_json::from_str(&to_string(&sample::listing1())).unwrap();
+        let run = &value["run"];
+        assert_eq!(run["host"]["name"], "node1");
+        assert_eq!(run["started"], "2026-11-21T10:43:00Z");
+        assert_eq!(run["program"]["name"], "stress.ppl");
+    }
+
+    #[test]
+    fn trap_31_hard_labels_survive() {
+        for label in sample::HARD_LABELS.iter().map(|l| l.to_string()).chain(["x".repeat(300)]) {
+            let text = to_string(&sample::labelled(&label));
+            assert_eq!(complaints(&text), [""; 0]);
+            let value: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(value["rows"][0]["label"], label.as_str());
+            assert_eq!(value["times"][0]["label"], label.as_str());
+        }
+    }
+
+    #[test]
+    fn histograms_stand_only_in_stored_runs() {
+        let run = sample::listing1();
+        assert!(!to_string(&run).contains("histogram"));
+        assert!(full(&run).contains(r#""histogram":{"buckets":"#));
+    }
+
+    #[test]
+    fn what_is_no_number_is_null() {
+        let mut run = sample::listing1();
+        (run.rows[0].mean_ns, run.rows[0].mib_s) = (Some(f64::NAN), Some(f64::INFINITY));
+        run.run.evidence.page_cache_share = Some(f64::NAN);
+        run.run.evidence.clock_read_ns = f64::NAN;
+        assert_valid(&run);
+        let value: Value = serde_json::from_str(&to_string(&run)).unwrap();
+        assert_eq!(value["rows"][0]["mean_ns"], Value::Null);
+        assert_eq!(value["rows"][0]["mib_s"], Value::Null);
+        assert_eq!(value["run"]["evidence"]["page_cache_share"], Value::Null);
+        assert_eq!(value["run"]["evidence"]["clock_read_ns"], json!(0.0));
+    }
+
+    /// All objects of a value, with the path to each.
+    fn objects(value: &Value, path: String, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                found.push(path.clone());
+                fields
+                    .iter()
+                    .for_each(|(key, value)| objects(value, format!("{path}/{key}"), found));
+            }
+            Value::Array(items) => {
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, v)| objects(v, format!("{path}/{at}"), found));
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_schema_is_strict_everywhere() {
+        let good: Value = serde_json::from_str(&full(&sample::aborted())).unwrap();
+        let mut places = Vec::new();
+        objects(&good, String::new(), &mut places);
+        assert!(places.len() > 20);
+        for place in &places {
+            let mut surplus = good.clone();
+            let object = surplus.pointer_mut(place).unwrap().as_object_mut().unwrap();
+            object.insert("surplus".into(), json!(1));
+            assert!(!VALIDATOR.is_valid(&surplus), "a surplus field at {place}");
+            let object = good.pointer(place).unwrap().as_object().unwrap();
+            for field in object.keys().filter(|field| !field.ends_with("histogram")) {
+                let mut without = good.clone();
+                without.pointer_mut(place).unwrap().as_object_mut().unwrap().remove(field);
+                assert!(!VALIDATOR.is_valid(&without), "without {place}/{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_schema_describes_every_field() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let mut places = Vec::new();
+        objects(&schema, String::new(), &mut places);
+        let named = places.iter().filter(|place| {
+            let parent = place.rsplit_once('/').map_or("", |(parent, _)| parent);
+            parent.ends_with("/properties")
+        });
+        for place in named {
+            let field = schema.pointer(place).unwrap();
+            let told = field.get("description").is_some() || field.get("$ref").is_some();
+            assert!(told, "no description at {place}");
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_is_no_run() {
+        for (place, value) in [
+            ("/version", json!(2)),
+            ("/rows/0/count", json!(-1)),
+            ("/rows/0/min_ns", json!("1")),
+            ("/rows/0/label", Value::Null),
+            ("/run/evidence/page_cache_share", json!(1.5)),
+            ("/run/failures/0/errno", json!(70_000)),
+        ] {
+            let mut run: Value = serde_json::from_str(&to_string(&sample::aborted())).unwrap();
+            *run.pointer_mut(place).unwrap() = value;
+            assert!(!VALIDATOR.is_valid(&run), "{place}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+        #[test]
+        fn any_run_is_valid(run in sample::any_run()) {
+            for text in [to_string(&run), full(&run)] {
+                prop_assert_eq!(complaints(&text), [""; 0]);
+            }
+        }
+    }
+}
