@@ -11,6 +11,7 @@
 //!
 //! Every view is a function of the [`model::Run`] alone: nothing is measured or
 //! corrected here, and a stored run prints the same tables as a fresh one.
+#![warn(clippy::disallowed_methods)]
 
 pub mod csv;
 pub mod events;
@@ -22,6 +23,8 @@ pub mod table;
 mod file;
 mod text;
 
+#[cfg(test)]
+mod docs;
 #[cfg(test)]
 mod sample;
 

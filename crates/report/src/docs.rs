@@ -1,0 +1,78 @@
+//! The pages in docs/ that speak of this crate, held against the code.
+
+use crate::events::{COLUMNS, Column};
+use crate::{csv, ops};
+use model::run::{Row, TimeRow};
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn page_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(page_path(name)).unwrap()
+}
+
+/// Blocks of the page in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let start = format!("```{language}\n");
+    page.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_event_columns_are_documented_as_they_are() {
+    let page = page("run-format.md");
+    let line = |column: &Column| {
+        format!("| `{}` | {} | {} |\n", column.name, column.type_name(), column.doc)
+    };
+    let table: String = COLUMNS.iter().map(line).collect();
+    let written = page.split("| column | type | meaning |\n|---|---|---|\n").nth(1).unwrap();
+    assert!(written.starts_with(&(table.clone() + "\n")), "docs/run-format.md must say\n{table}");
+}
+
+#[test]
+fn the_examples_are_true() {
+    let page = page("run-format.md");
+    let blocks = blocks(&page, "json");
+    let row: Row = serde_json::from_str(blocks[0]).unwrap();
+    let time: TimeRow = serde_json::from_str(blocks[1]).unwrap();
+    let mib = row.bytes as f64 / 1048576.0;
+    let busy_s = row.count as f64 * row.mean_ns.unwrap() / 1e9;
+    let label_s = (time.last_end_ns - time.first_start_ns) as f64 / 1e9;
+    assert_eq!(row.rank_mib_s, Some(mib / busy_s));
+    assert_eq!(row.mib_s, Some(mib / label_s));
+    assert_eq!(time.label, row.label);
+    for percentile in [row.p50_ns.unwrap(), row.p99_ns.unwrap()] {
+        let bucket = model::histogram::bucket(percentile);
+        assert_eq!(model::histogram::bucket_mid(bucket), percentile, "a bucket's midpoint");
+    }
+}
+
+#[test]
+fn every_field_of_a_row_stands_in_the_page_and_in_csv() {
+    let page = page("run-format.md");
+    let row = serde_json::to_value(Row::default()).unwrap();
+    let fields: Vec<&String> = row.as_object().unwrap().keys().collect();
+    assert!(fields.iter().all(|field| page.contains(field.as_str())));
+    assert!(fields.iter().all(|field| csv::ROW_COLUMNS.contains(&field.as_str())));
+    assert_eq!(fields.len(), csv::ROW_COLUMNS.len());
+    let time = serde_json::to_value(TimeRow::default()).unwrap();
+    let Value::Object(time) = time else { panic!("a time row is an object") };
+    assert!(time.keys().all(|field| csv::TIME_COLUMNS.contains(&field.as_str())));
+    assert_eq!(time.len(), csv::TIME_COLUMNS.len());
+}
+
+#[test]
+fn buckets_start_where_the_page_says() {
+    for bucket in 64..2000usize {
+        let low = (64 + bucket as u64 % 64) << (bucket / 64 - 1);
+        assert_eq!(model::histogram::bucket_low(bucket), low);
+    }
+}
+
+/// The page is generated: `UPDATE_EXPECT=1 cargo test -p parabench-report` writes it anew.
+#[test]
+fn the_manual_of_operations_is_that_of_the_table() {
+    expect_test::expect_file![page_path("operations.md")].assert_eq(&ops::markdown());
+}
