@@ -40,6 +40,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Verb {
     Fmt(verbs::fmt::Fmt),
+    Report(verbs::report::Report),
     Ops(verbs::ops::Ops),
     Programs(verbs::programs::Programs),
     Completions(verbs::completions::Completions),
@@ -51,6 +52,7 @@ impl Verb {
     pub fn execute(self) -> Result<Exit> {
         match self {
             Verb::Fmt(fmt) => fmt.execute(),
+            Verb::Report(report) => report.execute(),
             Verb::Ops(ops) => ops.execute(),
             Verb::Programs(programs) => programs.execute(),
             Verb::Completions(completions) => completions.execute(),

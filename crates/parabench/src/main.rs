@@ -15,6 +15,7 @@ mod library;
 mod loader;
 mod present;
 mod program;
+mod results;
 mod verbs;
 
 use std::process::ExitCode;

@@ -5,3 +5,4 @@ pub mod fmt;
 pub mod man;
 pub mod ops;
 pub mod programs;
+pub mod report;

@@ -1,0 +1,206 @@
+//! The folder of `--out`: what is in it while a run is under way, and afterwards.
+//!
+//! ```text
+//! DIR/run.json         the run; while the ranks are at work it says "cut off"
+//! DIR/events.parquet   with --events
+//! DIR/ranks/           while the ranks are at work: their own files, and
+//! DIR/ranks/places     where in the program text each instruction stands
+//! DIR/ranks/owner      the process that supervises them
+//! ```
+//!
+//! A run that is killed leaves `ranks`; `parabench report DIR` merges it and
+//! puts the folder in order.
+
+mod events;
+mod owner;
+mod places;
+
+use crate::error::{Error, Result};
+use ::report::events::EVENTS_FILE;
+use ::report::store::{self, RUN_FILE};
+use engine::record::{RankRecord, read_path};
+use model::Plan;
+use model::run::{Evidence, Run, VERSION};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Folder of the ranks' files below the results.
+const RANKS: &str = "ranks";
+/// File with the places, beside the ranks' files.
+const PLACES: &str = "places";
+
+/// A results folder that is ours to fill.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes or accepts a folder. Everything is checked before anything is changed.
+    pub fn open(path: &Path, run_directory: Option<&Path>, force: bool) -> Result<Folder> {
+        let shown = path.display();
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(Error::input(format!(
+                    "--out {shown}: expected a folder, found a file"
+                )));
+            }
+            Err(error) => return Err(Error::input(format!("--out {shown}: {error}"))),
+        };
+        let real =
+            real_path(path).map_err(|error| Error::input(format!("--out {shown}: {error}")))?;
+        if run_directory.is_some_and(|directory| real.starts_with(directory)) {
+            return Err(Error::input(format!("--out {shown} lies inside the run directory"))
+                .help("results stand apart from what the program makes: choose another folder"));
+        }
+        let ours = |name: &&std::ffi::OsString| *name == RUN_FILE || *name == RANKS;
+        let foreign = entries.iter().find(|name| !ours(name) && **name != EVENTS_FILE);
+        if let Some(name) = foreign.filter(|_| !force) {
+            let name = name.to_string_lossy();
+            return Err(Error::input(format!("--out {shown} holds other things, such as {name}"))
+                .help("choose a new or empty folder, or add --force to put the run beside them"));
+        }
+        if !force && entries.iter().any(|name| ours(&name)) {
+            return Err(Error::input(format!("--out {shown} holds another run"))
+                .help("choose another folder, or add --force to replace that run"));
+        }
+        let folder = Folder { path: path.to_path_buf() };
+        folder.empty().map_err(|error| folder.failed("prepare", &error))?;
+        Ok(folder)
+    }
+
+    /// Where the ranks keep their files while they are at work.
+    pub fn ranks(&self) -> PathBuf {
+        // The ranks leave the current directory before they open their files.
+        std::path::absolute(self.path.join(RANKS)).unwrap_or_else(|_| self.path.join(RANKS))
+    }
+
+    /// Before the ranks start: what `report` needs should this process be killed.
+    pub fn begin(&self, run: &Run, plan: &Plan) -> Result<()> {
+        let places = places::to_bytes(plan);
+        fs::create_dir(self.ranks())
+            .and_then(|()| owner::write(&self.ranks()))
+            .and_then(|()| fs::write(self.ranks().join(PLACES), places))
+            .map_err(|error| self.failed("write into", &error))?;
+        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
+    }
+
+    /// At the end: the run as it was measured, with its events. The ranks' files go.
+    pub fn finish(&self, run: &mut Run, records: &[RankRecord]) -> Result<()> {
+        if run.run.events.is_some() {
+            events::write(&self.path, run, records)?;
+        }
+        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))?;
+        fs::remove_dir_all(self.ranks()).map_err(|error| self.failed("tidy up", &error))
+    }
+
+    /// Removes what an earlier run left here.
+    fn empty(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        for name in [RUN_FILE, EVENTS_FILE] {
+            gone(fs::remove_file(self.path.join(name)))?;
+        }
+        gone(fs::remove_dir_all(self.path.join(RANKS)))
+    }
+
+    fn failed(&self, what: &str, error: &io::Error) -> Error {
+        Error::failed(format!("cannot {what} the results folder {}: {error}", self.path.display()))
+    }
+}
+
+/// A stored run as a reader finds it: whole, or merged from what the ranks left if it was
+/// cut off. The folder of a run whose process is gone is put in order on the way.
+pub fn read(path: &Path) -> Result<Run> {
+    let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
+    let folder = Folder { path: path.to_path_buf() };
+    if !folder.ranks().is_dir() {
+        return Ok(run);
+    }
+    let records = folder.merge(&mut run);
+    if owner::is_gone(&folder.ranks()) {
+        folder.finish(&mut run, &records)?;
+    } else {
+        run.run.evidence.notes.push("the run is not over: these are figures up to now".into());
+    }
+    Ok(run)
+}
+
+impl Folder {
+    /// Fills a provisional run with what the ranks have written.
+    fn merge(&self, run: &mut Run) -> Vec<RankRecord> {
+        let mut notes = vec!["the run was cut off: this is what its ranks had measured".into()];
+        let bytes = fs::read(self.ranks().join(PLACES)).ok();
+        let plan = bytes.and_then(|bytes| places::to_plan(&bytes, &run.run.program));
+        let mut records = Vec::new();
+        for file in rank_files(&self.ranks()) {
+            match read_path(&file) {
+                Ok(record) => records.push(record),
+                Err(why) => notes.push(format!("a rank's file cannot be read: {why}")),
+            }
+        }
+        let missing = (run.run.ranks as usize).saturating_sub(records.len());
+        if missing > 0 {
+            notes.push(format!("{missing} of {} ranks left nothing", run.run.ranks));
+        }
+        fill(run, engine::record::collect(&records, &plan.unwrap_or_default()));
+        run.run.evidence.notes.extend(notes);
+        records
+    }
+}
+
+/// Puts what the ranks measured into a run whose header is there. Evidence that only
+/// the parent has (clock, confinement, notes of its own) stays.
+pub fn fill(run: &mut Run, collected: engine::record::Collected) {
+    run.version = VERSION;
+    run.rows = collected.rows;
+    run.times = collected.times;
+    let header = &mut run.run;
+    header.times_more = collected.times_more;
+    header.failures = collected.failures;
+    header.rank_errors = collected.rank_errors;
+    header.sites = collected.sites;
+    header.duration_wall_ns = collected.duration_wall_ns;
+    let own = std::mem::take(&mut header.evidence);
+    let mut notes = own.notes;
+    notes.extend(collected.evidence.notes);
+    header.evidence = Evidence {
+        clock: own.clock,
+        clock_read_ns: own.clock_read_ns,
+        clock_skew_ns: own.clock_skew_ns,
+        confinement: own.confinement,
+        notes,
+        ..collected.evidence
+    };
+}
+
+/// The ranks' files, without what is not one.
+fn rank_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| !path.ends_with(PLACES) && !path.ends_with(owner::OWNER));
+    files.sort();
+    files
+}
+
+/// A path without symbolic links; its last part need not exist.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    match path.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => Ok(real_path(parent)?.join(name)),
+                _ => Err(error),
+            }
+        }
+        other => other,
+    }
+}
+
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
