@@ -394,9 +394,16 @@ impl Ast {
     }
 
     /// Adds a list of node numbers.
+    #[inline]
     pub fn push_list(&mut self, numbers: &[u32]) -> List {
         let start = self.lists.len() as u32;
-        self.lists.extend_from_slice(numbers);
+        match numbers {
+            // Most lists are this short; a call of memcpy costs more than they do.
+            [] => return List::default(),
+            [a] => self.lists.push(*a),
+            [a, b] => self.lists.extend([*a, *b]),
+            _ => self.lists.extend_from_slice(numbers),
+        }
         List { start, len: numbers.len() as u32 }
     }
 }

@@ -55,6 +55,9 @@ pub struct Lexer<'t> {
     /// Position of the file in the joined text.
     base: u32,
     pub(crate) at: usize,
+    /// Where the token being read begins, and its value.
+    start: usize,
+    value: i64,
     /// Comments seen so far.
     pub comments: Vec<Span>,
     /// Mistakes seen so far.
@@ -68,7 +71,8 @@ impl<'t> Lexer<'t> {
     pub fn new(text: &'t str, base: u32) -> Lexer<'t> {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let (comments, errors) = (Vec::new(), Vec::new());
-        Lexer { text, bytes: text.as_bytes(), base, at, comments, errors, bad_end: 0 }
+        let bytes = text.as_bytes();
+        Lexer { text, bytes, base, at, start: 0, value: 0, comments, errors, bad_end: 0 }
     }
 
     /// The text of a token of this file.
@@ -109,38 +113,59 @@ impl<'t> Lexer<'t> {
     }
 
     /// The next token; at the end of the text [`Kind::End`] for ever.
-    #[inline]
+    ///
+    /// The functions below give only the token's kind, which fits a register, and leave
+    /// the rest in the lexer: returning whole tokens through memory costs a third.
+    #[inline(always)]
     pub fn token(&mut self) -> Token {
+        self.value = 0;
+        let kind = self.scan();
+        let (start, end) = (self.base + self.start as u32, self.base + self.at as u32);
+        Token { kind, start, end, value: self.value }
+    }
+
+    #[inline(always)]
+    fn scan(&mut self) -> Kind {
         loop {
-            let start = self.at;
-            let Some(byte) = self.bytes.get(start) else {
-                return self.made(Kind::End, start, 0);
+            self.start = self.at;
+            let Some(byte) = self.bytes.get(self.at) else {
+                return Kind::End;
             };
-            match CLASS[*byte as usize] {
-                Class::Blank => self.at += 1,
+            let found = match CLASS[*byte as usize] {
+                Class::Blank => {
+                    self.at += 1;
+                    continue;
+                }
                 Class::Letter => {
                     self.at += 1;
                     self.skip_name();
-                    return self.made(Kind::Word, start, 0);
+                    return Kind::Word;
                 }
                 Class::Digit => return self.number(),
-                Class::Sign => {
-                    if let Some(token) = self.sign(*byte) {
-                        return token;
-                    }
-                }
-                Class::Bad => {
-                    if let Some(token) = self.unknown() {
-                        return token;
-                    }
-                }
+                Class::Sign => self.sign(*byte),
+                Class::Bad => self.unknown(),
+            };
+            if let Some(kind) = found {
+                return kind;
             }
         }
     }
 
+    /// Ends a token that has a value.
     #[inline(always)]
-    pub(crate) fn made(&self, kind: Kind, start: usize, value: i64) -> Token {
-        Token { kind, start: self.base + start as u32, end: self.base + self.at as u32, value }
+    pub(crate) fn valued(&mut self, kind: Kind, value: i64) -> Kind {
+        self.value = value;
+        kind
+    }
+
+    /// Place of the token being read, up to the current position.
+    pub(crate) fn token_span(&self) -> Span {
+        self.span(self.start, self.at)
+    }
+
+    /// Its text.
+    pub(crate) fn token_text(&self) -> &'t str {
+        &self.text[self.start..self.at]
     }
 
     pub(crate) fn span(&self, start: usize, end: usize) -> Span {
@@ -162,7 +187,7 @@ impl<'t> Lexer<'t> {
 
     /// A token that begins with a sign; `None`: it was a comment or is reported.
     #[inline]
-    fn sign(&mut self, byte: u8) -> Option<Token> {
+    fn sign(&mut self, byte: u8) -> Option<Kind> {
         let start = self.at;
         let next = self.byte(start + 1);
         let (kind, length) = match byte {
@@ -202,24 +227,23 @@ impl<'t> Lexer<'t> {
             _ => return self.unknown(),
         };
         self.at += length;
-        Some(self.made(kind, start, 0))
+        Some(kind)
     }
 
     #[cold]
-    fn half_operator(&mut self, kind: Kind, whole: &str) -> Token {
-        let start = self.at;
+    fn half_operator(&mut self, kind: Kind, whole: &str) -> Kind {
         self.at += 1;
-        let token = self.made(kind, start, 0);
+        let span = self.token_span();
         let message = format!("`{}` is not an operator of PPL", &whole[..1]);
         self.report(
-            Diagnostic::new(Code::UnknownCharacter, token.span(), message)
+            Diagnostic::new(Code::UnknownCharacter, span, message)
                 .help(format!("write `{whole}`"))
-                .fix(token.span(), whole),
+                .fix(span, whole),
         );
-        token
+        kind
     }
 
-    fn line_comment(&mut self) -> Option<Token> {
+    fn line_comment(&mut self) -> Option<Kind> {
         let start = self.at;
         let rest = &self.bytes[start..];
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
@@ -228,7 +252,7 @@ impl<'t> Lexer<'t> {
         None
     }
 
-    fn block_comment(&mut self) -> Option<Token> {
+    fn block_comment(&mut self) -> Option<Kind> {
         let start = self.at;
         match self.text[start + 2..].find("*/") {
             Some(length) => self.at = start + 2 + length + 2,
@@ -249,7 +273,7 @@ impl<'t> Lexer<'t> {
 
     /// `"..."`, escapes and variables left alone.
     #[inline]
-    fn string(&mut self) -> Token {
+    fn string(&mut self) -> Kind {
         let start = self.at;
         let mut at = start + 1;
         let mut special = false;
@@ -265,38 +289,37 @@ impl<'t> Lexer<'t> {
                     special |= matches!(self.byte(at + 1), b'{' | b'$');
                     at += 1;
                 }
-                b'\n' => return self.open_string(start, at),
-                0 if at >= self.bytes.len() => return self.open_string(start, self.bytes.len()),
+                b'\n' => return self.open_string(at),
+                0 if at >= self.bytes.len() => return self.open_string(self.bytes.len()),
                 _ => at += 1,
             }
         }
         self.at = at + 1;
-        self.made(Kind::Str, start, i64::from(special))
+        self.valued(Kind::Str, i64::from(special))
     }
 
     #[cold]
-    fn open_string(&mut self, start: usize, line_end: usize) -> Token {
-        let end =
-            if self.bytes[start..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
-        self.at = end;
-        let token = self.made(Kind::Error, start, 0);
+    fn open_string(&mut self, line_end: usize) -> Kind {
+        let has_return = self.bytes[self.start..line_end].ends_with(b"\r");
+        self.at = if has_return { line_end - 1 } else { line_end };
+        let span = self.token_span();
         let found =
             if line_end == self.bytes.len() { "the end of the file" } else { "the line's end" };
         self.report(
             Diagnostic::new(
                 Code::OpenString,
-                token.span(),
+                span,
                 format!("expected `\"` that closes this string, found {found}"),
             )
             .help("strings end on their line; write \\n for a line break and \\\" for a quote in a string")
             .label("opened here"),
         );
-        token
+        Kind::Error
     }
 
     /// `$name`, `$$name`
     #[inline]
-    fn variable(&mut self) -> Option<Token> {
+    fn variable(&mut self) -> Option<Kind> {
         let start = self.at;
         let dollars = if self.byte(start + 1) == b'$' { 2 } else { 1 };
         self.at += dollars;
@@ -311,10 +334,10 @@ impl<'t> Lexer<'t> {
                 )
                 .help("variables are written $name, internal variables $$rank, environment variables $$env(NAME)"),
             );
-            return Some(self.made(Kind::Error, start, 0));
+            return Some(Kind::Error);
         }
         let kind = if dollars == 2 { Kind::Internal } else { Kind::Var };
-        Some(self.made(kind, start, 0))
+        Some(kind)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Lexer, is_name_byte};
-use crate::token::{Kind, Token};
+use crate::token::Kind;
 use model::units::{duration_factor, size_factor};
 
 impl Lexer<'_> {
     /// A number; the lexer stands on its first digit.
     #[inline]
-    pub(crate) fn number(&mut self) -> Token {
-        let start = self.at;
+    pub(crate) fn number(&mut self) -> Kind {
         let mut value = 0i64;
         let mut fits = true;
         while self.byte(self.at).is_ascii_digit() {
@@ -22,26 +21,26 @@ impl Lexer<'_> {
         }
         let next = self.byte(self.at);
         if fits && !is_name_byte(next) && next != b'.' && next != b'/' {
-            return self.made(Kind::Int, start, value);
+            return self.valued(Kind::Int, value);
         }
-        self.number_tail(start, fits.then_some(value))
+        self.number_tail(fits.then_some(value))
     }
 
     /// What may follow the digits: a fraction, an exponent, a suffix, `/s`.
-    fn number_tail(&mut self, start: usize, value: Option<i64>) -> Token {
+    fn number_tail(&mut self, value: Option<i64>) -> Kind {
         let digits_end = self.at;
         if self.byte(self.at) == b'.' && self.byte(self.at + 1).is_ascii_digit() {
             self.at += 1;
             self.skip_digits();
         }
         self.skip_exponent();
-        let float = (self.at > digits_end).then(|| &self.text[start..self.at]);
+        let float = (self.at > digits_end).then(|| self.token_text());
         let suffix_start = self.at;
         self.skip_name();
         let suffix = &self.text[suffix_start..self.at];
         match float {
-            Some(text) => self.float(start, text.parse().unwrap_or(f64::INFINITY), suffix),
-            None => self.integer(start, value, suffix),
+            Some(text) => self.float(text.parse().unwrap_or(f64::INFINITY), suffix),
+            None => self.integer(value, suffix),
         }
     }
 
@@ -63,12 +62,12 @@ impl Lexer<'_> {
         }
     }
 
-    fn integer(&mut self, start: usize, value: Option<i64>, suffix: &str) -> Token {
+    fn integer(&mut self, value: Option<i64>, suffix: &str) -> Kind {
         let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
             _ if suffix.is_empty() => (Kind::Int, 1),
             (Some(factor), _) => (Kind::Int, factor),
             (_, Some(factor)) => (Kind::Duration, factor),
-            _ => return self.bad_suffix(start, suffix),
+            _ => return self.bad_suffix(suffix),
         };
         let is_rate = kind == Kind::Int
             && self.byte(self.at) == b'/'
@@ -77,52 +76,48 @@ impl Lexer<'_> {
         let kind = if is_rate { Kind::Rate } else { kind };
         self.at += if is_rate { 2 } else { 0 };
         match value.and_then(|value| value.checked_mul(factor)) {
-            Some(value) => self.made(kind, start, value),
+            Some(value) => self.valued(kind, value),
             // -9223372036854775808 is an integer although its digits alone are not.
-            None if &self.text[start..self.at] == "9223372036854775808" => {
-                self.made(Kind::IntMin, start, i64::MIN)
+            None if self.token_text() == "9223372036854775808" => {
+                self.valued(Kind::IntMin, i64::MIN)
             }
-            None => self.too_large(start),
+            None => self.too_large(),
         }
     }
 
-    fn float(&mut self, start: usize, value: f64, suffix: &str) -> Token {
+    fn float(&mut self, value: f64, suffix: &str) -> Kind {
         let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
             _ if suffix.is_empty() && value.is_finite() => {
-                return self.made(Kind::Float, start, value.to_bits() as i64);
+                return self.valued(Kind::Float, value.to_bits() as i64);
             }
-            _ if suffix.is_empty() => return self.too_large(start),
+            _ if suffix.is_empty() => return self.too_large(),
             (Some(factor), _) => (Kind::Int, factor),
             (_, Some(factor)) => (Kind::Duration, factor),
-            _ => return self.bad_suffix(start, suffix),
+            _ => return self.bad_suffix(suffix),
         };
         let scaled = (value * factor as f64).round();
-        if scaled < i64::MAX as f64 {
-            self.made(kind, start, scaled as i64)
-        } else {
-            self.too_large(start)
-        }
+        if scaled < i64::MAX as f64 { self.valued(kind, scaled as i64) } else { self.too_large() }
     }
 
     #[cold]
-    fn too_large(&mut self, start: usize) -> Token {
-        let token = self.made(Kind::Error, start, 0);
-        let text = shortened(self.slice(token));
+    fn too_large(&mut self) -> Kind {
+        let span = self.token_span();
+        let text = shortened(self.token_text());
         self.report(
             Diagnostic::new(
                 Code::BadNumber,
-                token.span(),
+                span,
                 format!("expected a number up to 9223372036854775807, found {text}"),
             )
             .help("integers, sizes in bytes and durations in nanoseconds have 64 bits"),
         );
-        token
+        Kind::Error
     }
 
     #[cold]
-    fn bad_suffix(&mut self, start: usize, suffix: &str) -> Token {
-        let token = self.made(Kind::Error, start, 0);
-        let text = self.slice(token);
+    fn bad_suffix(&mut self, suffix: &str) -> Kind {
+        let span = self.token_span();
+        let text = self.token_text();
         let hex = text.strip_prefix("0x").or(text.strip_prefix("0X"));
         let help = match hex.and_then(|digits| i64::from_str_radix(digits, 16).ok()) {
             Some(value) => format!("integers are decimal: write {value}"),
@@ -134,8 +129,8 @@ impl Lexer<'_> {
             "expected a number with a unit PPL knows, found the unit `{}`",
             shortened(suffix)
         );
-        self.report(Diagnostic::new(Code::BadNumber, token.span(), message).help(help));
-        token
+        self.report(Diagnostic::new(Code::BadNumber, span, message).help(help));
+        Kind::Error
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Lexer, is_bad_byte};
-use crate::token::{Kind, Token};
+use crate::token::Kind;
 
 /// Quotation marks that word processors and other languages put around text.
 fn is_foreign_quote(c: char) -> bool {
@@ -13,7 +13,7 @@ impl Lexer<'_> {
     /// A run of characters that nothing begins with. Text in foreign quotes becomes
     /// one spoilt token; everything else is passed over.
     #[cold]
-    pub(crate) fn unknown(&mut self) -> Option<Token> {
+    pub(crate) fn unknown(&mut self) -> Option<Kind> {
         let rest = &self.text[self.at..];
         let first = rest.chars().next()?;
         if is_foreign_quote(first)
@@ -37,24 +37,24 @@ impl Lexer<'_> {
         None
     }
 
-    fn foreign(&mut self, length: usize) -> Token {
+    fn foreign(&mut self, length: usize) -> Kind {
         let start = self.at;
         let text = &self.text[start..start + length];
         let inner = text.trim_matches(is_foreign_quote);
         let fix = format!("\"{}\"", inner.replace('"', "\\\""));
         self.at += length;
-        let token = self.made(Kind::Error, start, 0);
+        let span = self.token_span();
         let quote = describe(text.chars().next().unwrap_or('"'));
         self.report(
             Diagnostic::new(
                 Code::UnknownCharacter,
-                token.span(),
+                span,
                 format!("expected a string in straight double quotes, found {quote}"),
             )
             .help("strings are written \"...\"; word processors like to bend the quotes")
-            .fix(token.span(), fix),
+            .fix(span, fix),
         );
-        token
+        Kind::Error
     }
 }
 

@@ -124,9 +124,9 @@ impl Parser<'_, '_, '_> {
     fn doc_comment(&self, start: u32) -> Option<Span> {
         let comments = &self.lex.comments;
         let is_doc = |span: &Span| self.lex.between(span.start, span.end).starts_with("///");
-        let after = comments.iter().rev().take_while(|span| span.start >= self.prev.end).last();
+        let after = comments.iter().rev().take_while(|span| span.start >= self.prev_end).last();
         if let Some(after) = after.filter(|span| is_doc(span)) {
-            let gap = self.lex.between(self.prev.end, after.start);
+            let gap = self.lex.between(self.prev_end, after.start);
             if !gap.contains('\n') {
                 return Some(*after);
             }

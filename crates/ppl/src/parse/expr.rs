@@ -199,8 +199,8 @@ impl Parser<'_, '_, '_> {
                 Diagnostic::new(Code::BadNumber, self.tok.span(), message)
                     .help("integers have 64 bits")
             }
-            Kind::Assign if self.prev.kind == Kind::Assign => diagnostic.help("`==` compares"),
-            Kind::Plus if self.prev.kind == Kind::Plus => {
+            Kind::Assign if self.prev_kind == Kind::Assign => diagnostic.help("`==` compares"),
+            Kind::Plus if self.prev_kind == Kind::Plus => {
                 diagnostic.help("there is no `++`; write $x = $x + 1;")
             }
             _ => diagnostic,
@@ -375,7 +375,7 @@ impl Parser<'_, '_, '_> {
         if !value || self.at_line_start() || self.peek() == Kind::Assign {
             return false;
         }
-        let end = Span { start: self.prev.end, end: self.prev.end };
+        let end = Span { start: self.prev_end, end: self.prev_end };
         let diagnostic = self.expectation("`,` between arguments").fix(end, ",");
         self.error(diagnostic);
         true

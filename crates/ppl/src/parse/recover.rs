@@ -12,7 +12,8 @@ impl Parser<'_, '_, '_> {
     /// Reports an error unless the text here has been reported already.
     #[cold]
     pub(super) fn error(&mut self, diagnostic: Diagnostic) -> Bad {
-        let spoilt = self.lex.bad_end > self.prev.start;
+        // At the end of the last token or after it: in it, or between it and this one.
+        let spoilt = self.lex.bad_end > 0 && self.lex.bad_end >= self.prev_end;
         if !spoilt && self.error_at != Some(self.tok.start) {
             self.cx.push(diagnostic);
         }
@@ -59,7 +60,7 @@ impl Parser<'_, '_, '_> {
 
     /// The current token is the first on its line.
     pub(super) fn at_line_start(&self) -> bool {
-        self.lex.between(self.prev.end, self.tok.start).contains('\n')
+        self.lex.between(self.prev_end, self.tok.start).contains('\n')
     }
 
     /// The current token is a word that begins a statement.
@@ -91,7 +92,7 @@ impl Parser<'_, '_, '_> {
     /// A missing `;` belongs to the end of the line before, not to the next line.
     #[cold]
     fn missing_semi(&mut self, what: &str) -> Parse<()> {
-        let end = Span { start: self.prev.end, end: self.prev.end };
+        let end = Span { start: self.prev_end, end: self.prev_end };
         let mut diagnostic = self.expectation(&format!("`;` after {what}"));
         if self.at_next_statement() {
             diagnostic.span = end;
@@ -126,7 +127,7 @@ impl Parser<'_, '_, '_> {
             .expectation(what)
             .related(open.span(), format!("{} is opened here", open.kind.text()));
         if ends {
-            let end = Span { start: self.prev.end, end: self.prev.end };
+            let end = Span { start: self.prev_end, end: self.prev_end };
             diagnostic.span = end;
             let text = if kind == Kind::RParen { ")" } else { "]" };
             self.error(diagnostic.fix(end, text));

@@ -202,9 +202,10 @@ impl Parser<'_, '_, '_> {
     /// `break;`, `continue;`
     fn leave(&mut self, stmt: Stmt, start: u32) -> Parse<StmtId> {
         if self.cx.loops == 0 {
-            let word = self.slice(self.prev);
+            let word = if stmt == Stmt::Break { "break" } else { "continue" };
+            let span = Span { start, end: start + word.len() as u32 };
             let message = format!("`{word}` stands in no loop");
-            let diagnostic = Diagnostic::new(Code::Misplaced, self.prev.span(), message);
+            let diagnostic = Diagnostic::new(Code::Misplaced, span, message);
             self.error(diagnostic.help("it can stand in the body of repeat or while"));
             self.semi("it")?;
             return Ok(self.push_stmt(Stmt::Error, start));
