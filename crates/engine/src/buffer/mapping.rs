@@ -109,5 +109,5 @@ fn main_memory_bytes() -> u64 {
     }
     // SAFETY: zeroed before and filled by the call; all fields are integers.
     let info = unsafe { info.assume_init() };
-    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+    info.totalram.saturating_mul(u64::from(info.mem_unit))
 }

@@ -7,7 +7,7 @@ use super::Place;
 use super::layout::*;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +19,20 @@ const STEP_WORDS: std::ops::RangeInclusive<usize> = (64 << 10) / 8..=(16 << 20) 
 const STATISTICS_BYTES: u64 = 4 << 30;
 const PAGE_WORDS: usize = 4096 / 8;
 const HEAP_START_WORDS: usize = 128;
+
+/// An empty file in memory for [`Place::Memory`]: made before the fork, read after the
+/// rank has ended.
+pub fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a C string; the call has no other conditions.
+    let fd = unsafe {
+        libc::memfd_create(c"parabench-rank".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is fresh and nobody else owns it.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
 
 /// Words in a file mapping or on the heap.
 #[derive(Debug)]

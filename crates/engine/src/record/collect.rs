@@ -137,8 +137,9 @@ impl<'a> Labels<'a> {
         if let Some(at) = self.by_path.get(path) {
             return *at;
         }
-        let full = self.all.len() >= MAX_LABELS + 2 && path != MORE_LABEL && !path.is_empty();
-        if full {
+        let unnumbered = [&[][..], MORE_LABEL];
+        let others = unnumbered.iter().filter(|path| self.by_path.contains_key(**path)).count();
+        if self.all.len() >= MAX_LABELS + others && !unnumbered.contains(&path) {
             return self.find_or_add(MORE_LABEL);
         }
         self.all.push(Label { path: path.to_vec(), ..Label::default() });

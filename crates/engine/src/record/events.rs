@@ -3,6 +3,7 @@
 //! Block [`Kind::Path`]: number of bytes, bytes. Block [`Kind::Events`]: number of
 //! events in it, then room for [`model::Event`] records as they lie in memory.
 
+use super::EventsConfig;
 use super::area::Area;
 use super::index::{Index, hash_text};
 use super::layout::*;
@@ -16,6 +17,8 @@ const _: () = assert!(size_of::<Event>() % 8 == 0 && align_of::<Event>() == 8);
 
 /// Events of a block: doubles from the first to the second.
 const BLOCK_EVENTS: (usize, usize) = (64, 8192);
+/// Most events that memory is made ready for before the start (240 MB).
+const MAX_READY_EVENTS: u64 = 2 << 20;
 
 #[derive(Debug)]
 pub(super) struct Events {
@@ -29,20 +32,30 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new(max_bytes: u64) -> Events {
-        Events {
-            left_bytes: max_bytes,
+    /// An empty table with room for the events that are expected.
+    pub(super) fn create(area: &mut Area, config: &EventsConfig) -> Events {
+        let mut events = Events {
+            left_bytes: config.max_bytes,
             block: 0,
             filled: 0,
             room: 0,
             paths: Index::default(),
             path_places: Vec::new(),
+        };
+        // A quarter is left to path names.
+        let affordable = config.max_bytes / 4 * 3 / size_of::<Event>() as u64;
+        let expected = config.expected.min(MAX_READY_EVENTS).min(affordable) as usize;
+        if expected > 0 && !area.is_heap() {
+            events.add_block(area, expected);
+            // Nobody waits for this time.
+            area.words()[H_EVENT_OVERHEAD_NS] = 0;
         }
+        events
     }
 
     #[inline]
     pub(super) fn add(&mut self, area: &mut Area, event: &Event) {
-        if self.filled == self.room && !self.add_block(area) {
+        if self.filled == self.room && !self.add_next_block(area) {
             area.words()[H_DROPPED_EVENTS] += 1;
             return;
         }
@@ -56,8 +69,12 @@ impl Events {
     }
 
     #[cold]
-    fn add_block(&mut self, area: &mut Area) -> bool {
+    fn add_next_block(&mut self, area: &mut Area) -> bool {
         let wanted = (2 * self.room as usize).clamp(BLOCK_EVENTS.0, BLOCK_EVENTS.1);
+        self.add_block(area, wanted)
+    }
+
+    fn add_block(&mut self, area: &mut Area, wanted: usize) -> bool {
         let affordable = self.left_bytes.saturating_sub(16) as usize / size_of::<Event>();
         let events = wanted.min(affordable);
         let Some(at) =

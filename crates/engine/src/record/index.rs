@@ -55,17 +55,20 @@ pub(super) fn hash_on(hash: u64, bytes: &[u8]) -> u64 {
         .fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Hash of a whole text, eight bytes at a time.
+/// Hash of a whole text, eight bytes at a time; the last eight may overlap.
 #[inline]
 pub(super) fn hash_text(bytes: &[u8]) -> u32 {
     let step =
         |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let hash = bytes.chunks(8).fold(bytes.len() as u64, |hash, piece| {
-        let mut word = [0; 8];
-        word[..piece.len()].copy_from_slice(piece);
-        step(hash, u64::from_le_bytes(word))
+    let start = bytes.len() as u64;
+    let Some(last) = bytes.last_chunk() else {
+        let word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        return fold(step(start, word));
+    };
+    let hash = bytes.chunks_exact(8).fold(start, |hash, word| {
+        step(hash, u64::from_le_bytes(word.try_into().expect("chunks of 8")))
     });
-    fold(hash)
+    fold(step(hash, u64::from_le_bytes(*last)))
 }
 
 /// A hash as the index takes it.

@@ -25,6 +25,7 @@ mod sites;
 mod source;
 mod stats;
 
+pub use area::memory_file;
 pub use collect::{Collected, collect};
 pub use read::{
     FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read, read_file,
@@ -41,7 +42,7 @@ use std::path::PathBuf;
 pub enum Place {
     /// A file that outlives the rank; made or emptied.
     File(PathBuf),
-    /// Memory behind a descriptor (memfd_create) that the parent made before it forked.
+    /// Memory behind a descriptor ([`memory_file`]) that the parent made before it forked.
     Memory(OwnedFd),
     /// Private memory of this process: simulated ranks and tests.
     Heap,
@@ -61,10 +62,13 @@ pub struct Meta {
 }
 
 /// How much of the event table is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventsConfig {
     /// Bytes this rank may use for events and path names; what does not fit is counted.
     pub max_bytes: u64,
+    /// Events the plan's budget knows of, for which memory is made ready before the start:
+    /// touching fresh memory takes longer than keeping the event. 0 if nothing is known.
+    pub expected: u64,
 }
 
 /// How a rank ended.

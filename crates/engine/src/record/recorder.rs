@@ -44,7 +44,7 @@ impl Recorder {
             labels: Labels::create(&mut area).ok_or_else(full)?,
             sites: Sites::new(meta.sites),
             failures: Failures::default(),
-            events: meta.events.map(|events| Events::new(events.max_bytes)),
+            events: meta.events.map(|config| Events::create(&mut area, &config)),
             area,
         })
     }
@@ -142,12 +142,17 @@ impl Recorder {
         8 * self.area.used()
     }
 
-    /// What was recorded, if the place is [`Place::Heap`] or the area was not damaged.
+    /// What was recorded.
     pub fn into_record(self) -> Result<RankRecord, String> {
         if self.area.is_heap() {
             let words = self.area.into_words().unwrap_or_default();
             return RankRecord::from_words(words);
         }
-        read(as_bytes(&self.area.read()[..self.area.used()]))
+        read(self.used_area())
+    }
+
+    /// The area as a reader would find it now.
+    pub(super) fn used_area(&self) -> &[u8] {
+        as_bytes(&self.area.read()[..self.area.used()])
     }
 }
