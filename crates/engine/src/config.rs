@@ -1,0 +1,70 @@
+//! How a plan is executed: everything that is not in the plan.
+
+use crate::machine::Settings;
+use crate::record::EventsConfig;
+use std::path::PathBuf;
+
+/// The storage a run uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendKind {
+    /// The operating system's files.
+    #[default]
+    Posix,
+    /// None: every call returns at once.
+    Null,
+    /// Files in memory with virtual time; ranks are simulated.
+    Mem,
+}
+
+impl BackendKind {
+    /// Its name in the run.
+    pub fn name(self) -> &'static str {
+        match self {
+            BackendKind::Posix => "posix",
+            BackendKind::Null => "null",
+            BackendKind::Mem => "mem",
+        }
+    }
+}
+
+/// Where ranks keep what they measure while they run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Records {
+    /// In memory that is gone with the supervisor.
+    #[default]
+    Memory,
+    /// In files `rank-N` of this existing directory, which outlive everybody.
+    Directory(PathBuf),
+}
+
+impl Records {
+    /// The file of a rank.
+    pub fn path(&self, rank: u32) -> Option<PathBuf> {
+        match self {
+            Records::Memory => None,
+            Records::Directory(directory) => Some(directory.join(format!("rank-{rank}"))),
+        }
+    }
+}
+
+/// How a plan is executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The run directory: absolute, existing (posix only).
+    pub directory: PathBuf,
+    /// The storage.
+    pub backend: BackendKind,
+    /// Confine ranks to the directory with Landlock (posix only).
+    pub landlock: bool,
+    /// Resolve every path beneath the directory before the call (posix only): for
+    /// plans with unproved paths, and directories with foreign symbolic links.
+    pub guarded: bool,
+    /// Keep an event table.
+    pub events: Option<EventsConfig>,
+    /// Where ranks keep what they measure.
+    pub records: Records,
+    /// Start only when SIGUSR1 arrives (local ranks only).
+    pub wait_for_signal: bool,
+    /// What the program may do.
+    pub settings: Settings,
+}

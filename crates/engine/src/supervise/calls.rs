@@ -1,0 +1,213 @@
+//! The system calls a rank will make, written as strace writes them.
+//!
+//! Found by running the plan with simulated ranks on files in memory that start
+//! empty: nothing on disk is touched.
+
+use super::StartError;
+use super::sim::simulate;
+use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
+use crate::buffer::Buffers;
+use crate::call::{Call, Fd, Reply};
+use crate::clock::Virtual;
+use crate::config::{BackendKind, Config};
+use crate::machine::flags;
+use model::Plan;
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::fmt::Write;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A simulation that makes no calls gives up after so many turns (of up to a million statements).
+const TURNS_WITHOUT_CALLS_MAX: u64 = 1_000_000;
+
+/// The first calls of some ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Calls by rank, each in order.
+    pub ranks: Vec<(u32, Vec<String>)>,
+    /// Why ranks ended before their program did, in sentences.
+    pub errors: Vec<String>,
+}
+
+struct Log {
+    ranks: Range<u32>,
+    count: usize,
+    lines: Vec<Vec<String>>,
+    /// Ranks that still want lines.
+    wanting: usize,
+    total: u64,
+}
+
+/// The first `count` calls of each of `ranks`.
+pub fn list_calls(
+    plan: &Plan,
+    config: &Config,
+    ranks: Range<u32>,
+    count: usize,
+) -> Result<Calls, StartError> {
+    let lines = vec![Vec::new(); ranks.len()];
+    let log = Log { wanting: ranks.len(), ranks: ranks.clone(), count, lines, total: 0 };
+    let log = Rc::new(RefCell::new(log));
+    let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
+    config.settings.print_fd = None;
+    let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
+    let clock = Virtual::start();
+    let backend = |rank: u32, clock: Virtual| {
+        let inner = Mem::new(Rc::clone(&fs), clock, Cost::default());
+        Logged { inner, rank, log: Rc::clone(&log) }
+    };
+    let (mut seen, mut idle) = (0, 0);
+    let mut enough = |world: &crate::comm::World| {
+        let log = log.borrow();
+        idle = if log.total == seen { idle + 1 } else { 0 };
+        seen = log.total;
+        if (log.wanting == 0 || idle > TURNS_WITHOUT_CALLS_MAX) && !world.is_interrupted() {
+            world.interrupt();
+        }
+    };
+    let outcome = simulate(plan, &config, clock, Buffers::unfilled(), backend, &mut enough)?;
+    let mut errors: Vec<String> = outcome.deadlock_message(plan).into_iter().collect();
+    for record in &outcome.records {
+        for (site, message) in &record.errors {
+            let place = site.and_then(|site| plan.locate_site(site));
+            let place = place.map_or(String::new(), |(file, line, column)| {
+                format!(" at {file}:{line}:{column}")
+            });
+            errors.push(format!("rank {} ends{place}: {message}", record.rank));
+        }
+    }
+    let lines = std::mem::take(&mut log.borrow_mut().lines);
+    Ok(Calls { ranks: ranks.zip(lines).collect(), errors })
+}
+
+/// Writes down the calls of some ranks.
+struct Logged {
+    inner: Mem,
+    rank: u32,
+    log: Rc<RefCell<Log>>,
+}
+
+impl Backend for Logged {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        self.inner.prepare(call)
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        self.log.borrow_mut().add(self.rank, &call);
+        self.inner.issue(call)
+    }
+}
+
+impl Log {
+    fn add(&mut self, rank: u32, call: &Call<'_>) {
+        self.total += 1;
+        if !self.ranks.contains(&rank) {
+            return;
+        }
+        let lines = &mut self.lines[(rank - self.ranks.start) as usize];
+        if lines.len() < self.count {
+            lines.push(line(call));
+            self.wanting -= usize::from(lines.len() == self.count);
+        }
+    }
+}
+
+/// The call as strace writes it, with lengths in place of contents.
+fn line(call: &Call<'_>) -> String {
+    let path = |path: &CStr| quoted(path.to_bytes());
+    match call {
+        Call::Open { path: name, flags, mode } if flags & libc::O_CREAT != 0 => {
+            format!("openat({}, {}, {mode:04o})", path(name), flag_names(*flags))
+        }
+        Call::Open { path: name, flags, .. } => {
+            format!("openat({}, {})", path(name), flag_names(*flags))
+        }
+        Call::Close { fd } => on_file("close", *fd, &[]),
+        Call::Pread { fd, buf, offset, .. } => {
+            on_file("pread64", *fd, &[buf.len() as u64, *offset])
+        }
+        Call::Pwrite { fd, buf, offset } => on_file("pwrite64", *fd, &[buf.len() as u64, *offset]),
+        Call::Append { fd, buf } => on_file("write", *fd, &[buf.len() as u64]),
+        Call::Seek { fd, offset } => format!("lseek({}, {offset}, SEEK_SET)", fd.0),
+        Call::Fsync { fd } => on_file("fsync", *fd, &[]),
+        Call::Fdatasync { fd } => on_file("fdatasync", *fd, &[]),
+        Call::Ftruncate { fd, size } => on_file("ftruncate", *fd, &[*size]),
+        Call::Fallocate { fd, size } => on_file("fallocate", *fd, &[0, 0, *size]),
+        Call::Fstat { fd } => on_file("fstat", *fd, &[]),
+        Call::Getdents { fd, buf } => on_file("getdents64", *fd, &[buf.len() as u64]),
+        Call::Stat { path: name } => format!("stat({})", path(name)),
+        Call::Access { path: name } => format!("access({}, F_OK)", path(name)),
+        Call::Unlink { path: name } => format!("unlink({})", path(name)),
+        Call::Rename { from, to } => format!("rename({}, {})", path(from), path(to)),
+        Call::Mkdir { path: name } => format!("mkdir({}, 0777)", path(name)),
+        Call::Rmdir { path: name } => format!("rmdir({})", path(name)),
+        Call::Truncate { path: name, size } => format!("truncate({}, {size})", path(name)),
+        Call::Link { from, to } => format!("link({}, {})", path(from), path(to)),
+        Call::Symlink { target, path: name } => {
+            format!("symlink({}, {})", path(target), path(name))
+        }
+        Call::Readlink { path: name } => format!("readlink({})", path(name)),
+        Call::Chmod { path: name, mode } => format!("chmod({}, {mode:04o})", path(name)),
+        Call::Utime { path: name } => format!("utimensat({}, UTIME_NOW)", path(name)),
+        Call::Statfs { path: name } => format!("statfs({})", path(name)),
+        Call::Syncfs => "syncfs(\".\")".into(),
+        Call::DropCaches => "write(\"/proc/sys/vm/drop_caches\", \"3\")".into(),
+    }
+}
+
+fn on_file(name: &str, fd: Fd, numbers: &[u64]) -> String {
+    let mut text = format!("{name}({}", fd.0);
+    for number in numbers {
+        let _ = write!(text, ", {number}");
+    }
+    text + ")"
+}
+
+fn flag_names(flags: i32) -> String {
+    let access = match flags & libc::O_ACCMODE {
+        libc::O_WRONLY => "O_WRONLY",
+        libc::O_RDWR => "O_RDWR",
+        _ => "O_RDONLY",
+    };
+    let mut rest = flags & !libc::O_ACCMODE;
+    let mut text = access.to_string();
+    let mut names: Vec<(&str, i32)> = flags::NAMES.to_vec();
+    // O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY: the larger ones first.
+    names.sort_by_key(|row| std::cmp::Reverse(row.1.count_ones()));
+    for (name, bits) in names {
+        if bits != 0 && rest & bits == bits {
+            rest &= !bits;
+            text = text + "|" + name;
+        }
+    }
+    text
+}
+
+/// A text in double quotes with strace's escapes.
+fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::from("\"");
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => {
+                text.push('\\');
+                text.push(char::from(*byte));
+            }
+            b'\n' => text.push_str("\\n"),
+            b'\t' => text.push_str("\\t"),
+            b' '..=b'~' => text.push(char::from(*byte)),
+            _ => {
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+        }
+    }
+    text + "\""
+}

@@ -1,0 +1,250 @@
+//! Local ranks: forks them, starts them together, watches them, reads what they left.
+
+use super::child::{Context, live};
+use super::processes::Processes;
+use super::signals::{Signals, Told};
+use super::{Outcome, StartError, check_ranks, sets};
+use crate::clock::{self, Clock, Real};
+use crate::comm::{Activity, End, Progress, Region};
+use crate::config::{Config, Records};
+use crate::host;
+use crate::machine::Prepared;
+use crate::record::{Place, RankRecord, read_file};
+use model::Plan;
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often the supervisor looks after ranks that say nothing.
+const PERIOD: Duration = Duration::from_millis(50);
+/// The same while they set themselves up.
+const START_PERIOD: Duration = Duration::from_millis(1);
+
+/// The supervisor of a run.
+struct Supervisor<'a> {
+    plan: &'a Plan,
+    config: &'a Config,
+    region: Arc<Region>,
+    signals: Signals,
+    processes: Processes,
+    ends: Vec<Option<End>>,
+    /// What ranks measure, where it is not in files.
+    memory: Vec<File>,
+    deadlock: Vec<Activity>,
+    /// How often somebody asked the run to stop.
+    stops: u32,
+}
+
+/// Runs a plan with one forked process per rank. `on_progress` is called now and then,
+/// never while a rank is inside a label.
+pub fn run_local(
+    plan: &Plan,
+    config: &Config,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, StartError> {
+    let ranks = check_ranks(plan)?;
+    let clock = clock::best();
+    let clock_read_ns = match clock {
+        #[cfg(target_arch = "x86_64")]
+        Real::Tsc(clock) => clock::reading_cost_ns(&clock),
+        Real::Monotonic(clock) => clock::reading_cost_ns(&clock),
+    };
+    let region = io_error("share memory", Region::create(ranks, &sets(plan)))?;
+    let mut supervisor = Supervisor {
+        plan,
+        config,
+        region: Arc::new(region),
+        signals: io_error("take signals", Signals::take())?,
+        processes: Processes::default(),
+        ends: vec![None; ranks as usize],
+        memory: Vec::new(),
+        deadlock: Vec::new(),
+        stops: 0,
+    };
+    supervisor.fork_all(ranks)?;
+    supervisor.start(clock)?;
+    supervisor.watch(on_progress);
+    Ok(supervisor.outcome(clock, clock_read_ns))
+}
+
+fn io_error<T>(what: &'static str, result: io::Result<T>) -> Result<T, StartError> {
+    result.map_err(|error| StartError::Io { what, error })
+}
+
+impl Supervisor<'_> {
+    fn fork_all(&mut self, ranks: u32) -> Result<(), StartError> {
+        let prepared = Prepared::new(self.plan);
+        // SAFETY: no pointers.
+        let supervisor = unsafe { libc::getpid() };
+        for rank in 0..ranks {
+            let place = io_error("make memory for what is measured", self.place(rank))?;
+            let context = Context {
+                plan: self.plan,
+                prepared: &prepared,
+                config: self.config,
+                region: &self.region,
+                signals: &self.signals,
+                supervisor,
+                cpus: host::cpus(),
+            };
+            let forked = self.processes.fork(|| live(&context, rank, place));
+            io_error("fork a rank", forked)?;
+        }
+        Ok(())
+    }
+
+    /// Where a rank keeps what it measures.
+    fn place(&mut self, rank: u32) -> io::Result<Place> {
+        if let Some(path) = self.config.records.path(rank) {
+            return Ok(Place::File(path));
+        }
+        // SAFETY: the name is a constant text.
+        let fd = unsafe { libc::memfd_create(c"parabench-rank".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a new descriptor that belongs to nobody else.
+        let memory = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let theirs = memory.try_clone()?;
+        self.memory.push(memory);
+        Ok(Place::Memory(theirs.into()))
+    }
+
+    /// Waits until all ranks are set up (and for SIGUSR1), then lets them go together.
+    fn start(&mut self, clock: Real) -> Result<(), StartError> {
+        let mut told_to_start = !self.config.wait_for_signal;
+        loop {
+            self.reap();
+            if let Some(rank) = self.ends.iter().position(Option::is_some) {
+                self.region.abandon();
+                return Err(StartError::Rank {
+                    rank: rank as u32,
+                    message: self.last_words(rank as u32),
+                });
+            }
+            let ready = self.region.ready() == self.region.ranks();
+            if self.stops > 0 {
+                self.region.abandon();
+                return Ok(());
+            }
+            if ready && told_to_start {
+                self.region.start(clock.restarted());
+                return Ok(());
+            }
+            match self.signals.next(if ready { PERIOD } else { START_PERIOD }) {
+                Told::Start => told_to_start = true,
+                Told::Stop => self.stops += 1,
+                Told::Child | Told::Nothing => {}
+            }
+        }
+    }
+
+    fn last_words(&self, rank: u32) -> String {
+        let text = self.region.text(rank);
+        match &self.ends[rank as usize] {
+            Some(end) if text.is_empty() => format!("its process {}", end.describe()),
+            _ => text,
+        }
+    }
+
+    /// Until all processes have ended.
+    fn watch(&mut self, on_progress: &mut dyn FnMut(&Progress)) {
+        loop {
+            self.reap();
+            if self.processes.alive() == 0 {
+                return;
+            }
+            match self.signals.next(PERIOD) {
+                Told::Stop => self.stop(),
+                Told::Start | Told::Child => {}
+                Told::Nothing => self.look(on_progress),
+            }
+            if self.stops > 0 {
+                // Again and again: a rank may have fallen asleep after the last time.
+                self.processes.wake();
+            }
+        }
+    }
+
+    /// The first time ranks stop at their next statement, the second time at once.
+    fn stop(&mut self) {
+        self.stops += 1;
+        self.region.interrupt();
+        if self.stops > 1 {
+            self.processes.kill();
+        }
+    }
+
+    fn look(&mut self, on_progress: &mut dyn FnMut(&Progress)) {
+        if self.deadlock.is_empty() {
+            if let Some(stuck) = self.region.deadlock() {
+                self.deadlock = stuck;
+                self.region.release();
+            }
+        }
+        if let Some(progress) = self.region.progress() {
+            on_progress(&progress);
+        }
+    }
+
+    /// Takes note of processes that have ended; the others do not wait for them.
+    fn reap(&mut self) {
+        let (region, ends) = (&self.region, &mut self.ends);
+        self.processes.reap(|rank, end| {
+            let own_word = region.ended(rank);
+            let end = match (own_word, end) {
+                (Some(word), End::Lost) => word,
+                (_, killed) => killed,
+            };
+            region.end(rank, &end);
+            ends[rank as usize] = Some(end);
+        });
+    }
+
+    fn outcome(self, clock: Real, clock_read_ns: f64) -> Outcome {
+        let ends: Vec<End> = self.ends.iter().flatten().cloned().collect();
+        let mut errors: Vec<(u32, String)> = Vec::new();
+        for (end, rank) in ends.iter().zip(0..) {
+            if matches!(end, End::Killed(_) | End::Lost) {
+                errors.push((rank, format!("its process {}", end.describe())));
+            }
+        }
+        let mut records = Vec::with_capacity(ends.len());
+        for rank in 0..self.region.ranks() {
+            match self.record(rank) {
+                Ok(record) => records.push(record),
+                Err(error) => errors.push((rank, format!("what it measured is lost: {error}"))),
+            }
+        }
+        Outcome {
+            comm: if self.region.ranks() == 1 { "solo" } else { "local" },
+            backend: self.config.backend.name(),
+            clock: match clock {
+                #[cfg(target_arch = "x86_64")]
+                Real::Tsc(clock) => clock.name(),
+                Real::Monotonic(clock) => clock.name(),
+            },
+            clock_read_ns,
+            records,
+            ends,
+            errors,
+            deadlock: self.deadlock,
+            interrupted: self.stops > 0,
+            notes: self.region.notes(),
+        }
+    }
+
+    fn record(&self, rank: u32) -> Result<RankRecord, String> {
+        match &self.config.records {
+            Records::Memory => read_file(&self.memory[rank as usize]),
+            Records::Directory(_) => {
+                let path = self.config.records.path(rank).ok_or("it has no file")?;
+                let file = File::open(&path)
+                    .map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+                read_file(&file)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Runs all ranks of a plan and gathers what they recorded.
+//!
+//! | back-end | ranks | clock |
+//! |---|---|---|
+//! | posix, null | one forked process each, also a single one ([`run_local`]) | TSC or monotonic |
+//! | mem | simulated in this thread ([`run_sim`]) | virtual |
+//!
+//! Not here: the run directory's life cycle, merging (`record::collect`), exit codes.
+
+mod calls;
+mod child;
+mod local;
+mod processes;
+mod signals;
+mod sim;
+
+pub use calls::{Calls, list_calls};
+pub use local::run_local;
+pub use sim::run_sim;
+
+use crate::comm::{Activity, End, Progress};
+use crate::config::{BackendKind, Config};
+use crate::record::RankRecord;
+use model::Plan;
+use model::plan::MemberSet;
+use std::fmt;
+use std::io;
+
+/// A run that has ended, whatever way.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Communicator: "solo", "local", "sim".
+    pub comm: &'static str,
+    /// Back-end: "posix", "null", "mem".
+    pub backend: &'static str,
+    /// Clock: "tsc", "monotonic_raw", "virtual".
+    pub clock: &'static str,
+    /// Median cost of one reading of the clock, nanoseconds.
+    pub clock_read_ns: f64,
+    /// What was recorded, by rank; a rank whose record cannot be read is missing.
+    pub records: Vec<RankRecord>,
+    /// How every rank ended, by rank.
+    pub ends: Vec<End>,
+    /// Why ranks ended that could not say so themselves: killed, lost, record unreadable.
+    pub errors: Vec<(u32, String)>,
+    /// Who waited for what when nobody could go on; empty without a deadlock.
+    pub deadlock: Vec<Activity>,
+    /// Somebody asked the run to stop.
+    pub interrupted: bool,
+    /// Remarks of ranks: bits of [`crate::machine::note`].
+    pub notes: u32,
+}
+
+impl Outcome {
+    /// Every rank reached the end of the program.
+    pub fn finished(&self) -> bool {
+        self.ends.iter().all(|end| *end == End::Finished)
+    }
+
+    /// The deadlock in one sentence: who waits where for what.
+    pub fn deadlock_message(&self, plan: &Plan) -> Option<String> {
+        const SHOWN: usize = 8;
+        if self.deadlock.is_empty() {
+            return None;
+        }
+        let shown = self.deadlock.iter().take(SHOWN).map(|stuck| {
+            let place = plan.locate_site(stuck.site);
+            let place = place.map_or(String::new(), |(file, line, column)| {
+                format!(" at {file}:{line}:{column}")
+            });
+            format!("rank {} waits for {}{place}", stuck.rank, stuck.what)
+        });
+        let mut text = shown.collect::<Vec<_>>().join(", ");
+        if self.deadlock.len() > SHOWN {
+            text.push_str(&format!(", and {} more ranks wait", self.deadlock.len() - SHOWN));
+        }
+        Some(format!("nobody could go on: {text}"))
+    }
+}
+
+/// Why a run could not start. What was measured before does not exist.
+#[derive(Debug)]
+pub enum StartError {
+    /// A resource of the supervisor.
+    Io {
+        /// What it wanted to do.
+        what: &'static str,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// A rank could not set itself up.
+    Rank {
+        /// The rank.
+        rank: u32,
+        /// Why.
+        message: String,
+    },
+    /// The configuration is impossible.
+    Config(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Io { what, error } => write!(f, "cannot {what}: {error}"),
+            StartError::Rank { rank, message } => write!(f, "rank {rank} cannot start: {message}"),
+            StartError::Config(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Runs a plan as its configuration says.
+pub fn run(
+    plan: &Plan,
+    config: &Config,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, StartError> {
+    match config.backend {
+        BackendKind::Mem => run_sim(plan, config),
+        BackendKind::Posix | BackendKind::Null => run_local(plan, config, on_progress),
+    }
+}
+
+/// The plan's sets; a plan without any has the world.
+fn sets(plan: &Plan) -> Vec<MemberSet> {
+    match plan.sets.is_empty() {
+        true => vec![MemberSet { members: 0..plan.ranks, enter: Vec::new() }],
+        false => plan.sets.clone(),
+    }
+}
+
+fn check_ranks(plan: &Plan) -> Result<u32, StartError> {
+    match plan.ranks {
+        0 => Err(StartError::Config("the plan was made for no ranks: expected at least 1".into())),
+        ranks => Ok(ranks),
+    }
+}

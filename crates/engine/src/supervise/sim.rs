@@ -1,0 +1,175 @@
+//! Simulated ranks: all machines in this thread, on files in memory, in virtual time.
+
+use super::signals::{Signals, Told};
+use super::{Outcome, StartError, check_ranks, sets};
+use crate::backend::{Backend, Cost, Mem, MemFs, Null};
+use crate::buffer::Buffers;
+use crate::clock::Virtual;
+use crate::comm::{Activity, End, Sim, World};
+use crate::config::{BackendKind, Config};
+use crate::machine::{Machine, Prepared, Stop};
+use crate::record::{Meta, Place, RankRecord, Recorder, Usage};
+use model::Plan;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Turns between two looks at signals.
+const LOOK_EVERY: u64 = 64;
+
+/// Runs a plan with simulated ranks on the mem (or null) back-end.
+pub fn run_sim(plan: &Plan, config: &Config) -> Result<Outcome, StartError> {
+    let clock = Virtual::start();
+    if config.backend == BackendKind::Null {
+        return simulate(plan, config, clock, Buffers::unfilled(), |_, _| Null, &mut |_| {});
+    }
+    let fs = MemFs::shared(&config.directory.to_string_lossy(), true);
+    let backend = |rank: u32, clock: Virtual| {
+        let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
+        Mem::new(Rc::clone(&fs), clock, cost)
+    };
+    simulate(plan, config, clock, Buffers::new(plan.seed, 0), backend, &mut |_| {})
+}
+
+/// The ranks of a simulation.
+pub(super) struct Simulation<'p, B> {
+    pub(super) world: Rc<World>,
+    machines: Vec<Option<Machine<'p, B, Sim, Virtual>>>,
+    clock: Virtual,
+    buffers: Buffers,
+    records: Vec<Option<RankRecord>>,
+    ends: Vec<End>,
+    errors: Vec<(u32, String)>,
+    deadlock: Vec<Activity>,
+    notes: u32,
+    /// Turns taken so far.
+    pub(super) turns: u64,
+}
+
+/// Runs all ranks to their end. `on_turn` is asked after every turn and may interrupt.
+pub(super) fn simulate<B: Backend>(
+    plan: &Plan,
+    config: &Config,
+    clock: Virtual,
+    buffers: Buffers,
+    backend: impl FnMut(u32, Virtual) -> B,
+    on_turn: &mut dyn FnMut(&World),
+) -> Result<Outcome, StartError> {
+    check_ranks(plan)?;
+    let signals =
+        Signals::take().map_err(|error| StartError::Io { what: "take signals", error })?;
+    let prepared = Prepared::new(plan);
+    let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, backend)?;
+    while simulation.turn() {
+        on_turn(&simulation.world);
+        let look = simulation.turns % LOOK_EVERY == 0;
+        if look && signals.next(Duration::ZERO) == Told::Stop {
+            simulation.world.interrupt();
+        }
+    }
+    Ok(simulation.outcome(config))
+}
+
+impl<'p, B: Backend> Simulation<'p, B> {
+    fn new(
+        plan: &'p Plan,
+        config: &'p Config,
+        prepared: &'p Prepared<'p>,
+        clock: Virtual,
+        buffers: Buffers,
+        mut backend: impl FnMut(u32, Virtual) -> B,
+    ) -> Result<Simulation<'p, B>, StartError> {
+        let ranks = plan.ranks;
+        let world = Rc::new(World::new(ranks, &sets(plan), clock.clone()));
+        let mut machines = Vec::with_capacity(ranks as usize);
+        for rank in 0..ranks {
+            let sites = plan.code.len() as u32;
+            let meta = Meta { rank, ranks, sites, events: config.events };
+            let recorder = Recorder::create(Place::Heap, &meta).map_err(|error| {
+                StartError::Rank { rank, message: format!("cannot keep what is measured: {error}") }
+            })?;
+            let comm = Sim::new(Rc::clone(&world), rank);
+            let backend = backend(rank, clock.clone());
+            let settings = &config.settings;
+            machines.push(Some(Machine::new(
+                prepared,
+                settings,
+                backend,
+                comm,
+                clock.clone(),
+                recorder,
+            )));
+        }
+        Ok(Simulation {
+            world,
+            machines,
+            clock,
+            buffers,
+            records: (0..ranks).map(|_| None).collect(),
+            ends: vec![End::Lost; ranks as usize],
+            errors: Vec::new(),
+            deadlock: Vec::new(),
+            notes: 0,
+            turns: 0,
+        })
+    }
+
+    /// Lets the next rank run; false: all have ended.
+    fn turn(&mut self) -> bool {
+        self.turns += 1;
+        let Some(rank) = self.world.next() else { return self.resolve_deadlock() };
+        let Some(machine) = &mut self.machines[rank as usize] else { return true };
+        let stop = machine.run(&mut self.buffers);
+        if stop == Stop::Pending {
+            self.world.give_back(rank);
+        } else {
+            self.end(rank, stop);
+        }
+        true
+    }
+
+    /// Nobody can run: those who are left wait for what cannot come.
+    fn resolve_deadlock(&mut self) -> bool {
+        let waiting = self.world.waiting();
+        if waiting.is_empty() {
+            return false;
+        }
+        if self.deadlock.is_empty() {
+            self.deadlock = waiting;
+        }
+        self.world.release_all();
+        true
+    }
+
+    fn end(&mut self, rank: u32, stop: Stop) {
+        let Some(machine) = self.machines[rank as usize].take() else { return };
+        let usage = |end_ns| Usage { end_ns, ..Usage::default() };
+        let (recorder, notes) = machine.finish(&stop, usage);
+        self.notes |= notes;
+        self.ends[rank as usize] = match stop {
+            Stop::Finished => End::Finished,
+            Stop::Failed { .. } => End::Failed,
+            Stop::Released { .. } => End::Released,
+            Stop::Interrupted | Stop::Pending => End::Interrupted,
+        };
+        match recorder.into_record() {
+            Ok(record) => self.records[rank as usize] = Some(record),
+            Err(error) => self.errors.push((rank, format!("what it measured is lost: {error}"))),
+        }
+    }
+
+    fn outcome(self, config: &Config) -> Outcome {
+        use crate::clock::Clock;
+        Outcome {
+            comm: "sim",
+            backend: config.backend.name(),
+            clock: self.clock.name(),
+            clock_read_ns: 0.0,
+            records: self.records.into_iter().flatten().collect(),
+            ends: self.ends,
+            errors: self.errors,
+            deadlock: self.deadlock,
+            interrupted: self.world.is_interrupted(),
+            notes: self.notes,
+        }
+    }
+}
