@@ -9,6 +9,7 @@
 //! same file has the same name on all ranks. The columns are [`COLUMNS`].
 
 mod columns;
+mod fill;
 mod names;
 mod read;
 mod write;

@@ -207,7 +207,24 @@ fn a_table_that_is_not_finished_leaves_nothing() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_with_the_file_s_name() {
+fn a_folder_that_cannot_be_written_is_named() {
     let error = EventWriter::create(Path::new("/proc/nowhere"), &[]).unwrap_err().to_string();
     assert!(error.starts_with("cannot write /proc/nowhere/events.parquet: "), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn any_flipped_byte_is_read_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), &[(0..100).map(event).collect()]);
+        let path = dir.path().join(EVENTS_FILE);
+        let mut bytes = fs::read(&path).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        fs::write(&path, &bytes).unwrap();
+        if let Ok(reader) = EventReader::open(&path) {
+            prop_assert!(reader.take(1000).count() <= 1000);
+        }
+    }
 }

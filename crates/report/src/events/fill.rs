@@ -1,0 +1,164 @@
+//! Columns -> events: what a column of numbers or of texts says about the rows.
+
+use super::names::decode;
+use super::read::invalid;
+use model::event::{Event, NO_ID};
+use model::{Op, Part};
+use parquet::data_type::ByteArray;
+use parquet::errors::Result;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+/// What the events given so far speak of.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub labels: Names<String>,
+    pub paths: Names<Vec<u8>>,
+    pub hosts: BTreeMap<u32, String>,
+}
+
+/// Texts by id, each once.
+#[derive(Debug)]
+pub(super) struct Names<T> {
+    ids: HashMap<Vec<u8>, u32>,
+    pub texts: Vec<T>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Names<T> {
+        Names { ids: HashMap::new(), texts: Vec::new() }
+    }
+}
+
+/// An event with its rank, and its value in a column of texts.
+type Row<'a> = (&'a mut (u32, Event), Option<&'a ByteArray>);
+
+impl<T> Names<T> {
+    /// Puts the ids of a column's names into the events: [`NO_ID`] where there is none.
+    fn put<'a>(
+        &mut self,
+        rows: impl Iterator<Item = Row<'a>>,
+        field: impl Fn(&mut Event) -> &mut u32,
+        make: impl Fn(&str) -> Option<T>,
+    ) -> Result<()> {
+        let mut previous: Option<(&ByteArray, u32)> = None;
+        for ((_, event), name) in rows {
+            let id = match (name, previous) {
+                (None, _) => NO_ID,
+                (Some(name), Some((same, id))) if same.data() == name.data() => id,
+                (Some(name), _) => self.id(name, &make)?,
+            };
+            previous = name.map(|name| (name, id));
+            *field(event) = id;
+        }
+        Ok(())
+    }
+
+    /// The id of `name`; `make` gives the text of a new one.
+    fn id(&mut self, name: &ByteArray, make: impl Fn(&str) -> Option<T>) -> Result<u32> {
+        if let Some(id) = self.ids.get(name.data()) {
+            return Ok(*id);
+        }
+        let text = make(name.as_utf8()?).ok_or_else(|| invalid("name"))?;
+        let id = self.texts.len() as u32;
+        if id == NO_ID {
+            return Err(invalid("number of names"));
+        }
+        self.texts.push(text);
+        self.ids.insert(name.data().to_vec(), id);
+        Ok(id)
+    }
+}
+
+impl Tables {
+    /// Gives the events what a column of texts says about them.
+    pub fn put(
+        &mut self,
+        column: &str,
+        values: &[Option<ByteArray>],
+        events: &mut [(u32, Event)],
+    ) -> Result<()> {
+        let rows = events.iter_mut().zip(values.iter().map(Option::as_ref));
+        match column {
+            "host" => put_hosts(&mut self.hosts, rows),
+            "op" => put_ops(rows),
+            "label" => {
+                // Rows of a run call "in no label" "", events call it NO_ID.
+                let rows = rows.map(|(row, label)| (row, label.filter(|label| !label.is_empty())));
+                self.labels.put(rows, |event| &mut event.label, |text| Some(text.into()))
+            }
+            "path" => self.paths.put(rows, |event| &mut event.path, decode),
+            "path2" => self.paths.put(rows, |event| &mut event.path2, decode),
+            // `file` follows from the site.
+            _ => Ok(()),
+        }
+    }
+}
+
+fn put_hosts<'a>(
+    hosts: &mut BTreeMap<u32, String>,
+    rows: impl Iterator<Item = Row<'a>>,
+) -> Result<()> {
+    for ((rank, _), host) in rows {
+        if let Entry::Vacant(entry) = hosts.entry(*rank) {
+            let host = host.ok_or_else(|| invalid("host"))?;
+            entry.insert(host.as_utf8()?.to_string());
+        }
+    }
+    Ok(())
+}
+
+fn put_ops<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<()> {
+    let mut previous: Option<(&ByteArray, Op)> = None;
+    for ((_, event), name) in rows {
+        let name = name.ok_or_else(|| invalid("op"))?;
+        let op = match previous {
+            Some((same, op)) if same.data() == name.data() => op,
+            _ => Op::find(name.as_utf8()?).ok_or_else(|| invalid("op"))?,
+        };
+        previous = Some((name, op));
+        event.op = op as u8;
+    }
+    Ok(())
+}
+
+/// Gives the events what a column of numbers says about them.
+pub(super) fn put_numbers(column: &str, values: &[i64], events: &mut [(u32, Event)]) -> Result<()> {
+    let largest = match column {
+        "errno" => i64::from(u16::MAX),
+        "flags" => i64::from(u8::MAX),
+        _ => i64::MAX,
+    };
+    if largest < i64::MAX && values.iter().any(|value| !(0..=largest).contains(value)) {
+        return Err(invalid(column));
+    }
+    let put = setter(column);
+    for ((rank, event), value) in events.iter_mut().zip(values) {
+        put(rank, event, *value as u64);
+    }
+    Ok(())
+}
+
+/// What the numbers of a column mean: chosen once per column, not once per row.
+fn setter(column: &str) -> fn(&mut u32, &mut Event, u64) {
+    match column {
+        "rank" => |rank, _, value| *rank = value as u32,
+        "seq" => |_, event, value| event.seq = value,
+        "site" => |_, event, value| event.site = value as u32,
+        "offset_bytes" => |_, event, value| event.offset_bytes = value,
+        "requested_bytes" => |_, event, value| event.requested_bytes = value,
+        "done_bytes" => |_, event, value| event.done_bytes = value,
+        "start_ns" => |_, event, value| event.start_ns = value,
+        "end_ns" => |_, event, value| event.end_ns = value,
+        "busy_ns" => |_, event, value| event.busy_ns = value,
+        "open_ns" => |_, event, value| event.parts_ns[Part::Open as usize] = value,
+        "view_ns" => |_, event, value| event.parts_ns[Part::View as usize] = value,
+        "data_ns" => |_, event, value| event.parts_ns[Part::Data as usize] = value,
+        "sync_ns" => |_, event, value| event.parts_ns[Part::Sync as usize] = value,
+        "close_ns" => |_, event, value| event.parts_ns[Part::Close as usize] = value,
+        "errno" => |_, event, value| event.errno = value as u16,
+        "flags" => |_, event, value| event.flags = value as u8,
+        // `line` follows from the site.
+        _ => |_, _, _| (),
+    }
+}
