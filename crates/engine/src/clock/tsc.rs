@@ -52,7 +52,7 @@ impl Clock for Tsc {
 
     #[inline(always)]
     fn now(&self) -> u64 {
-        scale(ticks().wrapping_sub(self.origin_ticks), self.mult)
+        scale(ticks().saturating_sub(self.origin_ticks), self.mult)
     }
 
     fn sleep(&self, ns: u64) {

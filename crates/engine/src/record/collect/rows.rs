@@ -66,8 +66,12 @@ impl Figures {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// The row of the operation, then one for each part that was executed.
+    /// The row of the operation, then one for each part that was executed. None if its
+    /// ranks were killed in the first execution.
     pub(super) fn rows(self, label: &str, op: Op, interval_ns: u64, rows: &mut Vec<Row>) {
+        if self.whole.times.count + self.failed + self.expected == 0 {
+            return;
+        }
         let row = self.whole.row(label, op.name().into(), interval_ns);
         let failed_times = Some(self.failed_times).filter(|times| times.count > 0);
         rows.push(Row {

@@ -6,6 +6,7 @@ use crate::record::{LabelRecord, Occurrence};
 use model::Histogram;
 use model::plan::LabelKind;
 use model::run::{TimeRow, TimesMore};
+use std::collections::BTreeMap;
 
 /// Occurrences of one label path and kind. Ranks are added in ascending order.
 #[derive(Debug, Default)]
@@ -17,8 +18,9 @@ pub(super) struct LabelTimes<'a> {
     more: Histogram,
     /// Largest sum over one rank of the occurrences it did not keep.
     max_rank_sum_ns: u64,
-    /// What ranks did after their last complete occurrence: first start, last end.
-    open: Option<(u64, u64)>,
+    /// What ranks did after their last complete occurrence, by the index of the one that
+    /// was cut off: first start, last end.
+    open: BTreeMap<u64, Option<(u64, u64)>>,
 }
 
 /// What is to be told of a label.
@@ -53,7 +55,7 @@ impl<'a> LabelTimes<'a> {
         self.more.merge(&label.more);
         let end_ns = label.kept.last().map_or(0, |last| last.end_ns);
         if let Some((first_ns, last_ns)) = operations.filter(|span| span.1 > end_ns) {
-            widen(&mut self.open, first_ns.max(end_ns), last_ns);
+            widen(self.open.entry(label.count).or_default(), first_ns.max(end_ns), last_ns);
         }
         self.kept.push((rank, label));
     }
@@ -83,10 +85,9 @@ impl<'a> LabelTimes<'a> {
     }
 
     fn told(self, path: &str, rows: Vec<TimeRow>) -> Merged {
-        let open_ns = self.open.map_or(0, |(first_ns, last_ns)| last_ns - first_ns);
+        let open_ns = self.open.iter().map(|(index, span)| beyond_ns(&rows, *index, *span));
         let kept_ns = rows.iter().map(|row| row.last_end_ns.saturating_sub(row.first_start_ns));
-        let interval_ns =
-            kept_ns.chain([self.max_rank_sum_ns, open_ns]).fold(0, u64::saturating_add);
+        let interval_ns = kept_ns.chain(open_ns).fold(self.max_rank_sum_ns, u64::saturating_add);
         let more = (self.more.count > 0).then(|| TimesMore {
             label: path.into(),
             count: self.more.count,
@@ -95,6 +96,17 @@ impl<'a> LabelTimes<'a> {
         });
         Merged { rows, more, interval_ns }
     }
+}
+
+/// What an occurrence that was cut off on some ranks adds to the interval of the same
+/// occurrence on the others.
+fn beyond_ns(rows: &[TimeRow], index: u64, span: Option<(u64, u64)>) -> u64 {
+    let Some((first_ns, last_ns)) = span else { return 0 };
+    let Ok(at) = rows.binary_search_by_key(&index, |row| row.index) else {
+        return last_ns - first_ns;
+    };
+    let (start_ns, end_ns) = (rows[at].first_start_ns, rows[at].last_end_ns);
+    start_ns.saturating_sub(first_ns).saturating_add(last_ns.saturating_sub(end_ns))
 }
 
 /// Where an occurrence goes among the first and the last ones; `None`: between them.

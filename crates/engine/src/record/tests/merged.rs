@@ -118,6 +118,8 @@ fn rows_stand_in_order_of_first_appearance_with_parts_behind() {
         let stat = a.stat(label, op);
         a.done(stat, 0, at(0, 1), 0, false);
     }
+    // Never executed: no row.
+    a.stat(z, Op::Rename);
     let write = a.stat(z, Op::Write);
     a.part(write, Part::Close, 4);
     a.part(write, Part::Open, 3);
@@ -205,6 +207,20 @@ fn an_occurrence_that_was_cut_off_counts_in_the_interval() {
     let collected = merge(vec![rank]);
     assert!((row(&collected, "w", "fwrite").mib_s.unwrap() - 2.0 / 0.050).abs() < 1e-9);
     assert!(!collected.finished);
+}
+
+#[test]
+fn a_rank_that_was_cut_off_does_not_lengthen_what_the_others_did_meanwhile() {
+    let (mut killed, mut other) = (heap(0, 2), heap(1, 2));
+    for (rank, busy_ns) in [(&mut killed, 20 * MS), (&mut other, 40 * MS)] {
+        let label = rank.label(NO_ID, b"w", LabelKind::Wall);
+        let stat = rank.stat(label, Op::Fwrite);
+        rank.done(stat, 0, at(10 * MS, busy_ns), MIB, false);
+    }
+    other.occurrence(1, 0, 60 * MS, 40 * MS);
+    let collected = merge(vec![killed, other]);
+    assert!((row(&collected, "w", "fwrite").mib_s.unwrap() - 2.0 / 0.060).abs() < 1e-9);
+    assert_eq!(collected.times[0].ranks, 1);
 }
 
 /// Trap 3: sync and metadata latencies survive merging.
