@@ -123,6 +123,8 @@ pub struct Activity {
 /// How far the ranks are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
+    /// The ranks are set up and wait for SIGUSR1; nothing is executed yet.
+    pub held: bool,
     /// Operations done so far over all ranks.
     pub operations: u64,
     /// Ranks that have not ended.

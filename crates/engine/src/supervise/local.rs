@@ -38,7 +38,7 @@ struct Supervisor<'a> {
 }
 
 /// Runs a plan with one forked process per rank. `on_progress` is called now and then,
-/// never while a rank is inside a label.
+/// never while a rank is inside a label, and once before the start if that waits for SIGUSR1.
 pub fn run_local(
     plan: &Plan,
     config: &Config,
@@ -64,7 +64,7 @@ pub fn run_local(
         stops: 0,
     };
     supervisor.fork_all(ranks)?;
-    supervisor.start(clock)?;
+    supervisor.start(clock, on_progress)?;
     supervisor.watch(on_progress);
     Ok(supervisor.outcome(clock, clock_read_ns))
 }
@@ -113,8 +113,13 @@ impl Supervisor<'_> {
     }
 
     /// Waits until all ranks are set up (and for SIGUSR1), then lets them go together.
-    fn start(&mut self, clock: Real) -> Result<(), StartError> {
+    fn start(
+        &mut self,
+        clock: Real,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(), StartError> {
         let mut told_to_start = !self.config.wait_for_signal;
+        let mut held = self.config.wait_for_signal;
         loop {
             self.reap();
             if let Some(rank) = self.ends.iter().position(Option::is_some) {
@@ -132,6 +137,9 @@ impl Supervisor<'_> {
             if ready && told_to_start {
                 self.region.start(clock.restarted());
                 return Ok(());
+            }
+            if ready && std::mem::take(&mut held) {
+                on_progress(&Progress { held: true, ..Progress::default() });
             }
             match self.signals.next(if ready { PERIOD } else { START_PERIOD }) {
                 Told::Start => told_to_start = true,
