@@ -195,7 +195,9 @@ mod tests {
 
     #[test]
     fn the_schema_is_strict_everywhere() {
-        let good: Value = serde_json::from_str(&full(&sample::aborted())).unwrap();
+        let mut run = sample::aborted();
+        run.times.truncate(2);
+        let good: Value = serde_json::from_str(&full(&run)).unwrap();
         let mut places = Vec::new();
         objects(&good, String::new(), &mut places);
         assert!(places.len() > 20);

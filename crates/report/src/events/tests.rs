@@ -11,6 +11,7 @@ use parquet::record::Field;
 use proptest::prelude::*;
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::LazyLock;
 
 const LABELS: [&str; 2] = ["outer", "outer/in \"quotes\", commas\nand lines"];
 const PATHS: [&[u8]; 3] = [b"f-0", b"not \xff utf-8\\", "ü".as_bytes()];
@@ -90,6 +91,13 @@ fn events_come_back_over_row_groups() {
     assert_comes_back(&[many, (0..3).map(event).collect()]);
 }
 
+/// A file of a hundred events.
+static A_HUNDRED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[(0..100).map(event).collect()]);
+    fs::read(dir.path().join(EVENTS_FILE)).unwrap()
+});
+
 fn any_event() -> impl Strategy<Value = Event> {
     let id = prop_oneof![0u32..2, Just(NO_ID)];
     (
@@ -133,9 +141,8 @@ proptest! {
     #[test]
     fn any_cut_is_an_error(cut in 0.0f64..1.0) {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), &[(0..100).map(event).collect()]);
         let path = dir.path().join(EVENTS_FILE);
-        let bytes = fs::read(&path).unwrap();
+        let bytes = A_HUNDRED.as_slice();
         fs::write(&path, &bytes[..(cut * bytes.len() as f64) as usize]).unwrap();
         let error = EventReader::open(&path).unwrap_err();
         prop_assert!(matches!(error, StoreError::Truncated { .. } | StoreError::Foreign { .. }), "{}", error);
@@ -217,9 +224,8 @@ proptest! {
     #[test]
     fn any_flipped_byte_is_read_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), &[(0..100).map(event).collect()]);
         let path = dir.path().join(EVENTS_FILE);
-        let mut bytes = fs::read(&path).unwrap();
+        let mut bytes = A_HUNDRED.clone();
         let at = at.index(bytes.len());
         bytes[at] = byte;
         fs::write(&path, &bytes).unwrap();
