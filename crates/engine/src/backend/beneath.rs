@@ -161,6 +161,9 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
+/// The flags that openat ignores with `O_PATH` and openat2 refuses.
+const NOT_WITH_PATH: i32 = !(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC);
+
 /// openat2 with the mode only where the kernel wants one; repeats disturbed resolutions.
 pub(crate) fn openat2(
     directory: BorrowedFd<'_>,
@@ -169,6 +172,7 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<OwnedFd, i32> {
+    let flags = if flags & libc::O_PATH != 0 { flags & !NOT_WITH_PATH } else { flags };
     // SAFETY: a structure of integers, for which zero is a value.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
     how.flags = u64::from((flags | libc::O_CLOEXEC) as u32);

@@ -11,11 +11,14 @@
 
 use super::beneath::{Root, split};
 use super::posix::{reply, size_of_file};
-use super::{Backend, Capabilities, Posix, protect_marker};
+use super::{Backend, Capabilities, Posix, check_path, protect_marker};
 use crate::call::{Call, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+
+/// Flags that contradict each other (open(2)).
+const CREATE_DIRECTORY: i32 = libc::O_CREAT | libc::O_DIRECTORY;
 
 /// Files of the operating system, reached only beneath the run directory.
 #[derive(Debug)]
@@ -38,6 +41,13 @@ impl Target {
     fn fd(&self) -> i32 {
         self.held.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
+
+    fn check_exists(&self) -> Result<(), i32> {
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        // SAFETY: the name is NUL-terminated, the descriptor is held.
+        let done = unsafe { libc::faccessat(self.fd(), self.name.as_ptr(), libc::F_OK, flags) };
+        if done == 0 { Ok(()) } else { Err(super::beneath::errno()) }
+    }
 }
 
 impl Guarded {
@@ -49,11 +59,14 @@ impl Guarded {
 
     /// Holds the parent directory and the last name.
     fn entry(&mut self, at: usize, path: &CStr) -> Result<(), i32> {
+        check_path(path.to_bytes())?;
         let path = self.root.relative(path.to_bytes())?;
-        if path.is_empty() {
-            return Err(libc::ENOENT);
-        }
         let (parent, name) = split(path);
+        if name.starts_with(b"..") && matches!(name.get(2), None | Some(b'/')) {
+            // The kernel lets nobody change `..`; only whether it leaves is to be told.
+            let whole = CString::new(path).map_err(|_| libc::EINVAL)?;
+            self.root.open(&whole, libc::O_PATH, 0)?;
+        }
         let parent = CString::new(parent).map_err(|_| libc::EINVAL)?;
         let held = self.root.open(&parent, libc::O_PATH | libc::O_DIRECTORY, 0)?;
         let name = CString::new(name).map_err(|_| libc::EINVAL)?;
@@ -70,6 +83,7 @@ impl Guarded {
     }
 
     fn relative(&self, path: &CStr) -> Result<CString, i32> {
+        check_path(path.to_bytes())?;
         CString::new(self.root.relative(path.to_bytes())?).map_err(|_| libc::EINVAL)
     }
 
@@ -161,6 +175,10 @@ impl Backend for Guarded {
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         protect_marker(call)?;
         match call {
+            // As Linux since 6.4, before it looks at the path.
+            Call::Open { flags, .. } if flags & CREATE_DIRECTORY == CREATE_DIRECTORY => {
+                Err(libc::EINVAL)
+            }
             Call::Open { path, .. } => {
                 self.targets[0] = Target { held: None, name: self.relative(path)? };
                 Ok(())
@@ -177,11 +195,18 @@ impl Backend for Guarded {
             | Call::Rmdir { path }
             | Call::Mkdir { path }
             | Call::Readlink { path } => self.entry(0, path),
-            Call::Rename { from, to } | Call::Link { from, to } => {
+            Call::Rename { from, to } => {
                 self.entry(0, from)?;
                 self.entry(1, to)
             }
+            Call::Link { from, to } => {
+                self.entry(0, from)?;
+                // The kernel looks at all of `from` before it looks at `to`.
+                self.targets[0].check_exists()?;
+                self.entry(1, to)
+            }
             Call::Symlink { target, path } => {
+                check_path(target.to_bytes())?;
                 self.entry(0, path)?;
                 self.root.check_target(target.to_bytes(), path.to_bytes())
             }

@@ -88,6 +88,15 @@ fn names_marker(path: &CStr) -> bool {
         )
 }
 
+/// What the kernel checks before it looks at any name.
+pub(crate) fn check_path(path: &[u8]) -> Result<(), i32> {
+    match path.len() {
+        0 => Err(libc::ENOENT),
+        length if length >= libc::PATH_MAX as usize => Err(libc::ENAMETOOLONG),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

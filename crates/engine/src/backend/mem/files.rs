@@ -5,7 +5,7 @@
 use super::MemFs;
 use super::content::SIZE_MAX;
 use super::node::{Ino, Kind};
-use super::walk::check_path;
+use crate::backend::{MARKER, check_path};
 use crate::call::Fd;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -109,8 +109,8 @@ impl Files {
         if !open.reads() {
             return Err(libc::EBADF);
         }
-        let content = fs.content_mut(open.ino)?;
         check_end(offset, buf.len())?;
+        let content = fs.content_mut(open.ino)?;
         let most = buf.len().min(TRANSFER_MAX);
         Ok(content.read(&mut buf[..most], offset) as i64)
     }
@@ -201,7 +201,8 @@ impl Files {
             return Err(libc::ENOENT);
         }
         let listing = open.listing.get_or_insert_with(|| {
-            let sizes = names.keys().map(|name| entry_size(name.len()));
+            let visible = names.keys().filter(|name| &***name != MARKER.as_bytes());
+            let sizes = visible.map(|name| entry_size(name.len()));
             [DOTS, DOTS].into_iter().chain(sizes).collect::<Vec<_>>().into_iter()
         });
         take_entries(listing, room)

@@ -6,7 +6,8 @@
 use super::MemFs;
 use super::content::{Content, SIZE_MAX};
 use super::node::{Ino, Kind};
-use super::walk::{Follow, Spot, check_path};
+use super::walk::{Follow, Spot};
+use crate::backend::check_path;
 
 type Done = Result<i64, i32>;
 
@@ -16,15 +17,13 @@ impl MemFs {
         let create = flags & libc::O_CREAT != 0;
         let exclusive = create && flags & libc::O_EXCL != 0;
         let stays = exclusive || flags & libc::O_NOFOLLOW != 0;
-        let follow = match (create && path.ends_with(b"/"), stays) {
-            (true, _) => Follow::No,
-            (false, true) => Follow::Slash,
+        let follow = match (create, stays) {
+            (true, true) if path.ends_with(b"/") => Follow::Create,
+            (_, true) => Follow::Slash,
+            (true, false) => Follow::Create,
             (false, false) => Follow::Yes,
         };
         let spot = self.spot(path, follow)?;
-        if create && spot.slash && !spot.dots {
-            return Err(libc::EISDIR);
-        }
         let Some(ino) = spot.node else {
             if !create {
                 return Err(libc::ENOENT);
@@ -157,11 +156,13 @@ impl MemFs {
 
     pub(super) fn symlink(&mut self, target: &[u8], path: &[u8]) -> Done {
         check_path(target)?;
+        check_path(path)?;
+        let parent = self.spot(path, Follow::No)?.parent;
+        self.check_target(target, parent)?;
         self.make(path, Kind::Link(target.into()), 0o777)
     }
 
     pub(super) fn link(&mut self, from: &[u8], to: &[u8]) -> Done {
-        check_path(to)?;
         let ino = self.find(from, Follow::Slash)?;
         let spot = self.spot(to, Follow::No)?;
         check_new(&spot, false)?;
@@ -174,14 +175,13 @@ impl MemFs {
     }
 
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Done {
-        check_path(from)?;
-        check_path(to)?;
-        let old = self.spot(from, Follow::No)?;
-        let new = self.spot(to, Follow::No)?;
+        let (old, new) = (self.parent_spot(from)?, self.parent_spot(to)?);
         if old.dots || new.dots {
             return Err(libc::EBUSY);
         }
+        let old = self.last(old, Follow::No, &mut 0)?;
         let ino = old.node.ok_or(libc::ENOENT)?;
+        let new = self.last(new, Follow::No, &mut 0)?;
         let directory = self.nodes.is_directory(ino);
         if !directory && (old.slash || new.slash) {
             return Err(libc::ENOTDIR);

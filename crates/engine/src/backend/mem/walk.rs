@@ -5,6 +5,7 @@
 
 use super::MemFs;
 use super::node::{Ino, Kind, ROOT};
+use crate::backend::check_path;
 
 const NAME_MAX: usize = 255;
 const LINKS_MAX: u32 = 40;
@@ -14,6 +15,8 @@ const LINKS_MAX: u32 = 40;
 pub(super) enum Follow {
     /// Always.
     Yes,
+    /// Always, to make a file: no slashes may come after its name, here or in a link.
+    Create,
     /// Only when slashes come after the name (`lstat`, `readlink`).
     Slash,
     /// Not even then (calls that make or remove names).
@@ -38,8 +41,14 @@ pub(super) struct Spot<'a> {
 impl MemFs {
     /// Where the path of a call ends.
     pub(super) fn spot<'a>(&'a self, path: &'a [u8], follow: Follow) -> Result<Spot<'a>, i32> {
+        let spot = self.parent_spot(path)?;
+        self.last(spot, follow, &mut 0)
+    }
+
+    /// The same without looking at the last name.
+    pub(super) fn parent_spot<'a>(&'a self, path: &'a [u8]) -> Result<Spot<'a>, i32> {
         check_path(path)?;
-        self.resolve(ROOT, path, follow, &mut 0)
+        self.to_parent(ROOT, path, &mut 0)
     }
 
     /// What exists at a path; with slashes after it, it must be a directory.
@@ -59,20 +68,29 @@ impl MemFs {
         follow: Follow,
         links: &mut u32,
     ) -> Result<Spot<'a>, i32> {
+        let spot = self.to_parent(start, path, links)?;
+        self.last(spot, follow, links)
+    }
+
+    fn to_parent<'a>(
+        &'a self,
+        start: Ino,
+        path: &'a [u8],
+        links: &mut u32,
+    ) -> Result<Spot<'a>, i32> {
         let (mut dir, mut rest) = match path.first() {
             Some(b'/') => (ROOT, self.below_root(path)?),
             _ => (start, path),
         };
         loop {
             let (name, after) = next_name(rest);
-            let last = after.iter().all(|byte| *byte == b'/');
-            if last {
+            if after.iter().all(|byte| *byte == b'/') {
                 let slash = !after.is_empty() || name.is_empty();
-                return self.last(
-                    Spot { parent: dir, name, node: None, slash, dots: false },
-                    follow,
-                    links,
-                );
+                let dots = matches!(name, b"" | b"." | b"..");
+                if name == b".." {
+                    self.above(dir)?;
+                }
+                return Ok(Spot { parent: dir, name, node: None, slash, dots });
             }
             dir = self.step(dir, name, links)?;
             rest = after;
@@ -99,30 +117,51 @@ impl MemFs {
         self.nodes.names(next).map(|_| next)
     }
 
-    fn last<'a>(
+    /// Looks at the last name of a spot.
+    pub(super) fn last<'a>(
         &'a self,
         mut spot: Spot<'a>,
         follow: Follow,
         links: &mut u32,
     ) -> Result<Spot<'a>, i32> {
         let dir = spot.parent;
-        spot.dots = matches!(spot.name, b"" | b"." | b"..");
+        if follow == Follow::Create && spot.slash && !spot.dots {
+            return Err(libc::EISDIR);
+        }
         spot.node = match spot.name {
             b"" | b"." => Some(dir),
             b".." => Some(self.above(dir)?),
             name => self.lookup(dir, name)?,
         };
         let Some(ino) = spot.node else { return Ok(spot) };
-        let followed = follow == Follow::Yes || (follow == Follow::Slash && spot.slash);
+        let follow = if follow == Follow::Slash && spot.slash { Follow::Yes } else { follow };
         match &self.nodes.get(ino).kind {
-            Kind::Link(target) if followed => {
+            Kind::Link(target) if matches!(follow, Follow::Yes | Follow::Create) => {
                 count_link(links)?;
-                let mut end = self.resolve(dir, target, Follow::Yes, links)?;
+                let mut end = self.resolve(dir, target, follow, links)?;
                 end.slash |= spot.slash;
                 Ok(end)
             }
             _ => Ok(spot),
         }
+    }
+
+    /// `EXDEV` if a link in `dir` that holds `target` would lead outside, by its names alone.
+    pub(super) fn check_target(&self, target: &[u8], mut dir: Ino) -> Result<(), i32> {
+        let mut depth = 0u32;
+        let names = if target.first() == Some(&b'/') { self.below_root(target)? } else { target };
+        while target.first() != Some(&b'/') && dir != ROOT {
+            dir = self.nodes.parent(dir);
+            depth += 1;
+        }
+        for name in names.split(|byte| *byte == b'/') {
+            depth = match name {
+                b"" | b"." => depth,
+                b".." => depth.checked_sub(1).ok_or(libc::EXDEV)?,
+                _ => depth + 1,
+            };
+        }
+        Ok(())
     }
 
     fn above(&self, dir: Ino) -> Result<Ino, i32> {
@@ -144,15 +183,6 @@ impl MemFs {
             return Err(libc::EXDEV);
         }
         Ok(inside)
-    }
-}
-
-/// What the kernel checks before it looks at any name.
-pub(super) fn check_path(path: &[u8]) -> Result<(), i32> {
-    match path.len() {
-        0 => Err(libc::ENOENT),
-        length if length >= libc::PATH_MAX as usize => Err(libc::ENAMETOOLONG),
-        _ => Ok(()),
     }
 }
 

@@ -1,0 +1,124 @@
+//! One behaviour suite over the back-ends, and mem against the kernel.
+//!
+//! The scripts in `backends/*.txt` run on posix and guarded (in a temporary directory) and on
+//! mem. Random sequences of calls must give the same on mem as on posix, and, with
+//! paths that leave, as on guarded. `PROPTEST_CASES` runs more of them.
+#![allow(unsafe_code)]
+
+#[path = "backends/place.rs"]
+mod place;
+#[path = "backends/random.rs"]
+mod random;
+#[path = "backends/script.rs"]
+mod script;
+#[path = "backends/steps.rs"]
+mod steps;
+
+use engine::backend::{Backend, Guarded, Null, Posix};
+use engine::call::{Call, Fd};
+use place::{Place, in_directory, mem, own_current_directory};
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use std::fs;
+use std::path::Path;
+use steps::{Outcome, Runner, Step};
+
+fn run_script<B: Backend>(place: Place, backend: B, directory: &str, title: &str, text: &str) {
+    let mut runner = Runner::new(backend);
+    for line in script::parse(text, directory) {
+        let Some(expected) = line.expected(place) else { continue };
+        let found = script::show(&runner.run(&line.step));
+        assert_eq!(found, expected, "on {} in {title}: {}", place.name(), line.text);
+    }
+}
+
+fn run_everywhere(title: &str, text: &str) {
+    in_directory(|dir| {
+        let posix = Posix::new().expect("posix");
+        run_script(Place::Posix, posix, dir.to_str().expect("UTF-8"), title, text);
+    });
+    in_directory(|dir| {
+        let guarded = Guarded::new().expect("guarded");
+        run_script(Place::Guarded, guarded, dir.to_str().expect("UTF-8"), title, text);
+    });
+    run_script(Place::Mem, mem("/run/dir"), "/run/dir", title, text);
+}
+
+#[test]
+fn scripts_behave_as_written_on_every_back_end() {
+    own_current_directory();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/backends");
+    let mut scripts = 0;
+    for entry in fs::read_dir(folder).expect("the folder of scripts") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "txt") {
+            scripts += run_file(&path);
+        }
+    }
+    assert!(scripts >= 20, "found {scripts} scripts");
+}
+
+fn run_file(path: &Path) -> usize {
+    let text = fs::read_to_string(path).expect("a readable script");
+    let name = path.file_name().expect("a name").to_string_lossy();
+    let scripts: Vec<&str> = text.split("== ").skip(1).collect();
+    for script in &scripts {
+        let (title, lines) = script.split_once('\n').expect("a title");
+        run_everywhere(&format!("{name}: {title}"), lines);
+    }
+    scripts.len()
+}
+
+/// Runs sequences on `real` and on mem and shows the first difference.
+fn compare(leaving: bool, real: impl Fn(&[Step]) -> Vec<Outcome>) {
+    own_current_directory();
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let result = runner.run(&random::sequences(leaving), |sequence| {
+        let (real, simulated) = in_directory(|dir| {
+            let path = dir.to_str().expect("UTF-8");
+            let steps: Vec<_> = sequence.iter().map(|step| random::placed(step, path)).collect();
+            (real(&steps), outcomes(mem(path), &steps))
+        });
+        let differs = real.iter().zip(&simulated).position(|(real, simulated)| real != simulated);
+        match differs {
+            None => Ok(()),
+            Some(at) => {
+                let (real, simulated) = (&real[at], &simulated[at]);
+                Err(TestCaseError::fail(format!("line {at}: {real:?}, but mem {simulated:?}")))
+            }
+        }
+    });
+    if let Err(TestError::Fail(reason, sequence)) = result {
+        panic!("{reason}\n{}", steps::show_steps(&sequence));
+    }
+}
+
+fn outcomes<B: Backend>(backend: B, steps: &[Step]) -> Vec<Outcome> {
+    let mut runner = Runner::new(backend);
+    steps.iter().map(|step| runner.run(step)).collect()
+}
+
+#[test]
+fn mem_does_what_the_kernel_does() {
+    compare(false, |steps| outcomes(Posix::new().expect("posix"), steps));
+}
+
+#[test]
+fn mem_refuses_what_guarded_refuses() {
+    compare(true, |steps| outcomes(Guarded::new().expect("guarded"), steps));
+}
+
+#[test]
+fn the_null_back_end_succeeds_in_full() {
+    let mut null = Null;
+    let fd = null.issue(Call::Open { path: c"a", flags: libc::O_RDONLY, mode: 0 });
+    assert!(fd >= 0);
+    let fd = Fd(fd as i32);
+    let mut buf = [7; 16];
+    assert_eq!(null.issue(Call::Pread { fd, buf: &mut buf, offset: 0, rest: false }), 16);
+    assert_eq!(null.issue(Call::Pread { fd, buf: &mut buf, offset: 0, rest: true }), 0);
+    assert_eq!(null.issue(Call::Pwrite { fd, buf: &buf, offset: 0 }), 16);
+    assert_eq!(null.issue(Call::Append { fd, buf: &buf }), 16);
+    assert_eq!(null.issue(Call::Unlink { path: c"missing" }), 0);
+    assert_eq!(null.issue(Call::Getdents { fd, buf: &mut buf }), 0);
+    assert_eq!(null.issue(Call::Close { fd }), 0);
+}

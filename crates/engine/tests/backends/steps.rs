@@ -1,0 +1,239 @@
+//! System calls as owned values, and how they are carried out on a back-end.
+
+use engine::backend::Backend;
+use engine::call::{Call, Fd, Reply};
+use std::ffi::{CStr, CString};
+use std::fmt;
+
+/// Open files of a script, by one letter each.
+pub const SLOTS: usize = 4;
+
+/// Bytes to write, shown in short.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Data(pub Vec<u8>);
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}*{}", self.0.first(), self.0.len())
+    }
+}
+
+/// One system call. Slots are `0..SLOTS`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    Open(usize, CString, i32, u32),
+    Close(usize),
+    Pread(usize, usize, u64),
+    Pwrite(usize, Data, u64),
+    Append(usize, Data),
+    Seek(usize, u64),
+    Fsync(usize),
+    Fdatasync(usize),
+    Ftruncate(usize, u64),
+    Fallocate(usize, u64),
+    Fstat(usize),
+    /// Rewinds and lists to the end; the entries, or an errno.
+    List(usize),
+    Stat(CString),
+    Access(CString),
+    Unlink(CString),
+    Rename(CString, CString),
+    Mkdir(CString),
+    Rmdir(CString),
+    Truncate(CString, u64),
+    Link(CString, CString),
+    Symlink(CString, CString),
+    Readlink(CString),
+    Chmod(CString, u32),
+    Utime(CString),
+    Statfs(CString),
+    Syncfs,
+}
+
+/// The steps, one a line, with long names as scripts write them.
+pub fn show_steps(steps: &[Step]) -> String {
+    let mut text: String = steps.iter().map(|step| format!("{step:?}\n")).collect();
+    for length in [5000, 256, 255] {
+        text = text.replace(&"n".repeat(length), &format!("@{length}"));
+    }
+    text
+}
+
+/// What a step gave.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Errno(&'static str),
+    Number(i64),
+    Bytes(Vec<u8>),
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Errno(name) => f.write_str(name),
+            Outcome::Number(number) => write!(f, "{number}"),
+            Outcome::Bytes(bytes) => write!(f, "{} bytes, sum {}", bytes.len(), sum(bytes)),
+        }
+    }
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(*byte)).sum()
+}
+
+/// A back-end with the open files of a script.
+pub struct Runner<B: Backend> {
+    backend: B,
+    slots: [Option<(Fd, bool)>; SLOTS],
+}
+
+impl<B: Backend> Runner<B> {
+    pub fn new(backend: B) -> Runner<B> {
+        Runner { backend, slots: [None; SLOTS] }
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        match self.backend.prepare(&call) {
+            Ok(()) => self.backend.issue(call),
+            Err(errno) => -Reply::from(errno),
+        }
+    }
+
+    /// The descriptor in a slot; one that is never open where it is empty.
+    fn fd(&self, slot: usize) -> Fd {
+        self.slots[slot].map_or(Fd(900_000_000), |(fd, _)| fd)
+    }
+
+    fn is_directory(&mut self, path: &CStr) -> bool {
+        let flags = libc::O_PATH | libc::O_DIRECTORY;
+        let fd = self.issue(Call::Open { path, flags, mode: 0 });
+        fd >= 0 && self.issue(Call::Close { fd: Fd(fd as i32) }) == 0
+    }
+
+    pub fn run(&mut self, step: &Step) -> Outcome {
+        match step {
+            Step::Pread(slot, length, offset) => self.pread(*slot, *length, *offset),
+            step => outcome(self.reply(step)),
+        }
+    }
+
+    fn pread(&mut self, slot: usize, length: usize, offset: u64) -> Outcome {
+        let mut buf = vec![0xee; length];
+        let fd = self.fd(slot);
+        match self.issue(Call::Pread { fd, buf: &mut buf, offset, rest: false }) {
+            read @ 0.. => Outcome::Bytes(buf[..read as usize].to_vec()),
+            errno => outcome(errno),
+        }
+    }
+
+    fn open(&mut self, slot: usize, path: &CStr, flags: i32, mode: u32) -> Reply {
+        if let Some((fd, _)) = self.slots[slot].take() {
+            self.issue(Call::Close { fd });
+        }
+        let fd = self.issue(Call::Open { path, flags, mode });
+        if fd < 0 {
+            return fd;
+        }
+        self.slots[slot] = Some((Fd(fd as i32), self.is_directory(path)));
+        0
+    }
+
+    fn list(&mut self, fd: Fd) -> Reply {
+        let rewound = self.issue(Call::Seek { fd, offset: 0 });
+        if rewound < 0 {
+            return rewound;
+        }
+        let mut entries = 0;
+        let mut buf = [0u8; 512];
+        loop {
+            match self.issue(Call::Getdents { fd, buf: &mut buf }) {
+                0 => return entries,
+                listed @ 1.. => entries += listed - 1,
+                errno => return errno,
+            }
+        }
+    }
+
+    fn reply(&mut self, step: &Step) -> Reply {
+        match step {
+            Step::Open(slot, path, flags, mode) => self.open(*slot, path, *flags, *mode),
+            Step::Close(slot) => {
+                let fd = self.fd(*slot);
+                self.slots[*slot] = None;
+                self.issue(Call::Close { fd })
+            }
+            Step::List(slot) => self.list(self.fd(*slot)),
+            Step::Fstat(slot) => {
+                let size = self.issue(Call::Fstat { fd: self.fd(*slot) });
+                self.without_directory_size(size, self.slots[*slot].is_some_and(|(_, dir)| dir))
+            }
+            Step::Stat(path) => {
+                let size = self.issue(Call::Stat { path });
+                let directory = self.is_directory(path);
+                self.without_directory_size(size, directory)
+            }
+            Step::Seek(..) | Step::Fsync(..) | Step::Fdatasync(..) => self.on_file(step),
+            Step::Pwrite(..) | Step::Append(..) => self.on_file(step),
+            Step::Ftruncate(..) | Step::Fallocate(..) => self.on_file(step),
+            step => self.on_name(step),
+        }
+    }
+
+    /// File systems differ in the size of directories.
+    fn without_directory_size(&self, size: Reply, directory: bool) -> Reply {
+        if directory { size.min(0) } else { size }
+    }
+
+    fn on_file(&mut self, step: &Step) -> Reply {
+        let call = match step {
+            Step::Pwrite(slot, data, offset) => {
+                Call::Pwrite { fd: self.fd(*slot), buf: &data.0, offset: *offset }
+            }
+            Step::Append(slot, data) => Call::Append { fd: self.fd(*slot), buf: &data.0 },
+            Step::Seek(slot, offset) => Call::Seek { fd: self.fd(*slot), offset: *offset },
+            Step::Fsync(slot) => Call::Fsync { fd: self.fd(*slot) },
+            Step::Fdatasync(slot) => Call::Fdatasync { fd: self.fd(*slot) },
+            Step::Ftruncate(slot, size) => Call::Ftruncate { fd: self.fd(*slot), size: *size },
+            Step::Fallocate(slot, size) => Call::Fallocate { fd: self.fd(*slot), size: *size },
+            other => panic!("{other:?} is not a call on a file"),
+        };
+        self.issue(call)
+    }
+
+    fn on_name(&mut self, step: &Step) -> Reply {
+        let call = match step {
+            Step::Access(path) => Call::Access { path },
+            Step::Unlink(path) => Call::Unlink { path },
+            Step::Rename(from, to) => Call::Rename { from, to },
+            Step::Mkdir(path) => Call::Mkdir { path },
+            Step::Rmdir(path) => Call::Rmdir { path },
+            Step::Truncate(path, size) => Call::Truncate { path, size: *size },
+            Step::Link(from, to) => Call::Link { from, to },
+            Step::Symlink(target, path) => Call::Symlink { target, path },
+            Step::Readlink(path) => Call::Readlink { path },
+            Step::Chmod(path, mode) => Call::Chmod { path, mode: *mode },
+            Step::Utime(path) => Call::Utime { path },
+            Step::Statfs(path) => Call::Statfs { path },
+            Step::Syncfs => Call::Syncfs,
+            other => panic!("{other:?} is not a call on a name"),
+        };
+        self.issue(call)
+    }
+}
+
+impl<B: Backend> Drop for Runner<B> {
+    fn drop(&mut self) {
+        for slot in 0..SLOTS {
+            if let Some((fd, _)) = self.slots[slot].take() {
+                self.backend.issue(Call::Close { fd });
+            }
+        }
+    }
+}
+
+fn outcome(reply: Reply) -> Outcome {
+    match u16::try_from(-reply) {
+        Ok(errno) if errno > 0 => Outcome::Errno(model::errno::name(errno)),
+        _ => Outcome::Number(reply),
+    }
+}
