@@ -5,7 +5,7 @@
 //! machine ──▶ Recorder ──▶ area (file, memfd or heap) ──▶ RankRecord ──collect──▶ rows, times, ...
 //! ```
 //!
-//! An area is a header and self-describing blocks of 64-bit words ([`layout`]).
+//! An area is a header and self-describing blocks of 64-bit words (layout.rs).
 //! A block becomes visible when it is complete, counters are single words: a
 //! rank that is killed at any instruction leaves an area that can be read and
 //! lacks at most the operation in flight.
@@ -18,7 +18,7 @@ mod failures;
 mod histograms;
 mod index;
 mod labels;
-pub mod layout;
+mod layout;
 mod read;
 mod recorder;
 mod sites;
