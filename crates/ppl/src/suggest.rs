@@ -4,10 +4,11 @@
 const LONGEST: usize = 64;
 
 /// The candidate that differs least from `word`, if few enough letters differ:
-/// one in a word of up to five, a third of a longer one. Case does not count.
+/// one in a word of up to five, a third of a longer one. Case does not count. A single
+/// letter is near to nothing.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
-    if length == 0 || length > LONGEST {
+    if length < 2 || length > LONGEST {
         return None;
     }
     let limit = (length / 3).max(1);

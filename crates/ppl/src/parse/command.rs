@@ -2,7 +2,7 @@
 
 use super::expr::binary_op;
 use super::{Bad, Parse, Parser};
-use crate::ast::{Expr, ExprId, Stmt, StmtId};
+use crate::ast::{Expr, ExprId, Name, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::token::{Kind, Token};
 use crate::word::{Keyword, Word, classify};
@@ -118,14 +118,35 @@ impl Parser<'_, '_, '_> {
     /// A word that is neither keyword nor operation: a proc, a name without `$`, or a
     /// misspelled keyword, which is parsed as what was probably meant.
     pub(super) fn other_word(&mut self, token: Token) -> Parse<StmtId> {
-        match self.tok.kind {
-            Kind::LParen => self.proc_call(token),
-            Kind::Assign => self.forgotten_dollar(token),
+        let name = self.intern(token);
+        let is_proc = self.cx.procs.contains(&name);
+        let called = self.tok.kind == Kind::LParen;
+        match (self.tok.kind, foreign_help(self.slice(token), called)) {
+            (Kind::Assign, _) => self.forgotten_dollar(token),
+            (_, Some(help)) if !is_proc => {
+                self.foreign_word(token, help)?;
+                Ok(self.push_stmt(Stmt::Error, token.start))
+            }
+            (Kind::LParen, _) => self.proc_call(token, name, is_proc),
+            _ if is_proc => Err(self.proc_without_parens(token)),
             _ => match self.unknown_word(token).map(|word| classify(word).0) {
                 None | Some(Word::Other | Word::Keyword(Keyword::Else)) => Err(Bad),
                 Some(meaning) => self.known_word(meaning, token.start),
             },
         }
+    }
+
+    #[cold]
+    fn proc_without_parens(&mut self, token: Token) -> Bad {
+        let word = self.slice(token);
+        let diagnostic = self.expectation(&format!("`(` after the proc's name `{word}`"));
+        let diagnostic =
+            diagnostic.help(format!("procs are called with parentheses: {word}(...);"));
+        let end = self.after_last();
+        self.error(match self.tok.kind {
+            Kind::Semi => diagnostic.fix(end, "()"),
+            _ => diagnostic,
+        })
     }
 
     #[cold]
@@ -140,10 +161,9 @@ impl Parser<'_, '_, '_> {
     }
 
     /// `name(args);` or `misspelled (header) body`
-    fn proc_call(&mut self, token: Token) -> Parse<StmtId> {
-        let name = self.intern(token);
+    fn proc_call(&mut self, token: Token, name: Name, is_proc: bool) -> Parse<StmtId> {
         let args = self.args()?;
-        if self.tok.kind != Kind::Semi && !self.cx.procs.contains(&name) && !self.at_next_line() {
+        if self.tok.kind != Kind::Semi && !is_proc && !self.at_next_line() {
             self.unknown_word(token);
             self.body("it");
             return Ok(self.push_stmt(Stmt::Error, token.start));
@@ -156,4 +176,24 @@ impl Parser<'_, '_, '_> {
     fn at_next_line(&self) -> bool {
         matches!(self.tok.kind, Kind::RBrace | Kind::End) || self.at_line_start()
     }
+}
+
+/// What to write instead of a word that begins statements of other languages. With a
+/// parenthesis after it, most words can be procs that are defined further down.
+fn foreign_help(word: &str, called: bool) -> Option<&'static str> {
+    if called && !matches!(word, "for" | "foreach" | "elif" | "elsif" | "elseif" | "switch") {
+        return None;
+    }
+    Some(match word {
+        "for" | "foreach" | "loop" => "write repeat $i 10 {...} or repeat $i 0..10 step 2 {...}",
+        "int" | "long" | "var" | "let" | "const" | "set" => "variables are set by $x = value;",
+        "function" | "def" | "fn" | "sub" | "proc" => "write define proc name($a, $b) {...}",
+        "return" => "procs give no value; use if (...) {...} to leave out the rest",
+        "printf" | "echo" | "puts" | "println" => "write print \"text\", $x;",
+        "import" | "use" | "require" | "source" => "write include \"file.ppl\";",
+        "elif" | "elsif" | "elseif" => "write else if (...) {...}",
+        "switch" | "case" | "unless" => "write if (...) {...} else {...}",
+        "do" | "until" => "write while (...) {...}",
+        _ => return None,
+    })
 }

@@ -98,19 +98,24 @@ impl Parser<'_, '_, '_> {
         Bad
     }
 
-    /// Every cycle of expression functions goes through here: the nesting is counted here.
     #[inline]
     fn unary(&mut self) -> Parse<ExprId> {
+        self.deeper(|parser| match parser.tok.kind {
+            Kind::Minus => parser.prefixed(UnaryOp::Neg),
+            Kind::Bang => parser.prefixed(UnaryOp::Not),
+            _ => parser.powered(),
+        })
+    }
+
+    /// Counts the nesting. Every cycle of expression functions goes through here.
+    #[inline]
+    fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Parse<ExprId>) -> Parse<ExprId> {
         if self.cx.depth >= MAX_NESTING {
             let message = format!("nested deeper than {MAX_NESTING} levels");
             return Err(self.too_deep(message, "compute it in several steps"));
         }
         self.cx.depth += 1;
-        let result = match self.tok.kind {
-            Kind::Minus => self.prefixed(UnaryOp::Neg),
-            Kind::Bang => self.prefixed(UnaryOp::Not),
-            _ => self.powered(),
-        };
+        let result = parse(self);
         self.cx.depth -= 1;
         result
     }
@@ -375,7 +380,7 @@ impl Parser<'_, '_, '_> {
         if !value || self.at_line_start() || self.peek() == Kind::Assign {
             return false;
         }
-        let end = Span { start: self.prev_end, end: self.prev_end };
+        let end = self.after_last();
         let diagnostic = self.expectation("`,` between arguments").fix(end, ",");
         self.error(diagnostic);
         true
@@ -391,7 +396,7 @@ impl Parser<'_, '_, '_> {
         match self.tok.kind {
             Kind::Assign => self.named(word),
             Kind::LParen => {
-                let call = self.call(word)?;
+                let call = self.deeper(|parser| parser.call(word))?;
                 self.expr_from(call)
             }
             _ => match self.boolean(word) {

@@ -172,6 +172,8 @@ pub(crate) struct Parser<'c, 'a, 't> {
     height: u32,
     /// The token at which an error was reported last: no second one there.
     error_at: Option<u32>,
+    /// Text is being passed over after an error: unknown characters in it do not matter.
+    skipping: bool,
 }
 
 impl<'c, 'a, 't> Parser<'c, 'a, 't> {
@@ -179,8 +181,9 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
         let start = Token { kind: Kind::Semi, start: base, end: base, value: 0 };
         let lex = Lexer::new(text, base);
         let (prev_kind, prev_end) = (start.kind, start.end);
-        let (height, error_at) = (0, None);
-        let mut parser = Parser { cx, lex, tok: start, prev_kind, prev_end, height, error_at };
+        let (height, error_at, skipping) = (0, None, false);
+        let tok = start;
+        let mut parser = Parser { cx, lex, tok, prev_kind, prev_end, height, error_at, skipping };
         parser.bump();
         parser
     }
@@ -213,7 +216,9 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
     #[cold]
     fn take_lexer_errors(&mut self) {
         for error in std::mem::take(&mut self.lex.errors) {
-            self.cx.push(error);
+            if !(self.skipping && error.code == Code::UnknownCharacter) {
+                self.cx.push(error);
+            }
         }
     }
 

@@ -31,7 +31,17 @@ impl Parser<'_, '_, '_> {
     /// The diagnostic of [`Parser::expected`], to add to.
     pub(super) fn expectation(&self, what: &str) -> Diagnostic {
         let message = format!("expected {what}, found {}", self.describe(self.tok));
-        Diagnostic::new(Code::Expected, self.tok.span(), message)
+        let span = match self.tok.kind {
+            // Where the text stops, not below its last line.
+            Kind::End => self.after_last(),
+            _ => self.tok.span(),
+        };
+        Diagnostic::new(Code::Expected, span, message)
+    }
+
+    /// The empty place after the last consumed token.
+    pub(super) fn after_last(&self) -> Span {
+        Span { start: self.prev_end, end: self.prev_end }
     }
 
     /// Consumes a token of this kind or reports that `what` was expected.
@@ -92,7 +102,7 @@ impl Parser<'_, '_, '_> {
     /// A missing `;` belongs to the end of the line before, not to the next line.
     #[cold]
     fn missing_semi(&mut self, what: &str) -> Parse<()> {
-        let end = Span { start: self.prev_end, end: self.prev_end };
+        let end = self.after_last();
         let mut diagnostic = self.expectation(&format!("`;` after {what}"));
         if self.at_next_statement() {
             diagnostic.span = end;
@@ -127,10 +137,11 @@ impl Parser<'_, '_, '_> {
             .expectation(what)
             .related(open.span(), format!("{} is opened here", open.kind.text()));
         if ends {
-            let end = Span { start: self.prev_end, end: self.prev_end };
+            let end = self.after_last();
             diagnostic.span = end;
-            let text = if kind == Kind::RParen { ")" } else { "]" };
-            self.error(diagnostic.fix(end, text));
+            let bracket = if kind == Kind::RParen { ")" } else { "]" };
+            let semi = if self.tok.kind == Kind::Word { ";" } else { "" };
+            self.error(diagnostic.fix(end, format!("{bracket}{semi}")));
             return Ok(());
         }
         if self.tok.kind == Kind::Assign {
@@ -143,6 +154,12 @@ impl Parser<'_, '_, '_> {
     /// began; at least one token is consumed if nothing was.
     #[cold]
     pub(super) fn recover(&mut self, begin: u32) {
+        self.skipping = true;
+        self.skip_statement(begin);
+        self.skipping = false;
+    }
+
+    fn skip_statement(&mut self, begin: u32) {
         if self.tok.start == begin {
             match self.tok.kind {
                 Kind::RBrace | Kind::End | Kind::Semi => {}
@@ -197,15 +214,49 @@ impl Parser<'_, '_, '_> {
     /// Skips to where the body of a spoilt header can begin.
     #[cold]
     pub(super) fn skip_to_body(&mut self) {
+        use Kind::{Comma, End, LBrace, RBrace, RBracket, RParen, Semi};
+        self.skipping = true;
         loop {
             match self.tok.kind {
-                Kind::End | Kind::RBrace | Kind::LBrace | Kind::Semi => return,
-                Kind::Word if self.at_statement_word() => return,
+                End | RBrace | LBrace | Semi => break,
+                // A word before these stands in the spoilt header.
+                Kind::Word
+                    if self.at_statement_word()
+                        && !matches!(self.peek(), RBracket | RParen | Comma) =>
+                {
+                    break;
+                }
                 _ => {
                     self.bump();
                 }
             }
         }
+        self.skipping = false;
+    }
+
+    /// Skips from a `(` over the `)` that closes it, statements in it included.
+    fn skip_parens(&mut self) {
+        let mut open = 0u32;
+        while !matches!(self.tok.kind, Kind::End | Kind::LBrace | Kind::RBrace) {
+            match self.bump().kind {
+                Kind::LParen => open += 1,
+                Kind::RParen if open <= 1 => return,
+                Kind::RParen => open -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Reports a word of another language; its parentheses are skipped.
+    #[cold]
+    pub(super) fn foreign_word(&mut self, token: Token, help: &str) -> Parse<()> {
+        let message = format!("PPL has no `{}`", self.slice(token));
+        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
+        let bad = self.error(diagnostic.help(help));
+        if self.tok.kind == Kind::LParen {
+            self.skip_parens();
+        }
+        if self.tok.kind == Kind::LBrace { Ok(()) } else { Err(bad) }
     }
 
     /// The result of a header's part, or [`Expr::Error`] after skipping to the body.

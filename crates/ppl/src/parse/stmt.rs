@@ -216,6 +216,10 @@ impl Parser<'_, '_, '_> {
 
     #[cold]
     fn lonely_else(&mut self, start: u32) -> Bad {
+        if self.cx.too_deep {
+            // Its `if` was left out because of the nesting.
+            return Bad;
+        }
         let span = Span { start, end: start + 4 };
         let diagnostic = Diagnostic::new(Code::Misplaced, span, "`else` without an `if` before it");
         self.error(diagnostic.help("it follows the body of if (...) directly"))

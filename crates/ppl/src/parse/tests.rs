@@ -1,7 +1,8 @@
 //! What programs parse to, in the form of [`crate::dump`].
 
+use super::{MAX_ERRORS, MAX_HEIGHT};
 use crate::ast::Ast;
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::dump::dump;
 use crate::source::{Loader, NoIncludes, Sources};
 
@@ -222,4 +223,107 @@ fn recovery() {
         assert!(diagnostics[0].message.contains(message), "{text}\n{}", diagnostics[0].message);
         assert!(found.starts_with(shown), "{text}\n{found}\n{shown}");
     }
+}
+
+/// Nested however deep: one diagnostic, no overflow of the stack, and the rest is parsed.
+#[test]
+fn nesting_is_limited() {
+    let deep = 100_000;
+    for (open, close) in [
+        ("{", "}"),
+        ("repeat 2 ", ""),
+        ("time {", "}"),
+        ("if (1) ", ""),
+        ("mix { 1: ", "}"),
+        ("define proc p() {", "}"),
+    ] {
+        let text = format!("{};{}\nsync;", open.repeat(deep), close.repeat(deep));
+        let (_, diagnostics, shown) = parsed(&text);
+        let deepest = diagnostics.iter().filter(|d| d.code == Code::TooDeep).count();
+        assert_eq!(deepest, 1, "{open}");
+        assert!(shown.ends_with("(sync:)\n"), "{open}");
+    }
+    for (open, close) in
+        [("(", ")"), ("-", ""), ("!", ""), ("[", "]"), ("min(", ")"), ("2^", ""), ("$l[", "]")]
+    {
+        let text = format!("$x = {}1{};\nsync;", open.repeat(deep), close.repeat(deep));
+        let (_, diagnostics, shown) = parsed(&text);
+        let codes: Vec<_> = diagnostics.iter().map(|d| d.code).collect();
+        assert_eq!(codes, [Code::TooDeep], "{open}");
+        assert!(shown.ends_with("(sync:)\n"), "{open}");
+    }
+}
+
+#[test]
+fn long_rows_of_operators_are_limited() {
+    let row = |n: usize| parsed(&format!("$x = 1{};", "+1".repeat(n))).1;
+    assert_eq!(row(MAX_HEIGHT as usize - 1), []);
+    assert_eq!(row(100_000).len(), 1);
+    let nested =
+        format!("$x = {}1{};", "(".repeat(150), format!("{}){}", "+1".repeat(9), "").repeat(150));
+    assert_eq!(parsed(&nested).1.len(), 1);
+    let ladder = format!("if (1) ; {}", "else if (2) ; ".repeat(1000));
+    assert_eq!(parsed(&ladder).1.len(), 1);
+}
+
+#[test]
+fn the_number_of_errors_is_limited() {
+    let (_, diagnostics, shown) = parsed(&"stat(\"a\")\n".repeat(1000));
+    assert_eq!(diagnostics.len(), MAX_ERRORS + 1);
+    assert_eq!(diagnostics[MAX_ERRORS].message, "900 more errors are not shown");
+    assert_eq!(shown.lines().count(), 1000);
+}
+
+#[test]
+fn a_chain_of_includes_is_limited() {
+    struct Endless(usize);
+    impl Loader for Endless {
+        fn load(&mut self, _: &str, _: &str) -> Result<(String, Vec<u8>), String> {
+            self.0 += 1;
+            Ok((format!("{}.ppl", self.0), b"include \"next\"; include \"next\";".to_vec()))
+        }
+    }
+    let (_, diagnostics, _) = parsed_with("include \"first\";", &mut Endless(0));
+    assert!(diagnostics.iter().all(|d| d.code == Code::Include));
+    assert!(diagnostics[0].message.contains("32 levels"), "{}", diagnostics[0].message);
+    assert_eq!(diagnostics.len(), MAX_ERRORS + 1);
+}
+
+#[test]
+fn an_included_file_that_is_not_text_is_named_with_its_place() {
+    struct Binary;
+    impl Loader for Binary {
+        fn load(&mut self, _: &str, path: &str) -> Result<(String, Vec<u8>), String> {
+            Ok((path.to_string(), vec![b'a', 0xff]))
+        }
+    }
+    let (_, diagnostics, _) = parsed_with("include \"x.bin\";", &mut Binary);
+    assert_eq!(diagnostics.len(), 1);
+    assert_eq!(diagnostics[0].code, Code::NotUtf8);
+    assert_eq!(diagnostics[0].related[0].0.start, 8);
+}
+
+#[test]
+fn documentation_of_parameters() {
+    for (text, doc) in [
+        ("param $a = 1;", None),
+        ("/// one\nparam $a = 1;", Some("/// one")),
+        ("/// one\n/// two\nparam $a = 1;", Some("/// one\n/// two")),
+        ("param $a = 1; /// one", Some("/// one")),
+        ("// one\nparam $a = 1;", None),
+        ("/// one\nsync;\nparam $a = 1;", None),
+        ("sync; /// one\nparam $a = 1;", None),
+        ("define param \"a\" $a \"1\" /// one\nsync;", Some("/// one")),
+    ] {
+        let (ast, _, _) = parsed(text);
+        let found = ast.params[0].doc.map(|span| &text[span.start as usize..span.end as usize]);
+        assert_eq!(found, doc, "{text}");
+    }
+}
+
+#[test]
+fn capitals_are_noted() {
+    let (ast, _, _) =
+        parsed("REPEAT $i 3 Print \"x\"; repeat 0..9 STEP 2 ; $h = FOPEN(\"a\", \"r\");");
+    assert_eq!(ast.capitals.len(), 4);
 }

@@ -1,0 +1,70 @@
+//! What a program is bound to: the figures and names that its text leaves open.
+
+use std::fmt;
+
+/// Looks up an environment variable.
+pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
+
+/// Everything outside the text that a plan depends on.
+pub struct Binding {
+    /// Number of ranks, at least 1.
+    pub ranks: u32,
+    /// Nobody asked for that number (as in `parabench check p.ppl`). A program that
+    /// never speaks of ranks is then taken for one of a single rank, and group sizes are not compared
+    /// with the number of ranks.
+    pub ranks_assumed: bool,
+    /// Number of machines: `$$nodes`.
+    pub nodes: u32,
+    /// `NAME=VALUE` of the command line, in order; the last of a name wins.
+    pub params: Vec<(String, String)>,
+    /// `--group NAME[:SIZE]`; a size is a number of ranks or a percentage such as "50%".
+    pub groups: Vec<(String, Option<String>)>,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Absolute path of the run directory, which is `$$env(PWD)`. `None`: not known
+    /// yet; then `$$env(PWD)` is ".", which means the same to every operation.
+    pub directory: Option<String>,
+    /// The environment: `$$env(NAME)`, and `PARABENCH_NAME` for the parameter NAME.
+    pub env: Environment,
+    /// MPI statements can be executed, or nothing is executed at all. Otherwise the
+    /// first of them gets a warning.
+    pub mpi: bool,
+}
+
+impl Binding {
+    /// So many ranks on one machine and nothing else: no parameters, an empty environment, seed 42.
+    pub fn new(ranks: u32) -> Binding {
+        Binding {
+            ranks: ranks.max(1),
+            ranks_assumed: false,
+            nodes: 1,
+            params: Vec::new(),
+            groups: Vec::new(),
+            seed: 42,
+            directory: None,
+            env: Box::new(|_| None),
+            mpi: true,
+        }
+    }
+}
+
+impl Default for Binding {
+    fn default() -> Binding {
+        Binding::new(1)
+    }
+}
+
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binding")
+            .field("ranks", &self.ranks)
+            .field("ranks_assumed", &self.ranks_assumed)
+            .field("nodes", &self.nodes)
+            .field("params", &self.params)
+            .field("groups", &self.groups)
+            .field("seed", &self.seed)
+            .field("directory", &self.directory)
+            .field("mpi", &self.mpi)
+            .finish_non_exhaustive()
+    }
+}

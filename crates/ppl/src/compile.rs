@@ -1,0 +1,55 @@
+//! The whole way: text to plan.
+
+use crate::ast::Ast;
+use crate::binding::Binding;
+use crate::diag::{self, Diagnostic};
+use crate::source::{Loader, Sources};
+use crate::{budget, check, lower, parse};
+use model::Plan;
+
+/// What became of a program.
+#[derive(Debug)]
+pub struct Compiled {
+    /// All files of the program.
+    pub sources: Sources,
+    /// Its tree.
+    pub ast: Ast,
+    /// The plan; `None` if there are errors.
+    pub plan: Option<Plan>,
+    /// Everything that was found, in order of position.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses, checks and lowers a program and works out its budget. Never fails and
+/// never panics: mistakes are diagnostics, and all of them are reported.
+pub fn compile(
+    name: &str,
+    text: Vec<u8>,
+    loader: &mut dyn Loader,
+    binding: &Binding,
+) -> Compiled {
+    let mut sources = Sources::default();
+    let (root, mut diagnostics) = sources.add(name, text);
+    if diag::has_errors(&diagnostics) {
+        return Compiled { sources, ast: Ast::default(), plan: None, diagnostics };
+    }
+    let (ast, found) = parse(&mut sources, root, loader);
+    diagnostics.extend(found);
+    diagnostics.extend(check::precedence::check(&ast, &sources));
+    diagnostics.extend(check::recursion::check(&ast));
+    let (lowered, found) = lower::lower(&ast, &sources, binding);
+    diagnostics.extend(found);
+    let mut plan = None;
+    if !diag::has_errors(&diagnostics) {
+        let mut made = lowered.plan;
+        check::proof::prove(&mut made, binding.directory.as_deref());
+        let (figures, found) = budget::budget(&made, &lowered.merges);
+        made.budget = figures;
+        diagnostics.extend(found);
+        made.files = sources.files().to_vec();
+        plan = Some(made);
+    }
+    // Stable, so that what is found at one place stays in the order in which it was found.
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+    Compiled { sources, ast, plan, diagnostics }
+}

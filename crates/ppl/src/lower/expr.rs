@@ -1,0 +1,381 @@
+//! Expressions: constants are folded with the operators of [`model::value`], the
+//! rest becomes instructions whose results stand in hidden slots.
+
+use super::Lower;
+use super::value::Ev;
+use crate::ast::{Expr, ExprId, List, Name};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use crate::types::{self, Types};
+use crate::word::{Word, classify};
+use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
+use model::value::{self, EvalError};
+use model::{Op, Value};
+
+/// Internal variables that are read at run time.
+const INTERNALS: &[(&str, Internal)] = &[
+    ("rank", Internal::Rank),
+    ("grank", Internal::GroupRank),
+    ("gsize", Internal::GroupSize),
+    ("group", Internal::GroupName),
+    ("node", Internal::Node),
+    ("noderank", Internal::NodeRank),
+    ("rand", Internal::Rand),
+    ("crand", Internal::CommonRand),
+    ("time", Internal::Time),
+];
+
+/// Internal variables that are constants of a plan.
+const BOUND: [&str; 2] = ["size", "nodes"];
+
+/// An internal variable by name.
+pub(super) enum Found {
+    /// Read at run time.
+    Running(Internal),
+    /// A constant.
+    Known(i64),
+}
+
+/// Its value is not the same on all ranks.
+pub(super) fn differs_between_ranks(what: Internal) -> bool {
+    !matches!(what, Internal::GroupSize | Internal::GroupName | Internal::CommonRand)
+}
+
+impl Lower<'_> {
+    /// The value of an expression, a result in a hidden slot.
+    pub(super) fn expr(&mut self, id: ExprId) -> Ev {
+        self.expr_to(id, None)
+    }
+
+    /// The value of an expression; a result goes to `dst` if there is one.
+    pub(super) fn expr_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
+        let span = self.ast.expr_span(id);
+        match self.ast.expr(id) {
+            Expr::Error => Ev::BAD,
+            Expr::Int(n) => self.known(Value::Int(n)),
+            Expr::Float(x) => self.known(Value::Float(x)),
+            Expr::Bool(b) => self.known(Value::Bool(b)),
+            Expr::Duration(ns) => self.known(Value::Duration(ns)),
+            Expr::Str => self.string(span),
+            Expr::Var(name) => self.variable(name, span),
+            Expr::Internal(name) => self.internal(name, span, dst),
+            Expr::Env(name) => self.environment(self.ast.names.text(name), span),
+            Expr::Unary(op, a) => self.unary(op, a, span, dst),
+            Expr::Binary(op @ (BinaryOp::Or | BinaryOp::And), a, b) => {
+                self.short_circuit(op, a, b, span, dst)
+            }
+            Expr::Binary(op, a, b) => self.binary(op, a, b, span, dst),
+            Expr::Paren(inner) => self.expr_to(inner, dst),
+            Expr::Call(name, args) => self.call(name, args, span, dst),
+            Expr::List(items) => self.list(items, span, dst),
+            Expr::Index(list, at) => self.index(list, at, span, dst),
+            Expr::Rate(_) => self.rate(span),
+            Expr::Named(..) | Expr::Word(_) => self.word_as_value(span),
+        }
+    }
+
+    /// An instruction whose result is a value.
+    pub(super) fn computed(
+        &mut self,
+        dst: Option<Slot>,
+        types: Types,
+        differs: bool,
+        span: Span,
+        instr: impl FnOnce(Slot) -> Instr,
+    ) -> Ev {
+        let slot = dst.unwrap_or_else(|| self.frame().temp());
+        self.emit(instr(slot), span);
+        Ev { operand: Operand::slot(slot), types, differs }
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: ExprId, span: Span, dst: Option<Slot>) -> Ev {
+        let a = self.expr(a);
+        if a.is_bad() {
+            return Ev::BAD;
+        }
+        if let Some(value) = self.constant(a) {
+            match value::unary(op, value) {
+                Ok(value) => return self.known(value),
+                Err(error) if self.is_alive() => return self.no_value(error, span),
+                Err(_) => {}
+            }
+        }
+        let types = types::unary(op, a.types);
+        if types.is_none() && self.is_alive() {
+            let sign = if op == UnaryOp::Neg { "-" } else { "!" };
+            let message =
+                format!("`{sign}` cannot be applied to {}", a.types.describe());
+            return self.wrong_type(span, message);
+        }
+        self.computed(dst, types.or_any(), a.differs, span, |dst| Instr::Unary {
+            op,
+            dst,
+            a: a.operand,
+        })
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span, dst: Option<Slot>) -> Ev {
+        let a = self.expr(a);
+        let b = self.expr(b);
+        if a.is_bad() || b.is_bad() {
+            return Ev::BAD;
+        }
+        if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
+            match value::binary(op, x, y) {
+                Ok(value) => return self.known(value),
+                Err(error) if self.is_alive() => return self.no_value(error, span),
+                Err(_) => {}
+            }
+        }
+        let types = types::binary(op, a.types, b.types);
+        if types.is_none() && self.is_alive() {
+            let (left, right) = (a.types.describe(), b.types.describe());
+            return self.wrong_type(span, format!("`{}` cannot join {left} and {right}", op.symbol()));
+        }
+        let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
+            && matches!(self.constant(b), Some(Value::Int(0)));
+        if by_zero && self.is_alive() {
+            return self.no_value(EvalError::DivisionByZero, span);
+        }
+        self.computed(dst, types.or_any(), a.differs || b.differs, span, |dst| Instr::Binary {
+            op,
+            dst,
+            a: a.operand,
+            b: b.operand,
+        })
+    }
+
+    /// `a || b`, `a && b`: `b` is evaluated only if `a` leaves it open.
+    fn short_circuit(
+        &mut self,
+        op: BinaryOp,
+        a: ExprId,
+        b: ExprId,
+        span: Span,
+        dst: Option<Slot>,
+    ) -> Ev {
+        let decides = op == BinaryOp::Or;
+        let left = self.condition_value(a);
+        let known = self.constant(left).and_then(|value| value.as_condition().ok());
+        if let Some(known) = known {
+            let right = self.switched_off(known == decides, |lower| lower.condition_value(b));
+            if left.is_bad() || right.is_bad() {
+                return Ev::BAD;
+            }
+            return match known == decides {
+                true => self.known(Value::Bool(decides)),
+                false => self.as_boolean(right, span, dst),
+            };
+        }
+        // The result may be a variable that `b` reads, so it is not written before.
+        let slot = self.frame().temp();
+        self.emit(Instr::Test { dst: slot, a: left.operand }, span);
+        let cond = Operand::slot(slot);
+        let jump = self.emit(Instr::JumpIf { cond, when: decides, to: 0 }, span);
+        let right = self.condition_value(b);
+        self.emit(Instr::Test { dst: slot, a: right.operand }, span);
+        let end = self.patch_here(jump);
+        self.merges.push((jump, end));
+        if left.is_bad() || right.is_bad() {
+            return Ev::BAD;
+        }
+        Ev { operand: cond, types: Types::BOOL, differs: left.differs || right.differs }
+    }
+
+    fn as_boolean(&mut self, ev: Ev, span: Span, dst: Option<Slot>) -> Ev {
+        match self.constant(ev).map(Value::as_condition) {
+            Some(Ok(known)) => self.known(Value::Bool(known)),
+            _ => self.computed(dst, Types::BOOL, ev.differs, span, |dst| Instr::Test {
+                dst,
+                a: ev.operand,
+            }),
+        }
+    }
+
+    /// The value of an expression that has to be a condition.
+    pub(super) fn condition_value(&mut self, id: ExprId) -> Ev {
+        let ev = self.expr(id);
+        if ev.is_bad() || ev.types.may(Types::BOOL.or(Types::INT)) {
+            return ev;
+        }
+        let message =
+            format!("expected a condition (a boolean or an integer), found {}", ev.types.describe());
+        self.wrong_type(self.ast.expr_span(id), message)
+    }
+
+    fn list(&mut self, items: List, span: Span, dst: Option<Slot>) -> Ev {
+        let evs: Vec<Ev> = self.ast.exprs_in(items).map(|id| self.expr(id)).collect();
+        if evs.iter().any(|ev| ev.is_bad()) {
+            return Ev::BAD;
+        }
+        let constants: Option<Vec<Value>> =
+            evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
+        if let Some(values) = constants {
+            return self.known(Value::List(values.into()));
+        }
+        let differs = evs.iter().any(|ev| ev.differs);
+        let args = self.push_args(evs.iter().map(|ev| ev.operand));
+        self.computed(dst, Types::LIST, differs, span, |dst| Instr::List { dst, args })
+    }
+
+    fn index(&mut self, list: ExprId, at: ExprId, span: Span, dst: Option<Slot>) -> Ev {
+        let whole = self.expr(list);
+        let number = self.expr(at);
+        if whole.is_bad() || number.is_bad() {
+            return Ev::BAD;
+        }
+        if !whole.types.may(Types::LIST) && self.is_alive() {
+            let message = format!("expected a list before `[`, found {}", whole.types.describe());
+            return self.wrong_type(self.ast.expr_span(list), message);
+        }
+        if !number.types.may(Types::INT.or(Types::STR)) && self.is_alive() {
+            let message = format!("expected an integer index, found {}", number.types.describe());
+            return self.wrong_type(self.ast.expr_span(at), message);
+        }
+        if let (Some(items), Some(at)) = (self.constant(whole), self.constant(number)) {
+            match value::index(items, at) {
+                Ok(value) => return self.known(value),
+                Err(error) if self.is_alive() => return self.no_value(error, span),
+                Err(_) => {}
+            }
+        }
+        let types = match self.constant(whole) {
+            Some(Value::List(items)) => {
+                items.iter().map(Types::of).fold(Types::NONE, Types::or).or_any()
+            }
+            _ => Types::ANY,
+        };
+        let differs = whole.differs || number.differs;
+        let (list, index) = (whole.operand, number.operand);
+        self.computed(dst, types, differs, span, |dst| Instr::Index { dst, list, index })
+    }
+
+    /// `$$name`
+    fn internal(&mut self, name: Name, span: Span, dst: Option<Slot>) -> Ev {
+        let text = self.ast.names.text(name);
+        match self.find_internal(text) {
+            Some(Found::Known(n)) => self.known(Value::Int(n)),
+            Some(Found::Running(what)) => {
+                self.note_internal(what, span);
+                let types = if what == Internal::GroupName { Types::STR } else { Types::INT };
+                let differs = differs_between_ranks(what);
+                self.computed(dst, types, differs, span, |dst| Instr::Internal { what, dst })
+            }
+            None => {
+                self.unknown_internal(text, span);
+                Ev::BAD
+            }
+        }
+    }
+
+    pub(super) fn find_internal(&self, text: &str) -> Option<Found> {
+        match text {
+            "size" => Some(Found::Known(self.binding.ranks.into())),
+            "nodes" => Some(Found::Known(self.binding.nodes.into())),
+            _ => {
+                let row = INTERNALS.iter().find(|row| row.0 == text)?;
+                Some(Found::Running(row.1))
+            }
+        }
+    }
+
+    /// Remembers what reading an internal variable means for the checks.
+    pub(super) fn note_internal(&mut self, what: Internal, span: Span) {
+        if what == Internal::CommonRand {
+            self.collective("$$crand, which must be read equally often by all members,", span);
+        }
+    }
+
+    #[cold]
+    pub(super) fn unknown_internal(&mut self, text: &str, span: Span) {
+        let names = INTERNALS.iter().map(|row| row.0).chain(BOUND);
+        let help = match (text, nearest(text, names)) {
+            ("env", _) => "write $$env(NAME) with the name of an environment variable".into(),
+            (_, Some(name)) => format!("the nearest is $${name}"),
+            _ => "there are $$rank $$size $$grank $$gsize $$group $$node $$nodes $$noderank \
+                  $$rand $$crand $$time $$env(NAME)"
+                .into(),
+        };
+        let message = format!("expected an internal variable, found $${text}");
+        self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+    }
+
+    /// `$$env(NAME)`
+    pub(super) fn environment(&mut self, name: &str, span: Span) -> Ev {
+        match self.environment_text(name) {
+            Some(text) => self.known_text(text.as_bytes()),
+            None => {
+                let message = format!("the environment has no variable {name}");
+                let help = format!("set it before the run: {name}=... parabench run ...");
+                self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+                Ev::BAD
+            }
+        }
+    }
+
+    pub(super) fn environment_text(&self, name: &str) -> Option<String> {
+        match name {
+            "PWD" => Some(self.binding.directory.clone().unwrap_or_else(|| ".".into())),
+            _ => (self.binding.env)(name),
+        }
+    }
+
+    fn rate(&mut self, span: Span) -> Ev {
+        self.later(span, "a rate", "rates stand in with (rate=...); write the number alone");
+        Ev::BAD
+    }
+
+    #[cold]
+    fn word_as_value(&mut self, span: Span) -> Ev {
+        let text = self.raw(span);
+        let message = format!("expected a value, found `{text}`");
+        let help = format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\"");
+        self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+        Ev::BAD
+    }
+
+    /// An operation where a value is wanted.
+    #[cold]
+    pub(super) fn op_as_value(&mut self, op: Op, span: Span) -> Ev {
+        let help = match op.row().gives_handle {
+            true => format!("it stands alone: $h = {}(...);", op.name()),
+            false => format!("it is a statement: {}", op.row().example),
+        };
+        let message = format!("expected a value, found the operation {}", op.name());
+        self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+        Ev::BAD
+    }
+
+    /// The name of what is called is an operation.
+    pub(super) fn called_op(&self, name: Name) -> Option<Op> {
+        match classify(self.ast.names.text(name)).0 {
+            Word::Op(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// A constant expression without a value.
+    #[cold]
+    pub(super) fn no_value(&mut self, error: EvalError, span: Span) -> Ev {
+        let code = match error {
+            EvalError::DivisionByZero | EvalError::Overflow(_) => Code::Arithmetic,
+            EvalError::Type(..) | EvalError::Operands(..) | EvalError::Unset => Code::WrongType,
+            EvalError::Index(..) | EvalError::Range(..) => Code::BadValue,
+        };
+        self.reports.push(Diagnostic::new(code, span, error.to_string()));
+        Ev::BAD
+    }
+
+    #[cold]
+    pub(super) fn wrong_type(&mut self, span: Span, message: String) -> Ev {
+        self.reports.push(Diagnostic::new(Code::WrongType, span, message));
+        Ev::BAD
+    }
+
+    /// Operands side by side in [`model::Plan::args`].
+    pub(super) fn push_args(&mut self, operands: impl IntoIterator<Item = Operand>) -> Args {
+        let start = self.plan.args.len() as u32;
+        self.plan.args.extend(operands);
+        Args { start, len: self.plan.args.len() as u32 - start }
+    }
+}

@@ -1,0 +1,167 @@
+//! Strings: literal text, constants folded into it, and what is filled in at run time.
+
+use super::Lower;
+use super::expr::{Found, differs_between_ranks};
+use super::value::Ev;
+use crate::ast::Name;
+use crate::lex::is_name_byte;
+use crate::text;
+use crate::types::Types;
+use model::Value;
+use model::plan::{Internal, Operand, Piece, Span};
+
+impl Lower<'_> {
+    /// The value of a string: a constant, or a template.
+    pub(super) fn string(&mut self, span: Span) -> Ev {
+        let raw = self.raw(span);
+        let inner = raw.as_bytes().get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        if !inner.iter().any(|byte| matches!(byte, b'$' | b'\\')) {
+            return self.known_text(inner);
+        }
+        let mark = self.plan.text.len();
+        self.text_from = mark;
+        self.pieces.clear();
+        let mut found = Filled { differs: false, bad: false };
+        for piece in text::pieces(raw, span.start) {
+            self.piece(piece, &mut found);
+        }
+        if found.bad {
+            self.plan.text.truncate(mark);
+            return Ev::BAD;
+        }
+        self.close_text();
+        self.finish(mark, found)
+    }
+
+    fn finish(&mut self, mark: usize, found: Filled) -> Ev {
+        let operand = match self.pieces[..] {
+            [] | [Piece::Text { .. }] => {
+                let text = self.plan.text.split_off(mark);
+                return self.known_text(&text);
+            }
+            _ => Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark)),
+        };
+        Ev { operand, types: Types::STR, differs: found.differs }
+    }
+
+    fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
+        match piece {
+            text::Piece::Text(bytes) => self.plan.text.extend_from_slice(bytes),
+            text::Piece::Var { run, span } => self.named(run, span, found),
+            text::Piece::Braced { name, span } => match self.find_visible(name) {
+                Some(ev) => self.fill(ev, found),
+                None => self.missing(name, span, found),
+            },
+            text::Piece::Internal { name, span } => self.filled_internal(name, span, found),
+            text::Piece::Env { name, span } => match self.environment_text(name) {
+                Some(text) => self.plan.text.extend_from_slice(text.as_bytes()),
+                None => found.bad |= self.environment(name, span).is_bad(),
+            },
+        }
+    }
+
+    /// `$name...`: the longest run that is a visible variable, the rest is text.
+    fn named(&mut self, run: &str, span: Span, found: &mut Filled) {
+        for end in (1..=run.len()).rev() {
+            if let Some(ev) = self.find_visible(&run[..end]) {
+                self.fill(ev, found);
+                self.plan.text.extend_from_slice(&run.as_bytes()[end..]);
+                return;
+            }
+        }
+        self.missing(run, span, found);
+    }
+
+    fn find_visible(&mut self, text: &str) -> Option<Ev> {
+        let name = self.find_name(text)?;
+        self.visible(name).map(|_| self.variable(name, Span::default()))
+    }
+
+    /// The number of a name, most often without asking the tree's own table.
+    fn find_name(&mut self, text: &str) -> Option<Name> {
+        let bytes = text.as_bytes();
+        let slot = (usize::from(bytes[0]) + usize::from(bytes[bytes.len() - 1]) * 5 + bytes.len())
+            % self.recent.len();
+        if let Some(name) = self.recent[slot]
+            && self.ast.names.text(name) == text
+        {
+            return Some(name);
+        }
+        let name = self.ast.names.find(text)?;
+        self.recent[slot] = Some(name);
+        Some(name)
+    }
+
+    fn missing(&mut self, run: &str, span: Span, found: &mut Filled) {
+        found.bad = true;
+        match self.ast.names.find(run) {
+            Some(name) => {
+                self.variable(name, span);
+            }
+            None => {
+                let diagnostic = self.unknown_variable(run, span);
+                let help = diagnostic.help.clone().unwrap_or_default();
+                let help = format!("{help}; a dollar sign is written \\$");
+                self.reports.push(diagnostic.help(help));
+            }
+        }
+    }
+
+    /// A value at the end of the text so far.
+    fn fill(&mut self, ev: Ev, found: &mut Filled) {
+        found.differs |= ev.differs;
+        found.bad |= ev.is_bad();
+        match self.constant(ev) {
+            Some(value) => {
+                let value: Value = value.clone();
+                // Constants have a value, so that rendering them cannot fail.
+                let _ = value.render(&mut self.plan.text);
+            }
+            None => self.value_piece(Piece::Value(ev.operand)),
+        }
+    }
+
+    fn value_piece(&mut self, piece: Piece) {
+        self.close_text();
+        self.pieces.push(piece);
+    }
+
+    /// Makes a piece of the literal text since the last one.
+    fn close_text(&mut self) {
+        let (start, end) = (self.text_from, self.plan.text.len());
+        if start < end {
+            self.pieces.push(Piece::Text { start: start as u32, end: end as u32 });
+        }
+        self.text_from = end;
+    }
+
+    /// `$$name...`, shortened like `$name...`: `"$$grank_x"` is `$$grank` and `_x`.
+    fn filled_internal(&mut self, run: &str, span: Span, found: &mut Filled) {
+        debug_assert!(run.bytes().all(is_name_byte));
+        for end in (1..=run.len()).rev() {
+            match self.find_internal(&run[..end]) {
+                Some(Found::Known(n)) => model::value::render_int(n, &mut self.plan.text),
+                Some(Found::Running(what)) => self.internal_piece(what, span, found),
+                None => continue,
+            }
+            self.plan.text.extend_from_slice(&run.as_bytes()[end..]);
+            return;
+        }
+        found.bad = true;
+        self.unknown_internal(run, span);
+    }
+
+    fn internal_piece(&mut self, what: Internal, span: Span, found: &mut Filled) {
+        self.note_internal(what, span);
+        found.differs |= differs_between_ranks(what);
+        self.value_piece(Piece::Internal(what));
+    }
+}
+
+/// What was found in a string.
+struct Filled {
+    /// A value in it differs between ranks.
+    differs: bool,
+    /// Something in it was reported.
+    bad: bool,
+}

@@ -1,0 +1,207 @@
+//! Static types: the set of types a value can have, as far as the text tells.
+
+use model::Value;
+use model::plan::{BinaryOp, UnaryOp};
+use model::value;
+use std::sync::LazyLock;
+
+/// A set of types. [`Types::NONE`] is the value of what was reported already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Types(u8);
+
+impl Types {
+    pub(crate) const NONE: Types = Types(0);
+    pub(crate) const INT: Types = Types(1);
+    pub(crate) const FLOAT: Types = Types(2);
+    pub(crate) const BOOL: Types = Types(4);
+    pub(crate) const DURATION: Types = Types(8);
+    pub(crate) const STR: Types = Types(16);
+    pub(crate) const HANDLE: Types = Types(32);
+    pub(crate) const MPI: Types = Types(64);
+    pub(crate) const LIST: Types = Types(128);
+    pub(crate) const ANY: Types = Types(255);
+    /// What arithmetic can give.
+    pub(crate) const NUMBER: Types = Types(1 | 2 | 8);
+
+    const EACH: [(Types, &'static str); 8] = [
+        (Types::INT, "an integer"),
+        (Types::FLOAT, "a float"),
+        (Types::BOOL, "a boolean"),
+        (Types::DURATION, "a duration"),
+        (Types::STR, "a string"),
+        (Types::HANDLE, "a file handle"),
+        (Types::MPI, "an MPI file handle"),
+        (Types::LIST, "a list"),
+    ];
+
+    pub(crate) const fn or(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    pub(crate) fn and(self, other: Types) -> Types {
+        Types(self.0 & other.0)
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Any type where none is left (in code that is never reached).
+    pub(crate) fn or_any(self) -> Types {
+        if self.is_none() { Types::ANY } else { self }
+    }
+
+    /// The value can be of one of these types.
+    pub(crate) fn may(self, other: Types) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The value is of one of these types for certain.
+    pub(crate) fn must(self, other: Types) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// The types in words: "an integer or a string".
+    pub(crate) fn describe(self) -> String {
+        let names: Vec<&str> =
+            Types::EACH.iter().filter(|(t, _)| self.may(*t)).map(|(_, name)| *name).collect();
+        names.join(" or ")
+    }
+
+    pub(crate) fn of(value: &Value) -> Types {
+        match value {
+            Value::Unset => Types::NONE,
+            Value::Int(_) => Types::INT,
+            Value::Float(_) => Types::FLOAT,
+            Value::Bool(_) => Types::BOOL,
+            Value::Duration(_) => Types::DURATION,
+            Value::Str(_) => Types::STR,
+            Value::Handle(_) => Types::HANDLE,
+            Value::List(_) => Types::LIST,
+        }
+    }
+}
+
+/// What an operator with one operand gives; none: it cannot be applied.
+pub(crate) fn unary(op: UnaryOp, a: Types) -> Types {
+    match op {
+        UnaryOp::Not if a.may(Types::INT.or(Types::BOOL)) => Types::BOOL,
+        UnaryOp::Not => Types::NONE,
+        UnaryOp::Neg => {
+            let text = if a.may(Types::STR) { Types::INT } else { Types::NONE };
+            a.and(Types::NUMBER).or(text)
+        }
+    }
+}
+
+/// What an operator with two operands gives; none: it cannot join these types.
+pub(crate) fn binary(op: BinaryOp, a: Types, b: Types) -> Types {
+    if a == Types::INT && b == Types::INT {
+        return of_integers(op);
+    }
+    let table = &PAIRS[op as usize];
+    let bits = |types: Types| (0..8).filter(move |bit| types.0 >> bit & 1 != 0);
+    let pairs = bits(a).flat_map(|a| bits(b).map(move |b| table[a][b]));
+    pairs.fold(Types::NONE, Types::or)
+}
+
+fn of_integers(op: BinaryOp) -> Types {
+    use BinaryOp as B;
+    match op {
+        B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => Types::INT,
+        _ => Types::BOOL,
+    }
+}
+
+/// What operators give, by operator and the bit numbers of the two types.
+static PAIRS: LazyLock<Vec<[[Types; 8]; 8]>> = LazyLock::new(|| {
+    let row = |op, a| Types::EACH.map(|(b, _)| pair(op, a, b));
+    OPERATORS.iter().map(|op| Types::EACH.map(|(a, _)| row(*op, a))).collect()
+});
+
+/// All operators, in the order of their numbers.
+const OPERATORS: [BinaryOp; 14] = {
+    use BinaryOp as B;
+    [
+        B::Or,
+        B::And,
+        B::Eq,
+        B::Ne,
+        B::Lt,
+        B::Le,
+        B::Gt,
+        B::Ge,
+        B::Add,
+        B::Sub,
+        B::Rem,
+        B::Mul,
+        B::Div,
+        B::Pow,
+    ]
+};
+
+/// One type on each side: asks the operators themselves with samples, so that there
+/// is one truth. Strings are sampled with and without a number in them.
+fn pair(op: BinaryOp, a: Types, b: Types) -> Types {
+    let mut result = Types::NONE;
+    for left in samples(a) {
+        for right in samples(b) {
+            if let Ok(value) = value::binary(op, &left, &right) {
+                result = result.or(Types::of(&value));
+            }
+        }
+    }
+    result
+}
+
+fn samples(types: Types) -> Vec<Value> {
+    match types {
+        Types::INT => vec![Value::Int(1)],
+        Types::FLOAT => vec![Value::Float(1.0)],
+        Types::BOOL => vec![Value::Bool(true)],
+        Types::DURATION => vec![Value::Duration(1)],
+        Types::STR => vec![Value::str("1"), Value::str("1.5"), Value::str("a")],
+        Types::LIST => vec![Value::List([].into())],
+        _ => vec![Value::Handle(0)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use BinaryOp as B;
+
+    #[test]
+    fn operators_join_types_as_they_join_values() {
+        let (int, text) = (Types::INT, Types::STR);
+        for (op, a, b, result) in [
+            (B::Add, int, int, int),
+            (B::Lt, int, int, Types::BOOL),
+            (B::Add, text, text, text),
+            (B::Add, text, int, text.or(int).or(Types::FLOAT)),
+            (B::Mul, text, int, int.or(Types::FLOAT)),
+            (B::Mul, Types::DURATION, int, Types::DURATION),
+            (B::Add, Types::DURATION, int, Types::NONE),
+            (B::Add, Types::LIST, int, Types::NONE),
+            (B::Add, Types::HANDLE, int, Types::NONE),
+            (B::And, Types::BOOL, int, Types::BOOL),
+            (B::And, text, int, Types::NONE),
+        ] {
+            assert_eq!(binary(op, a, b), result, "{op:?} {a:?} {b:?}");
+        }
+        assert!(binary(B::Add, Types::ANY, int).may(Types::DURATION.or(int)));
+    }
+
+    #[test]
+    fn the_operators_are_in_order() {
+        assert!(OPERATORS.iter().enumerate().all(|(at, op)| *op as usize == at));
+    }
+
+    #[test]
+    fn signs_need_numbers() {
+        assert_eq!(unary(UnaryOp::Neg, Types::LIST), Types::NONE);
+        assert_eq!(unary(UnaryOp::Neg, Types::STR), Types::INT);
+        assert_eq!(unary(UnaryOp::Not, Types::STR), Types::NONE);
+        assert_eq!(Types::INT.or(Types::STR).describe(), "an integer or a string");
+    }
+}
