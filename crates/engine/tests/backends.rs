@@ -18,7 +18,9 @@ use engine::backend::{Backend, Guarded, Null, Posix};
 use engine::call::{Call, Fd};
 use place::{Place, in_directory, mem, own_current_directory};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use std::ffi::CString;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use steps::{Outcome, Runner, Step};
 
@@ -121,4 +123,59 @@ fn the_null_back_end_succeeds_in_full() {
     assert_eq!(null.issue(Call::Unlink { path: c"missing" }), 0);
     assert_eq!(null.issue(Call::Getdents { fd, buf: &mut buf }), 0);
     assert_eq!(null.issue(Call::Close { fd }), 0);
+}
+
+/// What a stranger's link in the directory leads to.
+fn facts(path: &Path) -> (u32, u64, std::time::SystemTime) {
+    let facts = fs::metadata(path).expect("it is there");
+    (facts.permissions().mode(), facts.len(), facts.modified().expect("a time"))
+}
+
+#[test]
+fn nothing_outside_changes_through_links_that_leave() {
+    own_current_directory();
+    in_directory(|dir| {
+        let outside = dir.parent().expect("a parent").join("out");
+        let victim = outside.join("victim");
+        fs::create_dir(&outside).expect("mkdir");
+        fs::write(&victim, "precious").expect("write");
+        symlink(&victim, "file").expect("symlink");
+        symlink("../out", "way").expect("symlink");
+        symlink("/proc/self/cwd/../out", "magic").expect("symlink");
+        fs::write("mine", "x").expect("write");
+        let before = facts(&victim);
+        let mut runner = Runner::new(Guarded::new().expect("guarded"));
+        for path in ["file", "way/victim", "magic/victim", "../out/victim"] {
+            let path = CString::new(path).expect("no NUL inside");
+            for step in [
+                Step::Open(0, path.clone(), libc::O_RDONLY, 0),
+                Step::Open(0, path.clone(), libc::O_WRONLY | libc::O_TRUNC, 0),
+                Step::Stat(path.clone()),
+                Step::Access(path.clone()),
+                Step::Chmod(path.clone(), 0o777),
+                Step::Utime(path.clone()),
+                Step::Truncate(path.clone(), 0),
+                Step::Statfs(path.clone()),
+            ] {
+                assert_eq!(runner.run(&step), Outcome::Errno("EXDEV"), "{step:?}");
+            }
+        }
+        let (mine, inside) = (CString::from(c"mine"), CString::from(c"way/victim"));
+        for step in [
+            Step::Unlink(inside.clone()),
+            Step::Rename(mine.clone(), inside.clone()),
+            Step::Rename(inside.clone(), mine.clone()),
+            Step::Link(mine, c"way/new".into()),
+            Step::Link(inside.clone(), c"new".into()),
+            Step::Mkdir(c"way/new".into()),
+            Step::Rmdir(c"way/new".into()),
+            Step::Symlink(c"x".into(), c"way/new".into()),
+            Step::Readlink(inside),
+        ] {
+            assert_eq!(runner.run(&step), Outcome::Errno("EXDEV"), "{step:?}");
+        }
+        assert_eq!(facts(&victim), before);
+        assert_eq!(fs::read_dir(&outside).expect("readdir").count(), 1);
+        assert_eq!(runner.run(&Step::Unlink(c"file".into())), Outcome::Number(0));
+    });
 }

@@ -67,9 +67,10 @@ impl Root {
     #[cold]
     fn open_walked(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
         let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
-        let follow_last = flags & libc::O_NOFOLLOW == 0 && !exclusive;
+        let slash = path.to_bytes().ends_with(b"/");
+        let follow_last = !exclusive && (slash || flags & libc::O_NOFOLLOW == 0);
         let mut walked = self.walk(path.to_bytes(), follow_last)?;
-        if path.to_bytes().ends_with(b"/") {
+        if slash {
             walked.push(b'/');
         }
         let walked = CString::new(walked).map_err(|_| libc::EINVAL)?;
@@ -88,7 +89,8 @@ impl Root {
         let mut links = 0;
         while let Some(name) = todo.pop_front() {
             if name == b".." {
-                done.pop().ok_or(libc::EXDEV)?;
+                self.check_directory(&done.join(&b'/'))?;
+                done.pop();
                 continue;
             }
             done.push(name);
@@ -110,6 +112,16 @@ impl Root {
             names.into_iter().rev().for_each(|name| todo.push_front(name));
         }
         Ok(if done.is_empty() { b".".to_vec() } else { done.join(&b'/') })
+    }
+
+    /// Only a directory has a `..`, and the root's leaves.
+    fn check_directory(&self, walked: &[u8]) -> Result<(), i32> {
+        if walked.is_empty() {
+            return Err(libc::EXDEV);
+        }
+        let path = CString::new(walked).map_err(|_| libc::EINVAL)?;
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS;
+        openat2(self.fd(), &path, libc::O_PATH | libc::O_DIRECTORY, 0, resolve).map(drop)
     }
 
     /// What the link at a relative path holds; `None` if there is something else,
