@@ -4,7 +4,9 @@
 //! 8 bytes and includes need no file number in every node.
 
 use crate::diag::{Code, Diagnostic};
-use model::plan::{SourceFile, Span};
+pub use model::plan::Span;
+
+use model::plan::SourceFile;
 use std::ops::Range;
 
 /// Largest size of all files of a program together, bytes. A longer program is

@@ -8,7 +8,7 @@ const LONGEST: usize = 64;
 /// letter is near to nothing.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
-    if length < 2 || length > LONGEST {
+    if !(2..=LONGEST).contains(&length) {
         return None;
     }
     let limit = (length / 3).max(1);
