@@ -2,6 +2,7 @@
 //! forking a process with threads is unsafe: the cases run one after the other.
 
 #![allow(unsafe_code)] // fork, kill, wait
+#![allow(clippy::print_stdout)] // it is its own harness
 
 mod common;
 

@@ -30,9 +30,6 @@ mod scope;
 mod text;
 mod transfer;
 
-#[cfg(test)]
-mod tests;
-
 pub use prepare::Prepared;
 
 use crate::backend::Backend;

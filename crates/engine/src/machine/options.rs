@@ -6,7 +6,7 @@ use crate::buffer::Content;
 use crate::clock::Clock;
 use model::errno;
 use model::plan::{Operand, Options, Pc};
-use model::value::EvalError;
+use model::value::{EvalError, Value};
 
 /// When files are made stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +94,13 @@ impl OptionStack {
             }
         }
         if let Some(operand) = options.fsync {
-            next.fsync = fsync(&word(env, site, operand)?)?;
+            next.fsync = fsync(word(env, site, operand)?)?;
         }
         if let Some(operand) = options.data {
-            next.data = data(&word(env, site, operand)?)?;
+            next.data = data(word(env, site, operand)?)?;
         }
         if let Some(operand) = options.expect {
-            next.expect(&word(env, site, operand)?)?;
+            next.expect(word(env, site, operand)?)?;
         }
         self.outer.push(std::mem::replace(&mut self.top, next));
         Ok(())
@@ -112,10 +112,16 @@ impl OptionStack {
     }
 }
 
-fn word<K: Clock>(env: &mut Env<'_, K>, site: Pc, operand: Operand) -> Result<String, Fault> {
-    let mut text = Vec::new();
-    env.render(site, operand, &mut text)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+fn word<'e, K: Clock>(
+    env: &'e mut Env<'_, K>,
+    site: Pc,
+    operand: Operand,
+) -> Result<&'e str, Fault> {
+    match env.value(site, operand)? {
+        Value::Str(text) => std::str::from_utf8(text)
+            .map_err(|_| Fault::Eval(EvalError::Type("a word", "bytes that are not UTF-8".into()))),
+        other => Err(Fault::Eval(EvalError::Type("a word", other.describe()))),
+    }
 }
 
 fn fsync(word: &str) -> Result<Fsync, Fault> {

@@ -9,8 +9,9 @@ use crate::config::{BackendKind, Config};
 use crate::confine::confine;
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared};
-use crate::record::{Meta, Place, Recorder, State, Usage};
+use crate::record::{EventsConfig, Meta, Place, Recorder, State, Usage};
 use model::Plan;
+use model::plan::Budget;
 use std::sync::Arc;
 
 /// Buffers up to this size are made before the start; larger ones on first use.
@@ -59,7 +60,11 @@ fn die_with(supervisor: libc::pid_t) -> Result<(), String> {
 fn start(context: &Context<'_>, rank: u32, place: Place) -> Result<(), String> {
     let plan = context.plan;
     let sites = plan.code.len() as u32;
-    let meta = Meta { rank, ranks: plan.ranks, sites, events: context.config.events };
+    let events = context.config.events.map(|events| EventsConfig {
+        expected: events.expected.max(expected_events(plan, rank)),
+        ..events
+    });
+    let meta = Meta { rank, ranks: plan.ranks, sites, events };
     let recorder = Recorder::create(place, &meta)
         .map_err(|error| format!("cannot keep what is measured: {error}"))?;
     let buffers = buffers(context, rank);
@@ -101,14 +106,24 @@ fn restrict(config: &Config) -> Result<(), String> {
     confine(&config.directory).map_err(|error| error.to_string())
 }
 
+/// Operations that the budget knows of.
+fn expected_events(plan: &Plan, rank: u32) -> u64 {
+    let ops = budget(plan, rank).map_or(&[][..], |budget| &budget.ops);
+    ops.iter().map(|(_, op)| op.count).fold(0, u64::saturating_add)
+}
+
+fn budget(plan: &Plan, rank: u32) -> Option<&Budget> {
+    plan.budget.iter().find(|(ranks, _)| ranks.contains(&rank)).map(|(_, budget)| budget)
+}
+
 /// Buffers, made beforehand as far as the budget tells what is needed.
 fn buffers(context: &Context<'_>, rank: u32) -> Buffers {
     if context.config.backend == BackendKind::Null {
         return Buffers::unfilled();
     }
     let mut buffers = Buffers::new(context.plan.seed, rank);
-    let budget = context.plan.budget.iter().find(|(ranks, _)| ranks.contains(&rank));
-    let bytes = budget.map_or(0, |(_, budget)| budget.buffer_bytes.min(PREPARED_BYTES)) as usize;
+    let largest = budget(context.plan, rank).map_or(0, |budget| budget.buffer_bytes);
+    let bytes = largest.min(PREPARED_BYTES) as usize;
     // A failure shows again, with its place, when a program needs the buffer.
     let _ = buffers.source(Content::Random, bytes, 0);
     let _ = buffers.target(bytes).map(|target| target.fill(1));
