@@ -3,9 +3,30 @@
 use crate::ast::{Ast, Expr, Stmt};
 use crate::lex::Lexer;
 use crate::token::Kind;
-use std::collections::HashSet;
 
-type Places = HashSet<u32>;
+/// A set of places in the text: a bit for each byte.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places(Vec<u64>);
+
+impl Places {
+    fn insert(&mut self, place: u32) {
+        let word = place as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (place % 64);
+    }
+
+    pub(super) fn contains(&self, place: u32) -> bool {
+        self.0.get(place as usize / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+}
+
+impl Extend<u32> for Places {
+    fn extend<T: IntoIterator<Item = u32>>(&mut self, places: T) {
+        places.into_iter().for_each(|place| self.insert(place));
+    }
+}
 
 /// Places of tokens with a special part.
 #[derive(Debug, Default)]

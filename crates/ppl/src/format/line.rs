@@ -1,6 +1,8 @@
 //! One line of the result: pieces with blanks between them, broken where it is
 //! longer than it should be.
 
+use std::borrow::Cow;
+
 /// Lines are not made longer than this many characters.
 const WIDTH: usize = 100;
 /// Blanks of one level of indentation.
@@ -16,14 +18,14 @@ pub(super) enum Break {
 }
 
 #[derive(Debug)]
-struct Piece {
-    text: String,
+struct Piece<'t> {
+    text: Cow<'t, str>,
     space: bool,
     place: Break,
     depth: u32,
 }
 
-impl Piece {
+impl Piece<'_> {
     fn width(&self) -> usize {
         usize::from(self.space) + self.text.chars().count()
     }
@@ -31,14 +33,14 @@ impl Piece {
 
 /// The pieces of a line.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct Line<'t> {
     indent: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<Piece<'t>>,
     tokens: usize,
 }
 
-impl Line {
-    pub(super) fn new(indent: usize) -> Line {
+impl<'t> Line<'t> {
+    pub(super) fn new(indent: usize) -> Line<'t> {
         Line { indent, ..Line::default() }
     }
 
@@ -52,13 +54,13 @@ impl Line {
     }
 
     /// Adds a token; `depth` brackets are open around it.
-    pub(super) fn token(&mut self, text: String, space: bool, place: Break, depth: u32) {
+    pub(super) fn token(&mut self, text: Cow<'t, str>, space: bool, place: Break, depth: u32) {
         self.tokens += 1;
         self.pieces.push(Piece { text, space, place, depth });
     }
 
     /// Adds a comment.
-    pub(super) fn comment(&mut self, text: String, space: bool, place: Break) {
+    pub(super) fn comment(&mut self, text: Cow<'t, str>, space: bool, place: Break) {
         self.pieces.push(Piece { text, space, place, depth: 0 });
     }
 

@@ -19,6 +19,7 @@ use crate::token::{Kind, Token};
 use facts::Facts;
 use line::{Break, Line};
 use space::Spacing;
+use std::borrow::Cow;
 
 /// Formats a program. With errors, the text comes back as it was, and why.
 pub fn format(text: &str) -> (String, Vec<Diagnostic>) {
@@ -75,7 +76,7 @@ struct Printer<'t> {
     items: Vec<Item>,
     out: String,
     /// The line being put together.
-    line: Line,
+    line: Line<'t>,
     /// What decides about the blank before the next token.
     spacing: Spacing,
     /// Open blocks.
@@ -140,11 +141,11 @@ impl<'t> Printer<'t> {
     }
 
     fn token(&mut self, at: usize, token: Token) {
-        if self.facts.block_ends.contains(&token.start) {
+        if self.facts.block_ends.contains(token.start) {
             return self.close_block(token);
         }
         let item = self.items[at];
-        if self.facts.lines.contains(&token.start) {
+        if self.facts.lines.contains(token.start) {
             let glued = token.kind == Kind::Semi && self.last == Kind::RBrace;
             let goes_on = glued || self.line.is_comment();
             if item.new_line || self.must_break || !goes_on {
@@ -154,7 +155,7 @@ impl<'t> Printer<'t> {
             self.flush();
         }
         self.add_token(at, token);
-        if self.facts.block_starts.contains(&token.start) {
+        if self.facts.block_starts.contains(token.start) {
             self.open_block(at);
         }
     }
@@ -175,8 +176,11 @@ impl<'t> Printer<'t> {
             false if self.last == Kind::Comma => Break::May,
             false => Break::No,
         };
-        let lowered = self.facts.capitals.contains(&token.start);
-        let text = if lowered { text.to_ascii_lowercase() } else { text.to_string() };
+        let lowered = self.facts.capitals.contains(token.start);
+        let text = match lowered {
+            true => Cow::Owned(text.to_ascii_lowercase()),
+            false => Cow::Borrowed(text),
+        };
         self.line.token(text, space, place, depth);
         self.last = token.kind;
     }
@@ -184,7 +188,7 @@ impl<'t> Printer<'t> {
     /// After the `{` of a block: its statements are indented.
     fn open_block(&mut self, at: usize) {
         let next = self.items[at + 1].token;
-        self.empty_block = next.is_some_and(|token| self.facts.block_ends.contains(&token.start));
+        self.empty_block = next.is_some_and(|token| self.facts.block_ends.contains(token.start));
         if !self.empty_block {
             self.indent += 1;
             self.fresh = true;
@@ -228,17 +232,20 @@ impl<'t> Printer<'t> {
         let next = self.items[at..].iter().find_map(|item| item.token);
         next.is_none_or(|token| {
             token.kind == Kind::End
-                || self.facts.lines.contains(&token.start)
-                || self.facts.block_ends.contains(&token.start)
+                || self.facts.lines.contains(token.start)
+                || self.facts.block_ends.contains(token.start)
                 || self.is_else(token)
         })
     }
 }
 
 /// A comment without blanks at the ends of its lines.
-fn clean(comment: &str) -> String {
+fn clean(comment: &str) -> Cow<'_, str> {
+    if !comment.contains(['\n', '\r']) {
+        return Cow::Borrowed(comment.trim_end());
+    }
     let lines: Vec<&str> = comment.split('\n').map(str::trim_end).collect();
-    lines.join("\n")
+    Cow::Owned(lines.join("\n"))
 }
 
 #[cfg(test)]

@@ -53,14 +53,14 @@ impl Spacing {
         next: Kind,
         facts: &Facts,
     ) -> (bool, u32) {
-        let block = facts.block_starts.contains(&token.start);
+        let block = facts.block_starts.contains(token.start);
         let space = self.space(token.kind, next) && (self.last.is_some() || self.commented);
         let depth = self.brackets(token.kind, block);
         self.tight = self.is_tight(token, next, facts);
         let word = token.kind == Kind::Word;
         let spaced = SPACED.iter().any(|known| known.eq_ignore_ascii_case(text));
         self.callable =
-            token.kind == Kind::Internal || (word && !spaced && !facts.bare.contains(&token.start));
+            token.kind == Kind::Internal || (word && !spaced && !facts.bare.contains(token.start));
         self.labelled =
             word && (text.eq_ignore_ascii_case("time") || text.eq_ignore_ascii_case("ctime"));
         self.last = Some(token.kind);
@@ -100,10 +100,10 @@ impl Spacing {
         use Kind::{Assign, Colon, DotDot, LBrace, LBracket, LParen, Slash};
         match token.kind {
             LParen | LBracket | DotDot => true,
-            LBrace => !facts.block_starts.contains(&token.start),
+            LBrace => !facts.block_starts.contains(token.start),
             Colon => self.in_braces(),
             Assign | Slash => !self.space(token.kind, next),
-            _ => facts.unary.contains(&token.start),
+            _ => facts.unary.contains(token.start),
         }
     }
 
