@@ -69,10 +69,7 @@ impl Root {
         let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
         let slash = path.to_bytes().ends_with(b"/");
         let follow_last = !exclusive && (slash || flags & libc::O_NOFOLLOW == 0);
-        let mut walked = self.walk(path.to_bytes(), follow_last)?;
-        if slash {
-            walked.push(b'/');
-        }
+        let walked = self.walk(path.to_bytes(), follow_last)?;
         let walked = CString::new(walked).map_err(|_| libc::EINVAL)?;
         let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS;
         match openat2(self.fd(), &walked, flags, mode, resolve) {
@@ -83,10 +80,12 @@ impl Root {
     }
 
     /// The path below the root without links and dots. The last name may be missing.
+    /// A slash at the end says that it must be a directory, as it does in the kernel.
     pub fn walk(&self, path: &[u8], follow_last: bool) -> Result<Vec<u8>, i32> {
         let mut done: Vec<Vec<u8>> = Vec::new();
         let mut todo: VecDeque<Vec<u8>> = components(self.relative(path)?).collect();
         let mut links = 0;
+        let mut directory = wants_directory(path);
         while let Some(name) = todo.pop_front() {
             if name == b".." {
                 self.check_directory(&done.join(&b'/'))?;
@@ -100,6 +99,7 @@ impl Root {
             let Some(target) = self.link_target(&done.join(&b'/'), todo.is_empty())? else {
                 continue;
             };
+            directory |= todo.is_empty() && wants_directory(&target);
             links += 1;
             if links > LINKS_MAX {
                 return Err(libc::ELOOP);
@@ -111,7 +111,13 @@ impl Root {
             let names: Vec<_> = components(self.relative(&target)?).collect();
             names.into_iter().rev().for_each(|name| todo.push_front(name));
         }
-        Ok(if done.is_empty() { b".".to_vec() } else { done.join(&b'/') })
+        if done.is_empty() {
+            return Ok(b".".to_vec());
+        }
+        if directory {
+            done.push(Vec::new());
+        }
+        Ok(done.join(&b'/'))
     }
 
     /// Only a directory has a `..`, and the root's leaves.
@@ -161,6 +167,12 @@ fn components(path: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     path.split(|byte| *byte == b'/')
         .filter(|name| !name.is_empty() && name != b".")
         .map(<[u8]>::to_vec)
+}
+
+/// It ends with a slash, `.` or `..`.
+fn wants_directory(path: &[u8]) -> bool {
+    let last = path.rsplit(|byte| *byte == b'/').next();
+    matches!(last, Some(b"" | b"." | b".."))
 }
 
 /// Parent (`.` if there is none) and last name with the slashes that follow it.

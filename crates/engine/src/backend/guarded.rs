@@ -74,6 +74,14 @@ impl Guarded {
         Ok(())
     }
 
+    /// `readlink` and `link` follow a last name that slashes come after.
+    fn entry_followed(&mut self, at: usize, path: &CStr) -> Result<(), i32> {
+        if path.to_bytes().ends_with(b"/") {
+            self.root.open(&self.relative(path)?, libc::O_PATH, 0)?;
+        }
+        self.entry(at, path)
+    }
+
     /// Holds the file itself, opened with `flags`.
     fn file(&mut self, path: &CStr, flags: i32) -> Result<(), i32> {
         let name = self.relative(path)?;
@@ -191,16 +199,16 @@ impl Backend for Guarded {
             Call::Truncate { size, .. } if *size > i64::MAX as u64 => Err(libc::EINVAL),
             // Not waiting for the reader of a FIFO.
             Call::Truncate { path, .. } => self.file(path, libc::O_WRONLY | libc::O_NONBLOCK),
-            Call::Unlink { path }
-            | Call::Rmdir { path }
-            | Call::Mkdir { path }
-            | Call::Readlink { path } => self.entry(0, path),
+            Call::Unlink { path } | Call::Rmdir { path } | Call::Mkdir { path } => {
+                self.entry(0, path)
+            }
+            Call::Readlink { path } => self.entry_followed(0, path),
             Call::Rename { from, to } => {
                 self.entry(0, from)?;
                 self.entry(1, to)
             }
             Call::Link { from, to } => {
-                self.entry(0, from)?;
+                self.entry_followed(0, from)?;
                 // The kernel looks at all of `from` before it looks at `to`.
                 self.targets[0].check_exists()?;
                 self.entry(1, to)
