@@ -204,3 +204,28 @@ fn examples_parse_and_survive_formatting() {
         assert_eq!(ppl::format(&formatted).0, formatted, "{}", path.display());
     }
 }
+
+/// Programs in the documentation have no syntax errors, but those that show one.
+#[test]
+fn programs_in_the_documentation_parse() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for entry in fs::read_dir(root.join("docs")).expect("docs/ is readable") {
+        let path = entry.expect("docs/ is readable").path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("the page is readable");
+        for block in text.split("```ppl").skip(1) {
+            let program = block.split("```").next().unwrap_or("");
+            let (kind, program) = program.split_once('\n').unwrap_or_default();
+            if kind.contains("fail") {
+                continue;
+            }
+            let (_, diagnostics) = ppl::format(program);
+            assert_eq!(diagnostics, [], "{}:\n{program}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no program was found");
+}
