@@ -76,3 +76,34 @@ pub fn read<'a>(directory: BorrowedFd<'_>, buf: &'a mut [u8]) -> io::Result<&'a 
     let filled = usize::try_from(filled).map_err(|_| io::Error::last_os_error())?;
     Ok(&buf[..filled])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record(name: &str) -> Vec<u8> {
+        let length = (NAME_AT + name.len() + 1).next_multiple_of(8);
+        let mut bytes = vec![0u8; length];
+        bytes[16..18].copy_from_slice(&(length as u16).to_ne_bytes());
+        bytes[18] = libc::DT_REG;
+        bytes[NAME_AT..][..name.len()].copy_from_slice(name.as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn dots_and_the_marker_are_not_counted() {
+        let names = [".", "..", "a", MARKER, ".parabench2", "...", "long name of a file"];
+        let filled: Vec<u8> = names.iter().flat_map(|name| record(name)).collect();
+        let read: Vec<_> = entries(&filled).map(|entry| entry.name.to_str().unwrap()).collect();
+        assert_eq!(read, names);
+        assert_eq!(count_visible(&filled), 4);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_walked_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(count_visible(&bytes) <= bytes.len() / (NAME_AT + 1));
+        }
+    }
+}

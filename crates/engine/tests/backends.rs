@@ -14,8 +14,9 @@ mod script;
 #[path = "backends/steps.rs"]
 mod steps;
 
-use engine::backend::{Backend, Guarded, Null, Posix};
+use engine::backend::{Backend, Cost, Guarded, Mem, MemFs, Null, Posix};
 use engine::call::{Call, Fd};
+use engine::clock::{Clock, Virtual};
 use place::{Place, in_directory, mem, own_current_directory};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use std::ffi::CString;
@@ -123,6 +124,55 @@ fn the_null_back_end_succeeds_in_full() {
     assert_eq!(null.issue(Call::Unlink { path: c"missing" }), 0);
     assert_eq!(null.issue(Call::Getdents { fd, buf: &mut buf }), 0);
     assert_eq!(null.issue(Call::Close { fd }), 0);
+}
+
+#[test]
+fn calls_on_mem_take_virtual_time_and_nothing_else() {
+    let clock = Virtual::start();
+    let cost = Cost {
+        open_ns: 100,
+        close_ns: 10,
+        data_ns: 1_000,
+        metadata_ns: 7,
+        sync_ns: 50_000,
+        bytes_per_us: 1_000,
+        jitter_ns: 0,
+        seed: 0,
+    };
+    let mut mem = Mem::new(MemFs::shared("/run", false), clock.clone(), cost);
+    let flags = libc::O_CREAT | libc::O_RDWR;
+    let fd = Fd(mem.issue(Call::Open { path: c"a", flags, mode: 0o666 }) as i32);
+    assert_eq!(clock.now(), 100);
+    mem.issue(Call::Pwrite { fd, buf: &[1; 4096], offset: 0 });
+    assert_eq!(clock.now(), 100 + 1_000 + 4_096);
+    let mut buf = [0; 8192];
+    let read = mem.issue(Call::Pread { fd, buf: &mut buf, offset: 4_000, rest: true });
+    assert_eq!((read, clock.now()), (96, 5_196 + 1_000 + 96));
+    mem.issue(Call::Fsync { fd });
+    mem.issue(Call::Stat { path: c"missing" });
+    mem.issue(Call::Close { fd });
+    assert_eq!(clock.now(), 6_292 + 50_000 + 7 + 10);
+}
+
+#[test]
+fn ranks_share_a_mem_file_system_but_no_descriptors() {
+    let fs = MemFs::shared("/run", true);
+    let rank = || Mem::new(fs.clone(), Virtual::start(), Cost::default()).with_open_files_max(2);
+    let (mut one, mut two) = (rank(), rank());
+    let flags = libc::O_CREAT | libc::O_RDWR;
+    let open = |rank: &mut Mem, path| rank.issue(Call::Open { path, flags, mode: 0o666 });
+    let fd = Fd(open(&mut one, c"a") as i32);
+    assert_eq!(one.issue(Call::Pwrite { fd, buf: b"shared", offset: 0 }), 6);
+    assert_eq!(two.issue(Call::Stat { path: c"a" }), 6);
+    assert_eq!(two.issue(Call::Fstat { fd }), -i64::from(libc::EBADF));
+    assert!(open(&mut one, c"b") >= 0);
+    assert_eq!(open(&mut one, c"c"), -i64::from(libc::EMFILE));
+    assert_eq!(two.issue(Call::Unlink { path: c"a" }), 0);
+    let mut buf = [0; 6];
+    assert_eq!(one.issue(Call::Pread { fd, buf: &mut buf, offset: 0, rest: false }), 6);
+    assert_eq!(&buf, b"shared");
+    assert_eq!(one.issue(Call::Close { fd }), 0);
+    assert_eq!(Fd(open(&mut one, c"c") as i32), fd, "the lowest free number");
 }
 
 /// What a stranger's link in the directory leads to.

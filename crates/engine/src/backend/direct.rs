@@ -60,12 +60,22 @@ pub fn explain_transfer(offset: u64, length: u64, alignment: Alignment) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn refusals_are_explained() {
         let text = explain_open(libc::EINVAL, "tmpfs").expect("EINVAL is the sign");
         assert!(text.contains("the file system tmpfs does not support O_DIRECT"), "{text}");
         assert_eq!(explain_open(libc::ENOENT, "tmpfs"), None);
+    }
+
+    #[test]
+    fn a_file_tells_its_alignment_or_a_safe_one_is_taken() {
+        let file = tempfile::tempfile().expect("a temporary file");
+        let told = alignment(file.as_raw_fd());
+        assert!(told.offset_bytes.is_power_of_two() && told.memory_bytes.is_power_of_two());
+        let silent = std::fs::File::open("/proc/self/stat").expect("/proc is mounted");
+        assert_eq!(alignment(silent.as_raw_fd()), SAFE);
     }
 
     #[test]

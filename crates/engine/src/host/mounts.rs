@@ -122,6 +122,14 @@ short line
         assert_eq!(unescape(br"\134x\011"), b"\\x\t");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_a_mount_or_none(line in "[ -~]{0,80}", more in "[ 0-7/\\\\-]{0,40}") {
+            let mount = parse(format!("{line} {more}").as_bytes());
+            proptest::prop_assert!(mount.is_none_or(|mount| !mount.options.contains(' ')));
+        }
+    }
+
     #[test]
     fn this_directory_lies_on_a_mount() {
         assert!(mount_of(Path::new(".")).is_some());
