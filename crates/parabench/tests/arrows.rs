@@ -145,6 +145,35 @@ fn no_file_is_longer_than_600_lines() {
     }
 }
 
+/// The table of invariants names tests: they must be there.
+#[test]
+fn every_test_that_the_architecture_names_exists() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
+    let table: Vec<&str> = page.lines().filter(|line| starts_with_a_number(line)).collect();
+    assert!(table.len() >= 9, "the table of invariants is not found");
+    let sources: Vec<String> = crates()
+        .iter()
+        .flat_map(|(_, directory)| rust_files(directory))
+        .map(|(_, text)| text)
+        .collect();
+    for line in table {
+        let last = line.trim_end_matches('|').rsplit('|').next().expect("a column");
+        let names = last.split('`').skip(1).step_by(2);
+        let names: Vec<&str> = names.filter(|name| name.matches('_').count() > 1).collect();
+        assert!(!names.is_empty(), "no test is named: {line}");
+        for name in names.into_iter().filter(|name| *name != "undocumented_unsafe_blocks") {
+            let head = format!("fn {name}(");
+            assert!(sources.iter().any(|text| text.contains(&head)), "{name} is not there");
+        }
+    }
+}
+
+/// `| 3 | ...`
+fn starts_with_a_number(line: &str) -> bool {
+    let cell = line.strip_prefix("| ").and_then(|rest| rest.split(" |").next());
+    cell.is_some_and(|cell| cell.parse::<u32>().is_ok())
+}
+
 /// Name and directory of every crate of the workspace.
 fn crates() -> Vec<(String, PathBuf)> {
     let listed = fs::read_dir(root().join("crates")).expect("crates");
