@@ -86,6 +86,8 @@ impl Root {
         let mut todo: VecDeque<Vec<u8>> = components(self.relative(path)?).collect();
         let mut links = 0;
         let mut directory = wants_directory(path);
+        // Before a dot, the last name is not the last.
+        let follow_last = follow_last || (directory && !path.ends_with(b"/"));
         while let Some(name) = todo.pop_front() {
             if name == b".." {
                 self.check_directory(&done.join(&b'/'))?;
