@@ -34,8 +34,7 @@ fn make(directory: &Path) -> Result<(), DirectoryError> {
     fs::create_dir(directory).map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
             return DirectoryError(format!(
-                "--dir {0}: its parent directory does not exist; make it first \
-                 (mkdir -p), so that a slip of the pen makes no tree",
+                "--dir {0}: its parent directory does not exist; make it first with mkdir -p",
                 directory.display()
             ));
         }
