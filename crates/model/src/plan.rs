@@ -363,6 +363,24 @@ pub struct Proc {
     pub locals: u32,
 }
 
+/// A pattern of layers 1 and 2: piece i of member g of G members lies at byte
+/// `(i * G + g) * elements` and is `elements` bytes long, for i = 0..iterations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its name; operations have it as a constant.
+    pub name: String,
+    /// 1: tiled 1-D view, 2: one 2-D subarray; both mean the same bytes.
+    pub kind: u8,
+    /// Pieces of each member.
+    pub iterations: u64,
+    /// Bytes of a piece.
+    pub elements: u64,
+    /// Level of parallelism, 0 to 3: bit 0 collective, bit 1 all pieces in one call.
+    pub level: u8,
+    /// The group whose members count; absent: the active group.
+    pub group: Option<String>,
+}
+
 /// A source file of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
@@ -438,6 +456,10 @@ pub struct Plan {
     pub options: Vec<Options>,
     /// Procs.
     pub procs: Vec<Proc>,
+    /// Names of the slots of each proc's frame ("" for hidden ones), parallel to `procs`.
+    pub locals: Vec<Vec<String>>,
+    /// Patterns in order of definition.
+    pub patterns: Vec<Pattern>,
     /// Names of global slots ("" for hidden ones); their number is that of the globals.
     pub globals: Vec<String>,
     /// Groups in order of definition.

@@ -22,12 +22,7 @@ pub struct Compiled {
 
 /// Parses, checks and lowers a program and works out its budget. Never fails and
 /// never panics: mistakes are diagnostics, and all of them are reported.
-pub fn compile(
-    name: &str,
-    text: Vec<u8>,
-    loader: &mut dyn Loader,
-    binding: &Binding,
-) -> Compiled {
+pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Binding) -> Compiled {
     let mut sources = Sources::default();
     let (root, mut diagnostics) = sources.add(name, text);
     if diag::has_errors(&diagnostics) {

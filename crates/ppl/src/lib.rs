@@ -12,20 +12,30 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod ast;
+pub mod binding;
+mod budget;
+mod check;
+mod compile;
 pub mod diag;
 pub mod dump;
 pub mod format;
 pub mod lex;
+pub mod listing;
+mod lower;
 mod number;
 pub mod parse;
 pub mod source;
 pub mod suggest;
 pub mod text;
 pub mod token;
+mod types;
 mod unknown;
 pub mod word;
 
+pub use binding::Binding;
+pub use compile::{Compiled, compile};
 pub use diag::{Diagnostic, Severity};
 pub use format::format;
+pub use listing::listing;
 pub use parse::parse;
 pub use source::{Loader, Sources};

@@ -103,8 +103,7 @@ impl Lower<'_> {
         let types = types::unary(op, a.types);
         if types.is_none() && self.is_alive() {
             let sign = if op == UnaryOp::Neg { "-" } else { "!" };
-            let message =
-                format!("`{sign}` cannot be applied to {}", a.types.describe());
+            let message = format!("`{sign}` cannot be applied to {}", a.types.describe());
             return self.wrong_type(span, message);
         }
         self.computed(dst, types.or_any(), a.differs, span, |dst| Instr::Unary {
@@ -130,7 +129,8 @@ impl Lower<'_> {
         let types = types::binary(op, a.types, b.types);
         if types.is_none() && self.is_alive() {
             let (left, right) = (a.types.describe(), b.types.describe());
-            return self.wrong_type(span, format!("`{}` cannot join {left} and {right}", op.symbol()));
+            return self
+                .wrong_type(span, format!("`{}` cannot join {left} and {right}", op.symbol()));
         }
         let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
             && matches!(self.constant(b), Some(Value::Int(0)));
@@ -198,8 +198,10 @@ impl Lower<'_> {
         if ev.is_bad() || ev.types.may(Types::BOOL.or(Types::INT)) {
             return ev;
         }
-        let message =
-            format!("expected a condition (a boolean or an integer), found {}", ev.types.describe());
+        let message = format!(
+            "expected a condition (a boolean or an integer), found {}",
+            ev.types.describe()
+        );
         self.wrong_type(self.ast.expr_span(id), message)
     }
 
@@ -329,7 +331,8 @@ impl Lower<'_> {
     fn word_as_value(&mut self, span: Span) -> Ev {
         let text = self.raw(span);
         let message = format!("expected a value, found `{text}`");
-        let help = format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\"");
+        let help =
+            format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\"");
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         Ev::BAD
     }

@@ -71,10 +71,8 @@ impl Lower<'_> {
         }
         let operands: Vec<Operand> = evs.iter().map(|ev| ev.operand).collect();
         let args = self.push_args(operands);
-        let drawn = matches!(
-            function,
-            Function::Rand | Function::Normal | Function::Zipf | Function::Exp
-        );
+        let drawn =
+            matches!(function, Function::Rand | Function::Normal | Function::Zipf | Function::Exp);
         let differs = drawn || evs.iter().any(|ev| ev.differs);
         let types = result_types(function, &evs);
         self.computed(dst, types, differs, span, |dst| Instr::Function { function, dst, args })

@@ -59,7 +59,8 @@ impl Interner {
         plan.pieces.extend_from_slice(pieces);
         plan.templates.push(Template { start, end: plan.pieces.len() as u32 });
         let new = plan.templates.len() as u32 - 1;
-        let again = |at: &u32| pieces_hash(&plan.text, pieces_of(plan, plan.templates[*at as usize]));
+        let again =
+            |at: &u32| pieces_hash(&plan.text, pieces_of(plan, plan.templates[*at as usize]));
         self.templates.insert_unique(hash, new, again);
         new
     }

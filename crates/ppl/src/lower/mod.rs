@@ -92,6 +92,10 @@ struct Lower<'a> {
     /// The proc whose body is being lowered.
     proc: Option<OpenProc>,
     procs: FxHashMap<Name, ProcInfo>,
+    /// By index into [`Ast::procs`]: when it was defined, see [`Lower::now`].
+    proc_times: FxHashMap<u32, u32>,
+    /// By index into [`Ast::params`]: the constant that is its value.
+    param_values: FxHashMap<u32, u32>,
     /// Names of groups and their numbers.
     groups: FxHashMap<String, u32>,
     patterns: FxHashMap<String, patterns::PatternInfo>,
@@ -145,6 +149,8 @@ impl<'a> Lower<'a> {
             globals: Frame::default(),
             proc: None,
             procs: FxHashMap::default(),
+            proc_times: FxHashMap::default(),
+            param_values: FxHashMap::default(),
             groups: FxHashMap::default(),
             patterns: FxHashMap::default(),
             nests: Vec::new(),
@@ -190,7 +196,8 @@ impl<'a> Lower<'a> {
     fn line_of(&mut self, place: u32) -> u32 {
         let file = self.sources.file(self.sources.file_at(place));
         let (from, line) = self.line;
-        let (from, line) = if from < file.start || from > place { (file.start, 1) } else { (from, line) };
+        let (from, line) =
+            if from < file.start || from > place { (file.start, 1) } else { (from, line) };
         let between = file.text.get((from - file.start) as usize..(place - file.start) as usize);
         let lines = between.unwrap_or("").bytes().filter(|byte| *byte == b'\n').count() as u32;
         self.line = (place, line + lines);

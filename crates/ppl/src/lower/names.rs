@@ -31,7 +31,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    const NOWHERE: Place = Place { slot: NO_SLOT, konst: NONE, since: u32::MAX, differs: false };
+    pub(super) const NOWHERE: Place =
+        Place { slot: NO_SLOT, konst: NONE, since: u32::MAX, differs: false };
 
     fn is_visible(self) -> bool {
         self.since != u32::MAX
@@ -211,9 +212,8 @@ impl Lower<'_> {
                 ),
             };
         }
-        let candidates = (0..self.names.len() as u32).map(Name).filter(|name| {
-            self.visible(*name).is_some()
-        });
+        let candidates =
+            (0..self.names.len() as u32).map(Name).filter(|name| self.visible(*name).is_some());
         match nearest(text, candidates.map(|name| self.ast.names.text(name))) {
             Some(name) => format!("the nearest is ${name}"),
             None => format!("set it before: ${text} = ...;"),

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::Lower;
-use crate::ast::{List, Stmt, StmtId, Time};
+use crate::ast::{Expr, List, Stmt, StmtId, Time};
 use crate::diag::{Code, Diagnostic};
 use model::plan::{Instr, Label, LabelKind, Operand, Pc, Span};
 
@@ -57,7 +57,8 @@ impl Lower<'_> {
 
     #[cold]
     fn unreachable(&mut self, id: StmtId) {
-        let message = "this statement is never executed, because what stands before it goes elsewhere";
+        let message =
+            "this statement is never executed, because what stands before it goes elsewhere";
         self.reports.push(Diagnostic::new(Code::Unreachable, self.ast.stmt_span(id), message));
     }
 
@@ -108,7 +109,10 @@ impl Lower<'_> {
         };
         if time.sync {
             let head = self.ast.stmt_span(time.body).start;
-            self.collective("time with sync", Span { start: span.start, end: head.max(span.start) });
+            self.collective(
+                "time with sync",
+                Span { start: span.start, end: head.max(span.start) },
+            );
         }
         let label = self.label(text, time.kind, time.sync);
         self.emit(Instr::LabelEnter { label }, span);
@@ -123,7 +127,7 @@ impl Lower<'_> {
     }
 
     /// `break`, `continue`: leaves what was entered since the loop began.
-    fn leave_loop(&mut self, span: Span, note: impl FnOnce(&mut super::OpenLoop, Pc)) -> Flow {
+    fn leave_loop(&mut self, span: Span, note: impl FnOnce(&mut OpenLoop, Pc)) -> Flow {
         let inner = self.nests.iter().rposition(|nest| *nest == Nest::Loop);
         let Some(inner) = inner else { return Flow::On };
         for at in (inner + 1..self.nests.len()).rev() {
@@ -162,7 +166,9 @@ impl Lower<'_> {
         };
         let then = self.switched_off(known == Some(false), |lower| lower.statement(branch.then));
         let flow = self.else_branch(branch.otherwise, known, jump, then, span);
-        if known.is_none() && let Some(jump) = jump {
+        if known.is_none()
+            && let Some(jump) = jump
+        {
             self.merges.push((jump, self.here_pc()));
         }
         (self.unsure, self.differs) = outer;
@@ -203,8 +209,22 @@ impl Lower<'_> {
             "repeat ... until" => "repeat a fixed number of turns, or use while with $$time",
             _ => "leave it out",
         };
-        let what = format!("`{}`", later.what);
-        let first = self.ast.stmt_span_of_word(span, later.what);
-        self.later(first, &what, instead);
+        let word = later.what.split(' ').next().unwrap_or_default().len() as u32;
+        let head = Span { start: span.start, end: span.start + word };
+        self.later(head, &format!("`{}`", later.what), instead);
+        let first = self.ast.exprs_in(later.exprs).next().map(|id| self.ast.expr(id));
+        match (later.what, first) {
+            ("share", Some(Expr::Var(name))) => {
+                let outer = self.here(name);
+                let slot = self.frame().temp();
+                self.set_new(name, slot, true);
+                self.statements(later.body);
+                self.set_place(name, outer);
+            }
+            ("mix", _) => {
+                self.statements(later.body);
+            }
+            _ => {}
+        }
     }
 }

@@ -30,10 +30,10 @@ impl Lower<'_> {
             return Ev::BAD;
         }
         self.close_text();
-        self.finish(mark, found)
+        self.text_or_template(mark, found)
     }
 
-    fn finish(&mut self, mark: usize, found: Filled) -> Ev {
+    fn text_or_template(&mut self, mark: usize, found: Filled) -> Ev {
         let operand = match self.pieces[..] {
             [] | [Piece::Text { .. }] => {
                 let text = self.plan.text.split_off(mark);

@@ -19,8 +19,7 @@ pub(super) struct Ev {
 
 impl Ev {
     /// It was reported that there is no value; nothing more is said about it.
-    pub(super) const BAD: Ev =
-        Ev { operand: Operand::ABSENT, types: Types::NONE, differs: false };
+    pub(super) const BAD: Ev = Ev { operand: Operand::ABSENT, types: Types::NONE, differs: false };
 
     pub(super) fn is_bad(self) -> bool {
         self.types.is_none()

@@ -1,0 +1,168 @@
+//! Open flags, matched whole: the words that [`Op::Fopen`](model::Op::Fopen) accepts.
+
+use crate::suggest::nearest;
+
+/// Modes of C; a "b" after the letter means nothing.
+const MODES: [&str; 6] = ["r", "w", "a", "r+", "w+", "a+"];
+
+/// Names of open(2).
+const NAMES: [&str; 21] = [
+    "O_RDONLY",
+    "O_WRONLY",
+    "O_RDWR",
+    "O_CREAT",
+    "O_EXCL",
+    "O_NOCTTY",
+    "O_TRUNC",
+    "O_APPEND",
+    "O_NONBLOCK",
+    "O_NDELAY",
+    "O_SYNC",
+    "O_DSYNC",
+    "O_RSYNC",
+    "O_DIRECT",
+    "O_DIRECTORY",
+    "O_NOFOLLOW",
+    "O_NOATIME",
+    "O_CLOEXEC",
+    "O_LARGEFILE",
+    "O_PATH",
+    "O_TMPFILE",
+];
+
+/// Why a text is not open flags.
+pub(crate) struct Problem {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// Checks the text of open flags.
+pub(crate) fn check(text: &[u8]) -> Result<(), Problem> {
+    let shown = String::from_utf8_lossy(text);
+    if mode(&shown).is_some() {
+        return Ok(());
+    }
+    let mut any = false;
+    for name in names(&shown) {
+        any = true;
+        if !NAMES.contains(&name) {
+            let help = match nearest(name, NAMES) {
+                Some(name) => format!("the nearest is {name}"),
+                None => "\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" as in C, or O_ names of open(2) joined by |".into(),
+            };
+            return Err(Problem {
+                message: format!("expected open flags, found \"{name}\""),
+                help,
+            });
+        }
+    }
+    let help = "for example \"r\", \"w+\" or \"O_RDWR|O_CREAT\"".into();
+    if any {
+        Ok(())
+    } else {
+        Err(Problem { message: "expected open flags, found no text".into(), help })
+    }
+}
+
+/// The C mode that a text is, without "b".
+fn mode(text: &str) -> Option<&'static str> {
+    let words = text.trim();
+    let mode: String = words.chars().filter(|c| *c != 'b').collect();
+    MODES.into_iter().find(|known| words.len() <= 3 && *known == mode)
+}
+
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['|', ',', ' ', '\t']).filter(|word| !word.is_empty())
+}
+
+/// What the flags of an open mean for the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    /// A missing file is made.
+    pub(crate) creates: bool,
+    /// It must be missing.
+    pub(crate) exclusive: bool,
+    /// What it held is gone.
+    pub(crate) truncates: bool,
+    /// Writes go to the end.
+    pub(crate) appends: bool,
+}
+
+/// What the flags mean; flags that are not ([`check`]) mean nothing.
+pub(crate) fn meaning(text: &[u8]) -> Meaning {
+    let shown = String::from_utf8_lossy(text);
+    if let Some(mode) = mode(&shown) {
+        return Meaning {
+            creates: !mode.starts_with('r'),
+            exclusive: false,
+            truncates: mode.starts_with('w'),
+            appends: mode.starts_with('a'),
+        };
+    }
+    let has = |wanted: &str| names(&shown).any(|name| name == wanted);
+    Meaning {
+        creates: has("O_CREAT"),
+        exclusive: has("O_CREAT") && has("O_EXCL"),
+        truncates: has("O_TRUNC"),
+        appends: has("O_APPEND"),
+    }
+}
+
+/// Letters of an MPI open mode: each at most once, and at least one of r and w.
+pub(crate) fn is_mpi_mode(text: &[u8]) -> bool {
+    let once = |letter: &u8| text.iter().filter(|other| *other == letter).count() == 1;
+    text.iter().all(|letter| b"rwcxa".contains(letter) && once(letter))
+        && text.iter().any(|letter| b"rw".contains(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_matched_whole() {
+        for good in
+            ["r", "rb", "r+b", "rb+", "w", "a+", " O_RDWR , O_CREAT", "O_RDONLY", "O_RDWR|O_CREAT"]
+        {
+            assert!(check(good.as_bytes()).is_ok(), "{good}");
+        }
+        for (bad, help) in [
+            ("", "for example"),
+            ("rw", "as in C"),
+            ("O_RDW", "O_RDWR"),
+            ("O_RDWRX", "O_RDWR"),
+            ("O_RDWR+O_CREAT", "as in C"),
+            ("|", "for example"),
+            ("rw+", "as in C"),
+        ] {
+            let problem = check(bad.as_bytes()).err();
+            assert!(problem.is_some_and(|problem| problem.help.contains(help)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn meanings() {
+        assert_eq!(meaning(b"r+"), Meaning::default());
+        let w = Meaning { creates: true, truncates: true, ..Meaning::default() };
+        assert_eq!(meaning(b"w"), w);
+        assert_eq!(meaning(b"O_WRONLY|O_CREAT|O_TRUNC"), w);
+        assert!(meaning(b"a").appends);
+        assert!(meaning(b"O_CREAT O_EXCL").exclusive);
+        assert!(!meaning(b"O_EXCL").exclusive);
+    }
+
+    #[test]
+    fn modes_of_mpi() {
+        for (mode, good) in [
+            ("r", true),
+            ("crw", true),
+            ("wxa", true),
+            ("c", false),
+            ("rr", false),
+            ("", false),
+            ("q", false),
+        ] {
+            assert_eq!(is_mpi_mode(mode.as_bytes()), good, "{mode}");
+        }
+    }
+}

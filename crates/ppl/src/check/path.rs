@@ -1,0 +1,164 @@
+//! The text of a path: does it stay inside the run directory, is a blank in it probably a slip?
+
+/// Why a path cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// It is absolute and does not lie in the run directory.
+    Absolute,
+    /// It has a `..` component.
+    Parent,
+    /// It has a byte that names cannot have.
+    Nul,
+}
+
+impl Problem {
+    pub(crate) fn message(self, shown: &str) -> String {
+        match self {
+            Problem::Absolute => {
+                format!(
+                    "expected a path inside the run directory, found the absolute path \"{shown}\""
+                )
+            }
+            Problem::Parent => {
+                format!("expected a path inside the run directory, found `..` in \"{shown}\"")
+            }
+            Problem::Nul => "a path cannot contain the byte 0".into(),
+        }
+    }
+
+    pub(crate) fn help(self) -> &'static str {
+        match self {
+            Problem::Absolute => {
+                "paths are relative to the run directory; choose it with --dir, name it $$env(PWD)"
+            }
+            Problem::Parent => "name the file from the run directory on, without `..`",
+            Problem::Nul => "take \\x00 out of the text",
+        }
+    }
+}
+
+/// What is wrong or odd about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Problems {
+    pub(crate) worst: Option<Problem>,
+    /// A component begins or ends with a blank.
+    pub(crate) blank: bool,
+}
+
+impl Problems {
+    pub(crate) const NONE: Problems = Problems { worst: None, blank: false };
+
+    pub(crate) fn any(self) -> bool {
+        self != Problems::NONE
+    }
+}
+
+/// Looks at the text of a path in one go; most have no problem.
+#[inline]
+pub(crate) fn problems(text: &[u8], directory: Option<&str>) -> Problems {
+    let mut suspicious = text.first() == Some(&b'/');
+    let mut last = b'/';
+    for byte in text {
+        suspicious |= matches!(byte, b' ' | b'\t' | 0) || (*byte == b'.' && last == b'.');
+        last = *byte;
+    }
+    if suspicious { look_closely(text, directory) } else { Problems::NONE }
+}
+
+#[cold]
+fn look_closely(text: &[u8], directory: Option<&str>) -> Problems {
+    let components = || text.split(|byte| *byte == b'/');
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let blank = components().any(|part| is_blank(part.first()) || is_blank(part.last()));
+    let worst = if text.contains(&0) {
+        Some(Problem::Nul)
+    } else if components().any(|part| part == b"..") {
+        Some(Problem::Parent)
+    } else if text.first() == Some(&b'/') && !is_inside(text, directory) {
+        Some(Problem::Absolute)
+    } else {
+        None
+    };
+    Problems { worst, blank }
+}
+
+/// An absolute path without `..` lies in the directory.
+pub(crate) fn is_inside(text: &[u8], directory: Option<&str>) -> bool {
+    let Some(directory) = directory else { return false };
+    match text.strip_prefix(directory.trim_end_matches('/').as_bytes()) {
+        Some(rest) => rest.is_empty() || rest[0] == b'/',
+        None => false,
+    }
+}
+
+/// A symbolic link called `name` that holds `target` leads out of the directory.
+/// Absolute targets are [`problems`]' business.
+pub(crate) fn link_leaves(target: &[u8], name: &[u8]) -> bool {
+    let parts = |text: &'_ [u8]| -> Vec<Vec<u8>> {
+        let parts = text.split(|byte| *byte == b'/');
+        parts.filter(|part| !part.is_empty() && *part != b".").map(<[u8]>::to_vec).collect()
+    };
+    if target.first() == Some(&b'/') || name.first() == Some(&b'/') {
+        // An absolute name is in the run directory, how deep is not worked out: `..` may leave.
+        return target.first() != Some(&b'/') && parts(target).iter().any(|part| part == b"..");
+    }
+    let mut depth = parts(name).len() as i64 - 1;
+    for part in parts(target) {
+        depth += if part == b".." { -1 } else { 1 };
+        if depth < 0 {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_leave() {
+        use Problem::*;
+        for (text, worst) in [
+            ("a/b", None),
+            ("./a", None),
+            ("a..b/..c/...", None),
+            ("..", Some(Parent)),
+            ("../a", Some(Parent)),
+            ("a/../b", Some(Parent)),
+            ("/etc/passwd", Some(Absolute)),
+            ("/run/dir/a", None),
+            ("/run/dir", None),
+            ("/run/dir2/a", Some(Absolute)),
+            ("/run/dir/../a", Some(Parent)),
+            ("a\0b", Some(Nul)),
+        ] {
+            assert_eq!(problems(text.as_bytes(), Some("/run/dir")).worst, worst, "{text}");
+        }
+        assert_eq!(problems(b"/run/dir/a", None).worst, Some(Absolute));
+    }
+
+    #[test]
+    fn blanks_at_component_boundaries() {
+        for (text, blank) in
+            [("a b/c d", false), (" a", true), ("a/ b", true), ("a /b", true), ("a\t", true)]
+        {
+            assert_eq!(problems(text.as_bytes(), None).blank, blank, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn links_that_leave() {
+        for (target, name, leaves) in [
+            ("a", "b", false),
+            ("../a", "d/b", false),
+            ("../a", "b", true),
+            ("../../a", "d/b", true),
+            ("x/../../../a", "d/b", true),
+            ("..", "d/./b", false),
+            ("..", "d/e/b", false),
+        ] {
+            assert_eq!(link_leaves(target.as_bytes(), name.as_bytes()), leaves, "{target} {name}");
+        }
+    }
+}

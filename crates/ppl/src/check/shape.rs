@@ -1,0 +1,229 @@
+//! What is known about the path components of texts, as a finite abstraction.
+//!
+//! Only this matters of a piece of a component: is it empty, ".", "..", or anything
+//! else; joining two pieces is a table over these four ("." and "." give ".."), and two more stand for
+//! the run directory's own absolute path and for absolute paths that leave. A text is one
+//! piece, or a first and a last piece with complete components between them.
+//! All sets are finite, so that a fixed point over a program's variables is reached.
+
+/// A set of kinds of pieces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pieces(u8);
+
+const EMPTY: u8 = 1;
+const DOT: u8 = 2;
+const PARENT: u8 = 4;
+const OTHER: u8 = 8;
+/// The run directory's absolute path, as a whole.
+const ROOT: u8 = 16;
+/// An absolute path that may leave the run directory.
+const ABSOLUTE: u8 = 32;
+
+const KINDS: [u8; 6] = [EMPTY, DOT, PARENT, OTHER, ROOT, ABSOLUTE];
+
+impl Pieces {
+    const NONE: Pieces = Pieces(0);
+
+    fn or(self, other: Pieces) -> Pieces {
+        Pieces(self.0 | other.0)
+    }
+
+    fn has(self, kinds: u8) -> bool {
+        self.0 & kinds != 0
+    }
+
+    /// All that can come of writing one piece after the other.
+    fn then(self, next: Pieces) -> Pieces {
+        let mut result = 0;
+        for a in KINDS.iter().filter(|kind| self.has(**kind)) {
+            for b in KINDS.iter().filter(|kind| next.has(**kind)) {
+                result |= joined(*a, *b);
+            }
+        }
+        Pieces(result)
+    }
+}
+
+fn joined(a: u8, b: u8) -> u8 {
+    match (a, b) {
+        (EMPTY, b) => b,
+        (a, EMPTY) => a,
+        (DOT, DOT) => PARENT,
+        // "/run/dir" and more letters is another directory.
+        (ROOT | ABSOLUTE, _) | (_, ABSOLUTE) => ABSOLUTE,
+        // "..": the absolute path behind it begins with a slash.
+        (PARENT, ROOT) => PARENT,
+        _ => OTHER,
+    }
+}
+
+/// What the texts of a set can look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Texts without a slash.
+    whole: Pieces,
+    /// Texts with one: what stands before the first and behind the last.
+    head: Pieces,
+    tail: Pieces,
+    /// A complete component between slashes may be `..`.
+    bad: bool,
+}
+
+impl Shape {
+    /// No text at all: the start of a fixed point.
+    pub(crate) const NONE: Shape =
+        Shape { whole: Pieces::NONE, head: Pieces::NONE, tail: Pieces::NONE, bad: false };
+
+    /// Numbers, booleans, durations: never empty, no slash, never only dots.
+    pub(crate) const NUMBER: Shape = Shape { whole: Pieces(OTHER), ..Shape::NONE };
+
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Shape = Shape {
+        whole: Pieces(EMPTY | DOT | PARENT | OTHER),
+        head: Pieces(EMPTY | DOT | PARENT | OTHER),
+        tail: Pieces(EMPTY | DOT | PARENT | OTHER),
+        bad: true,
+    };
+
+    /// The shape of one text.
+    pub(crate) fn of_text(text: &[u8], directory: Option<&str>) -> Shape {
+        let directory = directory.map(|path| path.trim_end_matches('/').as_bytes());
+        if let Some(directory) = directory.filter(|directory| !directory.is_empty())
+            && let Some(rest) = text.strip_prefix(directory)
+            && rest.first().is_none_or(|byte| *byte == b'/')
+        {
+            let root = Shape { whole: Pieces(ROOT), ..Shape::NONE };
+            return root.then(Shape::of_relative(rest));
+        }
+        Shape::of_relative(text)
+    }
+
+    fn of_relative(text: &[u8]) -> Shape {
+        let mut parts = text.split(|byte| *byte == b'/').map(piece);
+        let head = parts.next().unwrap_or(Pieces(EMPTY));
+        let Some(mut tail) = parts.next() else { return Shape { whole: head, ..Shape::NONE } };
+        let mut bad = false;
+        for next in parts {
+            bad |= tail.has(PARENT);
+            tail = next;
+        }
+        Shape { whole: Pieces::NONE, head, tail, bad }
+    }
+
+    /// The texts of both.
+    pub(crate) fn or(self, other: Shape) -> Shape {
+        Shape {
+            whole: self.whole.or(other.whole),
+            head: self.head.or(other.head),
+            tail: self.tail.or(other.tail),
+            bad: self.bad || other.bad,
+        }
+    }
+
+    /// All texts of one followed by one of the other.
+    pub(crate) fn then(self, next: Shape) -> Shape {
+        let (a, b) = (self, next);
+        let between = a.tail.then(b.head);
+        Shape {
+            whole: a.whole.then(b.whole),
+            head: a.whole.then(b.head).or(if b.is_none() { Pieces::NONE } else { a.head }),
+            tail: a.tail.then(b.whole).or(if a.is_none() { Pieces::NONE } else { b.tail }),
+            bad: a.bad || b.bad || between.has(PARENT | ABSOLUTE),
+        }
+    }
+
+    fn is_none(self) -> bool {
+        self == Shape::NONE
+    }
+
+    /// Why a path of this shape may leave the run directory; `None`: it cannot.
+    pub(crate) fn leaves(self) -> Option<&'static str> {
+        let parts = self.whole.or(self.head).or(self.tail);
+        if self.bad || parts.has(PARENT) {
+            Some("it may have a component `..`")
+        } else if self.head.has(EMPTY) || parts.has(ABSOLUTE) {
+            Some("it may be absolute")
+        } else {
+            None
+        }
+    }
+}
+
+fn piece(text: &[u8]) -> Pieces {
+    Pieces(match text {
+        b"" => EMPTY,
+        b"." => DOT,
+        b".." => PARENT,
+        _ => OTHER,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIRECTORY: Option<&str> = Some("/run/dir");
+
+    fn shape(parts: &[&str]) -> Shape {
+        let start = Shape::of_text(b"", DIRECTORY);
+        parts.iter().fold(start, |shape, part| {
+            shape.then(match *part {
+                "#" => Shape::NUMBER,
+                text => Shape::of_text(text.as_bytes(), DIRECTORY),
+            })
+        })
+    }
+
+    #[test]
+    fn texts_that_stay_and_texts_that_leave() {
+        for (parts, leaves) in [
+            (vec!["a/b"], false),
+            (vec!["a/", "#", "/c-", "#"], false),
+            (vec!["", "#"], false),
+            (vec![".", "."], true),
+            (vec!["a/.", "."], true),
+            (vec!["a/.", "./b"], true),
+            (vec!["a/.", ".b"], false),
+            (vec![".", "#"], false),
+            (vec!["..", "#"], false),
+            (vec!["../", "#"], true),
+            (vec!["a/", "../", "#"], true),
+            (vec!["", "/", "a"], true),
+            (vec!["", "/a"], true),
+            (vec!["a", "/b"], false),
+            (vec!["/run/dir/", "#"], false),
+            (vec!["/run/dir", "/x"], false),
+            (vec!["/run/dir", "x"], true),
+            (vec!["/run/dir", "#"], true),
+            (vec!["/run/dirx/y"], true),
+            (vec!["/run/dir/../x"], true),
+            (vec!["a", "/run/dir/x"], false),
+            (vec!["..", "/run/dir/x"], true),
+        ] {
+            assert_eq!(shape(&parts).leaves().is_some(), leaves, "{parts:?}");
+        }
+        assert!(Shape::UNKNOWN.leaves().is_some());
+        assert!(shape(&["a/"]).then(Shape::UNKNOWN).leaves().is_some());
+    }
+
+    #[test]
+    fn a_choice_leaves_if_one_of_its_texts_does() {
+        let choice = shape(&["a"]).or(shape(&[".."]));
+        assert!(choice.leaves().is_some());
+        assert!(shape(&["x-"]).then(choice).leaves().is_none());
+        assert!(shape(&["x/"]).then(choice).leaves().is_some());
+    }
+
+    #[test]
+    fn joining_agrees_with_joined_texts() {
+        let texts = ["", ".", "..", "a", "/", "a/", "/a", "./", "/..", "../", "a/b", "/.", "//"];
+        for a in texts {
+            for b in texts {
+                let joined = format!("{a}{b}");
+                let apart = Shape::of_relative(a.as_bytes()).then(Shape::of_relative(b.as_bytes()));
+                let whole = Shape::of_relative(joined.as_bytes());
+                assert_eq!(apart.leaves(), whole.leaves(), "{a:?} {b:?}");
+            }
+        }
+    }
+}

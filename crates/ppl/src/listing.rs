@@ -1,0 +1,350 @@
+//! A plan as text: one line per instruction, for `parabench plan` and for tests.
+//!
+//! ```text
+//!     0  loop       $i = 0..10000          -> 3    ; 2
+//!     1  write      "./env/f-{$i}", 1024           ; 2
+//!     2  next       $i                     -> 1    ; 2
+//!     3  halt
+//! ```
+//!
+//! Behind `;` stands the line of the program, with the file where there are several.
+
+use model::plan::{
+    Args, Function, Instr, Internal, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece,
+    Plan, Slot, Source, UnaryOp,
+};
+use model::{Op, Value};
+use std::fmt::Write;
+
+/// Columns before `-> target` and before `; line`.
+const TARGET_COLUMN: usize = 44;
+const LINE_COLUMN: usize = 52;
+
+/// The whole plan.
+pub fn listing(plan: &Plan) -> String {
+    let mut out = String::new();
+    head(plan, &mut out);
+    let writer = Writer { plan, lines: line_starts(plan) };
+    for site in 0..plan.code.len() as Pc {
+        if let Some(proc) = plan.procs.iter().position(|proc| proc.entry == site) {
+            writer.proc_head(proc, &mut out);
+        }
+        writer.line(site, &mut out);
+    }
+    out
+}
+
+/// What the plan is bound to.
+fn head(plan: &Plan, out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "; {} ranks, seed {}", plan.ranks, plan.seed);
+    for (name, value) in &plan.params {
+        let _ = writeln!(out, "; param {name} = {}", quoted_value(value));
+    }
+    for group in &plan.groups {
+        let (start, end) = (group.members.start, group.members.end);
+        let _ = writeln!(out, "; group {:?} = ranks {start}..{end}", group.name);
+    }
+    for pattern in &plan.patterns {
+        let _ = writeln!(
+            out,
+            "; pattern {:?} = {} x {} bytes, level {}",
+            pattern.name, pattern.iterations, pattern.elements, pattern.level
+        );
+    }
+    for unproved in &plan.unproved {
+        let _ = writeln!(out, "; unproved at {}: {}", unproved.site, unproved.reason);
+    }
+}
+
+/// Where the lines of each file start, in the joined text.
+fn line_starts(plan: &Plan) -> Vec<Vec<u32>> {
+    let starts = plan.files.iter().map(|file| {
+        let ends = file.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let next = ends.map(|(at, _)| file.start + at as u32 + 1);
+        std::iter::once(file.start).chain(next).collect()
+    });
+    starts.collect()
+}
+
+struct Writer<'a> {
+    plan: &'a Plan,
+    lines: Vec<Vec<u32>>,
+}
+
+impl Writer<'_> {
+    fn proc_head(&self, number: usize, out: &mut String) {
+        let proc = &self.plan.procs[number];
+        let params = (0..proc.params).map(|at| self.slot(proc.entry, Slot::local(at)));
+        let params: Vec<String> = params.collect();
+        let _ = writeln!(out, "; proc {}({})", proc.name, params.join(", "));
+    }
+
+    fn line(&self, site: Pc, out: &mut String) {
+        let instr = &self.plan.code[site as usize];
+        let (mnemonic, operands, target) = self.parts(site, instr);
+        let mut line = format!("{site:>5}  {mnemonic:<10} {operands}").trim_end().to_string();
+        if let Some(target) = target {
+            pad(&mut line, TARGET_COLUMN);
+            let _ = write!(line, "-> {target}");
+        }
+        if let Some(place) = self.place(site) {
+            pad(&mut line, LINE_COLUMN);
+            let _ = write!(line, "; {place}");
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+
+    fn place(&self, site: Pc) -> Option<String> {
+        let start = self.plan.spans.get(site as usize)?.start;
+        let file = self.plan.files.iter().rposition(|file| file.start <= start)?;
+        let line = self.lines[file].partition_point(|first| *first <= start);
+        match self.plan.files.len() {
+            1 => Some(line.to_string()),
+            _ => Some(format!("{}:{line}", self.plan.files[file].name)),
+        }
+    }
+
+    /// Mnemonic, operands, target.
+    fn parts(&self, site: Pc, instr: &Instr) -> (&'static str, String, Option<Pc>) {
+        let value = |operand: Operand| self.operand(site, operand);
+        let slot = |slot: Slot| self.slot(site, slot);
+        match *instr {
+            Instr::Move { dst, src } => ("set", format!("{} = {}", slot(dst), value(src)), None),
+            Instr::Unary { op, dst, a } => {
+                let sign = if op == UnaryOp::Neg { "-" } else { "!" };
+                ("set", format!("{} = {sign}{}", slot(dst), value(a)), None)
+            }
+            Instr::Binary { op, dst, a, b } => {
+                let text = format!("{} = {} {} {}", slot(dst), value(a), op.symbol(), value(b));
+                ("set", text, None)
+            }
+            Instr::Function { function, dst, args } => {
+                let args = self.args(site, args);
+                ("set", format!("{} = {}({args})", slot(dst), function_name(function)), None)
+            }
+            Instr::Internal { what, dst } => {
+                ("set", format!("{} = $${}", slot(dst), internal_name(what)), None)
+            }
+            Instr::List { dst, args } => {
+                ("set", format!("{} = [{}]", slot(dst), self.args(site, args)), None)
+            }
+            Instr::Index { dst, list, index } => {
+                ("set", format!("{} = {}[{}]", slot(dst), value(list), value(index)), None)
+            }
+            Instr::Test { dst, a } => ("test", format!("{} = {}", slot(dst), value(a)), None),
+            _ => self.control(site, instr),
+        }
+    }
+
+    fn control(&self, site: Pc, instr: &Instr) -> (&'static str, String, Option<Pc>) {
+        let group = |group: u32| format!("{:?}", self.plan.groups[group as usize].name);
+        match *instr {
+            Instr::Jump { to } => ("jump", String::new(), Some(to)),
+            Instr::JumpIf { cond, when, to } => {
+                let sign = if when { "" } else { "!" };
+                ("jump if", format!("{sign}{}", self.operand(site, cond)), Some(to))
+            }
+            Instr::Loop { code } => {
+                let code = &self.plan.loops[code as usize];
+                ("loop", self.range(site, code), Some(code.exit))
+            }
+            Instr::Next { code } => {
+                let code = &self.plan.loops[code as usize];
+                let var =
+                    if code.var == NO_SLOT { String::new() } else { self.slot(site, code.var) };
+                ("next", var, Some(code.body))
+            }
+            Instr::LabelEnter { label } => {
+                let label = self.plan.labels[label as usize];
+                let name = if label.kind == LabelKind::Wall { "time" } else { "ctime" };
+                let sync = if label.sync { ", sync" } else { "" };
+                (name, format!("{}{sync}", self.operand(site, label.text)), None)
+            }
+            Instr::LabelLeave => ("time end", String::new(), None),
+            Instr::GroupEnter { group: id, skip } => ("group", group(id), Some(skip)),
+            Instr::GroupLeave => ("group end", String::new(), None),
+            Instr::Master { skip } => ("master", String::new(), Some(skip)),
+            Instr::Barrier { group: id } => ("barrier", id.map_or(String::new(), group), None),
+            Instr::WithEnter { options } => {
+                ("with", self.options(site, &self.plan.options[options as usize]), None)
+            }
+            Instr::WithLeave => ("with end", String::new(), None),
+            Instr::Op { op, dst, args } => (op.name(), self.operation(site, op, dst, args), None),
+            Instr::CallProc { proc, args } => {
+                let name = &self.plan.procs[proc as usize].name;
+                ("call", format!("{name}({})", self.args(site, args)), None)
+            }
+            Instr::Return => ("return", String::new(), None),
+            _ => ("halt", String::new(), None),
+        }
+    }
+
+    fn range(&self, site: Pc, code: &LoopCode) -> String {
+        let value = |operand: Operand| self.operand(site, operand);
+        let mut text = String::new();
+        if code.var != NO_SLOT {
+            let _ = write!(text, "{} = ", self.slot(site, code.var));
+        }
+        let _ = write!(text, "{}..{}", value(code.from), value(code.to));
+        let step = value(code.step);
+        if step != "1" {
+            let _ = write!(text, " step {step}");
+        }
+        text
+    }
+
+    fn operation(&self, site: Pc, op: Op, dst: Slot, args: u32) -> String {
+        let first = args as usize;
+        let operands = match op {
+            Op::Print => {
+                let count = self.plan.args.get(first).map_or(0, |count| match count.source() {
+                    Source::Const(index) => self.plan.consts[index as usize].as_size().unwrap_or(0),
+                    _ => 0,
+                });
+                &self.plan.args[first + 1..first + 1 + count as usize]
+            }
+            _ => &self.plan.args[first..first + op.row().params.len()],
+        };
+        // Arguments that are left out at the end are not shown.
+        let last = operands.iter().rposition(|operand| *operand != Operand::ABSENT);
+        let shown = &operands[..last.map_or(0, |last| last + 1)];
+        let shown: Vec<String> = shown.iter().map(|operand| self.operand(site, *operand)).collect();
+        let result = if dst == NO_SLOT { String::new() } else { self.slot(site, dst) + " = " };
+        result + &shown.join(", ")
+    }
+
+    fn options(&self, site: Pc, options: &Options) -> String {
+        let all = [
+            ("direct", options.direct),
+            ("fsync", options.fsync),
+            ("transfer", options.transfer),
+            ("data", options.data),
+            ("expect", options.expect),
+        ];
+        let given = all.into_iter().filter_map(|(name, operand)| {
+            operand.map(|operand| format!("{name}={}", self.operand(site, operand)))
+        });
+        given.collect::<Vec<_>>().join(", ")
+    }
+
+    fn args(&self, site: Pc, args: Args) -> String {
+        let args = self.plan.args[args.range()].iter();
+        args.map(|operand| self.operand(site, *operand)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn operand(&self, site: Pc, operand: Operand) -> String {
+        match operand.source() {
+            Source::Slot(slot) => self.slot(site, slot),
+            Source::Const(index) => quoted_value(&self.plan.consts[index as usize]),
+            Source::Template(index) => self.template(site, index),
+            Source::Absent => "-".into(),
+        }
+    }
+
+    fn template(&self, site: Pc, index: u32) -> String {
+        let template = self.plan.templates[index as usize];
+        let mut text = String::from("\"");
+        for piece in &self.plan.pieces[template.start as usize..template.end as usize] {
+            match piece {
+                Piece::Text { start, end } => {
+                    escaped(&self.plan.text[*start as usize..*end as usize], &mut text);
+                }
+                Piece::Value(operand) => {
+                    let _ = write!(text, "{{{}}}", self.operand(site, *operand));
+                }
+                Piece::Internal(what) => {
+                    let _ = write!(text, "{{$${}}}", internal_name(*what));
+                }
+            }
+        }
+        text + "\""
+    }
+
+    /// `$name`; a number behind it where several slots have the name; `%n` for hidden ones.
+    fn slot(&self, site: Pc, slot: Slot) -> String {
+        let index = (slot.0 & !Slot::LOCAL) as usize;
+        let names = if slot.0 & Slot::LOCAL == 0 {
+            Some(&self.plan.globals)
+        } else {
+            let proc = self.plan.procs.partition_point(|proc| proc.entry <= site).checked_sub(1);
+            proc.and_then(|proc| self.plan.locals.get(proc))
+        };
+        let name = names.and_then(|names| names.get(index)).map_or("", String::as_str);
+        if name.is_empty() {
+            return format!("%{index}");
+        }
+        let earlier = names.map_or(0, |names| names[..index].iter().filter(|n| *n == name).count());
+        if earlier == 0 { format!("${name}") } else { format!("${name}'{earlier}") }
+    }
+}
+
+fn pad(line: &mut String, column: usize) {
+    let width = line.chars().count();
+    line.extend(std::iter::repeat_n(' ', column.saturating_sub(width).max(2)));
+}
+
+fn quoted_value(value: &Value) -> String {
+    match value {
+        Value::Str(text) => {
+            let mut out = String::from("\"");
+            escaped(text, &mut out);
+            out + "\""
+        }
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(quoted_value).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Text as it is written in a program.
+fn escaped(text: &[u8], out: &mut String) {
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' | '$' => out.extend(['\\', c]),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                c if c.is_ascii_control() => {
+                    let _ = write!(out, "\\x{:02x}", c as u32);
+                }
+                c => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+}
+
+fn function_name(function: Function) -> &'static str {
+    match function {
+        Function::Min => "min",
+        Function::Max => "max",
+        Function::Abs => "abs",
+        Function::Len => "len",
+        Function::Size => "size",
+        Function::Rand => "rand",
+        Function::Normal => "normal",
+        Function::Zipf => "zipf",
+        Function::Exp => "exp",
+        Function::Perm => "perm",
+    }
+}
+
+fn internal_name(what: Internal) -> &'static str {
+    match what {
+        Internal::Rank => "rank",
+        Internal::GroupRank => "grank",
+        Internal::GroupSize => "gsize",
+        Internal::GroupName => "group",
+        Internal::Node => "node",
+        Internal::NodeRank => "noderank",
+        Internal::Rand => "rand",
+        Internal::CommonRand => "crand",
+        Internal::Time => "time",
+    }
+}

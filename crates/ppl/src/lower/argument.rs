@@ -1,0 +1,221 @@
+//! One argument of an operation, by the kind of its parameter.
+
+use super::Lower;
+use super::value::Ev;
+use crate::ast::{Expr, ExprId};
+use crate::check::flags;
+use crate::diag::{Code, Diagnostic};
+use crate::types::Types;
+use model::op::{Param, ParamKind};
+use model::plan::{Operand, Source};
+use model::{Op, Value};
+
+/// Words of an argument that a number can be given for.
+const NUMERIC: Types = Types::INT.or(Types::STR);
+
+impl Lower<'_> {
+    /// Lowers an argument; `None` if it is wrong, which is reported.
+    #[inline]
+    pub(super) fn argument(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
+        use ParamKind as K;
+        match param.kind {
+            K::Path | K::LinkTarget => self.path(id, param.kind),
+            kind if Self::is_number(kind) => self.number(op, param, id),
+            K::Handle => self.handle(op, id, Types::HANDLE, "a file handle of fopen or fcreat"),
+            K::MpiHandle => self.handle(op, id, Types::MPI, "an MPI file handle of pfopen"),
+            K::Flags => self.flags(id),
+            K::MpiMode => self.mpi_mode(id),
+            K::Pattern => self.pattern_or_size(op, param, id),
+            K::Group => self.group_argument(id),
+            K::Duration => self.duration(op, id),
+            K::Condition => {
+                let ev = self.condition_value(id);
+                (!ev.is_bad()).then_some(ev.operand)
+            }
+            K::Whence => self.whence(id),
+            K::Collective => self.word_all(id),
+            _ => {
+                let ev = self.expr(id);
+                (!ev.is_bad()).then_some(ev.operand)
+            }
+        }
+    }
+
+    fn expected(&mut self, op: Op, what: &str, ev: Ev, id: ExprId) -> Option<Operand> {
+        let found = match self.constant(ev) {
+            Some(value) => value.describe(),
+            None => ev.types.describe(),
+        };
+        let help = format!("{op} is written {}", op.row().signature());
+        let message = format!("expected {what}, found {found}");
+        let diagnostic = Diagnostic::new(Code::WrongType, self.ast.expr_span(id), message);
+        self.reports.push(diagnostic.help(help));
+        None
+    }
+
+    /// A number that is not negative; a constant becomes an integer.
+    fn number(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !self.is_alive() {
+            return Some(ev.operand);
+        }
+        let what = match param.kind {
+            ParamKind::Size => "a number of bytes",
+            ParamKind::Offset => "a position in bytes",
+            ParamKind::Mode => "permission bits",
+            ParamKind::Member => "a member number",
+            _ => "a number",
+        };
+        if !ev.types.may(NUMERIC) {
+            return self.expected(op, what, ev, id);
+        }
+        match self.constant(ev).map(Value::as_size) {
+            None => Some(ev.operand),
+            Some(Ok(n))
+                if matches!(self.constant(ev), Some(Value::Int(_))) || n > i64::MAX as u64 =>
+            {
+                Some(ev.operand)
+            }
+            Some(Ok(n)) => Some(self.known(Value::Int(n as i64)).operand),
+            Some(Err(error)) => {
+                self.no_value(error, self.ast.expr_span(id));
+                None
+            }
+        }
+    }
+
+    fn handle(&mut self, op: Op, id: ExprId, wanted: Types, what: &str) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        match ev.types.may(wanted) || !self.is_alive() {
+            true => Some(ev.operand),
+            false => self.expected(op, what, ev, id),
+        }
+    }
+
+    fn flags(&mut self, id: ExprId) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !ev.types.may(Types::STR) {
+            return self.expected(Op::Fopen, "open flags in quotes", ev, id);
+        }
+        if let Source::Const(index) = ev.operand.source()
+            && !self.flags_seen.contains(&index)
+            && self.is_alive()
+        {
+            if let Some(Value::Str(text)) = self.plan.consts.get(index as usize)
+                && let Err(problem) = flags::check(text)
+            {
+                let span = self.ast.expr_span(id);
+                let diagnostic = Diagnostic::new(Code::BadValue, span, problem.message);
+                self.reports.push(diagnostic.help(problem.help));
+                return None;
+            }
+            self.flags_seen.push(index);
+        }
+        Some(ev.operand)
+    }
+
+    fn mpi_mode(&mut self, id: ExprId) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !ev.types.may(Types::STR) {
+            return self.expected(Op::Pfopen, "a mode in quotes", ev, id);
+        }
+        if let Some(Value::Str(text)) = self.constant(ev)
+            && !flags::is_mpi_mode(text)
+        {
+            let found = String::from_utf8_lossy(text).into_owned();
+            let message = format!("expected an MPI open mode, found \"{found}\"");
+            let help = "letters of r w c x a, with r, w or both, as in \"crw\"";
+            let span = self.ast.expr_span(id);
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+            return None;
+        }
+        Some(ev.operand)
+    }
+
+    /// The name of a pattern, or a number of bytes.
+    fn pattern_or_size(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
+        let Some(name) = self.plain_string(id) else { return self.number(op, param, id) };
+        if self.use_pattern(&name).is_some() {
+            if op == Op::Fwrite {
+                let instead = "give the number of bytes: fwrite($h, 4k);";
+                self.later(self.ast.expr_span(id), "a pattern with a POSIX file handle", instead);
+                return None;
+            }
+            return Some(self.known_text(name.as_bytes()).operand);
+        }
+        if op == Op::Fwrite || name.contains('$') || Value::str(&name).as_int().is_ok() {
+            return self.number(op, param, id);
+        }
+        self.unknown_pattern(&name, self.ast.expr_span(id));
+        None
+    }
+
+    fn group_argument(&mut self, id: ExprId) -> Option<Operand> {
+        if self.ast.expr(id) != Expr::Str {
+            let ev = self.expr(id);
+            return match ev.is_bad() {
+                true => None,
+                false => self.expected(Op::Pwrite, "the name of a group in quotes", ev, id),
+            };
+        }
+        let group = self.group_named(id)?;
+        let name = self.plan.groups[group as usize].name.clone();
+        Some(self.known_text(name.as_bytes()).operand)
+    }
+
+    fn duration(&mut self, op: Op, id: ExprId) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !self.is_alive() {
+            return Some(ev.operand);
+        }
+        if !ev.types.may(NUMERIC.or(Types::DURATION)) {
+            return self.expected(op, "a duration, or microseconds as an integer", ev, id);
+        }
+        if let Some(Err(error)) = self.constant(ev).map(Value::as_duration_ns) {
+            self.no_value(error, self.ast.expr_span(id));
+            return None;
+        }
+        Some(ev.operand)
+    }
+
+    /// `SEEK_SET`, which is what holds without it.
+    fn whence(&mut self, id: ExprId) -> Option<Operand> {
+        let span = self.ast.expr_span(id);
+        let text = self.raw(span);
+        if matches!(self.ast.expr(id), Expr::Word(_) | Expr::Str)
+            && text.trim_matches('"') == "SEEK_SET"
+        {
+            return Some(Operand::ABSENT);
+        }
+        let message = format!("expected SEEK_SET, found {text}");
+        let help = "positions count from the start of the file; size(path) tells where it ends";
+        self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+        None
+    }
+
+    /// `"all"`
+    fn word_all(&mut self, id: ExprId) -> Option<Operand> {
+        if self.plain_string(id).as_deref() == Some("all") {
+            return Some(self.known_text(b"all").operand);
+        }
+        let span = self.ast.expr_span(id);
+        let message = format!("expected \"all\" (collective), found {}", self.raw(span));
+        self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+        None
+    }
+}

@@ -1,0 +1,82 @@
+//! Assignments.
+
+use super::Lower;
+use crate::ast::{Expr, ExprId, List, Name};
+use crate::diag::{Code, Diagnostic};
+use model::Op;
+use model::plan::{Instr, NO_SLOT, Operand, Source, Span};
+
+impl Lower<'_> {
+    /// `$x = value;`
+    pub(super) fn assign(&mut self, name: Name, value: ExprId, span: Span) {
+        if let Expr::Call(called, args) = self.ast.expr(value)
+            && let Some(op) = self.called_op(called)
+        {
+            return self.assign_handle(name, op, args, value, span);
+        }
+        // A variable that is there takes the result at once.
+        let here = self.here(name);
+        let before = self.plan.code.len();
+        let ev = self.expr_to(value, (here.slot != NO_SLOT).then_some(here.slot));
+        let differs = ev.differs || self.differs.is_some();
+        if let Source::Const(konst) = ev.operand.source()
+            && self.unsure == 0
+            && self.is_set_once(name)
+        {
+            return self.define_constant(name, konst);
+        }
+        let dst = self.define(name, differs);
+        if ev.is_bad() || ev.operand == Operand::slot(dst) {
+            return;
+        }
+        let made = self.plan.code[before..].last_mut().filter(|_| here.slot == NO_SLOT);
+        if !made.is_some_and(|last| retarget(last, ev.operand, dst)) {
+            self.emit(Instr::Move { dst, src: ev.operand }, span);
+        }
+    }
+
+    /// `$h = fopen(...);`
+    fn assign_handle(&mut self, name: Name, op: Op, args: List, value: ExprId, span: Span) {
+        if !op.row().gives_handle {
+            self.op_as_value(op, self.ast.expr_span(value));
+            self.define(name, false);
+            return;
+        }
+        let args = self.op_arguments(op, args, self.ast.expr_span(value));
+        let dst = self.define(name, self.differs.is_some());
+        if let Some(args) = args {
+            self.emit(Instr::Op { op, dst, args }, span);
+        }
+    }
+
+    /// An operation as a statement.
+    pub(super) fn op_statement(&mut self, op: Op, args: List, span: Span) {
+        if op.row().gives_handle {
+            let message = format!("expected `$h = {op}(...)`: the handle that {op} gives is lost");
+            let fix = (Span { start: span.start, end: span.start }, "$h = ");
+            let diagnostic = Diagnostic::new(Code::Misplaced, span, message).fix(fix.0, fix.1);
+            self.reports.push(diagnostic);
+        }
+        if let Some(args) = self.op_arguments(op, args, span) {
+            self.emit(Instr::Op { op, dst: NO_SLOT, args }, span);
+        }
+    }
+}
+
+/// Lets an instruction whose result is the hidden slot `result` write to `dst` instead.
+fn retarget(instr: &mut Instr, result: Operand, new: model::plan::Slot) -> bool {
+    match instr {
+        Instr::Unary { dst, .. }
+        | Instr::Binary { dst, .. }
+        | Instr::Function { dst, .. }
+        | Instr::Internal { dst, .. }
+        | Instr::List { dst, .. }
+        | Instr::Index { dst, .. }
+            if Operand::slot(*dst) == result =>
+        {
+            *dst = new;
+            true
+        }
+        _ => false,
+    }
+}

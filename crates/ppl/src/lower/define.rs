@@ -1,0 +1,197 @@
+//! Definitions: they hold in the whole program, so they are taken in before its code.
+
+use super::Lower;
+use super::procs::ProcInfo;
+use crate::ast::{GroupSize, GroupTag, List, Stmt};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use model::Value;
+use model::group::{self, GroupDef, Remark, Size, Tag};
+use model::plan::Span;
+
+/// More groups than this are refused: all their intersections are worked out.
+const MAX_GROUPS: usize = 256;
+
+/// A group of the program and its place.
+struct Defined {
+    def: GroupDef,
+    span: Span,
+}
+
+impl Lower<'_> {
+    /// Takes in the definitions of the program and its included files.
+    pub(super) fn definitions(&mut self) {
+        let mut groups = Vec::new();
+        self.collect(self.ast.top, &mut groups);
+        self.unknown_params();
+        self.resolve_groups(groups);
+        self.hide_params();
+    }
+
+    fn collect(&mut self, list: List, groups: &mut Vec<Defined>) {
+        for id in self.ast.stmts_in(list) {
+            match self.ast.stmt(id) {
+                Stmt::Include(_, inner) => self.collect(inner, groups),
+                Stmt::Param(number) => self.param_definition(number),
+                Stmt::Groups(list) => self.group_definitions(list, groups),
+                Stmt::Pattern(number) => self.pattern_definition(number, self.ast.stmt_span(id)),
+                Stmt::Proc(number) => self.proc_definition(number),
+                _ => {}
+            }
+        }
+    }
+
+    fn proc_definition(&mut self, number: u32) {
+        let (name, span) = self.ast.procs[number as usize].name;
+        if let Some(first) = self.procs.get(&name) {
+            let first = self.ast.procs[first.number as usize].name.1;
+            let text = self.ast.names.text(name);
+            let message = format!("the proc {text} is defined twice");
+            let diagnostic = Diagnostic::new(Code::Duplicate, span, message);
+            self.reports.push(diagnostic.related(first, "it is defined here first"));
+            return;
+        }
+        let id = self.procs.len() as u32;
+        self.procs.insert(name, ProcInfo { id, number, used: false });
+    }
+
+    fn group_definitions(&mut self, list: List, groups: &mut Vec<Defined>) {
+        for at in list.start..list.start + list.len {
+            let def = self.ast.groups[at as usize];
+            let Some(name) = self.group_name(def.name) else { continue };
+            let span = self.ast.expr_span(def.name);
+            if let Some(first) = groups.iter().find(|group| group.def.name == name) {
+                let message = format!("the group \"{name}\" is defined twice");
+                let diagnostic = Diagnostic::new(Code::Duplicate, span, message);
+                self.reports.push(diagnostic.related(first.span, "it is defined here first"));
+                continue;
+            }
+            let tag = match def.tag {
+                GroupTag::S => Tag::S,
+                GroupTag::D => Tag::D,
+                GroupTag::None => Tag::None,
+            };
+            let size = def.size.and_then(|size| self.group_size(size));
+            groups.push(Defined { def: GroupDef { name, tag, subtag: def.subtag, size }, span });
+        }
+    }
+
+    fn group_size(&mut self, size: GroupSize) -> Option<Size> {
+        let (GroupSize::Ranks(id) | GroupSize::Percent(id)) = size;
+        let percent = matches!(size, GroupSize::Percent(_));
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        let span = self.ast.expr_span(id);
+        let found = match self.constant(ev) {
+            None => {
+                let message = "expected a size made of constants and parameters";
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+                return None;
+            }
+            Some(value) if percent => value.as_float().map(Size::Percent),
+            Some(value) => value.as_size().map(Size::Ranks),
+        };
+        match found {
+            Ok(Size::Percent(percent)) if !(0.0..=100.0).contains(&percent) => {
+                let message = format!("expected a share from 0% to 100%, found {percent}%");
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+                None
+            }
+            Ok(size) => Some(size),
+            Err(error) => {
+                self.no_value(error, span);
+                None
+            }
+        }
+    }
+
+    fn resolve_groups(&mut self, mut groups: Vec<Defined>) {
+        if let Some(too_many) = groups.get(MAX_GROUPS) {
+            let message = format!("expected at most {MAX_GROUPS} groups, found {}", groups.len());
+            self.reports.push(Diagnostic::new(Code::BadValue, too_many.span, message));
+            groups.truncate(MAX_GROUPS);
+        }
+        self.sizes_given(&mut groups);
+        let defs: Vec<GroupDef> = groups.iter().map(|group| group.def.clone()).collect();
+        let (resolved, remarks) = group::resolve(&defs, self.binding.ranks);
+        for remark in remarks {
+            self.group_remark(remark, &groups[remark.group()]);
+        }
+        for (number, group) in resolved.iter().enumerate() {
+            self.groups.insert(group.name.clone(), number as u32);
+        }
+        self.plan.groups = resolved;
+    }
+
+    /// Sizes of the command line win over those of the program.
+    fn sizes_given(&mut self, groups: &mut [Defined]) {
+        for (name, size) in &self.binding.groups {
+            let name = name.trim();
+            let names = || groups.iter().map(|group| group.def.name.as_str());
+            let Some(at) = names().position(|known| known == name) else {
+                let help = match nearest(name, names()) {
+                    Some(name) => format!("the nearest is \"{name}\""),
+                    None => "groups are defined in the program: define groups {...};".into(),
+                };
+                let message = format!("--group {name}: the program has no group of this name");
+                let diagnostic = Diagnostic::new(Code::UnknownName, Span::default(), message);
+                self.reports.push(diagnostic.help(help));
+                continue;
+            };
+            match size.as_deref().map(|text| (text, parse_size(text))) {
+                None => {}
+                Some((_, Some(size))) => groups[at].def.size = Some(size),
+                Some((text, None)) => {
+                    let message = format!(
+                        "--group {name}: expected a number of ranks or a percentage, found {text:?}"
+                    );
+                    let diagnostic = Diagnostic::new(Code::BadValue, Span::default(), message);
+                    self.reports
+                        .push(diagnostic.help("for example --group writers:4 or writers:50%"));
+                }
+            }
+        }
+    }
+
+    fn group_remark(&mut self, remark: Remark, group: &Defined) {
+        let asked_for_none = matches!(group.def.size, Some(Size::Ranks(0)));
+        if self.binding.ranks_assumed && !asked_for_none {
+            return;
+        }
+        let ranks = self.binding.ranks;
+        let message = format!("group \"{}\" on {ranks} ranks: {remark}", group.def.name);
+        self.reports.push(Diagnostic::new(Code::EmptyGroup, group.span, message));
+    }
+
+    /// Warns of procs, patterns and parameters of the root file that nothing uses.
+    pub(super) fn unused_definitions(&mut self) {
+        let root_end = self.sources.files().get(1).map_or(u32::MAX, |file| file.start);
+        let mut unused = Vec::new();
+        for (name, proc) in self.procs.iter().filter(|(_, proc)| !proc.used) {
+            let span = self.ast.procs[proc.number as usize].name.1;
+            unused.push((span, format!("the proc {}", self.ast.names.text(*name))));
+        }
+        for (name, pattern) in self.patterns.iter().filter(|(_, pattern)| !pattern.used) {
+            unused.push((pattern.span, format!("the pattern \"{name}\"")));
+        }
+        unused.retain(|(span, _)| span.start < root_end);
+        unused.sort_unstable();
+        for (span, what) in unused {
+            let message = format!("{what} is defined and never used");
+            self.reports.push(Diagnostic::new(Code::Unused, span, message));
+        }
+    }
+}
+
+fn parse_size(text: &str) -> Option<Size> {
+    let text = text.trim();
+    match text.strip_suffix('%') {
+        Some(percent) => {
+            let percent: f64 = percent.trim().parse().ok()?;
+            (0.0..=100.0).contains(&percent).then_some(Size::Percent(percent))
+        }
+        None => Value::str(text).as_size().ok().map(Size::Ranks),
+    }
+}

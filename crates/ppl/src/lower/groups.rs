@@ -1,0 +1,182 @@
+//! `group`, `master`, `barrier`, and the sets of ranks that can become active.
+
+use super::Lower;
+use super::stmt::Nest;
+use crate::ast::{Expr, ExprId, StmtId};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use crate::text;
+use model::plan::{GroupId, Instr, MemberSet, SetId, Span};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+impl Lower<'_> {
+    /// `group "name" body`
+    pub(super) fn group(&mut self, name: ExprId, body: StmtId, span: Span) {
+        let Some(group) = self.group_named(name) else {
+            self.nested(Nest::Group, body);
+            return;
+        };
+        self.groups_nest |= self.nests.contains(&Nest::Group) || self.proc.is_some();
+        let inner = self.active.clone().map(|ranks| meet(&ranks, self.members(group)));
+        let outer = std::mem::replace(&mut self.active, inner);
+        self.unsure += 1;
+        let enter = self.emit(Instr::GroupEnter { group, skip: 0 }, span);
+        self.nested(Nest::Group, body);
+        self.emit(Instr::GroupLeave, span);
+        self.patch_here(enter);
+        self.unsure -= 1;
+        self.active = outer;
+    }
+
+    fn members(&self, group: GroupId) -> &Range<u32> {
+        &self.plan.groups[group as usize].members
+    }
+
+    /// The number of the group that a string names.
+    pub(super) fn group_named(&mut self, name: ExprId) -> Option<GroupId> {
+        let text = self.group_name(name)?;
+        let found = self.groups.get(&text).copied();
+        if found.is_none() {
+            let help = match nearest(&text, self.groups.keys().map(String::as_str)) {
+                Some(name) => format!("the nearest is \"{name}\""),
+                None => format!("define it: define groups {{\"{text}\":D}};"),
+            };
+            let message = format!("expected the name of a group, found \"{text}\"");
+            let span = self.ast.expr_span(name);
+            self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+        }
+        found
+    }
+
+    /// The name in a string, without blanks around it; they are warned about.
+    pub(super) fn group_name(&mut self, id: ExprId) -> Option<String> {
+        let text = self.plain_string(id)?;
+        let name = text.trim();
+        if name.len() != text.len() {
+            let span = self.ast.expr_span(id);
+            let message = format!("the blanks around the group's name \"{text}\" are dropped");
+            let fix = format!("\"{name}\"");
+            self.reports.push(Diagnostic::new(Code::GroupName, span, message).fix(span, fix));
+        }
+        Some(name.to_string())
+    }
+
+    /// The text of a string in which `$` means nothing.
+    pub(super) fn plain_string(&mut self, id: ExprId) -> Option<String> {
+        if self.ast.expr(id) != Expr::Str {
+            return None;
+        }
+        let raw = self.raw(self.ast.expr_span(id));
+        Some(String::from_utf8_lossy(&text::plain(raw)).into_owned())
+    }
+
+    /// `master body`
+    pub(super) fn master(&mut self, body: StmtId, span: Span) {
+        let outer = self.differs;
+        if self.active.as_ref().is_none_or(|ranks| ranks.len() > 1) {
+            self.differs =
+                Some(Span { start: span.start, end: span.start + "master".len() as u32 });
+        }
+        self.unsure += 1;
+        let enter = self.emit(Instr::Master { skip: 0 }, span);
+        self.statement(body);
+        self.patch_here(enter);
+        self.unsure -= 1;
+        self.differs = outer;
+    }
+
+    /// `barrier;`, `barrier("name");`
+    pub(super) fn barrier(&mut self, name: Option<ExprId>, span: Span) {
+        let group = match name {
+            Some(name) => match self.group_named(name) {
+                Some(group) => Some(group),
+                None => return,
+            },
+            None => None,
+        };
+        match group {
+            Some(group) if !self.all_members(group) => self.not_members(group, span),
+            _ => self.collective("a barrier", span),
+        }
+        self.emit(Instr::Barrier { group }, span);
+    }
+
+    /// Everybody who gets here is a member for all that is known.
+    fn all_members(&self, group: GroupId) -> bool {
+        let Some(active) = self.active.as_ref().filter(|active| !active.is_empty()) else {
+            return true;
+        };
+        let members = self.members(group);
+        self.differs.is_some() || (members.start <= active.start && active.end <= members.end)
+    }
+
+    #[cold]
+    fn not_members(&mut self, group: GroupId, span: Span) {
+        let group = &self.plan.groups[group as usize];
+        let name = &group.name;
+        let message = format!(
+            "expected only members of \"{name}\" at its barrier, found others: it has {}",
+            ranks_in_words(&group.members)
+        );
+        let help = format!("put it into group \"{name}\" {{ ... }}");
+        self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+    }
+
+    /// Fills [`model::Plan::sets`]: the world, every group, and if groups can stand in groups all
+    /// their intersections. Members are contiguous, so that there are few.
+    pub(super) fn member_sets(&mut self) {
+        let mut sets = Sets { list: vec![0..self.plan.ranks], known: FxHashMap::default() };
+        sets.known.insert((0, self.plan.ranks), 0);
+        let groups: Vec<Range<u32>> =
+            self.plan.groups.iter().map(|group| group.members.clone()).collect();
+        let mut at = 0;
+        while at < sets.list.len() {
+            let from = sets.list[at].clone();
+            let complete = at == 0 || self.groups_nest;
+            let enter = groups.iter().map(|group| {
+                let inner = meet(&from, group);
+                if complete { sets.number(inner) } else { sets.nearest(inner) }
+            });
+            let enter: Vec<SetId> = enter.collect();
+            self.plan.sets.push(MemberSet { members: from, enter });
+            at += 1;
+        }
+    }
+}
+
+/// Sets found so far.
+struct Sets {
+    list: Vec<Range<u32>>,
+    known: FxHashMap<(u32, u32), SetId>,
+}
+
+impl Sets {
+    fn number(&mut self, ranks: Range<u32>) -> SetId {
+        let new = self.list.len() as SetId;
+        let number = *self.known.entry((ranks.start, ranks.end)).or_insert(new);
+        if number == new {
+            self.list.push(ranks);
+        }
+        number
+    }
+
+    /// The set if it is there; the world stands for what nothing can enter.
+    fn nearest(&self, ranks: Range<u32>) -> SetId {
+        self.known.get(&(ranks.start, ranks.end)).copied().unwrap_or(0)
+    }
+}
+
+/// The ranks that are in both; 0..0 if there are none.
+fn meet(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
+    let (start, end) = (a.start.max(b.start), a.end.min(b.end));
+    if start < end { start..end } else { 0..0 }
+}
+
+fn ranks_in_words(ranks: &Range<u32>) -> String {
+    match ranks.len() {
+        0 => "no rank".into(),
+        1 => format!("rank {}", ranks.start),
+        _ => format!("ranks {} to {}", ranks.start, ranks.end - 1),
+    }
+}

@@ -1,0 +1,181 @@
+//! Parameters: command line over environment over default.
+//!
+//! `define param` gives text, as it always did; `param` gives what its default is.
+
+use super::Lower;
+use crate::ast::{Expr, Param};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use model::Value;
+use model::plan::{Instr, Operand, Span};
+use model::units::duration_factor;
+
+/// Environment variables that give parameters begin so.
+const PREFIX: &str = "PARABENCH_";
+
+impl Lower<'_> {
+    /// Works out a parameter's value.
+    pub(super) fn param_definition(&mut self, number: u32) {
+        let param = self.ast.params[number as usize];
+        let public = self.public_name(&param);
+        let span = param.var.1;
+        if self.plan.params.iter().any(|(known, _)| *known == public) {
+            let message = format!("the parameter {public} is defined twice");
+            self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
+        }
+        let default = self.default_value(&param);
+        let value = match (self.given(&public), default) {
+            (Some((text, from)), Some(default)) => {
+                self.parsed(&text, &from, &default, span).unwrap_or(default)
+            }
+            (_, Some(default)) => default,
+            (_, None) => Value::Unset,
+        };
+        self.plan.params.push((public, value.clone()));
+        // Later definitions may use it.
+        let ev = self.known(value);
+        if let model::plan::Source::Const(konst) = ev.operand.source()
+            && !ev.is_bad()
+        {
+            self.param_values.insert(number, konst);
+            if self.is_set_once(param.var.0) {
+                self.define_constant(param.var.0, konst);
+            }
+        }
+    }
+
+    fn public_name(&mut self, param: &Param) -> String {
+        let given = param.public.and_then(|id| self.plain_string(id));
+        given.unwrap_or_else(|| self.ast.names.text(param.var.0).to_string())
+    }
+
+    fn default_value(&mut self, param: &Param) -> Option<Value> {
+        let ev = self.expr(param.default);
+        if ev.is_bad() || self.ast.expr(param.default) == Expr::Error {
+            return None;
+        }
+        let Some(value) = self.constant(ev).cloned() else {
+            let span = self.ast.expr_span(param.default);
+            let message = "expected a default made of constants and earlier parameters";
+            let help = "what depends on the rank or is computed goes into a variable";
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+            return None;
+        };
+        match (param.public, value) {
+            (Some(_), value @ (Value::Str(_) | Value::List(_))) | (None, value) => Some(value),
+            (Some(_), value) => Some(Value::str(value.to_string())),
+        }
+    }
+
+    /// The text that is given for a parameter, and where it comes from.
+    fn given(&self, name: &str) -> Option<(String, String)> {
+        let line = self.binding.params.iter().rev().find(|(known, _)| known == name);
+        if let Some((_, text)) = line {
+            return Some((text.clone(), format!("{name}={text}")));
+        }
+        let variable = format!("{PREFIX}{name}");
+        let text = (self.binding.env)(&variable)?;
+        let from = format!("{variable}={text} in the environment");
+        Some((text, from))
+    }
+
+    /// The value of a text of the default's type.
+    fn parsed(&mut self, text: &str, from: &str, default: &Value, span: Span) -> Option<Value> {
+        let (value, expected) = match default {
+            Value::Int(_) => {
+                (Value::str(text).as_int().ok().map(Value::Int), "an integer, as in 10 or 4k")
+            }
+            Value::Float(_) => (Value::str(text).as_float().ok().map(Value::Float), "a number"),
+            Value::Bool(_) => (boolean(text).map(Value::Bool), "true or false"),
+            Value::Duration(_) => (duration(text).map(Value::Duration), "a duration, as in 30s"),
+            Value::Str(_) => (Some(Value::str(text)), "text"),
+            _ => (None, "nothing: a list cannot be given from outside"),
+        };
+        if value.is_none() {
+            let message = format!("{from}: expected {expected}, found {text:?}");
+            let diagnostic = Diagnostic::new(Code::WrongType, span, message);
+            self.reports.push(diagnostic.help(format!("its default is {default}")));
+        }
+        value
+    }
+
+    /// Parameters of the command line that the program does not define.
+    pub(super) fn unknown_params(&mut self) {
+        for (name, text) in &self.binding.params {
+            let names = || self.plan.params.iter().map(|(name, _)| name.as_str());
+            if names().any(|known| known == name) {
+                continue;
+            }
+            let help = match (nearest(name, names()), names().count()) {
+                (Some(name), _) => format!("the nearest is {name}"),
+                (None, 0) => "the program has no parameters: param $name = default;".into(),
+                _ => format!("it has {}", names().collect::<Vec<_>>().join(" ")),
+            };
+            let message = format!("{name}={text}: the program has no parameter {name}");
+            let diagnostic = Diagnostic::new(Code::UnknownParameter, Span::default(), message);
+            self.reports.push(diagnostic.help(help));
+        }
+    }
+
+    /// The statement that defines a parameter: its variable is visible from here on.
+    pub(super) fn param(&mut self, number: u32, span: Span) {
+        let name = self.ast.params[number as usize].var.0;
+        let Some(konst) = self.param_values.get(&number).copied() else {
+            self.define(name, false);
+            return;
+        };
+        if self.is_set_once(name) {
+            self.define_constant(name, konst);
+            return;
+        }
+        let dst = self.define(name, false);
+        self.emit(Instr::Move { dst, src: Operand::constant(konst) }, span);
+    }
+
+    /// Between the definitions and the program: no parameter is visible yet.
+    pub(super) fn hide_params(&mut self) {
+        for param in &self.ast.params {
+            self.set_place(param.var.0, super::names::Place::NOWHERE);
+        }
+    }
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.trim() {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// Nanoseconds of `30s`, `0.5ms`.
+fn duration(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let digits_end = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let factor = duration_factor(&text[digits_end..])?;
+    let digits = &text[..digits_end];
+    match digits.parse::<i64>() {
+        Ok(n) => n.checked_mul(factor),
+        Err(_) => {
+            let ns = digits.parse::<f64>().ok()? * factor as f64;
+            (ns.is_finite() && ns.abs() < i64::MAX as f64).then_some(ns.round() as i64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_from_outside() {
+        assert_eq!(duration("30s"), Some(30_000_000_000));
+        assert_eq!(duration(" 0.5ms "), Some(500_000));
+        for bad in ["", "s", "30", "30x", "1e300s", "nans"] {
+            assert_eq!(duration(bad), None, "{bad}");
+        }
+        assert_eq!(boolean("true"), Some(true));
+        assert_eq!(boolean("0"), Some(false));
+        assert_eq!(boolean("maybe"), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! `define pattern` of layers 1 and 2, and the names that refer to one.
+
+use super::Lower;
+use crate::ast::{Expr, ExprId};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use model::plan::{Pattern, Span};
+
+/// A pattern of the program.
+pub(super) struct PatternInfo {
+    pub(super) span: Span,
+    pub(super) used: bool,
+}
+
+impl Lower<'_> {
+    /// Takes in a pattern.
+    pub(super) fn pattern_definition(&mut self, number: u32, span: Span) {
+        let def = self.ast.patterns[number as usize];
+        let Some(name) = self.plain_string(def.name) else { return };
+        let place = self.ast.expr_span(def.name);
+        if let Some(first) = self.patterns.get(&name) {
+            let message = format!("the pattern \"{name}\" is defined twice");
+            let diagnostic = Diagnostic::new(Code::Duplicate, place, message);
+            self.reports.push(diagnostic.related(first.span, "it is defined here first"));
+            return;
+        }
+        self.patterns.insert(name.clone(), PatternInfo { span: place, used: false });
+        if def.kind.is_some() || def.body.is_some() {
+            let head = Span { start: span.start, end: place.end };
+            let instead = "write define pattern {\"name\", iterations, elements, level}; or a loop";
+            self.later(head, "this kind of pattern", instead);
+            return;
+        }
+        let values: Vec<ExprId> = self.ast.exprs_in(def.values).collect();
+        if let Some(pattern) = self.pattern(name, &values, place) {
+            self.plan.patterns.push(pattern);
+        }
+    }
+
+    /// `[type,] iterations, elements, level [, group]`
+    fn pattern(&mut self, name: String, values: &[ExprId], place: Span) -> Option<Pattern> {
+        let last_is_text =
+            values.last().is_some_and(|id| self.ast.expr(*id) == Expr::Str) && values.len() > 3;
+        let (numbers, group) = match values.split_last() {
+            Some((last, rest)) if last_is_text => (rest, Some(*last)),
+            _ => (values, None),
+        };
+        let (kind, [iterations, elements, level]) = match numbers {
+            [a, b, c] => (None, [*a, *b, *c]),
+            [kind, a, b, c] => (Some(*kind), [*a, *b, *c]),
+            _ => {
+                let message = format!(
+                    "expected {{name, [type 1 or 2,] iterations, elements, level [, group]}}, \
+                     found {} values",
+                    values.len() + 1
+                );
+                self.reports.push(Diagnostic::new(Code::Arguments, place, message));
+                return None;
+            }
+        };
+        let group = group.map(|id| self.group_name(id));
+        Some(Pattern {
+            name,
+            kind: kind.map_or(Some(1), |id| self.constant_in(id, 1, 2, "the pattern's type"))?
+                as u8,
+            iterations: self.constant_in(iterations, 0, i64::MAX, "a number of iterations")?,
+            elements: self.constant_in(elements, 0, i64::MAX, "a number of elements (bytes)")?,
+            level: self.constant_in(level, 0, 3, "a level")? as u8,
+            group: group.flatten(),
+        })
+    }
+
+    /// A constant integer of a range.
+    fn constant_in(&mut self, id: ExprId, least: i64, most: i64, what: &str) -> Option<u64> {
+        let ev = self.integer(id, what);
+        if ev.is_bad() {
+            return None;
+        }
+        let span = self.ast.expr_span(id);
+        let found = self.constant(ev).and_then(|value| value.as_int().ok());
+        match found {
+            Some(n) if (least..=most).contains(&n) => Some(n as u64),
+            _ => {
+                let found =
+                    found.map_or("an expression that is not constant".into(), |n| n.to_string());
+                let range = match most {
+                    i64::MAX => format!("at least {least}"),
+                    _ => format!("from {least} to {most}"),
+                };
+                let message = format!("expected {what} {range}, found {found}");
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+                None
+            }
+        }
+    }
+
+    /// A name that has to be a pattern's; `None`: there is none of that name.
+    pub(super) fn use_pattern(&mut self, name: &str) -> Option<()> {
+        self.patterns.get_mut(name).map(|pattern| pattern.used = true)
+    }
+
+    #[cold]
+    pub(super) fn unknown_pattern(&mut self, name: &str, span: Span) {
+        let help = match nearest(name, self.patterns.keys().map(String::as_str)) {
+            Some(name) => format!("the nearest is \"{name}\""),
+            None => format!("define it: define pattern {{\"{name}\", 10, 1m, 0}};"),
+        };
+        let message = format!("expected the name of a pattern, found \"{name}\"");
+        self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+    }
+}

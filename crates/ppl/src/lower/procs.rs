@@ -1,0 +1,134 @@
+//! Procs: their calls, and their bodies behind the main program.
+
+use super::Lower;
+use super::slots::Frame;
+use crate::ast::{Expr, List, Name, Names};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use crate::word::statement_words;
+use model::plan::{Instr, Operand, Proc, Span};
+
+/// A proc of the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProcInfo {
+    /// Index into [`model::Plan::procs`].
+    pub(super) id: u32,
+    /// Index into [`crate::ast::Ast::procs`].
+    pub(super) number: u32,
+    pub(super) used: bool,
+}
+
+/// The proc whose body is being lowered.
+pub(super) struct OpenProc {
+    pub(super) frame: Frame,
+    /// It sees the globals that became visible before this time.
+    pub(super) defined: u32,
+    /// Names that have a place in it.
+    pub(super) locals: Vec<Name>,
+}
+
+impl Lower<'_> {
+    /// `name(args);`
+    pub(super) fn call_proc(&mut self, name: Name, args: List, span: Span) {
+        let Some(info) = self.procs.get_mut(&name) else {
+            return self.unknown_proc(name, args, span);
+        };
+        info.used = true;
+        let ProcInfo { id, number, .. } = *info;
+        let params = self.ast.procs[number as usize].params;
+        if params.len != args.len {
+            return self.wrong_count(name, params, args, span);
+        }
+        let operands: Vec<Operand> =
+            self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();
+        let args = self.push_args(operands);
+        self.emit(Instr::CallProc { proc: id, args }, span);
+    }
+
+    #[cold]
+    fn wrong_count(&mut self, name: Name, params: List, args: List, span: Span) {
+        let names: Vec<String> = self
+            .ast
+            .exprs_in(params)
+            .filter_map(|id| match self.ast.expr(id) {
+                Expr::Var(name) => Some(format!("${}", self.ast.names.text(name))),
+                _ => None,
+            })
+            .collect();
+        let text = self.ast.names.text(name);
+        let message =
+            format!("expected {text}({}), found {} arguments", names.join(", "), args.len);
+        self.reports.push(Diagnostic::new(Code::Arguments, span, message));
+    }
+
+    #[cold]
+    fn unknown_proc(&mut self, name: Name, args: List, span: Span) {
+        let names: &Names = &self.ast.names;
+        let text = names.text(name);
+        let words = statement_words().map(|word| -> &str { word });
+        let procs = self.procs.keys().map(|name| names.text(*name));
+        let help = match nearest(text, procs.chain(words)) {
+            Some(name) => format!("the nearest is {name}"),
+            None => format!("define it: define proc {text}(...) {{ ... }}"),
+        };
+        let message = format!("expected an operation or a proc, found `{text}`");
+        let word = Span { start: span.start, end: span.start + text.len() as u32 };
+        self.reports.push(Diagnostic::new(Code::UnknownName, word, message).help(help));
+        for id in self.ast.exprs_in(args) {
+            if !matches!(self.ast.expr(id), Expr::Named(..) | Expr::Word(_)) {
+                self.expr(id);
+            }
+        }
+    }
+
+    /// The definition in the text: its body sees the globals of this moment.
+    pub(super) fn proc_defined(&mut self, number: u32) {
+        self.now += 1;
+        self.proc_times.insert(number, self.now);
+    }
+
+    /// The code of all procs, in order of their ids.
+    pub(super) fn proc_bodies(&mut self) {
+        let mut procs: Vec<(Name, ProcInfo)> =
+            self.procs.iter().map(|(name, info)| (*name, *info)).collect();
+        procs.sort_unstable_by_key(|(_, info)| info.id);
+        self.active = None;
+        for (name, info) in procs {
+            self.proc_body(name, info.number);
+        }
+    }
+
+    fn proc_body(&mut self, name: Name, number: u32) {
+        let def = self.ast.procs[number as usize];
+        let defined = self.proc_times.get(&number).copied().unwrap_or(0);
+        self.proc = Some(OpenProc { frame: Frame::of_proc(), defined, locals: Vec::new() });
+        let entry = self.here_pc();
+        let mut params = 0;
+        for id in self.ast.exprs_in(def.params) {
+            let Expr::Var(param) = self.ast.expr(id) else { continue };
+            self.proc_param(param, self.ast.expr_span(id));
+            params += 1;
+        }
+        self.statement(def.body);
+        let end = self.ast.stmt_span(def.body).end;
+        self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
+        let Some(open) = self.proc.take() else { return };
+        self.forget_locals(&open.locals);
+        let locals = open.frame.names.len() as u32;
+        let name = self.ast.names.text(name).to_string();
+        self.plan.procs.push(Proc { name, entry, params, locals });
+        self.plan.locals.push(open.frame.names);
+    }
+
+    fn proc_param(&mut self, name: Name, span: Span) {
+        let text = self.ast.names.text(name);
+        if self.proc.as_ref().is_some_and(|proc| proc.locals.contains(&name)) {
+            let message = format!("the parameter ${text} is there twice");
+            self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
+        }
+        // A slot of its own in any case: calls fill the first slots one by one. What is
+        // passed may differ between ranks; only the call knows.
+        let slot = self.frame().fresh(text);
+        self.set_new(name, slot, false);
+    }
+}

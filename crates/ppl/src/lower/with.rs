@@ -1,0 +1,133 @@
+//! `with`: options of the I/O inside.
+
+use super::Lower;
+use super::stmt::{Flow, Nest};
+use super::value::Ev;
+use crate::ast::{Expr, ExprId, List, StmtId};
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use crate::types::Types;
+use model::Value;
+use model::errno;
+use model::plan::{Instr, Operand, Options, Span};
+
+/// Options that are executed.
+const NAMES: [&str; 5] = ["direct", "fsync", "transfer", "data", "expect"];
+/// Options of the language that are not executed yet.
+const LATER: [&str; 6] = ["engine", "depth", "hints", "verify", "rate", "arrival"];
+
+impl Lower<'_> {
+    /// `with (name=value, ...) body`
+    pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
+        let mut options = Options::default();
+        for id in self.ast.exprs_in(list) {
+            if let Expr::Named(name, value) = self.ast.expr(id) {
+                self.option(&mut options, self.ast.names.text(name), value, id);
+            }
+        }
+        self.plan.options.push(options);
+        let options = self.plan.options.len() as u32 - 1;
+        self.emit(Instr::WithEnter { options }, span);
+        let flow = self.nested(Nest::With, body);
+        self.emit(Instr::WithLeave, span);
+        flow
+    }
+
+    fn option(&mut self, options: &mut Options, name: &str, value: ExprId, id: ExprId) {
+        let slot = match name {
+            "direct" => &mut options.direct,
+            "fsync" => &mut options.fsync,
+            "transfer" => &mut options.transfer,
+            "data" => &mut options.data,
+            "expect" => &mut options.expect,
+            _ => return self.unknown_option(name, id),
+        };
+        if slot.is_some() {
+            let message = format!("the option {name} is given twice");
+            let span = self.ast.expr_span(id);
+            self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
+            return;
+        }
+        *slot = self.option_value(name, value);
+    }
+
+    #[cold]
+    fn unknown_option(&mut self, name: &str, id: ExprId) {
+        let span = self.ast.expr_span(id);
+        if LATER.contains(&name) {
+            let instead = "leave it out; direct, fsync, transfer, data and expect are executed";
+            return self.later(span, &format!("the option {name}"), instead);
+        }
+        let message = format!("`with` has no option `{name}`");
+        let help = match nearest(name, NAMES.into_iter().chain(LATER)) {
+            Some(name) => format!("the nearest is {name}"),
+            None => format!("there are {}", NAMES.join(" ")),
+        };
+        self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
+    }
+
+    fn option_value(&mut self, name: &str, id: ExprId) -> Option<Operand> {
+        let ev = match name {
+            "direct" => self.condition_value(id),
+            "transfer" => self.integer(id, "a number of bytes"),
+            _ => self.expr(id),
+        };
+        if ev.is_bad() {
+            return None;
+        }
+        if let Some(expected) = self.refused(name, ev) {
+            let found = match self.constant(ev) {
+                Some(value) => value.describe(),
+                None => ev.types.describe(),
+            };
+            let message = format!("expected {name}={expected}, found {found}");
+            let span = self.ast.expr_span(id);
+            let mut diagnostic = Diagnostic::new(Code::BadValue, span, message);
+            diagnostic.help = self.error_name_help(name, ev);
+            self.reports.push(diagnostic);
+            return None;
+        }
+        Some(ev.operand)
+    }
+
+    /// What would have been right, if the value cannot be.
+    fn refused(&self, name: &str, ev: Ev) -> Option<&'static str> {
+        let value = self.constant(ev);
+        let text = match value {
+            Some(Value::Str(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+            _ => None,
+        };
+        let word = |words: &[&str]| {
+            ev.types.may(Types::STR) && text.as_deref().is_none_or(|text| words.contains(&text))
+        };
+        let (right, expected) = match name {
+            "fsync" => (word(&["none", "close", "op"]), "\"none\", \"close\" or \"op\""),
+            "data" => (word(&["random", "zero", "offset"]), "\"random\", \"zero\" or \"offset\""),
+            "transfer" => {
+                let size = value.map(Value::as_int);
+                (!matches!(size, Some(Ok(..=0) | Err(_))), "a number of bytes above 0")
+            }
+            "expect" => {
+                let names = text.as_deref().unwrap_or("");
+                let known = error_names(names).all(|name| errno::number(name).is_some());
+                (ev.types.may(Types::STR) && known, "\"names of errors, joined by commas\"")
+            }
+            _ => (true, ""),
+        };
+        (!right).then_some(expected)
+    }
+
+    fn error_name_help(&self, option: &str, ev: Ev) -> Option<String> {
+        let Some(Value::Str(text)) = self.constant(ev).filter(|_| option == "expect") else {
+            return None;
+        };
+        let text = String::from_utf8_lossy(text);
+        let unknown = error_names(&text).find(|name| errno::number(name).is_none())?;
+        let known = errno::ERRNOS.iter().map(|row| row.1);
+        nearest(unknown, known).map(|name| format!("the nearest to {unknown} is {name}"))
+    }
+}
+
+fn error_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
