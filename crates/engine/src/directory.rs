@@ -110,6 +110,13 @@ impl RunDirectory {
         }
     }
 
+    /// The run never started: a scratch directory goes even if it was to be kept, and
+    /// nothing in any other directory does.
+    pub fn discard(mut self) -> Removal {
+        self.remove = self.scratch;
+        self.finish()
+    }
+
     /// The end of the run: removes what was asked to be removed.
     pub fn finish(self) -> Removal {
         let removal = match (self.remove, self.scratch) {

@@ -39,7 +39,10 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Verb {
+    Run(Box<verbs::run::Run>),
+    Check(verbs::check::Check),
     Fmt(verbs::fmt::Fmt),
+    Plan(verbs::plan::Plan),
     Report(verbs::report::Report),
     Ops(verbs::ops::Ops),
     Programs(verbs::programs::Programs),
@@ -51,7 +54,10 @@ impl Verb {
     /// Does it.
     pub fn execute(self) -> Result<Exit> {
         match self {
+            Verb::Run(run) => run.execute(),
+            Verb::Check(check) => check.execute(),
             Verb::Fmt(fmt) => fmt.execute(),
+            Verb::Plan(plan) => plan.execute(),
             Verb::Report(report) => report.execute(),
             Verb::Ops(ops) => ops.execute(),
             Verb::Programs(programs) => programs.execute(),

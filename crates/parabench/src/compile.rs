@@ -1,16 +1,60 @@
-//! Text to plan: reads a program and binds it.
+//! Text to plan: binds a program to its parameters, ranks and directory.
 
 use crate::args::ProgramArgs;
-use crate::error::Result;
+use crate::console;
+use crate::diagnostics;
+use crate::error::{Error, Result};
 use crate::loader::Includes;
-use crate::program;
+use crate::program::Text;
+use model::Plan;
 use ppl::{Binding, Compiled};
 
-/// Reads and compiles a program for so many ranks that run in `directory`
-/// (absolute; `None` where there is none yet).
-pub fn compile(args: &ProgramArgs, ranks: u32, directory: Option<String>) -> Result<Compiled> {
-    let text = program::read(&args.program)?;
+/// What the options of a subcommand say about ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranks {
+    /// Their number.
+    pub count: u32,
+    /// Nobody has given that number.
+    pub assumed: bool,
+}
+
+/// Compiles a program. `directory`: absolute path of the run directory, if there is one.
+/// `mpi`: MPI statements are no reason for a warning, because nothing is executed.
+pub fn compile(
+    text: Text,
+    args: &ProgramArgs,
+    ranks: Ranks,
+    directory: Option<String>,
+    mpi: bool,
+) -> Compiled {
     let mut loader = Includes::of(&text.name);
-    let binding = Binding { };
-    Ok(ppl::compile(&text.name, text.bytes, &mut loader, &binding))
+    let binding = Binding {
+        ranks_assumed: ranks.assumed,
+        params: args.params.clone(),
+        groups: args.groups.clone(),
+        seed: args.seed.number(),
+        directory,
+        env: Box::new(|name| std::env::var(name).ok()),
+        mpi,
+        ..Binding::new(ranks.count)
+    };
+    ppl::compile(&text.name, text.bytes, &mut loader, &binding)
+}
+
+/// Draws what is wrong with a program on standard error. `what`: its name, for the summary.
+pub fn show(compiled: &Compiled, what: &str) {
+    if compiled.diagnostics.is_empty() {
+        return;
+    }
+    let (found, sources) = (&compiled.diagnostics, &compiled.sources);
+    console::say(&diagnostics::draw(found, sources, console::columns()));
+    console::say(&format!("{what}: {}\n", diagnostics::summary(found)));
+}
+
+/// The plan; a program with errors has none, and its diagnostics have been shown.
+pub fn plan(compiled: Compiled, what: &str) -> Result<Plan> {
+    compiled.plan.ok_or_else(|| {
+        Error::input(format!("{what} cannot run"))
+            .help("`parabench check` shows every mistake without running anything")
+    })
 }

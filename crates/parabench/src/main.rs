@@ -6,6 +6,7 @@
 #![warn(clippy::disallowed_methods)]
 
 mod args;
+mod compile;
 mod console;
 mod diagnostics;
 mod error;

@@ -1,11 +1,12 @@
 //! `parabench check`: every mistake of a program, without running it.
 
 use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
-use crate::compile;
+use crate::compile::{self, Ranks};
 use crate::console;
 use crate::diagnostics;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::program;
 use clap::Args;
 
 /// Ranks that are assumed if none are given: enough that ranks can get in each
@@ -22,9 +23,8 @@ pub struct Check {
     program: ProgramArgs,
 
     /// Ranks the program is to run on
-    #[arg(short = 'n', long, default_value_t = DEFAULT_RANKS,
-          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
-    ranks: u32,
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    ranks: Option<u32>,
 
     /// `json`: an array of diagnostics on standard output
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
@@ -34,16 +34,19 @@ pub struct Check {
 impl Check {
     /// Checks the program.
     pub fn execute(self) -> Result<Exit> {
-        let compiled = compile::compile(&self.program, self.ranks, None)?;
+        let text = program::read(&self.program.program)?;
+        let name = text.name.clone();
+        let ranks =
+            Ranks { count: self.ranks.unwrap_or(DEFAULT_RANKS), assumed: self.ranks.is_none() };
+        let compiled = compile::compile(text, &self.program, ranks, None, true);
         match self.format {
             TextFormat::Json => {
                 console::print(&diagnostics::to_json(&compiled.diagnostics, &compiled.sources))?;
             }
             TextFormat::Text => {
-                compile::show(&compiled);
+                compile::show(&compiled, &name);
                 if compiled.diagnostics.is_empty() {
-                    let name = self.program.program.display();
-                    console::say(&format!("{name}: nothing wrong, bound to {} ranks\n", self.ranks));
+                    console::say(&format!("{name}: nothing wrong\n"));
                 }
             }
         }

@@ -1,8 +1,11 @@
 //! The subcommands, one file each: its options and what it does.
 
+pub mod check;
 pub mod completions;
 pub mod fmt;
 pub mod man;
 pub mod ops;
+pub mod plan;
 pub mod programs;
 pub mod report;
+pub mod run;

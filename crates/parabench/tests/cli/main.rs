@@ -4,8 +4,21 @@
 //! that the tests are written in.
 
 mod scene;
+mod schema;
+mod tmpfs;
 
+mod calls;
+mod check;
 mod completions;
+mod crash;
+mod docs;
+mod exit_codes;
 mod fmt;
+mod golden;
 mod ops;
+mod plan;
 mod programs;
+mod refused;
+mod run;
+mod storage;
+mod traps;

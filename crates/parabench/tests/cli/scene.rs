@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -127,8 +128,8 @@ impl Call {
         let input = self.input;
         // It may end without reading its input.
         spawn(move || drop(stdin.write_all(&input)));
-        let out = collect(child.stdout.take().expect("piped"));
-        let err = collect(child.stderr.take().expect("piped"));
+        let out = Stream::listen(child.stdout.take().expect("piped"));
+        let err = Stream::listen(child.stderr.take().expect("piped"));
         Running { child, out, err, since: Instant::now() }
     }
 
@@ -138,19 +139,40 @@ impl Call {
     }
 }
 
-fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    spawn(move || {
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).expect("readable");
-        bytes
-    })
+/// What a stream has said so far, and the thread that listens.
+struct Stream {
+    heard: Arc<Mutex<Vec<u8>>>,
+    listener: JoinHandle<()>,
+}
+
+impl Stream {
+    fn listen(mut stream: impl Read + Send + 'static) -> Stream {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&heard);
+        let listener = spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = stream.read(&mut piece) {
+                shared.lock().expect("no panic").extend(&piece[..count]);
+            }
+        });
+        Stream { heard, listener }
+    }
+
+    fn so_far(&self) -> String {
+        text(self.heard.lock().expect("no panic").clone())
+    }
+
+    fn all(self) -> String {
+        self.listener.join().expect("no panic");
+        text(self.heard.lock().expect("no panic").clone())
+    }
 }
 
 /// A call that is under way.
 pub struct Running {
     child: Child,
-    out: JoinHandle<Vec<u8>>,
-    err: JoinHandle<Vec<u8>>,
+    out: Stream,
+    err: Stream,
     since: Instant,
 }
 
@@ -165,6 +187,11 @@ impl Running {
         let pid = self.pid();
         let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
         list.unwrap_or_default().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    /// It has said this on standard error.
+    pub fn said(&self, part: &str) -> bool {
+        self.err.so_far().contains(part)
     }
 
     /// Waits until `happened`; the call must not hang.
@@ -190,12 +217,11 @@ impl Running {
             }
             if self.since.elapsed() > PATIENCE {
                 self.child.kill().expect("killed");
-                panic!("it hangs: {}", text(self.err.join().unwrap()));
+                panic!("it hangs: {}", self.err.so_far());
             }
             sleep(Duration::from_millis(2));
         };
-        let (out, err) = (self.out.join().unwrap(), self.err.join().unwrap());
-        Done { code: status.code(), out: text(out), err: text(err) }
+        Done { code: status.code(), out: self.out.all(), err: self.err.all() }
     }
 }
 

@@ -19,9 +19,6 @@ at the end. A program can touch nothing outside its directory.
 Exit codes: 0 ok · 1 an operation or rank failed · 2 the input was wrong · 3 a verdict failed
 (--strict) · 130 interrupted; of several, the first of 2, 130, 1, 3.";
 
-/// Events kept in memory per machine if nothing else is said, bytes.
-pub const DEFAULT_EVENTS_BYTES: u64 = 1 << 30;
-
 /// Run a program and print what was measured
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
@@ -63,7 +60,7 @@ pub struct Place {
     #[arg(long)]
     pub force: bool,
 
-    /// Remove what an earlier run left in the directory, before and after the run
+    /// Remove what is in the directory at the end of the run
     #[arg(short = 'c', long, conflicts_with = "keep")]
     pub clean: bool,
 

@@ -1,0 +1,48 @@
+//! A plan for programs.
+
+use super::figures::Figures;
+use engine::supervise::Calls;
+use model::Plan;
+use serde_json::{Value, json};
+
+/// One object: `program ranks code budget all calls`.
+pub fn render(name: &str, plan: &Plan, calls: Option<&Calls>) -> String {
+    let budget = plan.budget.iter().map(|(ranks, budget)| {
+        let mut object = figures(&Figures::of(budget));
+        object["first_rank"] = json!(ranks.start);
+        object["last_rank"] = json!(ranks.end.saturating_sub(1));
+        object
+    });
+    let calls = calls.map(|calls| {
+        let ranks = calls.ranks.iter();
+        let ranks: Vec<Value> =
+            ranks.map(|(rank, lines)| json!({"rank": rank, "calls": lines})).collect();
+        json!({"ranks": ranks, "errors": calls.errors})
+    });
+    let object = json!({
+        "program": name,
+        "ranks": plan.ranks,
+        "code": ppl::listing(plan).lines().collect::<Vec<_>>(),
+        "budget": budget.collect::<Vec<_>>(),
+        "all": figures(&Figures::of_all(&plan.budget)),
+        "calls": calls,
+    });
+    format!("{object:#}\n")
+}
+
+fn figures(figures: &Figures) -> Value {
+    let ops = figures.ops.iter().map(|(op, sum)| {
+        json!({"op": op.name(), "count": sum.count, "bytes": sum.bytes, "exact": sum.exact})
+    });
+    json!({
+        "ops": ops.collect::<Vec<_>>(),
+        "read_bytes": figures.read_bytes,
+        "written_bytes": figures.written_bytes,
+        "files": figures.files,
+        "directories": figures.directories,
+        "footprint_bytes": figures.footprint_bytes,
+        "buffer_bytes": figures.buffer_bytes,
+        "handles": figures.handles,
+        "exact": figures.exact,
+    })
+}

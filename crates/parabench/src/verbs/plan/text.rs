@@ -1,0 +1,86 @@
+//! A plan for people.
+//!
+//! ```text
+//! code
+//!   0  loop ...
+//!
+//! budget of each of ranks 0 to 3
+//!   write     10000   10240000 bytes
+//!   reads 0 B, writes 9.77 MiB, makes 10000 files and 0 directories
+//! ```
+
+use super::figures::Figures;
+use engine::supervise::Calls;
+use model::Plan;
+use model::units::format_bytes;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Kinds of ranks that are shown one by one.
+const SHOWN: usize = 8;
+
+/// Code, budget and calls.
+pub fn render(plan: &Plan, calls: Option<&Calls>) -> String {
+    let mut out = String::from("code\n");
+    for line in ppl::listing(plan).lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+    for (ranks, budget) in plan.budget.iter().take(SHOWN) {
+        section(&mut out, &title(ranks), &Figures::of(budget));
+    }
+    if plan.budget.len() > SHOWN {
+        let _ = writeln!(out, "\nand {} more kinds of ranks", plan.budget.len() - SHOWN);
+    }
+    if plan.ranks > 1 {
+        section(&mut out, &format!("all {} ranks", plan.ranks), &Figures::of_all(&plan.budget));
+    }
+    calls.into_iter().for_each(|calls| list(&mut out, calls));
+    out
+}
+
+fn title(ranks: &Range<u32>) -> String {
+    match ranks.end - ranks.start {
+        1 => format!("rank {}", ranks.start),
+        _ => format!("each of ranks {} to {}", ranks.start, ranks.end - 1),
+    }
+}
+
+fn section(out: &mut String, title: &str, figures: &Figures) {
+    let _ = writeln!(out, "\nbudget of {title}{}", if figures.exact { "" } else { ", at least" });
+    let name = figures.ops.iter().map(|(op, _)| op.name().len()).max().unwrap_or(0);
+    let count = figures.ops.iter().map(|(_, op)| op.count).max().unwrap_or(0).to_string().len();
+    for (op, sum) in &figures.ops {
+        let _ = write!(out, "  {:<name$}  {:>count$}", op.name(), sum.count);
+        if sum.bytes > 0 {
+            let _ = write!(out, "  {} bytes", sum.bytes);
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(
+        out,
+        "  reads {}, writes {}, makes {} files and {} directories",
+        format_bytes(figures.read_bytes),
+        format_bytes(figures.written_bytes),
+        figures.files,
+        figures.directories
+    );
+    let _ = writeln!(
+        out,
+        "  needs {} of storage and {} of buffers, {} files open at one time",
+        format_bytes(figures.footprint_bytes),
+        format_bytes(figures.buffer_bytes),
+        figures.handles
+    );
+}
+
+fn list(out: &mut String, calls: &Calls) {
+    for (rank, lines) in &calls.ranks {
+        let _ = writeln!(out, "\nfirst {} calls of rank {rank}", lines.len());
+        lines.iter().for_each(|line| {
+            let _ = writeln!(out, "  {line}");
+        });
+    }
+    calls.errors.iter().for_each(|error| {
+        let _ = writeln!(out, "  {error}");
+    });
+}

@@ -1,0 +1,87 @@
+//! The header of a run: what, where, when, as far as it is known before the ranks
+//! start, and the rest afterwards.
+
+use super::args::Run;
+use super::place::Place;
+use crate::error::Error;
+use engine::host;
+use engine::machine::note;
+use engine::supervise::Outcome;
+use model::Plan;
+use model::run::{Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION};
+
+/// The run as it is stored while the ranks are at work: should they be cut off, it says so.
+pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model::Run {
+    let file = |file: &model::plan::SourceFile| ProgramFile {
+        name: file.name.clone(),
+        text: file.text.clone(),
+    };
+    let param = |(name, value): &(String, model::Value)| Param {
+        name: name.clone(),
+        value: value.to_string(),
+    };
+    let header = Header {
+        program: Program { name: name.into(), files: plan.files.iter().map(file).collect() },
+        params: plan.params.iter().map(param).collect(),
+        ranks: plan.ranks,
+        seed: plan.seed,
+        outcome: "cut off".into(),
+        exit_code: 1,
+        host: place.path().map_or_else(bare_host, host::host),
+        ..common(args)
+    };
+    model::Run { version: VERSION, run: header, ..model::Run::default() }
+}
+
+/// The object for a run that was refused: it has no rows, and says why.
+pub fn refused(args: &Run, error: &Error) -> model::Run {
+    let mut notes = vec![error.message.clone()];
+    notes.extend(error.help.clone());
+    let header = Header {
+        program: Program { name: args.program.program.to_string_lossy().into(), files: Vec::new() },
+        ranks: args.ranks,
+        outcome: "refused".into(),
+        exit_code: error.exit.code(),
+        host: bare_host(),
+        evidence: Evidence { notes, confinement: "none".into(), ..Evidence::default() },
+        ..common(args)
+    };
+    model::Run { version: VERSION, run: header, ..model::Run::default() }
+}
+
+fn common(args: &Run) -> Header {
+    Header {
+        backend: args.backend().name().into(),
+        parabench: env!("CARGO_PKG_VERSION").into(),
+        started: host::utc_now(),
+        ..Header::default()
+    }
+}
+
+/// The machine, where no storage is involved.
+fn bare_host() -> Host {
+    let here = host::host("/".as_ref());
+    let Host { name, kernel, cpu, cpus, memory_bytes, .. } = here;
+    Host { name, kernel, cpu, cpus, memory_bytes, ..Host::default() }
+}
+
+/// Adds what only the end of the ranks tells.
+pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
+    let header = &mut run.run;
+    header.comm = outcome.comm.into();
+    for (rank, message) in &outcome.errors {
+        let (rank, message) = (*rank, message.clone());
+        header.rank_errors.push(RankError { rank, place: String::new(), message });
+    }
+    header.rank_errors.sort_by_key(|error| error.rank);
+    let evidence = &mut header.evidence;
+    evidence.clock = outcome.clock.into();
+    evidence.clock_read_ns = outcome.clock_read_ns;
+    evidence.notes.extend(outcome.deadlock_message(plan));
+    evidence.notes.extend(note::sentences(outcome.notes, &header.host.file_system));
+    if !host::page_cache_can_be_told(&header.host.file_system) {
+        evidence.storage_read_bytes = None;
+        evidence.storage_write_bytes = None;
+        evidence.page_cache_share = None;
+    }
+}

@@ -1,0 +1,149 @@
+//! Where a run takes place: its directory, what keeps the program inside, and
+//! whether there is room for what it does.
+
+use super::args::{Backend, Run};
+use crate::console;
+use crate::error::{Error, Result};
+use engine::confine;
+use engine::directory::{Removal, Request, RunDirectory};
+use engine::preflight;
+use model::Plan;
+use std::path::Path;
+
+/// The place of a run; back-ends that touch no disk need none.
+pub struct Place {
+    directory: Option<RunDirectory>,
+}
+
+/// What keeps a program inside its directory.
+#[derive(Clone, Debug, Default)]
+pub struct Confinement {
+    /// As the evidence calls it: "proved", "landlock" or "none".
+    pub name: &'static str,
+    /// The kernel does.
+    pub landlock: bool,
+    /// Every path is resolved beneath the directory before the call.
+    pub guarded: bool,
+    /// Why, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl Place {
+    /// Makes or accepts the directory.
+    pub fn open(run: &Run) -> Result<Place> {
+        if run.execution.backend != Backend::Posix {
+            return Ok(Place { directory: None });
+        }
+        let request = Request {
+            directory: run.place.dir.clone(),
+            keep: run.place.keep,
+            clean: run.place.clean,
+            force: run.place.force,
+        };
+        let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"));
+        let directory = directory.map_err(|error| Error::input(error.to_string()))?;
+        Ok(Place { directory: Some(directory) })
+    }
+
+    /// Its absolute path.
+    pub fn path(&self) -> Option<&Path> {
+        self.directory.as_ref().map(RunDirectory::path)
+    }
+
+    /// Its path for `$$env(PWD)`. One that is not UTF-8 cannot stand in a program; "." does then.
+    pub fn name(&self) -> Option<String> {
+        self.path()?.to_str().map(str::to_string)
+    }
+
+    /// Proof first; where it fails, the kernel. Nothing outside the directory is touched either way.
+    pub fn confinement(&self, run: &Run, plan: &Plan) -> Result<Confinement> {
+        let Some(directory) = &self.directory else {
+            let name = if plan.unproved.is_empty() { "proved" } else { "none" };
+            return Ok(Confinement { name, ..Confinement::default() });
+        };
+        let doubts: Vec<String> = directory.distrust().into_iter().chain(unproved(plan)).collect();
+        if run.place.no_confine && !doubts.is_empty() {
+            let notes = doubts.iter().map(|doubt| format!("not confined, although {doubt}"));
+            return Ok(Confinement {
+                name: "none",
+                notes: notes.collect(),
+                ..Confinement::default()
+            });
+        }
+        if doubts.is_empty() && !run.place.confine {
+            return Ok(Confinement { name: "proved", ..Confinement::default() });
+        }
+        confine::check_support().map_err(|error| {
+            let because = doubts.first().map_or("--confine asks for it", String::as_str);
+            Error::input(format!("the program has to be confined ({because}), but {error}"))
+        })?;
+        let notes = doubts.iter().map(|doubt| format!("confined by Landlock because {doubt}"));
+        Ok(Confinement {
+            name: "landlock",
+            landlock: true,
+            guarded: !doubts.is_empty(),
+            notes: notes.collect(),
+        })
+    }
+
+    /// Compares what the plan needs with what is there; gives remarks.
+    pub fn preflight(&self, run: &Run, plan: &Plan) -> Result<Vec<String>> {
+        let Some(path) = self.path() else { return Ok(Vec::new()) };
+        if run.place.no_preflight {
+            preflight::raise_open_files();
+            return Ok(Vec::new());
+        }
+        let findings = preflight::preflight(path, &plan.budget);
+        match findings.errors.is_empty() {
+            true => Ok(findings.notes),
+            false => Err(Error::input(findings.errors.join("\nerror: "))),
+        }
+    }
+
+    /// The run never started.
+    pub fn discard(self) {
+        if let Some(directory) = self.directory {
+            report(&directory.discard());
+        }
+    }
+
+    /// The run is over.
+    pub fn finish(self, quiet: bool) {
+        let Some(directory) = self.directory else { return };
+        if directory.is_scratch() && directory.stays() && !quiet {
+            console::note(&format!("kept {}", directory.path().display()));
+        }
+        report(&directory.finish());
+    }
+}
+
+/// The first path without proof, and how many there are.
+fn unproved(plan: &Plan) -> Option<String> {
+    let first = plan.unproved.first()?;
+    let place = match plan.locate_site(first.site) {
+        Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
+        None => String::new(),
+    };
+    let more = match plan.unproved.len() {
+        1 => String::new(),
+        n => format!(" (and {} more paths)", n - 1),
+    };
+    Some(format!("the path{place} may leave the directory: {}{more}", first.reason))
+}
+
+fn report(removal: &Removal) {
+    if removal.left == 0 {
+        return;
+    }
+    console::warning(&format!(
+        "{} entries of the run directory could not be removed",
+        removal.left
+    ));
+    for (path, why) in &removal.examples {
+        console::say(&format!(
+            "  {}: {}\n",
+            console::visible(&path.display().to_string()),
+            console::visible(why)
+        ));
+    }
+}

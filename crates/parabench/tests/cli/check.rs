@@ -1,0 +1,98 @@
+//! `parabench check`.
+
+use crate::scene::Scene;
+use serde_json::json;
+
+#[test]
+fn a_sound_program_has_nothing_wrong() {
+    let scene = Scene::new().file("x.ppl", "write(\"a-$$rank\", 1k);");
+    scene.parabench("check x.ppl").exits(0).out_is("").err_is("x.ppl: nothing wrong\n");
+}
+
+#[test]
+fn every_mistake_is_drawn_under_its_line() {
+    let text = "writ(\"a\", 1);\n$x = $nosuch;\nrepeat 3 { stat(\"a\") }\n";
+    let done = Scene::new().file("x.ppl", text).parabench("check x.ppl").exits(2).out_is("");
+    let done = done.err_has("error[E0202]").err_has("x.ppl:1:1").err_has("1 | writ(\"a\", 1);");
+    done.err_has("error[E0301]")
+        .err_has("x.ppl:2:6")
+        .err_has("x.ppl:3:")
+        .err_has("x.ppl: 3 errors");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let scene = Scene::new().file("x.ppl", "writ(1);");
+    let plain = scene.parabench("check x.ppl").exits(2);
+    assert!(!plain.err.contains('\u{1b}'));
+    let forced = scene.call("check x.ppl").env("CLICOLOR_FORCE", "1").run().exits(2);
+    assert!(forced.err.contains('\u{1b}'));
+    let refused =
+        scene.call("check x.ppl").env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().exits(2);
+    assert!(!refused.err.contains('\u{1b}'));
+}
+
+#[test]
+fn json_is_an_array_of_flat_objects() {
+    let scene = Scene::new().file("x.ppl", ";\n  $x = $count;\n").file("ok.ppl", ";");
+    let found = scene.parabench("check x.ppl --format json").exits(2).err_is("").json();
+    let entry = &found[0];
+    for (key, value) in [
+        ("code", json!("E0301")),
+        ("severity", json!("error")),
+        ("file", json!("x.ppl")),
+        ("line", json!(2)),
+        ("column", json!(8)),
+        ("end_line", json!(2)),
+        ("end_column", json!(14)),
+    ] {
+        assert_eq!(entry[key], value, "{key} of {entry}");
+    }
+    let keys: Vec<&String> = entry.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "code",
+            "column",
+            "end_column",
+            "end_line",
+            "file",
+            "fix",
+            "help",
+            "label",
+            "line",
+            "message",
+            "severity"
+        ]
+    );
+    assert_eq!(scene.parabench("check ok.ppl --format json").exits(0).json(), json!([]));
+}
+
+#[test]
+fn warnings_alone_are_no_failure() {
+    let scene = Scene::new().file("x.ppl", "$x = 7 % 3 * 2; print $x;");
+    scene.parabench("check x.ppl").exits(0).err_has("warning[W0202]").err_has("x.ppl: 1 warning");
+}
+
+#[test]
+fn parameters_and_groups_are_bound() {
+    let text = "param $n = 3; define groups {\"g\"}; group \"g\" repeat $n write(\"a-$$rank\", 1);";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("check x.ppl n=4 -n 2 -g g:1").exits(0);
+    scene.parabench("check x.ppl m=4").exits(2).err_has("E0311");
+    scene.parabench("check x.ppl n=many").exits(2);
+}
+
+#[test]
+fn programs_come_from_everywhere() {
+    let scene = Scene::new();
+    scene.call("check -").input("sync;").run().exits(0).err_has("<stdin>: nothing wrong");
+    scene.call("check -").input("writ;").run().exits(2).err_has("<stdin>:1:1");
+    scene.parabench("check @stress").exits(0);
+    scene.parabench("check @stres").exits(2).err_has("@stres is not a program").err_has("@stress");
+    scene
+        .parabench("check stress")
+        .exits(2)
+        .err_has("no such file")
+        .err_has("did you mean @stress");
+}

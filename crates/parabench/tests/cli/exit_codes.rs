@@ -1,0 +1,80 @@
+//! The exit codes, one test each, and which one wins.
+
+use crate::scene::Scene;
+use crate::schema::run_object;
+
+#[test]
+fn code_0_everything_went_well() {
+    Scene::new().file("x.ppl", "write(\"a\", 1);").parabench("run x.ppl").exits(0);
+}
+
+#[test]
+fn code_0_expected_failures_are_none() {
+    let text = "with (expect=\"ENOENT\") stat(\"missing\");";
+    let done = Scene::new().file("x.ppl", text).parabench("run x.ppl --format json").exits(0);
+    assert_eq!(run_object(&done)["rows"][0]["expected"], 1);
+}
+
+#[test]
+fn code_1_an_operation_failed() {
+    let done = Scene::new().file("x.ppl", "stat(\"missing\");").parabench("run x.ppl").exits(1);
+    done.out_has("ENOENT").out_has("x.ppl:1:1").out_has("missing");
+}
+
+#[test]
+fn code_1_a_rank_failed() {
+    Scene::new()
+        .file("x.ppl", "assert(false, \"no\");")
+        .parabench("run x.ppl")
+        .exits(1)
+        .out_has("no");
+}
+
+#[test]
+fn code_2_the_input_was_wrong() {
+    let scene = Scene::new().file("x.ppl", "stat(\"missing\"); writ(1);").file("d/thing", "");
+    scene.parabench("run x.ppl").exits(2);
+    scene.parabench("run nosuch.ppl").exits(2);
+    scene.parabench("run").exits(2);
+    scene.parabench("nosuch").exits(2);
+    let scene = scene.file("ok.ppl", ";");
+    scene.parabench("run ok.ppl --dir d").exits(2);
+}
+
+#[test]
+fn code_2_is_json_too() {
+    let scene = Scene::new().file("x.ppl", "writ(1);");
+    let run = run_object(&scene.parabench("run x.ppl --format json").exits(2));
+    assert_eq!(run["rows"].as_array().unwrap().len(), 0);
+    assert_eq!(run["run"]["outcome"], "refused");
+    run_object(&scene.parabench("run nosuch.ppl --format json").exits(2));
+    run_object(&scene.parabench("run x.ppl --format json --dir /nosuch/dir").exits(2));
+}
+
+#[test]
+fn code_3_a_verdict_failed_under_strict() {
+    // Events that do not fit contradict the event table; short operations are failures.
+    let scene = Scene::new().file("x.ppl", "repeat 100000 stat(\".\");");
+    let line = "run x.ppl --events=max=64k --force --out results";
+    scene.parabench(line).exits(0);
+    scene.parabench(&format!("{line} --strict")).exits(3).out_has("events were not kept");
+}
+
+#[test]
+fn strict_makes_short_operations_failures() {
+    let text = "write(\"a\", 1k); read(\"a\", 4k);";
+    let scene = Scene::new().file("x.ppl", text);
+    let run = run_object(&scene.parabench("run x.ppl --format json").exits(0));
+    assert_eq!(run["run"]["evidence"]["short"], 1);
+    scene.parabench("run x.ppl --strict").exits(1);
+}
+
+#[test]
+fn code_130_wins_over_1_and_2_over_all() {
+    let text = "stat(\"missing\"); create(\"begun\"); sleep(1h);";
+    let scene = Scene::new().file("x.ppl", text);
+    let call = scene.call("run x.ppl --dir d").start();
+    call.until("the file", || scene.path("d/begun").exists());
+    call.signal(2);
+    call.finish().exits(130).out_has("ENOENT");
+}
