@@ -333,7 +333,7 @@ fn is_equality(op: BinaryOp) -> bool {
 }
 
 fn is_number(a: &Value) -> bool {
-    a.as_float().is_ok()
+    a.as_int().is_ok() || a.as_float().is_ok()
 }
 
 fn mismatch(op: BinaryOp, a: &Value, b: &Value) -> EvalError {
@@ -514,6 +514,8 @@ mod tests {
     fn strings_that_hold_numbers_are_numbers() {
         assert_eq!(binary(B::Eq, &Value::str("10"), &int(10)), Ok(Value::Bool(true)));
         assert_eq!(binary(B::Mul, &Value::str("10"), &int(2)), Ok(int(20)));
+        assert_eq!(binary(B::Mul, &int(2), &Value::str("64k")), Ok(int(131_072)));
+        assert_eq!(binary(B::Eq, &Value::str("1k"), &int(1024)), Ok(Value::Bool(true)));
         assert_eq!(binary(B::Add, &Value::str("a"), &Value::str("b")), Ok(Value::str("ab")));
         assert!(binary(B::Mul, &Value::str("x"), &int(2)).is_err());
         assert!(matches!(Value::str("12x").as_int(), Err(EvalError::Type(..))));
