@@ -2,14 +2,15 @@
 //! buffer has its size; a text assigned to a variable reuses the old one's storage.
 //! (Operators that make new texts or lists do allocate.)
 
+use super::append::{push_bytes, push_int};
 use super::prepare::Prepared;
 use super::random::Random;
 use super::scope::Scope;
 use super::text::PathText;
 use crate::clock::Clock;
+use model::Value;
 use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
 use model::value::{self, Eval, EvalError};
-use model::{Value, value::render_int};
 
 /// Texts kept for reuse.
 const SPARE_MAX: usize = 64;
@@ -114,12 +115,36 @@ impl<'p, K: Clock> Env<'p, K> {
         if operand == Operand::ABSENT { Ok(None) } else { self.size(site, operand).map(Some) }
     }
 
+    /// Sets a variable to an integer. In place: a whole value built in memory and copied
+    /// from there costs a failed store forwarding, several nanoseconds.
+    #[inline(always)]
+    pub(super) fn set_int(&mut self, slot: Slot, n: i64) {
+        let at = self.at(slot);
+        match &mut self.values[at] {
+            Value::Int(old) => *old = n,
+            _ => self.set_slow(at, Value::Int(n)),
+        }
+    }
+
+    /// Sets a variable to a result.
+    #[inline(always)]
+    fn set_result(&mut self, slot: Slot, result: Value) {
+        match result {
+            Value::Int(n) => self.set_int(slot, n),
+            other => self.set(slot, other),
+        }
+    }
+
     /// Sets a variable.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, value: Value) {
         let at = self.at(slot);
+        self.set_slow(at, value);
+    }
+
+    #[inline(never)]
+    fn set_slow(&mut self, at: usize, value: Value) {
         match std::mem::replace(&mut self.values[at], value) {
-            Value::Int(_) | Value::Bool(_) | Value::Unset => {}
             Value::Str(text) => self.recycle(text),
             other => drop(other),
         }
@@ -148,7 +173,7 @@ impl<'p, K: Clock> Env<'p, K> {
         match self.value(site, src)? {
             Value::Int(n) => {
                 let n = *n;
-                self.set(dst, Value::Int(n));
+                self.set_int(dst, n);
                 Ok(())
             }
             _ => self.copy_slow(dst, src),
@@ -192,7 +217,7 @@ impl<'p, K: Clock> Env<'p, K> {
         self.ready(site, a, 0)?;
         self.ready(site, b, 1)?;
         let result = value::binary(op, self.peek(a, 0), self.peek(b, 1))?;
-        self.set(dst, result);
+        self.set_result(dst, result);
         Ok(())
     }
 
@@ -220,16 +245,15 @@ impl<'p, K: Clock> Env<'p, K> {
 
     /// `dst = $$what`.
     pub(super) fn internal(&mut self, site: Pc, dst: Slot, what: Internal) -> Eval<()> {
-        let value = match what {
-            Internal::GroupName => {
-                let mut text = self.spare.pop().unwrap_or_default();
-                text.clear();
-                text.extend_from_slice(self.scope.group_name(self.plan).as_bytes());
-                Value::Str(text)
-            }
-            what => Value::Int(self.internal_int(site, what)),
-        };
-        self.set(dst, value);
+        if what == Internal::GroupName {
+            let mut text = self.spare.pop().unwrap_or_default();
+            text.clear();
+            text.extend_from_slice(self.scope.group_name(self.plan).as_bytes());
+            self.set(dst, Value::Str(text));
+        } else {
+            let n = self.internal_int(site, what);
+            self.set_int(dst, n);
+        }
         Ok(())
     }
 
@@ -252,9 +276,14 @@ impl<'p, K: Clock> Env<'p, K> {
     #[inline(always)]
     pub(super) fn render(&mut self, site: Pc, operand: Operand, out: &mut Vec<u8>) -> Eval<()> {
         match operand.source() {
-            Source::Template(template) => self.render_template(site, template, out),
-            _ => self.peek(operand, 0).render(out),
+            Source::Template(template) => return self.render_template(site, template, out),
+            _ => match self.peek(operand, 0) {
+                Value::Int(n) => push_int(out, *n),
+                Value::Str(text) => push_bytes(out, text),
+                other => return other.render(out),
+            },
         }
+        Ok(())
     }
 
     pub(super) fn render_template(
@@ -268,13 +297,14 @@ impl<'p, K: Clock> Env<'p, K> {
         for piece in &plan.pieces[template.start as usize..template.end as usize] {
             match *piece {
                 Piece::Text { start, end } => {
-                    out.extend_from_slice(&plan.text[start as usize..end as usize]);
+                    push_bytes(out, &plan.text[start as usize..end as usize]);
                 }
                 Piece::Value(operand) => self.render(site, operand, out)?,
+                Piece::Internal(Internal::Rank) => push_int(out, i64::from(self.scope.rank)),
                 Piece::Internal(Internal::GroupName) => {
                     out.extend_from_slice(self.scope.group_name(plan).as_bytes());
                 }
-                Piece::Internal(what) => render_int(self.internal_int(site, what), out),
+                Piece::Internal(what) => push_int(out, self.internal_int(site, what)),
             }
         }
         Ok(())

@@ -257,14 +257,12 @@ fn first_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result
 #[inline(always)]
 fn next_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result<Pc, EvalError> {
     let at = env.at(code.state);
-    let (Value::Int(now), Value::Int(to), Value::Int(step)) =
-        (&env.values[at], &env.values[at + 1], &env.values[at + 2])
-    else {
+    let [Value::Int(now), Value::Int(to), Value::Int(step)] = &mut env.values[at..at + 3] else {
         return Err(EvalError::Unset);
     };
-    let (now, to, step) = (*now, *to, *step);
-    let Some(next) = now.checked_add(step) else { return Ok(pc + 1) };
-    env.values[at] = Value::Int(next);
+    let Some(next) = now.checked_add(*step) else { return Ok(pc + 1) };
+    *now = next;
+    let (to, step) = (*to, *step);
     Ok(turn(env, code, next, to, step, pc + 1))
 }
 
@@ -283,7 +281,7 @@ fn turn<K: Clock>(
         return exit;
     }
     if code.var != NO_SLOT {
-        env.set(code.var, Value::Int(value));
+        env.set_int(code.var, value);
     }
     code.body
 }

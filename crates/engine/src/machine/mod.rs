@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! execute (loop over instructions)
-//!   ├─ eval, random, scope     values, operands, templates, groups
+//!   ├─ eval, append            values, operands, templates
+//!   ├─ random, scope           random numbers, groups
 //!   ├─ control                 print, sleep, signal, wait, ...
 //!   ├─ perform, compound       operations become calls
 //!   │    └─ transfer           bytes become calls
@@ -12,6 +13,7 @@
 //! A machine can be left and entered again (simulated ranks share a thread): all
 //! of its state is data. Not here: who runs when (`comm`), processes (`supervise`).
 
+mod append;
 mod compound;
 mod control;
 mod eval;

@@ -20,7 +20,7 @@ impl PathText {
     pub(super) fn fill(&mut self, render: impl FnOnce(&mut Vec<u8>) -> Eval<()>) -> Eval<()> {
         self.bytes.clear();
         let rendered = render(&mut self.bytes);
-        let whole = !self.bytes.contains(&0);
+        let whole = !has_nul(&self.bytes);
         if rendered.is_err() || !whole {
             self.bytes.clear();
         }
@@ -42,6 +42,19 @@ impl PathText {
     }
 }
 
+/// Eight bytes at a time: paths are too short for a call of memchr to pay.
+#[inline(always)]
+fn has_nul(bytes: &[u8]) -> bool {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder();
+    let word = |chunk: &[u8]| chunk.try_into().map_or(0, u64::from_ne_bytes);
+    // The borrow of `word - LOW` reaches the top bit of a byte first where it is 0.
+    let zero = |word: u64| word.wrapping_sub(LOW) & !word & (LOW << 7);
+    let found = words.fold(0, |found, chunk| found | zero(word(chunk)));
+    found != 0 || rest.contains(&0)
+}
+
 #[cold]
 fn contains_nul() -> EvalError {
     EvalError::Type("a path", "a text with a zero byte in it".into())
@@ -50,6 +63,19 @@ fn contains_nul() -> EvalError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_nul_is_found_at_every_place() {
+        for len in 0..40 {
+            let mut bytes = vec![0x80; len];
+            assert!(!has_nul(&bytes));
+            for at in 0..len {
+                bytes[at] = 0;
+                assert!(has_nul(&bytes), "{at} of {len}");
+                bytes[at] = 1;
+            }
+        }
+    }
 
     #[test]
     fn a_path_ends_with_its_only_nul() {

@@ -13,7 +13,7 @@ use crate::record::{Place, RankRecord, read_file};
 use model::Plan;
 use std::fs::File;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,12 +73,21 @@ fn io_error<T>(what: &'static str, result: io::Result<T>) -> Result<T, StartErro
     result.map_err(|error| StartError::Io { what, error })
 }
 
+/// A rank does not need what others measure: its descriptors count against its limit.
+fn close_all(fds: &[RawFd]) {
+    for fd in fds {
+        // SAFETY: in a process whose owner of the descriptor will never run.
+        unsafe { libc::close(*fd) };
+    }
+}
+
 impl Supervisor<'_> {
     fn fork_all(&mut self, ranks: u32) -> Result<(), StartError> {
         let prepared = Prepared::new(self.plan);
         // SAFETY: no pointers.
         let supervisor = unsafe { libc::getpid() };
         for rank in 0..ranks {
+            let others: Vec<RawFd> = self.memory.iter().map(AsRawFd::as_raw_fd).collect();
             let place = io_error("make memory for what is measured", self.place(rank))?;
             let context = Context {
                 plan: self.plan,
@@ -89,7 +98,10 @@ impl Supervisor<'_> {
                 supervisor,
                 cpus: host::cpus(),
             };
-            let forked = self.processes.fork(|| live(&context, rank, place));
+            let forked = self.processes.fork(|| {
+                close_all(&others);
+                live(&context, rank, place);
+            });
             io_error("fork a rank", forked)?;
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! Builds plans by hand: the engine knows no language, so its tests do not either.
 #![allow(dead_code)] // every test binary uses a part of it
 
+pub mod simulated;
+
 use model::plan::*;
 use model::{Op, Plan, Value};
 use std::ops::Range;
