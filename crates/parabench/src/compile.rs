@@ -53,8 +53,5 @@ pub fn show(compiled: &Compiled, what: &str) {
 
 /// The plan; a program with errors has none, and its diagnostics have been shown.
 pub fn plan(compiled: Compiled, what: &str) -> Result<Plan> {
-    compiled.plan.ok_or_else(|| {
-        Error::input(format!("{what} cannot run"))
-            .help("`parabench check` shows every mistake without running anything")
-    })
+    compiled.plan.ok_or_else(|| Error::input(format!("{what} cannot run")))
 }

@@ -13,9 +13,9 @@ pub fn print(text: &str) -> Result<()> {
     write_with(|out| out.write_all(text.as_bytes()))
 }
 
-/// Lets `write` write to standard output, buffered.
+/// Lets `write` write to standard output, buffered and byte for byte.
 pub fn write_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::new(anstream::stdout().lock());
+    let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Error::failed(format!("cannot write to standard output: {error}")))

@@ -13,7 +13,7 @@ fn a_sound_program_has_nothing_wrong() {
 fn every_mistake_is_drawn_under_its_line() {
     let text = "writ(\"a\", 1);\n$x = $nosuch;\nrepeat 3 { stat(\"a\") }\n";
     let done = Scene::new().file("x.ppl", text).parabench("check x.ppl").exits(2).out_is("");
-    let done = done.err_has("error[E0202]").err_has("x.ppl:1:1").err_has("1 | writ(\"a\", 1);");
+    let done = done.err_has("error[E0302]").err_has("x.ppl:1:1").err_has("1 | writ(\"a\", 1);");
     done.err_has("error[E0301]")
         .err_has("x.ppl:2:6")
         .err_has("x.ppl:3:")

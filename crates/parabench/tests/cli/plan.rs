@@ -57,5 +57,5 @@ fn a_program_with_mistakes_has_no_plan() {
         .parabench("plan x.ppl")
         .exits(2)
         .out_is("")
-        .err_has("E0202");
+        .err_has("E0302");
 }

@@ -135,8 +135,7 @@ fn trap_13_files_foreign_directories_and_mounts_are_refused() {
 
 #[test]
 fn trap_15_failures_are_one_clear_message_and_lose_nothing() {
-    let text = "time[\"good\"] write(\"a\", 4k);\nmkdir(\"d\");\ntime[\"bad\"] {\n\
-                    read(\"missing\");\n    read(\"a/b\");\n    rmdir(\".\");\n    mkdir(\"d\");\n}\n";
+    let text = "time[\"good\"] write(\"a\", 4k);\nmkdir(\"d\");\ntime[\"bad\"] {\n    read(\"missing\");\n    read(\"a/b\");\n    rmdir(\".\");\n    mkdir(\"d\");\n}\n";
     let done = Scene::new().file("x.ppl", text).parabench("run x.ppl --format json").exits(1);
     let run = run_object(&done);
     assert_eq!(row(&run, "good", "write")["bytes"], 4096);
@@ -248,7 +247,8 @@ fn trap_31_hard_labels_survive_every_output_format() {
             run_object(&scene.parabench("run x.ppl --format json --events --out results").exits(0));
         assert_eq!(row(&run, label, "write")["count"], 1);
         assert_eq!(run["times"][0]["label"], label);
-        let reader = report::events::EventReader::open(&scene.path("results")).unwrap();
+        let mut reader = report::events::EventReader::open(&scene.path("results")).unwrap();
+        assert_eq!(reader.by_ref().count(), 1);
         assert!(reader.labels().iter().any(|l| l == label), "{:?}", reader.labels());
         let table = scene.parabench("report results").exits(0);
         assert!(!table.out.contains('\u{1b}'), "{}", table.out);

@@ -8,7 +8,9 @@ use engine::host;
 use engine::machine::note;
 use engine::supervise::Outcome;
 use model::Plan;
-use model::run::{Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION};
+use model::run::{
+    EventsInfo, Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION,
+};
 
 /// The run as it is stored while the ranks are at work: should they be cut off, it says so.
 pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model::Run {
@@ -27,6 +29,8 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model:
         seed: plan.seed,
         outcome: "cut off".into(),
         exit_code: 1,
+        // What is in the table is known when it is written.
+        events: args.results.events.map(|_| EventsInfo::default()),
         host: place.path().map_or_else(bare_host, host::host),
         ..common(args)
     };

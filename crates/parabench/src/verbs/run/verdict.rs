@@ -12,7 +12,7 @@ const CACHED_SHARE: f64 = 0.5;
 /// Judges a run that is otherwise complete: adds remarks, its outcome and exit code.
 pub fn judge(run: &mut Run, outcome: &Outcome, strict: bool) -> Exit {
     let marks = marks(&run.run.evidence, run.run.events.is_some());
-    let exit = exit(run, outcome, strict && !marks.is_empty());
+    let exit = exit(&run.run.evidence, outcome, strict, !marks.is_empty());
     let header = &mut run.run;
     header.evidence.notes.extend(marks);
     header.evidence.notes.extend(crowd(header.ranks, header.host.cpus, outcome.comm));
@@ -47,12 +47,13 @@ fn crowd(ranks: u32, cpus: u32, comm: &str) -> Option<String> {
         .then(|| format!("{ranks} ranks share {cpus} processors: times include waiting for them"))
 }
 
-fn exit(run: &Run, outcome: &Outcome, contradicted: bool) -> Exit {
-    let failed = run.run.evidence.failed > 0 || !outcome.finished() || !outcome.errors.is_empty();
+fn exit(evidence: &Evidence, outcome: &Outcome, strict: bool, contradicted: bool) -> Exit {
+    let ranks_failed = !outcome.interrupted && (!outcome.finished() || !outcome.errors.is_empty());
+    let operations_failed = evidence.failed > 0 || (strict && evidence.short > 0);
     let reasons = [
         (outcome.interrupted, Exit::Interrupted),
-        (failed && !outcome.interrupted || run.run.evidence.failed > 0, Exit::Failed),
-        (contradicted, Exit::Verdict),
+        (ranks_failed || operations_failed, Exit::Failed),
+        (strict && contradicted, Exit::Verdict),
     ];
     let holds = reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, exit)| exit);
     holds.fold(Exit::Success, Exit::and)

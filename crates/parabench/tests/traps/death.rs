@@ -1,0 +1,304 @@
+//! Ranks and parents that die at bad moments, beyond `tests/cli/crash.rs`. Every call has the
+//! time limit of `scene`; processes are found as children of the call, by number.
+
+use crate::figures::{events, number};
+use crate::scene::{Done, PARABENCH, Running, Scene, kill};
+use crate::schema::run_object;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Rank 1 says that it is there and sleeps; the others wait for it in some way.
+fn held_by_rank_1(way: &str) -> Scene {
+    let text = format!(
+        "define groups {{\"g\":D = 3}};\nwrite(\"first-$$rank\", 4k);\n\
+         if ($$rank == 1) sleep(1h);\n{way}\nwrite(\"late\", 1);\n"
+    );
+    Scene::new().file("x.ppl", text)
+}
+
+/// All ways in which ranks wait for each other.
+const WAYS: &[&str] = &[
+    "barrier;",
+    "group \"g\" barrier;",
+    "barrier(\"g\");",
+    "time[\"t\", sync] stat(\".\");",
+    "if ($$rank == 1) signal(\"go\"); else wait(\"go\");",
+    "group \"g\" { if ($$rank == 1) signal(\"go\"); else wait(\"go\"); }",
+    "share $i 3 stat(\".\");",
+];
+
+fn ranks_have_begun(scene: &Scene, ranks: u32) -> bool {
+    (0..ranks).all(|rank| {
+        fs::metadata(scene.path(&format!("d/first-{rank}"))).is_ok_and(|file| file.len() == 4096)
+    })
+}
+
+fn all_gone(pids: &[i32]) -> bool {
+    pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+}
+
+#[track_caller]
+fn stored(scene: &Scene) -> Value {
+    let run = scene.parabench("report results --format json").exits(0).json();
+    crate::schema::assert_valid(&run);
+    run
+}
+
+#[test]
+fn a_killed_rank_releases_those_who_wait_for_it_in_any_way() {
+    for way in WAYS {
+        let scene = held_by_rank_1(way);
+        let line = "run x.ppl -n 3 --dir d --out results --events --format json";
+        let call = scene.call(line).start();
+        call.until("three files", || ranks_have_begun(&scene, 3));
+        let ranks = call.ranks();
+        kill(ranks[1], 9);
+        let run = run_object(&call.finish().exits(1));
+        assert_eq!(number(&run, "", "write", "count"), 3, "{way}: nobody went on");
+        assert_eq!(number(&run, "", "write", "bytes"), 3 * 4096, "{way}");
+        let errors = run["run"]["rank_errors"].as_array().unwrap();
+        let of = |rank: u64| errors.iter().find(|error| error["rank"] == rank);
+        let own = of(1).unwrap_or_else(|| panic!("{way}: {errors:#?}"));
+        assert!(own["message"].as_str().unwrap().contains("killed by signal 9"), "{own}");
+        assert!(all_gone(&ranks), "{way}");
+        assert_eq!(stored(&scene)["rows"], run["rows"], "{way}");
+        assert_eq!(events(&scene, "results").len(), 3, "{way}: the events of the dead rank too");
+    }
+}
+
+#[test]
+fn a_rank_that_fails_releases_those_who_wait_for_it_in_any_way() {
+    for way in WAYS {
+        let text = format!(
+            "define groups {{\"g\":D = 3}};\nwrite(\"first-$$rank\", 4k);\n\
+             assert($$rank != 1, \"rank one is lost\");\n{way}\nwrite(\"late\", 1);\n"
+        );
+        let scene = Scene::new().file("x.ppl", text);
+        for backend in ["posix", "mem"] {
+            let line = format!(
+                "run x.ppl -n 3 --backend {backend} --out results --force --format json"
+            );
+            let run = run_object(&scene.parabench(&line).exits(1));
+            assert_eq!(number(&run, "", "write", "count"), 3, "{way} on {backend}");
+            let errors = run["run"]["rank_errors"].as_array().unwrap();
+            let own = errors.iter().find(|error| error["rank"] == 1).unwrap();
+            assert_eq!(own["place"], "x.ppl:3:1", "{way} on {backend}");
+            assert!(own["message"].as_str().unwrap().contains("rank one is lost"), "{own}");
+            assert_eq!(stored(&scene)["rows"], run["rows"], "{way} on {backend}");
+        }
+    }
+}
+
+/// Whoever leaves early will never come to the barrier: that is told, with who waits where.
+#[test]
+fn a_rank_that_leaves_early_is_missed_by_name_and_place() {
+    let text = "define groups {\"a\":D = 2, \"b\":D1 = 2};\n\
+                write(\"a-$$rank\", 1);\n\
+                if ($$rank == 0) {\n    stat(\".\");\n} else if ($$rank == 1) {\n    barrier;\n\
+                } else if ($$rank == 2) {\n    wait(\"go\", 3);\n} else {\n    barrier(\"b\");\n}\n";
+    let scene = Scene::new().file("x.ppl", text);
+    for backend in ["posix", "mem"] {
+        let line = format!("run x.ppl -n 4 --backend {backend} --format json");
+        let run = run_object(&scene.parabench(&line).exits(1));
+        assert_eq!(number(&run, "", "write", "count"), 4);
+        let told = format!("{} {}", run["run"]["rank_errors"], run["run"]["evidence"]["notes"]);
+        for part in ["rank 1 waits", "rank 2 waits", "\\\"go\\\"", "x.ppl:6:", "x.ppl:8:"] {
+            assert!(told.contains(part), "{backend}: no {part} in {told}");
+        }
+        assert!(!told.contains("rank 0 waits"), "{backend}: {told}");
+    }
+}
+
+#[test]
+fn a_wait_for_too_many_signals_is_found_hopeless() {
+    let text = "if ($$rank > 0) signal(\"go\", to=0); else {\n    wait(\"go\", 2);\n    wait(\"go\");\n}\n";
+    let scene = Scene::new().file("x.ppl", text);
+    for backend in ["posix", "mem"] {
+        let done = scene.parabench(&format!("run x.ppl -n 3 --backend {backend}")).exits(1);
+        done.out_has("rank 0 waits").out_has("x.ppl:3:").out_has("go");
+    }
+    let enough = text.replace("wait(\"go\");", ";");
+    Scene::new().file("x.ppl", enough).parabench("run x.ppl -n 3").exits(0);
+}
+
+/// Asleep, at a barrier, computing, in a loop without I/O: no rank outlives its parent.
+#[test]
+fn no_rank_outlives_a_killed_parent_wherever_it_is() {
+    for rest in ["sleep(1h);", "if ($$rank == 0) sleep(1h); barrier;", "compute(1h);", "while (1) ;"] {
+        let text = format!("write(\"first-$$rank\", 4k);\n{rest}\n");
+        let scene = Scene::new().file("x.ppl", text);
+        let call = scene.call("run x.ppl -n 2 --dir d --out results").start();
+        call.until("two files", || ranks_have_begun(&scene, 2));
+        let ranks = call.ranks();
+        assert_eq!(ranks.len(), 2, "{rest}");
+        kill(call.pid(), 9);
+        call.until("the end of all ranks", || all_gone_or_dead(&ranks));
+        assert_eq!(call.finish().code, None);
+        let run = stored(&scene);
+        assert_eq!(number(&run, "", "write", "bytes"), 8192, "{rest}");
+        assert_eq!(run["run"]["outcome"], "cut off", "{rest}");
+        // A second report finds everything in order.
+        assert_eq!(stored(&scene), run, "{rest}");
+        assert_eq!(scene.names("results"), ["run.json"], "{rest}");
+    }
+}
+
+/// Orphans may wait as zombies until somebody reaps them.
+fn all_gone_or_dead(pids: &[i32]) -> bool {
+    let dead = |pid: &i32| match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Err(_) => true,
+        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim().starts_with('Z')),
+    };
+    pids.iter().all(dead)
+}
+
+/// The directory of a killed run can be used again, and then holds both runs' files.
+#[test]
+fn the_directory_of_a_killed_run_can_be_used_again() {
+    let scene = Scene::new()
+        .file("x.ppl", "write(\"first-$$rank\", 4k); sleep(1h);")
+        .file("y.ppl", "stat(\"first-0\");");
+    let call = scene.call("run x.ppl --dir d --out results").start();
+    call.until("a file", || ranks_have_begun(&scene, 1));
+    kill(call.pid(), 9);
+    call.finish();
+    scene.parabench("run y.ppl --dir d --out results").exits(2).err_has("another run");
+    scene.parabench("run y.ppl --dir d --clean --out results2").exits(0);
+    assert_eq!(scene.names("d"), [".parabench"]);
+    assert_eq!(stored(&scene)["run"]["program"]["name"], "x.ppl");
+}
+
+/// What a terminal does: the signal goes to the parent and to all ranks at once.
+#[test]
+fn ctrl_c_of_a_terminal_reaches_all_processes_and_ends_in_order() {
+    let text = "write(\"first-$$rank\", 4k); time[\"work\"] while (1) append(\"first-$$rank\", 1);";
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let scene = Scene::new().file("x.ppl", text);
+        let mut command = Command::new(PARABENCH);
+        command.args("run x.ppl -n 3 --out results --format json".split(' ')).process_group(0);
+        let call = scene.command(command).start();
+        let scratch = || {
+            let names = scene.names(".");
+            names.into_iter().find(|name| name.starts_with("parabench-scratch-"))
+        };
+        let begun = |name: &String| {
+            (0..3).all(|rank| {
+                fs::metadata(scene.path(&format!("{name}/first-{rank}")))
+                    .is_ok_and(|file| file.len() > 4096)
+            })
+        };
+        call.until("three files", || scratch().as_ref().is_some_and(begun));
+        let ranks = call.ranks();
+        let group = format!("-{}", call.pid());
+        assert!(Command::new("kill").args([signal, "--", &group]).status().unwrap().success());
+        let run = run_object(&call.finish().exits(130));
+        assert_eq!(run["run"]["outcome"], "interrupted", "{signal}");
+        assert_eq!(number(&run, "", "write", "count"), 3, "{signal}");
+        assert!(number(&run, "work", "append", "bytes") > 0, "{signal}");
+        assert_eq!(stored(&scene)["rows"], run["rows"], "{signal}");
+        assert_eq!(scene.names("."), ["results", "x.ppl"], "{signal}: no scratch directory");
+        assert!(all_gone(&ranks), "{signal}");
+    }
+}
+
+/// A rank inside a call that does not return is waited for, until the second Ctrl-C.
+#[test]
+fn a_second_ctrl_c_ends_ranks_that_hang_in_a_call() {
+    let text = "write(\"first-$$rank\", 4k); $h = fopen(\"pipe\", \"r\"); write(\"late\", 1);";
+    let scene = Scene::new().file("x.ppl", text).file("d/here", "");
+    assert!(Command::new("mkfifo").arg(scene.path("d/pipe")).status().unwrap().success());
+    let line = "run x.ppl -n 2 --dir d --force --out results --format json";
+    let call = scene.call(line).start();
+    call.until("two files", || ranks_have_begun(&scene, 2));
+    let ranks = call.ranks();
+    call.until("a rank in open", || ranks.iter().all(|pid| state_of(*pid) == 'S'));
+    call.signal(2);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(!all_gone_or_dead(&ranks), "the first one waits for the statement");
+    call.signal(2);
+    let run = run_object(&call.finish().exits(130));
+    assert_eq!(run["run"]["outcome"], "interrupted");
+    assert_eq!(number(&run, "", "write", "count"), 2);
+    assert!(all_gone(&ranks) && !scene.path("d/late").exists());
+    assert_eq!(stored(&scene)["rows"], run["rows"]);
+}
+
+/// A stopped process (SIGSTOP) can do nothing at all.
+#[test]
+fn a_second_ctrl_c_ends_stopped_ranks() {
+    let scene = Scene::new().file("x.ppl", "write(\"first-$$rank\", 4k); barrier; sleep(1h);");
+    let call = scene.call("run x.ppl -n 2 --dir d --format json").start();
+    call.until("two files", || ranks_have_begun(&scene, 2));
+    let ranks = call.ranks();
+    kill(ranks[0], 19);
+    call.until("a stopped rank", || state_of(ranks[0]) == 'T');
+    call.signal(2);
+    call.until("the end of the other", || all_gone_or_dead(&ranks[1..]));
+    call.signal(2);
+    let run = run_object(&call.finish().exits(130));
+    assert_eq!(number(&run, "", "write", "count"), 2);
+}
+
+/// State of a process (proc(5)): R running, S asleep, T stopped, Z ended.
+fn state_of(pid: i32) -> char {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let rest = stat.rsplit(')').next().unwrap_or_default();
+    rest.trim().chars().next().unwrap_or('Z')
+}
+
+/// Sleep and compute end at once, not only at the next statement.
+#[test]
+fn ctrl_c_ends_what_takes_long_by_itself() {
+    for rest in ["sleep(1h);", "compute(1h);", "wait(\"never\");", "repeat 1000000000000 ;"] {
+        let text = format!("write(\"first-$$rank\", 4k);\nif ($$rank == 0) {{ {rest} }} else sleep(1h);");
+        let scene = Scene::new().file("x.ppl", text);
+        let call = scene.call("run x.ppl -n 2 --dir d").start();
+        call.until("two files", || ranks_have_begun(&scene, 2));
+        call.signal(2);
+        call.finish().exits(130).out_has("interrupted").out_has("write");
+    }
+}
+
+/// Nobody reads what is printed, or the place for it is full.
+#[test]
+fn results_are_stored_although_they_cannot_be_printed() {
+    let scene = Scene::new().file("x.ppl", "print \"hello\"; write(\"a\", 4k);");
+    for (redirection, codes) in [(">/dev/full", &[1][..]), (">&-", &[0, 1]), ("| :", &[0, 1])] {
+        for format in ["table", "json", "csv"] {
+            let mut shell = Command::new("bash");
+            let line = format!(
+                "set -o pipefail; {PARABENCH} run x.ppl --out results --force --format {format} \
+                 {redirection}"
+            );
+            shell.args(["-c", &line]);
+            let done: Done = scene.command(shell).run();
+            assert!(done.code.is_some_and(|code| codes.contains(&code)), "{line}: {done:?}");
+            assert!(!done.err.contains("panicked"), "{line}: {done:?}");
+            assert_eq!(number(&stored(&scene), "", "write", "bytes"), 4096, "{line}");
+            assert_eq!(scene.names("."), ["results", "x.ppl"], "{line}");
+        }
+    }
+}
+
+/// A run of many ranks can be stopped while it is still being set up.
+#[test]
+fn ctrl_c_at_any_moment_leaves_nothing_behind() {
+    for wait_ms in [0, 1, 2, 3, 5, 8, 13, 20, 30, 50, 80] {
+        let scene = Scene::new().file("x.ppl", "write(\"a-$$rank\", 1); sleep(1h);");
+        let call: Running = scene.call("run x.ppl -n 16 --format json").start();
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        let ranks = call.ranks();
+        call.signal(2);
+        let done = call.finish();
+        // Before the handlers are there the signal ends the process as it ends any other.
+        assert!(matches!(done.code, Some(130) | None), "after {wait_ms} ms: {done:?}");
+        if done.code == Some(130) {
+            run_object(&done);
+        }
+        assert_eq!(scene.names("."), ["x.ppl"], "after {wait_ms} ms");
+        assert!(all_gone(&ranks), "after {wait_ms} ms");
+    }
+}

@@ -1,0 +1,25 @@
+//! The hard cases, proved from outside: every test starts the binary.
+//!
+//! `tests/cli` shows what each subcommand and option does. Here stand the traps that other
+//! tools fell into, deaths at bad moments, disks that fill up, paths that lead out, the
+//! system calls themselves, and the same program on different communicators.
+//! Tests that need root say so aloud and pass where they cannot run.
+
+#[path = "../cli/scene.rs"]
+#[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
+mod scene;
+#[path = "../cli/schema.rs"]
+#[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
+mod schema;
+#[path = "../cli/tmpfs.rs"]
+#[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
+mod tmpfs;
+
+mod figures;
+
+mod calls;
+mod death;
+mod leave;
+mod same;
+mod storage;
+mod traps;
