@@ -1,6 +1,6 @@
 //! The calls a program names are the calls that are made: counted by strace.
 
-use crate::scene::{PARABENCH, Scene};
+use crate::scene::{PARABENCH, Scene, skip};
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -11,7 +11,7 @@ fn counted(text: &str, options: &str) -> Option<BTreeMap<String, i64>> {
     strace.args(["-f", "-c", "-U", "name,calls", "-o", "counts", PARABENCH, "run", "x.ppl"]);
     strace.args(options.split_whitespace());
     if Command::new("strace").arg("-V").output().is_err() {
-        println!("SKIPPED: strace is not installed");
+        skip("strace is not installed");
         return None;
     }
     let done = scene.command(strace).run();

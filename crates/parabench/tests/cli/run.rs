@@ -221,6 +221,18 @@ fn group_sizes_come_from_the_command_line() {
 }
 
 #[test]
+fn many_ranks_are_simulated_and_too_many_processes_are_refused() {
+    let scene = Scene::new().file("x.ppl", "write(\"a-$$rank\", 1k); barrier;");
+    scene.parabench("run x.ppl -n 100000").exits(2).err_has("4096").err_has("--backend mem");
+    let done =
+        scene.parabench("run x.ppl -n 2000 --backend mem --format json --out results").exits(0);
+    assert_eq!(row(&run_object(&done), "", "write")["count"], 2000);
+    assert_eq!(scene.names("results"), ["run.json"]);
+    let done = scene.parabench("run x.ppl -n 40 --format json").exits(0);
+    assert_eq!(row(&run_object(&done), "", "write")["count"], 40);
+}
+
+#[test]
 fn a_drawn_seed_is_recorded_and_repeats_the_run() {
     let scene = Scene::new().file("x.ppl", "print $$rand;");
     let first = scene.parabench("run x.ppl --seed random --format json").exits(0);

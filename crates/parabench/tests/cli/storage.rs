@@ -130,7 +130,7 @@ fn paths_made_at_run_time_cannot_leave() {
                 while ($n < 2 + $$rank) { $p = \"../\" + $p; $n = $n + 1; }\n\
                 write(\"$p/new\", 1); delete(\"$p/file\"); truncate(\"$p/file\", 0);\n\
                 write(\"d/../../outside/x\" + $n, 1);";
-    let scene = outside().file("x.ppl", &text.replace("d/../../outside/x", "x"));
+    let scene = outside().file("x.ppl", text.replace("d/../../outside/x", "x"));
     let done = scene.parabench("run x.ppl --dir d --format json").exits(1);
     let run = run_object(&done);
     assert_eq!(run["run"]["evidence"]["confinement"], "landlock");

@@ -1,5 +1,6 @@
 //! A small file system in memory, for full and read-only disks. Needs root.
 
+use crate::scene::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,7 +15,7 @@ impl Tmpfs {
         let mut command = Command::new("mount");
         let mount = command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(path);
         run(mount).then(|| Tmpfs { path: path.to_path_buf() }).or_else(|| {
-            println!("SKIPPED: a tmpfs cannot be mounted here (are you root?)");
+            skip("a tmpfs cannot be mounted here (are you root?)");
             None
         })
     }

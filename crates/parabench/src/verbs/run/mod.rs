@@ -34,6 +34,8 @@ use model::Plan;
 use place::Place;
 use progress::Bar;
 
+/// Most ranks that are processes: a typing error must not take the machine down.
+const MAX_PROCESSES: u32 = 4096;
 /// File descriptors that `print` writes to.
 const STDOUT: i32 = 1;
 const STDERR: i32 = 2;
@@ -51,12 +53,7 @@ impl Run {
     }
 
     fn attempt(&self) -> std::result::Result<Exit, Stopped> {
-        if self.execution.wait && self.execution.backend == Backend::Mem {
-            return Err(Error::input(
-                "--wait needs ranks that are processes: not with --backend mem",
-            )
-            .into());
-        }
+        self.check_ranks()?;
         let text = program::read(&self.program.program)?;
         // From here on there may be a directory to tidy up.
         let interrupt = Interrupt::watch();
@@ -68,6 +65,20 @@ impl Run {
                 Err(error.into())
             }
         }
+    }
+
+    /// What only ranks that are processes can do, and how many of those there can be.
+    fn check_ranks(&self) -> Result<()> {
+        let simulated = self.execution.backend == Backend::Mem;
+        if simulated && self.execution.wait {
+            let message = "--wait needs ranks that are processes: not with --backend mem";
+            return Err(Error::input(message));
+        }
+        if !simulated && self.ranks > MAX_PROCESSES {
+            let message = format!("-n {}: the limit is {MAX_PROCESSES} processes", self.ranks);
+            return Err(Error::input(message).help("--backend mem simulates up to a million ranks"));
+        }
+        Ok(())
     }
 
     /// Everything that can refuse a run, before anything of it happens.
