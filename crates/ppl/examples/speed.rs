@@ -12,14 +12,15 @@ use std::time::Instant;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
-        Some("show") => show(&args[1], args.get(2).and_then(|n| n.parse().ok()).unwrap_or(4)),
+        Some("show") => show(&args[1], args.get(2).and_then(|n| n.parse().ok())),
         mode => measure(mode == Some("parse")),
     }
 }
 
-fn show(path: &str, ranks: u32) {
+fn show(path: &str, ranks: Option<u32>) {
     let text = std::fs::read(path).expect("the program can be read");
-    let compiled = compile(path, text, &mut NoIncludes, &Binding::new(ranks));
+    let binding = Binding { ranks_assumed: ranks.is_none(), ..Binding::new(ranks.unwrap_or(4)) };
+    let compiled = compile(path, text, &mut NoIncludes, &binding);
     for d in &compiled.diagnostics {
         let (_, line, column) = compiled.sources.locate(d.span.start);
         println!(

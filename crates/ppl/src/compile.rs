@@ -38,7 +38,7 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     if !diag::has_errors(&diagnostics) {
         let mut made = lowered.plan;
         check::proof::prove(&mut made, binding.directory.as_deref());
-        let (figures, found) = budget::budget(&made, &lowered.merges);
+        let (figures, found) = budget::budget(&made, &lowered.merges, binding.directory.as_deref());
         made.budget = figures;
         diagnostics.extend(found);
         made.files = sources.files().to_vec();

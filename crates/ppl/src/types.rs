@@ -56,11 +56,6 @@ impl Types {
         self.0 & other.0 != 0
     }
 
-    /// The value is of one of these types for certain.
-    pub(crate) fn must(self, other: Types) -> bool {
-        self.0 & !other.0 == 0
-    }
-
     /// The types in words: "an integer or a string".
     pub(crate) fn describe(self) -> String {
         let names: Vec<&str> =

@@ -5,6 +5,7 @@ pub(crate) mod flags;
 pub(crate) mod path;
 pub(crate) mod precedence;
 pub(crate) mod proof;
+pub(crate) mod ranks;
 pub(crate) mod recursion;
 pub(crate) mod shape;
 

@@ -77,14 +77,6 @@ impl Shape {
     /// Numbers, booleans, durations: never empty, no slash, never only dots.
     pub(crate) const NUMBER: Shape = Shape { whole: Pieces(OTHER), ..Shape::NONE };
 
-    /// Nothing is known.
-    pub(crate) const UNKNOWN: Shape = Shape {
-        whole: Pieces(EMPTY | DOT | PARENT | OTHER),
-        head: Pieces(EMPTY | DOT | PARENT | OTHER),
-        tail: Pieces(EMPTY | DOT | PARENT | OTHER),
-        bad: true,
-    };
-
     /// The shape of one text.
     pub(crate) fn of_text(text: &[u8], directory: Option<&str>) -> Shape {
         let directory = directory.map(|path| path.trim_end_matches('/').as_bytes());
@@ -202,8 +194,6 @@ mod tests {
         ] {
             assert_eq!(shape(&parts).leaves().is_some(), leaves, "{parts:?}");
         }
-        assert!(Shape::UNKNOWN.leaves().is_some());
-        assert!(shape(&["a/"]).then(Shape::UNKNOWN).leaves().is_some());
     }
 
     #[test]

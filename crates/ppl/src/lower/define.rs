@@ -115,7 +115,7 @@ impl Lower<'_> {
         }
         self.sizes_given(&mut groups);
         let defs: Vec<GroupDef> = groups.iter().map(|group| group.def.clone()).collect();
-        let (resolved, remarks) = group::resolve(&defs, self.binding.ranks);
+        let (resolved, remarks) = group::resolve(&defs, self.plan.ranks);
         for remark in remarks {
             self.group_remark(remark, &groups[remark.group()]);
         }
@@ -160,7 +160,7 @@ impl Lower<'_> {
         if self.binding.ranks_assumed && !asked_for_none {
             return;
         }
-        let ranks = self.binding.ranks;
+        let ranks = self.plan.ranks;
         let message = format!("group \"{}\" on {ranks} ranks: {remark}", group.def.name);
         self.reports.push(Diagnostic::new(Code::EmptyGroup, group.span, message));
     }

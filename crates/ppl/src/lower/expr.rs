@@ -272,7 +272,7 @@ impl Lower<'_> {
 
     pub(super) fn find_internal(&self, text: &str) -> Option<Found> {
         match text {
-            "size" => Some(Found::Known(self.binding.ranks.into())),
+            "size" => Some(Found::Known(self.plan.ranks.into())),
             "nodes" => Some(Found::Known(self.binding.nodes.into())),
             _ => {
                 let row = INTERNALS.iter().find(|row| row.0 == text)?;

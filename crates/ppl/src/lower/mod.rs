@@ -36,6 +36,7 @@ mod with;
 
 use crate::ast::{Ast, Name};
 use crate::binding::Binding;
+use crate::check::ranks::speaks_of_ranks;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Sources;
 use intern::Interner;
@@ -73,6 +74,14 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered
 fn end_of_program(sources: &Sources) -> Span {
     let end = sources.files().first().map_or(0, |file| file.start + file.text.len() as u32);
     Span { start: end, end }
+}
+
+/// Number of ranks: a program that does not speak of them is for one, unless asked.
+fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
+    match binding.ranks_assumed && !speaks_of_ranks(ast, sources) {
+        true => 1,
+        false => binding.ranks.max(1),
+    }
 }
 
 /// Code being made.
@@ -131,7 +140,8 @@ struct Lower<'a> {
 
 impl<'a> Lower<'a> {
     fn new(ast: &'a Ast, sources: &'a Sources, binding: &'a Binding) -> Lower<'a> {
-        let mut plan = Plan { ranks: binding.ranks, seed: binding.seed, ..Plan::default() };
+        let ranks = ranks_of(ast, sources, binding);
+        let mut plan = Plan { ranks, seed: binding.seed, ..Plan::default() };
         let statements = ast.stmts.len();
         plan.code.reserve(statements + statements / 4);
         plan.spans.reserve(statements + statements / 4);
@@ -158,7 +168,7 @@ impl<'a> Lower<'a> {
             dead: 0,
             unsure: 0,
             differs: None,
-            active: Some(0..binding.ranks),
+            active: Some(0..ranks),
             groups_nest: false,
             mpi_said: binding.mpi,
             flags_seen: Vec::new(),
@@ -265,7 +275,7 @@ impl<'a> Lower<'a> {
     /// Something that all members of the active group must do stands here.
     fn collective(&mut self, what: &str, span: Span) {
         let several = self.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
-        let Some(condition) = self.differs.filter(|_| several && self.binding.ranks > 1) else {
+        let Some(condition) = self.differs.filter(|_| several && self.plan.ranks > 1) else {
             return;
         };
         let message = format!("{what} stands under a condition that differs between ranks");

@@ -1,0 +1,441 @@
+//! The files a rank makes and how large they become: never more than there will be.
+//!
+//! What a loop does is looked at once, in its first turn; what its other turns add is
+//! put off to its end. Wherever it is not clear whether two names are
+//! one file, bytes are rather not counted, because a run is refused by this figure.
+
+use super::abs::Turn;
+use super::key::Key;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// More files than this are not counted.
+const MAX_ENTRIES: usize = 1 << 21;
+/// The change of a file that is not repeated by any loop.
+pub(super) const ONCE: u32 = u32::MAX;
+
+/// A file, or a family of files.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Of all members.
+    bytes: u64,
+    /// Of one member: everything before this position is there.
+    end: u64,
+    skeleton: u32,
+    /// The entry is gone if its skeleton's is another.
+    generation: u32,
+    serial: u32,
+    shared: bool,
+    /// Nothing but what is counted here can be in the file.
+    sure: bool,
+}
+
+/// All names that differ only in numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Skeleton {
+    generation: u32,
+    own_bytes: u64,
+    shared_bytes: u64,
+    /// Some of them are families, of which a name without marks may be a member.
+    families: bool,
+}
+
+/// Totals of the files of one rank: with those that it shares with others, and without.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    bytes: u64,
+    pub(super) peak_bytes: u64,
+    pub(super) files: u64,
+    pub(super) directories: u64,
+}
+
+impl Totals {
+    fn grow(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.peak_bytes = self.peak_bytes.max(self.bytes);
+    }
+
+    fn made(&mut self, directory: bool, count: u64) {
+        let counter = if directory { &mut self.directories } else { &mut self.files };
+        *counter = counter.saturating_add(count);
+    }
+}
+
+/// Something that the other turns of a loop do too.
+#[derive(Clone, Copy, Debug)]
+struct Deferred {
+    hash: u64,
+    serial: u32,
+    what: Change,
+    /// Loops in which the name is another in every turn.
+    turns: u64,
+    /// Loops from this one on add it in every turn to the same file.
+    additive_from: u32,
+    shared: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Bytes(u64),
+    File(u64),
+    Directory(u64),
+}
+
+/// A write at a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// At this position, once.
+    At(u64),
+    /// At this position and on from there in the next turn.
+    Onward(u64),
+    /// At the end.
+    End,
+    /// At another position in every turn.
+    Turn(Turn),
+    /// Somewhere.
+    Somewhere,
+}
+
+/// Files of one walk.
+#[derive(Default)]
+pub(super) struct Files {
+    entries: FxHashMap<u64, Entry>,
+    skeletons: FxHashMap<u32, Skeleton>,
+    deferred: Vec<Vec<Deferred>>,
+    serial: u32,
+    pub(super) own: Totals,
+    pub(super) all: Totals,
+    /// Names can mean each other in unknown ways: nothing more is counted.
+    confused: bool,
+    /// Sizes of files are not known any more.
+    sizes_unknown: bool,
+}
+
+impl Files {
+    /// Starts a loop that is looked at as a whole.
+    pub(super) fn enter_loop(&mut self) {
+        self.deferred.push(Vec::new());
+    }
+
+    /// Its other turns do the same.
+    pub(super) fn leave_loop(&mut self, level: u32, turns: u64) {
+        for mut change in self.deferred.pop().unwrap_or_default() {
+            let entry = self.alive(change.hash).filter(|entry| entry.serial == change.serial);
+            let again = level >= change.additive_from
+                || (level < u64::BITS && change.turns >> level & 1 != 0);
+            change.what = match (change.what, entry) {
+                (Change::Bytes(_), None) => continue,
+                (Change::Bytes(bytes), Some(entry)) if again => {
+                    let more = bytes.saturating_mul(turns - 1);
+                    // Where the name changes with the turn, each file gets its own part.
+                    let same_file = level >= u64::BITS || change.turns >> level & 1 == 0;
+                    let longer = level >= change.additive_from && same_file;
+                    self.add(change.hash, entry, more, if longer { more } else { 0 });
+                    Change::Bytes(bytes.saturating_add(more))
+                }
+                // What is removed in the loop is made again in every turn.
+                (Change::File(n), entry) if again || entry.is_none() => {
+                    self.count(false, n.saturating_mul(turns - 1), change.shared);
+                    Change::File(n.saturating_mul(turns))
+                }
+                (Change::Directory(n), entry) if again || entry.is_none() => {
+                    self.count(true, n.saturating_mul(turns - 1), change.shared);
+                    Change::Directory(n.saturating_mul(turns))
+                }
+                (other, _) => other,
+            };
+            if let Some(outer) = self.deferred.last_mut() {
+                outer.push(change);
+            }
+        }
+    }
+
+    fn alive(&self, hash: u64) -> Option<Entry> {
+        let entry = self.entries.get(&hash)?;
+        let skeleton = self.skeletons.get(&entry.skeleton)?;
+        (entry.generation == skeleton.generation).then_some(*entry)
+    }
+
+    /// More bytes in a file; `longer`: its end moves by so much.
+    fn add(&mut self, hash: u64, entry: Entry, bytes: u64, longer: u64) {
+        let skeleton = self.skeletons.entry(entry.skeleton).or_default();
+        self.all.grow(bytes);
+        if entry.shared {
+            skeleton.shared_bytes = skeleton.shared_bytes.saturating_add(bytes);
+        } else {
+            skeleton.own_bytes = skeleton.own_bytes.saturating_add(bytes);
+            self.own.grow(bytes);
+        }
+        if let Some(entry) = self.entries.get_mut(&hash) {
+            entry.bytes = entry.bytes.saturating_add(bytes);
+            entry.end = entry.end.saturating_add(longer);
+        }
+    }
+
+    fn shrink(&mut self, entry: Entry, bytes: u64) {
+        self.all.bytes = self.all.bytes.saturating_sub(bytes);
+        let Some(skeleton) = self.skeletons.get_mut(&entry.skeleton) else { return };
+        if entry.shared {
+            skeleton.shared_bytes = skeleton.shared_bytes.saturating_sub(bytes);
+        } else {
+            skeleton.own_bytes = skeleton.own_bytes.saturating_sub(bytes);
+            self.own.bytes = self.own.bytes.saturating_sub(bytes);
+        }
+    }
+
+    fn count(&mut self, directory: bool, count: u64, shared: bool) {
+        self.all.made(directory, count);
+        if !shared {
+            self.own.made(directory, count);
+        }
+    }
+
+    /// Size of one member if it is known for certain.
+    pub(super) fn size(&self, key: &Key) -> Option<u64> {
+        let entry = self.alive(key.hash())?;
+        (entry.sure && key.vague.is_none() && !self.sizes_unknown).then_some(entry.end)
+    }
+
+    /// A name is made if it is not there. `claims` tells whether it may be counted.
+    pub(super) fn make(&mut self, key: &Key, directory: bool, claims: &mut Claims) {
+        let hash = key.hash();
+        if self.alive(hash).is_some() || self.confused {
+            return;
+        }
+        if self.entries.len() >= MAX_ENTRIES {
+            return self.confuse();
+        }
+        let Some(claim) = claims.claim(key) else { return };
+        self.serial += 1;
+        let skeleton = key.skeleton();
+        let names = self.skeletons.entry(skeleton).or_default();
+        names.families |= !key.is_concrete();
+        let generation = names.generation;
+        let entry = Entry {
+            bytes: 0,
+            end: 0,
+            skeleton,
+            generation,
+            serial: self.serial,
+            shared: claim.shared,
+            sure: claim.sure,
+        };
+        self.entries.insert(hash, entry);
+        self.count(directory, 1, claim.shared);
+        let what = if directory { Change::Directory(1) } else { Change::File(1) };
+        self.defer(hash, entry, what, key.turns, ONCE);
+    }
+
+    fn defer(&mut self, hash: u64, entry: Entry, what: Change, turns: u64, additive_from: u32) {
+        if let Some(innermost) = self.deferred.last_mut() {
+            let Entry { serial, shared, .. } = entry;
+            innermost.push(Deferred { hash, serial, what, turns, additive_from, shared });
+        }
+    }
+
+    /// The file has this size now.
+    pub(super) fn resize(&mut self, key: &Key, size: u64, allocate: bool) {
+        let hash = key.hash();
+        let Some(entry) = self.alive(hash) else { return self.doubt(key) };
+        let members = entry.bytes.checked_div(entry.end).unwrap_or(1).max(1);
+        if size < entry.end {
+            let less = (entry.end - size).saturating_mul(members).min(entry.bytes);
+            self.shrink(entry, less);
+            if let Some(entry) = self.entries.get_mut(&hash) {
+                entry.bytes -= less;
+                entry.end = size;
+            }
+        } else if allocate {
+            self.write(key, Place::At(0), size, ONCE);
+        } else if size > entry.end
+            && let Some(entry) = self.entries.get_mut(&hash)
+        {
+            // A hole: how large the file is and how many bytes it takes are two things.
+            entry.sure = false;
+        }
+    }
+
+    /// So many bytes are written. `additive_from`: see [`Deferred`].
+    pub(super) fn write(&mut self, key: &Key, place: Place, bytes: u64, additive_from: u32) {
+        let hash = key.hash();
+        let Some(entry) = self.alive(hash) else { return };
+        let mut turns = key.turns;
+        let mut additive = ONCE;
+        let (start, new) = match place {
+            Place::End => (entry.end, bytes),
+            Place::At(at) | Place::Onward(at) => {
+                (at, at.saturating_add(bytes).saturating_sub(entry.end).min(bytes))
+            }
+            Place::Turn(turn) => {
+                let start = u64::try_from(turn.from).unwrap_or(0);
+                let apart = u64::try_from(turn.step).unwrap_or(0).min(bytes);
+                let fresh = start >= entry.end && apart > 0;
+                turns |= if fresh && turn.level < u64::BITS { 1 << turn.level } else { 0 };
+                (start, if fresh { apart } else { 0 })
+            }
+            Place::Somewhere => (entry.end, 0),
+        };
+        if matches!(place, Place::End | Place::Onward(_)) && start >= entry.end {
+            additive = additive_from;
+        }
+        self.add(hash, entry, new, 0);
+        if let Some(stored) = self.entries.get_mut(&hash) {
+            stored.end = stored.end.max(last_end(place, start, bytes));
+            stored.sure &= start <= entry.end && !matches!(place, Place::Somewhere);
+        }
+        if new > 0 {
+            self.defer(hash, entry, Change::Bytes(new), turns, additive);
+        }
+    }
+
+    /// The name is removed.
+    pub(super) fn remove(&mut self, key: &Key) {
+        let hash = key.hash();
+        match self.alive(hash) {
+            Some(entry) => {
+                self.shrink(entry, entry.bytes);
+                self.entries.remove(&hash);
+            }
+            None => self.doubt(key),
+        }
+    }
+
+    /// A file gets another name; what was there under it is gone.
+    pub(super) fn rename(&mut self, from: &Key, to: &Key, claims: &mut Claims) {
+        let Some(old) = self.alive(from.hash()) else {
+            // A directory: everything in it has other names now.
+            return self.confuse();
+        };
+        self.remove(to);
+        self.remove(from);
+        let files = (self.own.files, self.all.files);
+        if to.vague.is_none() && to.turns == from.turns {
+            self.make(to, false, claims);
+            self.write(to, Place::At(0), old.end, ONCE);
+            // It was there before: the family keeps all its bytes.
+            if let Some(entry) = self.alive(to.hash()) {
+                let missing = old.bytes.saturating_sub(entry.bytes);
+                self.add(to.hash(), entry, missing, 0);
+                if let Some(entry) = self.entries.get_mut(&to.hash()) {
+                    entry.sure &= old.sure;
+                }
+            }
+            if let Some(innermost) = self.deferred.last_mut() {
+                let hash = to.hash();
+                innermost.retain(|change| change.hash != hash);
+            }
+        }
+        (self.own.files, self.all.files) = files;
+    }
+
+    /// The name is not one that is counted: if it may be one of a counted family, or one of
+    /// its members, the family is given up.
+    fn doubt(&mut self, key: &Key) {
+        if key.vague.is_some() {
+            return self.forget_all();
+        }
+        let number = key.skeleton();
+        let names = self.skeletons.get_mut(&number);
+        if let Some(skeleton) = names.filter(|names| names.families || !key.is_concrete()) {
+            skeleton.generation += 1;
+            let (own, shared) = (skeleton.own_bytes, skeleton.shared_bytes);
+            (skeleton.own_bytes, skeleton.shared_bytes) = (0, 0);
+            self.own.bytes = self.own.bytes.saturating_sub(own);
+            self.all.bytes = self.all.bytes.saturating_sub(own.saturating_add(shared));
+        }
+    }
+
+    /// Everything may be gone.
+    pub(super) fn forget_all(&mut self) {
+        self.entries.clear();
+        self.skeletons.clear();
+        (self.own.bytes, self.all.bytes) = (0, 0);
+    }
+
+    /// Code that may not run, or that is not understood, changes files.
+    pub(super) fn doubt_sizes(&mut self) {
+        self.sizes_unknown = true;
+    }
+
+    /// From now on a name may mean anything.
+    pub(super) fn confuse(&mut self) {
+        self.forget_all();
+        (self.confused, self.sizes_unknown) = (true, true);
+    }
+}
+
+/// Where the last byte of a write ends, over all turns.
+fn last_end(place: Place, start: u64, bytes: u64) -> u64 {
+    let last = match place {
+        Place::Turn(turn) => {
+            let last = turn.last().unwrap_or(i64::MAX).max(turn.from);
+            u64::try_from(last).unwrap_or(0)
+        }
+        _ => start,
+    };
+    last.saturating_add(bytes)
+}
+
+/// Which files were counted for which ranks already.
+#[derive(Default)]
+pub(super) struct Claims {
+    /// Ranks that are being looked at.
+    pub(super) ranks: Range<u32>,
+    world: u32,
+    by_name: FxHashMap<u64, Vec<(Range<u32>, Range<u32>)>>,
+    by_skeleton: FxHashMap<u32, Kind>,
+}
+
+/// What names of one skeleton look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Texts without marks: equal or different files.
+    Concrete,
+    /// One family.
+    Family(u64),
+}
+
+/// A file may be counted.
+pub(super) struct Claim {
+    /// Other ranks looked at together make the same one.
+    shared: bool,
+    /// No other rank can write to it.
+    sure: bool,
+}
+
+impl Claims {
+    pub(super) fn new(world: u32) -> Claims {
+        Claims { world, ..Claims::default() }
+    }
+
+    fn claim(&mut self, key: &Key) -> Option<Claim> {
+        if key.vague.is_some() {
+            return None;
+        }
+        let hash = key.hash();
+        let kind = if key.is_concrete() { Kind::Concrete } else { Kind::Family(hash) };
+        if *self.by_skeleton.entry(key.skeleton()).or_insert(kind) != kind {
+            return None;
+        }
+        let members = match key.member {
+            Some(start) => {
+                self.ranks.start.checked_sub(start)?..self.ranks.end.checked_sub(start)?
+            }
+            None => 0..u32::MAX,
+        };
+        let alone = self.world == 1;
+        let shared = key.member.is_none() && self.ranks.len() > 1;
+        if !alone {
+            let claimed = self.by_name.entry(hash).or_default();
+            let meets = |other: &Range<u32>| other.start < members.end && members.start < other.end;
+            if claimed.iter().any(|(ranks, others)| *ranks != self.ranks && meets(others)) {
+                return None;
+            }
+            let entry = (self.ranks.clone(), members);
+            if claimed.last() != Some(&entry) {
+                claimed.push(entry);
+            }
+        }
+        Some(Claim { shared, sure: alone || key.member.is_some() })
+    }
+}
