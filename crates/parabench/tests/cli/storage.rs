@@ -16,7 +16,7 @@ fn a_plan_that_does_not_fit_is_refused_before_anything_is_touched() {
     let scene = Scene::new().file("x.ppl", FILL).file("m/mount", "");
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
     let done = scene.parabench("run x.ppl --dir m").exits(2);
-    done.err_has("6.25 MiB").err_has("1 MiB").err_has("--no-preflight");
+    done.err_has("6.25 MiB").err_has("1020 KiB free").err_has("--no-preflight");
     assert_eq!(scene.names("m"), [".parabench"]);
 }
 

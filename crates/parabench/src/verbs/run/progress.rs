@@ -32,7 +32,6 @@ impl Bar {
             n => format!(", {n} waiting"),
         };
         bar.set_message(format!("{} ranks at work{waiting}", progress.running));
-        bar.tick();
     }
 
     /// Takes it off the terminal.
