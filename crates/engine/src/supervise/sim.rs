@@ -13,7 +13,7 @@ use model::Plan;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Turns between two looks at signals.
+/// Turns between two looks at signals; fewer with few ranks, whose turns can be long.
 const LOOK_EVERY: u64 = 64;
 
 /// Runs a plan with simulated ranks on the mem (or null) back-end.
@@ -61,7 +61,7 @@ pub(super) fn simulate<B: Backend>(
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, backend)?;
     while simulation.turn() {
         on_turn(&simulation.world);
-        let look = simulation.turns % LOOK_EVERY == 0;
+        let look = simulation.turns % LOOK_EVERY.min(u64::from(plan.ranks)) == 0;
         if look && signals.next(Duration::ZERO) == Told::Stop {
             simulation.world.interrupt();
         }
