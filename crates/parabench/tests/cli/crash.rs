@@ -131,6 +131,16 @@ fn an_endless_loop_without_io_can_be_interrupted() {
 }
 
 #[test]
+fn a_simulated_run_can_be_interrupted() {
+    let scene = Scene::new().file("x.ppl", "print \"begun\"; while (1) write(\"a\", 1);");
+    let call = scene.call("run x.ppl --backend mem --format json").start();
+    call.until("the first line", || call.said("begun"));
+    call.signal(2);
+    let run = run_object(&call.finish().exits(130));
+    assert!(count(&run, "", "write") > 0);
+}
+
+#[test]
 fn report_says_what_is_wrong_with_a_folder() {
     let scene = Scene::new()
         .file("empty/x", "")
