@@ -490,6 +490,24 @@ impl Plan {
         Some((&file.name, line, column))
     }
 
+    /// The text that an operand always is: a constant, or a template without values.
+    pub fn literal(&self, operand: Operand) -> Option<&[u8]> {
+        match operand.source() {
+            Source::Const(index) => match self.consts.get(index as usize)? {
+                Value::Str(text) => Some(text),
+                _ => None,
+            },
+            Source::Template(index) => {
+                let template = self.templates.get(index as usize)?;
+                match self.pieces.get(template.start as usize..template.end as usize)? {
+                    [Piece::Text { start, end }] => self.text.get(*start as usize..*end as usize),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// File name, line and column (from 1) of an instruction.
     pub fn locate_site(&self, site: Pc) -> Option<(&str, usize, usize)> {
         self.locate(*self.spans.get(site as usize)?)

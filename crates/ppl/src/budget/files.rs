@@ -382,6 +382,8 @@ pub(super) struct Claims {
     /// Ranks that are being looked at.
     pub(super) ranks: Range<u32>,
     world: u32,
+    /// No other ranks are looked at apart from these.
+    together: bool,
     by_name: FxHashMap<u64, Vec<(Range<u32>, Range<u32>)>>,
     by_skeleton: FxHashMap<u32, Kind>,
 }
@@ -404,8 +406,8 @@ pub(super) struct Claim {
 }
 
 impl Claims {
-    pub(super) fn new(world: u32) -> Claims {
-        Claims { world, ..Claims::default() }
+    pub(super) fn new(world: u32, classes: usize) -> Claims {
+        Claims { world, together: classes == 1, ..Claims::default() }
     }
 
     fn claim(&mut self, key: &Key) -> Option<Claim> {
@@ -425,7 +427,7 @@ impl Claims {
         };
         let alone = self.world == 1;
         let shared = key.member.is_none() && self.ranks.len() > 1;
-        if !alone {
+        if !self.together {
             let claimed = self.by_name.entry(hash).or_default();
             let meets = |other: &Range<u32>| other.start < members.end && members.start < other.end;
             if claimed.iter().any(|(ranks, others)| *ranks != self.ranks && meets(others)) {

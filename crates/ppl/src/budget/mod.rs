@@ -25,7 +25,7 @@ use walk::{Exit, Shared, Walk};
 use watch::Watch;
 
 /// Instructions looked at, besides twice the program's own.
-const STEPS: u64 = 1 << 20;
+const STEPS: u64 = 1 << 21;
 
 /// The budget of every rank, and warnings.
 type Figures = (Vec<(Range<u32>, Budget)>, Vec<Diagnostic>);
@@ -33,7 +33,8 @@ type Figures = (Vec<(Range<u32>, Budget)>, Vec<Diagnostic>);
 /// Works out the budget. `merges`: see [`crate::lower::Lowered::merges`].
 pub(crate) fn budget(plan: &Plan, merges: &[(Pc, Pc)], directory: Option<&str>) -> Figures {
     let together = Attempt::of(plan, merges, directory, classes(plan));
-    let found = match together.needs_ranks && plan.ranks > 1 {
+    let all = together.steps.saturating_mul(u64::from(plan.ranks));
+    let found = match together.needs_ranks && plan.ranks > 1 && all <= STEPS {
         true => {
             let each = (0..plan.ranks).map(|rank| rank..rank + 1).collect();
             Attempt::of(plan, merges, directory, each).or(together)
@@ -49,6 +50,8 @@ struct Attempt {
     diagnostics: Vec<Diagnostic>,
     /// Figures hang on the rank where several were looked at together.
     needs_ranks: bool,
+    /// Instructions looked at.
+    steps: u64,
 }
 
 impl Attempt {
@@ -64,11 +67,15 @@ impl Attempt {
             directory,
             verdicts: vec![None; plan.loops.len()],
             steps: STEPS + 2 * plan.code.len() as u64,
-            claims: Claims::new(plan.ranks),
+            claims: Claims::new(plan.ranks, classes.len()),
             watch: Watch::default(),
         };
-        let mut attempt =
-            Attempt { budgets: Vec::new(), diagnostics: Vec::new(), needs_ranks: false };
+        let mut attempt = Attempt {
+            budgets: Vec::new(),
+            diagnostics: Vec::new(),
+            needs_ranks: false,
+            steps: shared.steps,
+        };
         let mut exclusive = FxHashMap::default();
         for ranks in classes {
             if shared.steps == 0 {
@@ -77,6 +84,7 @@ impl Attempt {
             attempt.needs_ranks |= attempt.class(&mut shared, ranks);
             shared.watch.next_ranks(&mut exclusive);
         }
+        attempt.steps -= shared.steps;
         attempt.diagnostics = shared.watch.tell(plan, &exclusive);
         attempt
     }

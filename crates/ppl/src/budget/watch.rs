@@ -78,6 +78,8 @@ impl Watch {
     fn name(&mut self, key: &Key) -> Option<&mut Name> {
         if key.vague.is_some() {
             self.vague = true;
+        }
+        if self.vague {
             return None;
         }
         let hash = key.hash();

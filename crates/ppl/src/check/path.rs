@@ -53,6 +53,30 @@ impl Problems {
     }
 }
 
+/// The inside of a string token is a path as it stands: no variable, no escape, and
+/// nothing that [`problems`] would have to look at.
+#[inline]
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    let mut last = b'/';
+    let mut plain = text.first() != Some(&b'/');
+    for byte in text {
+        plain &= !PECULIAR[usize::from(*byte)] && !(*byte == b'.' && last == b'.');
+        last = *byte;
+    }
+    plain
+}
+
+/// Bytes that a plain path does not have.
+static PECULIAR: [bool; 256] = {
+    let mut table = [false; 256];
+    table[0] = true;
+    table[b' ' as usize] = true;
+    table[b'\t' as usize] = true;
+    table[b'$' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
+
 /// Looks at the text of a path in one go; most have no problem.
 #[inline]
 pub(crate) fn problems(text: &[u8], directory: Option<&str>) -> Problems {

@@ -186,11 +186,10 @@ impl<'a> Facts<'a> {
     }
 
     fn reason(&self, site: Pc, operand: Operand, links: &[Vec<u8>]) -> Option<&'static str> {
-        // Most paths are constants that a glance is enough for.
+        // Most paths are texts that a glance is enough for.
         if links.is_empty()
-            && let Source::Const(index) = operand.source()
-            && let Value::Str(text) = &self.plan.consts[index as usize]
-            && path::problems(text, self.directory).worst.is_none()
+            && let Some(text) = self.plan.literal(operand)
+            && (path::is_plain(text) || path::problems(text, self.directory).worst.is_none())
         {
             return None;
         }
@@ -228,22 +227,17 @@ impl<'a> Facts<'a> {
 
     /// The text before the first value in a path, without what has no meaning in it.
     fn known_start(&self, operand: Operand) -> Vec<u8> {
-        let mut text = Vec::new();
-        match operand.source() {
-            Source::Const(index) => {
-                if let Value::Str(whole) = &self.plan.consts[index as usize] {
-                    text.extend_from_slice(whole);
-                }
-            }
-            Source::Template(index) => {
-                let first = self.plan.templates[index as usize].start as usize;
-                if let Some(Piece::Text { start, end }) = self.plan.pieces.get(first) {
-                    text.extend_from_slice(&self.plan.text[*start as usize..*end as usize]);
-                }
-            }
-            _ => {}
+        if let Some(text) = self.plan.literal(operand) {
+            return self.normalised(text);
         }
-        self.normalised(&text)
+        let Source::Template(index) = operand.source() else { return Vec::new() };
+        let first = self.plan.templates[index as usize].start as usize;
+        match self.plan.pieces.get(first) {
+            Some(Piece::Text { start, end }) => {
+                self.normalised(&self.plan.text[*start as usize..*end as usize])
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Without the run directory, `.` components and double slashes. Of what may go on,

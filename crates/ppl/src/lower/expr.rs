@@ -114,6 +114,14 @@ impl Lower<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span, dst: Option<Slot>) -> Ev {
+        // Integers alone are computed without a constant for every step.
+        if let Some(Ok(value)) = self
+            .literal(a)
+            .zip(self.literal(b))
+            .map(|(a, b)| value::binary(op, &Value::Int(a), &Value::Int(b)))
+        {
+            return self.known(value);
+        }
         let a = self.expr(a);
         let b = self.expr(b);
         if a.is_bad() || b.is_bad() {
@@ -143,6 +151,22 @@ impl Lower<'_> {
             a: a.operand,
             b: b.operand,
         })
+    }
+
+    /// The value of an expression that is made of integers alone and has one.
+    fn literal(&self, id: ExprId) -> Option<i64> {
+        match self.ast.expr(id) {
+            Expr::Int(n) => Some(n),
+            Expr::Paren(inner) => self.literal(inner),
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.literal(a)?, self.literal(b)?);
+                match value::binary(op, &Value::Int(a), &Value::Int(b)) {
+                    Ok(Value::Int(n)) => Some(n),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// `a || b`, `a && b`: `b` is evaluated only if `a` leaves it open.

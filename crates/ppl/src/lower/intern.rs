@@ -11,9 +11,29 @@ use std::hash::{Hash, Hasher};
 pub(super) struct Interner {
     consts: HashTable<u32>,
     templates: HashTable<u32>,
+    /// Integers used lately, by their low bits.
+    recent: Vec<Option<(i64, u32)>>,
 }
 
+/// Entries of [`Interner::recent`].
+const RECENT: usize = 256;
+
 impl Interner {
+    /// The number of a constant integer.
+    #[inline]
+    pub(super) fn integer(&mut self, plan: &mut Plan, n: i64) -> u32 {
+        self.recent.resize(RECENT, None);
+        let slot = (n ^ n >> 10 ^ n >> 20) as usize % RECENT;
+        if let Some((known, index)) = self.recent[slot]
+            && known == n
+        {
+            return index;
+        }
+        let index = self.constant(plan, Value::Int(n));
+        self.recent[slot] = Some((n, index));
+        index
+    }
+
     /// The number of a constant.
     pub(super) fn constant(&mut self, plan: &mut Plan, value: Value) -> u32 {
         let hash = value_hash(&value);

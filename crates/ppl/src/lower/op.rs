@@ -4,7 +4,7 @@ use super::Lower;
 use crate::ast::{Expr, ExprId, List};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
-use model::op::{Needs, ParamKind};
+use model::op::{Needs, Param, ParamKind};
 use model::plan::{Operand, Span};
 use model::{Op, Value};
 
@@ -25,8 +25,8 @@ impl Lower<'_> {
         let params = op.row().params;
         let mut operands = [Operand::ABSENT; MOST];
         let mut complete = true;
-        for (at, param) in params.iter().enumerate() {
-            if let Some(id) = ids[at] {
+        for (at, (param, id)) in params.iter().zip(ids).enumerate() {
+            if let Some(id) = id {
                 match self.argument(op, param, id) {
                     Some(operand) => operands[at] = operand,
                     None => complete = false,
@@ -67,8 +67,9 @@ impl Lower<'_> {
             }
             found[at] = Some(id);
         }
-        let missing = params.iter().zip(found).any(|(p, id)| p.default.is_none() && id.is_none());
-        if missing {
+        let missing =
+            |(param, id): (&Param, Option<ExprId>)| param.default.is_none() && id.is_none();
+        if params.iter().zip(found).any(missing) {
             return self.wrong_arguments(op, args, span);
         }
         Some(found)

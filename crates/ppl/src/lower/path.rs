@@ -1,17 +1,22 @@
 //! Arguments that are paths: checked as far as their text is known.
 
 use super::Lower;
-use crate::ast::ExprId;
+use crate::ast::{Expr, ExprId};
 use crate::check::path::{self, Problem};
 use crate::diag::{Code, Diagnostic};
 use crate::types::Types;
 use model::Value;
 use model::op::ParamKind;
-use model::plan::{Operand, Piece, Source, Span};
+use model::plan::{Operand, Piece, Source, Span, Template};
 
 impl Lower<'_> {
     /// Lowers a path; `None` if it is wrong, which is reported.
     pub(super) fn path(&mut self, id: ExprId, kind: ParamKind) -> Option<Operand> {
+        if self.ast.expr(id) == Expr::Str
+            && let Some(operand) = self.literal_path(id)
+        {
+            return Some(operand);
+        }
         let ev = self.expr(id);
         if ev.is_bad() {
             return None;
@@ -38,6 +43,24 @@ impl Lower<'_> {
             return Some(ev.operand);
         }
         self.path_problems(problems, kind, span, ev.operand)
+    }
+
+    /// A path without variables, escapes and problems: a template of one text. Long
+    /// programs have very many of them, most of them once, so they are not looked up.
+    #[inline]
+    fn literal_path(&mut self, id: ExprId) -> Option<Operand> {
+        let raw = self.raw(self.ast.expr_span(id)).as_bytes();
+        let text = raw.get(1..raw.len().saturating_sub(1))?;
+        if !path::is_plain(text) {
+            return None;
+        }
+        let start = self.plan.text.len() as u32;
+        self.plan.text.extend_from_slice(text);
+        let end = self.plan.text.len() as u32;
+        let first = self.plan.pieces.len() as u32;
+        self.plan.pieces.push(Piece::Text { start, end });
+        self.plan.templates.push(Template { start: first, end: first + 1 });
+        Some(Operand::template(self.plan.templates.len() as u32 - 1))
     }
 
     fn directory(&self) -> Option<&str> {
@@ -96,13 +119,7 @@ impl Lower<'_> {
 
     /// A symbolic link whose constant target leads out of the directory.
     pub(super) fn check_symlink(&mut self, operands: &[Operand], span: Span) {
-        let text = |operand: Operand| match operand.source() {
-            Source::Const(index) => match &self.plan.consts[index as usize] {
-                Value::Str(text) => Some(text.clone()),
-                _ => None,
-            },
-            _ => None,
-        };
+        let text = |operand: Operand| self.plan.literal(operand).map(<[u8]>::to_vec);
         let (Some(target), Some(name)) = (text(operands[0]), text(operands[1])) else { return };
         if path::link_leaves(&target, &name) && self.is_alive() {
             let shown = String::from_utf8_lossy(&target).into_owned();

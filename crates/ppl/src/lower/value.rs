@@ -30,7 +30,10 @@ impl Lower<'_> {
     /// A constant as a value.
     pub(super) fn known(&mut self, value: Value) -> Ev {
         let types = Types::of(&value);
-        let index = self.interner.constant(&mut self.plan, value);
+        let index = match value {
+            Value::Int(n) => self.interner.integer(&mut self.plan, n),
+            value => self.interner.constant(&mut self.plan, value),
+        };
         Ev { operand: Operand::constant(index), types, differs: false }
     }
 
