@@ -96,6 +96,12 @@ impl Folder {
         fs::remove_dir_all(self.ranks()).map_err(|error| self.failed("tidy up", &error))
     }
 
+    /// The ranks never started: what [`Folder::begin`] wrote goes.
+    pub fn abandon(&self) {
+        // What cannot be removed is replaced by the next run.
+        let _ = self.empty();
+    }
+
     /// Removes what an earlier run left here.
     fn empty(&self) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;

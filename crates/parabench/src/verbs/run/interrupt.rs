@@ -25,4 +25,12 @@ impl Interrupt {
     pub fn requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
+
+    /// Tells the supervisor what arrived before it took the signals.
+    pub fn pass_on(&self) {
+        if self.requested.swap(false, Ordering::Relaxed) {
+            // It fails for signals that do not exist only.
+            let _ = signal_hook::low_level::raise(SIGINT);
+        }
+    }
 }

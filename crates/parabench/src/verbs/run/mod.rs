@@ -59,7 +59,7 @@ impl Run {
         let interrupt = Interrupt::watch();
         let place = Place::open(self)?;
         match self.prepare(text, &place, &interrupt) {
-            Ok(ready) => ready.go(place),
+            Ok(ready) => ready.go(place, &interrupt),
             Err(error) => {
                 place.discard();
                 Err(error.into())
@@ -188,14 +188,18 @@ struct Ready<'a> {
 
 impl Ready<'_> {
     /// Lets the ranks run, then prints, stores and tidies up.
-    fn go(mut self, place: Place) -> std::result::Result<Exit, Stopped> {
+    fn go(mut self, place: Place, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
         let mut bar = Bar::new(&self.plan, self.args.results.quiet);
-        let outcome = supervise::run(&self.plan, &self.config, &mut |progress| bar.show(progress));
+        let outcome = supervise::run(&self.plan, &self.config, &mut |progress| {
+            interrupt.pass_on();
+            bar.show(progress);
+        });
         bar.clear();
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 place.discard();
+                self.folder.iter().for_each(Folder::abandon);
                 return Err(Error::failed(error.to_string()).into());
             }
         };
