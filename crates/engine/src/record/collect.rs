@@ -28,7 +28,7 @@ pub struct Collected {
     pub rank_errors: Vec<RankError>,
     /// Operations by place in the program.
     pub sites: Vec<Site>,
-    /// From the earliest start to the latest end that is known.
+    /// From the start of the run, the zero of all its times, to the latest end that is known.
     pub duration_wall_ns: u64,
     /// The evidence that the records hold; clock, confinement and the rest are the caller's.
     pub evidence: Evidence,
@@ -190,12 +190,11 @@ fn appearances(record: &RankRecord) -> Vec<Appearance<'_>> {
 
 /// A killed rank has told no end; its last operation stands for it.
 fn duration_ns(ranks: &[&RankRecord]) -> u64 {
-    let starts = ranks.iter().filter_map(|record| Some(record.usage?.start_ns));
     let ends = ranks.iter().flat_map(|record| {
         let told = record.usage.map(|usage| usage.end_ns);
         told.into_iter().chain(record.stats.iter().map(|stat| stat.last_ns))
     });
-    ends.max().unwrap_or(0).saturating_sub(starts.min().unwrap_or(0))
+    ends.max().unwrap_or(0)
 }
 
 fn evidence(ranks: &[&RankRecord], rows: &[Row]) -> Evidence {

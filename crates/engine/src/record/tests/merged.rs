@@ -338,7 +338,7 @@ fn evidence_is_summed_and_missing_figures_stay_missing() {
     };
     let told = run([Some(200), Some(300)]);
     assert!(told.finished);
-    assert_eq!(told.duration_wall_ns, 490);
+    assert_eq!(told.duration_wall_ns, 500);
     let evidence = told.evidence;
     assert_eq!((evidence.program_read_bytes, evidence.storage_read_bytes), (2000, Some(500)));
     assert_eq!((evidence.storage_write_bytes, evidence.cpu_ns), (Some(200), 14));
