@@ -11,15 +11,21 @@
 //! `//~ CODE words` expects a diagnostic with that code on its line, whose texts hold
 //! the words; `//~^` means the line above, `//~^^` the one above that. Every diagnostic
 //! must be expected, and where it brings a fix, applying the fix must help.
+//!
+//! Cases in `suite/check/` are checked and lowered, the others only parsed. There, `//@ ranks 2`,
+//! `//@ param n=3`, `//@ group g:2`, `//@ env NAME=value` bind the program (default: 4 ranks that
+//! nobody asked for).
 
 use ppl::source::{Loader, Sources};
-use ppl::{Diagnostic, parse};
+use ppl::{Binding, Diagnostic, parse};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 struct Case {
     name: String,
+    /// It is checked and lowered, not only parsed.
+    check: bool,
     main: String,
     files: HashMap<String, String>,
 }
@@ -51,8 +57,10 @@ fn cases(path: &Path) -> Vec<Case> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut cases: Vec<Case> = Vec::new();
     let mut file = MAIN.to_string();
+    let check = path.components().any(|part| part.as_os_str() == "check");
     let new = |name: &str| Case {
         name: format!("{stem}: {name}"),
+        check,
         main: String::new(),
         files: HashMap::new(),
     };
@@ -96,7 +104,43 @@ fn expected(case: &Case) -> Vec<Expected> {
     found
 }
 
-fn diagnostics(main: &str, files: &HashMap<String, String>) -> (Sources, Vec<Diagnostic>) {
+/// What the `//@` lines of a case bind it to.
+fn binding(main: &str) -> Binding {
+    let mut binding = Binding { ranks_assumed: true, ..Binding::new(4) };
+    let mut environment = HashMap::new();
+    for line in main.lines().filter_map(|line| line.strip_prefix("//@ ")) {
+        let (what, value) = line.split_once(' ').expect("what and value");
+        let pair = |sign| {
+            let (name, value) = value.split_once(sign).expect("name and value");
+            (name.to_string(), value.to_string())
+        };
+        match what {
+            "ranks" => {
+                binding.ranks = value.parse().expect("a number");
+                binding.ranks_assumed = false;
+            }
+            "param" => binding.params.push(pair('=')),
+            "group" => {
+                let (name, size) = pair(':');
+                binding.groups.push((name, Some(size)));
+            }
+            "env" => environment.extend([pair('=')]),
+            _ => panic!("there is no //@ {what}"),
+        }
+    }
+    binding.env = Box::new(move |name| environment.get(name).cloned());
+    binding
+}
+
+fn diagnostics(case: &Case, main: &str) -> (Sources, Vec<Diagnostic>) {
+    let files = &case.files;
+    if case.check {
+        let loader = &mut Files(main, files);
+        let compiled = ppl::compile(MAIN, main.as_bytes().to_vec(), loader, &binding(main));
+        let errors = ppl::diag::has_errors(&compiled.diagnostics);
+        assert_eq!(compiled.plan.is_none(), errors, "{}", case.name);
+        return (compiled.sources, compiled.diagnostics);
+    }
     let mut sources = Sources::default();
     let (root, mut diagnostics) = sources.add(MAIN, main.as_bytes().to_vec());
     diagnostics.extend(parse(&mut sources, root, &mut Files(main, files)).1);
@@ -115,7 +159,7 @@ fn matches(expected: &Expected, sources: &Sources, diagnostic: &Diagnostic) -> b
 
 /// What is wrong with a case; "" if nothing is.
 fn problems(case: &Case) -> String {
-    let (sources, mut found) = diagnostics(&case.main, &case.files);
+    let (sources, mut found) = diagnostics(case, &case.main);
     let all = found.clone();
     let mut problems = String::new();
     for expected in expected(case) {
@@ -143,7 +187,7 @@ fn fix_problem(case: &Case, all: &[Diagnostic], diagnostic: &Diagnostic) -> Stri
         return String::new();
     }
     fixed.replace_range(span.start as usize..span.end as usize, text);
-    let (_, after) = diagnostics(&fixed, &case.files);
+    let (_, after) = diagnostics(case, &fixed);
     let same = |other: &&Diagnostic| {
         (other.code, other.span, &other.message)
             == (diagnostic.code, diagnostic.span, &diagnostic.message)

@@ -96,19 +96,24 @@ impl Lower<'_> {
             None => None,
         };
         match group {
-            Some(group) if !self.all_members(group) => self.not_members(group, span),
+            // Under a condition nobody but members may get here.
+            Some(group) if !self.all_members(group) => {
+                if self.differs.is_none() {
+                    self.not_members(group, span);
+                }
+            }
             _ => self.collective("a barrier", span),
         }
         self.emit(Instr::Barrier { group }, span);
     }
 
-    /// Everybody who gets here is a member for all that is known.
+    /// All ranks of the active group are members, for all that is known.
     fn all_members(&self, group: GroupId) -> bool {
         let Some(active) = self.active.as_ref().filter(|active| !active.is_empty()) else {
             return true;
         };
         let members = self.members(group);
-        self.differs.is_some() || (members.start <= active.start && active.end <= members.end)
+        members.start <= active.start && active.end <= members.end
     }
 
     #[cold]
