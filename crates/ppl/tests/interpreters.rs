@@ -40,6 +40,7 @@ fn both_interpreters_agree_on_constructs() {
         "$a = 0; while ($a < 3) { $a = $a + 1; if ($a == 2 || $a == 9) continue; print $a; } print $a;",
         "$x = $$rank > 1 && 10 / ($$rank - 1) > 4; print $x; print !$x, -$$rank, 2^$$rank;",
         "if ($$rank) { $y = 1; } print $y;",
+        "if ($$rank) { $y = 1; } $y = $y; print 1;",
         "$h = fopen(\"f-$$rank\", \"r\"); fseek($h, 0, SEEK_SET); fread($h, 4k); fclose($h);",
         "define param \"n\" $n \"3\" repeat $n { repeat $n print $n; }",
         "param $n = 0; if ($n) print 1; else print 2; repeat $n print 3; while ($n) print 4;",

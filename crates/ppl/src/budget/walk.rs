@@ -390,7 +390,7 @@ impl<'s, 'a> Walk<'s, 'a> {
                 other => return Abs::Unknown(other.why()),
             }
         }
-        Abs::Known(Value::List(items.into()))
+        abs::known(model::limits::list(items))
     }
 
     fn index(&self, list: Operand, index: Operand) -> Abs {

@@ -26,7 +26,9 @@ impl Lower<'_> {
             return self.define_constant(name, konst);
         }
         let dst = self.define(name, differs);
-        if ev.is_bad() || ev.operand == Operand::slot(dst) {
+        // `$x = $x;` is left in: it is an error if the variable has no value.
+        let written = ev.operand == Operand::slot(dst) && self.plan.code.len() > before;
+        if ev.is_bad() || written {
             return;
         }
         let made = self.plan.code[before..].last_mut().filter(|_| here.slot == NO_SLOT);

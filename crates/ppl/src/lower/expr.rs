@@ -9,6 +9,7 @@ use crate::suggest::nearest;
 use crate::types::{self, Types};
 use crate::word::{Word, classify};
 use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
+use model::limits;
 use model::value::{self, EvalError};
 use model::{Op, Value};
 
@@ -237,7 +238,10 @@ impl Lower<'_> {
         let constants: Option<Vec<Value>> =
             evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
         if let Some(values) = constants {
-            return self.known(Value::List(values.into()));
+            return match limits::list(values) {
+                Ok(list) => self.known(list),
+                Err(error) => self.no_value(error, span),
+            };
         }
         let differs = evs.iter().any(|ev| ev.differs);
         let args = self.push_args(evs.iter().map(|ev| ev.operand));

@@ -208,7 +208,7 @@ impl Lower<'_> {
                 ),
                 None => format!(
                     "${text} is set only later, in a proc, or by a repeat, whose variable lives in \
-                     its loop; set it before: ${text} = ...;"
+                     its loop; set it before: ${text} = ..."
                 ),
             };
         }
@@ -216,7 +216,7 @@ impl Lower<'_> {
             (0..self.names.len() as u32).map(Name).filter(|name| self.visible(*name).is_some());
         match nearest(text, candidates.map(|name| self.ast.names.text(name))) {
             Some(name) => format!("the nearest is ${name}"),
-            None => format!("set it before: ${text} = ...;"),
+            None => format!("set it before: ${text} = ..."),
         }
     }
 

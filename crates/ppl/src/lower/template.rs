@@ -7,6 +7,7 @@ use crate::ast::Name;
 use crate::lex::is_name_byte;
 use crate::text;
 use crate::types::Types;
+use model::limits;
 use model::Value;
 use model::plan::{Internal, Operand, Piece, Span};
 
@@ -24,6 +25,10 @@ impl Lower<'_> {
         let mut found = Filled { differs: false, bad: false };
         for piece in text::pieces(raw, span.start) {
             self.piece(piece, &mut found);
+            if let Err(error) = limits::check_text(self.plan.text.len() - mark) {
+                self.plan.text.truncate(mark);
+                return self.no_value(error, span);
+            }
         }
         if found.bad {
             self.plan.text.truncate(mark);
