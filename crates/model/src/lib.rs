@@ -10,6 +10,7 @@ pub mod errno;
 pub mod event;
 pub mod group;
 pub mod histogram;
+pub mod limits;
 pub mod op;
 pub mod plan;
 pub mod run;

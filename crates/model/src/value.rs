@@ -360,7 +360,7 @@ fn is_comparison(op: BinaryOp) -> bool {
 /// Two strings: `+` joins them, comparisons go by bytes, other operators want numbers.
 fn strings(op: BinaryOp, a: &[u8], b: &[u8]) -> Eval<Value> {
     match op {
-        BinaryOp::Add => Ok(Value::Str([a, b].concat())),
+        BinaryOp::Add => crate::limits::joined(a, b),
         op if is_comparison(op) => compare(op, Some(a.cmp(b))),
         op => numeric_strings(op, &Value::str(a), &Value::str(b)),
     }
@@ -378,7 +378,7 @@ fn numeric_strings(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
 
 fn text_and_other(op: BinaryOp, text: &[u8], other: &Value, a: &Value, b: &Value) -> Eval<Value> {
     match (op, other) {
-        (BinaryOp::Add, Value::Int(_)) => Ok(Value::Str([text, &rendered(other)].concat())),
+        (BinaryOp::Add, Value::Int(_)) => crate::limits::joined(text, &rendered(other)),
         (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
         (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
         _ => Err(mismatch(op, a, b)),
@@ -387,7 +387,7 @@ fn text_and_other(op: BinaryOp, text: &[u8], other: &Value, a: &Value, b: &Value
 
 fn other_and_text(op: BinaryOp, other: &Value, text: &[u8], a: &Value, b: &Value) -> Eval<Value> {
     match (op, other) {
-        (BinaryOp::Add, Value::Int(_)) => Ok(Value::Str([&rendered(other), text].concat())),
+        (BinaryOp::Add, Value::Int(_)) => crate::limits::joined(&rendered(other), text),
         (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
         (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
         _ => Err(mismatch(op, a, b)),

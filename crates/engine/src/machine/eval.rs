@@ -10,6 +10,7 @@ use super::text::PathText;
 use crate::clock::Clock;
 use model::Value;
 use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
+use model::limits;
 use model::value::{self, Eval, EvalError};
 
 /// Texts kept for reuse.
@@ -231,7 +232,7 @@ impl<'p, K: Clock> Env<'p, K> {
                 self.copied(*operand)
             })
             .collect();
-        self.set(dst, Value::List(items?.into()));
+        self.set(dst, limits::list(items?)?);
         Ok(())
     }
 
@@ -279,8 +280,14 @@ impl<'p, K: Clock> Env<'p, K> {
             Source::Template(template) => return self.render_template(site, template, out),
             _ => match self.peek(operand, 0) {
                 Value::Int(n) => push_int(out, *n),
-                Value::Str(text) => push_bytes(out, text),
-                other => return other.render(out),
+                Value::Str(text) => {
+                    limits::check_text(out.len() + text.len())?;
+                    push_bytes(out, text);
+                }
+                other => {
+                    other.render(out)?;
+                    limits::check_text(out.len())?;
+                }
             },
         }
         Ok(())
