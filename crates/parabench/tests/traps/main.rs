@@ -5,6 +5,8 @@
 //! system calls themselves, and the same program on different communicators.
 //! Tests that need root say so aloud and pass where they cannot run.
 
+#![allow(clippy::print_stdout, reason = "tests that cannot run here say so")]
+
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
 mod scene;
