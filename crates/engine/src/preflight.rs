@@ -104,7 +104,7 @@ impl Facts {
     }
 }
 
-/// Bytes and inodes that this user may still use (statvfs(3)).
+/// Bytes and inodes that this user may still use (statvfs(3)); `None` where it is not told.
 fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
     let path = CString::new(directory.as_os_str().as_bytes()).ok()?;
     let mut facts = MaybeUninit::<libc::statvfs>::uninit();
@@ -114,6 +114,10 @@ fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
     }
     // SAFETY: the call succeeded, so it has filled the structure.
     let facts = unsafe { facts.assume_init() };
+    if facts.f_blocks == 0 {
+        // It does not say (ramfs, some file systems in user space).
+        return None;
+    }
     let files = (facts.f_files > 0).then_some(facts.f_favail);
     Some((facts.f_bavail.saturating_mul(facts.f_frsize), files))
 }
