@@ -1,0 +1,135 @@
+//! A measured figure and its line in the table.
+//!
+//! ```text
+//! | pread 4 KiB | 512 ns | 548 ns | 0.934 (0.92 - 0.95) | >= 0.90 |
+//! ```
+
+use std::fmt;
+
+/// Head of the table, in Markdown.
+pub const HEAD: &str = "\
+| figure | raw | Parabench | result | goal |
+|---|---:|---:|---:|---:|";
+
+/// What a figure shall be.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal {
+    /// Not smaller than this.
+    AtLeast(f64),
+    /// Not larger than this.
+    AtMost(f64),
+    /// There is none: for information.
+    None,
+}
+
+/// One line.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// What was measured.
+    pub name: String,
+    /// The raw loop, with unit; "" without one.
+    pub raw: String,
+    /// Parabench, with unit.
+    pub product: String,
+    /// The figure that has a goal.
+    pub result: f64,
+    /// Smallest and largest of it.
+    pub range: Option<(f64, f64)>,
+    /// Its unit; "" for a ratio.
+    pub unit: &'static str,
+    /// What it shall be.
+    pub goal: Goal,
+}
+
+impl Goal {
+    /// The result is not as it shall be.
+    fn missed(self, result: f64) -> bool {
+        match self {
+            Goal::AtLeast(goal) => result < goal,
+            Goal::AtMost(goal) => result > goal,
+            Goal::None => false,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = self.unit;
+        write!(
+            f,
+            "| {} | {} | {} | {}{unit}",
+            self.name,
+            self.raw,
+            self.product,
+            three(self.result)
+        )?;
+        if let Some((low, high)) = self.range {
+            write!(f, " ({} - {})", three(low), three(high))?;
+        }
+        match self.goal {
+            Goal::AtLeast(goal) => write!(f, " | >= {}{unit}", three(goal))?,
+            Goal::AtMost(goal) => write!(f, " | <= {}{unit}", three(goal))?,
+            Goal::None => write!(f, " | ")?,
+        }
+        f.write_str(if self.goal.missed(self.result) { " **missed** |" } else { " |" })
+    }
+}
+
+/// About three digits.
+pub fn three(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// The middle one; the mean of the two middle ones.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+/// Smallest and largest.
+pub fn range(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn a_missed_goal_is_said() {
+        let figure = Figure {
+            name: "pread".into(),
+            raw: "500 ns".into(),
+            product: "600 ns".into(),
+            result: 0.833,
+            range: Some((0.8, 0.9)),
+            unit: "",
+            goal: Goal::AtLeast(0.9),
+        };
+        let line = figure.to_string();
+        assert_eq!(
+            line,
+            "| pread | 500 ns | 600 ns | 0.833 (0.800 - 0.900) | >= 0.900 **missed** |"
+        );
+    }
+}

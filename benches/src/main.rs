@@ -1,0 +1,72 @@
+//! Speed of Parabench, as ratios to the raw system calls: `make bench`.
+//!
+//! ```text
+//! benches [WORD ...]        all figures, or those whose name contains one of the words
+//! ```
+//!
+//! The product is measured from outside: the binary `parabench` beside this one runs a program, its
+//! JSON says how long the labels took. The raw loops run in processes of their own (`worker`). Both
+//! alternate, so that what disturbs the machine disturbs both; a figure is the median of the
+//! ratios of the pairs. Nothing here judges: the goals stand beside the figures.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod cases;
+mod figure;
+mod language;
+mod machine;
+mod pairs;
+mod product;
+mod raw;
+mod single;
+mod worker;
+
+use figure::Figure;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// What can go wrong: the message is all that is needed.
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// What is measured: a name to choose it by, and the figures it gives.
+type Bench = (&'static str, fn(&product::Place) -> Result<Vec<Figure>>);
+
+const BENCHES: &[Bench] = &[
+    ("data", pairs::data),
+    ("metadata", pairs::metadata),
+    ("events", pairs::events),
+    ("confined", pairs::confined),
+    ("two ranks", pairs::two_ranks),
+    ("null", single::null),
+    ("empty", single::empty),
+    ("repetitions", single::repetitions),
+    ("barrier", single::barriers),
+    ("simulation", single::simulation),
+    ("language", language::language),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.split_first() {
+        Some((first, rest)) if first == "worker" => worker::work(rest),
+        _ => all(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("benches: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all(words: &[String]) -> Result<()> {
+    let place = product::Place::new()?;
+    println!("{}\n", machine::describe(place.path()));
+    println!("{}", figure::HEAD);
+    for (name, bench) in BENCHES {
+        if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
+            bench(&place)?.iter().for_each(|figure| println!("{figure}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Runs programs with the binary `parabench` and reads what its report says.
+
+use crate::Result;
+use crate::raw::Timed;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Where it runs: a fresh directory in memory, because a disk would be all that is seen.
+pub struct Place {
+    directory: tempfile::TempDir,
+    binaries: PathBuf,
+}
+
+/// What a run took.
+pub struct Outcome {
+    report: Value,
+    /// Largest resident memory of one process, bytes.
+    pub peak_bytes: f64,
+}
+
+impl Place {
+    /// A directory below /dev/shm, or the directory for temporary files if there is none.
+    pub fn new() -> Result<Place> {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let directory = tempfile::Builder::new().prefix("parabench-bench-").tempdir_in(parent)?;
+        let this = std::env::current_exe()?;
+        let binaries = this.parent().ok_or("this binary lies in no directory")?.to_owned();
+        if !binaries.join("parabench").exists() {
+            return Err("no binary parabench beside this one: use make bench".into());
+        }
+        Ok(Place { directory, binaries })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Runs a program with more arguments and gives its report.
+    pub fn run(&self, program: &str, args: &[&str]) -> Result<Outcome> {
+        let file = self.path().join("program.ppl");
+        std::fs::write(&file, program)?;
+        let output = Command::new(self.binaries.join("benches"))
+            .args(["worker", "peak"])
+            .arg(self.binaries.join("parabench"))
+            .args(["run", "program.ppl", "--format", "json", "--quiet"])
+            .args(args)
+            .current_dir(self.path())
+            .stderr(Stdio::inherit())
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("parabench run {args:?} failed on {program}").into());
+        }
+        let end = output.stdout.iter().position(|byte| *byte == b'\n').ok_or("no output")?;
+        let (peak, report) = output.stdout.split_at(end);
+        Ok(Outcome {
+            report: serde_json::from_slice(report)?,
+            peak_bytes: std::str::from_utf8(peak)?.parse()?,
+        })
+    }
+
+    /// Runs raw loops in as many processes at the same time; a list of times for each.
+    pub fn raw(&self, words: &[&str], processes: usize) -> Result<Vec<Vec<Timed>>> {
+        let scratch = tempfile::tempdir_in(self.path())?;
+        let start = |rank: usize| {
+            let (loops, rest) = words.split_first().expect("the loops' name");
+            Command::new(self.binaries.join("benches"))
+                .args(["worker", loops, &rank.to_string()])
+                .args(rest)
+                .current_dir(scratch.path())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+        };
+        let mut children = (0..processes).map(start).collect::<std::io::Result<Vec<_>>>()?;
+        let mut outputs = Vec::new();
+        for child in &mut children {
+            let mut output = BufReader::new(child.stdout.take().ok_or("no output")?);
+            output.read_line(&mut String::new())?;
+            outputs.push(output);
+        }
+        for child in &mut children {
+            child.stdin.take().ok_or("no input")?.write_all(b"go\n")?;
+        }
+        children.iter_mut().zip(outputs).map(|(child, output)| times(child, output)).collect()
+    }
+
+    /// The path of this binary.
+    pub fn own_binary(&self) -> PathBuf {
+        self.binaries.join("benches")
+    }
+}
+
+fn times(child: &mut Child, mut output: impl Read) -> Result<Vec<Timed>> {
+    let mut text = String::new();
+    output.read_to_string(&mut text)?;
+    if !child.wait()?.success() {
+        return Err("a raw loop failed".into());
+    }
+    text.lines().map(time).collect()
+}
+
+fn time(line: &str) -> Result<Timed> {
+    let mut words = line.splitn(3, ' ');
+    let mut next = || words.next().ok_or("a line is too short");
+    let (start_ns, end_ns) = (next()?.parse()?, next()?.parse()?);
+    Ok((next()?.to_owned(), start_ns, end_ns))
+}
+
+impl Outcome {
+    /// Nanoseconds of the first occurrence of a label, from the first start to the last end over ranks.
+    pub fn label_ns(&self, label: &str) -> Result<f64> {
+        let times = self.report["times"].as_array().ok_or("no times in the report")?;
+        let row = times.iter().find(|row| row["label"] == label).ok_or("no such label")?;
+        let at = |key: &str| row[key].as_f64().ok_or("no such time");
+        Ok(at("last_end_ns")? - at("first_start_ns")?)
+    }
+
+    /// Processor time of all ranks, nanoseconds.
+    pub fn cpu_ns(&self) -> Result<f64> {
+        Ok(self.report["run"]["evidence"]["cpu_ns"].as_f64().ok_or("no processor time")?)
+    }
+
+    /// Executions over all rows that are not parts of others.
+    pub fn operations(&self) -> Result<f64> {
+        let rows = self.report["rows"].as_array().ok_or("no rows in the report")?;
+        let whole = rows.iter().filter(|row| row["part_of"].is_null());
+        Ok(whole.filter_map(|row| row["count"].as_f64()).sum())
+    }
+}

@@ -1,0 +1,130 @@
+//! The raw loops: the same system calls as the programs of [`crate::cases`], and nothing else.
+
+use crate::cases::{BLOCKS, BYTES, CALLS, FILES, PASSES, ROUNDS};
+use crate::{Result, worker::now_ns};
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::{Mode, stat};
+use nix::sys::uio::{pread, pwrite};
+use nix::unistd::{Whence, close, lseek, unlink, write};
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+
+/// A label with start and end of its loop, CLOCK_MONOTONIC.
+pub type Timed = (String, u64, u64);
+
+fn timed(label: &str, body: impl FnOnce() -> Result<()>) -> Result<Timed> {
+    let start_ns = now_ns();
+    body()?;
+    Ok((label.to_owned(), start_ns, now_ns()))
+}
+
+/// Loops of [`crate::cases::DATA`] on a file of this process.
+pub fn data(rank: &str) -> Result<Vec<Timed>> {
+    let mut buffer = vec![0x5a; BYTES];
+    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC;
+    let file = open(format!("data-{rank}").as_str(), flags, Mode::from_bits_truncate(0o666))?;
+    write(&file, &vec![0x5a; BYTES * BLOCKS as usize])?;
+    Ok(vec![
+        timed("pread", || passes(&file, |offset| pread(&file, &mut buffer, offset)))?,
+        timed("pwrite", || passes(&file, |offset| pwrite(&file, &buffer, offset)))?,
+        timed("pread same", || same(|| pread(&file, &mut buffer, 0)))?,
+        timed("pwrite same", || same(|| pwrite(&file, &buffer, 0)))?,
+    ])
+}
+
+fn passes(file: &OwnedFd, mut call: impl FnMut(i64) -> nix::Result<usize>) -> Result<()> {
+    for _ in 0..PASSES {
+        lseek(file, 0, Whence::SeekSet)?;
+        for block in 0..BLOCKS as i64 {
+            full(call(block * BYTES as i64)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn same(mut call: impl FnMut() -> nix::Result<usize>) -> Result<()> {
+    for _ in 0..CALLS {
+        full(call()?)?;
+    }
+    Ok(())
+}
+
+/// Loops of [`crate::cases::METADATA`] in the current directory.
+pub fn metadata() -> Result<Vec<Timed>> {
+    let buffer = vec![0x5a; BYTES];
+    let mut name = Name::new();
+    Ok(vec![
+        timed("create", || {
+            for i in 0..FILES {
+                close(create(name.file(i))?)?;
+            }
+            Ok(())
+        })?,
+        timed("stat", || {
+            for i in (0..ROUNDS).flat_map(|_| 0..FILES) {
+                stat(name.file(i))?;
+            }
+            Ok(())
+        })?,
+        timed("write", || {
+            for i in 0..FILES {
+                let file = create(name.file(i))?;
+                full(write(&file, &buffer)?)?;
+                close(file)?;
+            }
+            Ok(())
+        })?,
+        timed("delete", || {
+            for i in 0..FILES {
+                unlink(name.file(i))?;
+            }
+            Ok(())
+        })?,
+    ])
+}
+
+fn create(name: &CStr) -> Result<OwnedFd> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC;
+    Ok(open(name, flags, Mode::from_bits_truncate(0o666))?)
+}
+
+fn full(bytes: usize) -> Result<()> {
+    if bytes == BYTES { Ok(()) } else { Err("a call moved fewer bytes than asked".into()) }
+}
+
+/// Makes `file-N` without allocating: what any loop over different names has to do.
+struct Name {
+    text: [u8; 32],
+}
+
+impl Name {
+    fn new() -> Name {
+        let mut text = [0; 32];
+        text[..5].copy_from_slice(b"file-");
+        Name { text }
+    }
+
+    fn file(&mut self, number: u64) -> &CStr {
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        let mut rest = number;
+        for at in (5..5 + digits).rev() {
+            self.text[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self.text[5 + digits] = 0;
+        CStr::from_bytes_until_nul(&self.text).unwrap_or(c"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_programs() {
+        let mut name = Name::new();
+        for number in [0, 7, 10, 39_999, 5] {
+            assert_eq!(name.file(number).to_str(), Ok(format!("file-{number}").as_str()));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Figures without a raw counterpart: what Parabench itself costs.
+
+use crate::Result;
+use crate::figure::{Figure, Goal, median, range, three};
+use crate::product::{Outcome, Place};
+use std::time::Instant;
+
+/// Runs of which the median is taken.
+const RUNS: usize = 5;
+
+fn repeated(mut measure: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
+    (0..RUNS).map(|_| measure()).collect()
+}
+
+fn figure(name: &str, values: &[f64], unit: &'static str, goal: Goal) -> Figure {
+    let result = median(values);
+    Figure {
+        name: name.into(),
+        raw: String::new(),
+        product: format!("{}{unit}", three(result)),
+        result,
+        range: Some(range(values)),
+        unit,
+        goal,
+    }
+}
+
+/// Operations on the back-end that returns at once: the tool measured by itself.
+pub fn null(place: &Place) -> Result<Vec<Figure>> {
+    let program = r#"
+        $h = fopen("data", "w+");
+        time["fread"] repeat 5000000 fread($h, 4k, 0);
+        time["stat"]  repeat $i 5000000 stat("file-$i");
+        time["write"] repeat $i 5000000 write("file-$i", 4k);
+    "#;
+    let runs: Vec<Outcome> =
+        (0..RUNS).map(|_| place.run(program, &["--backend", "null"])).collect::<Result<_>>()?;
+    let labels = [
+        ("fread", "pread, null back-end"),
+        ("stat", "stat of `file-$i`, null back-end"),
+        ("write", "open, write, close of `file-$i`, null back-end"),
+    ];
+    labels
+        .into_iter()
+        .map(|(label, name)| {
+            let times = runs.iter().map(|run| Ok(run.label_ns(label)? / 5e6));
+            Ok(figure(name, &times.collect::<Result<Vec<_>>>()?, " ns", Goal::None))
+        })
+        .collect()
+}
+
+/// Statements that do nothing.
+pub fn empty(place: &Place) -> Result<Vec<Figure>> {
+    let per_turn =
+        |program: &str| repeated(|| Ok(place.run(program, &[])?.label_ns("loop")? / 1e8));
+    let empty = per_turn(r#"time["loop"] repeat $i 100000000 ;"#)?;
+    let assignment = per_turn(r#"$x = 0; time["loop"] repeat 100000000 $x = $x + 1;"#)?;
+    Ok(vec![
+        figure("empty statement in a loop", &empty, " ns", Goal::AtMost(10.0)),
+        figure("`$x = $x + 1` in a loop", &assignment, " ns", Goal::None),
+    ])
+}
+
+/// Ten million occurrences of one label.
+pub fn repetitions(place: &Place) -> Result<Vec<Figure>> {
+    let few = place.run(r#"time["loop"] repeat 1000 time["t"] ;"#, &[])?;
+    let many = place.run(r#"time["loop"] repeat 10000000 time["t"] ;"#, &[])?;
+    let more_mib = (many.peak_bytes - few.peak_bytes) / f64::from(1 << 20);
+    Ok(vec![
+        figure("a label's occurrence", &[many.label_ns("loop")? / 1e7], " ns", Goal::None),
+        figure("memory of 10^7 occurrences above 10^3", &[more_mib], " MiB", Goal::AtMost(8.0)),
+    ])
+}
+
+/// Barriers of local ranks.
+pub fn barriers(place: &Place) -> Result<Vec<Figure>> {
+    let cost = |ranks: &str, times: f64| {
+        let program = format!(r#"time["loop"] repeat {times} barrier;"#);
+        repeated(|| Ok(place.run(&program, &["-n", ranks])?.label_ns("loop")? / times / 1e3))
+    };
+    Ok(vec![
+        figure("barrier of 2 ranks", &cost("2", 200_000.0)?, " us", Goal::AtMost(5.0)),
+        figure("barrier of 64 ranks", &cost("64", 2_000.0)?, " us", Goal::AtMost(2_000.0)),
+    ])
+}
+
+/// 10,000 simulated ranks that execute 1,000 statements each, start and report included.
+pub fn simulation(place: &Place) -> Result<Vec<Figure>> {
+    let program = r#"
+        repeat $i 198 {
+            write("file-$$rank-$i", 4k);
+            stat("file-$$rank-$i");
+            $x = $i * 2;
+            delete("file-$$rank-$i");
+            barrier;
+        }
+    "#;
+    let seconds = repeated(|| {
+        let start = Instant::now();
+        let run = place.run(program, &["-n", "10000", "--backend", "mem"])?;
+        let operations = run.operations()?;
+        if operations == 10_000.0 * 198.0 * 3.0 {
+            Ok(start.elapsed().as_secs_f64())
+        } else {
+            Err(format!("{operations} operations were counted").into())
+        }
+    })?;
+    let name = "10,000 simulated ranks x 1,000 statements";
+    Ok(vec![figure(name, &seconds, " s", Goal::AtMost(10.0))])
+}
