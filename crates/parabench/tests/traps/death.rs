@@ -310,3 +310,35 @@ fn ctrl_c_at_any_moment_leaves_nothing_behind() {
         assert!(all_gone(&ranks), "after {wait_ms} ms");
     }
 }
+
+/// Before the start, while ranks are at work, while the end is being written: what lies in the
+/// folder can be reported, or there is none yet and that is said.
+#[test]
+fn a_parent_killed_at_any_moment_leaves_a_folder_that_is_understood() {
+    let text = "time[\"t\"] repeat $i 300 write(\"a-$$rank-$i\", 4k);";
+    let mut reported = 0;
+    for wait_ms in [0, 2, 4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 120] {
+        let scene = Scene::new().file("x.ppl", text);
+        let call = scene.call("run x.ppl -n 3 --dir d --out results --events").start();
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        let ranks = call.ranks();
+        kill(call.pid(), 9);
+        call.until("the end of all ranks", || all_gone_or_dead(&ranks));
+        call.finish();
+        let done = scene.parabench("report results --format json");
+        match done.code {
+            Some(0) => {
+                let run = done.json();
+                crate::schema::assert_valid(&run);
+                reported += 1;
+                assert_eq!(run["run"]["ranks"], 3, "after {wait_ms} ms");
+                assert_eq!(stored(&scene), run, "after {wait_ms} ms: again the same");
+            }
+            Some(2) => assert!(done.err.contains("results"), "after {wait_ms} ms: {}", done.err),
+            _ => panic!("after {wait_ms} ms: {done:?}"),
+        }
+        // And the folder can be used again.
+        scene.parabench("run x.ppl -n 1 --dir d --out results --force").exits(0);
+    }
+    assert!(reported > 0, "the last moments are late enough");
+}

@@ -25,7 +25,7 @@ struct Essence {
 }
 
 fn run(text: &str, options: &str) -> (Value, Essence) {
-    let scene = Scene::new().file("x.ppl", text);
+    let scene = Scene::new().file("x.ppl", text).file("foreign/here", "");
     let line = format!("run x.ppl {options} --out results --events --format json");
     let done = scene.parabench(&line);
     let run = run_object(&done);
@@ -146,6 +146,44 @@ fn a_hundred_made_up_programs_are_the_same_everywhere() {
     }
     // Failures are part of what is compared; not all programs may be such.
     assert!((5..100).contains(&failing), "{failing} of 100 fail");
+}
+
+/// Resolving every path beneath the directory, under Landlock, changes nothing of what happens.
+#[test]
+fn a_confined_run_is_the_same() {
+    for seed in 200..215 {
+        let text = MadeUp::program(seed);
+        let (_, free) = run(&text, "-n 2");
+        // A directory that is taken with --force may hold links, so no path of it is trusted.
+        let (confined, guarded) = run(&text, "-n 2 --dir foreign --force");
+        assert_eq!(confined["run"]["evidence"]["confinement"], "landlock");
+        assert!(free == guarded, "program {seed}\n{text}\n{free:#?}\n{guarded:#?}");
+    }
+}
+
+/// Ranks that wait for each other by barriers, signals and groups see the same files.
+#[test]
+fn ranks_that_wait_for_each_other_are_the_same_everywhere() {
+    let text = "define groups {\"left\":D, \"right\":D};\n\
+        repeat $turn 6 {\n\
+            $next = ($$rank + 1) % $$size;\n\
+            time[\"give\", sync] write(\"turn-$turn-$$rank\", 1000 * ($$rank + 1));\n\
+            time[\"take\", sync] read(\"turn-$turn-$next\");\n\
+            if ($$rank == 0) { write(\"token-$turn\", 1); signal(\"go\", to=1); }\n\
+            else { wait(\"go\"); append(\"token-$turn\", 1); if ($next > 0) signal(\"go\", to=$next); }\n\
+            group \"left\" { master delete(\"turn-$turn-0\"); barrier; stat(\"turn-$turn-0\"); }\n\
+            group \"right\" { print $$grank, $$gsize, $$crand; signal(\"here\"); wait(\"here\", $$gsize); }\n\
+            barrier;\n\
+            ctime[\"size\"] stat(\"token-$turn\");\n\
+        }\n\
+        master { repeat $turn 6 assert(size(\"token-$turn\") == $$size, \"a token was lost\"); }\n";
+    for ranks in [2, 5, 9] {
+        let essence = assert_same("waiting", text, ranks);
+        assert_eq!(essence.code, 1, "stats of the deleted file fail");
+        let takes = essence.counts[&("take".to_string(), "read".to_string())];
+        let bytes = 6 * 1000 * u64::from(ranks * (ranks + 1) / 2);
+        assert_eq!(takes, [6 * u64::from(ranks), 0, 0, 0, bytes]);
+    }
 }
 
 /// One rank of many does as one alone, where ranks have nothing to do with each other.
