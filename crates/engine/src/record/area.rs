@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words that events leave to statistics when the disk is full.
 const RESERVE_WORDS: usize = (512 << 10) / 8;
+/// Of these, words that only the last blocks of a rank may take: why it ended, and what it used.
+const LAST_WORDS: usize = (16 << 10) / 8;
 /// A file grows by at least and at most so many words.
 const STEP_WORDS: std::ops::RangeInclusive<usize> = (64 << 10) / 8..=(16 << 20) / 8;
 /// Address space for everything but events.
@@ -128,7 +130,11 @@ impl Area {
         fill: impl FnOnce(&mut [u64]),
     ) -> Option<u32> {
         self.make_room(1 + payload_words);
-        if self.used + 1 + payload_words > self.capacity {
+        let kept = match kind {
+            Kind::RankError | Kind::Usage => 0,
+            _ => self.reserve().min(LAST_WORDS),
+        };
+        if self.used + 1 + payload_words + kept > self.capacity {
             self.words()[H_LOST] += 1;
             return None;
         }
