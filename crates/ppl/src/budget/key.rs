@@ -7,6 +7,7 @@
 
 use super::abs::{Abs, Turn, Why};
 use model::Value;
+use model::limits::MAX_TEXT_BYTES;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
@@ -44,6 +45,11 @@ impl Key {
 
     /// Appends a value as interpolation shows it.
     pub(super) fn push(&mut self, value: &Abs) {
+        if self.text.len() > MAX_TEXT_BYTES {
+            // The rank that gets here ends; until then texts that double must not fill the memory.
+            self.text.clear();
+            return self.push_vague(Why::Never);
+        }
         match value {
             Abs::Known(value) => self.push_value(value),
             Abs::Turn(turn) => self.push_turn(*turn),
