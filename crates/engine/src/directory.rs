@@ -137,8 +137,10 @@ fn scratch(request: &Request, version: &str) -> Result<RunDirectory, DirectoryEr
         let path = here.join(format!("parabench-scratch-{}", random_letters(6)));
         match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => {
-                let marker = Marker::create(&path, version, false)?;
-                let opened = open(&path)?;
+                let (marker, opened) = marked(&path, version).inspect_err(|_| {
+                    // Made a moment ago; only an empty directory goes.
+                    let _ = fs::remove_dir(&path);
+                })?;
                 let remove = !request.keep;
                 return Ok(RunDirectory { path, opened, scratch: true, remove, marker });
             }
@@ -152,6 +154,13 @@ fn scratch(request: &Request, version: &str) -> Result<RunDirectory, DirectoryEr
             }
         }
     }
+}
+
+/// Marks and opens a new directory.
+fn marked(path: &Path, version: &str) -> Result<(Marker, File), DirectoryError> {
+    let marker = Marker::create(path, version, false)?;
+    let opened = open(path)?;
+    Ok((marker, opened))
 }
 
 /// Letters that tell directories apart; nobody needs to be unable to guess them.

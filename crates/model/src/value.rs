@@ -313,17 +313,13 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
     match (a, b) {
         (Value::Unset, _) | (_, Value::Unset) => Err(EvalError::Unset),
         (Value::Str(a), Value::Str(b)) => strings(op, a, b),
-        (Value::Bool(a), Value::Bool(b)) if is_equality(op) => {
-            compare(op, a.partial_cmp(b))
-        }
+        (Value::Bool(a), Value::Bool(b)) if is_equality(op) => compare(op, a.partial_cmp(b)),
         (Value::Duration(x), Value::Duration(y)) => durations(op, *x, *y, a, b),
         (Value::Duration(_), _) | (_, Value::Duration(_)) => scale_duration(op, a, b),
         (Value::Float(_), _) | (_, Value::Float(_)) => floats(op, a, b),
         (Value::Str(text), other) if !is_number(a) => text_and_other(op, text, other, a, b),
         (other, Value::Str(text)) if !is_number(b) => other_and_text(op, other, text, a, b),
-        (Value::Str(_) | Value::Int(_), Value::Str(_) | Value::Int(_)) => {
-            numeric_strings(op, a, b)
-        }
+        (Value::Str(_) | Value::Int(_), Value::Str(_) | Value::Int(_)) => numeric_strings(op, a, b),
         _ => Err(mismatch(op, a, b)),
     }
 }

@@ -41,7 +41,11 @@ impl Marker {
         let text = serde_json::json!({
             "tool": "parabench", "version": version, "created": created, "forced": forced,
         });
-        file.write_all(format!("{text}\n").as_bytes()).map_err(failed)?;
+        file.write_all(format!("{text}\n").as_bytes()).map_err(|error| {
+            // Half a marker would make the directory look like somebody else's.
+            let _ = std::fs::remove_file(directory.join(MARKER));
+            failed(error)
+        })?;
         Ok(Marker { _file: file, forced })
     }
 

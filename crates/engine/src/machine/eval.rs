@@ -9,8 +9,8 @@ use super::scope::Scope;
 use super::text::PathText;
 use crate::clock::Clock;
 use model::Value;
-use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
 use model::limits;
+use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
 use model::value::{self, Eval, EvalError};
 
 /// Texts kept for reuse.

@@ -75,6 +75,8 @@ impl Labels {
         kind: LabelKind,
         sync: bool,
     ) {
+        // A row without a name would be that of no label.
+        let text = if text.is_empty() { b"(empty)" } else { text };
         let selected = self.selects(text);
         let id = recorder.label(self.id(), text, kind);
         self.depth += 1;
