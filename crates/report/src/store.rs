@@ -44,8 +44,12 @@ fn write_file(path: &Path, run: &Run) -> io::Result<()> {
 /// A missing, truncated, damaged, newer or foreign file, each told apart.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let bytes = fs::read(&path).map_err(|error| StoreError::io(&path, "read", error))?;
-    parse(&bytes, &path)
+    let failed = |error| StoreError::io(&path, "read", error);
+    // Opening a pipe would wait for a writer, and a device may never end.
+    if !fs::metadata(&path).map_err(failed)?.is_file() {
+        return Err(foreign(&path));
+    }
+    parse(&fs::read(&path).map_err(failed)?, &path)
 }
 
 /// What tells a run from other JSON, whatever its version.

@@ -62,7 +62,8 @@ fn facts(run: &Run) -> Vec<String> {
         format!("confinement: {}", escape(&evidence.confinement)),
     ];
     let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
-    if evidence.cpu_ns > 0 && rank_time_ns > 0.0 {
+    // The meter also counts the start and end of a rank, tens of microseconds.
+    if evidence.cpu_ns > 0 && run.run.duration_wall_ns >= 10_000_000 {
         facts.push(format!("processor {} a rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
     }
     facts.extend(defects(evidence));
@@ -130,8 +131,9 @@ fn failure(first: &Failure, count: u64) -> String {
     let message = first.message.strip_prefix(name).unwrap_or(&first.message);
     let message = message.trim_start_matches([':', ' ']);
     let text = if message.is_empty() { errno::text(first.errno) } else { message };
-    let (op, place, path) = (escape(&first.op), escape(&first.place), escape(&first.path));
+    let (op, place) = (escape(&first.op), escape(&first.place));
     let (text, rank, offset) = (escape(text), first.rank, first.offset_bytes);
+    let path = if first.path.is_empty() { "(no name)".into() } else { escape(&first.path) };
     format!(
         "{count} x {op} {name} at {place} ({text}), first: rank {rank}, {path}, offset {offset}"
     )
