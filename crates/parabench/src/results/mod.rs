@@ -67,7 +67,7 @@ impl Folder {
                 .help("choose another folder, or add --force to replace that run"));
         }
         let folder = Folder { path: path.to_path_buf() };
-        folder.empty().map_err(|error| folder.failed("prepare", &error))?;
+        folder.empty().map_err(|error| folder.refused("prepare", &error))?;
         Ok(folder)
     }
 
@@ -83,7 +83,7 @@ impl Folder {
         fs::create_dir(self.ranks())
             .and_then(|()| owner::write(&self.ranks()))
             .and_then(|()| fs::write(self.ranks().join(PLACES), places))
-            .map_err(|error| self.failed("write into", &error))?;
+            .map_err(|error| self.refused("write into", &error))?;
         store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
     }
 
@@ -113,6 +113,11 @@ impl Folder {
 
     fn failed(&self, what: &str, error: &io::Error) -> Error {
         Error::failed(format!("cannot {what} the results folder {}: {error}", self.path.display()))
+    }
+
+    /// Nothing has run yet: another folder has to be named.
+    fn refused(&self, what: &str, error: &io::Error) -> Error {
+        Error::input(self.failed(what, error).message).help("choose another folder with --out")
     }
 }
 

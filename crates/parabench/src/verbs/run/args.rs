@@ -1,6 +1,7 @@
 //! The options of `parabench run`.
 
 use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, size};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -108,7 +109,7 @@ pub struct Results {
 #[command(next_help_heading = "Execution")]
 pub struct Execution {
     /// Execute I/O only inside these labels, and what stands in none
-    #[arg(long, value_name = "LABEL,..", value_delimiter = ',')]
+    #[arg(long, value_name = "LABEL,..", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub only: Vec<String>,
 
     /// What a rank does after a failed operation

@@ -10,6 +10,7 @@
 mod args;
 mod header;
 mod interrupt;
+mod only;
 mod place;
 mod progress;
 mod verdict;
@@ -90,6 +91,7 @@ impl Run {
             compile::show(&compiled, &name);
         }
         let plan = compile::plan(compiled, &name)?;
+        only::check(&self.execution.only, &plan)?;
         let confinement = place.confinement(self, &plan)?;
         let mut notes = confinement.notes.clone();
         notes.extend(place.preflight(self, &plan)?);
@@ -223,6 +225,8 @@ impl Ready<'_> {
         results::fill(&mut self.run, collect(&outcome.records, &self.plan));
         header::complete(&mut self.run, outcome, &self.plan);
         let exit = verdict::judge(&mut self.run, outcome, self.args.results.strict);
+        let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
+        self.run.run.evidence.notes.extend(missed);
         if self.config.events.is_some() && self.folder.is_none() {
             console::note("events were kept but not stored: add --out DIR");
             self.run.run.events = None;
