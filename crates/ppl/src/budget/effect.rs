@@ -4,6 +4,7 @@
 
 use super::abs::{Abs, Why};
 use super::files::{ONCE, Place};
+use super::handles::Handle;
 use super::key::Key;
 use super::walk::Walk;
 use crate::check::flags::{self, Meaning};
@@ -160,6 +161,8 @@ impl Walk<'_, '_> {
             self.moved(op, bytes);
             self.buffer(bytes.unwrap_or(0));
         }
+        let offset = if op == Op::Write { self.argument(args, 2) } else { Operand::ABSENT };
+        let start = if offset == Operand::ABSENT { Some(0) } else { self.size(offset) };
         if self.probing > 0 {
             return;
         }
@@ -174,14 +177,10 @@ impl Walk<'_, '_> {
         if op == Op::Append {
             return self.files.write(&key, Place::End, bytes, 0);
         }
-        let offset = if op == Op::Write { self.argument(args, 2) } else { Operand::ABSENT };
-        let start = if offset == Operand::ABSENT { Some(0) } else { self.size(offset) };
         match start {
             // What it held and is not written again is gone.
             Some(0) => {
-                if self.files.size(&key).is_none_or(|old| old > bytes) {
-                    self.files.resize(&key, bytes, false);
-                }
+                self.files.cut(&key, bytes);
                 self.files.write(&key, Place::At(0), bytes, ONCE);
             }
             Some(start) => {
@@ -251,6 +250,9 @@ impl Walk<'_, '_> {
                 _ => None,
             },
         };
+        if let Some(why) = key.vague.filter(|_| meaning.is_none_or(|meaning| meaning.creates)) {
+            self.files_hang_on(why);
+        }
         if self.probing > 0 {
             return Abs::Unknown(Why::Never);
         }
@@ -259,9 +261,6 @@ impl Walk<'_, '_> {
             return Abs::Unknown(Why::Never);
         };
         if creates {
-            if let Some(why) = key.vague {
-                self.files_hang_on(why);
-            }
             self.make(pc, &key, false, exclusive);
         } else {
             self.need(pc, &key);
@@ -272,7 +271,10 @@ impl Walk<'_, '_> {
         if !self.is_certain() {
             return Abs::Unknown(Why::Never);
         }
-        let number = self.handles.open(Rc::new(key), appends, self.level, self.weight);
+        let file = self.files.file(&key);
+        let number = self.handles.open(Rc::new(key), self.level, self.weight);
+        let handle = &mut self.handles.list[number as usize];
+        (handle.appends, handle.file) = (appends, file);
         Abs::Handle(number)
     }
 
@@ -291,6 +293,7 @@ impl Walk<'_, '_> {
         let bytes = self.size(self.argument(args, 1));
         self.moved(Op::Fwrite, bytes);
         self.buffer(bytes.unwrap_or(0));
+        let offset = self.offset(args, 2);
         if self.probing > 0 {
             return;
         }
@@ -306,30 +309,22 @@ impl Walk<'_, '_> {
             self.handles.go_to(number, None);
             return self.files.doubt_sizes();
         };
-        let place = self.place(args, 2, &handle, number, bytes);
-        self.files.write(&handle.key, place, bytes, handle.level);
+        if handle.file.is_none() || handle.file != self.files.file(&handle.key) {
+            self.handles.go_to(number, None);
+            return self.files.doubt_sizes();
+        }
+        let place = offset.unwrap_or_else(|| self.onward(&handle, number, bytes));
+        let additive_from = handle.level.max(self.seeks_below);
+        self.files.write(&handle.key, place, bytes, additive_from);
     }
 
-    /// Where a write through a handle goes; without an offset the position moves on.
-    fn place(
-        &mut self,
-        args: u32,
-        at: u32,
-        handle: &super::handles::Handle,
-        number: u32,
-        bytes: u64,
-    ) -> Place {
+    /// Where a write with an offset goes.
+    fn offset(&mut self, args: u32, at: u32) -> Option<Place> {
         let offset = self.argument(args, at);
         if offset == Operand::ABSENT {
-            let next = handle.position.map(|position| position.saturating_add(bytes));
-            self.handles.go_to(number, next);
-            return match handle.position {
-                _ if handle.appends => Place::End,
-                Some(position) => Place::Onward(position),
-                None => Place::Somewhere,
-            };
+            return None;
         }
-        match self.abs(offset) {
+        Some(match self.abs(offset) {
             Abs::Turn(turn) => Place::Turn(turn),
             other => match other.int() {
                 Ok(start) => Place::At(u64::try_from(start).unwrap_or(0)),
@@ -338,6 +333,17 @@ impl Walk<'_, '_> {
                     Place::Somewhere
                 }
             },
+        })
+    }
+
+    /// Where a write without an offset goes; the position moves on.
+    fn onward(&mut self, handle: &Handle, number: u32, bytes: u64) -> Place {
+        let next = handle.position.map(|position| position.saturating_add(bytes));
+        self.handles.go_to(number, next);
+        match handle.position {
+            _ if handle.appends => Place::End,
+            Some(position) => Place::Onward(position, number),
+            None => Place::Somewhere,
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::abs::Turn;
 use super::key::Key;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// More files than this are not counted.
@@ -25,6 +25,8 @@ struct Entry {
     /// The entry is gone if its skeleton's is another.
     generation: u32,
     serial: u32,
+    /// Counts how often it lost bytes.
+    epoch: u32,
     shared: bool,
     /// Nothing but what is counted here can be in the file.
     sure: bool,
@@ -66,6 +68,7 @@ impl Totals {
 struct Deferred {
     hash: u64,
     serial: u32,
+    epoch: u32,
     what: Change,
     /// Loops in which the name is another in every turn.
     turns: u64,
@@ -74,11 +77,69 @@ struct Deferred {
     shared: bool,
 }
 
+impl Deferred {
+    /// The name is another in every turn of this loop.
+    fn differs_at(&self, level: u32) -> bool {
+        level < u64::BITS && self.turns >> level & 1 != 0
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    Bytes(u64),
+    /// And who wrote them: see [`writer`].
+    Bytes(u64, u32),
     File(u64),
     Directory(u64),
+    /// The file begins anew.
+    Reset,
+    /// Files of this skeleton may begin anew.
+    Doubt(u32),
+    /// All files may.
+    Forget,
+}
+
+/// What begins anew in every turn of a loop.
+#[derive(Default)]
+struct Resets {
+    /// The file of the turn.
+    names: FxHashSet<u64>,
+    /// The files of all turns.
+    families: FxHashSet<u64>,
+    skeletons: FxHashSet<u32>,
+    all: bool,
+}
+
+impl Resets {
+    fn of(changes: &[Deferred], level: u32) -> Resets {
+        let mut resets = Resets::default();
+        let mut writers = FxHashMap::default();
+        for change in changes {
+            match change.what {
+                // Where several write, it is not clear what the next turn adds.
+                Change::Bytes(_, writer) => {
+                    if *writers.entry(change.hash).or_insert(writer) != writer {
+                        resets.names.insert(change.hash);
+                    }
+                }
+                Change::Reset => {
+                    resets.names.insert(change.hash);
+                    if !change.differs_at(level) {
+                        resets.families.insert(change.hash);
+                    }
+                }
+                Change::Doubt(skeleton) => drop(resets.skeletons.insert(skeleton)),
+                Change::Forget => resets.all = true,
+                _ => {}
+            }
+        }
+        resets
+    }
+
+    fn may_hit(&self, hash: u64, entry: Option<Entry>) -> bool {
+        self.all
+            || self.families.contains(&hash)
+            || entry.is_some_and(|entry| self.skeletons.contains(&entry.skeleton))
+    }
 }
 
 /// A write at a position.
@@ -86,8 +147,8 @@ enum Change {
 pub(super) enum Place {
     /// At this position, once.
     At(u64),
-    /// At this position and on from there in the next turn.
-    Onward(u64),
+    /// At this position and on from there in the next turn, through this handle.
+    Onward(u64, u32),
     /// At the end.
     End,
     /// At another position in every turn.
@@ -119,19 +180,21 @@ impl Files {
 
     /// Its other turns do the same.
     pub(super) fn leave_loop(&mut self, level: u32, turns: u64) {
-        for mut change in self.deferred.pop().unwrap_or_default() {
+        let changes = self.deferred.pop().unwrap_or_default();
+        let resets = Resets::of(&changes, level);
+        for mut change in changes {
             let entry = self.alive(change.hash).filter(|entry| entry.serial == change.serial);
-            let again = level >= change.additive_from
-                || (level < u64::BITS && change.turns >> level & 1 != 0);
+            // Where the name changes with the turn, each file gets its own part.
+            let other_file = change.differs_at(level);
+            let longer = level >= change.additive_from && !resets.names.contains(&change.hash);
+            let again = (other_file || longer) && !resets.may_hit(change.hash, entry);
             change.what = match (change.what, entry) {
-                (Change::Bytes(_), None) => continue,
-                (Change::Bytes(bytes), Some(entry)) if again => {
+                (Change::Bytes(..), None) => continue,
+                (Change::Bytes(..), Some(entry)) if entry.epoch != change.epoch => continue,
+                (Change::Bytes(bytes, writer), Some(entry)) if again => {
                     let more = bytes.saturating_mul(turns - 1);
-                    // Where the name changes with the turn, each file gets its own part.
-                    let same_file = level >= u64::BITS || change.turns >> level & 1 == 0;
-                    let longer = level >= change.additive_from && same_file;
-                    self.add(change.hash, entry, more, if longer { more } else { 0 });
-                    Change::Bytes(bytes.saturating_add(more))
+                    self.add(change.hash, entry, more, if other_file { 0 } else { more });
+                    Change::Bytes(bytes.saturating_add(more), writer)
                 }
                 // What is removed in the loop is made again in every turn.
                 (Change::File(n), entry) if again || entry.is_none() => {
@@ -196,6 +259,12 @@ impl Files {
         (entry.sure && key.vague.is_none() && !self.sizes_unknown).then_some(entry.end)
     }
 
+    /// The file that was made under this name: a number that no other file has.
+    pub(super) fn file(&self, key: &Key) -> Option<u32> {
+        let entry = self.alive(key.hash()).filter(|_| key.vague.is_none());
+        entry.map(|entry| entry.serial)
+    }
+
     /// A name is made if it is not there. `claims` tells whether it may be counted.
     pub(super) fn make(&mut self, key: &Key, directory: bool, claims: &mut Claims) {
         let hash = key.hash();
@@ -217,6 +286,7 @@ impl Files {
             skeleton,
             generation,
             serial: self.serial,
+            epoch: 0,
             shared: claim.shared,
             sure: claim.sure,
         };
@@ -228,14 +298,35 @@ impl Files {
 
     fn defer(&mut self, hash: u64, entry: Entry, what: Change, turns: u64, additive_from: u32) {
         if let Some(innermost) = self.deferred.last_mut() {
-            let Entry { serial, shared, .. } = entry;
-            innermost.push(Deferred { hash, serial, what, turns, additive_from, shared });
+            let Entry { serial, epoch, shared, .. } = entry;
+            innermost.push(Deferred { hash, serial, epoch, what, turns, additive_from, shared });
+        }
+    }
+
+    /// The file loses bytes here, or begins anew, in every turn of the loops around.
+    fn reset(&mut self, key: &Key) {
+        self.anew(key.hash(), key.turns, Change::Reset);
+    }
+
+    fn anew(&mut self, hash: u64, turns: u64, what: Change) {
+        if let Some(innermost) = self.deferred.last_mut() {
+            let (serial, epoch, shared) = (0, 0, false);
+            innermost.push(Deferred {
+                hash,
+                serial,
+                epoch,
+                what,
+                turns,
+                additive_from: ONCE,
+                shared,
+            });
         }
     }
 
     /// The file has this size now.
     pub(super) fn resize(&mut self, key: &Key, size: u64, allocate: bool) {
         let hash = key.hash();
+        self.reset(key);
         let Some(entry) = self.alive(hash) else { return self.doubt(key) };
         let members = entry.bytes.checked_div(entry.end).unwrap_or(1).max(1);
         if size < entry.end {
@@ -244,6 +335,7 @@ impl Files {
             if let Some(entry) = self.entries.get_mut(&hash) {
                 entry.bytes -= less;
                 entry.end = size;
+                entry.epoch += 1;
             }
         } else if allocate {
             self.write(key, Place::At(0), size, ONCE);
@@ -255,6 +347,14 @@ impl Files {
         }
     }
 
+    /// The file is not longer than this now.
+    pub(super) fn cut(&mut self, key: &Key, size: u64) {
+        match self.alive(key.hash()) {
+            Some(entry) if entry.end <= size => self.reset(key),
+            _ => self.resize(key, size, false),
+        }
+    }
+
     /// So many bytes are written. `additive_from`: see [`Deferred`].
     pub(super) fn write(&mut self, key: &Key, place: Place, bytes: u64, additive_from: u32) {
         let hash = key.hash();
@@ -263,7 +363,7 @@ impl Files {
         let mut additive = ONCE;
         let (start, new) = match place {
             Place::End => (entry.end, bytes),
-            Place::At(at) | Place::Onward(at) => {
+            Place::At(at) | Place::Onward(at, _) => {
                 (at, at.saturating_add(bytes).saturating_sub(entry.end).min(bytes))
             }
             Place::Turn(turn) => {
@@ -275,7 +375,7 @@ impl Files {
             }
             Place::Somewhere => (entry.end, 0),
         };
-        if matches!(place, Place::End | Place::Onward(_)) && start >= entry.end {
+        if matches!(place, Place::End | Place::Onward(..)) && start >= entry.end {
             additive = additive_from;
         }
         self.add(hash, entry, new, 0);
@@ -283,14 +383,18 @@ impl Files {
             stored.end = stored.end.max(last_end(place, start, bytes));
             stored.sure &= start <= entry.end && !matches!(place, Place::Somewhere);
         }
+        if !matches!(place, Place::End | Place::Onward(..)) {
+            self.anew(hash, turns, Change::Reset);
+        }
         if new > 0 {
-            self.defer(hash, entry, Change::Bytes(new), turns, additive);
+            self.defer(hash, entry, Change::Bytes(new, writer(place)), turns, additive);
         }
     }
 
     /// The name is removed.
     pub(super) fn remove(&mut self, key: &Key) {
         let hash = key.hash();
+        self.reset(key);
         match self.alive(hash) {
             Some(entry) => {
                 self.shrink(entry, entry.bytes);
@@ -311,14 +415,11 @@ impl Files {
         let files = (self.own.files, self.all.files);
         if to.vague.is_none() && to.turns == from.turns {
             self.make(to, false, claims);
-            self.write(to, Place::At(0), old.end, ONCE);
-            // It was there before: the family keeps all its bytes.
             if let Some(entry) = self.alive(to.hash()) {
-                let missing = old.bytes.saturating_sub(entry.bytes);
-                self.add(to.hash(), entry, missing, 0);
-                if let Some(entry) = self.entries.get_mut(&to.hash()) {
-                    entry.sure &= old.sure;
-                }
+                self.add(to.hash(), entry, old.bytes, 0);
+            }
+            if let Some(entry) = self.entries.get_mut(&to.hash()) {
+                (entry.end, entry.sure) = (old.end, entry.sure && old.sure);
             }
             if let Some(innermost) = self.deferred.last_mut() {
                 let hash = to.hash();
@@ -335,6 +436,7 @@ impl Files {
             return self.forget_all();
         }
         let number = key.skeleton();
+        self.anew(0, 0, Change::Doubt(number));
         let names = self.skeletons.get_mut(&number);
         if let Some(skeleton) = names.filter(|names| names.families || !key.is_concrete()) {
             skeleton.generation += 1;
@@ -347,6 +449,7 @@ impl Files {
 
     /// Everything may be gone.
     pub(super) fn forget_all(&mut self) {
+        self.anew(0, 0, Change::Forget);
         self.entries.clear();
         self.skeletons.clear();
         (self.own.bytes, self.all.bytes) = (0, 0);
@@ -361,6 +464,15 @@ impl Files {
     pub(super) fn confuse(&mut self) {
         self.forget_all();
         (self.confused, self.sizes_unknown) = (true, true);
+    }
+}
+
+/// Who writes on from turn to turn: a handle, or whoever appends.
+fn writer(place: Place) -> u32 {
+    match place {
+        Place::Onward(_, handle) => handle,
+        Place::End => u32::MAX,
+        _ => u32::MAX - 1,
     }
 }
 

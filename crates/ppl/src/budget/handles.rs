@@ -11,6 +11,8 @@ pub(super) struct Handle {
     /// `None`: not known any more.
     pub(super) position: Option<u64>,
     pub(super) appends: bool,
+    /// The file that was there or was made; `None`: the open may fail.
+    pub(super) file: Option<u32>,
     /// Loops around the open that are looked at as a whole.
     pub(super) level: u32,
     pub(super) weight: u64,
@@ -41,13 +43,15 @@ pub(super) struct Mark {
 }
 
 impl Handles {
-    pub(super) fn open(&mut self, key: Rc<Key>, appends: bool, level: u32, weight: u64) -> u32 {
+    /// A new handle with this key, at its start.
+    pub(super) fn open(&mut self, key: Rc<Key>, level: u32, weight: u64) -> u32 {
         self.open = self.open.saturating_add(1);
         self.most = self.most.max(self.open);
         self.list.push(Handle {
             key,
             position: Some(0),
-            appends,
+            appends: false,
+            file: None,
             level,
             weight,
             asked_bytes: 0,
@@ -82,13 +86,14 @@ impl Handles {
     }
 
     /// The other turns move positions as far as the first did, and leave as much open.
-    pub(super) fn leave_loop(&mut self, mark: Mark, turns: u64) {
+    /// `seeks`: positions are set in the loop.
+    pub(super) fn leave_loop(&mut self, mark: Mark, turns: u64, seeks: bool) {
         let again = turns.saturating_sub(1);
         for number in self.moved.split_off(mark.moved) {
             let handle = &mut self.list[number as usize];
             let Some((_, before)) = handle.before.take() else { continue };
             handle.position = match (before, handle.position) {
-                (Some(from), Some(to)) if to >= from => {
+                (Some(from), Some(to)) if to >= from && !seeks => {
                     Some(to.saturating_add((to - from).saturating_mul(again)))
                 }
                 _ => None,

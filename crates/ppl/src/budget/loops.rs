@@ -4,8 +4,8 @@
 use super::abs::{Abs, Turn, Why};
 use super::walk::{Exit, Walk};
 use crate::check::turns;
-use model::Value;
 use model::plan::{Instr, LoopCode, NO_SLOT, Pc};
+use model::{Op, Value};
 
 impl Walk<'_, '_> {
     /// A `repeat`: the instruction after it, or how the walk ended in it.
@@ -63,9 +63,16 @@ impl Walk<'_, '_> {
             .any(|instr| matches!(instr, Instr::Jump { to } if *to == code.exit));
         let verdict = !leaves && {
             let outer = std::mem::take(&mut self.needs_turns);
+            let slots = self.assigned(code.body, code.exit - 1);
+            let values: Vec<Abs> = slots.iter().map(|slot| self.value(*slot)).collect();
+            let muted = self.muted_until;
             self.probing += 1;
             let _ = self.whole(code, turn);
             self.probing -= 1;
+            self.muted_until = muted;
+            for (slot, value) in slots.into_iter().zip(values) {
+                self.set_value(slot, value);
+            }
             !std::mem::replace(&mut self.needs_turns, outer)
         };
         self.shared.verdicts[number as usize] = Some(verdict);
@@ -81,15 +88,29 @@ impl Walk<'_, '_> {
         let outer = self.weight;
         self.weight = outer.saturating_mul(turn.turns);
         self.level += 1;
+        let seeks = self.sets_positions(code);
+        let below = self.seeks_below;
+        self.seeks_below = if seeks { self.level } else { below };
         self.files.enter_loop();
         let handles = self.handles.enter_loop();
         let exit = self.body(code);
         self.level -= 1;
-        self.handles.leave_loop(handles, turn.turns);
+        self.seeks_below = below;
+        self.handles.leave_loop(handles, turn.turns, seeks);
         self.files.leave_loop(turn.level, turn.turns);
         self.weight = outer;
         self.settle(code, turn);
         exit
+    }
+
+    /// The body may set a position in a file; procs are not looked into.
+    fn sets_positions(&self, code: &LoopCode) -> bool {
+        let plan = self.shared.plan;
+        plan.code[code.body as usize..code.exit as usize].iter().any(|instr| match instr {
+            Instr::Op { op, .. } => *op == Op::Fseek,
+            Instr::CallProc { .. } => self.shared.seeks,
+            _ => false,
+        })
     }
 
     /// There is no time for every turn: the first stands for itself.
@@ -147,6 +168,10 @@ impl Walk<'_, '_> {
                     last.map_or(Abs::Unknown(Why::Never), Abs::Known)
                 }
                 Abs::Text(key) if key.turns & bit != 0 => Abs::Unknown(Why::Never),
+                // One of many.
+                Abs::Handle(number) if self.handles.list[number as usize].level > turn.level => {
+                    Abs::Unknown(Why::Never)
+                }
                 Abs::Unknown(Why::Turn) => Abs::Unknown(Why::Never),
                 _ => continue,
             };

@@ -17,8 +17,8 @@ mod watch;
 
 use crate::diag::Diagnostic;
 use files::Claims;
-use model::Plan;
-use model::plan::{Budget, Pc};
+use model::plan::{Budget, Instr, Pc};
+use model::{Op, Plan};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use walk::{Exit, Shared, Walk};
@@ -65,6 +65,7 @@ impl Attempt {
             plan,
             merges,
             directory,
+            seeks: plan.code.iter().any(|instr| matches!(instr, Instr::Op { op: Op::Fseek, .. })),
             verdicts: vec![None; plan.loops.len()],
             steps: STEPS + 2 * plan.code.len() as u64,
             claims: Claims::new(plan.ranks, classes.len()),
@@ -133,8 +134,7 @@ impl Attempt {
 /// Ranks that are in the same groups and first in the same groups.
 fn classes(plan: &Plan) -> Vec<Range<u32>> {
     let mut cuts = vec![0, plan.ranks];
-    let uses_master =
-        plan.code.iter().any(|instr| matches!(instr, model::plan::Instr::Master { .. }));
+    let uses_master = plan.code.iter().any(|instr| matches!(instr, Instr::Master { .. }));
     for set in &plan.sets {
         cuts.extend([set.members.start, set.members.end]);
         if uses_master {

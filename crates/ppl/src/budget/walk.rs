@@ -40,6 +40,8 @@ pub(super) struct Shared<'a> {
     pub(super) directory: Option<&'a str>,
     /// By loop: can it be looked at as a whole?
     pub(super) verdicts: Vec<Option<bool>>,
+    /// The program sets positions in files.
+    pub(super) seeks: bool,
     /// Instructions that may still be looked at.
     pub(super) steps: u64,
     pub(super) claims: Claims,
@@ -70,10 +72,13 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) weight: u64,
     /// Loops around it that are looked at as a whole.
     pub(super) level: u32,
+    /// Loops up to this one set positions in files, so that writes in them need not go on
+    /// where those of the turn before ended.
+    pub(super) seeks_below: u32,
     /// Conditions around it that are not known.
     pub(super) maybe: u32,
     /// It may not be executed up to this instruction, which a jump may have gone to.
-    muted_until: Option<Pc>,
+    pub(super) muted_until: Option<Pc>,
     /// Only looking whether a loop can be looked at as a whole.
     pub(super) probing: u32,
     /// Something depended on the turn of a loop that was looked at as a whole.
@@ -100,6 +105,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             options: vec![Active::default()],
             weight: 1,
             level: 0,
+            seeks_below: 0,
             maybe: 0,
             muted_until: None,
             probing: 0,
@@ -141,9 +147,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let plan = self.shared.plan;
         let start = pc;
         while pc != end {
-            if self.muted_until.is_some_and(|until| pc >= until) {
-                self.muted_until = None;
-            }
+            self.unmute(pc);
             if self.shared.steps == 0 {
                 self.tally.exact = false;
                 return Exit::Stopped;
@@ -183,7 +187,15 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             pc = next;
         }
+        self.unmute(end);
         Exit::Reached
+    }
+
+    /// Where a jump may have gone to, all ways come together.
+    fn unmute(&mut self, pc: Pc) {
+        if self.muted_until.is_some_and(|until| pc >= until) {
+            self.muted_until = None;
+        }
     }
 
     /// Instructions that go on to the next one or to a place that is known.

@@ -4,7 +4,7 @@ use super::Lower;
 use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use model::Op;
-use model::plan::{Instr, NO_SLOT, Operand, Source, Span};
+use model::plan::{BinaryOp, Instr, NO_SLOT, Operand, Source, Span};
 
 impl Lower<'_> {
     /// `$x = value;`
@@ -31,9 +31,20 @@ impl Lower<'_> {
         if ev.is_bad() || written {
             return;
         }
-        let made = self.plan.code[before..].last_mut().filter(|_| here.slot == NO_SLOT);
+        let one = here.slot == NO_SLOT && self.has_one_writer(value);
+        let made = self.plan.code[before..].last_mut().filter(|_| one);
         if !made.is_some_and(|last| retarget(last, ev.operand, dst)) {
             self.emit(Instr::Move { dst, src: ev.operand }, span);
+        }
+    }
+
+    /// The last instruction of an expression alone writes its result; the sides of
+    /// `||` and `&&` both do.
+    fn has_one_writer(&self, id: ExprId) -> bool {
+        match self.ast.expr(id) {
+            Expr::Paren(inner) => self.has_one_writer(inner),
+            Expr::Binary(op, ..) => !matches!(op, BinaryOp::Or | BinaryOp::And),
+            _ => true,
         }
     }
 

@@ -8,8 +8,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::types::{self, Types};
 use crate::word::{Word, classify};
-use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
 use model::limits;
+use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
 use model::value::{self, EvalError};
 use model::{Op, Value};
 
@@ -180,31 +180,47 @@ impl Lower<'_> {
         dst: Option<Slot>,
     ) -> Ev {
         let decides = op == BinaryOp::Or;
-        let left = self.condition_value(a);
-        let known = self.constant(left).and_then(|value| value.as_condition().ok());
-        if let Some(known) = known {
-            let right = self.switched_off(known == decides, |lower| lower.condition_value(b));
-            if left.is_bad() || right.is_bad() {
-                return Ev::BAD;
-            }
-            return match known == decides {
-                true => self.known(Value::Bool(decides)),
-                false => self.as_boolean(right, span, dst),
-            };
-        }
-        // The result may be a variable that `b` reads, so it is not written before.
         let slot = self.frame().temp();
-        self.emit(Instr::Test { dst: slot, a: left.operand }, span);
+        let left = self.condition_to(a, Some(slot));
+        let known = self.constant(left).and_then(|value| value.as_condition().ok());
+        if known == Some(decides) {
+            let right = self.never_executed(b);
+            let bad = left.is_bad() || right.is_bad();
+            return if bad { Ev::BAD } else { self.known(Value::Bool(decides)) };
+        }
+        if known.is_some() {
+            let right = self.condition_value(b);
+            let bad = left.is_bad() || right.is_bad();
+            return if bad { Ev::BAD } else { self.as_boolean(right, span, dst) };
+        }
+        self.test_into(slot, left, span);
         let cond = Operand::slot(slot);
         let jump = self.emit(Instr::JumpIf { cond, when: decides, to: 0 }, span);
-        let right = self.condition_value(b);
-        self.emit(Instr::Test { dst: slot, a: right.operand }, span);
+        let right = self.condition_to(b, Some(slot));
+        self.test_into(slot, right, span);
         let end = self.patch_here(jump);
         self.merges.push((jump, end));
         if left.is_bad() || right.is_bad() {
             return Ev::BAD;
         }
         Ev { operand: cond, types: Types::BOOL, differs: left.differs || right.differs }
+    }
+
+    /// The truth of a condition in a hidden slot, where it may be already.
+    fn test_into(&mut self, slot: Slot, ev: Ev, span: Span) {
+        if ev.operand != Operand::slot(slot) || ev.types != Types::BOOL {
+            self.emit(Instr::Test { dst: slot, a: ev.operand }, span);
+        }
+    }
+
+    /// A condition that constants switch off: checked, but no code is left of it.
+    fn never_executed(&mut self, id: ExprId) -> Ev {
+        let (code, merges) = (self.plan.code.len(), self.merges.len());
+        let ev = self.switched_off(true, |lower| lower.condition_value(id));
+        self.plan.code.truncate(code);
+        self.plan.spans.truncate(code);
+        self.merges.truncate(merges);
+        ev
     }
 
     fn as_boolean(&mut self, ev: Ev, span: Span, dst: Option<Slot>) -> Ev {
@@ -219,7 +235,11 @@ impl Lower<'_> {
 
     /// The value of an expression that has to be a condition.
     pub(super) fn condition_value(&mut self, id: ExprId) -> Ev {
-        let ev = self.expr(id);
+        self.condition_to(id, None)
+    }
+
+    fn condition_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
+        let ev = self.expr_to(id, dst);
         if ev.is_bad() || ev.types.may(Types::BOOL.or(Types::INT)) {
             return ev;
         }

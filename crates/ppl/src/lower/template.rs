@@ -7,8 +7,8 @@ use crate::ast::Name;
 use crate::lex::is_name_byte;
 use crate::text;
 use crate::types::Types;
-use model::limits;
 use model::Value;
+use model::limits;
 use model::plan::{Internal, Operand, Piece, Span};
 
 impl Lower<'_> {

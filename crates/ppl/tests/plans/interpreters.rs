@@ -1,9 +1,7 @@
 //! What a plan does is what the tree says: two interpreters that have nothing in
 //! common agree on examples and on generated programs. And no text makes `compile` panic.
 
-mod common;
-
-use common::{generate, plan, tree};
+use crate::{generate, plan, tree};
 use ppl::source::NoIncludes;
 use ppl::{Binding, compile};
 use proptest::prelude::*;
@@ -97,7 +95,7 @@ fn generated_programs_are_mostly_right() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(std::env::var("PROPTEST_CASES").map_or(300, |n| n.parse().unwrap_or(300))))]
+    #![proptest_config(crate::cases())]
 
     #[test]
     fn both_interpreters_agree(tape in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -214,7 +214,9 @@ impl Writer<'_> {
     }
 
     fn condition(&mut self) -> String {
-        match self.choose(8) {
+        match self.choose(10) {
+            8 => "$n == 3 && 1 / ($n - 2) > 0".into(),
+            9 => format!("$n == 2 || {} / 0 > 0", self.number()),
             0 => "$$rank == 0".into(),
             1 => format!("{} > 2", self.number()),
             2 => format!("{} == $b", self.number()),

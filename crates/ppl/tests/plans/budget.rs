@@ -1,0 +1,364 @@
+//! The budget against what is really done: counts by the trace of the plan interpreter,
+//! files by a small simulation of the operations in it.
+
+use crate::{generate, plan};
+use model::plan::Budget;
+use model::units::parse_integer_text;
+use model::{Op, Plan};
+use ppl::source::NoIncludes;
+use ppl::{Binding, compile};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+fn planned(text: &str, ranks: u32) -> Option<Plan> {
+    compile("test.ppl", text.into(), &mut NoIncludes, &Binding::new(ranks)).plan
+}
+
+fn budget(plan: &Plan, rank: u32) -> &Budget {
+    let entry = plan.budget.iter().find(|(ranks, _)| ranks.contains(&rank));
+    &entry.expect("every rank has a budget").1
+}
+
+/// Operations by name, and bytes written as the trace says.
+fn counted(trace: &[String]) -> BTreeMap<&str, u64> {
+    let mut counts = BTreeMap::new();
+    for line in trace {
+        let name = line.split(' ').next().unwrap_or("");
+        if Op::find(name).is_some_and(Op::is_io) {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    counts
+}
+
+/// Files as sets of bytes; what operations of a trace do to them.
+#[derive(Default)]
+struct Disk {
+    /// Names and numbers of files.
+    names: HashMap<String, usize>,
+    /// What is in each file.
+    files: Vec<BTreeSet<u64>>,
+    /// File, position, append; no file where the open failed.
+    handles: Vec<(Option<usize>, u64, bool)>,
+    peak: u64,
+}
+
+impl Disk {
+    fn of(trace: &[String]) -> Disk {
+        let mut disk = Disk::default();
+        for line in trace {
+            let words = line.split(' ').map(|word| word.strip_prefix("./").unwrap_or(word));
+            let words: Vec<&str> = words.collect();
+            disk.operation(&words);
+            let total = disk.names.values().map(|file| disk.files[*file].len() as u64).sum();
+            disk.peak = disk.peak.max(total);
+        }
+        disk
+    }
+
+    fn make(&mut self, name: &str) -> &mut BTreeSet<u64> {
+        let new = self.files.len();
+        let file = *self.names.entry(name.to_string()).or_insert(new);
+        if file == new {
+            self.files.push(BTreeSet::new());
+        }
+        &mut self.files[file]
+    }
+
+    fn operation(&mut self, words: &[&str]) {
+        let number = |at: usize| {
+            words.get(at).and_then(|word| parse_integer_text(word.as_bytes())).map(|n| n as u64)
+        };
+        let name = words.get(1).copied().unwrap_or("");
+        match words[0] {
+            "write" => {
+                let start = number(3).unwrap_or(0);
+                *self.make(name) = (start..start + number(2).unwrap_or(0)).collect();
+            }
+            "append" => {
+                let n = number(2).unwrap_or(0);
+                let file = self.make(name);
+                let end = file.last().map_or(0, |last| last + 1);
+                file.extend(end..end + n);
+            }
+            "create" => self.make(name).clear(),
+            "delete" => drop(self.names.remove(name)),
+            "rename" => {
+                if let Some(file) = self.names.remove(name) {
+                    self.names.insert(words[2].to_string(), file);
+                }
+            }
+            "truncate" => {
+                let n = number(2).unwrap_or(0);
+                if let Some(file) = self.names.get(name) {
+                    self.files[*file].retain(|byte| *byte < n);
+                }
+            }
+            "fopen" => {
+                match words[2] {
+                    "w" => self.make(name).clear(),
+                    "a" => drop(self.make(name)),
+                    _ => {}
+                }
+                self.handles.push((self.names.get(name).copied(), 0, words[2] == "a"));
+            }
+            // fwrite (file handle 3) 10 -
+            "fwrite" => self.fwrite(words[3].trim_end_matches(')'), number(4), number(5)),
+            "fseek" => {
+                let handle: usize = words[3].trim_end_matches(')').parse().expect("a number");
+                self.handles[handle - 1].1 = number(4).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+
+    fn fwrite(&mut self, handle: &str, n: Option<u64>, offset: Option<u64>) {
+        let handle: usize = handle.parse().expect("a number");
+        let (Some(file), position, appends) = self.handles[handle - 1] else { return };
+        let n = n.unwrap_or(0);
+        let end = self.files[file].last().map_or(0, |last| last + 1);
+        let start = if appends { end } else { offset.unwrap_or(position) };
+        self.files[file].extend(start..start + n);
+        if offset.is_none() {
+            self.handles[handle - 1].1 = start + n;
+        }
+    }
+}
+
+/// Programs that make, change and remove files in loops and under conditions.
+struct Writer<'a> {
+    tape: &'a [u8],
+    at: usize,
+    text: String,
+    depth: u32,
+}
+
+fn file_program(tape: &[u8]) -> String {
+    let mut writer = Writer {
+        tape,
+        at: 0,
+        text: "$x = 1; param $n = 3; $h = fopen(\"z\", \"w\");\n".into(),
+        depth: 0,
+    };
+    while writer.at < tape.len() {
+        writer.statement();
+    }
+    writer.text
+}
+
+impl Writer<'_> {
+    fn choose(&mut self, n: u8) -> u8 {
+        let byte = self.tape.get(self.at).copied().unwrap_or(0);
+        self.at += 1;
+        byte % n
+    }
+
+    fn path(&mut self) -> String {
+        let last = if self.depth > 0 { 8 } else { 4 };
+        let names = ["a", "./a", "f-1", "b$x", "f-$i", "f-$i", "g-$i-$i", "f-$x-$i"];
+        format!("\"{}\"", names[usize::from(self.choose(last))])
+    }
+
+    fn size(&mut self) -> String {
+        let last = if self.depth > 0 { 5 } else { 3 };
+        ["10", "25", "$x", "$i", "$i * 3 + 1"][usize::from(self.choose(last))].to_string()
+    }
+
+    fn statement(&mut self) {
+        let (path, size) = (self.path(), self.size());
+        let line = match self.choose(16) {
+            0 | 1 => format!("write({path}, {size});"),
+            2 => format!("append({path}, {size});"),
+            3 => format!("delete({path});"),
+            4 => format!("rename({path}, {});", self.path()),
+            5 => format!("truncate({path}, {size});"),
+            6 => format!(
+                "$h = fopen({path}, \"{}\");",
+                ["w", "a", "r+"][usize::from(self.choose(3))]
+            ),
+            7 => format!("fwrite($h, {size});"),
+            8 => format!("fwrite($h, {size}, {});", self.size()),
+            9 => format!("fseek($h, {size});"),
+            10 => format!("$x = {size};"),
+            11 if self.depth < 3 => {
+                let condition =
+                    ["$x > 2", "rand(1, 2) > 5", "$n == 3"][usize::from(self.choose(3))];
+                return self.block(&format!("if ({condition}) "), 0);
+            }
+            12..=14 if self.depth < 3 => {
+                let count = ["2", "$n", "1..6 step 2", "4"][usize::from(self.choose(4))];
+                return self.block(&format!("repeat $i {count} "), 1);
+            }
+            _ => format!("create({path});"),
+        };
+        self.text.push_str(&line);
+        self.text.push('\n');
+    }
+
+    fn block(&mut self, head: &str, depth: u32) {
+        self.text.push_str(head);
+        self.text.push_str("{\n");
+        self.depth += depth;
+        for _ in 0..=self.choose(3) {
+            self.statement();
+        }
+        self.depth -= depth;
+        self.text.push_str("}\n");
+    }
+}
+
+/// Counts: exact where they say so, never too large.
+fn check_counts(text: &str, ranks: u32) {
+    let Some(made) = planned(text, ranks).filter(|_| !text.contains("rand(")) else { return };
+    for rank in 0..ranks {
+        let trace = plan::trace(&made, rank);
+        if trace.last().is_none_or(|last| last != "end") {
+            continue;
+        }
+        let (budget, counts) = (budget(&made, rank), counted(&trace));
+        for (op, known) in &budget.ops {
+            let found = counts.get(op.name()).copied().unwrap_or(0);
+            let right = if known.exact { known.count == found } else { known.count <= found };
+            assert!(right, "{op}: {known:?}, really {found}, rank {rank} of\n{text}");
+        }
+        if budget.exact {
+            assert_eq!(budget.ops.len(), counts.len(), "{budget:?} {counts:?}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn figures_of_programs() {
+    for (text, files, bytes, handles, exact) in [
+        ("write(\"a\", 10);", 1, 10, 0, true),
+        ("repeat $i 1000000 write(\"f-$i\", 1m);", 1_000_000, 1_000_000 << 20, 0, true),
+        ("repeat 1000000 write(\"f\", 1m);", 1, 1 << 20, 0, true),
+        (
+            "repeat $i 1000000 { write(\"f-$i\", 1m); delete(\"f-$i\"); }",
+            1_000_000,
+            1 << 20,
+            0,
+            true,
+        ),
+        ("repeat 1000 append(\"f\", 1k);", 1, 1000 << 10, 0, true),
+        ("repeat $i 10 { repeat $j 20 write(\"$i-$j\", 3); }", 200, 600, 0, true),
+        ("repeat 10 { repeat $j 20 append(\"f-$j\", 3); }", 20, 600, 0, true),
+        ("$h = fopen(\"a\", \"w\"); repeat 100 fwrite($h, 10); fclose($h);", 1, 1000, 1, true),
+        (
+            "$h = fopen(\"a\", \"w\"); repeat $i 100 fwrite($h, 10, $i * 10); fclose($h);",
+            1,
+            1000,
+            1,
+            true,
+        ),
+        (
+            "repeat $i 5 { $h = fopen(\"f-$i\", \"w\"); repeat 4 fwrite($h, 10); fclose($h); }",
+            5,
+            200,
+            1,
+            true,
+        ),
+        ("repeat $i 5 { $h = fopen(\"f-$i\", \"w\"); fwrite($h, 1); }", 5, 5, 5, true),
+        ("repeat $i 9 write(\"f\", $i * 10);", 1, 80, 0, true),
+        ("write(\"a\", 10); write(\"a\", 4); write(\"b\", 5);", 2, 10, 0, true),
+        ("write(\"a\", 10); truncate(\"a\", 2); write(\"b\", 5);", 2, 10, 0, true),
+        ("write(\"a\", 10); rename(\"a\", \"b\"); write(\"a\", 10);", 2, 20, 0, true),
+        ("write(\"a\", rand(1, 5)); write(\"b\", 7);", 2, 7, 0, false),
+        ("if (rand(1, 2) == 1) write(\"a\", 5); write(\"b\", 7);", 1, 7, 0, false),
+        (
+            "define proc p($f, $n) { repeat $n append($f, 2); } p(\"a\", 3); p(\"b\", 4);",
+            2,
+            14,
+            0,
+            true,
+        ),
+        ("write(\"a\", 1, 1000);", 1, 1, 0, true),
+        ("$x = 0; while ($x < 5) { write(\"f-$x\", 2); $x = $x + 1; }", 5, 10, 0, true),
+        ("repeat $i 100 { if ($i == 3) break; write(\"f-$i\", 2); }", 3, 6, 0, true),
+        (
+            "$o = 0; $h = fopen(\"a\", \"w\"); repeat 9 { fwrite($h, 4, $o); $o = $o + 4; }",
+            1,
+            36,
+            1,
+            true,
+        ),
+    ] {
+        let made = planned(text, 1).unwrap_or_else(|| panic!("{text} has errors"));
+        let found = budget(&made, 0);
+        let figures = (found.files, found.footprint_bytes, found.handles, found.exact);
+        assert_eq!(figures, (files, bytes, handles, exact), "{text}\n{found:?}");
+        check_counts(text, 1);
+    }
+}
+
+#[test]
+fn ranks_have_their_own_figures() {
+    for (text, expected) in [
+        ("write(\"f-$$rank\", 10);", vec![(0..4, 10)]),
+        ("write(\"f\", 10);", vec![(0..1, 10), (1..4, 0)]),
+        (
+            "repeat $$rank append(\"f-$$rank\", 10);",
+            vec![(0..1, 0), (1..2, 10), (2..3, 20), (3..4, 30)],
+        ),
+        (
+            "if ($$rank % 2) write(\"f-$$rank\", 10);",
+            vec![(0..1, 0), (1..2, 10), (2..3, 0), (3..4, 10)],
+        ),
+        (
+            "define groups {\"a\":D, \"b\":D}; group \"a\" write(\"f-$$grank\", 10); group \"b\" write(\"g-$$grank\", 5);",
+            vec![(0..2, 10), (2..4, 5)],
+        ),
+        (
+            "define groups {\"a\":D, \"b\":D}; group \"a\" write(\"f-$$grank\", 10); group \"b\" write(\"f-$$grank\", 10);",
+            vec![(0..2, 10), (2..4, 0)],
+        ),
+        ("master write(\"a\", 8);", vec![(0..1, 8), (1..4, 0)]),
+        (
+            "define groups {\"a\":D, \"b\":D}; group \"b\" master write(\"a\", 8);",
+            vec![(0..2, 0), (2..3, 8), (3..4, 0)],
+        ),
+    ] {
+        let made = planned(text, 4).unwrap_or_else(|| panic!("{text} has errors"));
+        let found: Vec<_> = made
+            .budget
+            .iter()
+            .map(|(ranks, budget)| (ranks.clone(), budget.footprint_bytes))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+        check_counts(text, 4);
+    }
+}
+
+#[test]
+fn many_ranks_are_bounded_work() {
+    let text = "repeat $i $$rank { write(\"f-$$rank-$i\", 10); if ($i == 5) append(\"x\", 1); }";
+    let made = planned(text, 10_000).expect("no errors");
+    assert_eq!(made.budget.first().map(|(ranks, _)| ranks.start), Some(0));
+    assert_eq!(made.budget.last().map(|(ranks, _)| ranks.end), Some(10_000));
+    assert!(made.budget.windows(2).all(|pair| pair[0].0.end == pair[1].0.start));
+    let same = planned("repeat $i 10 write(\"f-$$rank-$i\", 10);", 10_000).expect("no errors");
+    assert_eq!(same.budget.len(), 1);
+    assert_eq!(same.budget[0].1.footprint_bytes, 100);
+}
+
+proptest! {
+    #![proptest_config(crate::cases())]
+
+    #[test]
+    fn counts_are_never_too_large(tape in prop::collection::vec(any::<u8>(), 0..200)) {
+        check_counts(&generate::program(&tape), 4);
+    }
+
+    #[test]
+    fn files_are_never_overestimated(tape in prop::collection::vec(any::<u8>(), 0..80)) {
+        let text = file_program(&tape).replace("rand(1, 2) > 5", "$$rank > 5");
+        if let Some(made) = planned(&text, 1) {
+            let trace = plan::trace(&made, 0);
+            if trace.last().is_some_and(|last| last == "end") {
+                let (disk, found) = (Disk::of(&trace), budget(&made, 0));
+                prop_assert!(found.footprint_bytes <= disk.peak, "{} > {}\n{text}", found.footprint_bytes, disk.peak);
+                check_counts(&text, 1);
+            }
+        }
+    }
+}
