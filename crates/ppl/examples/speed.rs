@@ -74,14 +74,14 @@ fn generated(statements: usize) -> String {
     let mut i = 0;
     while count < statements {
         let _ = match i % 8 {
-            0 => write!(text, "write(\"dir-{}/file-{i}\", {});\n", i % 100, 4096 + i % 7),
-            1 => write!(text, "$x{} = {i} * 4k + 1;\n", i % 64),
-            2 => write!(text, "repeat $i 2 write(\"$dir/f-{i}-$i\", 4k);\n"),
-            3 => write!(text, "read(\"dir-{}/file-{}\");\n", i % 100, i - 3),
-            4 => write!(text, "stat(\"dir-{}/file-{}\");\n", i % 100, i - 4),
-            5 => write!(text, "append(\"$dir/log-$$rank\", 100 + {i});\n"),
-            6 => write!(text, "if ($$rank == {}) sleep({i}us);\n", i % 5),
-            _ => write!(text, "delete(\"dir-{}/file-{}\");\n", i % 100, i - 7),
+            0 => writeln!(text, "write(\"dir-{}/file-{i}\", {});", i % 100, 4096 + i % 7),
+            1 => writeln!(text, "$x{} = {i} * 4k + 1;", i % 64),
+            2 => writeln!(text, "repeat $i 2 write(\"$dir/f-{i}-$i\", 4k);"),
+            3 => writeln!(text, "read(\"dir-{}/file-{}\");", i % 100, i - 3),
+            4 => writeln!(text, "stat(\"dir-{}/file-{}\");", i % 100, i - 4),
+            5 => writeln!(text, "append(\"$dir/log-$$rank\", 100 + {i});"),
+            6 => writeln!(text, "if ($$rank == {}) sleep({i}us);", i % 5),
+            _ => writeln!(text, "delete(\"dir-{}/file-{}\");", i % 100, i - 7),
         };
         count += if matches!(i % 8, 2 | 6) { 2 } else { 1 };
         i += 1;

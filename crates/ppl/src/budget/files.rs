@@ -5,9 +5,10 @@
 //! one file, bytes are rather not counted, because a run is refused by this figure.
 
 use super::abs::Turn;
+use super::claims::Claims;
+use super::deferred::{Change, Deferred, Resets};
 use super::key::Key;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::ops::Range;
+use rustc_hash::FxHashMap;
 
 /// More files than this are not counted.
 const MAX_ENTRIES: usize = 1 << 21;
@@ -63,85 +64,6 @@ impl Totals {
     }
 }
 
-/// Something that the other turns of a loop do too.
-#[derive(Clone, Copy, Debug)]
-struct Deferred {
-    hash: u64,
-    serial: u32,
-    epoch: u32,
-    what: Change,
-    /// Loops in which the name is another in every turn.
-    turns: u64,
-    /// Loops from this one on add it in every turn to the same file.
-    additive_from: u32,
-    shared: bool,
-}
-
-impl Deferred {
-    /// The name is another in every turn of this loop.
-    fn differs_at(&self, level: u32) -> bool {
-        level < u64::BITS && self.turns >> level & 1 != 0
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    /// And who wrote them: see [`writer`].
-    Bytes(u64, u32),
-    File(u64),
-    Directory(u64),
-    /// The file begins anew.
-    Reset,
-    /// Files of this skeleton may begin anew.
-    Doubt(u32),
-    /// All files may.
-    Forget,
-}
-
-/// What begins anew in every turn of a loop.
-#[derive(Default)]
-struct Resets {
-    /// The file of the turn.
-    names: FxHashSet<u64>,
-    /// The files of all turns.
-    families: FxHashSet<u64>,
-    skeletons: FxHashSet<u32>,
-    all: bool,
-}
-
-impl Resets {
-    fn of(changes: &[Deferred], level: u32) -> Resets {
-        let mut resets = Resets::default();
-        let mut writers = FxHashMap::default();
-        for change in changes {
-            match change.what {
-                // Where several write, it is not clear what the next turn adds.
-                Change::Bytes(_, writer) => {
-                    if *writers.entry(change.hash).or_insert(writer) != writer {
-                        resets.names.insert(change.hash);
-                    }
-                }
-                Change::Reset => {
-                    resets.names.insert(change.hash);
-                    if !change.differs_at(level) {
-                        resets.families.insert(change.hash);
-                    }
-                }
-                Change::Doubt(skeleton) => drop(resets.skeletons.insert(skeleton)),
-                Change::Forget => resets.all = true,
-                _ => {}
-            }
-        }
-        resets
-    }
-
-    fn may_hit(&self, hash: u64, entry: Option<Entry>) -> bool {
-        self.all
-            || self.families.contains(&hash)
-            || entry.is_some_and(|entry| self.skeletons.contains(&entry.skeleton))
-    }
-}
-
 /// A write at a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
@@ -187,7 +109,8 @@ impl Files {
             // Where the name changes with the turn, each file gets its own part.
             let other_file = change.differs_at(level);
             let longer = level >= change.additive_from && !resets.names.contains(&change.hash);
-            let again = (other_file || longer) && !resets.may_hit(change.hash, entry);
+            let again = (other_file || longer)
+                && !resets.may_hit(change.hash, entry.map(|entry| entry.skeleton));
             change.what = match (change.what, entry) {
                 (Change::Bytes(..), None) => continue,
                 (Change::Bytes(..), Some(entry)) if entry.epoch != change.epoch => continue,
@@ -486,70 +409,4 @@ fn last_end(place: Place, start: u64, bytes: u64) -> u64 {
         _ => start,
     };
     last.saturating_add(bytes)
-}
-
-/// Which files were counted for which ranks already.
-#[derive(Default)]
-pub(super) struct Claims {
-    /// Ranks that are being looked at.
-    pub(super) ranks: Range<u32>,
-    world: u32,
-    /// No other ranks are looked at apart from these.
-    together: bool,
-    by_name: FxHashMap<u64, Vec<(Range<u32>, Range<u32>)>>,
-    by_skeleton: FxHashMap<u32, Kind>,
-}
-
-/// What names of one skeleton look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Texts without marks: equal or different files.
-    Concrete,
-    /// One family.
-    Family(u64),
-}
-
-/// A file may be counted.
-pub(super) struct Claim {
-    /// Other ranks looked at together make the same one.
-    shared: bool,
-    /// No other rank can write to it.
-    sure: bool,
-}
-
-impl Claims {
-    pub(super) fn new(world: u32, classes: usize) -> Claims {
-        Claims { world, together: classes == 1, ..Claims::default() }
-    }
-
-    fn claim(&mut self, key: &Key) -> Option<Claim> {
-        if key.vague.is_some() {
-            return None;
-        }
-        let hash = key.hash();
-        let kind = if key.is_concrete() { Kind::Concrete } else { Kind::Family(hash) };
-        if *self.by_skeleton.entry(key.skeleton()).or_insert(kind) != kind {
-            return None;
-        }
-        let members = match key.member {
-            Some(start) => {
-                self.ranks.start.checked_sub(start)?..self.ranks.end.checked_sub(start)?
-            }
-            None => 0..u32::MAX,
-        };
-        let alone = self.world == 1;
-        let shared = key.member.is_none() && self.ranks.len() > 1;
-        if !self.together {
-            let claimed = self.by_name.entry(hash).or_default();
-            let meets = |other: &Range<u32>| other.start < members.end && members.start < other.end;
-            if claimed.iter().any(|(ranks, others)| *ranks != self.ranks && meets(others)) {
-                return None;
-            }
-            let entry = (self.ranks.clone(), members);
-            if claimed.last() != Some(&entry) {
-                claimed.push(entry);
-            }
-        }
-        Some(Claim { shared, sure: alone || key.member.is_some() })
-    }
 }

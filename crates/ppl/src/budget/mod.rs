@@ -6,7 +6,10 @@
 //! number of steps is limited: where it does not suffice, figures are lower bounds.
 
 mod abs;
+mod claims;
+mod deferred;
 mod effect;
+mod eval;
 mod files;
 mod handles;
 mod key;
@@ -16,7 +19,7 @@ mod walk;
 mod watch;
 
 use crate::diag::Diagnostic;
-use files::Claims;
+use claims::Claims;
 use model::plan::{Budget, Instr, Pc};
 use model::{Op, Plan};
 use rustc_hash::FxHashMap;

@@ -4,19 +4,15 @@
 //! value. Both ways of a condition that is not known are looked at, but nothing in them
 //! is counted ("maybe"); loops: [`super::loops`]; operations: [`super::effect`].
 
-use super::abs::{self, Abs, Why};
-use super::files::{Claims, Files};
+use super::abs::{Abs, Why};
+use super::claims::Claims;
+use super::files::Files;
 use super::handles::Handles;
-use super::key::Key;
 use super::tally::Tally;
 use super::watch::Watch;
 use model::Value;
-use model::plan::{
-    Args, Function, Instr, Internal, MemberSet, NO_SLOT, Operand, Pc, Piece, Plan, SetId, Slot,
-    Source,
-};
+use model::plan::{Args, Instr, MemberSet, NO_SLOT, Pc, Plan, SetId, Slot};
 use std::ops::Range;
-use std::rc::Rc;
 
 /// Calls inside calls that are followed.
 const MAX_CALLS: u32 = 100;
@@ -60,13 +56,13 @@ pub(super) struct Active {
 /// A walk for a range of ranks that go the same way.
 pub(super) struct Walk<'s, 'a> {
     pub(super) shared: &'s mut Shared<'a>,
-    ranks: Range<u32>,
+    pub(super) ranks: Range<u32>,
     pub(super) values: Vec<Abs>,
     /// Where the running proc's frame starts.
     base: usize,
     calls: u32,
     /// Active sets and names of groups, the innermost last.
-    groups: Vec<(SetId, u32)>,
+    pub(super) groups: Vec<(SetId, u32)>,
     pub(super) options: Vec<Active>,
     /// Executions of the code being looked at.
     pub(super) weight: u64,
@@ -237,13 +233,13 @@ impl<'s, 'a> Walk<'s, 'a> {
         members.start <= self.ranks.start && self.ranks.end <= members.end
     }
 
-    fn set(&self) -> Option<&'a MemberSet> {
+    pub(super) fn set(&self) -> Option<&'a MemberSet> {
         let set = self.groups.last().map_or(0, |group| group.0);
         self.shared.plan.sets.get(set as usize)
     }
 
     /// The other ranks of the active group, this one included.
-    fn first_member(&self) -> u32 {
+    pub(super) fn first_member(&self) -> u32 {
         self.set().map_or(0, |set| set.members.start)
     }
 
@@ -350,88 +346,6 @@ impl<'s, 'a> Walk<'s, 'a> {
         exit
     }
 
-    fn evaluate(&mut self, instr: Instr) {
-        let (dst, value) = match instr {
-            Instr::Move { dst, src } => (dst, self.abs(src)),
-            Instr::Unary { op, dst, a } => (dst, abs::unary(op, &self.abs(a))),
-            Instr::Binary { op, dst, a, b } => (dst, abs::binary(op, &self.abs(a), &self.abs(b))),
-            Instr::Test { dst, a } => (
-                dst,
-                match self.abs(a).condition() {
-                    Ok(holds) => Abs::Known(Value::Bool(holds)),
-                    Err(why) => Abs::Unknown(why),
-                },
-            ),
-            Instr::Internal { what, dst } => (dst, self.internal(what)),
-            Instr::List { dst, args } => (dst, self.list(args)),
-            Instr::Index { dst, list, index } => (dst, self.index(list, index)),
-            Instr::Function { function, dst, args } => (dst, self.function(function, args)),
-            _ => return,
-        };
-        self.set_value(dst, value);
-    }
-
-    fn internal(&self, what: Internal) -> Abs {
-        let set = self.set();
-        let only = |start: u32| match self.ranks.len() {
-            1 => Abs::Known(Value::Int(i64::from(self.ranks.start - start))),
-            _ => Abs::Member(start),
-        };
-        match what {
-            Internal::Rank => only(0),
-            Internal::GroupRank => only(self.first_member()),
-            Internal::GroupSize => {
-                Abs::Known(Value::Int(set.map_or(1, |set| set.members.len() as i64)))
-            }
-            Internal::GroupName => {
-                let name = self
-                    .groups
-                    .last()
-                    .map(|(_, group)| &self.shared.plan.groups[*group as usize].name);
-                Abs::Known(Value::str(name.map_or("", |name| name)))
-            }
-            _ => Abs::Unknown(Why::Never),
-        }
-    }
-
-    fn list(&self, args: Args) -> Abs {
-        let mut items = Vec::new();
-        for operand in &self.shared.plan.args[args.range()] {
-            match self.abs(*operand) {
-                Abs::Known(value) => items.push(value),
-                other => return Abs::Unknown(other.why()),
-            }
-        }
-        abs::known(model::limits::list(items))
-    }
-
-    fn index(&self, list: Operand, index: Operand) -> Abs {
-        match (self.abs(list), self.abs(index)) {
-            (Abs::Known(list), Abs::Known(index)) => abs::known(model::value::index(&list, &index)),
-            (Abs::Known(_), other) | (other, _) => Abs::Unknown(other.why()),
-        }
-    }
-
-    fn function(&self, function: Function, args: Args) -> Abs {
-        let values: Vec<Abs> =
-            self.shared.plan.args[args.range()].iter().map(|operand| self.abs(*operand)).collect();
-        let why = values.iter().filter(|value| !matches!(value, Abs::Known(_))).map(Abs::why).max();
-        match function {
-            Function::Min | Function::Max | Function::Abs | Function::Len => {
-                let known = |value: &Abs| match value {
-                    Abs::Known(value) => Some(value.clone()),
-                    _ => None,
-                };
-                let values: Option<Vec<Value>> = values.iter().map(known).collect();
-                match (values, why) {
-                    (Some(values), _) => simple(function, &values),
-                    (None, why) => Abs::Unknown(why.unwrap_or(Why::Never)),
-                }
-            }
-            _ => Abs::Unknown(Why::Never),
-        }
-    }
-
     fn at(&self, slot: Slot) -> usize {
         match slot.0 & Slot::LOCAL {
             0 => slot.0 as usize,
@@ -447,86 +361,4 @@ impl<'s, 'a> Walk<'s, 'a> {
         let at = self.at(slot);
         self.values[at] = value;
     }
-
-    /// What is known of an operand.
-    pub(super) fn abs(&self, operand: Operand) -> Abs {
-        match operand.source() {
-            Source::Slot(slot) => self.value(slot),
-            Source::Const(index) => Abs::Known(self.shared.plan.consts[index as usize].clone()),
-            Source::Template(index) => self.template(index),
-            Source::Absent => Abs::Unknown(Why::Never),
-        }
-    }
-
-    fn template(&self, index: u32) -> Abs {
-        let plan = self.shared.plan;
-        let template = plan.templates[index as usize];
-        let mut key = Key::default();
-        for piece in &plan.pieces[template.start as usize..template.end as usize] {
-            match *piece {
-                Piece::Text { start, end } => {
-                    key.push_text(&plan.text[start as usize..end as usize]);
-                }
-                // The rank stays a mark even where it is known, so that names of
-                // different ranks can be compared.
-                Piece::Internal(Internal::Rank) => key.push(&Abs::Member(0)),
-                Piece::Internal(Internal::GroupRank) => {
-                    key.push(&Abs::Member(self.first_member()));
-                }
-                Piece::Internal(what) => key.push(&self.internal(what)),
-                Piece::Value(operand) => key.push(&self.abs(operand)),
-            }
-        }
-        match key.vague.is_none() && key.is_concrete() {
-            true => Abs::Known(Value::Str(key.text)),
-            false => Abs::Text(Rc::new(key)),
-        }
-    }
-
-    /// The name that an operand is.
-    pub(super) fn key(&self, operand: Operand) -> Key {
-        let mut key = match self.abs(operand) {
-            Abs::Text(key) => (*key).clone(),
-            other => {
-                let mut key = Key::default();
-                key.push(&other);
-                key
-            }
-        };
-        key.normalise(self.shared.directory);
-        key
-    }
-}
-
-fn simple(function: Function, values: &[Value]) -> Abs {
-    use model::plan::{BinaryOp, UnaryOp};
-    use model::value::{binary, unary};
-    let holds = |op, a: &Value, b: &Value| binary(op, a, b).and_then(|v| v.as_condition());
-    let op = match function {
-        Function::Len => {
-            return match &values[0] {
-                Value::List(items) => Abs::Known(Value::Int(items.len() as i64)),
-                Value::Str(text) => Abs::Known(Value::Int(text.len() as i64)),
-                _ => Abs::Unknown(Why::Never),
-            };
-        }
-        Function::Abs => {
-            return match holds(BinaryOp::Lt, &values[0], &Value::Int(0)) {
-                Ok(true) => abs::known(unary(UnaryOp::Neg, &values[0])),
-                Ok(false) => Abs::Known(values[0].clone()),
-                Err(_) => Abs::Unknown(Why::Never),
-            };
-        }
-        Function::Min => BinaryOp::Lt,
-        _ => BinaryOp::Gt,
-    };
-    let mut best = &values[0];
-    for value in &values[1..] {
-        match holds(op, value, best) {
-            Ok(true) => best = value,
-            Ok(false) => {}
-            Err(_) => return Abs::Unknown(Why::Never),
-        }
-    }
-    Abs::Known(best.clone())
 }

@@ -60,7 +60,8 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
     let mut last = b'/';
     let mut plain = text.first() != Some(&b'/');
     for byte in text {
-        plain &= !PECULIAR[usize::from(*byte)] && !(*byte == b'.' && last == b'.');
+        let parent = *byte == b'.' && last == b'.';
+        plain &= !(PECULIAR[usize::from(*byte)] || parent);
         last = *byte;
     }
     plain

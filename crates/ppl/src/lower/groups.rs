@@ -131,8 +131,8 @@ impl Lower<'_> {
     /// Fills [`model::Plan::sets`]: the world, every group, and if groups can stand in groups all
     /// their intersections. Members are contiguous, so that there are few.
     pub(super) fn member_sets(&mut self) {
-        let mut sets = Sets { list: vec![0..self.plan.ranks], known: FxHashMap::default() };
-        sets.known.insert((0, self.plan.ranks), 0);
+        let mut sets = Sets::default();
+        sets.number(0..self.plan.ranks);
         let groups: Vec<Range<u32>> =
             self.plan.groups.iter().map(|group| group.members.clone()).collect();
         let mut at = 0;
@@ -151,6 +151,7 @@ impl Lower<'_> {
 }
 
 /// Sets found so far.
+#[derive(Default)]
 struct Sets {
     list: Vec<Range<u32>>,
     known: FxHashMap<(u32, u32), SetId>,

@@ -24,7 +24,7 @@ impl Lower<'_> {
         let turns = self.turns(&range, &repeat);
         let state = self.frame().enter_loop();
         let outer = (self.unsure, self.differs);
-        self.unsure += u32::from(!turns.is_some_and(|n| n > 0));
+        self.unsure += u32::from(turns.is_none_or(|n| n == 0));
         if range.from.differs || range.to.differs || range.step.differs {
             let end = repeat.step.or(repeat.to).unwrap_or(repeat.from);
             let (start, end) = (self.ast.expr_span(repeat.from).start, self.ast.expr_span(end).end);
