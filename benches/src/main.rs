@@ -1,7 +1,7 @@
 //! Speed of Parabench, as ratios to the raw system calls: `make bench`.
 //!
 //! ```text
-//! benches [WORD ...]        all figures, or those whose name contains one of the words
+//! benches [WORD ...]        all figures, or those whose name has one of the words
 //! ```
 //!
 //! The product is measured from outside: the binary `parabench` beside this one runs a program, its
@@ -64,7 +64,7 @@ fn all(words: &[String]) -> Result<()> {
     println!("{}\n", machine::describe(place.path()));
     println!("{}", figure::HEAD);
     for (name, bench) in BENCHES {
-        if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
+        if words.is_empty() || words.iter().any(|word| name.split(' ').any(|part| part == word)) {
             bench(&place)?.iter().for_each(|figure| println!("{figure}"));
         }
     }

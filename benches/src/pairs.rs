@@ -2,12 +2,13 @@
 
 use crate::Result;
 use crate::cases::{Case, DATA, METADATA};
-use crate::figure::{Figure, Goal, median, range, three};
+use crate::figure::{Figure, Goal, lower_quartile, median, range, three};
 use crate::product::Place;
+use crate::raw::Timed;
 use std::collections::HashMap;
 
 /// Pairs that count; one more goes before them to warm up.
-const PAIRS: usize = 11;
+const PAIRS: usize = 15;
 
 /// Nanoseconds per operation of every label, pair by pair.
 type Series = HashMap<&'static str, Vec<f64>>;
@@ -81,9 +82,11 @@ fn compare(place: &Place, case: &Case, variant: &Variant) -> Result<Vec<Figure>>
         let loops = place.raw(variant.raw, variant.ranks)?;
         let run = place.run(case.program, variant.args)?;
         for (label, _, operations, _) in case.labels.iter().filter(|_| pair > 0) {
-            let span_ns = span_ns(&loops, label)?;
-            raw.entry(label).or_default().push(span_ns / *operations as f64);
-            product.entry(label).or_default().push(run.label_ns(label)? / *operations as f64);
+            let operations = *operations as f64;
+            let raw_ns = lower_quartile(&occurrences_ns(&loops, label));
+            let product_ns = lower_quartile(&run.occurrences_ns(label)?);
+            raw.entry(label).or_default().push(raw_ns / operations);
+            product.entry(label).or_default().push(product_ns / operations);
         }
     }
     let figure = |(label, name, _, goal): &(&'static str, &str, u64, f64)| {
@@ -97,15 +100,19 @@ fn compare(place: &Place, case: &Case, variant: &Variant) -> Result<Vec<Figure>>
     Ok(case.labels.iter().map(figure).collect())
 }
 
-/// Nanoseconds from the first start to the last end of a label over processes.
-fn span_ns(loops: &[Vec<crate::raw::Timed>], label: &str) -> Result<f64> {
-    let found = loops.iter().flatten().filter(|timed| timed.0 == label);
-    let (mut first, mut last) = (u64::MAX, 0);
-    for (_, start_ns, end_ns) in found {
-        first = first.min(*start_ns);
-        last = last.max(*end_ns);
+/// Nanoseconds of every occurrence of a raw loop, in the slowest process.
+fn occurrences_ns(loops: &[Vec<Timed>], label: &str) -> Vec<f64> {
+    let mut slowest: Vec<f64> = Vec::new();
+    for process in loops {
+        for (at, timed) in process.iter().filter(|timed| timed.0 == label).enumerate() {
+            let ns = (timed.2 - timed.1) as f64;
+            match slowest.get_mut(at) {
+                Some(slowest) => *slowest = slowest.max(ns),
+                None => slowest.push(ns),
+            }
+        }
     }
-    last.checked_sub(first).map(|ns| ns as f64).ok_or_else(|| format!("no raw loop {label}").into())
+    slowest
 }
 
 /// Rate of Parabench / rate of the raw loop.

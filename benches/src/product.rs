@@ -111,17 +111,17 @@ fn time(line: &str) -> Result<Timed> {
 }
 
 impl Outcome {
-    /// Nanoseconds of the first occurrence of a label, from the first start to the last end over ranks.
-    pub fn label_ns(&self, label: &str) -> Result<f64> {
+    /// Nanoseconds of every occurrence of a label, on the slowest rank.
+    pub fn occurrences_ns(&self, label: &str) -> Result<Vec<f64>> {
         let times = self.report["times"].as_array().ok_or("no times in the report")?;
-        let row = times.iter().find(|row| row["label"] == label).ok_or("no such label")?;
-        let at = |key: &str| row[key].as_f64().ok_or("no such time");
-        Ok(at("last_end_ns")? - at("first_start_ns")?)
+        let rows = times.iter().filter(|row| row["label"] == label);
+        Ok(rows.filter_map(|row| row["max_ns"].as_f64()).collect())
     }
 
-    /// Processor time of all ranks, nanoseconds.
-    pub fn cpu_ns(&self) -> Result<f64> {
-        Ok(self.report["run"]["evidence"]["cpu_ns"].as_f64().ok_or("no processor time")?)
+    /// Nanoseconds of a label that occurs once, on the slowest rank.
+    pub fn label_ns(&self, label: &str) -> Result<f64> {
+        let first = self.occurrences_ns(label)?.first().copied();
+        first.ok_or_else(|| format!("no label {label} in the report").into())
     }
 
     /// Executions over all rows that are not parts of others.

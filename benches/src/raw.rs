@@ -1,11 +1,11 @@
 //! The raw loops: the same system calls as the programs of [`crate::cases`], and nothing else.
 
-use crate::cases::{BLOCKS, BYTES, CALLS, FILES, PASSES, ROUNDS};
+use crate::cases::{BLOCKS, BYTES, CALLS, FILES, SLICES};
 use crate::{Result, worker::now_ns};
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::{Mode, stat};
 use nix::sys::uio::{pread, pwrite};
-use nix::unistd::{Whence, close, lseek, unlink, write};
+use nix::unistd::{close, unlink, write};
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
@@ -24,27 +24,38 @@ pub fn data(rank: &str) -> Result<Vec<Timed>> {
     let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC;
     let file = open(format!("data-{rank}").as_str(), flags, Mode::from_bits_truncate(0o666))?;
     write(&file, &vec![0x5a; BYTES * BLOCKS as usize])?;
-    Ok(vec![
-        timed("pread", || passes(&file, |offset| pread(&file, &mut buffer, offset)))?,
-        timed("pwrite", || passes(&file, |offset| pwrite(&file, &buffer, offset)))?,
-        timed("pread same", || same(|| pread(&file, &mut buffer, 0)))?,
-        timed("pwrite same", || same(|| pwrite(&file, &buffer, 0)))?,
-    ])
+    let mut times = Vec::new();
+    through("pread", &mut times, |offset| pread(&file, &mut buffer, offset))?;
+    through("pwrite", &mut times, |offset| pwrite(&file, &buffer, offset))?;
+    same("pread same", &mut times, || pread(&file, &mut buffer, 0))?;
+    same("pwrite same", &mut times, || pwrite(&file, &buffer, 0))?;
+    Ok(times)
 }
 
-fn passes(file: &OwnedFd, mut call: impl FnMut(i64) -> nix::Result<usize>) -> Result<()> {
-    for _ in 0..PASSES {
-        lseek(file, 0, Whence::SeekSet)?;
-        for block in 0..BLOCKS as i64 {
-            full(call(block * BYTES as i64)?)?;
-        }
+fn through(
+    label: &str,
+    times: &mut Vec<Timed>,
+    mut call: impl FnMut(i64) -> nix::Result<usize>,
+) -> Result<()> {
+    let blocks_of_slice = |slice: u64| {
+        let first = slice * CALLS % BLOCKS;
+        first..first + CALLS
+    };
+    for blocks in (0..SLICES).map(blocks_of_slice) {
+        times.push(timed(label, || {
+            blocks.into_iter().try_for_each(|block| full(call((block * BYTES as u64) as i64)?))
+        })?);
     }
     Ok(())
 }
 
-fn same(mut call: impl FnMut() -> nix::Result<usize>) -> Result<()> {
-    for _ in 0..CALLS {
-        full(call()?)?;
+fn same(
+    label: &str,
+    times: &mut Vec<Timed>,
+    mut call: impl FnMut() -> nix::Result<usize>,
+) -> Result<()> {
+    for _ in 0..SLICES {
+        times.push(timed(label, || (0..CALLS).try_for_each(|_| full(call()?)))?);
     }
     Ok(())
 }
@@ -53,34 +64,30 @@ fn same(mut call: impl FnMut() -> nix::Result<usize>) -> Result<()> {
 pub fn metadata() -> Result<Vec<Timed>> {
     let buffer = vec![0x5a; BYTES];
     let mut name = Name::new();
-    Ok(vec![
-        timed("create", || {
-            for i in 0..FILES {
-                close(create(name.file(i))?)?;
-            }
-            Ok(())
-        })?,
-        timed("stat", || {
-            for i in (0..ROUNDS).flat_map(|_| 0..FILES) {
-                stat(name.file(i))?;
-            }
-            Ok(())
-        })?,
-        timed("write", || {
-            for i in 0..FILES {
-                let file = create(name.file(i))?;
-                full(write(&file, &buffer)?)?;
-                close(file)?;
-            }
-            Ok(())
-        })?,
-        timed("delete", || {
-            for i in 0..FILES {
-                unlink(name.file(i))?;
-            }
-            Ok(())
-        })?,
-    ])
+    let mut times = Vec::new();
+    let slices = || (0..SLICES).map(|slice| slice * FILES..(slice + 1) * FILES);
+    for mut files in slices() {
+        let create = |i: u64| Ok(close(create(name.file(i))?)?);
+        times.push(timed("create", || files.try_for_each(create))?);
+    }
+    for _ in 0..SLICES {
+        let stat = |i: u64| Ok(stat(name.file(i)).map(drop)?);
+        times.push(timed("stat", || (0..SLICES * FILES).try_for_each(stat))?);
+    }
+    same("stat same", &mut times, || stat(c"file-1").map(|_| BYTES))?;
+    for mut files in slices() {
+        let write = |i: u64| {
+            let file = create(name.file(i))?;
+            full(write(&file, &buffer)?)?;
+            Ok(close(file)?)
+        };
+        times.push(timed("write", || files.try_for_each(write))?);
+    }
+    for mut files in slices() {
+        let delete = |i: u64| Ok(unlink(name.file(i))?);
+        times.push(timed("delete", || files.try_for_each(delete))?);
+    }
+    Ok(times)
 }
 
 fn create(name: &CStr) -> Result<OwnedFd> {
