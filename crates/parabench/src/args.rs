@@ -12,7 +12,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   parabench run @stress                     a first measurement, in a scratch directory
-  parabench run listing1.ppl num=100 -n 4   your program, a parameter, four ranks
+  parabench run x.ppl num=100 -n 4          your program, a parameter, four ranks
   parabench run x.ppl --dir /mnt/new --out results --events
   parabench report results                  the same tables again
   parabench check x.ppl                     every mistake, drawn under its line

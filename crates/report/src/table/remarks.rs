@@ -47,14 +47,19 @@ pub fn evidence(run: &Run, terminal: Terminal) -> String {
     lines.join("\n")
 }
 
+/// A run that was cut off does not tell its clock.
+fn clock(evidence: &Evidence) -> String {
+    if evidence.clock.is_empty() {
+        return "clock not told".into();
+    }
+    let read_ns = significant(evidence.clock_read_ns);
+    format!("clock {}, {read_ns} ns a reading", escape(&evidence.clock))
+}
+
 fn facts(run: &Run) -> Vec<String> {
     let evidence = &run.run.evidence;
     let mut facts = vec![
-        format!(
-            "clock {}, {} ns a reading",
-            escape(&evidence.clock),
-            significant(evidence.clock_read_ns)
-        ),
+        clock(evidence),
         page_cache(evidence),
         format!("failed {}", evidence.failed),
         format!("short {}", evidence.short),

@@ -207,8 +207,7 @@ fn nothing_executed() {
 
         No I/O operation was executed.
 
-        clock , 0 ns a reading · nothing read · failed 0 · short 0 · seed 0
-          confinement: 
+        clock not told · nothing read · failed 0 · short 0 · seed 0 · confinement: 
     "#]]
     .assert_eq(&plain(&Run { version: 1, ..Run::default() }, 80));
 }

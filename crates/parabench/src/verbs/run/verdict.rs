@@ -14,7 +14,8 @@ pub fn judge(run: &mut Run, outcome: &Outcome, strict: bool) -> Exit {
     let marks = marks(&run.run.evidence, run.run.events.is_some());
     let exit = exit(&run.run.evidence, outcome, strict, !marks.is_empty());
     let header = &mut run.run;
-    header.evidence.notes.extend(marks);
+    let mark = if strict { "verdict (exit code 3 with --strict): " } else { "" };
+    header.evidence.notes.extend(marks.into_iter().map(|reason| format!("{mark}{reason}")));
     header.evidence.notes.extend(crowd(header.ranks, header.host.cpus, outcome.comm));
     header.exit_code = exit.code();
     header.outcome = word(outcome).into();
@@ -26,8 +27,8 @@ fn marks(evidence: &Evidence, events: bool) -> Vec<String> {
     let share = evidence.page_cache_share.filter(|share| *share >= CACHED_SHARE);
     let cached = share.map(|share| {
         format!(
-            "{:.0} % of the bytes read were served by the page cache: read rates are those of \
-             main memory, not of the storage",
+            "{:.0} % of the bytes read were served by the page cache: read rates are mostly those \
+             of main memory, not of the storage",
             share * 100.0
         )
     });
