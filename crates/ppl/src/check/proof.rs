@@ -186,10 +186,11 @@ impl<'a> Facts<'a> {
     }
 
     fn reason(&self, site: Pc, operand: Operand, links: &[Vec<u8>]) -> Option<&'static str> {
-        // Most paths are texts that a glance is enough for.
+        // Most paths are plain texts; lowering makes templates of one text of no others.
         if links.is_empty()
             && let Some(text) = self.plan.literal(operand)
-            && (path::is_plain(text) || path::problems(text, self.directory).worst.is_none())
+            && (matches!(operand.source(), Source::Template(_))
+                || path::problems(text, self.directory).worst.is_none())
         {
             return None;
         }

@@ -15,6 +15,10 @@ pub(super) struct Interner {
     recent: Vec<Option<(i64, u32)>>,
 }
 
+/// Constants and templates that are looked up. In longer programs most later ones are
+/// used once, so that looking for them costs more than keeping some twice.
+const MAX_LOOKED_UP: usize = 1 << 15;
+
 /// Entries of [`Interner::recent`].
 const RECENT: usize = 256;
 
@@ -42,8 +46,15 @@ impl Interner {
             return *known;
         }
         consts.push(value);
+        self.keep_constant(consts, hash)
+    }
+
+    /// The number of the last constant, which is new.
+    fn keep_constant(&mut self, consts: &[Value], hash: u64) -> u32 {
         let new = consts.len() as u32 - 1;
-        self.consts.insert_unique(hash, new, |at| value_hash(&consts[*at as usize]));
+        if self.consts.len() < MAX_LOOKED_UP {
+            self.consts.insert_unique(hash, new, |at| value_hash(&consts[*at as usize]));
+        }
         new
     }
 
@@ -56,9 +67,7 @@ impl Interner {
             return *known;
         }
         consts.push(Value::Str(text.to_vec()));
-        let new = consts.len() as u32 - 1;
-        self.consts.insert_unique(hash, new, |at| value_hash(&consts[*at as usize]));
-        new
+        self.keep_constant(consts, hash)
     }
 
     /// The number of a template whose texts stand at the end of [`Plan::text`] from
@@ -79,9 +88,11 @@ impl Interner {
         plan.pieces.extend_from_slice(pieces);
         plan.templates.push(Template { start, end: plan.pieces.len() as u32 });
         let new = plan.templates.len() as u32 - 1;
-        let again =
-            |at: &u32| pieces_hash(&plan.text, pieces_of(plan, plan.templates[*at as usize]));
-        self.templates.insert_unique(hash, new, again);
+        if self.templates.len() < MAX_LOOKED_UP {
+            let again =
+                |at: &u32| pieces_hash(&plan.text, pieces_of(plan, plan.templates[*at as usize]));
+            self.templates.insert_unique(hash, new, again);
+        }
         new
     }
 }

@@ -146,6 +146,9 @@ impl<'a> Lower<'a> {
         plan.code.reserve(statements + statements / 4);
         plan.spans.reserve(statements + statements / 4);
         plan.args.reserve(statements * 2);
+        plan.templates.reserve(statements);
+        plan.pieces.reserve(statements);
+        plan.text.reserve(statements * 16);
         Lower {
             ast,
             sources,

@@ -5,6 +5,7 @@
 //! compared. `tree.rs` stands alone, so that other crates can include it.
 
 mod budget;
+mod examples;
 mod generate;
 mod golden;
 mod interpreters;

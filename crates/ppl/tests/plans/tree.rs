@@ -234,7 +234,7 @@ impl Tree<'_> {
         let args: Vec<ExprId> = self.ast.exprs_in(args).collect();
         let values: Vec<Value> =
             args.into_iter().map(|id| self.value(id)).collect::<Result<_, _>>()?;
-        if values.iter().any(|value| *value == Value::Unset) {
+        if values.contains(&Value::Unset) {
             return Err(Stop::Error);
         }
         let params = self.ast.exprs_in(def.params).map(|id| match self.ast.expr(id) {

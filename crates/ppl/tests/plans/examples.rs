@@ -1,0 +1,106 @@
+//! What the checks say about the paper's listings, the examples and the shipped programs.
+
+use ppl::source::NoIncludes;
+use ppl::{Binding, Compiled, compile};
+use std::path::Path;
+
+fn checked(name: &str, binding: &Binding) -> Compiled {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read(root.join(name)).expect("the program is readable");
+    compile(name, text, &mut NoIncludes, binding)
+}
+
+/// As `parabench check` binds a program: nobody asked for a number of ranks.
+fn assumed() -> Binding {
+    Binding { ranks_assumed: true, ..Binding::new(4) }
+}
+
+#[test]
+fn listing_2_is_accepted_with_warnings_that_name_what_cannot_succeed() {
+    let compiled = checked("examples/listing2.ppl", &assumed());
+    let found: Vec<(&str, &str)> =
+        compiled.diagnostics.iter().map(|d| (d.code.as_str(), d.message.as_str())).collect();
+    let expected = [
+        ("W0301", "4 ranks make the same name \"env-mpiio-test\"; all but one will fail"),
+        ("W0201", "the blanks around the group's name \" writers\" are dropped"),
+        ("W0203", "a blank at the start or end of a path component is part of the name"),
+        (
+            "W0302",
+            "ranks 2 to 3 use \"$$rank\" with their own number, but only ranks 0 to 1 make such files",
+        ),
+        ("W0303", "100 reads ask for 1000 MiB of \"$$rank\", to which 10 writes bring 100 MiB"),
+    ];
+    assert_eq!(found, expected);
+    assert!(compiled.plan.is_some());
+}
+
+#[test]
+fn other_programs_have_nothing_to_warn_of() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for folder in ["examples", "programs"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("the folder is readable") {
+            let name = entry.expect("the folder is readable").file_name();
+            let name = format!("{folder}/{}", name.to_string_lossy());
+            if name.ends_with(".ppl") && name != "examples/listing2.ppl" {
+                assert_eq!(checked(&name, &assumed()).diagnostics, [], "{name}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 10);
+}
+
+#[test]
+fn listing_1_on_several_ranks_gets_in_its_own_way() {
+    let compiled = checked("examples/listing1.ppl", &Binding::new(2));
+    let codes: Vec<&str> = compiled.diagnostics.iter().map(|d| d.code.as_str()).collect();
+    assert_eq!(codes, ["W0301", "W0301"]);
+}
+
+#[test]
+fn the_need_of_mpi_is_said_once() {
+    let binding = Binding { mpi: false, ..Binding::new(4) };
+    let compiled = checked("examples/listing2.ppl", &binding);
+    let count = compiled.diagnostics.iter().filter(|d| d.code.as_str() == "W0401").count();
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn what_the_command_line_gives_is_checked() {
+    let text = "param $num = 1; define groups {\"writers\":D}; group \"writers\" print $num;";
+    let found = |params: &[(&str, &str)], groups: &[(&str, Option<&str>)]| -> Vec<String> {
+        let owned = |text: &str| text.to_string();
+        let binding = Binding {
+            params: params.iter().map(|(a, b)| (owned(a), owned(b))).collect(),
+            groups: groups.iter().map(|(a, b)| (owned(a), b.map(owned))).collect(),
+            ..Binding::new(4)
+        };
+        let compiled = compile("p", text.into(), &mut NoIncludes, &binding);
+        let shown = |d: &ppl::Diagnostic| {
+            format!("{} {} {}", d.code.as_str(), d.message, d.help.as_deref().unwrap_or(""))
+        };
+        compiled.diagnostics.iter().map(shown).collect()
+    };
+    assert_eq!(found(&[("num", "4k")], &[("writers", Some("50%"))]), [""; 0]);
+    assert_eq!(found(&[], &[(" writers ", None)]), [""; 0]);
+    for (params, groups, expected) in [
+        (
+            vec![("nmu", "1")],
+            vec![],
+            "E0311 nmu=1: the program has no parameter nmu the nearest is num",
+        ),
+        (vec![], vec![("writer", None)], "the nearest is \"writers\""),
+        (vec![], vec![("writers", Some("x"))], "E0306 --group writers: expected a number of ranks"),
+        (vec![], vec![("writers", Some("120%"))], "E0306"),
+        (
+            vec![],
+            vec![("writers", Some("9"))],
+            "W0306 group \"writers\" on 4 ranks: it has 4 of the 9 ranks",
+        ),
+    ] {
+        let found = found(&params, &groups);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(expected), "{found:?}");
+    }
+}
