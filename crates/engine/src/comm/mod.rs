@@ -128,3 +128,29 @@ impl End {
         }
     }
 }
+
+/// The rank to name when others need not wait any longer: the first that ended for a
+/// reason of its own, else the first that was itself released.
+fn blame(ended: impl Iterator<Item = (u32, End)>) -> Option<(u32, End)> {
+    let mut released = None;
+    for (rank, end) in ended {
+        if end != End::Released {
+            return Some((rank, end));
+        }
+        released.get_or_insert((rank, end));
+    }
+    released
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rank_that_failed_is_named_before_those_it_released() {
+        let ended = [(0, End::Released), (1, End::Released), (2, End::Failed), (3, End::Finished)];
+        assert_eq!(blame(ended.into_iter()), Some((2, End::Failed)));
+        assert_eq!(blame([(4, End::Released)].into_iter()), Some((4, End::Released)));
+        assert_eq!(blame(std::iter::empty()), None);
+    }
+}

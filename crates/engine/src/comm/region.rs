@@ -318,9 +318,9 @@ impl Region {
         }
     }
 
-    /// The lowest of some ranks that has ended, and how.
+    /// The one of some ranks whose end explains best why others need not wait for it.
     pub fn first_ended(&self, ranks: Range<u32>) -> Option<(u32, End)> {
-        ranks.into_iter().find_map(|rank| Some((rank, self.ended(rank)?)))
+        super::blame(ranks.filter_map(|rank| Some((rank, self.ended(rank)?))))
     }
 
     /// How far the ranks are; `None` while one of them is inside a label.

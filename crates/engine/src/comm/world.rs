@@ -248,10 +248,10 @@ impl World {
 
     pub(super) fn first_ended(&self, ranks: Range<u32>) -> Option<(u32, End)> {
         let state = self.state.borrow();
-        ranks.into_iter().find_map(|rank| match &state.ranks[rank as usize].status {
+        super::blame(ranks.filter_map(|rank| match &state.ranks[rank as usize].status {
             Status::Ended(end) => Some((rank, end.clone())),
             _ => None,
-        })
+        }))
     }
 }
 
