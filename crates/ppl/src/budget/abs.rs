@@ -12,8 +12,8 @@ use std::rc::Rc;
 pub(super) enum Why {
     /// It follows from the rank, and several ranks are looked at together.
     Rank,
-    /// It changes from turn to turn of a loop that is looked at as a whole.
-    Turn,
+    /// It changes from turn to turn of this loop, which is looked at as a whole.
+    Turn(u32),
     /// It is random, comes from the file system, or from code that may not run.
     Never,
 }
@@ -57,7 +57,7 @@ impl Abs {
     pub(super) fn why(&self) -> Why {
         match self {
             Abs::Member(_) => Why::Rank,
-            Abs::Turn(_) => Why::Turn,
+            Abs::Turn(turn) => Why::Turn(turn.level),
             Abs::Unknown(why) => *why,
             Abs::Text(key) => key.why(),
             Abs::Known(_) | Abs::Handle(_) => Why::Never,
@@ -110,9 +110,9 @@ fn linear(op: BinaryOp, turn: Turn, n: i64, swapped: bool) -> Abs {
     match (from, step) {
         (Some(from), Some(step)) => {
             let moved = Turn { from, step, ..turn };
-            moved.last().map_or(Abs::Unknown(Why::Turn), |_| Abs::Turn(moved))
+            moved.last().map_or(Abs::Unknown(Why::Turn(turn.level)), |_| Abs::Turn(moved))
         }
-        _ => Abs::Unknown(Why::Turn),
+        _ => Abs::Unknown(Why::Turn(turn.level)),
     }
 }
 

@@ -34,7 +34,7 @@ impl Key {
 
     /// Why the text is not known.
     pub(super) fn why(&self) -> Why {
-        let turn = if self.turns == 0 { Why::Rank } else { Why::Turn };
+        let turn = self.turns.checked_ilog2().map_or(Why::Rank, Why::Turn);
         self.vague.map_or(turn, |why| why.max(turn))
     }
 
@@ -68,7 +68,7 @@ impl Key {
 
     fn push_turn(&mut self, turn: Turn) {
         if turn.level >= u64::BITS || self.ends_in_number() {
-            return self.push_vague(Why::Turn);
+            return self.push_vague(Why::Turn(turn.level));
         }
         self.turns |= 1 << turn.level;
         self.text.extend([MARK, b'r']);

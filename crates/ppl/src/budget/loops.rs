@@ -2,7 +2,7 @@
 //! the same in each; else turn by turn, as long as there is time for that.
 
 use super::abs::{Abs, Turn, Why};
-use super::walk::{Exit, Walk};
+use super::walk::{Exit, Walk, loop_bit};
 use crate::check::turns;
 use model::plan::{Instr, LoopCode, NO_SLOT, Pc};
 use model::{Op, Value};
@@ -73,7 +73,7 @@ impl Walk<'_, '_> {
             for (slot, value) in slots.into_iter().zip(values) {
                 self.set_value(slot, value);
             }
-            !std::mem::replace(&mut self.needs_turns, outer)
+            std::mem::replace(&mut self.needs_turns, outer) & loop_bit(turn.level) == 0
         };
         self.shared.verdicts[number as usize] = Some(verdict);
         verdict
@@ -81,12 +81,16 @@ impl Walk<'_, '_> {
 
     /// One look at the body stands for all turns.
     fn whole(&mut self, code: &LoopCode, turn: Turn) -> Result<Pc, Exit> {
-        self.havoc(code, Why::Turn);
+        self.havoc(code, Why::Turn(turn.level));
         if code.var != NO_SLOT {
             self.set_value(code.var, Abs::Turn(turn));
         }
         let outer = self.weight;
         self.weight = outer.saturating_mul(turn.turns);
+        if outer.checked_mul(turn.turns).is_none() {
+            // More than can be counted.
+            self.hangs_on(Why::Never);
+        }
         self.level += 1;
         let seeks = self.sets_positions(code);
         let below = self.seeks_below;
@@ -172,7 +176,7 @@ impl Walk<'_, '_> {
                 Abs::Handle(number) if self.handles.list[number as usize].level > turn.level => {
                     Abs::Unknown(Why::Never)
                 }
-                Abs::Unknown(Why::Turn) => Abs::Unknown(Why::Never),
+                Abs::Unknown(Why::Turn(level)) if level == turn.level => Abs::Unknown(Why::Never),
                 _ => continue,
             };
             self.set_value(slot, settled);

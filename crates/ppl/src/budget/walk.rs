@@ -77,8 +77,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) muted_until: Option<Pc>,
     /// Only looking whether a loop can be looked at as a whole.
     pub(super) probing: u32,
-    /// Something depended on the turn of a loop that was looked at as a whole.
-    pub(super) needs_turns: bool,
+    /// Bit n: something depended on the turn of loop n, which was looked at as a whole.
+    pub(super) needs_turns: u64,
     /// Something depended on the rank.
     pub(super) needs_ranks: bool,
     pub(super) tally: Tally,
@@ -105,7 +105,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             maybe: 0,
             muted_until: None,
             probing: 0,
-            needs_turns: false,
+            needs_turns: 0,
             needs_ranks: false,
             tally: Tally::default(),
             files: Files::default(),
@@ -130,7 +130,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     pub(super) fn files_hang_on(&mut self, why: Why) {
         match why {
             Why::Rank => self.needs_ranks = true,
-            Why::Turn => self.needs_turns = true,
+            Why::Turn(level) => self.needs_turns |= loop_bit(level),
             Why::Never => {}
         }
         if self.probing == 0 {
@@ -361,4 +361,9 @@ impl<'s, 'a> Walk<'s, 'a> {
         let at = self.at(slot);
         self.values[at] = value;
     }
+}
+
+/// The bit of a loop among those around it; very deep ones share the last.
+pub(super) fn loop_bit(level: u32) -> u64 {
+    1 << level.min(u64::BITS - 1)
 }
