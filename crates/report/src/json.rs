@@ -33,7 +33,7 @@ pub fn write_full(run: &Run, out: &mut impl Write) -> io::Result<()> {
     write_view(run, out, &Row::clone)
 }
 
-/// The object of [`write`] as text, line end included.
+/// The object of [`write()`] as text, line end included.
 pub fn to_string(run: &Run) -> String {
     let mut bytes = Vec::new();
     write(run, &mut bytes).expect("writing into memory does not fail");

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Times are milliseconds and rates MiB/s so that the table can be laid beside
-//! the one of the founding paper (Op, Qty, avg/min/max [ms], MiB/s). What is
+//! the one of the founding paper (Op, Qty, avg/min/max in ms, MiB/s). What is
 //! not here: any arithmetic on measurements besides counting totals.
 
 mod grid;

@@ -1,6 +1,6 @@
 //! Tokens -> syntax tree, by recursive descent and precedence climbing.
 //!
-//! A parser function that fails has reported why and returns [`Bad`]; the next
+//! A parser function that fails has reported why and returns `Bad`; the next
 //! list of statements or body above it skips to a place where a statement can
 //! begin and goes on, so that one pass finds many mistakes, and each only once.
 //! Not here: what names, types and numbers mean (`check`).
