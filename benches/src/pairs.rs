@@ -89,15 +89,17 @@ fn compare(place: &Place, case: &Case, variant: &Variant) -> Result<Vec<Figure>>
             product.entry(label).or_default().push(product_ns / operations);
         }
     }
+    // What has no goal is a remark on the plain figures, not on every variant of them.
+    let plain = variant.name.is_empty();
+    let labels = case.labels.iter().filter(|label| plain || !label.3.is_nan());
     let figure = |(label, name, _, goal): &(&'static str, &str, u64, f64)| {
-        // Not a number in either of them: no goal.
-        let goal = match variant.goal.unwrap_or(*goal) + *goal * 0.0 {
+        let goal = match variant.goal.unwrap_or(*goal) {
             goal if goal.is_nan() => Goal::None,
             goal => Goal::AtLeast(goal),
         };
         ratio(format!("{name}{}", variant.name), &raw[label], &product[label], goal)
     };
-    Ok(case.labels.iter().map(figure).collect())
+    Ok(labels.map(figure).collect())
 }
 
 /// Nanoseconds of every occurrence of a raw loop, in the slowest process.

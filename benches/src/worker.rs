@@ -13,7 +13,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// CLOCK_MONOTONIC: the same for all processes.
 pub fn now_ns() -> u64 {
@@ -49,9 +49,10 @@ fn raw_loops(loops: &str, rank: &str) -> Result<()> {
 /// Runs the command and prints the largest resident memory of it or of one of its children in bytes, then
 /// what it printed.
 fn peak(command: &str, args: &[&str]) -> Result<()> {
-    let output = Command::new(command).args(args).stderr(Stdio::inherit()).output()?;
+    let output = Command::new(command).args(args).output()?;
     if !output.status.success() {
-        return Err(format!("{command} {args:?}: {}", output.status).into());
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command} {args:?}: {}: {said}", output.status).into());
     }
     println!("{}", getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() * 1024);
     std::io::stdout().write_all(&output.stdout)?;
