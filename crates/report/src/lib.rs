@@ -13,6 +13,7 @@
 //! corrected here, and a stored run prints the same tables as a fresh one.
 #![warn(clippy::disallowed_methods)]
 
+pub mod chart;
 pub mod csv;
 pub mod events;
 pub mod json;
