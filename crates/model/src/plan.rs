@@ -38,6 +38,11 @@ pub struct Span {
     pub end: u32,
 }
 
+impl Span {
+    /// The place of what does not stand in the text but on the command line.
+    pub const COMMAND_LINE: Span = Span { start: u32::MAX, end: u32::MAX };
+}
+
 /// A variable's place. Globals and hidden loop counters: `0..Plan::globals`;
 /// with [`Slot::LOCAL`] set: relative to the frame of the running proc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -121,6 +121,9 @@ impl Lexer<'_> {
         let hex = text.strip_prefix("0x").or(text.strip_prefix("0X"));
         let help = match hex.and_then(|digits| i64::from_str_radix(digits, 16).ok()) {
             Some(value) => format!("integers are decimal: write {value}"),
+            None if suffix.eq_ignore_ascii_case("kb") => {
+                "write kB for 1000 bytes, k or KiB for 1024".into()
+            }
             None => "sizes: k m g t p (powers of 1024), KiB MiB GiB TiB PiB, kB MB GB TB PB (powers of 1000); \
                      durations: ns us ms s min h"
                 .into(),

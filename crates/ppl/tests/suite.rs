@@ -14,9 +14,9 @@
 //!
 //! Cases in `suite/check/` are checked and lowered, the others only parsed. There, `//@ ranks 2`,
 //! `//@ param n=3`, `//@ group g:2`, `//@ env NAME=value` bind the program (default: 4 ranks that
-//! nobody asked for).
+//! nobody asked for). Mistakes in these are expected at their line: `//~^ E0311` below it.
 
-use ppl::source::{Loader, Sources};
+use ppl::source::{Loader, Sources, Span};
 use ppl::{Binding, Diagnostic, parse};
 use std::collections::HashMap;
 use std::fs;
@@ -149,11 +149,27 @@ fn diagnostics(case: &Case, main: &str) -> (Sources, Vec<Diagnostic>) {
     (sources, diagnostics)
 }
 
-fn matches(expected: &Expected, sources: &Sources, diagnostic: &Diagnostic) -> bool {
+/// File and line of a diagnostic. What stands on the command line is expected at a `//@` line.
+fn place<'a>(
+    expected: &'a Expected,
+    sources: &'a Sources,
+    diagnostic: &Diagnostic,
+) -> (&'a str, usize) {
+    if diagnostic.span == Span::COMMAND_LINE {
+        let main = &sources.files()[0];
+        let line = main.text.lines().nth(expected.line.saturating_sub(1));
+        let bound = line.is_some_and(|line| line.starts_with("//@ "));
+        return (&main.name, if bound { expected.line } else { 0 });
+    }
     let (file, line, _) = sources.locate(diagnostic.span.start);
+    (&sources.file(file).name, line)
+}
+
+fn matches(expected: &Expected, sources: &Sources, diagnostic: &Diagnostic) -> bool {
+    let (file, line) = place(expected, sources, diagnostic);
     let texts = [&diagnostic.message, &diagnostic.label].into_iter().chain(&diagnostic.help);
     let mut texts = texts.chain(diagnostic.related.iter().map(|(_, text)| text));
-    sources.file(file).name == expected.file
+    file == expected.file
         && line == expected.line
         && diagnostic.code.as_str() == expected.code
         && texts.any(|text| text.contains(&expected.words))

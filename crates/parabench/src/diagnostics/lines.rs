@@ -74,8 +74,12 @@ impl<'a> LineIndex<'a> {
         LineIndex { sources, files }
     }
 
-    /// The file that holds a span; `None` if the program has no file at all.
+    /// The file that holds a span; `None` if that is the command line or the program has no
+    /// file at all.
     pub fn at(&mut self, span: Span) -> Option<&Lines<'a>> {
+        if span == Span::COMMAND_LINE {
+            return None;
+        }
         let id = self.sources.file_at(span.start).0 as usize;
         let file = self.sources.files().get(id)?;
         Some(self.files[id].get_or_insert_with(|| Lines::new(file)))

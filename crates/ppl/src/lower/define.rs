@@ -136,7 +136,7 @@ impl Lower<'_> {
                     None => "groups are defined in the program: define groups {...};".into(),
                 };
                 let message = format!("--group {name}: the program has no group of this name");
-                let diagnostic = Diagnostic::new(Code::UnknownName, Span::default(), message);
+                let diagnostic = Diagnostic::new(Code::UnknownName, Span::COMMAND_LINE, message);
                 self.reports.push(diagnostic.help(help));
                 continue;
             };
@@ -147,7 +147,7 @@ impl Lower<'_> {
                     let message = format!(
                         "--group {name}: expected a number of ranks or a percentage, found {text:?}"
                     );
-                    let diagnostic = Diagnostic::new(Code::BadValue, Span::default(), message);
+                    let diagnostic = Diagnostic::new(Code::BadValue, Span::COMMAND_LINE, message);
                     self.reports
                         .push(diagnostic.help("for example --group writers:4 or writers:50%"));
                 }
@@ -161,7 +161,8 @@ impl Lower<'_> {
             return;
         }
         let ranks = self.plan.ranks;
-        let message = format!("group \"{}\" on {ranks} ranks: {remark}", group.def.name);
+        let plural = if ranks == 1 { "" } else { "s" };
+        let message = format!("group \"{}\" on {ranks} rank{plural}: {remark}", group.def.name);
         self.reports.push(Diagnostic::new(Code::EmptyGroup, group.span, message));
     }
 

@@ -127,6 +127,9 @@ impl Lower<'_> {
             _ if self.procs.contains_key(&name) => {
                 format!("{text} is a proc: it gives no value and is called as a statement")
             }
+            _ if text.eq_ignore_ascii_case("open") => {
+                "files are opened with $h = fopen(path, flags);".into()
+            }
             Some(name) => format!("the nearest is {name}"),
             None => format!("there are {}", FUNCTIONS.join(" ")),
         };

@@ -112,7 +112,7 @@ impl Lower<'_> {
                 _ => format!("it has {}", names().collect::<Vec<_>>().join(" ")),
             };
             let message = format!("{name}={text}: the program has no parameter {name}");
-            let diagnostic = Diagnostic::new(Code::UnknownParameter, Span::default(), message);
+            let diagnostic = Diagnostic::new(Code::UnknownParameter, Span::COMMAND_LINE, message);
             self.reports.push(diagnostic.help(help));
         }
     }

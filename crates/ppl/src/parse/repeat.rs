@@ -37,6 +37,9 @@ impl Parser<'_, '_, '_> {
         match self.tok.kind {
             Kind::Var => {
                 let var = self.bump();
+                if self.tok.kind == Kind::Assign {
+                    self.needless_assign(var);
+                }
                 if self.count_begins() {
                     let name = self.intern(var);
                     head.var = Some((name, var.span()));
@@ -50,6 +53,17 @@ impl Parser<'_, '_, '_> {
             _ => head.from = self.count()?,
         }
         self.range(head)
+    }
+
+    /// `repeat $i = 0..3`, as other languages write it.
+    #[cold]
+    fn needless_assign(&mut self, var: Token) {
+        let name = self.slice(var);
+        let help = format!("the variable stands before the range: repeat {name} 0..10 {{...}}");
+        let diagnostic = self.expectation(&format!("a count or a range after {name}")).help(help);
+        let blank = Span { start: self.tok.start, end: self.tok.end };
+        self.error(diagnostic.fix(blank, ""));
+        self.bump();
     }
 
     fn count(&mut self) -> Parse<ExprId> {

@@ -229,7 +229,11 @@ impl Parser<'_, '_, '_> {
     fn time(&mut self, kind: LabelKind, start: u32) -> Parse<StmtId> {
         let mut label = None;
         let mut sync = false;
-        if self.tok.kind == Kind::LBracket {
+        if self.tok.kind == Kind::LParen {
+            let diagnostic = self.expectation("`[` and a label, or the body of the label");
+            self.error(diagnostic.help("labels stand in brackets: time[\"write\"] {...}"));
+            self.skip_to_body();
+        } else if self.tok.kind == Kind::LBracket {
             let found = self.label(&mut label, &mut sync);
             if found.is_err() {
                 self.skip_to_body();
