@@ -26,7 +26,7 @@ mod source;
 mod stats;
 
 pub use area::memory_file;
-pub use collect::{Collected, collect};
+pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
 pub use read::{
     FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read, read_file,
     read_path,

@@ -79,3 +79,4 @@ fn what_is_recorded_is_read_back() {
 mod killed;
 mod limits;
 mod merged;
+mod reduced;

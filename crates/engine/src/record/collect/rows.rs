@@ -3,11 +3,15 @@
 use crate::record::StatRecord;
 use model::run::Row;
 use model::{Histogram, Op, Part};
+use serde::{Deserialize, Serialize};
 
 const MIB: f64 = (1u64 << 20) as f64;
+/// Rates are summed as integers with so many binary places: a sum of floating-point numbers
+/// depends on the order. Exact from 8 bytes per second on.
+const RATE_SCALE: f64 = (1u128 << 80) as f64;
 
 /// Figures of one label and operation over all ranks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Figures {
     whole: Timed,
     failed: u64,
@@ -20,12 +24,12 @@ pub(super) struct Figures {
 }
 
 /// Times, and the rates of single ranks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Timed {
     times: Histogram,
     bytes: u64,
-    /// Sum over ranks of bytes / own time, bytes per nanosecond.
-    rates: f64,
+    /// Sum over ranks of bytes / own time, bytes per nanosecond times [`RATE_SCALE`].
+    rates: u128,
     /// Ranks in that sum.
     ranks: u64,
 }
@@ -59,6 +63,20 @@ impl Figures {
         }
         self.first_ns = self.first_ns.min(stat.first_ns);
         self.last_ns = self.last_ns.max(stat.last_ns);
+    }
+
+    /// Adds what other ranks measured.
+    pub(super) fn merge(&mut self, other: &Figures) {
+        self.whole.merge(&other.whole);
+        self.failed += other.failed;
+        self.expected += other.expected;
+        self.short += other.short;
+        self.failed_times.merge(&other.failed_times);
+        for (sum, part) in self.parts.iter_mut().zip(&other.parts) {
+            sum.merge(part);
+        }
+        self.first_ns = self.first_ns.min(other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
     }
 
     /// From the first start to the last end over ranks.
@@ -97,9 +115,18 @@ impl Timed {
         self.times.merge(times);
         self.bytes = self.bytes.saturating_add(bytes);
         if times.sum > 0 {
-            self.rates += bytes as f64 / times.sum as f64;
+            let rate = bytes as f64 / times.sum as f64;
+            // A cast to an integer saturates.
+            self.rates = self.rates.saturating_add((rate * RATE_SCALE) as u128);
             self.ranks += 1;
         }
+    }
+
+    fn merge(&mut self, other: &Timed) {
+        self.times.merge(&other.times);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.rates = self.rates.saturating_add(other.rates);
+        self.ranks += other.ranks;
     }
 
     fn row(self, label: &str, op: String, interval_ns: u64) -> Row {
@@ -118,7 +145,7 @@ impl Timed {
             p50_ns: times.quantile(0.5),
             p99_ns: times.quantile(0.99),
             max_ns: some(times.max),
-            rank_mib_s: rate(self.rates / self.ranks as f64),
+            rank_mib_s: rate(self.rates as f64 / RATE_SCALE / self.ranks as f64),
             mib_s: rate(self.bytes as f64 / interval_ns as f64),
             histogram: (times.count > 0).then_some(self.times),
             ..Row::default()

@@ -6,21 +6,34 @@ use crate::record::{LabelRecord, Occurrence};
 use model::Histogram;
 use model::plan::LabelKind;
 use model::run::{TimeRow, TimesMore};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Occurrences of one label path and kind. Ranks are added in ascending order.
-#[derive(Debug, Default)]
-pub(super) struct LabelTimes<'a> {
-    /// What single ranks kept; merged when the largest number of occurrences is known.
-    kept: Vec<(u32, &'a LabelRecord)>,
-    /// Largest number of occurrences on one rank.
-    max_count: u64,
+/// First start and last end; `None` while there is neither.
+pub(super) type Widen = Option<(u64, u64)>;
+
+/// Occurrences of one label path and kind over some ranks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct LabelTimes {
+    /// The first occurrences, then the last ones; `None`: no rank kept this one.
+    rows: Vec<Option<Over>>,
     more: Histogram,
-    /// Largest sum over one rank of the occurrences it did not keep.
+    /// Largest sum over one rank of the occurrences that are not in `rows`.
     max_rank_sum_ns: u64,
     /// What ranks did after their last complete occurrence, by the index of the one that
-    /// was cut off: first start, last end.
-    open: BTreeMap<u64, Option<(u64, u64)>>,
+    /// was cut off.
+    open: BTreeMap<u64, Widen>,
+}
+
+/// One occurrence over the ranks that executed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Over {
+    index: u64,
+    ranks: u32,
+    first_start_ns: u64,
+    last_end_ns: u64,
+    slowest_rank: u32,
+    max_ns: u64,
 }
 
 /// What is to be told of a label.
@@ -34,7 +47,7 @@ pub(super) struct Merged {
 }
 
 /// Widens an interval.
-pub(super) fn widen(interval: &mut Option<(u64, u64)>, first_ns: u64, last_ns: u64) {
+pub(super) fn widen(interval: &mut Widen, first_ns: u64, last_ns: u64) {
     if first_ns > last_ns {
         return;
     }
@@ -42,49 +55,62 @@ pub(super) fn widen(interval: &mut Option<(u64, u64)>, first_ns: u64, last_ns: u
     *interval = Some((first.min(first_ns), last.max(last_ns)));
 }
 
-impl<'a> LabelTimes<'a> {
+impl LabelTimes {
     /// Adds a rank. `operations`: first start and last end of its operations inside; what
-    /// lies behind its last occurrence belongs to one that was cut off.
+    /// lies behind its last occurrence belongs to one that was cut off. `max_count`: largest
+    /// number of occurrences on one rank of the run.
     pub(super) fn add_rank(
         &mut self,
         rank: u32,
-        label: &'a LabelRecord,
-        operations: Option<(u64, u64)>,
+        label: &LabelRecord,
+        operations: Widen,
+        max_count: u64,
     ) {
-        self.max_count = self.max_count.max(label.count);
+        let last_from = max_count.saturating_sub(KEPT_LAST).max(KEPT_FIRST);
         self.more.merge(&label.more);
+        let mut given_up_ns = label.more.sum;
+        for occurrence in &label.kept {
+            let over = Over::one(rank, label.kind, occurrence);
+            let Some(slot) = slot(occurrence.index, last_from) else {
+                self.more.record(over.max_ns);
+                given_up_ns = given_up_ns.saturating_add(over.max_ns);
+                continue;
+            };
+            self.add(slot, over);
+        }
+        self.max_rank_sum_ns = self.max_rank_sum_ns.max(given_up_ns);
         let end_ns = label.kept.last().map_or(0, |last| last.end_ns);
         if let Some((first_ns, last_ns)) = operations.filter(|span| span.1 > end_ns) {
             widen(self.open.entry(label.count).or_default(), first_ns.max(end_ns), last_ns);
         }
-        self.kept.push((rank, label));
     }
 
-    /// Merges by index over ranks.
-    pub(super) fn finish(mut self, path: &str) -> Merged {
-        let last_from = self.max_count.saturating_sub(KEPT_LAST).max(KEPT_FIRST);
-        let mut rows: Vec<Option<TimeRow>> = Vec::new();
-        for (rank, label) in std::mem::take(&mut self.kept) {
-            let mut given_up_ns = label.more.sum;
-            for occurrence in &label.kept {
-                let ns = time_ns(label.kind, occurrence);
-                let Some(slot) = slot(occurrence.index, last_from) else {
-                    self.more.record(ns);
-                    given_up_ns = given_up_ns.saturating_add(ns);
-                    continue;
-                };
-                if slot >= rows.len() {
-                    rows.resize(slot + 1, None);
-                }
-                let row = rows[slot].get_or_insert_with(|| empty(path, occurrence));
-                add(row, rank, ns, occurrence);
-            }
-            self.max_rank_sum_ns = self.max_rank_sum_ns.max(given_up_ns);
+    fn add(&mut self, slot: usize, over: Over) {
+        if slot >= self.rows.len() {
+            self.rows.resize(slot + 1, None);
         }
-        self.told(path, rows.into_iter().flatten().collect())
+        match &mut self.rows[slot] {
+            Some(row) => row.merge(&over),
+            free => *free = Some(over),
+        }
     }
 
-    fn told(self, path: &str, rows: Vec<TimeRow>) -> Merged {
+    /// Adds other ranks, whose `max_count` must have been the same.
+    pub(super) fn merge(&mut self, other: LabelTimes) {
+        for (slot, row) in other.rows.into_iter().enumerate() {
+            row.into_iter().for_each(|over| self.add(slot, over));
+        }
+        self.more.merge(&other.more);
+        self.max_rank_sum_ns = self.max_rank_sum_ns.max(other.max_rank_sum_ns);
+        for (index, span) in other.open {
+            let mine = self.open.entry(index).or_default();
+            span.into_iter().for_each(|(first_ns, last_ns)| widen(mine, first_ns, last_ns));
+        }
+    }
+
+    /// What is to be told when all ranks are in.
+    pub(super) fn finish(self, path: &str) -> Merged {
+        let rows: Vec<Over> = self.rows.into_iter().flatten().collect();
         let open_ns = self.open.iter().map(|(index, span)| beyond_ns(&rows, *index, *span));
         let kept_ns = rows.iter().map(|row| row.last_end_ns.saturating_sub(row.first_start_ns));
         let interval_ns = kept_ns.chain(open_ns).fold(self.max_rank_sum_ns, u64::saturating_add);
@@ -94,13 +120,49 @@ impl<'a> LabelTimes<'a> {
             max_rank_sum_ns: self.max_rank_sum_ns,
             histogram: self.more,
         });
-        Merged { rows, more, interval_ns }
+        Merged { rows: rows.iter().map(|row| row.told(path)).collect(), more, interval_ns }
+    }
+}
+
+impl Over {
+    fn one(rank: u32, kind: LabelKind, occurrence: &Occurrence) -> Over {
+        let Occurrence { index, start_ns, end_ns, own_ns } = *occurrence;
+        let max_ns = match kind {
+            LabelKind::Wall => end_ns.saturating_sub(start_ns),
+            LabelKind::Calls => own_ns,
+        };
+        let (first_start_ns, last_end_ns) = (start_ns, end_ns);
+        Over { index, ranks: 1, first_start_ns, last_end_ns, slowest_rank: rank, max_ns }
+    }
+
+    /// Of equally slow ranks the lowest is named.
+    fn merge(&mut self, other: &Over) {
+        let slowness = |over: &Over| (over.max_ns, std::cmp::Reverse(over.slowest_rank));
+        if slowness(other) > slowness(self) {
+            (self.max_ns, self.slowest_rank) = (other.max_ns, other.slowest_rank);
+        }
+        self.ranks += other.ranks;
+        self.first_start_ns = self.first_start_ns.min(other.first_start_ns);
+        self.last_end_ns = self.last_end_ns.max(other.last_end_ns);
+    }
+
+    fn told(&self, path: &str) -> TimeRow {
+        TimeRow {
+            label: path.into(),
+            index: self.index,
+            ranks: self.ranks,
+            first_start_ns: self.first_start_ns,
+            last_end_ns: self.last_end_ns,
+            slowest_rank: self.slowest_rank,
+            max_ns: self.max_ns,
+            ..TimeRow::default()
+        }
     }
 }
 
 /// What an occurrence that was cut off on some ranks adds to the interval of the same
 /// occurrence on the others.
-fn beyond_ns(rows: &[TimeRow], index: u64, span: Option<(u64, u64)>) -> u64 {
+fn beyond_ns(rows: &[Over], index: u64, span: Widen) -> u64 {
     let Some((first_ns, last_ns)) = span else { return 0 };
     let Ok(at) = rows.binary_search_by_key(&index, |row| row.index) else {
         return last_ns - first_ns;
@@ -116,30 +178,4 @@ fn slot(index: u64, last_from: u64) -> Option<usize> {
         index if index >= last_from => Some((KEPT_FIRST + index - last_from) as usize),
         _ => None,
     }
-}
-
-fn time_ns(kind: LabelKind, occurrence: &Occurrence) -> u64 {
-    match kind {
-        LabelKind::Wall => occurrence.end_ns.saturating_sub(occurrence.start_ns),
-        LabelKind::Calls => occurrence.own_ns,
-    }
-}
-
-fn empty(path: &str, occurrence: &Occurrence) -> TimeRow {
-    TimeRow {
-        label: path.into(),
-        index: occurrence.index,
-        first_start_ns: occurrence.start_ns,
-        last_end_ns: occurrence.end_ns,
-        ..TimeRow::default()
-    }
-}
-
-fn add(row: &mut TimeRow, rank: u32, ns: u64, occurrence: &Occurrence) {
-    if row.ranks == 0 || ns > row.max_ns {
-        (row.max_ns, row.slowest_rank) = (ns, rank);
-    }
-    row.ranks += 1;
-    row.first_start_ns = row.first_start_ns.min(occurrence.start_ns);
-    row.last_end_ns = row.last_end_ns.max(occurrence.end_ns);
 }

@@ -1,0 +1,141 @@
+//! Sums over ranks that are no rows: time, processor, storage, what was dropped.
+
+use super::Collected;
+use crate::record::{RankRecord, State, Usage};
+use model::Op;
+use model::op::Class;
+use model::run::{Evidence, Row};
+use serde::{Deserialize, Serialize};
+
+/// Sums over some ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sums {
+    /// Ranks in them.
+    ranks: u64,
+    /// Of those, ranks that reached the end of the program.
+    finished: u64,
+    end_ns: u64,
+    events: u64,
+    cpu_ns: u64,
+    dropped_events: u64,
+    event_overhead_ns: u64,
+    labels_beyond_limit: u64,
+    lost: u64,
+    storage_read: Told,
+    storage_write: Told,
+}
+
+/// A figure that is known only if every rank has told it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Told {
+    sum: u64,
+    /// Ranks that told it.
+    ranks: u64,
+}
+
+impl Told {
+    fn add_rank(&mut self, figure: Option<u64>) {
+        self.ranks += u64::from(figure.is_some());
+        self.sum = self.sum.saturating_add(figure.unwrap_or(0));
+    }
+
+    fn merge(&mut self, other: &Told) {
+        self.ranks += other.ranks;
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+
+    fn by_all(&self, ranks: u64) -> Option<u64> {
+        (ranks > 0 && self.ranks == ranks).then_some(self.sum)
+    }
+}
+
+impl Sums {
+    pub(super) fn add_rank(&mut self, record: &RankRecord) {
+        let usage = |figure: fn(&Usage) -> u64| record.usage.as_ref().map_or(0, figure);
+        // A killed rank has told no end; its last operation stands for it.
+        let last_ns = record.stats.iter().map(|stat| stat.last_ns).max().unwrap_or(0);
+        let one = Sums {
+            ranks: 1,
+            finished: u64::from(record.state == State::Finished),
+            end_ns: last_ns.max(usage(|usage| usage.end_ns)),
+            events: record.event_count(),
+            cpu_ns: usage(|usage| usage.cpu_ns),
+            dropped_events: record.dropped_events,
+            event_overhead_ns: record.event_overhead_ns,
+            labels_beyond_limit: record.labels_beyond_limit,
+            lost: record.lost,
+            ..Sums::default()
+        };
+        self.merge(one);
+        self.storage_read.add_rank(record.usage.and_then(|usage| usage.read_bytes));
+        self.storage_write.add_rank(record.usage.and_then(|usage| usage.write_bytes));
+    }
+
+    /// Occurrences of a label whose path was one too many.
+    pub(super) fn add_label_beyond(&mut self, count: u64) {
+        self.labels_beyond_limit = self.labels_beyond_limit.saturating_add(count);
+    }
+
+    pub(super) fn merge(&mut self, other: Sums) {
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.ranks, other.ranks);
+        add(&mut self.finished, other.finished);
+        self.end_ns = self.end_ns.max(other.end_ns);
+        add(&mut self.events, other.events);
+        add(&mut self.cpu_ns, other.cpu_ns);
+        add(&mut self.dropped_events, other.dropped_events);
+        add(&mut self.event_overhead_ns, other.event_overhead_ns);
+        add(&mut self.labels_beyond_limit, other.labels_beyond_limit);
+        add(&mut self.lost, other.lost);
+        self.storage_read.merge(&other.storage_read);
+        self.storage_write.merge(&other.storage_write);
+    }
+
+    /// Adds what the sums tell; the rows must be there.
+    pub(super) fn finish(self, collected: &mut Collected) {
+        collected.duration_wall_ns = self.end_ns;
+        collected.events = self.events;
+        collected.finished = self.finished == self.ranks;
+        collected.evidence = self.evidence(&collected.rows);
+    }
+
+    fn evidence(self, rows: &[Row]) -> Evidence {
+        let whole = || rows.iter().filter(|row| row.part_of.is_none());
+        let bytes = |class: Class| {
+            let of_class =
+                whole().filter(|row| Op::find(&row.op).is_some_and(|op| op.row().class == class));
+            of_class.fold(0u64, |sum, row| sum.saturating_add(row.bytes))
+        };
+        let program_read_bytes = bytes(Class::Read);
+        let storage_read_bytes = self.storage_read.by_all(self.ranks);
+        Evidence {
+            failed: whole().map(|row| row.failed).sum(),
+            short: whole().map(|row| row.short).sum(),
+            program_read_bytes,
+            program_write_bytes: bytes(Class::Write),
+            storage_read_bytes,
+            storage_write_bytes: self.storage_write.by_all(self.ranks),
+            page_cache_share: cached_share(program_read_bytes, storage_read_bytes),
+            cpu_ns: self.cpu_ns,
+            dropped_events: self.dropped_events,
+            event_overhead_ns: self.event_overhead_ns,
+            labels_beyond_limit: self.labels_beyond_limit,
+            notes: lost(self.lost).into_iter().collect(),
+            ..Evidence::default()
+        }
+    }
+}
+
+/// Read-ahead can fetch more than the program reads: nothing came from the cache then.
+fn cached_share(program_bytes: u64, storage_bytes: Option<u64>) -> Option<f64> {
+    let storage = storage_bytes.filter(|_| program_bytes > 0)? as f64;
+    Some((1.0 - storage / program_bytes as f64).max(0.0))
+}
+
+fn lost(figures: u64) -> Option<String> {
+    (figures > 0).then(|| {
+        format!(
+            "{figures} figures were lost because the ranks' files could not grow: a disk is full"
+        )
+    })
+}
