@@ -3,8 +3,10 @@
 //! [`best`] gives the calibrated time stamp counter where it is trustworthy and
 //! `CLOCK_MONOTONIC_RAW` otherwise; [`Virtual`] is for tests and simulation. A
 //! clock is made (and restarted) by the supervisor before it forks, so that all
-//! ranks of a machine share origin and calibration and need no alignment.
+//! ranks of a machine share origin and calibration and need no alignment. Clocks of
+//! different machines are brought on one time line afterwards ([`align`]).
 
+pub mod align;
 mod monotonic;
 mod simulated;
 #[cfg(target_arch = "x86_64")]
@@ -55,6 +57,74 @@ impl Real {
             #[cfg(target_arch = "x86_64")]
             Real::Tsc(clock) => Real::Tsc(clock.restarted()),
             Real::Monotonic(_) => Real::Monotonic(MonotonicRaw::start()),
+        }
+    }
+}
+
+/// Numbers that make the same clock in another process of the same machine: kind, origin,
+/// calibration.
+pub type Words = [u64; 3];
+
+impl Real {
+    /// The clock as numbers.
+    pub fn to_words(self) -> Words {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Real::Tsc(clock) => {
+                let (origin, calibration) = clock.to_words();
+                [1, origin, calibration]
+            }
+            Real::Monotonic(clock) => [0, clock.origin_ns(), 0],
+        }
+    }
+
+    /// The clock that [`Real::to_words`] of a process of this machine told. What is no
+    /// clock of this machine becomes one that starts now.
+    pub fn from_words(words: Words) -> Real {
+        match words {
+            #[cfg(target_arch = "x86_64")]
+            [1, origin, calibration] => Real::Tsc(Tsc::from_words(origin, calibration)),
+            [0, origin_ns, 0] => Real::Monotonic(MonotonicRaw::from_origin(origin_ns)),
+            _ => Real::Monotonic(MonotonicRaw::start()),
+        }
+    }
+
+    /// The same clock set back by so much (forward if negative).
+    pub fn set_back(self, ns: i64) -> Real {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Real::Tsc(clock) => Real::Tsc(clock.set_back(ns)),
+            Real::Monotonic(clock) => {
+                let origin_ns = clock.origin_ns().saturating_add_signed(ns);
+                Real::Monotonic(MonotonicRaw::from_origin(origin_ns))
+            }
+        }
+    }
+
+    /// Its name in the run.
+    pub fn name(&self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Real::Tsc(clock) => clock.name(),
+            Real::Monotonic(clock) => clock.name(),
+        }
+    }
+
+    /// Nanoseconds since the start of the run, for what need not be cheap.
+    pub fn now(&self) -> u64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Real::Tsc(clock) => clock.now(),
+            Real::Monotonic(clock) => clock.now(),
+        }
+    }
+
+    /// Median cost of one reading: [`reading_cost_ns`].
+    pub fn reading_cost_ns(&self) -> f64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Real::Tsc(clock) => reading_cost_ns(clock),
+            Real::Monotonic(clock) => reading_cost_ns(clock),
         }
     }
 }
@@ -112,6 +182,20 @@ mod tests {
         clock.sleep(1_000_000);
         assert!(clock.now() > before_ns);
         assert!(reading_cost_ns(clock) > 0.0);
+    }
+
+    #[test]
+    fn a_clock_travels_as_numbers_and_can_be_set() {
+        for clock in [best(), Real::Monotonic(MonotonicRaw::start())] {
+            let same = Real::from_words(clock.to_words());
+            let (before_ns, here_ns, after_ns) = (clock.now(), same.now(), clock.now());
+            assert!((before_ns..=after_ns).contains(&here_ns));
+            let ahead = clock.set_back(-5_000_000_000);
+            let difference_ns = ahead.now() - clock.now();
+            assert!((4_000_000_000..=5_000_000_001).contains(&difference_ns), "{difference_ns}");
+            assert_eq!(same.name(), clock.name());
+        }
+        assert_eq!(Real::from_words([9, 9, 9]).name(), "monotonic_raw");
     }
 
     #[test]

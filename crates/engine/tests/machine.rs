@@ -459,7 +459,7 @@ fn events_follow_the_order_of_start() {
     });
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0 });
     let (outcome, _) = run_with(&plan, &Config { events, ..config() });
-    let events: Vec<model::Event> = outcome.records[0].events().copied().collect();
+    let events: Vec<model::Event> = outcome.records[0].events().collect();
     assert_eq!(events.len(), 2);
     assert_eq!((events[0].seq, events[1].seq), (0, 1));
     assert_eq!(events[0].parts_ns, [2000, 0, 2000, 0, 500]);

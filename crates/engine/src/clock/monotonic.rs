@@ -15,6 +15,17 @@ impl MonotonicRaw {
     }
 }
 
+impl MonotonicRaw {
+    /// The clock with this origin: [`monotonic_raw_ns`] when it showed 0.
+    pub(super) fn from_origin(origin_ns: u64) -> MonotonicRaw {
+        MonotonicRaw { origin_ns }
+    }
+
+    pub(super) fn origin_ns(self) -> u64 {
+        self.origin_ns
+    }
+}
+
 impl Clock for MonotonicRaw {
     fn name(&self) -> &'static str {
         "monotonic_raw"
@@ -22,7 +33,7 @@ impl Clock for MonotonicRaw {
 
     #[inline(always)]
     fn now(&self) -> u64 {
-        monotonic_raw_ns() - self.origin_ns
+        monotonic_raw_ns().saturating_sub(self.origin_ns)
     }
 
     fn sleep(&self, ns: u64) {

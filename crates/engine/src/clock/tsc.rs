@@ -45,6 +45,25 @@ impl Tsc {
     }
 }
 
+impl Tsc {
+    /// Origin and calibration.
+    pub(super) fn to_words(self) -> (u64, u64) {
+        (self.origin_ticks, self.mult)
+    }
+
+    /// The clock of this origin and calibration; a calibration of 0 is taken as 1 ns per tick.
+    pub(super) fn from_words(origin_ticks: u64, mult: u64) -> Tsc {
+        Tsc { origin_ticks, mult: if mult == 0 { 1 << SHIFT } else { mult } }
+    }
+
+    /// The same clock showing `ns` less.
+    pub(super) fn set_back(self, ns: i64) -> Tsc {
+        let ticks = (i128::from(ns) << SHIFT) / i128::from(self.mult);
+        let origin = (i128::from(self.origin_ticks) + ticks).clamp(0, i128::from(u64::MAX));
+        Tsc { origin_ticks: origin as u64, ..self }
+    }
+}
+
 impl Clock for Tsc {
     fn name(&self) -> &'static str {
         "tsc"

@@ -5,6 +5,7 @@
 //! | [`Solo`] | this process, alone | is answered at once |
 //! | [`Local`] | forked processes over a [`Region`] of shared memory | blocks |
 //! | [`Sim`] | simulated in one thread, in virtual time | gives [`Poll::Pending`]: ask again later |
+//! | `mpi::Comm` (crate mpi) | MPI processes | blocks |
 //!
 //! A barrier that a rank has left for good, and a wait that nobody can meet,
 //! are [`Poll::Released`]: the rank ends, and the run ends in order.
@@ -19,6 +20,7 @@ mod world;
 
 pub use local::Local;
 pub use region::{Activity, Progress, Region};
+pub use signals::key as signal_key;
 pub use sim::Sim;
 pub use solo::Solo;
 pub use world::World;
@@ -57,9 +59,18 @@ pub struct Members {
     pub ranks: Range<u32>,
 }
 
+/// Where a rank runs: `$$node` and `$$noderank`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodePlace {
+    /// Number of its machine, from 0.
+    pub node: u32,
+    /// Number of this rank on its machine, from 0.
+    pub node_rank: u32,
+}
+
 /// Talks to the other ranks of a run.
 pub trait Comm {
-    /// Its name in the run: "solo", "local", "sim".
+    /// Its name in the run: "solo", "local", "sim", "mpi".
     fn name(&self) -> &'static str;
 
     /// World rank.
@@ -67,6 +78,11 @@ pub trait Comm {
 
     /// Number of ranks in the world.
     fn size(&self) -> u32;
+
+    /// Where this rank runs. Unless a communicator knows better, all ranks share a machine.
+    fn place(&self) -> NodePlace {
+        NodePlace { node: 0, node_rank: self.rank() }
+    }
 
     /// Waits until all members have come. `site` is where this rank waits, for messages.
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll;
@@ -95,6 +111,61 @@ pub trait Comm {
 
     /// Tells the supervisor how far this rank is: label depth and operations done. Cheap: stores.
     fn progress(&mut self, label_depth: u32, operations: u64);
+}
+
+/// A machine can borrow its communicator, so that this outlives it.
+impl<C: Comm> Comm for &mut C {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn rank(&self) -> u32 {
+        (**self).rank()
+    }
+
+    fn size(&self) -> u32 {
+        (**self).size()
+    }
+
+    fn place(&self) -> NodePlace {
+        (**self).place()
+    }
+
+    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
+        (**self).barrier(members, site)
+    }
+
+    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        (**self).signal(members, name, to)
+    }
+
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Result<Poll, String> {
+        (**self).wait(members, name, target, site)
+    }
+
+    fn release_reason(&self) -> String {
+        (**self).release_reason()
+    }
+
+    #[inline(always)]
+    fn check(&mut self) -> Check {
+        (**self).check()
+    }
+
+    fn leave(&mut self, end: End) {
+        (**self).leave(end);
+    }
+
+    #[inline(always)]
+    fn progress(&mut self, label_depth: u32, operations: u64) {
+        (**self).progress(label_depth, operations);
+    }
 }
 
 /// How a rank ended.
@@ -131,7 +202,7 @@ impl End {
 
 /// The rank to name when others need not wait any longer: the first that ended for a
 /// reason of its own, else the first that was itself released.
-fn blame(ended: impl Iterator<Item = (u32, End)>) -> Option<(u32, End)> {
+pub fn blame(ended: impl Iterator<Item = (u32, End)>) -> Option<(u32, End)> {
     let mut released = None;
     for (rank, end) in ended {
         if end != End::Released {

@@ -19,7 +19,7 @@ pub(super) struct Slot {
 }
 
 /// What all processes call a counter. `to`: world rank of the one member it is for.
-pub(super) fn key(set: SetId, name: &[u8], to: Option<u32>) -> u64 {
+pub fn key(set: SetId, name: &[u8], to: Option<u32>) -> u64 {
     let start =
         crate::rng::mix(u64::from(set) << 33 | to.map_or(0, |rank| u64::from(rank) << 1 | 1));
     let hash = name.iter().fold(start, |hash, byte| {

@@ -8,6 +8,7 @@ use super::random::Random;
 use super::scope::Scope;
 use super::text::PathText;
 use crate::clock::Clock;
+use crate::comm::NodePlace;
 use model::Value;
 use model::limits;
 use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
@@ -29,12 +30,18 @@ pub(super) struct Env<'p, K> {
     temps: [Value; 2],
     spare: Vec<Vec<u8>>,
     pub(super) scope: Scope,
+    place: NodePlace,
     pub(super) random: Random,
     pub(super) clock: K,
 }
 
 impl<'p, K: Clock> Env<'p, K> {
-    pub(super) fn new(prepared: &'p Prepared<'p>, rank: u32, clock: K) -> Env<'p, K> {
+    pub(super) fn new(
+        prepared: &'p Prepared<'p>,
+        rank: u32,
+        place: NodePlace,
+        clock: K,
+    ) -> Env<'p, K> {
         let plan = prepared.plan;
         let mut values = Vec::with_capacity(plan.globals.len());
         values.resize(plan.globals.len(), Value::Unset);
@@ -45,6 +52,7 @@ impl<'p, K: Clock> Env<'p, K> {
             temps: [const { Value::Unset }; 2],
             spare: Vec::new(),
             scope: Scope::new(plan, rank),
+            place,
             random: Random::new(plan.seed, rank),
             clock,
         }
@@ -262,11 +270,13 @@ impl<'p, K: Clock> Env<'p, K> {
     fn internal_int(&mut self, site: Pc, what: Internal) -> i64 {
         let members = self.scope.members();
         match what {
-            Internal::Rank | Internal::NodeRank => i64::from(self.scope.rank),
+            Internal::Rank => i64::from(self.scope.rank),
+            Internal::NodeRank => i64::from(self.place.node_rank),
+            Internal::Node => i64::from(self.place.node),
             Internal::GroupRank => i64::from(self.scope.rank - members.ranks.start),
             Internal::GroupSize => members.ranks.len() as i64,
-            // All local and simulated ranks share one machine; names are no numbers.
-            Internal::Node | Internal::GroupName => 0,
+            // A name is no number.
+            Internal::GroupName => 0,
             Internal::Rand => i64::from(self.random.rank.bits()),
             Internal::CommonRand => i64::from(self.random.common(site, &members.ranks)),
             Internal::Time => (self.clock.now() / 1_000_000_000) as i64,

@@ -111,7 +111,7 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
         Machine {
             prepared,
             position: Position::default(),
-            env: Env::new(prepared, comm.rank(), clock.clone()),
+            env: Env::new(prepared, comm.rank(), comm.place(), clock.clone()),
             io: Io::new(backend, clock, recorder, settings),
             comm,
             scratch: Scratch::default(),

@@ -131,7 +131,7 @@ impl Area {
     ) -> Option<u32> {
         self.make_room(1 + payload_words);
         let kept = match kind {
-            Kind::RankError | Kind::Usage => 0,
+            Kind::RankError | Kind::Usage | Kind::Clock => 0,
             _ => self.reserve().min(LAST_WORDS),
         };
         if self.used + 1 + payload_words + kept > self.capacity {

@@ -6,6 +6,7 @@ use super::layout::*;
 use super::read::{FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord};
 use super::stats::*;
 use super::{Usage, events::EVENT_WORDS};
+use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
 use model::histogram::{CHUNKS, SUB_BUCKETS};
 use model::plan::LabelKind;
@@ -52,6 +53,7 @@ pub(super) fn parse_block(
             record.event_blocks.push((at + 1, count));
         }
         Kind::Usage => record.usage = Some(usage(words)?),
+        Kind::Clock => record.clock = Some(alignment(words)?),
     }
     Some(())
 }
@@ -215,4 +217,15 @@ fn usage(words: &[u64]) -> Option<Usage> {
         rchar_bytes: known(words[5]),
         wchar_bytes: known(words[6]),
     })
+}
+
+fn alignment(words: &[u64]) -> Option<Alignment> {
+    let words: &[u64; 6] = words.try_into().ok()?;
+    let offset = |at: usize| Offset {
+        at_ns: words[at],
+        ahead_ns: words[at + 1] as i64,
+        round_trip_ns: words[at + 2],
+    };
+    let end = (words[3..] != [u64::MAX; 3]).then(|| offset(3));
+    Some(Alignment { start: offset(0), end })
 }

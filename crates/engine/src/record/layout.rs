@@ -74,10 +74,12 @@ pub enum Kind {
     Events = 13,
     /// What the rank used: [`super::recorder`].
     Usage = 14,
+    /// How the rank's clock relates to rank 0's: [`super::recorder`]. The last one holds.
+    Clock = 15,
 }
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 15] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -92,6 +94,7 @@ impl Kind {
         Kind::Path,
         Kind::Events,
         Kind::Usage,
+        Kind::Clock,
     ];
 
     /// The kind with this number.

@@ -6,6 +6,7 @@ use super::histograms::Owner;
 use super::layout::*;
 use super::source::Source;
 use super::{State, Usage};
+use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
 use model::{Event, Histogram, Op, Part};
@@ -23,6 +24,9 @@ pub struct RankRecord {
     pub state: State,
     /// What it used; `None` if it was cut off.
     pub usage: Option<Usage>,
+    /// How its clock relates to rank 0's, if that was measured. All times here are on
+    /// rank 0's clock.
+    pub clock: Option<Alignment>,
     /// Label paths by id; the first is `(more)`.
     pub labels: Vec<LabelRecord>,
     /// Label and operation pairs in order of first execution.
@@ -169,6 +173,7 @@ impl RankRecord {
             ranks,
             state: State::from_word(header[H_STATE]).unwrap_or_default(),
             usage: None,
+            clock: None,
             labels: Vec::new(),
             stats: Vec::new(),
             sites: Vec::new(),
@@ -186,6 +191,7 @@ impl RankRecord {
         };
         record.damage = record.parse(words).err();
         record.settle();
+        record.align();
         record.source = source;
         Ok(record)
     }
@@ -228,6 +234,28 @@ impl RankRecord {
         }
     }
 
+    /// Brings times onto rank 0's clock.
+    fn align(&mut self) {
+        let Some(clock) = self.clock else { return };
+        let align = |ns: &mut u64| *ns = clock.aligned(*ns);
+        for stat in self.stats.iter_mut().filter(|stat| stat.first_ns <= stat.last_ns) {
+            align(&mut stat.first_ns);
+            align(&mut stat.last_ns);
+        }
+        for occurrence in self.labels.iter_mut().flat_map(|label| &mut label.kept) {
+            align(&mut occurrence.start_ns);
+            align(&mut occurrence.end_ns);
+        }
+        if let Some(usage) = &mut self.usage {
+            align(&mut usage.start_ns);
+            align(&mut usage.end_ns);
+        }
+    }
+
+    fn aligned_ns(&self, ns: u64) -> u64 {
+        self.clock.map_or(ns, |clock| clock.aligned(ns))
+    }
+
     /// Executions of a stat, failed ones included.
     pub fn executions(stat: &StatRecord) -> u64 {
         stat.done.count + stat.failed + stat.expected
@@ -247,10 +275,15 @@ impl RankRecord {
         &as_bytes(&self.source.words()[at as usize..])[..len as usize]
     }
 
-    /// The event table, in order. Ids of paths and labels in it may be out of range
-    /// when the file is damaged.
-    pub fn events(&self) -> impl Iterator<Item = &Event> {
-        self.event_blocks.iter().flat_map(|block| self.event_block(*block))
+    /// The event table, in order, on rank 0's clock. Ids of paths and labels in it may be
+    /// out of range when the file is damaged.
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        let recorded = self.event_blocks.iter().flat_map(|block| self.event_block(*block));
+        recorded.map(|event| Event {
+            start_ns: self.aligned_ns(event.start_ns),
+            end_ns: self.aligned_ns(event.end_ns),
+            ..*event
+        })
     }
 
     /// Number of events that were kept.

@@ -3,6 +3,8 @@
 //! Nothing here allocates process memory, formats or locks once a label, an
 //! operation or a site has been seen; the area grows between operations.
 //! Block [`Kind::Usage`]: the words of [`super::Usage`] in order, `u64::MAX` for `None`.
+//! Block [`Kind::Clock`]: the words of both offsets of an [`Alignment`] in order, `u64::MAX`
+//! for an end that is not known.
 
 use super::area::Area;
 use super::events::Events;
@@ -12,6 +14,7 @@ use super::layout::*;
 use super::sites::Sites;
 use super::stats::Stats;
 use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
+use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
 use model::plan::LabelKind;
 use model::{Event, Op, Part};
@@ -119,6 +122,17 @@ impl Recorder {
     /// Why the rank does not finish.
     pub fn rank_error(&mut self, site: Option<u32>, message: &str) {
         rank_error(&mut self.area, site, message);
+    }
+
+    /// How this rank's clock relates to rank 0's. Times are recorded as the rank's clock
+    /// shows them; readers align them. The last word holds.
+    pub fn clock(&mut self, clock: &Alignment) {
+        let words = |offset: Offset| [offset.at_ns, offset.ahead_ns as u64, offset.round_trip_ns];
+        let end = clock.end.map_or([u64::MAX; 3], words);
+        self.area.append(Kind::Clock, 6, |payload| {
+            payload[..3].copy_from_slice(&words(clock.start));
+            payload[3..].copy_from_slice(&end);
+        });
     }
 
     /// The rank has ended.

@@ -71,9 +71,38 @@ fn what_is_recorded_is_read_back() {
         record.errors,
         [(Some(9), "division by zero".to_string()), (None, "lost".to_string())]
     );
-    assert_eq!(record.events().collect::<Vec<_>>(), [&event]);
+    assert_eq!(record.events().collect::<Vec<_>>(), [event]);
     assert_eq!(record.path(path), Some(&b"dir/file"[..]));
     assert_eq!(collect(&[record], &Plan::default()).rows.len(), 3);
+}
+
+#[test]
+fn times_are_read_back_on_the_clock_of_rank_0() {
+    use crate::clock::align::{Alignment, Offset};
+    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 1 });
+    let mut recorder = Recorder::create(Place::Heap, &Meta { rank: 1, ranks: 2, events, ..META })
+        .expect("a heap recorder");
+    let at_start = Offset { at_ns: 1_000, ahead_ns: 1_000, round_trip_ns: 4 };
+    recorder.clock(&Alignment { start: at_start, end: None });
+    let label = recorder.label(NO_ID, b"l", LabelKind::Wall);
+    let stat = recorder.stat(label, Op::Stat);
+    recorder.done(stat, 0, at(2_000, 100), 0, false);
+    recorder.occurrence(label, 1_500, 2_500, 100);
+    recorder.event(&Event { start_ns: 2_000, end_ns: 2_100, ..Event::default() });
+    // This clock runs twice as fast: 2,000 ahead at its 3,000.
+    let at_end = Offset { at_ns: 3_000, ahead_ns: 2_000, round_trip_ns: 4 };
+    recorder.clock(&Alignment { start: at_start, end: Some(at_end) });
+    recorder.finish(State::Finished, &Usage { start_ns: 1_000, end_ns: 3_000, ..Usage::default() });
+    let record = recorder.into_record().expect("a sound record");
+    assert_eq!((record.stats[0].first_ns, record.stats[0].last_ns), (500, 550));
+    assert_eq!(record.labels[1].kept[0].start_ns, 250);
+    assert_eq!(record.labels[1].kept[0].own_ns, 100, "durations stay as they were measured");
+    assert_eq!(
+        record.events().map(|event| (event.start_ns, event.end_ns)).collect::<Vec<_>>(),
+        [(500, 550)]
+    );
+    assert_eq!(record.usage.map(|usage| (usage.start_ns, usage.end_ns)), Some((0, 1_000)));
+    assert_eq!(record.clock.and_then(|clock| clock.end), Some(at_end));
 }
 
 mod killed;

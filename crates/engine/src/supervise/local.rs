@@ -4,7 +4,7 @@ use super::child::{Context, live};
 use super::processes::Processes;
 use super::signals::{Signals, Told};
 use super::{Outcome, StartError, check_ranks, sets};
-use crate::clock::{self, Clock, Real};
+use crate::clock::{self, Real};
 use crate::comm::{Activity, End, Progress, Region};
 use crate::config::{Config, Records};
 use crate::host;
@@ -46,11 +46,7 @@ pub fn run_local(
 ) -> Result<Outcome, StartError> {
     let ranks = check_ranks(plan)?;
     let clock = clock::best();
-    let clock_read_ns = match clock {
-        #[cfg(target_arch = "x86_64")]
-        Real::Tsc(clock) => clock::reading_cost_ns(&clock),
-        Real::Monotonic(clock) => clock::reading_cost_ns(&clock),
-    };
+    let clock_read_ns = clock.reading_cost_ns();
     let region = io_error("share memory", Region::create(ranks, &sets(plan)))?;
     let mut supervisor = Supervisor {
         plan,
@@ -241,11 +237,7 @@ impl Supervisor<'_> {
         Outcome {
             comm: if self.region.ranks() == 1 { "solo" } else { "local" },
             backend: self.config.backend.name(),
-            clock: match clock {
-                #[cfg(target_arch = "x86_64")]
-                Real::Tsc(clock) => clock.name(),
-                Real::Monotonic(clock) => clock.name(),
-            },
+            clock: clock.name(),
             clock_read_ns,
             records,
             ends,

@@ -3,6 +3,7 @@
 //! | back-end | ranks | clock |
 //! |---|---|---|
 //! | posix, null | one forked process each, also a single one ([`run_local`]) | TSC or monotonic |
+//! | posix, null | MPI processes (`mpi::run`, over [`Rank`]) | TSC or monotonic |
 //! | mem | simulated in this thread ([`run_sim`]) | virtual |
 //!
 //! Not here: the run directory's life cycle, merging (`record::collect`), exit codes.
@@ -11,11 +12,13 @@ mod calls;
 mod child;
 mod local;
 mod processes;
+mod rank;
 mod signals;
 mod sim;
 
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
+pub use rank::{Ran, Rank, enter};
 pub use sim::run_sim;
 
 use crate::comm::{Activity, End, Progress};

@@ -145,12 +145,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
         let usage = |end_ns| Usage { end_ns, ..Usage::default() };
         let (recorder, notes) = machine.finish(&stop, usage);
         self.notes |= notes;
-        self.ends[rank as usize] = match stop {
-            Stop::Finished => End::Finished,
-            Stop::Failed { .. } => End::Failed,
-            Stop::Released { .. } => End::Released,
-            Stop::Interrupted | Stop::Pending => End::Interrupted,
-        };
+        self.ends[rank as usize] = super::rank::end(&stop);
         match recorder.into_record() {
             Ok(record) => self.records[rank as usize] = Some(record),
             Err(error) => self.errors.push((rank, format!("what it measured is lost: {error}"))),

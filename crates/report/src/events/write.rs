@@ -14,6 +14,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -72,19 +73,20 @@ impl EventWriter {
     ///
     /// # Errors
     /// As for [`EventWriter::create`].
-    pub fn rank<'a, L: AsRef<[u8]>, P: AsRef<[u8]>>(
+    pub fn rank<L: AsRef<[u8]>, P: AsRef<[u8]>>(
         &mut self,
         rank: u32,
         host: &str,
         labels: &[L],
         paths: &[P],
-        events: impl Iterator<Item = &'a Event>,
+        events: impl Iterator<Item = impl Borrow<Event>>,
     ) -> std::result::Result<(), StoreError> {
         let host = text(host);
         let labels: Vec<ByteArray> =
             labels.iter().map(|label| text(&String::from_utf8_lossy(label.as_ref()))).collect();
         let paths: Vec<ByteArray> = paths.iter().map(|path| text(&encode(path.as_ref()))).collect();
         for event in events {
+            let event: &Event = event.borrow();
             let place = self.places.get(&event.site);
             let (labels, paths, host) = (&labels, &paths, &host);
             push(&mut self.buffers, &Record { rank, host, labels, paths, place, event });

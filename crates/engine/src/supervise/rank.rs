@@ -1,0 +1,149 @@
+//! What one rank does, whoever starts it: [`super::run_local`] in a forked process, `mpi::run`
+//! in an MPI process.
+//!
+//! ```text
+//! Rank::prepare ─▶ (the ranks agree to start) ─▶ Rank::run ─▶ Ran
+//! ```
+
+use crate::backend::Backend;
+use crate::buffer::{Buffers, Content};
+use crate::clock::{Clock, align::Alignment};
+use crate::comm::{Comm, End};
+use crate::config::{BackendKind, Config};
+use crate::host::UsageMeter;
+use crate::machine::{Machine, Prepared, Stop};
+use crate::record::{EventsConfig, Meta, Place, Recorder, State, Usage};
+use model::Plan;
+use model::plan::Budget;
+
+/// Buffers up to this size are made before the start; larger ones on first use.
+const PREPARED_BYTES: u64 = 64 << 20;
+
+/// A rank that is set up but for its back-end, communicator and clock.
+pub struct Rank<'a> {
+    prepared: &'a Prepared<'a>,
+    config: &'a Config,
+    recorder: Recorder,
+    meter: UsageMeter,
+    buffers: Buffers,
+}
+
+/// A rank that has ended.
+pub struct Ran {
+    /// What it measured.
+    pub recorder: Recorder,
+    /// How it ended.
+    pub end: End,
+    /// Its remarks: bits of [`crate::machine::note`].
+    pub notes: u32,
+}
+
+impl<'a> Rank<'a> {
+    /// Makes the recorder and the buffers of a rank.
+    ///
+    /// # Errors
+    /// Why what it measures cannot be kept, as a sentence.
+    pub fn prepare(
+        plan: &Plan,
+        prepared: &'a Prepared<'a>,
+        config: &'a Config,
+        rank: u32,
+        place: Place,
+    ) -> Result<Rank<'a>, String> {
+        let sites = plan.code.len() as u32;
+        let events = config.events.map(|events| EventsConfig {
+            expected: events.expected.max(expected_events(plan, rank)),
+            ..events
+        });
+        let meta = Meta { rank, ranks: plan.ranks, sites, events };
+        let recorder = Recorder::create(place, &meta)
+            .map_err(|error| format!("cannot keep what is measured: {error}"))?;
+        let buffers = buffers(plan, config, rank);
+        Ok(Rank { prepared, config, recorder, meter: UsageMeter::start(), buffers })
+    }
+
+    /// Records how the rank's clock relates to rank 0's.
+    pub fn clock(&mut self, clock: &Alignment) {
+        self.recorder.clock(clock);
+    }
+
+    /// Executes the program to its end. The loop is compiled for every back-end,
+    /// communicator and clock.
+    pub fn run<B, C, K>(mut self, backend: B, comm: C, clock: K) -> Ran
+    where
+        B: Backend,
+        C: Comm,
+        K: Clock + Clone,
+    {
+        let start_ns = clock.now();
+        let settings = &self.config.settings;
+        let mut machine =
+            Machine::new(self.prepared, settings, backend, comm, clock, self.recorder);
+        let stop = machine.run(&mut self.buffers);
+        let meter = self.meter;
+        let (recorder, notes) = machine.finish(&stop, |end_ns| usage(&meter, start_ns, end_ns));
+        Ran { recorder, end: end(&stop), notes }
+    }
+
+    /// Ends a rank that was never started.
+    pub fn abandon(mut self) {
+        self.recorder.finish(State::Interrupted, &usage(&self.meter, 0, 0));
+    }
+}
+
+/// How a rank has ended that stopped so.
+pub(super) fn end(stop: &Stop) -> End {
+    match stop {
+        Stop::Finished => End::Finished,
+        Stop::Failed { .. } => End::Failed,
+        Stop::Released { .. } => End::Released,
+        Stop::Interrupted | Stop::Pending => End::Interrupted,
+    }
+}
+
+/// Relative paths of the program start in the run directory.
+///
+/// # Errors
+/// Why it cannot be entered, as a sentence.
+#[expect(clippy::disallowed_methods, reason = "a rank, after the fork or in its MPI process")]
+pub fn enter(config: &Config) -> Result<(), String> {
+    std::env::set_current_dir(&config.directory)
+        .map_err(|error| format!("cannot enter {}: {error}", config.directory.display()))
+}
+
+/// Operations that the budget knows of.
+fn expected_events(plan: &Plan, rank: u32) -> u64 {
+    let ops = budget(plan, rank).map_or(&[][..], |budget| &budget.ops);
+    ops.iter().map(|(_, op)| op.count).fold(0, u64::saturating_add)
+}
+
+fn budget(plan: &Plan, rank: u32) -> Option<&Budget> {
+    plan.budget.iter().find(|(ranks, _)| ranks.contains(&rank)).map(|(_, budget)| budget)
+}
+
+/// Buffers, made beforehand as far as the budget tells what is needed.
+fn buffers(plan: &Plan, config: &Config, rank: u32) -> Buffers {
+    if config.backend == BackendKind::Null {
+        return Buffers::unfilled();
+    }
+    let mut buffers = Buffers::new(plan.seed, rank);
+    let largest = budget(plan, rank).map_or(0, |budget| budget.buffer_bytes);
+    let bytes = largest.min(PREPARED_BYTES) as usize;
+    // A failure shows again, with its place, when a program needs the buffer.
+    let _ = buffers.source(Content::Random, bytes, 0);
+    let _ = buffers.target(bytes).map(|target| target.fill(1));
+    buffers
+}
+
+fn usage(meter: &UsageMeter, start_ns: u64, end_ns: u64) -> Usage {
+    let used = meter.used();
+    Usage {
+        start_ns,
+        end_ns,
+        cpu_ns: used.cpu_ns,
+        read_bytes: used.storage_read_bytes,
+        write_bytes: used.storage_write_bytes,
+        rchar_bytes: used.call_read_bytes,
+        wchar_bytes: used.call_write_bytes,
+    }
+}
