@@ -9,11 +9,8 @@
 //! Golden values in the tests hold the numbers still across versions of the
 //! crates that make them.
 
-mod mix;
-mod permutation;
-
-pub(crate) use mix::mix;
-pub use permutation::{Permutation, perm};
+pub(crate) use model::permutation::mix;
+pub use model::permutation::{Permutation, perm};
 
 use model::value::{Eval, EvalError};
 use rand::{Rng, RngCore, SeedableRng};

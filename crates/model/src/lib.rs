@@ -12,6 +12,8 @@ pub mod group;
 pub mod histogram;
 pub mod limits;
 pub mod op;
+pub mod pattern;
+pub mod permutation;
 pub mod plan;
 pub mod run;
 pub mod units;

@@ -15,6 +15,7 @@
 //! Not here: how code is made (crate `ppl`) and executed (crate `engine`).
 
 use crate::op::Op;
+use crate::pattern::Geometry;
 use crate::value::Value;
 use std::ops::Range;
 
@@ -368,18 +369,13 @@ pub struct Proc {
     pub locals: u32,
 }
 
-/// A pattern of layers 1 and 2: piece i of member g of G members lies at byte
-/// `(i * G + g) * elements` and is `elements` bytes long, for i = 0..iterations.
+/// A pattern: which bytes the members of a group access, and with which calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Its name; operations have it as a constant.
     pub name: String,
-    /// 1: tiled 1-D view, 2: one 2-D subarray; both mean the same bytes.
-    pub kind: u8,
-    /// Pieces of each member.
-    pub iterations: u64,
-    /// Bytes of a piece.
-    pub elements: u64,
+    /// Which bytes.
+    pub geometry: Geometry,
     /// Level of parallelism, 0 to 3: bit 0 collective, bit 1 all pieces in one call.
     pub level: u8,
     /// The group whose members count; absent: the active group.

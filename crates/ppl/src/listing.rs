@@ -48,8 +48,8 @@ fn head(plan: &Plan, out: &mut String) {
     for pattern in &plan.patterns {
         let _ = writeln!(
             out,
-            "; pattern {:?} = {} x {} bytes, level {}",
-            pattern.name, pattern.iterations, pattern.elements, pattern.level
+            "; pattern {:?} = {}, level {}",
+            pattern.name, pattern.geometry, pattern.level
         );
     }
     for unproved in &plan.unproved {

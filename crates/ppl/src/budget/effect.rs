@@ -8,7 +8,8 @@ use super::handles::Handle;
 use super::key::Key;
 use super::walk::Walk;
 use crate::check::flags::{self, Meaning};
-use model::plan::{Operand, Pc, Source};
+use model::pattern::{Geometry, Segmented, Sequential, Strided};
+use model::plan::{Operand, Pattern, Pc, Source};
 use model::{Op, Value};
 use std::rc::Rc;
 
@@ -430,6 +431,17 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Bytes of a pattern, where they do not hang on which rank has which place in the group.
+    fn pattern_bytes(&mut self, pattern: &Pattern) -> Option<u64> {
+        match &pattern.geometry {
+            Geometry::Strided(Strided { block_bytes, count, .. })
+            | Geometry::Segmented(Segmented { block_bytes, count, .. })
+            | Geometry::Sequential(Sequential { block_bytes, count, .. }) => {
+                count.checked_mul(*block_bytes)
+            }
+        }
+    }
+
     /// Bytes of an MPI-IO operation: a pattern's or a number. Their files are not counted.
     fn mpi_bytes(&mut self, op: Op, args: u32) {
         let operand = self.argument(args, 1);
@@ -441,7 +453,7 @@ impl Walk<'_, '_> {
             _ => None,
         };
         let bytes = match pattern {
-            Some(pattern) => pattern.iterations.checked_mul(pattern.elements),
+            Some(pattern) => self.pattern_bytes(pattern),
             None => self.size(operand),
         };
         self.moved(op, bytes);

@@ -4,6 +4,7 @@ use super::Lower;
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
+use model::pattern::{Geometry, Strided};
 use model::plan::{Pattern, Span};
 
 /// A pattern of the program.
@@ -59,12 +60,16 @@ impl Lower<'_> {
             }
         };
         let group = group.map(|id| self.group_name(id));
+        let kind = kind.map_or(Some(1), |id| self.constant_in(id, 1, 2, "the pattern's type"))?;
+        let strided = Strided {
+            count: self.constant_in(iterations, 0, i64::MAX, "a number of iterations")?,
+            block_bytes: self.constant_in(elements, 0, i64::MAX, "a number of elements (bytes)")?,
+            header_bytes: 0,
+            as_subarray: kind == 2,
+        };
         Some(Pattern {
             name,
-            kind: kind.map_or(Some(1), |id| self.constant_in(id, 1, 2, "the pattern's type"))?
-                as u8,
-            iterations: self.constant_in(iterations, 0, i64::MAX, "a number of iterations")?,
-            elements: self.constant_in(elements, 0, i64::MAX, "a number of elements (bytes)")?,
+            geometry: Geometry::Strided(strided),
             level: self.constant_in(level, 0, 3, "a level")? as u8,
             group: group.flatten(),
         })

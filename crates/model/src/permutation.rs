@@ -4,8 +4,7 @@
 //! `n`; what falls outside `0..n` is permuted again until it falls inside (cycle
 //! walking: Black and Rogaway 2002). At most 4 rounds of walking on average.
 
-use super::mix;
-use model::value::{Eval, EvalError};
+use crate::value::{Eval, EvalError};
 
 const ROUNDS: usize = 6;
 
@@ -67,4 +66,14 @@ pub fn perm(i: i64, n: i64, seed: u64) -> Eval<i64> {
     found
         .map(|element| element as i64)
         .ok_or_else(|| EvalError::Range("perm(i, n) needs 0 <= i < n", format!("perm({i}, {n})")))
+}
+
+/// A bijection of 64-bit words that scatters all their bits: the finalizer of SplitMix64
+/// (Steele, Lea and Flood 2014, variant 13 of Stafford).
+#[inline(always)]
+pub fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }

@@ -1,0 +1,78 @@
+//! Pieces, and runs of equal pieces at equal distances.
+
+use std::fmt;
+
+/// A piece of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Extent {
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Number of bytes.
+    pub length_bytes: u64,
+}
+
+impl Extent {
+    /// One past the last byte.
+    pub fn end_bytes(self) -> u64 {
+        self.offset_bytes + self.length_bytes
+    }
+}
+
+/// Equal pieces at equal distances: piece i is at `offset + i * stride`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// First byte of the first piece.
+    pub offset_bytes: u64,
+    /// Bytes of each piece.
+    pub length_bytes: u64,
+    /// From the start of a piece to the start of the next.
+    pub stride_bytes: u64,
+    /// Number of pieces.
+    pub count: u64,
+}
+
+impl Run {
+    /// One piece.
+    pub fn single(offset_bytes: u64, length_bytes: u64) -> Run {
+        Run { offset_bytes, length_bytes, stride_bytes: length_bytes, count: 1 }
+    }
+}
+
+/// Runs, one after the other.
+pub type Runs<'a> = Box<dyn Iterator<Item = Run> + 'a>;
+
+/// The pieces of a member, made while one walks through them.
+pub struct Extents<'a> {
+    run: Run,
+    rest: Runs<'a>,
+}
+
+impl<'a> Extents<'a> {
+    /// The pieces of runs.
+    pub fn of(rest: Runs<'a>) -> Extents<'a> {
+        Extents { run: Run::default(), rest }
+    }
+}
+
+impl Iterator for Extents<'_> {
+    type Item = Extent;
+
+    #[inline]
+    fn next(&mut self) -> Option<Extent> {
+        while self.run.count == 0 {
+            self.run = self.rest.next()?;
+        }
+        let extent =
+            Extent { offset_bytes: self.run.offset_bytes, length_bytes: self.run.length_bytes };
+        self.run.count -= 1;
+        // The position after the last piece may have no number; nobody reads it.
+        self.run.offset_bytes = self.run.offset_bytes.wrapping_add(self.run.stride_bytes);
+        Some(extent)
+    }
+}
+
+impl fmt::Debug for Extents<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extents").field("run", &self.run).finish_non_exhaustive()
+    }
+}

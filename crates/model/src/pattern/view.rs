@@ -1,0 +1,182 @@
+//! A member's pieces as a file view: what an MPI datatype says in one line instead of
+//! a call for each piece.
+
+use super::run::Extent;
+
+/// A datatype in the terms of MPI. Every type lists its pieces in ascending order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Datatype {
+    /// `MPI_Type_contiguous` of bytes.
+    Contiguous {
+        /// Number of bytes.
+        bytes: u64,
+    },
+    /// `MPI_Type_create_hvector` with blocks of one element.
+    Vector {
+        /// Number of elements.
+        count: u64,
+        /// From the start of an element to the start of the next.
+        stride_bytes: u64,
+        /// The element.
+        of: Box<Datatype>,
+    },
+    /// `MPI_Type_create_subarray` in C order: the last dimension runs fastest.
+    Subarray {
+        /// Elements of the whole array in each dimension.
+        sizes: Vec<u64>,
+        /// Elements of the part in each dimension.
+        subsizes: Vec<u64>,
+        /// First element of the part in each dimension.
+        starts: Vec<u64>,
+        /// Bytes of an element.
+        element_bytes: u64,
+    },
+    /// `MPI_Type_create_hindexed` of bytes.
+    Indexed {
+        /// The pieces, ascending, offsets from the start of the type.
+        blocks: Vec<Extent>,
+    },
+    /// `MPI_Type_create_struct`.
+    Struct {
+        /// Position and type of each member, ascending.
+        members: Vec<(u64, Datatype)>,
+    },
+}
+
+impl Datatype {
+    /// Elements at equal distances.
+    pub fn vector(count: u64, stride_bytes: u64, of: Datatype) -> Datatype {
+        Datatype::Vector { count, stride_bytes, of: Box::new(of) }
+    }
+
+    /// Bytes of data in the type.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Datatype::Contiguous { bytes } => *bytes,
+            Datatype::Vector { count, of, .. } => count * of.bytes(),
+            Datatype::Subarray { subsizes, element_bytes, .. } => {
+                subsizes.iter().product::<u64>() * element_bytes
+            }
+            Datatype::Indexed { blocks } => blocks.iter().map(|block| block.length_bytes).sum(),
+            Datatype::Struct { members } => members.iter().map(|(_, of)| of.bytes()).sum(),
+        }
+    }
+
+    /// Calls `each` for the pieces, moved by `base_bytes`. A piece may be cut into
+    /// several that touch.
+    pub fn expand(&self, base_bytes: u64, each: &mut impl FnMut(Extent)) {
+        match self {
+            Datatype::Contiguous { bytes } => {
+                each(Extent { offset_bytes: base_bytes, length_bytes: *bytes });
+            }
+            Datatype::Vector { count, stride_bytes, of } => {
+                for i in 0..*count {
+                    of.expand(base_bytes + i * stride_bytes, each);
+                }
+            }
+            Datatype::Subarray { sizes, subsizes, starts, element_bytes } => {
+                let array = Array { sizes, subsizes, starts };
+                array.expand(0, base_bytes, *element_bytes, each);
+            }
+            Datatype::Indexed { blocks } => {
+                for block in blocks {
+                    each(Extent { offset_bytes: base_bytes + block.offset_bytes, ..*block });
+                }
+            }
+            Datatype::Struct { members } => {
+                for (at, of) in members {
+                    of.expand(base_bytes + at, each);
+                }
+            }
+        }
+    }
+}
+
+/// A part of an array.
+struct Array<'a> {
+    sizes: &'a [u64],
+    subsizes: &'a [u64],
+    starts: &'a [u64],
+}
+
+impl Array<'_> {
+    fn expand(&self, dim: usize, base: u64, element: u64, each: &mut impl FnMut(Extent)) {
+        let unit: u64 = self.sizes[dim + 1..].iter().product::<u64>() * element;
+        let base = base + self.starts[dim] * unit;
+        if dim + 1 == self.sizes.len() {
+            return each(Extent { offset_bytes: base, length_bytes: self.subsizes[dim] * unit });
+        }
+        for i in 0..self.subsizes[dim] {
+            self.expand(dim + 1, base + i * unit, element, each);
+        }
+    }
+}
+
+/// How a member sees the file: `MPI_File_set_view`, and how its memory goes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Where the type begins in the file.
+    pub displacement_bytes: u64,
+    /// The pieces, ascending, from there on. It is used once, not repeated.
+    pub filetype: Datatype,
+    /// Where the bytes of the pieces lie in memory, in the order of the file. `None`: one
+    /// after the other. `Some` where the order of access does not ascend: views have to.
+    pub memory: Option<Vec<Extent>>,
+    /// Two pieces share a byte. Such a view must not be written through (MPI 4.1, 14.3).
+    pub overlapping: bool,
+}
+
+impl View {
+    /// A type at a displacement, memory in order, nothing overlapping.
+    pub fn at(displacement_bytes: u64, filetype: Datatype) -> View {
+        View { displacement_bytes, filetype, memory: None, overlapping: false }
+    }
+
+    /// The view of any pieces: sorted, pieces that touch joined, empty ones left out.
+    pub fn of_extents(extents: impl Iterator<Item = Extent>) -> View {
+        let mut position_bytes = 0;
+        let mut pieces: Vec<(Extent, u64)> = Vec::new();
+        let mut ascends = true;
+        for extent in extents.filter(|extent| extent.length_bytes > 0) {
+            ascends &= pieces.last().is_none_or(|(last, _)| *last <= extent);
+            pieces.push((extent, position_bytes));
+            position_bytes += extent.length_bytes;
+        }
+        if !ascends {
+            pieces.sort_by_key(|(extent, _)| extent.offset_bytes);
+        }
+        let overlapping = pieces.windows(2).any(|w| w[0].0.end_bytes() > w[1].0.offset_bytes);
+        let memory = (!ascends).then(|| {
+            let part = |(extent, at): &(Extent, u64)| Extent { offset_bytes: *at, ..*extent };
+            joined(pieces.iter().map(part))
+        });
+        let displacement_bytes = pieces.first().map_or(0, |(extent, _)| extent.offset_bytes);
+        let from_there = |(extent, _): &(Extent, u64)| Extent {
+            offset_bytes: extent.offset_bytes - displacement_bytes,
+            ..*extent
+        };
+        let filetype = Datatype::Indexed { blocks: joined(pieces.iter().map(from_there)) };
+        View { displacement_bytes, filetype, memory, overlapping }
+    }
+
+    /// The pieces in the file, those that touch joined.
+    pub fn pieces(&self) -> Vec<Extent> {
+        let mut pieces = Vec::new();
+        self.filetype.expand(self.displacement_bytes, &mut |piece| pieces.push(piece));
+        joined(pieces.into_iter())
+    }
+}
+
+/// Pieces with those that touch made one, and without empty ones.
+fn joined(pieces: impl Iterator<Item = Extent>) -> Vec<Extent> {
+    let mut joined: Vec<Extent> = Vec::new();
+    for piece in pieces.filter(|piece| piece.length_bytes > 0) {
+        match joined.last_mut() {
+            Some(last) if last.end_bytes() == piece.offset_bytes => {
+                last.length_bytes += piece.length_bytes;
+            }
+            _ => joined.push(piece),
+        }
+    }
+    joined
+}
