@@ -2,10 +2,11 @@
 
 use crate::machine::Settings;
 use crate::record::EventsConfig;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The storage a run uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackendKind {
     /// The operating system's files.
     #[default]
@@ -28,7 +29,7 @@ impl BackendKind {
 }
 
 /// Where ranks keep what they measure while they run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Records {
     /// In memory that is gone with the supervisor.
     #[default]
@@ -48,7 +49,7 @@ impl Records {
 }
 
 /// How a plan is executed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// The run directory: absolute, existing (posix only).
     pub directory: PathBuf,

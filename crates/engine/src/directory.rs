@@ -73,6 +73,23 @@ impl RunDirectory {
         }
     }
 
+    /// The directory of a run whose processes are gone, so that [`RunDirectory::finish`] can do
+    /// what they could not: remove a scratch directory, or what is in another (`--clean`).
+    ///
+    /// # Errors
+    /// It bears no marker, or another run uses it by now.
+    pub fn reclaim(path: &Path, scratch: bool) -> Result<RunDirectory, DirectoryError> {
+        let path = fs::canonicalize(path)
+            .map_err(|error| wrong(path, "cannot find the directory", &error))?;
+        let opened = open(&path)?;
+        match Marker::find(&path)? {
+            Some(marker) if !marker.forced() => {
+                Ok(RunDirectory { path, opened, scratch, remove: true, marker })
+            }
+            _ => Err(DirectoryError(format!("{} is not a directory of a run", path.display()))),
+        }
+    }
+
     /// Its absolute path, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path

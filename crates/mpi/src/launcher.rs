@@ -11,6 +11,51 @@ pub enum Launcher {
     Slurm,
 }
 
+impl Launcher {
+    /// Its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Launcher::OpenMpi => "mpiexec of Open MPI",
+            Launcher::Pmi => "mpiexec",
+            Launcher::Slurm => "srun",
+        }
+    }
+}
+
+/// What a launcher has told a process before MPI is initialised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Who started it.
+    pub launcher: Launcher,
+    /// Its world rank.
+    pub rank: u32,
+    /// Number of processes; `None` if the launcher does not tell.
+    pub ranks: Option<u32>,
+}
+
+/// Variables with world rank and number of processes.
+const FIGURES: &[(Launcher, &str, &str)] = &[
+    (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    (Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS"),
+    (Launcher::Pmi, "PMI_RANK", "PMI_SIZE"),
+    (Launcher::Pmi, "PMIX_RANK", "PMI_SIZE"),
+];
+
+/// The job this process is part of; `None` for a process started by hand.
+pub fn job() -> Option<Job> {
+    job_in(|name| std::env::var(name).ok())
+}
+
+/// The same from given variables.
+pub fn job_in(variable: impl Fn(&str) -> Option<String>) -> Option<Job> {
+    let launcher = detect(|name| variable(name).is_some())?;
+    let number = |name: &str| variable(name)?.parse().ok();
+    let mut figures = FIGURES.iter().filter(|figures| figures.0 == launcher);
+    figures.find_map(|(launcher, rank, ranks)| {
+        Some(Job { launcher: *launcher, rank: number(rank)?, ranks: number(ranks) })
+    })
+}
+
 /// Variables, the launcher they tell, most telling first. Slurm sets PMI variables
 /// too, and its allocation variables stand in every job script: only
 /// `SLURM_STEP_ID` together with `SLURM_PROCID` means "started by srun".
@@ -29,6 +74,24 @@ pub fn detect(is_set: impl Fn(&str) -> bool) -> Option<Launcher> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_launcher_tells_rank_and_size() {
+        let job = |set: &[(&str, &str)]| {
+            job_in(|name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+            })
+        };
+        let of = |launcher, rank, ranks| Some(Job { launcher, rank, ranks });
+        let open_mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")];
+        assert_eq!(job(&open_mpi), of(Launcher::OpenMpi, 3, Some(4)));
+        let pmix = [("PMIX_RANK", "1"), ("PMIX_NAMESPACE", "job")];
+        assert_eq!(job(&pmix), of(Launcher::Pmi, 1, None));
+        let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
+        assert_eq!(job(&pmi), of(Launcher::Pmi, 0, Some(2)));
+        assert_eq!(job(&[("PMI_RANK", "x"), ("PMI_SIZE", "2")]), None);
+        assert_eq!(job(&[]), None);
+    }
 
     #[test]
     fn the_environment_tells_the_launcher() {

@@ -12,6 +12,7 @@
 pub mod error;
 pub mod launcher;
 pub mod locate;
+pub mod mpiexec;
 pub mod shim;
 pub mod world;
 

@@ -197,3 +197,20 @@ fn a_scratch_directory_is_new_private_and_goes_whole() {
     assert!(path.join(MARKER).exists());
     fs::remove_dir_all(path).expect("the test tidies up");
 }
+
+#[test]
+fn what_a_dead_run_left_can_be_reclaimed() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("d");
+    let request = Request { directory: Some(path.clone()), ..Request::default() };
+    let directory = RunDirectory::open(&request, "1").unwrap();
+    fs::write(path.join("file"), "x").unwrap();
+    assert!(RunDirectory::reclaim(&path, true).is_err(), "somebody works there");
+    drop(directory);
+    assert_eq!(RunDirectory::reclaim(&path, false).unwrap().finish().left, 0);
+    assert!(path.exists() && !path.join("file").exists());
+    assert_eq!(RunDirectory::reclaim(&path, true).unwrap().finish().left, 0);
+    assert!(!path.exists());
+    fs::create_dir(&path).unwrap();
+    assert!(RunDirectory::reclaim(&path, true).is_err(), "no run has been there");
+}

@@ -49,7 +49,7 @@ use model::value::{EvalError, Value};
 use std::os::fd::RawFd;
 
 /// How a rank executes its plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     /// `sleep` does nothing.
     pub agile: bool,

@@ -62,7 +62,7 @@ pub struct Meta {
 }
 
 /// How much of the event table is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EventsConfig {
     /// Bytes this rank may use for events and path names; what does not fit is counted.
     pub max_bytes: u64,
