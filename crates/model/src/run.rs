@@ -60,12 +60,45 @@ pub struct Row {
     pub rank_mib_s: Option<f64>,
     /// All bytes / sum over the label's occurrences of (last end - first start over ranks); null without bytes.
     pub mib_s: Option<f64>,
+    /// How the work was spread over ranks; absent for parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Balance>,
     /// Times of those that did not fail. Only in stored runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
     /// Times of those that failed, expected or not. Only in stored runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_histogram: Option<Histogram>,
+}
+
+/// How evenly an operation was spread over the ranks that executed it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Balance {
+    /// Ranks that executed it.
+    pub ranks: u32,
+    /// Sum over ranks of the operation's own times, nanoseconds.
+    pub busy_ns: u64,
+    /// The rank that spent most time in it.
+    pub slowest_rank: u32,
+    /// Its time.
+    pub slowest_busy_ns: u64,
+    /// The rank that moved most bytes.
+    pub largest_rank: u32,
+    /// Its bytes.
+    pub largest_bytes: u64,
+}
+
+/// Something in the evidence that says what the figures are not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Stable short name: "cached-reads". docs/verdicts.md lists all.
+    pub code: String,
+    /// A figure means something else than it seems to: exit code 3 with `--strict`. Else a remark.
+    pub counts: bool,
+    /// What was seen, with the numbers, one sentence.
+    pub seen: String,
+    /// What to change in the program or the run.
+    pub advice: String,
 }
 
 /// One occurrence of a label over all ranks that executed it.
@@ -258,6 +291,13 @@ pub struct Evidence {
     pub storage_write_bytes: Option<u64>,
     /// Share of the read bytes that came from the page cache, 0 to 1; null where it cannot be told.
     pub page_cache_share: Option<f64>,
+    /// Of the files that were looked at when a rank opened them for reading, the share of bytes that
+    /// the page cache held already (cachestat(2), a sample); null where it cannot be told.
+    #[serde(default)]
+    pub cached_at_open_share: Option<f64>,
+    /// Files were opened so that every write reaches stable storage (O_SYNC, O_DSYNC).
+    #[serde(default)]
+    pub sync_writes: bool,
     /// Processor time of all ranks, user and system.
     pub cpu_ns: u64,
     /// "proved", "landlock" or "none".
@@ -268,6 +308,9 @@ pub struct Evidence {
     pub event_overhead_ns: u64,
     /// Run-time labels that went to `(more)`.
     pub labels_beyond_limit: u64,
+    /// What the evidence says against the figures.
+    #[serde(default)]
+    pub marks: Vec<Mark>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
 }

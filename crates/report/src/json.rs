@@ -52,6 +52,7 @@ fn without_histograms(row: &Row) -> Row {
         label: row.label.clone(),
         op: row.op.clone(),
         part_of: row.part_of.clone(),
+        balance: row.balance.clone(),
         histogram: None,
         failed_histogram: None,
         ..*row
@@ -68,13 +69,16 @@ fn finite_row(mut row: Row) -> Row {
 
 fn finite(header: &Header) -> Cow<'_, Header> {
     let evidence = &header.evidence;
-    let share_is_finite = evidence.page_cache_share.is_none_or(f64::is_finite);
-    if evidence.clock_read_ns.is_finite() && share_is_finite {
+    let shares = [evidence.page_cache_share, evidence.cached_at_open_share];
+    let shares_are_finite = shares.iter().flatten().all(|share| share.is_finite());
+    if evidence.clock_read_ns.is_finite() && shares_are_finite {
         return Cow::Borrowed(header);
     }
     let mut header = header.clone();
     let evidence = &mut header.evidence;
-    evidence.page_cache_share = evidence.page_cache_share.filter(|share| share.is_finite());
+    for share in [&mut evidence.page_cache_share, &mut evidence.cached_at_open_share] {
+        *share = share.filter(|share| share.is_finite());
+    }
     // A cost that was not measured is stored as 0: the field is not optional.
     evidence.clock_read_ns =
         Some(evidence.clock_read_ns).filter(|ns| ns.is_finite()).unwrap_or(0.0);

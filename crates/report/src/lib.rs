@@ -20,6 +20,7 @@ pub mod json;
 pub mod ops;
 pub mod store;
 pub mod table;
+pub mod verdict;
 
 mod file;
 mod text;

@@ -134,9 +134,14 @@ fn header() -> Header {
             page_cache_share: Some(1.0),
             cpu_ns: 2_000_000_000,
             confinement: "proved".into(),
-            notes: vec![
-                "reads were served by the page cache: they say little about the storage".into(),
-            ],
+            marks: vec![Mark {
+                code: "cached-reads".into(),
+                counts: true,
+                seen: "100 % of the bytes read came from the page cache: read rates are those of main memory"
+                    .into(),
+                advice: "write dropcaches; before the reads".into(),
+            }],
+            notes: vec!["the ranks were started by hand".into()],
             ..Evidence::default()
         },
         sites: vec![Site {
@@ -248,6 +253,7 @@ fn any_row() -> impl Strategy<Value = Row> {
             mib_s,
             histogram: kept.map(|(count, value)| self::histogram(count, value)),
             failed_histogram: None,
+            balance: None,
         }
     })
 }
@@ -282,6 +288,12 @@ pub fn any_run() -> impl Strategy<Value = Run> {
             header.program.files[0].text = text.clone();
             header.params.push(Param { name: text.clone(), value: text.clone() });
             header.host.directory = text.clone();
+            header.evidence.marks.push(Mark {
+                code: text.clone(),
+                counts: share.is_some(),
+                seen: text.clone(),
+                advice: text.clone(),
+            });
             header.evidence.notes.push(text);
             header.evidence.page_cache_share = share;
             [

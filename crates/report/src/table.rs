@@ -44,6 +44,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
         summary::render(run, terminal),
         times::render(run, terminal),
         remarks::evidence(run, terminal),
+        remarks::marks(run, terminal),
         remarks::failures(run, terminal),
         remarks::rank_errors(run, terminal),
     ];

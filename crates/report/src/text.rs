@@ -100,6 +100,18 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     text
 }
 
+/// A share in percent with one decimal; all and nothing are said only when they are meant.
+pub fn percent(share: f64) -> String {
+    match share {
+        s if s > 0.0 && s < 0.001 => "<0.1 %".to_string(),
+        s if s > 0.999 && s < 1.0 => ">99.9 %".to_string(),
+        s => {
+            let text = format!("{:.1}", s * 100.0);
+            format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +177,21 @@ mod tests {
         #[test]
         fn fitted_text_fits(text in "\\PC{0,60}", columns in 1usize..40) {
             prop_assert!(width(&fit(&text, columns)) <= columns);
+        }
+    }
+
+    #[test]
+    fn percentages_are_honest_at_the_ends() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.0004, "<0.1 %"),
+            (0.125, "12.5 %"),
+            (0.5, "50 %"),
+            (0.9999, ">99.9 %"),
+            (1.0, "100 %"),
+            (1.5, "150 %"),
+        ] {
+            assert_eq!(percent(share), text);
         }
     }
 }

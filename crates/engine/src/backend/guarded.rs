@@ -11,8 +11,8 @@
 
 use super::beneath::{Root, split};
 use super::posix::{reply, size_of_file};
-use super::{Backend, Capabilities, Posix, check_path, protect_marker};
-use crate::call::{Call, Reply};
+use super::{Backend, Cached, Capabilities, Posix, check_path, protect_marker};
+use crate::call::{Call, Fd, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
@@ -220,6 +220,10 @@ impl Backend for Guarded {
             }
             _ => Ok(()),
         }
+    }
+
+    fn cached(&self, fd: Fd) -> Option<Cached> {
+        self.posix.cached(fd)
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

@@ -2,6 +2,7 @@
 //! queue/getevents). One behaviour suite tests them: `tests/backends.rs`.
 
 pub mod beneath;
+mod cachestat;
 pub mod direct;
 pub mod guarded;
 pub mod mem;
@@ -13,7 +14,7 @@ pub use mem::{Cost, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 
-use crate::call::{Call, Reply};
+use crate::call::{Call, Fd, Reply};
 use std::ffi::CStr;
 
 /// Name of the file that marks a run directory. Reserved in every directory of a
@@ -32,6 +33,15 @@ pub struct Capabilities {
     pub direct: bool,
 }
 
+/// How much of a file the page cache holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cached {
+    /// Size of the file, bytes.
+    pub size_bytes: u64,
+    /// Bytes of it in the page cache.
+    pub cached_bytes: u64,
+}
+
 /// A place where files live.
 pub trait Backend {
     /// Its name in the run: "posix", "null", "mem".
@@ -48,6 +58,12 @@ pub trait Backend {
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         protect_marker(call)
+    }
+
+    /// Size of an open file and how many of its bytes the page cache holds; `None` where that
+    /// cannot be told. Never timed.
+    fn cached(&self, _fd: Fd) -> Option<Cached> {
+        None
     }
 
     /// Executes the call. Nothing else happens between two clock readings.

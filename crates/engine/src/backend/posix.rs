@@ -9,7 +9,7 @@
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
-use super::{Backend, Capabilities};
+use super::{Backend, Cached, Capabilities};
 use crate::call::{Call, Fd, Reply};
 use crate::dents;
 use std::fs::{File, OpenOptions};
@@ -75,6 +75,10 @@ impl Backend for Posix {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities { keeps_data: true, keeps_names: true, direct: true }
+    }
+
+    fn cached(&self, fd: Fd) -> Option<Cached> {
+        super::cachestat::look(fd)
     }
 
     #[inline(always)]

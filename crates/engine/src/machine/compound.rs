@@ -74,6 +74,7 @@ fn move_data<B: Backend, K: Clock>(
     match inner {
         Inner::Nothing => return,
         Inner::Read { len, offset_bytes } => {
+            io.opened_for_reading(fd);
             return transfer::read(io, buffers, place(offset_bytes), len, tally);
         }
         Inner::Write { len, offset_bytes } => {

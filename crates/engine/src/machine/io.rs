@@ -5,13 +5,18 @@ use super::labels::Labels;
 use super::options::OptionStack;
 use super::text::PathText;
 use super::{Settings, fault::Fault};
-use crate::backend::Backend;
-use crate::call::{Call, Reply};
+use crate::backend::{Backend, Cached};
+use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
 use crate::record::{Recorder, Timing};
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
 use model::plan::Pc;
 use model::{Event, Op, Part, errno};
+
+/// The first files that are opened for reading are all looked at, ...
+const LOOKED_AT: u64 = 64;
+/// ... later every so many, so that it costs nothing.
+const LOOK_EVERY: u64 = 1024;
 
 /// Everything an operation touches but values.
 pub(super) struct Io<'c, B, K> {
@@ -29,6 +34,10 @@ pub(super) struct Io<'c, B, K> {
     pub(super) operations: u64,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
+    /// Files opened for reading so far.
+    opened: u64,
+    /// What the page cache held of those that were looked at.
+    pub(super) cached: Cached,
     pub(super) settings: &'c Settings,
     keeps_events: bool,
 }
@@ -135,9 +144,28 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             label_text: Vec::new(),
             operations: 0,
             notes: 0,
+            opened: 0,
+            cached: Cached::default(),
             settings,
             keeps_events: recorder.keeps_events(),
             recorder,
+        }
+    }
+
+    /// A file was opened for reading: some of them are asked what the page cache holds. Not timed.
+    #[inline(always)]
+    pub(super) fn opened_for_reading(&mut self, fd: Fd) {
+        self.opened += 1;
+        if self.opened <= LOOKED_AT || self.opened % LOOK_EVERY == 0 {
+            self.look_at(fd);
+        }
+    }
+
+    #[cold]
+    fn look_at(&mut self, fd: Fd) {
+        if let Some(found) = self.backend.cached(fd) {
+            self.cached.size_bytes = self.cached.size_bytes.saturating_add(found.size_bytes);
+            self.cached.cached_bytes = self.cached.cached_bytes.saturating_add(found.cached_bytes);
         }
     }
 

@@ -155,7 +155,13 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
         }
         self.comm.leave(end);
         self.io.close_all();
-        self.io.recorder.finish(state, &usage(end_ns));
+        let cached = self.io.cached;
+        let used = Usage {
+            opened_bytes: cached.size_bytes,
+            cached_bytes: cached.cached_bytes,
+            ..usage(end_ns)
+        };
+        self.io.recorder.finish(state, &used);
         (self.io.recorder, self.io.notes)
     }
 

@@ -5,6 +5,9 @@ pub const DIRECT_REFUSED: u32 = 1;
 /// A transfer with O_DIRECT was refused before the call.
 pub const DIRECT_MISALIGNED: u32 = 2;
 
+/// A file was opened so that writes return when they are stable (O_SYNC, O_DSYNC).
+pub const SYNC_WRITES: u32 = 4;
+
 /// The sentences of a set of remarks. `file_system`: its type, "" where it is not known.
 pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
     let refused = crate::backend::direct::explain_open(libc::EINVAL, file_system)

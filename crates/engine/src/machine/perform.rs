@@ -262,7 +262,10 @@ fn open<B: Backend, K: Clock>(
     let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
     let mut mode = Mode::of(flags);
     match fd {
-        Some(fd) => mode.direct = alignment(io, fd, flags),
+        Some(fd) => {
+            mode.direct = alignment(io, fd, flags);
+            opened(io, fd, flags);
+        }
         None => refused_direct(io, flags, -shot.reply as i32),
     }
     let path_id = io.recorder.path(io.paths[0].bytes());
@@ -271,6 +274,16 @@ fn open<B: Backend, K: Clock>(
         env.set(step.dst, handle);
     }
     io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+/// What evidence an open file gives.
+fn opened<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, fd: Fd, flags: i32) {
+    if flags & libc::O_ACCMODE != libc::O_WRONLY {
+        io.opened_for_reading(fd);
+    }
+    if flags & libc::O_DSYNC != 0 {
+        io.notes |= note::SYNC_WRITES;
+    }
 }
 
 /// An open that `--only` leaves out: its handle is one whose open failed.

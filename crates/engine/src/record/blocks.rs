@@ -206,7 +206,7 @@ fn failure(words: &[u64]) -> Option<FailureRecord> {
 }
 
 fn usage(words: &[u64]) -> Option<Usage> {
-    let words: &[u64; 7] = words.try_into().ok()?;
+    let words: &[u64; 9] = words.try_into().ok()?;
     let known = |word: u64| (word != u64::MAX).then_some(word);
     Some(Usage {
         start_ns: words[0],
@@ -216,6 +216,8 @@ fn usage(words: &[u64]) -> Option<Usage> {
         write_bytes: known(words[4]),
         rchar_bytes: known(words[5]),
         wchar_bytes: known(words[6]),
+        opened_bytes: words[7],
+        cached_bytes: words[8],
     })
 }
 

@@ -111,6 +111,11 @@ pub struct Usage {
     pub rchar_bytes: Option<u64>,
     /// Bytes written by system calls (`wchar`).
     pub wchar_bytes: Option<u64>,
+    /// Of the files looked at when they were opened for reading: their bytes, and those of
+    /// them that the page cache held.
+    pub opened_bytes: u64,
+    /// See `opened_bytes`.
+    pub cached_bytes: u64,
 }
 
 #[cfg(test)]

@@ -146,6 +146,8 @@ impl Recorder {
             or_none(usage.write_bytes),
             or_none(usage.rchar_bytes),
             or_none(usage.wchar_bytes),
+            usage.opened_bytes,
+            usage.cached_bytes,
         ];
         self.area.append(Kind::Usage, words.len(), |payload| payload.copy_from_slice(&words));
         self.area.publish_word(H_STATE, state as u64);

@@ -145,5 +145,6 @@ fn usage(meter: &UsageMeter, start_ns: u64, end_ns: u64) -> Usage {
         write_bytes: used.storage_write_bytes,
         rchar_bytes: used.call_read_bytes,
         wchar_bytes: used.call_write_bytes,
+        ..Usage::default()
     }
 }

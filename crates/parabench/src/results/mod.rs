@@ -157,6 +157,7 @@ impl Folder {
         }
         fill(run, engine::record::collect(&records, &plan.unwrap_or_default()));
         run.run.evidence.notes.extend(notes);
+        run.run.evidence.marks = report::verdict::marks(run);
         records
     }
 }

@@ -50,7 +50,7 @@ fn traced(scene: &Scene, program: &str, ranks: u32) -> Option<BTreeMap<i32, Vec<
         // Without the rest of the line of the first mark, and the start of that of the last.
         let mut lines: Vec<String> = between.lines().skip(1).map(str::to_string).collect();
         lines.pop();
-        lines.retain(|line| !is_own_memory(line));
+        lines.retain(|line| !is_own_memory(line) && !is_evidence(line));
         found.insert(pid.parse().unwrap(), lines);
         fs::remove_file(scene.path(&name)).unwrap();
     }
@@ -63,6 +63,13 @@ fn is_own_memory(line: &str) -> bool {
     let name = line.split('(').next().unwrap_or_default();
     let grows = name == "fallocate" && line.split(", ").nth(2) != Some("0");
     grows || matches!(name, "madvise" | "mremap" | "mmap" | "munmap" | "brk" | "sysinfo")
+}
+
+/// Asking what the page cache holds of a file that is opened for reading: evidence, not timed.
+fn is_evidence(line: &str) -> bool {
+    // Older straces do not know the name of call 451.
+    let cachestat = ["cachestat(", "syscall_0x1c3("].iter().any(|name| line.starts_with(name));
+    cachestat || line.starts_with("statx(") && line.contains("DONT_SYNC")
 }
 
 /// The calls that the plan lists for a rank, without the marks.

@@ -1,7 +1,7 @@
 //! What stands around the tables: title, evidence, notes, failures, ends of ranks.
 
 use super::{Paint, Terminal, paint_lines};
-use crate::text::{escape, wrap};
+use crate::text::{escape, percent, wrap};
 use model::errno;
 use model::run::{Evidence, Failure, RankError, Run};
 use model::units::{format_ns, significant};
@@ -45,6 +45,25 @@ pub fn evidence(run: &Run, terminal: Terminal) -> String {
         lines.push(sentence(&format!("note: {}", escape(note)), terminal));
     }
     lines.join("\n")
+}
+
+/// What the evidence says against the figures, and what to do about it.
+pub fn marks(run: &Run, terminal: Terminal) -> String {
+    let lines = run.run.evidence.marks.iter().map(|mark| {
+        let (word, how) = match mark.counts {
+            true => ("verdict", Paint::Bad),
+            false => ("remark", Paint::Plain),
+        };
+        let (code, seen) = (escape(&mark.code), escape(&mark.seen));
+        let seen = sentence(&format!("{word} {code}: {seen}"), terminal);
+        let advice = sentence(&format!("  to do: {}", escape(&mark.advice)), terminal);
+        format!(
+            "{}\n{}",
+            paint_lines(&seen, how, terminal),
+            paint_lines(&advice, Paint::Faint, terminal)
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A run that was cut off does not tell its clock.
@@ -93,18 +112,6 @@ fn page_cache(evidence: &Evidence) -> String {
         Some(share) => format!("page cache served {} of the bytes read", percent(share)),
         None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
         None => "page cache share cannot be told".to_string(),
-    }
-}
-
-/// A share in percent with one decimal; all and nothing are said only when they are meant.
-pub fn percent(share: f64) -> String {
-    match share {
-        s if s > 0.0 && s < 0.001 => "<0.1 %".to_string(),
-        s if s > 0.999 && s < 1.0 => ">99.9 %".to_string(),
-        s => {
-            let text = format!("{:.1}", s * 100.0);
-            format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
-        }
     }
 }
 
@@ -185,21 +192,6 @@ fn sentence(text: &str, terminal: Terminal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentages_are_honest_at_the_ends() {
-        for (share, text) in [
-            (0.0, "0 %"),
-            (0.0004, "<0.1 %"),
-            (0.125, "12.5 %"),
-            (0.5, "50 %"),
-            (0.9999, ">99.9 %"),
-            (1.0, "100 %"),
-            (1.5, "150 %"),
-        ] {
-            assert_eq!(percent(share), text);
-        }
-    }
 
     #[test]
     fn ranks_are_listed_as_spans() {

@@ -38,7 +38,10 @@ fn listing_1_at_160_columns() {
         start: of the first rank; end: of the last; longest: of the slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
-        note: reads were served by the page cache: they say little about the storage
+        note: the ranks were started by hand
+
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
+          to do: write dropcaches; before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 160));
 }
 
@@ -72,7 +75,11 @@ fn listing_1_at_100_columns() {
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0
           seed 42 · confinement: proved · processor 79.4 % a rank
-        note: reads were served by the page cache: they say little about the storage
+        note: the ranks were started by hand
+
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
+          memory
+          to do: write dropcaches; before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 100));
 }
 
@@ -106,7 +113,11 @@ fn listing_1_at_80_columns() {
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read
           failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
-        note: reads were served by the page cache: they say little about the storage
+        note: the ranks were started by hand
+
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read
+          rates are those of main memory
+          to do: write dropcaches; before the reads
     "#]]
     .assert_eq(&plain(&sample::listing1(), 80));
 }
@@ -145,7 +156,11 @@ fn an_aborted_run_at_100_columns() {
 
         clock tsc, 17.5 ns a reading · page cache share cannot be told · failed 13 · short 3 · seed 42
           confinement: proved · processor 79.4 % a rank · 7 events not kept
-        note: reads were served by the page cache: they say little about the storage
+        note: the ranks were started by hand
+
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
+          memory
+          to do: write dropcaches; before the reads
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
 
@@ -190,7 +205,11 @@ fn an_aborted_run_at_80_columns() {
         clock tsc, 17.5 ns a reading · page cache share cannot be told · failed 13
           short 3 · seed 42 · confinement: proved · processor 79.4 % a rank
           7 events not kept
-        note: reads were served by the page cache: they say little about the storage
+        note: the ranks were started by hand
+
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read
+          rates are those of main memory
+          to do: write dropcaches; before the reads
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0,
           f-0-0, offset 512

@@ -21,6 +21,9 @@ pub(super) struct Sums {
     event_overhead_ns: u64,
     labels_beyond_limit: u64,
     lost: u64,
+    /// Files that were looked at when they were opened: their bytes, and those in memory.
+    opened_bytes: u64,
+    cached_bytes: u64,
     storage_read: Told,
     storage_write: Told,
 }
@@ -64,6 +67,8 @@ impl Sums {
             event_overhead_ns: record.event_overhead_ns,
             labels_beyond_limit: record.labels_beyond_limit,
             lost: record.lost,
+            opened_bytes: usage(|usage| usage.opened_bytes),
+            cached_bytes: usage(|usage| usage.cached_bytes),
             ..Sums::default()
         };
         self.merge(one);
@@ -87,6 +92,8 @@ impl Sums {
         add(&mut self.event_overhead_ns, other.event_overhead_ns);
         add(&mut self.labels_beyond_limit, other.labels_beyond_limit);
         add(&mut self.lost, other.lost);
+        add(&mut self.opened_bytes, other.opened_bytes);
+        add(&mut self.cached_bytes, other.cached_bytes);
         self.storage_read.merge(&other.storage_read);
         self.storage_write.merge(&other.storage_write);
     }
@@ -116,6 +123,8 @@ impl Sums {
             storage_read_bytes,
             storage_write_bytes: self.storage_write.by_all(self.ranks),
             page_cache_share: cached_share(program_read_bytes, storage_read_bytes),
+            cached_at_open_share: (self.opened_bytes > 0)
+                .then(|| self.cached_bytes as f64 / self.opened_bytes as f64),
             cpu_ns: self.cpu_ns,
             dropped_events: self.dropped_events,
             event_overhead_ns: self.event_overhead_ns,

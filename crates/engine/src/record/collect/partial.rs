@@ -110,7 +110,7 @@ impl Label {
         let (seen, figures) =
             self.ops.entry(stat.op as u8).or_insert_with(|| (first, Figures::default()));
         *seen = (*seen).min(first);
-        figures.add_rank(stat);
+        figures.add_rank(first.0, stat);
     }
 
     fn merge(&mut self, other: Label) {

@@ -1,7 +1,7 @@
 //! Rows of the summary.
 
 use crate::record::StatRecord;
-use model::run::Row;
+use model::run::{Balance, Row};
 use model::{Histogram, Op, Part};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,7 @@ pub(super) struct Figures {
     parts: Vec<Timed>,
     first_ns: u64,
     last_ns: u64,
+    balance: Balance,
 }
 
 /// Times, and the rates of single ranks.
@@ -45,13 +46,23 @@ impl Default for Figures {
             parts: vec![Timed::default(); Part::COUNT],
             first_ns: u64::MAX,
             last_ns: 0,
+            balance: Balance::default(),
         }
     }
 }
 
 impl Figures {
     /// Adds what one rank measured.
-    pub(super) fn add_rank(&mut self, stat: &StatRecord) {
+    pub(super) fn add_rank(&mut self, rank: u32, stat: &StatRecord) {
+        let balance = Balance {
+            ranks: 1,
+            busy_ns: stat.done.sum,
+            slowest_rank: rank,
+            slowest_busy_ns: stat.done.sum,
+            largest_rank: rank,
+            largest_bytes: stat.bytes,
+        };
+        merge_balance(&mut self.balance, &balance);
         self.whole.add_rank(&stat.done, stat.bytes);
         self.failed += stat.failed;
         self.expected += stat.expected;
@@ -77,6 +88,7 @@ impl Figures {
         }
         self.first_ns = self.first_ns.min(other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
+        merge_balance(&mut self.balance, &other.balance);
     }
 
     /// From the first start to the last end over ranks.
@@ -98,6 +110,7 @@ impl Figures {
             expected: self.expected,
             short: self.short,
             failed_histogram: failed_times,
+            balance: Some(self.balance),
             ..row
         });
         for (times, part) in self.parts.into_iter().zip(Part::ALL) {
@@ -108,6 +121,27 @@ impl Figures {
             }
         }
     }
+}
+
+/// Of equal ranks the first is named, whatever the order of merging.
+fn merge_balance(sum: &mut Balance, other: &Balance) {
+    if other.ranks == 0 {
+        return;
+    }
+    let first = sum.ranks == 0;
+    let wins = |ours: (u64, u32), theirs: (u64, u32)| {
+        first || theirs.0 > ours.0 || theirs.0 == ours.0 && theirs.1 < ours.1
+    };
+    let slowest = (other.slowest_busy_ns, other.slowest_rank);
+    if wins((sum.slowest_busy_ns, sum.slowest_rank), slowest) {
+        (sum.slowest_busy_ns, sum.slowest_rank) = slowest;
+    }
+    let largest = (other.largest_bytes, other.largest_rank);
+    if wins((sum.largest_bytes, sum.largest_rank), largest) {
+        (sum.largest_bytes, sum.largest_rank) = largest;
+    }
+    sum.ranks += other.ranks;
+    sum.busy_ns = sum.busy_ns.saturating_add(other.busy_ns);
 }
 
 impl Timed {

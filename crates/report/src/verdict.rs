@@ -1,0 +1,68 @@
+//! What the evidence of a run says against its figures: marks with reasons.
+//!
+//! A mark that counts gives exit code 3 under `--strict`; the others are remarks. Each rule is a
+//! function from the run to at most one mark, so that a run made by anybody (an imported trace
+//! too) is judged alike. The list for users is docs/verdicts.md.
+
+mod client;
+mod data;
+mod run;
+
+use model::run::{Mark, Run};
+
+/// One rule: a mark, or nothing where the run gives no reason.
+type Rule = fn(&Run) -> Option<Mark>;
+
+/// All rules; their marks stand in this order.
+const RULES: [Rule; 12] = [
+    run::failed,
+    run::short,
+    run::dropped_events,
+    run::too_short,
+    run::clock_cost,
+    run::clock_skew,
+    data::memory_storage,
+    data::cached_reads,
+    data::unstable_writes,
+    client::saturated,
+    client::crowded,
+    client::unequal_work,
+];
+
+/// Judges a run.
+pub fn marks(run: &Run) -> Vec<Mark> {
+    RULES.iter().filter_map(|rule| rule(run)).collect()
+}
+
+/// A mark that counts.
+fn counts(code: &str, seen: String, advice: &str) -> Option<Mark> {
+    Some(Mark { code: code.into(), counts: true, seen, advice: advice.into() })
+}
+
+/// A remark.
+fn remark(code: &str, seen: String, advice: &str) -> Option<Mark> {
+    Some(Mark { code: code.into(), counts: false, seen, advice: advice.into() })
+}
+
+/// Virtual time costs nothing and measures nothing: there is nothing to mistrust in it.
+fn is_virtual(run: &Run) -> bool {
+    run.run.evidence.clock == "virtual"
+}
+
+/// Whether the run met real storage: neither the memory of a simulation nor nothing at all.
+fn has_storage(run: &Run) -> bool {
+    !matches!(run.run.backend.as_str(), "mem" | "null")
+}
+
+/// File systems whose storage is main memory.
+fn is_memory(run: &Run) -> bool {
+    matches!(run.run.host.file_system.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
+}
+
+/// Rank time: the run's duration once for every rank, nanoseconds.
+fn rank_time_ns(run: &Run) -> f64 {
+    run.run.duration_wall_ns as f64 * f64::from(run.run.ranks.max(1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Rules about the machines that made the load.
+
+use super::{counts, is_virtual, rank_time_ns, remark};
+use crate::text::percent;
+use model::run::{Balance, Mark, Row, Run};
+use model::units::format_ns;
+
+/// From this share of busy processors on, the client is the limit.
+const BUSY_SHARE: f64 = 0.9;
+/// Shorter runs say nothing about processors: their start and end are counted with them.
+const SHORTEST_RUN_NS: u64 = 100_000_000;
+/// A rank that works so many times the mean is named, ...
+const UNEQUAL: f64 = 1.25;
+/// ... if the operation takes at least this share of the ranks' time.
+const WEIGHTY_SHARE: f64 = 0.05;
+
+/// Processors the ranks could use at once. Under MPI the header knows one node only.
+fn processors(run: &Run) -> f64 {
+    let (ranks, cpus) = (run.run.ranks.max(1), run.run.host.cpus);
+    let one_machine = matches!(run.run.comm.as_str(), "solo" | "local");
+    f64::from(if one_machine && cpus > 0 { ranks.min(cpus) } else { ranks })
+}
+
+pub(super) fn saturated(run: &Run) -> Option<Mark> {
+    let wall_ns = run.run.duration_wall_ns;
+    if is_virtual(run) || wall_ns < SHORTEST_RUN_NS {
+        return None;
+    }
+    let share = run.run.evidence.cpu_ns as f64 / (wall_ns as f64 * processors(run));
+    let io_ns: u64 = run.run.sites.iter().map(|site| site.busy_ns).sum();
+    let io = percent((io_ns as f64 / rank_time_ns(run)).min(1.0));
+    (share >= BUSY_SHARE).then(|| {
+        counts(
+            "client-saturated",
+            format!(
+                "the ranks kept their processors busy {} of the time (I/O calls took {io}): the client \
+                 is the limit, not the storage",
+                percent(share.min(1.0))
+            ),
+            "use more nodes or ranks, larger requests, or direct=true, which copies less",
+        )
+    })?
+}
+
+/// More ranks than processors take turns, and their times hold the turns of others.
+pub(super) fn crowded(run: &Run) -> Option<Mark> {
+    let (ranks, cpus) = (run.run.ranks, run.run.host.cpus);
+    (run.run.comm == "local" && cpus > 0 && ranks > cpus).then(|| {
+        remark(
+            "crowded",
+            format!("{ranks} ranks share {cpus} processors: times include waiting for them"),
+            "use at most one rank for each processor where times of single operations matter",
+        )
+    })?
+}
+
+/// How far a row is from equal work: bytes where ranks moved different amounts, else time.
+fn unequal(row: &Row, balance: &Balance) -> Option<(f64, String)> {
+    let ranks = f64::from(balance.ranks);
+    let (mean_bytes, mean_ns) = (row.bytes as f64 / ranks, balance.busy_ns as f64 / ranks);
+    let by_bytes = balance.largest_bytes as f64 / mean_bytes;
+    let by_time = balance.slowest_busy_ns as f64 / mean_ns;
+    if row.bytes > 0 && by_bytes > UNEQUAL {
+        let rank = balance.largest_rank;
+        return Some((
+            by_bytes,
+            format!("rank {rank} moved {by_bytes:.1} times the mean bytes in"),
+        ));
+    }
+    (by_time > UNEQUAL && by_time.is_finite()).then(|| {
+        let (rank, took) = (balance.slowest_rank, format_ns(balance.slowest_busy_ns as f64));
+        (by_time, format!("rank {rank} spent {took}, {by_time:.1} times the mean, in"))
+    })
+}
+
+pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
+    if is_virtual(run) {
+        return None;
+    }
+    let weighty = |balance: &Balance| {
+        balance.ranks > 1 && balance.busy_ns as f64 >= WEIGHTY_SHARE * rank_time_ns(run)
+    };
+    let rows = run.rows.iter().filter_map(|row| {
+        let balance = row.balance.as_ref().filter(|balance| weighty(balance))?;
+        let (factor, text) = unequal(row, balance)?;
+        Some((factor, row, text))
+    });
+    let (_, row, text) = rows.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let label = if row.label.is_empty() { "".into() } else { format!(" of \"{}\"", row.label) };
+    counts(
+        "unequal-work",
+        format!("{text} {}{label}: the rate of all is that of the slowest", row.op),
+        "give every rank the same work; if it has the same, look at the slow rank's node",
+    )
+}

@@ -1,0 +1,80 @@
+//! Rules about where the bytes came from and went to.
+
+use super::{counts, has_storage, is_memory, remark};
+use crate::text::percent;
+use model::Op;
+use model::op::Class;
+use model::run::{Mark, Row, Run};
+
+/// From this share of cached bytes on, read rates are those of main memory.
+const CACHED_SHARE: f64 = 0.5;
+
+pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
+    (has_storage(run) && is_memory(run)).then(|| {
+        remark(
+            "memory-storage",
+            format!(
+                "{} keeps files in main memory: no storage was measured",
+                run.run.host.file_system
+            ),
+            "give a directory on the storage in question with --dir",
+        )
+    })?
+}
+
+/// Blocks that the ranks fetched tell what happened; where nobody counts them (network file
+/// systems), what the page cache held when the files were opened tells what was likely.
+pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
+    let evidence = &run.run.evidence;
+    if !has_storage(run) || is_memory(run) || evidence.program_read_bytes == 0 {
+        return None;
+    }
+    let held = evidence.cached_at_open_share;
+    let seen = match (evidence.page_cache_share, held) {
+        (Some(share), _) if share >= CACHED_SHARE => {
+            let held = held.map_or(String::new(), |held| {
+                format!(" ({} of the files was there when they were opened)", percent(held))
+            });
+            format!("{} of the bytes read came from the page cache{held}", percent(share))
+        }
+        (None, Some(held)) if held >= CACHED_SHARE => {
+            format!(
+                "{} of the files read was in the page cache when they were opened",
+                percent(held)
+            )
+        }
+        _ => return None,
+    };
+    counts(
+        "cached-reads",
+        format!("{seen}: read rates are those of main memory"),
+        "read with (direct=true) {...}, write dropcaches; before the reads, read what another node \
+         wrote, or use files larger than main memory",
+    )
+}
+
+fn moved(row: &Row, class: Class) -> bool {
+    row.part_of.is_none() && Op::find(&row.op).is_some_and(|op| op.row().class == class)
+}
+
+/// Something made data stable: an operation of that class, or the part of a compound one.
+fn is_sync(row: &Row) -> bool {
+    let done = row.count > row.failed + row.expected;
+    done && (moved(row, Class::Sync) || row.part_of.is_some() && row.op.ends_with(".sync"))
+}
+
+pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
+    let written: u64 =
+        run.rows.iter().filter(|row| moved(row, Class::Write)).map(|row| row.bytes).sum();
+    let synced = run.run.evidence.sync_writes || run.rows.iter().any(is_sync);
+    if written == 0 || synced || !has_storage(run) || is_memory(run) {
+        return None;
+    }
+    counts(
+        "unstable-writes",
+        format!(
+            "{written} bytes were written and nothing made them stable: they may all be in main memory"
+        ),
+        "write with (fsync=\"close\") {...}, fsync($h); or sync; inside the label",
+    )
+}

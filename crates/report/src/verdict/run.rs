@@ -1,0 +1,129 @@
+//! Rules about the run itself: failures, events, time.
+
+use super::{counts, is_virtual};
+use crate::text::percent;
+use model::run::{Mark, Run};
+use model::units::format_ns;
+
+/// A label whose occurrences last shorter together gives no rate: one interruption by the
+/// system (a scheduler's turn takes some milliseconds) changes it by tens of per cent.
+const SHORTEST_LABEL_NS: u64 = 10_000_000;
+/// An operation must take so many clock readings on the average, ...
+const READINGS: f64 = 4.0;
+/// ... and clocks must agree within this share of the shortest label.
+const SKEW_SHARE: f64 = 0.01;
+
+pub(super) fn failed(run: &Run) -> Option<Mark> {
+    let failed = run.run.evidence.failed;
+    let all: u64 = run.rows.iter().filter(|row| row.part_of.is_none()).map(|row| row.count).sum();
+    let share = percent(failed as f64 / all.max(1) as f64);
+    (failed > 0).then(|| {
+        counts(
+            "failed-operations",
+            format!("{failed} of {all} operations failed ({share}); they enter no rate"),
+            "see the failures; where they belong to the program write with (expect=\"ENOENT\") {...}",
+        )
+    })?
+}
+
+pub(super) fn short(run: &Run) -> Option<Mark> {
+    let short = run.run.evidence.short;
+    (short > 0).then(|| {
+        counts(
+            "short-operations",
+            format!("{short} operations moved fewer bytes than asked, because the file ended"),
+            "make the files as long as they are read, or read what is there: fread($h);",
+        )
+    })?
+}
+
+pub(super) fn dropped_events(run: &Run) -> Option<Mark> {
+    let dropped = run.run.evidence.dropped_events;
+    // Without a table nothing was to be kept.
+    (dropped > 0 && run.run.events.is_some()).then(|| {
+        counts(
+            "dropped-events",
+            format!(
+                "{dropped} events were not kept for lack of memory: pictures over time end early"
+            ),
+            "raise the limit with --events max=4g, or keep a part with --events sample=1/100",
+        )
+    })?
+}
+
+/// Durations of the labels, nanoseconds: those that give rates.
+fn labels(run: &Run) -> Vec<(&str, u64)> {
+    let mut found: Vec<(&str, u64)> = Vec::new();
+    for time in &run.times {
+        let took_ns = time.last_end_ns.saturating_sub(time.first_start_ns);
+        match found.iter_mut().find(|(label, _)| *label == time.label) {
+            Some((_, sum)) => *sum = sum.saturating_add(took_ns),
+            None => found.push((&time.label, took_ns)),
+        }
+    }
+    for more in &run.run.times_more {
+        if let Some((_, sum)) = found.iter_mut().find(|(label, _)| *label == more.label) {
+            *sum = sum.saturating_add(more.max_rank_sum_ns);
+        }
+    }
+    let has_rows = |label: &str| run.rows.iter().any(|row| row.label == label);
+    found.retain(|(label, _)| has_rows(label));
+    if has_rows("") {
+        found.push(("", run.run.duration_wall_ns));
+    }
+    found
+}
+
+pub(super) fn too_short(run: &Run) -> Option<Mark> {
+    if is_virtual(run) {
+        return None;
+    }
+    let mut short = labels(run);
+    short.retain(|(_, took_ns)| *took_ns < SHORTEST_LABEL_NS);
+    let (label, took_ns) = short.iter().min_by_key(|(_, took_ns)| *took_ns)?;
+    let what = if label.is_empty() { "the run".into() } else { format!("label \"{label}\"") };
+    let others = match short.len() {
+        1 => String::new(),
+        n => format!(", and {} more below {}", n - 1, format_ns(SHORTEST_LABEL_NS as f64)),
+    };
+    counts(
+        "too-short",
+        format!("{what} lasted {}{others}: too short for a rate", format_ns(*took_ns as f64)),
+        "repeat more often or move more data, until every label lasts a second",
+    )
+}
+
+pub(super) fn clock_cost(run: &Run) -> Option<Mark> {
+    let read_ns = run.run.evidence.clock_read_ns;
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none());
+    let quick = rows.filter_map(|row| Some((row, row.mean_ns?)));
+    let (row, mean_ns) = quick.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (read_ns > 0.0 && mean_ns < READINGS * read_ns).then(|| {
+        counts(
+            "clock-cost",
+            format!(
+                "{} takes {} on the average, and one reading of the clock {}: a part of the figure is the clock",
+                row.op,
+                format_ns(mean_ns),
+                format_ns(read_ns)
+            ),
+            "use larger requests, or judge by the label's time with many operations in it",
+        )
+    })?
+}
+
+pub(super) fn clock_skew(run: &Run) -> Option<Mark> {
+    let skew_ns = run.run.evidence.clock_skew_ns;
+    let (label, took_ns) = labels(run).into_iter().min_by_key(|(_, took_ns)| *took_ns)?;
+    (skew_ns as f64 > SKEW_SHARE * took_ns as f64).then(|| {
+        counts(
+            "clock-skew",
+            format!(
+                "the ranks' clocks differ by up to {}, and label \"{label}\" lasted {}",
+                format_ns(skew_ns as f64),
+                format_ns(took_ns as f64)
+            ),
+            "synchronise the nodes' clocks, or make the label last a hundred times the difference",
+        )
+    })?
+}
