@@ -6,14 +6,17 @@
  * crosses the border: only int, long long, char* and void* do.
  *
  * Every function returns MPI_SUCCESS (0) or an MPI error code; pb_error gives its
- * class and text. Handles are indices into the tables below; 0 is MPI_COMM_WORLD.
+ * class and text. Handles are indices into the tables below; communicator 0 is
+ * MPI_COMM_WORLD, 1 MPI_COMM_SELF.
  * What is not here: any decision. Loops, splitting and policy are in Rust.
  */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PB_SHIM_VERSION 1
+#ifndef PB_SHIM_VERSION /* a hash of this file, from whoever compiles it */
+#error "compile this with: parabench mpi build"
+#endif
 
 /* ---- handle tables -------------------------------------------------------- */
 
@@ -48,9 +51,6 @@ TABLE(MPI_File, file)
 TABLE(MPI_Datatype, dtype)
 TABLE(MPI_Request, request)
 
-static MPI_Win counter_window = MPI_WIN_NULL;
-static long long *counter_memory;
-
 /* ---- life and identity ---------------------------------------------------- */
 
 int pb_shim_version(void) { return PB_SHIM_VERSION; }
@@ -63,7 +63,9 @@ int pb_init(int *thread_level)
         error = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (error == MPI_SUCCESS)
         error = MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
-    if (comm_put(MPI_COMM_WORLD) != 0 || dtype_put(MPI_BYTE) != 0)
+    if (error == MPI_SUCCESS)
+        error = MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (comm_put(MPI_COMM_WORLD) != 0 || comm_put(MPI_COMM_SELF) != 1 || dtype_put(MPI_BYTE) != 0)
         return MPI_ERR_NO_MEM;
     return error;
 }
@@ -134,89 +136,173 @@ int pb_comm_free(int comm)
     return MPI_Comm_free(&comm_items[comm]);
 }
 
-/* ---- collectives over bytes and 64-bit integers ---------------------------- */
+/* ---- transfers that can be looked at instead of waited for --------------------
+ *
+ * A rank that blocks in MPI spins: with more ranks than processors every step of a
+ * collective would cost a time slice. So the caller looks (pb_done) and rests.
+ * Buffers stay in use until then.
+ */
 
-int pb_barrier(int comm) { return MPI_Barrier(comm_items[comm]); }
-
-int pb_bcast(int comm, void *bytes, int count, int root)
+static int keep_request(int error, MPI_Request made, int *handle)
 {
-    return MPI_Bcast(bytes, count, MPI_BYTE, root, comm_items[comm]);
+    *handle = -1;
+    if (error != MPI_SUCCESS)
+        return error;
+    *handle = request_put(made);
+    return *handle < 0 ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }
 
-/* op: 0 sum, 1 min, 2 max; in place on every rank. */
-int pb_allreduce(int comm, long long *values, int count, int op)
+/* Looks whether a transfer is done; the handle is gone then. */
+int pb_done(int handle, int *done)
 {
-    MPI_Op ops[3] = {MPI_SUM, MPI_MIN, MPI_MAX};
-    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_LONG_LONG_INT, ops[op], comm_items[comm]);
-}
-
-int pb_gather_counts(int comm, int count, int *counts)
-{
-    return MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, comm_items[comm]);
-}
-
-int pb_gatherv(int comm, const void *bytes, int count, void *all, const int *counts, const int *starts)
-{
-    return MPI_Gatherv(bytes, count, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, comm_items[comm]);
-}
-
-/* ---- messages of bytes between two ranks ----------------------------------- */
-
-int pb_send(int comm, const void *bytes, int count, int to, int tag)
-{
-    return MPI_Send(bytes, count, MPI_BYTE, to, tag, comm_items[comm]);
-}
-
-int pb_recv(int comm, void *bytes, int count, int from, int tag)
-{
-    return MPI_Recv(bytes, count, MPI_BYTE, from, tag, comm_items[comm], MPI_STATUS_IGNORE);
-}
-
-/* Looks for a message with this tag from anybody; *count is -1 if there is none. */
-int pb_probe(int comm, int tag, int *from, int *count)
-{
-    MPI_Status status;
-    int flag = 0;
-    int error = MPI_Iprobe(MPI_ANY_SOURCE, tag, comm_items[comm], &flag, &status);
-    *count = -1;
-    if (error == MPI_SUCCESS && flag) {
-        *from = status.MPI_SOURCE;
-        error = MPI_Get_count(&status, MPI_BYTE, count);
-    }
+    *done = 0;
+    int error = MPI_Test(&request_items[handle], done, MPI_STATUS_IGNORE);
+    if (error != MPI_SUCCESS || *done)
+        request_used[handle] = 0;
     return error;
 }
 
-/* ---- a window of counters on world rank 0, for shared work and signals ------ */
-
-int pb_counters_make(int count)
+int pb_ibcast(int comm, void *bytes, int count, int root, int *handle)
 {
-    int rank;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Aint bytes = rank == 0 ? (MPI_Aint)count * (MPI_Aint)sizeof(long long) : 0;
-    int error = MPI_Win_allocate(bytes, sizeof(long long), MPI_INFO_NULL, MPI_COMM_WORLD,
-                                 &counter_memory, &counter_window);
-    if (error != MPI_SUCCESS)
+    MPI_Request made;
+    int error = MPI_Ibcast(bytes, count, MPI_BYTE, root, comm_items[comm], &made);
+    return keep_request(error, made, handle);
+}
+
+/* op: 0 sum, 1 min, 2 max, 3 bitwise or; in place on every rank. */
+int pb_iallreduce(int comm, long long *values, int count, int op, int *handle)
+{
+    MPI_Op ops[4] = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_BOR};
+    MPI_Request made;
+    int error = MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_LONG_LONG_INT, ops[op],
+                               comm_items[comm], &made);
+    return keep_request(error, made, handle);
+}
+
+int pb_isend(int comm, const void *bytes, int count, int to, int tag, int *handle)
+{
+    MPI_Request made;
+    int error = MPI_Isend(bytes, count, MPI_BYTE, to, tag, comm_items[comm], &made);
+    return keep_request(error, made, handle);
+}
+
+int pb_irecv(int comm, void *bytes, int count, int from, int tag, int *handle)
+{
+    MPI_Request made;
+    int error = MPI_Irecv(bytes, count, MPI_BYTE, from, tag, comm_items[comm], &made);
+    return keep_request(error, made, handle);
+}
+
+/* ---- words between ranks that nobody waits for ------------------------------- */
+
+#define WORDS_TAG 11
+
+struct posted {
+    struct posted *next;
+    MPI_Request request;
+    long long words[];
+};
+
+static struct posted *posted_first, **posted_last = &posted_first;
+
+/* Forgets posts that have left; *waiting is the number of the others. */
+int pb_posted(int *waiting)
+{
+    struct posted **link = &posted_first;
+    *waiting = 0;
+    while (*link) {
+        struct posted *post = *link;
+        int done = 0;
+        int error = MPI_Test(&post->request, &done, MPI_STATUS_IGNORE);
+        if (error != MPI_SUCCESS)
+            return error;
+        if (done) {
+            *link = post->next;
+            free(post);
+        } else {
+            link = &post->next;
+            ++*waiting;
+        }
+    }
+    posted_last = link;
+    return MPI_SUCCESS;
+}
+
+/* Sends words without waiting for anything. */
+int pb_post(int comm, const long long *words, int count, int to)
+{
+    struct posted *post = malloc(sizeof *post + count * sizeof *words);
+    if (!post)
+        return MPI_ERR_NO_MEM;
+    memcpy(post->words, words, count * sizeof *words);
+    int error = MPI_Isend(post->words, count, MPI_LONG_LONG_INT, to, WORDS_TAG, comm_items[comm],
+                          &post->request);
+    if (error != MPI_SUCCESS) {
+        free(post);
         return error;
-    MPI_Win_set_errhandler(counter_window, MPI_ERRORS_RETURN);
-    if (bytes > 0)
-        memset(counter_memory, 0, bytes);
-    error = MPI_Barrier(MPI_COMM_WORLD);
-    return error != MPI_SUCCESS ? error : MPI_Win_lock_all(0, counter_window);
+    }
+    post->next = NULL;
+    *posted_last = post;
+    posted_last = &post->next;
+    return MPI_SUCCESS;
 }
 
-/* Adds and gives the value before. */
-int pb_counter_add(int index, long long add, long long *before)
+/* Takes words that have come, from anybody; *count is -1 if there are none. More than max
+ * words are an error. */
+int pb_take(int comm, long long *words, int max, int *from, int *count)
 {
-    int error = MPI_Fetch_and_op(&add, before, MPI_LONG_LONG_INT, 0, index, MPI_SUM, counter_window);
-    return error != MPI_SUCCESS ? error : MPI_Win_flush(0, counter_window);
+    MPI_Status status;
+    int flag = 0;
+    *count = -1;
+    int error = MPI_Iprobe(MPI_ANY_SOURCE, WORDS_TAG, comm_items[comm], &flag, &status);
+    if (error != MPI_SUCCESS || !flag)
+        return error;
+    *from = status.MPI_SOURCE;
+    error = MPI_Recv(words, max, MPI_LONG_LONG_INT, *from, WORDS_TAG, comm_items[comm], &status);
+    return error != MPI_SUCCESS ? error : MPI_Get_count(&status, MPI_LONG_LONG_INT, count);
 }
 
-int pb_counters_free(void)
+/* ---- agreements: all members give a number and get the smallest ---------------- */
+
+struct agreement {
+    long long own, smallest;
+    MPI_Request request;
+};
+
+TABLE(struct agreement *, agreement)
+
+/* A barrier that can be looked at instead of waited for. */
+int pb_agree_start(int comm, long long value, int *handle)
 {
-    if (counter_window == MPI_WIN_NULL)
-        return MPI_SUCCESS;
-    MPI_Win_unlock_all(counter_window);
-    return MPI_Win_free(&counter_window);
+    struct agreement *made = malloc(sizeof *made);
+    *handle = -1;
+    if (!made)
+        return MPI_ERR_NO_MEM;
+    made->own = made->smallest = value;
+    int error = MPI_Iallreduce(&made->own, &made->smallest, 1, MPI_LONG_LONG_INT, MPI_MIN,
+                               comm_items[comm], &made->request);
+    if (error == MPI_SUCCESS) {
+        *handle = agreement_put(made);
+        if (*handle >= 0)
+            return MPI_SUCCESS;
+        error = MPI_ERR_NO_MEM;
+    }
+    free(made);
+    return error;
+}
+
+/* Looks whether it is done; the handle is gone then. */
+int pb_agree_test(int handle, int *done, long long *smallest)
+{
+    struct agreement *made = agreement_items[handle];
+    *done = 0;
+    int error = MPI_Test(&made->request, done, MPI_STATUS_IGNORE);
+    if (error != MPI_SUCCESS || !*done)
+        return error;
+    *smallest = made->smallest;
+    agreement_used[handle] = 0;
+    free(made);
+    return MPI_SUCCESS;
 }
 
 /* ---- datatypes --------------------------------------------------------------- */

@@ -1,21 +1,33 @@
 //! MPI without linking MPI.
 //!
 //! ```text
-//! shim.c --mpicc--> libparabench_mpi_shim.so --dlopen--> Shim --> World
+//! shim.c --mpicc--> libparabench_mpi_shim.so --dlopen--> Shim --> World --> Groups, Comm
+//!                                                                   |
+//!                                         run_rank: a plan as the rank that this process is
 //! ```
 //!
-//! [`locate`] finds or compiles the shim, [`shim`] opens it, [`world`] is the
-//! communicator over it. Not here: policy about programs and results.
+//! [`locate`] finds or compiles the shim, [`shim`] opens it, [`World`] is MPI initialised,
+//! [`Comm`] is how the ranks of a running program meet, [`run_rank`] runs one. Not here:
+//! policy about programs, files and results.
 #![warn(clippy::disallowed_methods)]
 #![allow(unsafe_code)]
 
+pub mod clock;
+pub mod comm;
 pub mod error;
+pub mod groups;
+pub mod interrupt;
 pub mod launcher;
 pub mod locate;
 pub mod mpiexec;
+pub mod patience;
+pub mod run;
 pub mod shim;
+mod version;
 pub mod world;
 
+pub use comm::Comm;
 pub use error::MpiError;
+pub use run::{RankOutcome, run_rank};
 pub use shim::Shim;
 pub use world::World;

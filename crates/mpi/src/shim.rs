@@ -5,8 +5,8 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::path::Path;
 
-/// Version of the border between this code and shim.c.
-const SHIM_VERSION: c_int = 1;
+/// What a shim must say that was compiled from the source of this binary.
+const SHIM_VERSION: c_int = crate::version::of(crate::locate::SHIM_SOURCE.as_bytes());
 
 macro_rules! functions {
     ($( $field:ident = $symbol:literal: fn($($arg:ty),*); )*) => {
@@ -46,17 +46,16 @@ functions! {
     comm_split = "pb_comm_split": fn(c_int, c_int, c_int, *mut c_int);
     comm_split_node = "pb_comm_split_node": fn(c_int, *mut c_int);
     comm_free = "pb_comm_free": fn(c_int);
-    barrier = "pb_barrier": fn(c_int);
-    bcast = "pb_bcast": fn(c_int, *mut c_void, c_int, c_int);
-    allreduce = "pb_allreduce": fn(c_int, *mut c_longlong, c_int, c_int);
-    gather_counts = "pb_gather_counts": fn(c_int, c_int, *mut c_int);
-    gatherv = "pb_gatherv": fn(c_int, *const c_void, c_int, *mut c_void, *const c_int, *const c_int);
-    send = "pb_send": fn(c_int, *const c_void, c_int, c_int, c_int);
-    recv = "pb_recv": fn(c_int, *mut c_void, c_int, c_int, c_int);
-    probe = "pb_probe": fn(c_int, c_int, *mut c_int, *mut c_int);
-    counters_make = "pb_counters_make": fn(c_int);
-    counter_add = "pb_counter_add": fn(c_int, c_longlong, *mut c_longlong);
-    counters_free = "pb_counters_free": fn();
+    done = "pb_done": fn(c_int, *mut c_int);
+    ibcast = "pb_ibcast": fn(c_int, *mut c_void, c_int, c_int, *mut c_int);
+    iallreduce = "pb_iallreduce": fn(c_int, *mut c_longlong, c_int, c_int, *mut c_int);
+    isend = "pb_isend": fn(c_int, *const c_void, c_int, c_int, c_int, *mut c_int);
+    irecv = "pb_irecv": fn(c_int, *mut c_void, c_int, c_int, c_int, *mut c_int);
+    posted = "pb_posted": fn(*mut c_int);
+    post = "pb_post": fn(c_int, *const c_longlong, c_int, c_int);
+    take = "pb_take": fn(c_int, *mut c_longlong, c_int, *mut c_int, *mut c_int);
+    agree_start = "pb_agree_start": fn(c_int, c_longlong, *mut c_int);
+    agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong);
 }
 
 impl Shim {
@@ -83,9 +82,9 @@ impl Shim {
                 // SAFETY: version and origin were checked just now.
                 unsafe { Shim::resolve(library) }.map_err(|error| error.to_string())
             }
-            Ok(other) => Err(format!(
-                "it is a shim of version {other}, this binary needs version {SHIM_VERSION}; run: parabench mpi build"
-            )),
+            Ok(_) => Err("it was compiled from the shim of another version of parabench; \
+                 run: parabench mpi build"
+                .into()),
         }
     }
 
@@ -106,6 +105,16 @@ impl Shim {
         // SAFETY: the buffer has the size that is told; the shim ends the text with 0.
         unsafe { (self.library)(text.as_mut_ptr().cast(), text.len() as c_int) };
         c_text(&text)
+    }
+
+    /// Name and version of the MPI library: the start of [`Shim::library_version`], one line.
+    pub fn library_name(&self) -> String {
+        let text = self.library_version();
+        // "Open MPI v4.1.4, package: ...", "MPICH Version:      4.0.2\nMPICH Release date: ..."
+        let first = text.lines().next().unwrap_or_default();
+        let first = first.split(", package").next().unwrap_or_default();
+        let words = first.replace("Version:", " ");
+        words.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Version of the MPI standard. May be called before `init`.

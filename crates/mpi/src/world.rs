@@ -1,12 +1,19 @@
-//! Communicators over the shim: what `parabench run` needs before and after the
-//! program, and what the machine needs during it.
+//! MPI, initialised: who this process is among the ranks, and what all ranks can do together
+//! before and after the program. Nothing here blocks inside MPI: see [`crate::patience`].
+//!
+//! Calls are collective where they say so: all ranks of the communicator make them, in the
+//! same order.
 
 use crate::error::MpiError;
+use crate::launcher::{self, Launcher};
+use crate::patience::{Crowd, Patience};
 use crate::shim::Shim;
 use std::ffi::c_int;
 
-/// Messages longer than an `int` can count are cut into pieces of this size.
+/// Transfers longer than an `int` can count are cut into pieces of this size.
 const PIECE_BYTES: usize = 1 << 30;
+/// Tag of [`World::send`].
+const BYTES_TAG: c_int = 12;
 
 /// Reductions over all ranks of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,52 +24,96 @@ pub enum Reduce {
     Min = 1,
     /// Largest.
     Max = 2,
+    /// Bitwise or.
+    Or = 3,
 }
 
 /// A communicator's handle in the shim's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handle(c_int);
+pub struct Handle(pub(crate) c_int);
 
-/// The world communicator's handle.
+impl Handle {
+    /// The number that functions of the shim take.
+    pub fn number(self) -> c_int {
+        self.0
+    }
+}
+
+/// The world communicator.
 pub const WORLD: Handle = Handle(0);
+/// The communicator of this process alone.
+pub const SELF: Handle = Handle(1);
 
-/// MPI, initialised; finalised by [`World::finalize`].
+/// MPI, initialised; ended by [`World::finalize`].
 pub struct World {
     shim: Shim,
     /// World rank.
     pub rank: u32,
     /// Number of ranks.
     pub size: u32,
-    /// Number of this rank's machine, from 0.
+    /// Number of this rank's machine, from 0, in the order of their first ranks.
     pub node: u32,
     /// Number of machines.
     pub nodes: u32,
     /// Rank within the machine.
     pub node_rank: u32,
+    /// Number of ranks on this machine.
+    pub node_size: u32,
     /// Thread level that MPI gives, 0 (single) to 3 (multiple).
     pub thread_level: i32,
+    /// How ranks of this machine may wait.
+    pub crowd: Crowd,
+    /// The communicator of this machine's ranks.
+    pub node_comm: Handle,
 }
 
 impl World {
-    /// Initialises MPI.
+    /// Initialises MPI. Collective.
+    ///
+    /// # Errors
+    /// [`MpiError::Mismatch`] when the launcher has started more ranks than MPI knows of: then
+    /// the shim was compiled for another MPI.
     pub fn init(shim: Shim) -> Result<World, MpiError> {
+        // Some libraries end the process when they find another MPI's launcher.
+        expect_kin(&shim)?;
         let mut thread_level = 0;
         // SAFETY: one valid pointer; called once per process.
         shim.check("MPI_Init_thread", unsafe { (shim.init)(&mut thread_level) })?;
-        let mut world =
-            World { shim, rank: 0, size: 1, node: 0, nodes: 1, node_rank: 0, thread_level };
+        let mut world = World {
+            shim,
+            rank: 0,
+            size: 1,
+            node: 0,
+            nodes: 1,
+            node_rank: 0,
+            node_size: 1,
+            thread_level,
+            crowd: Crowd::default(),
+            node_comm: SELF,
+        };
         (world.rank, world.size) = world.place_in(WORLD)?;
+        world.expect_launched()?;
         world.find_node()?;
         Ok(world)
+    }
+
+    /// A library of another MPI than the launcher's makes every process a world of its own.
+    fn expect_launched(&self) -> Result<(), MpiError> {
+        let Some(job) = launcher::job() else { return Ok(()) };
+        if self.size == 1 && job.ranks.is_some_and(|ranks| ranks > 1) {
+            let library = self.library();
+            return Err(MpiError::Mismatch { library, job });
+        }
+        Ok(())
     }
 
     fn find_node(&mut self) -> Result<(), MpiError> {
         let mut node = -1;
         // SAFETY: a valid pointer and the world's handle.
         self.check("MPI_Comm_split_type", unsafe { (self.shim.comm_split_node)(0, &mut node) })?;
-        let node = Handle(node);
-        self.node_rank = self.place_in(node)?.0;
-        // The machines are numbered in the order of their first ranks.
+        self.node_comm = Handle(node);
+        (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
+        // The first ranks of the machines number them; the others are told.
         let leader = self.split(WORLD, (self.node_rank == 0).then_some(0), self.rank)?;
         let mut number = [0i64; 2];
         if let Some(leaders) = leader {
@@ -70,13 +121,37 @@ impl World {
             number = [i64::from(rank), i64::from(size)];
             self.free(leaders)?;
         }
-        let number = self.reduce(node, number, Reduce::Max)?;
+        let number = self.reduce(self.node_comm, number, Reduce::Max)?;
         (self.node, self.nodes) = (number[0] as u32, number[1] as u32);
-        self.free(node)
+        let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
+        let cpus = cpus.iter().map(|word| word.count_ones()).sum();
+        self.crowd = Crowd::new(self.node_size, cpus);
+        Ok(())
     }
 
-    fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
+    /// The functions of the shim.
+    pub fn shim(&self) -> &Shim {
+        &self.shim
+    }
+
+    /// Turns an MPI error code into data.
+    pub fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
         self.shim.check(call, code)
+    }
+
+    /// Waits for a transfer, resting between looks.
+    fn settle(&self, call: &'static str, code: c_int, request: c_int) -> Result<(), MpiError> {
+        self.check(call, code)?;
+        let mut patience = Patience::new(self.crowd);
+        loop {
+            let mut done = 0;
+            // SAFETY: a valid pointer; the shim gave the handle and it is not done yet.
+            self.check(call, unsafe { (self.shim.done)(request, &mut done) })?;
+            if done != 0 {
+                return Ok(());
+            }
+            patience.rest();
+        }
     }
 
     /// Rank and size in a communicator.
@@ -110,41 +185,165 @@ impl World {
         self.check("MPI_Comm_free", unsafe { (self.shim.comm_free)(comm.0) })
     }
 
-    /// Waits for all ranks of a communicator.
+    /// Waits for all ranks of a communicator. Collective.
     pub fn barrier(&self, comm: Handle) -> Result<(), MpiError> {
-        // SAFETY: a handle the shim gave.
-        self.check("MPI_Barrier", unsafe { (self.shim.barrier)(comm.0) })
+        self.reduce(comm, [0], Reduce::Min).map(|_| ())
     }
 
-    /// Rank 0's bytes on every rank of the world. Collective.
-    pub fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), MpiError> {
-        let length =
-            self.reduce(WORLD, [bytes.len() as i64 * i64::from(self.rank == 0)], Reduce::Max)?[0];
-        bytes.resize(length as usize, 0);
-        for piece in bytes.chunks_mut(PIECE_BYTES) {
-            // SAFETY: pointer and length belong to one slice.
-            let code =
-                unsafe { (self.shim.bcast)(0, piece.as_mut_ptr().cast(), piece.len() as c_int, 0) };
-            self.check("MPI_Bcast", code)?;
-        }
-        Ok(())
-    }
-
-    /// Reduces integers over all ranks of a communicator; every rank has the result.
+    /// Reduces integers over all ranks of a communicator; every rank has the result. Collective.
     pub fn reduce<const N: usize>(
         &self,
         comm: Handle,
         mut values: [i64; N],
         how: Reduce,
     ) -> Result<[i64; N], MpiError> {
-        // SAFETY: the array has N elements.
-        let code =
-            unsafe { (self.shim.allreduce)(comm.0, values.as_mut_ptr(), N as c_int, how as c_int) };
-        self.check("MPI_Allreduce", code)?;
+        self.reduce_all(comm, &mut values, how)?;
         Ok(values)
     }
 
-    /// Ends all ranks at once with this exit code.
+    /// The same in place, for any number of integers (the same on all ranks). Collective.
+    pub fn reduce_all(
+        &self,
+        comm: Handle,
+        values: &mut [i64],
+        how: Reduce,
+    ) -> Result<(), MpiError> {
+        for piece in values.chunks_mut(PIECE_BYTES / 8) {
+            let (values, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
+            // SAFETY: pointer and length belong to one slice, which is borrowed until the
+            // transfer is done.
+            let code = unsafe {
+                (self.shim.iallreduce)(comm.0, values, count, how as c_int, &mut request)
+            };
+            self.settle("MPI_Iallreduce", code, request)?;
+        }
+        Ok(())
+    }
+
+    /// Rank 0's bytes on every rank of the world. Collective.
+    pub fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), MpiError> {
+        let own = bytes.len() as i64 * i64::from(self.rank == 0);
+        let length = self.reduce(WORLD, [own], Reduce::Max)?[0];
+        bytes.resize(length as usize, 0);
+        for piece in bytes.chunks_mut(PIECE_BYTES) {
+            self.broadcast_piece(WORLD, piece)?;
+        }
+        Ok(())
+    }
+
+    fn broadcast_piece(&self, comm: Handle, piece: &mut [u8]) -> Result<(), MpiError> {
+        let (start, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
+        // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
+        let code = unsafe { (self.shim.ibcast)(comm.0, start.cast(), count, 0, &mut request) };
+        self.settle("MPI_Ibcast", code, request)
+    }
+
+    /// Numbers of a communicator's rank 0 on all of its ranks. Collective.
+    pub(crate) fn share<const N: usize>(
+        &self,
+        comm: Handle,
+        words: [u64; N],
+    ) -> Result<[u64; N], MpiError> {
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        self.broadcast_piece(comm, &mut bytes)?;
+        let mut shared = words;
+        for (word, bytes) in shared.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes.try_into().map_or(*word, u64::from_ne_bytes);
+        }
+        Ok(shared)
+    }
+
+    /// Rank 0's numbers on every rank of the world, such as a clock's. Collective.
+    pub fn shared_words<const N: usize>(&self, words: [u64; N]) -> Result<[u64; N], MpiError> {
+        self.share(WORLD, words)
+    }
+
+    /// Sends bytes to a rank, which must [`World::receive`] them.
+    pub fn send(&self, to: u32, bytes: &[u8]) -> Result<(), MpiError> {
+        self.send_piece(to, &(bytes.len() as u64).to_ne_bytes())?;
+        bytes.chunks(PIECE_BYTES).try_for_each(|piece| self.send_piece(to, piece))
+    }
+
+    /// Sends bytes whose number the receiver knows.
+    pub(crate) fn send_piece(&self, to: u32, piece: &[u8]) -> Result<(), MpiError> {
+        let (start, count, mut request) = (piece.as_ptr(), piece.len() as c_int, -1);
+        // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
+        let code = unsafe {
+            (self.shim.isend)(0, start.cast(), count, to as c_int, BYTES_TAG, &mut request)
+        };
+        self.settle("MPI_Isend", code, request)
+    }
+
+    /// The next bytes that a rank sends here.
+    pub fn receive(&self, from: u32) -> Result<Vec<u8>, MpiError> {
+        let mut length = [0; 8];
+        self.receive_piece(from, &mut length)?;
+        let mut bytes = vec![0; u64::from_ne_bytes(length) as usize];
+        for piece in bytes.chunks_mut(PIECE_BYTES) {
+            self.receive_piece(from, piece)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Receives bytes whose number the sender knows.
+    pub(crate) fn receive_piece(&self, from: u32, piece: &mut [u8]) -> Result<(), MpiError> {
+        let (start, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
+        // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
+        let code = unsafe {
+            (self.shim.irecv)(0, start.cast(), count, from as c_int, BYTES_TAG, &mut request)
+        };
+        self.settle("MPI_Irecv", code, request)
+    }
+
+    /// Words to a rank of a communicator, without waiting for anything.
+    pub(crate) fn post(&self, comm: Handle, words: &[i64], to: u32) -> Result<(), MpiError> {
+        // SAFETY: pointer and length belong to one slice, which the shim copies.
+        let code =
+            unsafe { (self.shim.post)(comm.0, words.as_ptr(), words.len() as c_int, to as c_int) };
+        self.check("MPI_Isend", code)
+    }
+
+    /// Words that have come from anybody: the sender and their number.
+    pub(crate) fn take(
+        &self,
+        comm: Handle,
+        words: &mut [i64],
+    ) -> Result<Option<(u32, usize)>, MpiError> {
+        let (mut from, mut count) = (0, -1);
+        let (start, max) = (words.as_mut_ptr(), words.len() as c_int);
+        // SAFETY: pointer and length belong to one slice, the others are valid.
+        let code = unsafe { (self.shim.take)(comm.0, start, max, &mut from, &mut count) };
+        self.check("MPI_Recv", code)?;
+        Ok((count >= 0).then_some((from as u32, count as usize)))
+    }
+
+    /// Posted words that have not left yet.
+    pub(crate) fn posted(&self) -> Result<u32, MpiError> {
+        let mut waiting = 0;
+        // SAFETY: a valid pointer.
+        self.check("MPI_Test", unsafe { (self.shim.posted)(&mut waiting) })?;
+        Ok(waiting as u32)
+    }
+
+    /// Starts an agreement: all members give a number and get the smallest. Collective.
+    pub(crate) fn agree_start(&self, comm: Handle, value: i64) -> Result<Agreement, MpiError> {
+        let mut handle = -1;
+        // SAFETY: a valid pointer, a handle the shim gave.
+        let code = unsafe { (self.shim.agree_start)(comm.0, value, &mut handle) };
+        self.check("MPI_Iallreduce", code)?;
+        Ok(Agreement(handle))
+    }
+
+    /// The result of an agreement, once all members have come. Not to be asked again then.
+    pub(crate) fn agree_test(&self, agreement: &Agreement) -> Result<Option<i64>, MpiError> {
+        let (mut done, mut smallest) = (0, 0);
+        // SAFETY: valid pointers; the shim gave the handle, and it is not done yet.
+        let code = unsafe { (self.shim.agree_test)(agreement.0, &mut done, &mut smallest) };
+        self.check("MPI_Test", code)?;
+        Ok((done != 0).then_some(smallest))
+    }
+
+    /// Ends all ranks at once with this exit code, as far as MPI can.
     pub fn abort(&self, code: i32) {
         // SAFETY: MPI is initialised.
         unsafe { (self.shim.abort)(code) };
@@ -152,13 +351,37 @@ impl World {
 
     /// Ends MPI. Collective; nothing of MPI may be used afterwards.
     pub fn finalize(self) -> Result<(), MpiError> {
+        if self.node_comm != SELF {
+            self.free(self.node_comm)?;
+        }
         // SAFETY: MPI is initialised, and `self` is gone afterwards.
         self.shim.check("MPI_Finalize", unsafe { (self.shim.finalize)() })
     }
 
-    /// Library and standard version, for `parabench mpi info` and the run.
-    pub fn describe(&self) -> String {
-        let (version, subversion) = self.shim.standard_version();
-        format!("{} (MPI {version}.{subversion})", self.shim.library_version())
+    /// Name and version of the library, one line.
+    pub fn library(&self) -> String {
+        self.shim.library_name()
     }
+}
+
+/// Open MPI's launcher starts no ranks of MPICH's family.
+fn expect_kin(shim: &Shim) -> Result<(), MpiError> {
+    let Some(job) = launcher::job().filter(|job| job.launcher == Launcher::OpenMpi) else {
+        return Ok(());
+    };
+    let library = shim.library_name();
+    let stranger = ["MPICH", "MVAPICH", "Intel"].iter().any(|family| library.contains(family));
+    if stranger { Err(MpiError::Mismatch { library, job }) } else { Ok(()) }
+}
+
+/// An agreement that was started.
+#[derive(Debug)]
+pub(crate) struct Agreement(c_int);
+
+/// The processors this process may use, one bit each.
+fn affinity() -> [i64; 64] {
+    let mut words = [0i64; 64];
+    // SAFETY: the words are as large as is told; the call writes no more than that.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
+    words
 }

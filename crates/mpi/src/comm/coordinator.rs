@@ -1,0 +1,384 @@
+//! Rank 0's second task: releasing ranks from waits that can never be over.
+//!
+//! It learns who has ended (every rank tells it once) and who has been waiting for long. It
+//! never acts by itself: messages go in, messages come out.
+//!
+//! A barrier can never be met when a member has ended before it came to it. Everybody is stuck
+//! when two rounds of questions in a row find every rank ended or in the same wait as before,
+//! no barrier complete, and no signal under way (all that were sent have been received):
+//! Mattern, "Algorithms for distributed termination detection", Distributed Computing 2, 1987.
+
+use super::message::{Doing, Message, Status};
+use engine::comm::{Activity, End, Progress, blame};
+use std::ops::Range;
+
+/// Messages and the ranks they are for.
+pub(super) type Letters = Vec<(u32, Message)>;
+
+/// What is known of the ranks.
+pub(super) struct Coordinator {
+    sets: Vec<Range<u32>>,
+    ranks: Vec<Status>,
+    /// Ranks that were told to stop waiting and have not answered yet.
+    released: Vec<bool>,
+    /// By set: the fewest barriers that a member has started who has ended.
+    ended_started: Vec<Option<u32>>,
+    waiting: usize,
+    ended: usize,
+    round: u64,
+    /// Answers that the round still misses.
+    missing: usize,
+    answers: Vec<Option<Status>>,
+    /// What the round before found, if all were stuck then.
+    before: Option<Vec<Status>>,
+    interrupted: bool,
+    /// Who waited for what when everybody was stuck.
+    pub(super) deadlock: Vec<Activity>,
+    progress: Vec<(u32, u64)>,
+}
+
+impl Coordinator {
+    pub(super) fn new(ranks: u32, sets: &[Range<u32>]) -> Coordinator {
+        let ranks = ranks as usize;
+        Coordinator {
+            ended_started: vec![None; sets.len()],
+            sets: sets.to_vec(),
+            ranks: vec![Status::default(); ranks],
+            released: vec![false; ranks],
+            waiting: 0,
+            ended: 0,
+            round: 0,
+            missing: 0,
+            answers: vec![None; ranks],
+            before: None,
+            interrupted: false,
+            deadlock: Vec::new(),
+            progress: vec![(0, 0); ranks],
+        }
+    }
+
+    /// A rank has told something.
+    pub(super) fn take(&mut self, from: u32, message: Message, out: &mut Letters) {
+        match message {
+            Message::Status(status) => self.status(from, status, out),
+            Message::Progress { label_depth, operations } => {
+                self.progress[from as usize] = (label_depth, operations);
+            }
+            Message::Interrupt => self.interrupt(out),
+            Message::Signal { .. } | Message::Probe { .. } | Message::Release { .. } => {}
+        }
+    }
+
+    /// Somebody asked the run to stop: all are told, once.
+    pub(super) fn interrupt(&mut self, out: &mut Letters) {
+        if std::mem::replace(&mut self.interrupted, true) {
+            return;
+        }
+        out.extend((0..self.ranks.len() as u32).map(|rank| (rank, Message::Interrupt)));
+    }
+
+    fn status(&mut self, from: u32, status: Status, out: &mut Letters) {
+        let at = from as usize;
+        let answers = status.round == self.round && self.missing > 0 && self.answers[at].is_none();
+        if answers {
+            self.answers[at] = Some(status.clone());
+            self.missing -= 1;
+        }
+        self.count(at, -1);
+        let was_released = self.released[at];
+        self.released[at] &= waits(&status.doing) && status.epoch == self.ranks[at].epoch;
+        let newly_ended = matches!(status.doing, Doing::Ended(_))
+            && !matches!(self.ranks[at].doing, Doing::Ended(_));
+        self.ranks[at] = status;
+        self.count(at, 1);
+        if newly_ended {
+            self.ended(from, out);
+        } else if !was_released || !self.released[at] {
+            self.release_if_broken(from, out);
+        }
+        if answers && self.missing == 0 {
+            self.judge(out);
+        }
+    }
+
+    fn count(&mut self, at: usize, by: isize) {
+        let counter = match &self.ranks[at].doing {
+            Doing::Running => return,
+            Doing::Ended(_) => &mut self.ended,
+            Doing::AtBarrier { .. } | Doing::AtWait { .. } => &mut self.waiting,
+        };
+        *counter = counter.saturating_add_signed(by);
+    }
+
+    fn ended(&mut self, from: u32, out: &mut Letters) {
+        let status = &self.ranks[from as usize];
+        let mut broken = false;
+        for (set, (ranks, started)) in self.sets.iter().zip(&status.started).enumerate() {
+            if ranks.contains(&from) {
+                let fewest = self.ended_started[set].map_or(*started, |other| other.min(*started));
+                broken |= self.ended_started[set].replace(fewest) != Some(fewest);
+            }
+        }
+        if status.doing == Doing::Ended(End::Interrupted) {
+            self.interrupt(out);
+        }
+        if broken && self.waiting > 0 {
+            (0..self.ranks.len() as u32).for_each(|rank| self.release_if_broken(rank, out));
+        }
+    }
+
+    /// Releases a rank from a barrier to which an ended rank can never come.
+    fn release_if_broken(&mut self, rank: u32, out: &mut Letters) {
+        let status = &self.ranks[rank as usize];
+        let Doing::AtBarrier { set, .. } = status.doing else { return };
+        let set = set as usize;
+        let (Some(mine), Some(fewest)) =
+            (status.started.get(set).copied(), self.ended_started.get(set).copied().flatten())
+        else {
+            return;
+        };
+        if fewest >= mine || self.released[rank as usize] {
+            return;
+        }
+        let epoch = status.epoch;
+        let never_come = self.sets[set].clone().filter_map(|other| {
+            let status = &self.ranks[other as usize];
+            match &status.doing {
+                Doing::Ended(end) if status.started[set] < mine => Some((other, end.clone())),
+                _ => None,
+            }
+        });
+        let blame = blame(never_come);
+        self.released[rank as usize] = true;
+        out.push((rank, Message::Release { epoch, blame }));
+    }
+
+    /// Asks everybody when nobody seems to go on. Called every now and then.
+    pub(super) fn look(&mut self, out: &mut Letters) {
+        let all = self.waiting + self.ended == self.ranks.len();
+        let answering = self.missing > 0 || self.released.contains(&true);
+        if !all || self.waiting == 0 || answering || self.interrupted {
+            return;
+        }
+        self.round += 1;
+        self.missing = self.ranks.len();
+        self.answers.fill(None);
+        let round = self.round;
+        out.extend((0..self.ranks.len() as u32).map(|rank| (rank, Message::Probe { round })));
+    }
+
+    /// All have answered.
+    fn judge(&mut self, out: &mut Letters) {
+        let answers: Vec<Status> = self.answers.iter_mut().filter_map(Option::take).collect();
+        let stuck = self.all_stuck(&answers);
+        let same =
+            |one: &Status, other: &Status| one.epoch == other.epoch && one.doing == other.doing;
+        let again = self
+            .before
+            .as_ref()
+            .is_some_and(|before| before.iter().zip(&answers).all(|(one, other)| same(one, other)));
+        if stuck && again {
+            self.before = None;
+            self.release_all(&answers, out);
+        } else {
+            self.before = stuck.then_some(answers);
+        }
+    }
+
+    fn all_stuck(&self, answers: &[Status]) -> bool {
+        let sum =
+            |figure: fn(&Status) -> u64| answers.iter().map(figure).fold(0, u64::wrapping_add);
+        let under_way = sum(|status| status.sent) != sum(|status| status.received);
+        let is_stuck = |status: &Status| match &status.doing {
+            Doing::Running => false,
+            Doing::Ended(_) => true,
+            Doing::AtWait { count, target, .. } => count < target,
+            Doing::AtBarrier { set, .. } => {
+                let set = *set as usize;
+                let mine = status.started[set];
+                self.sets[set].clone().any(|rank| answers[rank as usize].started[set] < mine)
+            }
+        };
+        !under_way && answers.iter().all(is_stuck)
+    }
+
+    fn release_all(&mut self, answers: &[Status], out: &mut Letters) {
+        for (status, rank) in answers.iter().zip(0..) {
+            let (site, what) = match &status.doing {
+                Doing::AtBarrier { site, .. } => (*site, "a barrier".to_string()),
+                Doing::AtWait { site, count, target, name } => {
+                    (*site, format!("the signal \"{name}\" ({count} of {target})"))
+                }
+                Doing::Running | Doing::Ended(_) => continue,
+            };
+            self.deadlock.push(Activity { rank, site, what });
+            self.released[rank as usize] = true;
+            out.push((rank, Message::Release { epoch: status.epoch, blame: None }));
+        }
+    }
+
+    /// How far the ranks are, as far as they have told it; `None` while one is inside a label.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        if self.progress.iter().any(|rank| rank.0 > 0) {
+            return None;
+        }
+        Some(Progress {
+            held: false,
+            operations: self.progress.iter().map(|rank| rank.1).sum(),
+            running: (self.ranks.len() - self.ended) as u32,
+            waiting: self.waiting as u32,
+        })
+    }
+
+    /// How the ranks have ended; a rank that has not told it is lost.
+    pub(super) fn ends(&self) -> Vec<End> {
+        let end = |status: &Status| match &status.doing {
+            Doing::Ended(end) => end.clone(),
+            _ => End::Lost,
+        };
+        self.ranks.iter().map(end).collect()
+    }
+}
+
+fn waits(doing: &Doing) -> bool {
+    matches!(doing, Doing::AtBarrier { .. } | Doing::AtWait { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(ranks: u32) -> Coordinator {
+        Coordinator::new(ranks, &[0..ranks, 0..2])
+    }
+
+    fn barrier(started: [u32; 2], set: u32) -> Status {
+        let doing = Doing::AtBarrier { set, site: 7 };
+        Status { doing, started: started.to_vec(), ..Status::default() }
+    }
+
+    fn waiting(count: u64, target: u64) -> Status {
+        let doing = Doing::AtWait { site: 9, count, target, name: "go".into() };
+        Status { doing, started: vec![0, 0], ..Status::default() }
+    }
+
+    fn ended(started: [u32; 2], end: End) -> Status {
+        Status { doing: Doing::Ended(end), started: started.to_vec(), ..Status::default() }
+    }
+
+    fn tell(coordinator: &mut Coordinator, from: u32, status: Status) -> Letters {
+        let mut out = Vec::new();
+        coordinator.take(from, Message::Status(status), &mut out);
+        out
+    }
+
+    fn released(letters: &Letters) -> Vec<(u32, Option<(u32, End)>)> {
+        let release = |(rank, message): &(u32, Message)| match message {
+            Message::Release { blame, .. } => Some((*rank, blame.clone())),
+            _ => None,
+        };
+        letters.iter().filter_map(release).collect()
+    }
+
+    #[test]
+    fn a_rank_that_ended_breaks_the_barriers_it_never_came_to() {
+        let mut world = world(3);
+        assert_eq!(tell(&mut world, 0, barrier([3, 0], 0)), []);
+        let out = tell(&mut world, 2, ended([2, 0], End::Failed));
+        assert_eq!(released(&out), [(0, Some((2, End::Failed)))]);
+        // Told once; the rank that comes later is told at once.
+        assert_eq!(tell(&mut world, 0, barrier([3, 0], 0)), []);
+        let out = tell(&mut world, 1, barrier([3, 0], 0));
+        assert_eq!(released(&out), [(1, Some((2, End::Failed)))]);
+    }
+
+    #[test]
+    fn a_rank_that_ended_after_the_barrier_does_not_break_it() {
+        let mut world = world(2);
+        assert_eq!(tell(&mut world, 1, ended([3, 1], End::Finished)), []);
+        assert_eq!(tell(&mut world, 0, barrier([3, 0], 0)), []);
+        assert_eq!(
+            released(&tell(&mut world, 0, barrier([3, 2], 1))),
+            [(0, Some((1, End::Finished)))]
+        );
+    }
+
+    /// One round of questions; every rank answers with what it was given.
+    fn round(world: &mut Coordinator, answers: &[Status]) -> Letters {
+        let mut asked = Vec::new();
+        world.look(&mut asked);
+        let Some((_, Message::Probe { round })) = asked.first().cloned() else { return asked };
+        let mut out = Vec::new();
+        for (status, rank) in answers.iter().zip(0..) {
+            let answer = Message::Status(Status { round, ..status.clone() });
+            world.take(rank, answer, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn two_rounds_find_a_deadlock() {
+        let answers = [waiting(1, 2), ended([0, 0], End::Finished), barrier([1, 0], 0)];
+        let mut world = Coordinator::new(3, &[0..3, 0..2]);
+        tell(&mut world, 0, answers[0].clone());
+        tell(&mut world, 2, barrier([0, 0], 0));
+        assert_eq!(round(&mut world, &answers), [], "rank 1 still runs");
+        tell(&mut world, 1, ended([1, 0], End::Finished));
+        let answers = [waiting(1, 2), ended([1, 0], End::Finished), barrier([1, 0], 0)];
+        assert_eq!(released(&round(&mut world, &answers)), []);
+        let out = round(&mut world, &answers);
+        assert_eq!(released(&out), [(0, None), (2, None)]);
+        let told: Vec<&str> = world.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
+        assert_eq!(told, ["the signal \"go\" (1 of 2)", "a barrier"]);
+        assert_eq!(round(&mut world, &answers), [], "nobody is asked before they have answered");
+    }
+
+    #[test]
+    fn what_is_under_way_or_moves_is_no_deadlock() {
+        let sent = Status { sent: 1, ..ended([0, 0], End::Finished) };
+        for answers in [
+            // A signal is under way.
+            [waiting(0, 1), sent.clone()],
+            // The barrier is complete.
+            [barrier([1, 1], 1), barrier([1, 1], 1)],
+            // The wait is over.
+            [waiting(1, 1), ended([0, 0], End::Finished)],
+        ] {
+            let mut world = world(2);
+            for (status, rank) in answers.iter().zip(0..) {
+                tell(&mut world, rank, status.clone());
+            }
+            for _ in 0..3 {
+                assert_eq!(released(&round(&mut world, &answers)), []);
+            }
+        }
+        // Another wait than in the round before.
+        let mut world = world(1);
+        tell(&mut world, 0, waiting(0, 1));
+        for epoch in 0..3 {
+            let answer = Status { epoch, ..waiting(0, 1) };
+            assert_eq!(released(&round(&mut world, &[answer])), []);
+        }
+    }
+
+    #[test]
+    fn one_interrupt_reaches_everybody_once() {
+        let mut world = world(2);
+        let out = tell(&mut world, 1, ended([0, 0], End::Interrupted));
+        assert_eq!(out, [(0, Message::Interrupt), (1, Message::Interrupt)]);
+        assert_eq!(tell(&mut world, 0, ended([0, 0], End::Interrupted)), []);
+        assert_eq!(world.ends(), [End::Interrupted, End::Interrupted]);
+    }
+
+    #[test]
+    fn progress_is_told_outside_labels() {
+        let mut world = world(2);
+        let mut out = Vec::new();
+        world.take(0, Message::Progress { label_depth: 0, operations: 5 }, &mut out);
+        world.take(1, Message::Progress { label_depth: 1, operations: 6 }, &mut out);
+        assert_eq!(world.progress(), None);
+        world.take(1, Message::Progress { label_depth: 0, operations: 7 }, &mut out);
+        let all = Progress { operations: 12, running: 2, ..Progress::default() };
+        assert_eq!(world.progress(), Some(all));
+    }
+}

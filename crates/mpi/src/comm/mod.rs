@@ -1,0 +1,279 @@
+//! How MPI ranks meet while a program runs.
+//!
+//! | what | by |
+//! |---|---|
+//! | barrier | a non-blocking reduction over the set's communicator, looked at again and again |
+//! | signal | a message to each member, counted where it arrives |
+//! | release, deadlock, interrupt | messages from and to rank 0 (`coordinator.rs`) |
+//!
+//! So a rank that waits can be released at any time, and never hangs in MPI. A rank that
+//! runs looks for messages every few milliseconds, between two statements.
+
+mod attend;
+mod coordinator;
+mod finish;
+mod message;
+
+pub use finish::Finish;
+
+use crate::error::MpiError;
+use crate::groups::Groups;
+use crate::interrupt;
+use crate::patience::Patience;
+use crate::world::{Agreement, Handle, WORLD, World};
+use coordinator::{Coordinator, Letters};
+use engine::comm::{Check, End, Members, NodePlace, Poll, Progress, signal_key};
+use message::{Doing, Message, Status};
+use model::plan::Pc;
+use std::collections::HashMap;
+
+/// The communicator of one MPI rank, for one run of a program.
+pub struct Comm<'w> {
+    world: &'w World,
+    groups: &'w Groups,
+    /// Where messages travel, apart from everything else.
+    control: Handle,
+    words: Vec<i64>,
+    letters: Letters,
+    /// Messages sent and taken so far.
+    posted: u64,
+    taken: u64,
+    /// Signals by counter, and the counters of the wait in progress.
+    counts: HashMap<u64, u64>,
+    keys: [u64; 2],
+    status: Status,
+    /// The wait in progress was told to rank 0.
+    told: bool,
+    released: Option<Option<(u32, End)>>,
+    abandoned: Option<Agreement>,
+    reason: String,
+    coordinator: Option<Coordinator>,
+    on_progress: Option<&'w mut dyn FnMut(&Progress)>,
+    pace: Pace,
+    label_depth: u32,
+    operations: u64,
+}
+
+/// When a running rank looks for messages.
+#[derive(Debug)]
+struct Pace {
+    until_clock: u32,
+    stride: u32,
+    clock_ns: u64,
+    looked_ns: u64,
+    round_ns: u64,
+    progress_ns: u64,
+}
+
+impl<'w> Comm<'w> {
+    /// A communicator over the sets of a plan. `on_progress` is called on rank 0 now and
+    /// then, never while it is inside a label. Collective over the world.
+    pub fn new(
+        world: &'w World,
+        groups: &'w Groups,
+        on_progress: Option<&'w mut dyn FnMut(&Progress)>,
+    ) -> Result<Comm<'w>, MpiError> {
+        let sets = groups.sets();
+        // A split with one color: a copy of the world.
+        let control = world.split(WORLD, Some(0), world.rank)?.unwrap_or(WORLD);
+        Ok(Comm {
+            world,
+            groups,
+            control,
+            words: vec![0; Message::max_words(sets.len())],
+            letters: Vec::new(),
+            posted: 0,
+            taken: 0,
+            counts: HashMap::new(),
+            keys: [0; 2],
+            status: Status { started: vec![0; sets.len()], ..Status::default() },
+            told: false,
+            released: None,
+            abandoned: None,
+            reason: String::new(),
+            coordinator: (world.rank == 0).then(|| Coordinator::new(world.size, sets)),
+            on_progress,
+            pace: Pace::start(),
+            label_depth: 0,
+            operations: 0,
+        })
+    }
+
+    /// The smallest of the members' numbers, once all have given theirs; `None`: released.
+    /// A barrier that carries a number: MPI-IO agrees by it on whether all could open a file.
+    /// Collective over the members; releasable like a barrier.
+    pub fn agree(&mut self, members: &Members, value: i64, site: Pc) -> Option<i64> {
+        if members.ranks.len() <= 1 {
+            return Some(value);
+        }
+        let Some(handle) = self.groups.handle(members.set) else {
+            self.reason = "this rank is not a member of the group".into();
+            return None;
+        };
+        let agreement = match self.world.agree_start(handle, value) {
+            Ok(agreement) => agreement,
+            Err(error) => return self.fail(&error),
+        };
+        self.status.started[members.set as usize] += 1;
+        let mut smallest = None;
+        let doing = Doing::AtBarrier { set: members.set, site };
+        let met = self.wait_until(doing, |comm| {
+            smallest = comm.world.agree_test(&agreement)?;
+            Ok(smallest.is_some())
+        });
+        match met {
+            Ok(true) => smallest,
+            Ok(false) => {
+                self.abandoned = Some(agreement);
+                self.explain("the barrier");
+                None
+            }
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// Forgets messages that have left; lets others take theirs when many have not.
+    fn relieve(&mut self) -> Result<(), MpiError> {
+        const MANY: u32 = 4096;
+        if self.posted % 64 == 0 {
+            while self.world.posted()? > MANY && !interrupt::is_told() {
+                self.take_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why what it waited for cannot come.
+    fn explain(&mut self, what: &str) {
+        self.reason = match self.released.take().flatten() {
+            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
+            None => format!("{what} cannot be met: every rank that is left waits"),
+        };
+    }
+
+    fn fail<T>(&mut self, error: &MpiError) -> Option<T> {
+        self.reason = error.to_string();
+        None
+    }
+
+    /// Waits until `done`; false: released or interrupted before.
+    fn wait_until(
+        &mut self,
+        doing: Doing,
+        mut done: impl FnMut(&mut Self) -> Result<bool, MpiError>,
+    ) -> Result<bool, MpiError> {
+        let mut patience = Patience::new(self.world.crowd);
+        self.status.doing = doing;
+        let met = loop {
+            if done(self)? {
+                break true;
+            }
+            if self.released.is_some() || interrupt::is_told() {
+                break false;
+            }
+            if patience.looks() % 8 == 0 {
+                self.attend(Some(&patience))?;
+            }
+            patience.rest();
+        };
+        self.status.epoch += 1;
+        self.status.doing = Doing::Running;
+        if std::mem::take(&mut self.told) {
+            self.tell()?;
+        }
+        Ok(met)
+    }
+}
+
+impl engine::comm::Comm for Comm<'_> {
+    fn name(&self) -> &'static str {
+        "mpi"
+    }
+
+    fn rank(&self) -> u32 {
+        self.world.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.world.size
+    }
+
+    fn place(&self) -> NodePlace {
+        NodePlace { node: self.world.node, node_rank: self.world.node_rank }
+    }
+
+    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
+        match self.agree(members, 0, site) {
+            Some(_) => Poll::Ready,
+            None => Poll::Released,
+        }
+    }
+
+    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        let key = signal_key(members.set, name, to);
+        let receivers = to.map_or(members.ranks.clone(), |rank| rank..rank + 1);
+        for rank in receivers {
+            if rank == self.world.rank {
+                *self.counts.entry(key).or_insert(0) += 1;
+                continue;
+            }
+            self.status.sent += 1;
+            self.deliver(rank, Message::Signal { key }).map_err(|error| error.to_string())?;
+        }
+        self.relieve().map_err(|error| error.to_string())
+    }
+
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Result<Poll, String> {
+        self.keys = [None, Some(self.world.rank)].map(|to| signal_key(members.set, name, to));
+        let count = self.count();
+        if count >= target {
+            return Ok(Poll::Ready);
+        }
+        let shown = String::from_utf8_lossy(name).into_owned();
+        let doing = Doing::AtWait { site, count, target, name: shown };
+        let met = self.wait_until(doing, |comm| {
+            comm.take_all()?;
+            Ok(comm.count() >= target)
+        });
+        match met {
+            Ok(true) => return Ok(Poll::Ready),
+            Ok(false) => {
+                let name = String::from_utf8_lossy(name);
+                self.explain(&format!("the wait for the signal \"{name}\""));
+            }
+            Err(error) => self.reason = error.to_string(),
+        }
+        Ok(Poll::Released)
+    }
+
+    fn release_reason(&self) -> String {
+        self.reason.clone()
+    }
+
+    #[inline(always)]
+    fn check(&mut self) -> Check {
+        self.pace.until_clock -= 1;
+        if self.pace.until_clock == 0 {
+            // What goes wrong with messages shows when this rank waits for one.
+            let _ = self.look();
+        }
+        if interrupt::is_told() { Check::Interrupted } else { Check::GoOn }
+    }
+
+    fn leave(&mut self, end: End) {
+        self.status.doing = Doing::Ended(end);
+        // A rank that cannot be told finds out when the run is finished.
+        let _ = self.tell();
+    }
+
+    #[inline(always)]
+    fn progress(&mut self, label_depth: u32, operations: u64) {
+        (self.label_depth, self.operations) = (label_depth, operations);
+    }
+}

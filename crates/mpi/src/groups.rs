@@ -1,0 +1,81 @@
+//! The communicators of a plan's sets of ranks, made before the program starts.
+//!
+//! All ranks make them in one fixed order. Sets that share no rank are made by one split.
+
+use crate::error::MpiError;
+use crate::world::{Handle, SELF, WORLD, World};
+use model::plan::{MemberSet, SetId};
+use std::ops::Range;
+
+/// Communicators by set. A rank has those of the sets it is a member of.
+pub struct Groups {
+    ranks: Vec<Range<u32>>,
+    handles: Vec<Option<Handle>>,
+    /// What has to be freed, in the order in which it was made.
+    made: Vec<Handle>,
+}
+
+impl Groups {
+    /// Makes the communicators. Collective over the world.
+    pub fn new(world: &World, sets: &[MemberSet]) -> Result<Groups, MpiError> {
+        let ranks: Vec<Range<u32>> = sets.iter().map(|set| set.members.clone()).collect();
+        let mut groups = Groups { handles: vec![None; ranks.len()], ranks, made: Vec::new() };
+        for layer in layers(&groups.ranks) {
+            let mine = layer.iter().position(|set| groups.ranks[*set].contains(&world.rank));
+            let color = mine.map(|at| at as u32);
+            let made = world.split(WORLD, color, world.rank)?;
+            if let (Some(handle), Some(at)) = (made, mine) {
+                groups.handles[layer[at]] = Some(handle);
+                groups.made.push(handle);
+            }
+        }
+        for (handle, ranks) in groups.handles.iter_mut().zip(&groups.ranks) {
+            if ranks.len() == 1 && ranks.contains(&world.rank) {
+                *handle = Some(SELF);
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The communicator of a set, whose ranks are its members in ascending order; `None` if
+    /// this rank is not one of them.
+    pub fn handle(&self, set: SetId) -> Option<Handle> {
+        self.handles.get(set as usize).copied().flatten()
+    }
+
+    /// Members by set.
+    pub fn sets(&self) -> &[Range<u32>] {
+        &self.ranks
+    }
+
+    /// Frees the communicators. Collective over the world; nothing may be under way on them.
+    pub fn free(self, world: &World) -> Result<(), MpiError> {
+        self.made.into_iter().try_for_each(|handle| world.free(handle))
+    }
+}
+
+/// Sets of two and more ranks, in layers of sets that share no rank.
+fn layers(sets: &[Range<u32>]) -> Vec<Vec<usize>> {
+    let mut layers: Vec<Vec<usize>> = Vec::new();
+    for (set, ranks) in sets.iter().enumerate().filter(|(_, ranks)| ranks.len() > 1) {
+        let apart =
+            |other: &usize| sets[*other].end <= ranks.start || ranks.end <= sets[*other].start;
+        match layers.iter_mut().find(|layer| layer.iter().all(apart)) {
+            Some(layer) => layer.push(set),
+            None => layers.push(vec![set]),
+        }
+    }
+    layers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_a_layer_share_no_rank() {
+        let sets = [0..8, 0..4, 4..8, 0..2, 2..4, 3..5, 5..6, 7..7];
+        assert_eq!(layers(&sets), [vec![0], vec![1, 2], vec![3, 4], vec![5]]);
+        assert!(layers(&[]).is_empty());
+    }
+}

@@ -1,0 +1,70 @@
+//! Signals that ask an MPI rank to stop: Ctrl-C (MPICH), SIGTERM (Open MPI's Ctrl-C, batch
+//! systems), a closed terminal; and the one that asks rank 0 to start.
+//!
+//! The first one lets the rank stop at its next statement; one that comes later than
+//! half a second ends the process. (A terminal and a launcher may both send the first.)
+
+use engine::clock::monotonic_raw_ns;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+/// When the first signal came; 0: none did.
+static SINCE_NS: AtomicU64 = AtomicU64::new(0);
+static START: AtomicBool = AtomicBool::new(false);
+/// Signals within this time are one.
+const TWICE_NS: u64 = 500_000_000;
+const STOPPING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Takes the signals from now on. After MPI's initialisation, which may have handlers too.
+pub fn take() {
+    STOPPING.iter().for_each(|signal| handle(*signal, stop));
+}
+
+/// Lets SIGUSR1 mean "start" from now on.
+pub fn take_start() {
+    handle(libc::SIGUSR1, start);
+}
+
+/// Somebody asked this process to stop.
+#[inline(always)]
+pub fn is_told() -> bool {
+    STOP.load(Relaxed)
+}
+
+/// SIGUSR1 has come since [`take_start`].
+pub fn may_start() -> bool {
+    START.load(Relaxed)
+}
+
+/// Stops this rank as a signal would: another rank was told.
+pub fn tell() {
+    STOP.store(true, Relaxed);
+}
+
+fn handle(signal: i32, handler: extern "C" fn(i32)) {
+    // SAFETY: zeroes are a valid sigaction; the handlers only call what signal-safety(7) allows.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as libc::sighandler_t;
+        // Calls in progress go on: what was begun is measured.
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+extern "C" fn stop(signal: i32) {
+    STOP.store(true, Relaxed);
+    let now_ns = monotonic_raw_ns();
+    let first = SINCE_NS.compare_exchange(0, now_ns, Relaxed, Relaxed);
+    if first.is_err_and(|since_ns| now_ns > since_ns + TWICE_NS) {
+        // SAFETY: both calls are async-signal-safe; the signal ends this process on return.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
+}
+
+extern "C" fn start(_signal: i32) {
+    START.store(true, Relaxed);
+}

@@ -1,0 +1,255 @@
+//! Runs a plan as the rank that this MPI process is: the counterpart of
+//! [`engine::supervise::run_local`], without a supervisor.
+//!
+//! ```text
+//! set up ─▶ all agree to start ─▶ run ─▶ all have ended ─▶ compare clocks again
+//! ```
+
+use crate::clock;
+use crate::comm::{Comm, Finish};
+use crate::error::MpiError;
+use crate::groups::Groups;
+use crate::interrupt;
+use crate::patience::Patience;
+use crate::world::{Reduce, WORLD, World};
+use engine::backend::{Backend, Guarded, Null, Posix};
+use engine::clock::Real;
+use engine::clock::align::{Alignment, Offset};
+use engine::comm::{Activity, End, Progress};
+use engine::config::{BackendKind, Config};
+use engine::machine::Prepared;
+use engine::record::{Place, RankRecord, Recorder, memory_file, read_path};
+use engine::supervise::{Ran, Rank, StartError, enter};
+use model::Plan;
+use model::plan::MemberSet;
+
+/// What is known on one rank after a run.
+#[derive(Debug)]
+pub struct RankOutcome {
+    /// How this rank has ended.
+    pub end: End,
+    /// What it measured, or why that is lost.
+    pub record: Result<RankRecord, String>,
+    /// All ranks are here. If not (some were killed after an interrupt), nothing collective
+    /// can be done any more: [`World::abort`] is the only way out.
+    pub complete: bool,
+    /// How every rank has ended, by rank; on rank 0 only.
+    pub ends: Vec<End>,
+    /// Who waited for what when nobody could go on; on rank 0 only.
+    pub deadlock: Vec<Activity>,
+    /// Somebody asked the run to stop.
+    pub interrupted: bool,
+    /// Remarks of all ranks if complete, else of this one: bits of [`engine::machine::note`].
+    pub notes: u32,
+    /// Clock: "tsc" or "monotonic_raw".
+    pub clock: &'static str,
+    /// Median cost of one reading of this rank's clock, nanoseconds.
+    pub clock_read_ns: f64,
+    /// Largest difference between the clocks of two machines, at the start or at the end.
+    pub clock_skew_ns: u64,
+}
+
+/// A back-end of a run under MPI.
+enum Storage {
+    Null,
+    Posix(Posix),
+    Guarded(Guarded),
+}
+
+/// Runs a plan that was made for as many ranks as there are. All ranks call it with the same
+/// plan; every rank ends, whatever happens to another one. `config.landlock` must be off, and
+/// `config.directory` is entered. `on_progress` is called on rank 0 now and then, never while
+/// it is inside a label, and once before the start if that waits for SIGUSR1. May be called
+/// again for the next plan. Collective.
+///
+/// # Errors
+/// The same on all ranks: why a rank could not start, or what MPI said.
+pub fn run_rank(
+    world: &World,
+    plan: &Plan,
+    config: &Config,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Result<RankOutcome, StartError> {
+    interrupt::take();
+    let prepared = Prepared::new(plan);
+    let ready = set_up(world, plan, &prepared, config);
+    let (mut rank, storage) = agree_to_start(world, ready)?;
+    let calibrated = engine::clock::best();
+    let clock_read_ns = calibrated.reading_cost_ns();
+    let groups = mpi(Groups::new(world, &sets(plan)))?;
+    if config.wait_for_signal {
+        mpi(hold(world, on_progress))?;
+    }
+    let mut comm = mpi(Comm::new(world, &groups, Some(on_progress)))?;
+    let (clock, start) = mpi(clock::shared(world, calibrated))?;
+    rank.clock(&Alignment { start, end: None });
+    mpi(world.barrier(WORLD))?;
+    let ran = run(rank, storage, &mut comm, clock);
+    let finish = mpi(comm.finish())?;
+    let outcome = RankOutcome {
+        clock: clock.name(),
+        clock_read_ns,
+        ..end(world, config, ran, finish, &clock, start)?
+    };
+    if outcome.complete {
+        mpi(groups.free(world))?;
+    }
+    Ok(outcome)
+}
+
+fn mpi<T>(result: Result<T, MpiError>) -> Result<T, StartError> {
+    result.map_err(|error| StartError::Config(error.to_string()))
+}
+
+/// The plan's sets; a plan without any has the world.
+fn sets(plan: &Plan) -> Vec<MemberSet> {
+    match plan.sets.is_empty() {
+        true => vec![MemberSet { members: 0..plan.ranks, enter: Vec::new() }],
+        false => plan.sets.clone(),
+    }
+}
+
+/// What this rank needs before it can start.
+fn set_up<'a>(
+    world: &World,
+    plan: &Plan,
+    prepared: &'a Prepared<'a>,
+    config: &'a Config,
+) -> Result<(Rank<'a>, Storage), String> {
+    if plan.ranks != world.size {
+        let (made, found) = (plan.ranks, world.size);
+        return Err(format!("the plan was made for {made} ranks, and MPI started {found}"));
+    }
+    if config.landlock {
+        return Err("Landlock cannot be used under MPI: it takes shared memory away".into());
+    }
+    let place = match config.records.path(world.rank) {
+        Some(path) => Place::File(path),
+        None => Place::Memory(memory_file().map_err(|error| error.to_string())?.into()),
+    };
+    let rank = Rank::prepare(plan, prepared, config, world.rank, place)?;
+    Ok((rank, storage(config)?))
+}
+
+fn storage(config: &Config) -> Result<Storage, String> {
+    let cannot_open = |error: std::io::Error| format!("cannot open the run directory: {error}");
+    match config.backend {
+        BackendKind::Null => Ok(Storage::Null),
+        BackendKind::Mem => Err("the mem back-end is for simulated ranks".into()),
+        BackendKind::Posix => {
+            enter(config)?;
+            match config.guarded {
+                true => Guarded::new().map(Storage::Guarded).map_err(cannot_open),
+                false => Posix::new().map(Storage::Posix).map_err(cannot_open),
+            }
+        }
+    }
+}
+
+/// Either all ranks start or none; the first one that cannot is named by all.
+fn agree_to_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartError> {
+    let own = if ready.is_ok() { world.size } else { world.rank };
+    let first = mpi(world.reduce(WORLD, [i64::from(own)], Reduce::Min))?[0] as u32;
+    if first == world.size {
+        return ready.map_err(StartError::Config);
+    }
+    let mut message = match ready {
+        Err(message) if world.rank == first => message.into_bytes(),
+        _ => Vec::new(),
+    };
+    if first != 0 && world.rank == first {
+        mpi(world.send(0, &message))?;
+    }
+    if first != 0 && world.rank == 0 {
+        message = mpi(world.receive(first))?;
+    }
+    mpi(world.broadcast(&mut message))?;
+    let message = String::from_utf8_lossy(&message).into_owned();
+    Err(StartError::Rank { rank: first, message })
+}
+
+/// Waits until rank 0 is told to start (SIGUSR1), or to stop.
+fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), MpiError> {
+    if world.rank == 0 {
+        interrupt::take_start();
+        on_progress(&Progress { held: true, ..Progress::default() });
+    }
+    let mut go = Vec::new();
+    let mut patience = Patience::idle(world.crowd);
+    while world.rank == 0 && !interrupt::may_start() && !interrupt::is_told() {
+        patience.rest();
+    }
+    world.broadcast(&mut go)
+}
+
+/// The loop is compiled for every back-end and clock.
+fn run(rank: Rank<'_>, storage: Storage, comm: &mut Comm<'_>, clock: Real) -> Ran {
+    match storage {
+        Storage::Null => run_on(rank, Null, comm, clock),
+        Storage::Posix(backend) => run_on(rank, backend, comm, clock),
+        Storage::Guarded(backend) => run_on(rank, backend, comm, clock),
+    }
+}
+
+fn run_on<B: Backend>(rank: Rank<'_>, backend: B, comm: &mut Comm<'_>, clock: Real) -> Ran {
+    match clock {
+        #[cfg(target_arch = "x86_64")]
+        Real::Tsc(clock) => rank.run(backend, comm, clock),
+        Real::Monotonic(clock) => rank.run(backend, comm, clock),
+    }
+}
+
+/// Compares clocks again, and brings together what all ranks must know.
+fn end(
+    world: &World,
+    config: &Config,
+    ran: Ran,
+    finish: Finish,
+    clock: &Real,
+    start: Offset,
+) -> Result<RankOutcome, StartError> {
+    let Ran { mut recorder, end, mut notes } = ran;
+    let mut interrupted = interrupt::is_told();
+    let mut clock_skew_ns = 0;
+    if finish.complete {
+        let last = mpi(clock::offset_now(world, clock))?;
+        recorder.clock(&Alignment { start, end: Some(last) });
+        clock_skew_ns = mpi(skew_ns(world, &[start, last]))?;
+        let own = [i64::from(notes), i64::from(interrupted)];
+        let all = mpi(world.reduce(WORLD, own, Reduce::Or))?;
+        (notes, interrupted) = (all[0] as u32, all[1] != 0);
+    }
+    Ok(RankOutcome {
+        end,
+        record: record(world, config, recorder),
+        complete: finish.complete,
+        ends: finish.ends,
+        deadlock: finish.deadlock,
+        interrupted,
+        notes,
+        clock: "",
+        clock_read_ns: 0.0,
+        clock_skew_ns,
+    })
+}
+
+/// The largest difference between two clocks at one of some moments.
+fn skew_ns(world: &World, moments: &[Offset]) -> Result<u64, MpiError> {
+    let mut skew_ns = 0;
+    for moment in moments {
+        let ends = world.reduce(WORLD, [moment.ahead_ns, -moment.ahead_ns], Reduce::Max)?;
+        skew_ns = skew_ns.max((ends[0] + ends[1]) as u64);
+    }
+    Ok(skew_ns)
+}
+
+fn record(world: &World, config: &Config, recorder: Recorder) -> Result<RankRecord, String> {
+    match config.records.path(world.rank) {
+        // The file is mapped, not copied.
+        Some(path) => {
+            drop(recorder);
+            read_path(&path)
+        }
+        None => recorder.into_record(),
+    }
+}

@@ -1,0 +1,218 @@
+//! Ranks that fail, leave early, wait for ever, are interrupted or killed: nobody hangs.
+
+use crate::common::{Build, P};
+use crate::testing::{LIMIT, Mpi, send};
+use crate::{CASE, Case, PLACE, Place, names, wait_for};
+use engine::comm::{End, Members};
+use engine::record::{State, read_path};
+use model::plan::*;
+use model::{Op, Plan, Value};
+use mpi::comm::Comm;
+use mpi::groups::Groups;
+use std::path::Path;
+
+pub const CASES: &[Case] = &[
+    ("a failing rank releases the others", 4, a_failing_rank_releases),
+    ("a rank that leaves early releases the others", 3, a_rank_that_leaves_early),
+    ("a late rank is not taken for a lost one", 3, a_late_rank),
+    ("a deadlock ends with a list", 3, a_deadlock),
+    ("a signal that comes late is no deadlock", 3, a_late_signal),
+    ("one interrupted rank stops all", 4, an_interrupt),
+    ("agreements give the smallest number", 3, agreements),
+    ("a rank to be killed", 3, a_rank_to_be_killed),
+];
+
+/// The message of a rank's error.
+fn error(outcome: &mpi::RankOutcome) -> &str {
+    let record = outcome.record.as_ref().expect("a record");
+    record.errors.first().map_or("", |error| error.1.as_str())
+}
+
+fn a_failing_rank_releases(place: &Place<'_>) {
+    let plan = Build::plan(4, |b| {
+        let (no, path) = (b.value(Value::Bool(false)), b.str("."));
+        b.op(Op::Stat, &[path]);
+        b.on_rank(3, |b| {
+            let us = b.int(30_000);
+            b.op(Op::Sleep, &[us]);
+            b.op(Op::Assert, &[no]);
+        });
+        b.barrier();
+    });
+    let outcome = place.run(&plan);
+    if place.rank() == 3 {
+        assert_eq!((&outcome.end, error(&outcome)), (&End::Failed, "assertion failed"));
+    } else {
+        assert_eq!(outcome.end, End::Released);
+        assert_eq!(error(&outcome), "the barrier cannot be met: rank 3 has failed");
+    }
+    if place.rank() == 0 {
+        assert_eq!(outcome.ends, [End::Released, End::Released, End::Released, End::Failed]);
+    }
+    assert!(outcome.complete && outcome.deadlock.is_empty());
+}
+
+/// Rank 1 ends its program before a barrier of the two others' group too.
+fn a_rank_that_leaves_early(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        let path = b.text(&[P::T("met-"), P::I(Internal::Rank)]);
+        b.groups(&[("pair", 0..2), ("rest", 2..3)]);
+        b.barrier();
+        b.on_rank(1, |b| {
+            b.halt();
+        });
+        b.group(1, |b| b.barrier());
+        b.op(Op::Mkdir, &[path]);
+        b.group(0, |b| b.barrier());
+        b.barrier();
+    });
+    let outcome = place.run(&plan);
+    let expected = if place.rank() == 1 { End::Finished } else { End::Released };
+    assert_eq!(outcome.end, expected);
+    if place.rank() != 1 {
+        assert_eq!(error(&outcome), "the barrier cannot be met: rank 1 has finished");
+    }
+    assert_eq!(names(&place.directory), ["met-0", "met-2"]);
+}
+
+/// Barriers that take longer than it takes to be reported and asked.
+fn a_late_rank(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        let (i, n, long) = (b.global("i"), b.int(3), b.value(Value::Duration(300_000_000)));
+        b.repeat(i, n, |b| {
+            b.on_rank(2, |b| b.op(Op::Sleep, &[long]));
+            b.barrier();
+        });
+        b.on_rank(2, |b| b.op(Op::Sleep, &[long]));
+    });
+    let outcome = place.run_dry(&plan);
+    assert_eq!((outcome.end, outcome.deadlock), (End::Finished, vec![]));
+}
+
+fn a_deadlock(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        let (go, two) = (b.str("go"), b.int(2));
+        b.on_rank(0, |b| b.op(Op::Signal, &[go]));
+        b.on_rank(1, |b| b.op(Op::Wait, &[go, two]));
+        b.on_rank(2, |b| b.op(Op::Wait, &[two]));
+    });
+    let outcome = place.run_dry(&plan);
+    let expected = if place.rank() == 0 { End::Finished } else { End::Released };
+    assert_eq!(outcome.end, expected);
+    if place.rank() == 0 {
+        let told: Vec<(u32, &str)> =
+            outcome.deadlock.iter().map(|stuck| (stuck.rank, stuck.what.as_str())).collect();
+        assert_eq!(told, [(1, "the signal \"go\" (1 of 2)"), (2, "the signal \"2\" (0 of 1)")]);
+    } else {
+        assert!(error(&outcome).contains("every rank that is left waits"), "{}", error(&outcome));
+    }
+}
+
+/// Two ranks wait, the third sleeps before it signals: rank 0 waits itself.
+fn a_late_signal(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        let (go, long) = (b.str("go"), b.value(Value::Duration(400_000_000)));
+        b.on_rank(2, |b| {
+            b.op(Op::Sleep, &[long]);
+            b.op(Op::Signal, &[go]);
+        });
+        b.op(Op::Wait, &[go]);
+    });
+    let outcome = place.run_dry(&plan);
+    assert_eq!((outcome.end, outcome.deadlock), (End::Finished, vec![]));
+}
+
+fn busy_plan() -> Plan {
+    Build::plan(4, |b| {
+        let path = b.text(&[P::T("here-"), P::I(Internal::Rank)]);
+        let (hour, go) = (b.value(Value::Duration(3_600_000_000_000)), b.str("go"));
+        b.op(Op::Mkdir, &[path]);
+        b.on_rank(0, |b| {
+            let here = b.here();
+            b.push(Instr::Jump { to: here });
+        });
+        b.on_rank(1, |b| b.op(Op::Compute, &[hour]));
+        b.on_rank(2, |b| b.op(Op::Wait, &[go]));
+        b.barrier();
+    })
+}
+
+/// Rank 3 is in the barrier when it is told; the others hear of it.
+fn an_interrupt(place: &Place<'_>) {
+    if place.rank() == 3 {
+        let directory = place.directory.clone();
+        std::thread::spawn(move || {
+            (0..4).for_each(|rank| wait_for(&directory.join(format!("here-{rank}"))));
+            // SAFETY: sends a signal to this process, which takes it.
+            unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+        });
+    }
+    let outcome = place.run(&busy_plan());
+    assert_eq!(outcome.end, End::Interrupted);
+    assert!(outcome.interrupted && outcome.complete);
+    if place.rank() == 0 {
+        assert_eq!(outcome.ends, [const { End::Interrupted }; 4]);
+    }
+    let record = outcome.record.expect("a record");
+    assert_eq!((record.state, record.stats[0].done.count), (State::Interrupted, 1));
+}
+
+fn agreements(place: &Place<'_>) {
+    let set = |members| MemberSet { members, enter: Vec::new() };
+    let sets = [set(0..3), set(1..3), set(2..3)];
+    let groups = Groups::new(place.world, &sets).unwrap();
+    let mut comm = Comm::new(place.world, &groups, None).unwrap();
+    let rank = place.rank();
+    for (set, smallest) in [(0, 10), (1, 11), (2, 12)] {
+        let members = Members { set, ranks: sets[set as usize].members.clone() };
+        assert_eq!(groups.handle(set).is_some(), members.ranks.contains(&rank));
+        if members.ranks.contains(&rank) {
+            assert_eq!(comm.agree(&members, 10 + i64::from(rank), 0), Some(smallest));
+        }
+    }
+    engine::comm::Comm::leave(&mut comm, End::Finished);
+    assert!(comm.finish().unwrap().complete);
+    groups.free(place.world).unwrap();
+}
+
+/// Under [`a_killed_rank_ends_the_job`] it never ends by itself; else it ends at once.
+fn a_rank_to_be_killed(place: &Place<'_>) {
+    if !place.directory.join("for-ever").exists() {
+        return;
+    }
+    let plan = Build::plan(3, |b| {
+        let path = b.text(&[P::T("here-"), P::I(Internal::Rank)]);
+        b.op(Op::Mkdir, &[path]);
+        b.on_rank(1, |b| {
+            let here = b.here();
+            b.push(Instr::Jump { to: here });
+        });
+        b.barrier();
+    });
+    std::fs::write(place.directory.join(format!("pid-{}", place.rank())), pid()).unwrap();
+    place.run_with(&plan, &place.recorded());
+}
+
+fn pid() -> String {
+    std::process::id().to_string()
+}
+
+/// The launcher ends the others; what all of them measured is in their files.
+pub fn a_killed_rank_ends_the_job(mpi: &Mpi, me: &Path) {
+    println!("{}: a killed rank ends the job", mpi.name);
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let path = place.path();
+    std::fs::write(path.join("for-ever"), "").unwrap();
+    let launch = mpi.launch(3, me).env(CASE, "a rank to be killed").env(PLACE, path);
+    let running = launch.start();
+    (0..3).for_each(|rank| wait_for(&path.join(format!("here-{rank}"))));
+    let victim = std::fs::read_to_string(path.join("pid-1")).unwrap().parse().unwrap();
+    send("KILL", &[victim]);
+    let ended = running.end(LIMIT);
+    assert!(!ended.hung && !ended.status.success(), "{ended}");
+    for rank in 0..3 {
+        let record = read_path(&path.join(format!("records/rank-{rank}"))).expect("readable");
+        assert_eq!((record.rank, record.stats[0].done.count), (rank, 1));
+        assert_ne!(record.state, State::Finished);
+    }
+}

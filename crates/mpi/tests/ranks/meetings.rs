@@ -1,0 +1,138 @@
+//! Barriers, groups, signals.
+
+use crate::common::{Build, P};
+use crate::{Case, Place, names};
+use engine::comm::End;
+use engine::record::State;
+use model::Op;
+use model::plan::*;
+
+pub const CASES: &[Case] = &[
+    ("ranks write files", 3, ranks_write_files),
+    ("barriers keep the order", 4, barriers_keep_the_order),
+    ("many ranks on few processors", 24, many_ranks),
+    ("signals reach their ranks", 3, signals_reach_their_ranks),
+    ("signals of groups are apart", 4, signals_of_groups),
+    ("many signals wait for their rank", 2, many_signals),
+    ("nested groups meet", 6, nested_groups_meet),
+];
+
+fn ranks_write_files(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        let (i, four, size) = (b.global("i"), b.int(4), b.int(1000));
+        let path = b.text(&[P::T("f-"), P::I(Internal::Rank), P::T("-"), P::V(i)]);
+        b.repeat(i, four, |b| b.op(Op::Write, &[path, size]));
+        b.barrier();
+        b.repeat(i, four, |b| b.op(Op::Read, &[path]));
+    });
+    let outcome = place.run(&plan);
+    assert_eq!(outcome.end, End::Finished);
+    assert_eq!(outcome.ends, if place.rank() == 0 { vec![End::Finished; 3] } else { vec![] });
+    assert_eq!(names(&place.directory).len(), 12);
+    let record = outcome.record.expect("a record");
+    assert_eq!((record.rank, record.ranks, record.state), (place.rank(), 3, State::Finished));
+    let figures: Vec<(Op, u64, u64)> =
+        record.stats.iter().map(|stat| (stat.op, stat.done.count, stat.bytes)).collect();
+    assert_eq!(figures, [(Op::Write, 4, 4_000), (Op::Read, 4, 4_000)]);
+}
+
+/// Each rank makes a directory in the one its neighbour made before the barrier.
+fn barriers_keep_the_order(place: &Place<'_>) {
+    let plan = Build::plan(4, |b| {
+        let (i, n, at) = (b.global("i"), b.int(50), b.global("at"));
+        b.groups(&[("low", 0..2), ("high", 2..4)]);
+        let mine = b.text(&[P::T("t"), P::V(i), P::T("-"), P::I(Internal::Rank)]);
+        let next = b.text(&[P::T("t"), P::V(i), P::T("-"), P::V(at)]);
+        let (one, four) = (b.int(1), b.int(4));
+        b.internal(at, Internal::Rank);
+        b.binary(at, Operand::slot(at), BinaryOp::Add, one);
+        b.binary(at, Operand::slot(at), BinaryOp::Rem, four);
+        b.repeat(i, n, |b| {
+            b.op(Op::Mkdir, &[mine]);
+            b.barrier();
+            b.op(Op::Rmdir, &[next]);
+            b.group(0, |b| b.barrier());
+            b.group(1, |b| b.barrier());
+        });
+    });
+    let outcome = place.run(&plan);
+    assert_eq!(outcome.end, End::Finished);
+    let failed: u64 = outcome.record.expect("a record").stats.iter().map(|stat| stat.failed).sum();
+    assert_eq!(failed, 0);
+    assert!(names(&place.directory).is_empty());
+}
+
+fn many_ranks(place: &Place<'_>) {
+    let plan = Build::plan(24, |b| {
+        let (i, n) = (b.global("i"), b.int(20));
+        b.repeat(i, n, |b| b.barrier());
+    });
+    assert_eq!(place.run_dry(&plan).end, End::Finished);
+}
+
+fn signals_reach_their_ranks(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        let (go, done, two, i, n) =
+            (b.str("go"), b.str("done"), b.int(2), b.global("i"), b.int(200));
+        b.repeat(i, n, |b| {
+            b.on_rank(0, |b| {
+                let (one, two_th) = (b.int(1), b.int(2));
+                b.op(Op::Signal, &[go, one]);
+                b.op(Op::Signal, &[go, two_th]);
+                b.op(Op::Wait, &[done, two]);
+            });
+            for rank in [1, 2] {
+                b.on_rank(rank, |b| {
+                    b.op(Op::Wait, &[go]);
+                    b.op(Op::Signal, &[done]);
+                });
+            }
+        });
+    });
+    let outcome = place.run_dry(&plan);
+    assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
+}
+
+/// The same name in two groups and in the world: three counters.
+fn signals_of_groups(place: &Place<'_>) {
+    let plan = Build::plan(4, |b| {
+        let (go, two, four) = (b.str("go"), b.int(2), b.int(4));
+        b.groups(&[("low", 0..2), ("high", 2..4)]);
+        for group in [0, 1] {
+            b.group(group, |b| {
+                b.op(Op::Signal, &[go]);
+                b.op(Op::Wait, &[go, two]);
+            });
+        }
+        b.op(Op::Signal, &[go]);
+        b.op(Op::Wait, &[go, four]);
+    });
+    assert_eq!(place.run_dry(&plan).end, End::Finished);
+}
+
+/// Nobody waits for a signal to be taken: the receiver is in a barrier of another matter.
+fn many_signals(place: &Place<'_>) {
+    let plan = Build::plan(2, |b| {
+        let (go, i, n) = (b.str("go"), b.global("i"), b.int(20_000));
+        b.on_rank(0, |b| b.repeat(i, n, |b| b.op(Op::Signal, &[go])));
+        b.barrier();
+        b.on_rank(1, |b| b.op(Op::Wait, &[go, n]));
+    });
+    assert_eq!(place.run_dry(&plan).end, End::Finished);
+}
+
+fn nested_groups_meet(place: &Place<'_>) {
+    let plan = Build::plan(6, |b| {
+        let (i, n) = (b.global("i"), b.int(20));
+        b.groups(&[("a", 0..4), ("b", 2..6), ("c", 3..4)]);
+        b.repeat(i, n, |b| {
+            for (outer, inner) in [(0, 1), (1, 0), (1, 2), (2, 1)] {
+                b.group(outer, |b| {
+                    b.barrier();
+                    b.group(inner, |b| b.barrier());
+                });
+            }
+        });
+    });
+    assert_eq!(place.run_dry(&plan).end, End::Finished);
+}
