@@ -136,6 +136,10 @@ pub enum ResultFormat {
     Json,
     /// The rows of the summary, RFC 4180
     Csv,
+    /// Tables for an issue or a wiki
+    Markdown,
+    /// Metrics in the text exposition format
+    Prometheus,
 }
 
 /// Largest number of ranks; a typing error must not fork the machine to death.

@@ -15,5 +15,11 @@ pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
         }
         ResultFormat::Json => console::write_with(|mut out| ::report::json::write(run, &mut out)),
         ResultFormat::Csv => console::write_with(|mut out| ::report::csv::rows(run, &mut out)),
+        ResultFormat::Markdown => {
+            console::write_with(|mut out| ::report::markdown::write(run, &mut out))
+        }
+        ResultFormat::Prometheus => {
+            console::write_with(|mut out| ::report::prometheus::write(run, &mut out))
+        }
     }
 }

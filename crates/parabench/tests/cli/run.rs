@@ -55,6 +55,19 @@ fn json_is_the_object_alone_and_prints_go_elsewhere() {
 }
 
 #[test]
+fn a_stored_run_prints_in_every_format_what_it_printed_at_first() {
+    let scene =
+        Scene::new().file("x.ppl", "time[\"a|b\"] repeat 3 write(\"f\", 4k); read(\"none\");");
+    for format in ["markdown", "prometheus", "csv", "json"] {
+        let line = format!("run x.ppl --out results --force --format {format}");
+        let fresh = scene.parabench(&line).exits(1);
+        let stored = scene.parabench(&format!("report results --format {format}")).exits(0);
+        assert_eq!(fresh.out, stored.out, "{format}");
+        assert!(fresh.out.contains("write"), "{format}: {}", fresh.out);
+    }
+}
+
+#[test]
 fn csv_has_one_line_per_row() {
     let scene = Scene::new().file("x.ppl", PAIR);
     let done = scene.parabench("run x.ppl --format csv").exits(0);

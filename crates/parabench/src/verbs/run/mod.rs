@@ -135,7 +135,7 @@ impl Run {
                 print_fd: match self.results.format {
                     _ if self.results.quiet => None,
                     ResultFormat::Table => Some(STDOUT),
-                    ResultFormat::Json | ResultFormat::Csv => Some(STDERR),
+                    _ => Some(STDERR),
                 },
             },
         }

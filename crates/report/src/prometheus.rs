@@ -1,0 +1,264 @@
+//! `--format prometheus`: the text exposition format 0.0.4, for the node exporter's textfile
+//! collector and push gateways. Base units (seconds, bytes) as Prometheus wants them.
+
+use model::run::{Row, Run};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// Writes the metrics of a run.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(run: &Run, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(render(run).as_bytes())
+}
+
+/// Names and values of a series, in order.
+type Labels<'a> = Vec<(&'static str, String)>;
+
+/// One metric: its lines stand together below its help and type.
+struct Metric<'a> {
+    out: &'a mut String,
+    name: &'static str,
+}
+
+impl<'a> Metric<'a> {
+    fn new(out: &'a mut String, name: &'static str, kind: &str, help: &str) -> Metric<'a> {
+        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        Metric { out, name }
+    }
+
+    fn line(&mut self, suffix: &str, labels: &Labels<'_>, value: f64) {
+        let mut pairs = String::new();
+        for (name, text) in labels {
+            let comma = if pairs.is_empty() { "" } else { "," };
+            let _ = write!(pairs, "{comma}{name}=\"{}\"", quoted(text));
+        }
+        let braces = if labels.is_empty() { String::new() } else { format!("{{{pairs}}}") };
+        let _ = writeln!(self.out, "{}{suffix}{braces} {value}", self.name);
+    }
+}
+
+/// Escapes of a label value: backslash, quote, line feed; everything else is UTF-8 as it is.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn labels(row: &Row) -> Labels<'static> {
+    let mut labels = vec![("label", row.label.clone()), ("op", row.op.clone())];
+    if row.cell > 0 || row.repetition > 0 {
+        labels.push(("cell", row.cell.to_string()));
+        labels.push(("repetition", row.repetition.to_string()));
+    }
+    labels
+}
+
+fn with(mut labels: Labels<'static>, name: &'static str, text: &str) -> Labels<'static> {
+    labels.push((name, text.into()));
+    labels
+}
+
+fn render(run: &Run) -> String {
+    let mut out = String::new();
+    operations(run, &mut out);
+    times(run, &mut out);
+    rates(run, &mut out);
+    about(run, &mut out);
+    out
+}
+
+fn operations(run: &Run, out: &mut String) {
+    let help = "Executed operations by outcome; expected: failed as the program expects.";
+    let mut metric = Metric::new(out, "parabench_operations_total", "counter", help);
+    for row in &run.rows {
+        let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
+        for (outcome, count) in [("done", done), ("failed", row.failed), ("expected", row.expected)]
+        {
+            metric.line("", &with(labels(row), "outcome", outcome), count as f64);
+        }
+    }
+    let help = "Operations that moved fewer bytes than asked because the file ended.";
+    let mut metric = Metric::new(out, "parabench_short_operations_total", "counter", help);
+    run.rows.iter().for_each(|row| metric.line("", &labels(row), row.short as f64));
+    let mut metric = Metric::new(out, "parabench_bytes_total", "counter", "Bytes moved.");
+    run.rows.iter().for_each(|row| metric.line("", &labels(row), row.bytes as f64));
+}
+
+fn times(run: &Run, out: &mut String) {
+    let help = "Times of operations that did not fail.";
+    let mut metric = Metric::new(out, "parabench_operation_seconds", "summary", help);
+    let s = |ns: u64| ns as f64 / 1e9;
+    for row in &run.rows {
+        let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
+        for (quantile, ns) in
+            [("0", row.min_ns), ("0.5", row.p50_ns), ("0.99", row.p99_ns), ("1", row.max_ns)]
+        {
+            if let Some(ns) = ns {
+                metric.line("", &with(labels(row), "quantile", quantile), s(ns));
+            }
+        }
+        let mean_ns = row.mean_ns.filter(|mean| mean.is_finite()).unwrap_or(0.0);
+        metric.line("_sum", &labels(row), mean_ns * done as f64 / 1e9);
+        metric.line("_count", &labels(row), done as f64);
+    }
+}
+
+fn rates(run: &Run, out: &mut String) {
+    let help = "Bytes per second of one rank (mean) and of all ranks together.";
+    let mut metric = Metric::new(out, "parabench_bandwidth_bytes_per_second", "gauge", help);
+    for row in &run.rows {
+        for (of, rate) in [("rank", row.rank_mib_s), ("all", row.mib_s)] {
+            if let Some(rate) = rate.filter(|rate| rate.is_finite()) {
+                metric.line("", &with(labels(row), "of", of), rate * MIB);
+            }
+        }
+    }
+}
+
+fn about(run: &Run, out: &mut String) {
+    let header = &run.run;
+    let facts = vec![
+        ("program", header.program.name.clone()),
+        ("host", header.host.name.clone()),
+        ("file_system", header.host.file_system.clone()),
+        ("backend", header.backend.clone()),
+        ("comm", header.comm.clone()),
+        ("outcome", header.outcome.clone()),
+        ("seed", header.seed.to_string()),
+        ("version", header.parabench.clone()),
+        ("started", header.started.clone()),
+    ];
+    Metric::new(out, "parabench_run_info", "gauge", "What ran where.").line("", &facts, 1.0);
+    let mut metric = Metric::new(out, "parabench_ranks", "gauge", "Ranks of the run.");
+    metric.line("", &vec![], f64::from(header.ranks));
+    let mut metric = Metric::new(out, "parabench_exit_code", "gauge", "Exit code of the run.");
+    metric.line("", &vec![], f64::from(header.exit_code));
+    let help = "Duration of the run.";
+    let mut metric = Metric::new(out, "parabench_duration_seconds", "gauge", help);
+    metric.line("", &vec![], header.duration_wall_ns as f64 / 1e9);
+    let help = "What the evidence says against the figures; see docs/verdicts.md.";
+    let mut metric = Metric::new(out, "parabench_mark", "gauge", help);
+    for (at, mark) in header.evidence.marks.iter().enumerate() {
+        // The number keeps series apart should two marks have one name.
+        let labels = vec![
+            ("code", mark.code.clone()),
+            ("counts", mark.counts.to_string()),
+            ("number", at.to_string()),
+        ];
+        metric.line("", &labels, 1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
+    use proptest::prelude::*;
+    use std::collections::{HashMap, HashSet};
+
+    /// A series as a scraper reads it: name, labels, value.
+    type Series = (String, Vec<(String, String)>, f64);
+
+    /// Reads a line after the rules of the exposition format; panics where it breaks one.
+    fn series(line: &str) -> Series {
+        let name_end = line.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap();
+        let (name, mut rest) = line.split_at(name_end);
+        let mut labels = Vec::new();
+        if let Some(inside) = rest.strip_prefix('{') {
+            rest = inside;
+            loop {
+                let (label, after) = rest.split_once("=\"").unwrap();
+                let (value, after) = value(after);
+                labels.push((label.trim_start_matches(',').to_string(), value));
+                rest = after;
+                if let Some(after) = rest.strip_prefix('}') {
+                    rest = after;
+                    break;
+                }
+            }
+        }
+        (name.into(), labels, rest.strip_prefix(' ').unwrap().parse().unwrap())
+    }
+
+    /// A label's value up to its closing quote, and what follows.
+    fn value(text: &str) -> (String, &str) {
+        let mut out = String::new();
+        let mut chars = text.char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => return (out, &text[at + 1..]),
+                '\\' => out.push(match chars.next().unwrap().1 {
+                    'n' => '\n',
+                    c @ ('\\' | '"') => c,
+                    c => panic!("no escape \\{c}"),
+                }),
+                c => out.push(c),
+            }
+        }
+        panic!("an open quote in {text}")
+    }
+
+    fn check(text: &str) -> Vec<Series> {
+        let mut types = HashMap::new();
+        let (mut seen, mut all) = (HashSet::new(), Vec::new());
+        for line in text.split_terminator('\n') {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert!(types.insert(name.to_string(), kind.to_string()).is_none(), "{name} twice");
+            } else if !line.starts_with('#') {
+                let found = series(line);
+                assert!(found.2.is_finite(), "{line}");
+                let base = found.0.trim_end_matches("_sum").trim_end_matches("_count");
+                assert!(types.contains_key(base), "{line} has no type");
+                assert!(seen.insert((found.0.clone(), found.1.clone())), "{line} twice");
+                all.push(found);
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn listing_1_can_be_scraped() {
+        let all = check(&render(&listing1()));
+        let get = |name: &str, op: &str, extra: &str| {
+            let is = |series: &&Series| {
+                series.0 == name
+                    && (op.is_empty() || series.1.contains(&("op".into(), op.into())))
+                    && (extra.is_empty() || series.1.iter().any(|(_, value)| value == extra))
+            };
+            all.iter().find(is).unwrap_or_else(|| panic!("no {name} {op} {extra}")).2
+        };
+        assert_eq!(get("parabench_operations_total", "write", "done"), 20000.0);
+        assert_eq!(get("parabench_bytes_total", "write", ""), 20_480_000.0);
+        assert_eq!(get("parabench_operation_seconds", "stat", "0.99"), 1.4e-6);
+        assert_eq!(get("parabench_operation_seconds_count", "stat", ""), 20000.0);
+        assert_eq!(get("parabench_bandwidth_bytes_per_second", "write", "all"), 16_384_000.0);
+        assert_eq!(get("parabench_mark", "", "cached-reads"), 1.0);
+    }
+
+    #[test]
+    fn hard_labels_come_back_as_they_were() {
+        let long = "\"\\\n".repeat(100);
+        for label in HARD_LABELS.iter().chain([&long.as_str()]) {
+            let all = check(&render(&labelled(label)));
+            assert!(
+                all.iter().any(|series| series.1.contains(&("label".into(), label.to_string())))
+            );
+        }
+        check(&render(&aborted()));
+        check(&render(&Run::default()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_run_can_be_scraped(run in any_run()) {
+            let mut run = run;
+            // The engine gives one row per label, operation and point of a sweep.
+            let mut seen = HashSet::new();
+            run.rows.retain(|row| seen.insert((row.label.clone(), row.op.clone(), row.cell, row.repetition)));
+            check(&render(&run));
+        }
+    }
+}
