@@ -486,6 +486,36 @@ int pb_file_hint(int file, int number, char *key, int key_size, char *value, int
     return MPI_SUCCESS;
 }
 
+/* The names of the hints of a file of this process alone, one per line: they tell which
+ * MPI-IO this is. */
+int pb_hint_names(const char *path, char *text, int size)
+{
+    MPI_File file;
+    MPI_Info info;
+    int count = 0, at = 0;
+    text[0] = 0;
+    int error = MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    if (error != MPI_SUCCESS)
+        return error;
+    error = MPI_File_get_info(file, &info);
+    if (error == MPI_SUCCESS && info != MPI_INFO_NULL) {
+        MPI_Info_get_nkeys(info, &count);
+        for (int i = 0; i < count; i++) {
+            char key[MPI_MAX_INFO_KEY + 1];
+            MPI_Info_get_nthkey(info, i, key);
+            int length = (int)strlen(key);
+            if (at + length + 2 > size)
+                break;
+            memcpy(text + at, key, length);
+            text[at + length] = '\n';
+            text[at += length + 1] = 0;
+        }
+        MPI_Info_free(&info);
+    }
+    MPI_File_close(&file);
+    return error;
+}
+
 /* ---- data ------------------------------------------------------------------------ */
 
 static int moved(int error, MPI_Status *status, MPI_Datatype type, long long *bytes)

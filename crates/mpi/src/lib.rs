@@ -15,6 +15,7 @@
 pub mod clock;
 pub mod comm;
 pub mod error;
+pub mod facts;
 pub mod groups;
 pub mod interrupt;
 pub mod launcher;

@@ -4,7 +4,7 @@ use crate::error::MpiError;
 use crate::shim::Shim;
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Source of the shim, embedded in the binary.
 pub const SHIM_SOURCE: &str = include_str!("../shim.c");
@@ -70,31 +70,78 @@ pub fn find() -> Result<Found, MpiError> {
     Err(MpiError::NoShim(looked))
 }
 
-/// Compiles the embedded source with `mpicc` into `output`.
-pub fn build(mpicc: &str, output: &Path) -> Result<(), MpiError> {
-    let directory = env::temp_dir().join(format!("parabench-shim-{}", std::process::id()));
-    let result = compile(mpicc, &directory, output);
-    let _ = std::fs::remove_dir_all(&directory);
-    result
+/// The compiler to take if none is named: `MPICC`, else "mpicc".
+pub fn default_mpicc() -> String {
+    env::var("MPICC").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "mpicc".into())
 }
 
-fn compile(mpicc: &str, directory: &Path, output: &Path) -> Result<(), MpiError> {
-    let source = directory.join("shim.c");
+/// Where [`build`] should put the shim so that [`find`] finds it: beside the binary.
+pub fn default_output() -> Option<PathBuf> {
+    env::current_exe().ok().map(|binary| binary.with_file_name(SHIM_FILE))
+}
+
+/// Compiles the embedded source with `mpicc` into `output`, which is replaced at once when
+/// the compiler has succeeded: processes that have it open keep the old one.
+///
+/// # Errors
+/// [`MpiError::Compile`] with the command and what it said.
+pub fn build(mpicc: &str, output: &Path) -> Result<(), MpiError> {
+    let mut fresh = output.as_os_str().to_owned();
+    fresh.push(format!(".{}", std::process::id()));
+    let fresh = PathBuf::from(fresh);
     let define = format!("-DPB_SHIM_VERSION={}", crate::version::of(SHIM_SOURCE.as_bytes()));
-    let command = format!("{mpicc} {define} -shared -fPIC -O2 -o {} shim.c", output.display());
-    let failed = |text: String| MpiError::Compile(command.clone(), text);
-    std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(&source, SHIM_SOURCE))
-        .map_err(|error| failed(error.to_string()))?;
-    let result = Command::new(mpicc)
-        .arg(&define)
-        .args(["-shared", "-fPIC", "-O2", "-o"])
-        .arg(output)
-        .arg(&source)
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    if result.status.success() {
-        return Ok(());
+    let arguments = [&define, "-shared", "-fPIC", "-O2", "-x", "c", "-", "-o"];
+    let command = format!("{mpicc} {} {}", arguments.join(" "), output.display());
+    let result = compile(Command::new(mpicc).args(arguments).arg(&fresh))
+        .and_then(|()| std::fs::rename(&fresh, output).map_err(|error| error.to_string()));
+    result.map_err(|text| {
+        // What the compiler left half done is of no use.
+        let _ = std::fs::remove_file(&fresh);
+        MpiError::Compile(command, text)
+    })
+}
+
+/// The source goes in by standard input: no file has to be made for it.
+fn compile(command: &mut Command) -> Result<(), String> {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let written = child.stdin.take().map_or(Ok(()), |mut stdin| {
+        use std::io::Write;
+        stdin.write_all(SHIM_SOURCE.as_bytes())
+    });
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return written.map_err(|error| error.to_string());
     }
-    Err(failed(String::from_utf8_lossy(&result.stderr).into_owned()))
+    let said = [output.stderr, output.stdout].concat();
+    Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&said)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_compile_says_why_and_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = folder.path().join("shim.so");
+        for (mpicc, reason) in [("no-such-compiler", "No such file"), ("false", "exit status: 1")] {
+            let Err(MpiError::Compile(command, text)) = build(mpicc, &output) else {
+                panic!("{mpicc} has compiled")
+            };
+            assert!(command.starts_with(mpicc) && command.ends_with("shim.so"), "{command}");
+            assert!(text.contains(reason), "{text}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_no_shim_is_refused_with_the_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = folder.path().join("text.so");
+        std::fs::write(&text, "no library").expect("written");
+        let reason = |path: &Path| Shim::open(path).err().expect("refused");
+        assert_eq!(reason(&folder.path().join("missing")), "there is no such file");
+        assert!(reason(&text).contains("text.so"), "{}", reason(&text));
+    }
 }

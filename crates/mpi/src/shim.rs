@@ -54,6 +54,7 @@ functions! {
     posted = "pb_posted": fn(*mut c_int);
     post = "pb_post": fn(c_int, *const c_longlong, c_int, c_int);
     take = "pb_take": fn(c_int, *mut c_longlong, c_int, *mut c_int, *mut c_int);
+    hint_names = "pb_hint_names": fn(*const c_char, *mut c_char, c_int);
     agree_start = "pb_agree_start": fn(c_int, c_longlong, *mut c_int);
     agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong);
 }

@@ -46,6 +46,7 @@ pub enum Verb {
     Report(verbs::report::Report),
     Ops(verbs::ops::Ops),
     Programs(verbs::programs::Programs),
+    Mpi(verbs::mpi::Mpi),
     Completions(verbs::completions::Completions),
     Man(verbs::man::Man),
 }
@@ -61,6 +62,7 @@ impl Verb {
             Verb::Report(report) => report.execute(),
             Verb::Ops(ops) => ops.execute(),
             Verb::Programs(programs) => programs.execute(),
+            Verb::Mpi(mpi) => mpi.execute(),
             Verb::Completions(completions) => completions.execute(),
             Verb::Man(man) => man.execute(),
         }

@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod fmt;
 pub mod man;
+pub mod mpi;
 pub mod ops;
 pub mod plan;
 pub mod programs;

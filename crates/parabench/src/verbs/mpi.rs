@@ -1,0 +1,215 @@
+//! `parabench mpi`: which MPI there is, and the shim that connects to it.
+
+use crate::args::TextFormat;
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use clap::{Args, Subcommand};
+use mpi::{World, facts, launcher, locate};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// MPI that does not start within this time hangs.
+const LIMIT: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Connect to the MPI of this machine, or tell which one it is
+///
+/// Parabench is not linked with MPI. A small library, the shim, is compiled by your MPI's own mpicc
+/// and opened when Parabench runs under mpiexec or srun. It is looked for in the variable
+/// PARABENCH_MPI_SHIM, beside the binary, in ../lib of the binary, and where parabench was built.
+#[derive(Args)]
+pub struct Mpi {
+    /// What to do.
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Build(Build),
+    Info(Info),
+}
+
+/// Compile the shim with an mpicc
+#[derive(Args)]
+struct Build {
+    /// The compiler of the MPI to use [default: the variable MPICC, else mpicc]
+    #[arg(long, value_name = "MPICC")]
+    mpicc: Option<String>,
+
+    /// Where to put it [default: beside the binary, where it is found]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Tell library, version, thread level and MPI-IO of the MPI that would be used
+///
+/// Without a usable MPI it says where the shim was looked for and why nothing did, and ends with 0:
+/// there is nothing wrong. Under mpiexec, rank 0 answers for all.
+#[derive(Args)]
+struct Info {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    format: TextFormat,
+
+    /// Asks MPI in this process, which may hang in it
+    #[arg(long, hide = true)]
+    here: bool,
+}
+
+impl Mpi {
+    /// Does it.
+    pub fn execute(self) -> Result<Exit> {
+        match self.action {
+            Action::Build(build) => build.execute(),
+            Action::Info(info) => info.execute(),
+        }
+    }
+}
+
+impl Build {
+    fn execute(self) -> Result<Exit> {
+        let mpicc = self.mpicc.unwrap_or_else(locate::default_mpicc);
+        let output = self.output.or_else(locate::default_output).ok_or_else(|| {
+            Error::input("where this binary lies is not known").help("name a file with -o FILE")
+        })?;
+        locate::build(&mpicc, &output).map_err(|error| {
+            Error::input(error.to_string()).help(
+                "name the compiler of your MPI with --mpicc, or another file with -o \
+                 (then set PARABENCH_MPI_SHIM to it)",
+            )
+        })?;
+        let shim = mpi::Shim::open(&output).map_err(|reason| {
+            Error::input(format!("the shim {} was compiled, but: {reason}", output.display()))
+        })?;
+        console::print(&format!("{}: for {}\n", output.display(), shim.library_name()))?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Info {
+    fn execute(self) -> Result<Exit> {
+        if self.here || launcher::job().is_some() {
+            return self.ask();
+        }
+        let told = in_child()?;
+        self.show(&told)
+    }
+
+    /// Asks the MPI library in this process.
+    fn ask(&self) -> Result<Exit> {
+        let told = match start() {
+            Err(reason) => json!({ "mpi": null, "reason": reason }),
+            Ok((world, found)) => {
+                let facts = facts::facts(&world, &std::env::temp_dir());
+                let rank = world.rank;
+                let ended = world.finalize();
+                if rank > 0 {
+                    return Ok(Exit::Success);
+                }
+                ended.map_err(|error| Error::failed(error.to_string()))?;
+                object(&facts, &found)
+            }
+        };
+        // Without MPI all ranks would say the same.
+        if launcher::job().is_some_and(|job| job.rank > 0) {
+            return Ok(Exit::Success);
+        }
+        if self.here {
+            console::print(&told.to_string())?
+        } else {
+            return self.show(&told);
+        }
+        Ok(Exit::Success)
+    }
+
+    fn show(&self, told: &Value) -> Result<Exit> {
+        let text = match self.format {
+            TextFormat::Json => serde_json::to_string_pretty(told).unwrap_or_default() + "\n",
+            TextFormat::Text => text(told),
+        };
+        console::print(&text)?;
+        Ok(Exit::Success)
+    }
+}
+
+/// The shim's place and file.
+type Place = (&'static str, PathBuf);
+
+fn start() -> std::result::Result<(World, Place), String> {
+    let found = locate::find().map_err(|error| error.to_string())?;
+    let place = (found.place, found.path);
+    let world = World::init(found.shim).map_err(|error| error.to_string())?;
+    Ok((world, place))
+}
+
+fn object(facts: &facts::Facts, (place, path): &Place) -> Value {
+    let (version, subversion) = facts.standard;
+    json!({
+        "mpi": {
+            "library": facts.library,
+            "library_text": facts.library_text,
+            "standard": format!("{version}.{subversion}"),
+            "thread_level": facts.thread_level,
+            "mpi_io": facts.mpi_io,
+            "ranks": facts.ranks,
+            "nodes": facts.nodes,
+            "shim": path.to_string_lossy(),
+            "shim_place": place,
+        }
+    })
+}
+
+fn text(told: &Value) -> String {
+    let mpi = &told["mpi"];
+    if mpi.is_null() {
+        return format!("no MPI: {}\n", told["reason"].as_str().unwrap_or("it cannot be used"));
+    }
+    let rows = [
+        ("library", "library"),
+        ("MPI standard", "standard"),
+        ("thread level", "thread_level"),
+        ("MPI-IO", "mpi_io"),
+        ("ranks", "ranks"),
+        ("nodes", "nodes"),
+        ("shim", "shim"),
+        ("found", "shim_place"),
+    ];
+    let line = |(name, key): &(&str, &str)| {
+        let value = mpi[key].as_str().map_or_else(|| mpi[key].to_string(), str::to_string);
+        format!("{name:<14}{value}\n")
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Asks in a process of its own: a library that does not fit the machine may hang or end its
+/// process.
+fn in_child() -> Result<Value> {
+    let failed = |error: std::io::Error| Error::failed(format!("cannot ask MPI: {error}"));
+    let binary = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(binary);
+    command.args(["mpi", "info", "--here"]).stdin(Stdio::null());
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let mut looks = LIMIT.as_millis() / LOOK_EVERY.as_millis();
+    while child.try_wait().map_err(failed)?.is_none() && looks > 0 {
+        std::thread::sleep(LOOK_EVERY);
+        looks -= 1;
+    }
+    if looks == 0 {
+        child.kill().map_err(failed)?;
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if looks == 0 {
+        let reason = format!("it did not start within {} s", LIMIT.as_secs());
+        return Ok(json!({ "mpi": null, "reason": reason }));
+    }
+    serde_json::from_slice(&output.stdout).or_else(|_| {
+        let said = String::from_utf8_lossy(&output.stderr).trim_end().to_string();
+        let reason = format!("its library ended the process ({}): {said}", output.status);
+        Ok(json!({ "mpi": null, "reason": reason }))
+    })
+}

@@ -1,0 +1,110 @@
+//! `parabench mpi build` and `parabench mpi info`, with every MPI and without any.
+
+#[path = "../../mpi/testing/mod.rs"]
+mod testing;
+
+use serde_json::Value;
+use std::process::{Command, Output};
+use testing::{LIMIT, Mpi};
+
+const PARABENCH: &str = env!("CARGO_BIN_EXE_parabench");
+
+/// What the library and the MPI-IO of an MPI are called.
+fn names(mpi: &Mpi) -> (&'static str, &'static str) {
+    if mpi.name == "openmpi" { ("Open MPI v", "OMPIO") } else { ("MPICH ", "ROMIO") }
+}
+
+fn told(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn info_tells_the_mpi_alone_and_under_its_launcher() {
+    for mpi in testing::all() {
+        let (library, mpi_io) = names(&mpi);
+        let alone = mpi.command(PARABENCH).args(["mpi", "info", "--format", "json"]).run(LIMIT);
+        assert!(alone.success(), "{alone}");
+        let facts = &told(&alone.stdout)["mpi"];
+        assert!(facts["library"].as_str().is_some_and(|name| name.starts_with(library)), "{alone}");
+        assert_eq!((&facts["mpi_io"], &facts["ranks"]), (&mpi_io.into(), &1.into()), "{alone}");
+        let standard = facts["standard"].as_str().and_then(|version| version.parse::<f64>().ok());
+        assert!(standard.is_some_and(|version| version >= 3.0), "{alone}");
+        assert!(facts["thread_level"].as_str().is_some_and(|level| level != "unknown"));
+        assert_eq!(facts["shim"].as_str(), mpi.shim().to_str());
+        let launched = mpi.launch(3, PARABENCH).args(["mpi", "info"]).run(LIMIT);
+        assert!(launched.success(), "{launched}");
+        let lines: Vec<&str> = launched.stdout.lines().collect();
+        let ranks: Vec<_> = lines.iter().filter(|line| line.starts_with("ranks")).collect();
+        assert_eq!(ranks, [&"ranks         3"], "{launched}");
+        assert!(lines[0].contains(library), "{launched}");
+    }
+}
+
+#[test]
+fn a_shim_is_compiled_for_every_mpi_and_used() {
+    for mpi in testing::all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shim = folder.path().join("own.so");
+        let build = |mpicc: &str| {
+            let mut command = Command::new(PARABENCH);
+            command.args(["mpi", "build", "--mpicc", mpicc, "-o"]).arg(&shim);
+            command.output().expect("it runs")
+        };
+        let built = build(&mpi.mpicc.to_string_lossy());
+        assert!(built.status.success(), "{built:?}");
+        assert!(String::from_utf8_lossy(&built.stdout).contains(names(&mpi).0), "{built:?}");
+        let info = mpi.command(PARABENCH).args(["mpi", "info", "--format", "json"]);
+        let ended = info.env("PARABENCH_MPI_SHIM", &shim).run(LIMIT);
+        assert_eq!(told(&ended.stdout)["mpi"]["shim"].as_str(), shim.to_str(), "{ended}");
+        // A compiler that fails leaves what is there.
+        let failed = build("false");
+        assert_eq!(failed.status.code(), Some(2), "{failed:?}");
+        assert!(shim.is_file());
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
+    }
+}
+
+fn info_with(shim: &str, format: &str) -> Output {
+    let mut command = Command::new(PARABENCH);
+    command.args(["mpi", "info", "--format", format]).env("PARABENCH_MPI_SHIM", shim);
+    command.output().expect("it runs")
+}
+
+#[test]
+fn without_mpi_info_says_why_and_nothing_is_wrong() {
+    let output = info_with("/no/such/shim.so", "text");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text.starts_with("no MPI: "), "{text}");
+    for part in ["PARABENCH_MPI_SHIM", "/no/such/shim.so", "no such file", "parabench mpi build"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let output = info_with("/no/such/shim.so", "json");
+    let object = told(&String::from_utf8_lossy(&output.stdout));
+    assert!(object["mpi"].is_null() && object["reason"].is_string(), "{object}");
+    // A library that is none of ours: the C library is everywhere.
+    let object = told(&String::from_utf8_lossy(&info_with(PARABENCH, "json").stdout));
+    assert!(object["mpi"].is_null(), "{object}");
+}
+
+/// Not n worlds of one, and not a message of the library's that nobody understands.
+#[test]
+fn the_shim_of_another_mpi_is_named_under_a_launcher() {
+    let all = testing::all();
+    for mpi in &all {
+        for other in &all {
+            if (mpi.name == "openmpi") == (other.name == "openmpi") {
+                continue;
+            }
+            let launch = mpi.launch(2, PARABENCH).args(["mpi", "info"]);
+            let ended = launch.env("PARABENCH_MPI_SHIM", other.shim()).run(LIMIT);
+            let told = &ended.stdout;
+            assert!(!ended.hung, "{ended}");
+            assert_eq!(told.matches("compiled for another MPI").count(), 1, "{ended}");
+            assert!(
+                told.contains(names(other).0) && told.contains("parabench mpi build"),
+                "{ended}"
+            );
+        }
+    }
+}
