@@ -16,6 +16,7 @@ pub mod pattern;
 pub mod permutation;
 pub mod plan;
 pub mod run;
+pub mod sweep;
 pub mod units;
 pub mod value;
 

@@ -5,6 +5,7 @@
 //! are defined in docs/run-format.md; a trace is a run too.
 
 use crate::histogram::Histogram;
+use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that this code writes, and the newest it reads.
@@ -129,9 +130,9 @@ pub struct TimeRow {
 pub struct Header {
     /// The program.
     pub program: Program,
-    /// Parameters and their values.
+    /// Parameters and their values; in a sweep those that all cells share.
     pub params: Vec<Param>,
-    /// Number of ranks.
+    /// Number of ranks; the largest one of a sweep.
     pub ranks: u32,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -163,6 +164,9 @@ pub struct Header {
     pub sites: Vec<Site>,
     /// Event table, if one was kept.
     pub events: Option<EventsInfo>,
+    /// The grid, if the program was executed more than once.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
 }
 
 /// The program of a run.
@@ -195,6 +199,10 @@ pub struct Param {
 /// Why a rank did not finish.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankError {
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
     /// The rank.
     pub rank: u32,
     /// `file:line:column`, or "" if the place is not known.
@@ -206,6 +214,10 @@ pub struct RankError {
 /// One failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
     /// The rank.
     pub rank: u32,
     /// `file:line:column`.
@@ -318,6 +330,10 @@ pub struct Evidence {
 /// Occurrences of a label that were not kept one by one, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimesMore {
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
     /// Label path.
     pub label: String,
     /// Occurrences not kept, over all ranks.

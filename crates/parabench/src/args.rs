@@ -142,6 +142,8 @@ pub enum ResultFormat {
     Markdown,
     /// Metrics in the text exposition format
     Prometheus,
+    /// The statistics of a sweep, RFC 4180
+    CsvStatistics,
 }
 
 /// Largest number of ranks; a typing error must not fork the machine to death.

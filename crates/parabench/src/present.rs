@@ -21,5 +21,8 @@ pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
         ResultFormat::Prometheus => {
             console::write_with(|mut out| ::report::prometheus::write(run, &mut out))
         }
+        ResultFormat::CsvStatistics => {
+            console::write_with(|mut out| ::report::csv::statistics(run, &mut out))
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! A column that a row has no figure for is empty. Line ends are CRLF as the
 //! RFC says; quotes, commas and line ends inside labels are quoted.
 
+use crate::statistics::{self, Statistic};
 use model::run::{Row, Run, TimeRow};
 use std::io::{self, Write};
 
@@ -40,6 +41,23 @@ pub const TIME_COLUMNS: [&str; 9] = [
     "max_ns",
 ];
 
+/// Columns of [`statistics`], in order.
+pub const STATISTIC_COLUMNS: [&str; 13] = [
+    "label",
+    "op",
+    "cell",
+    "metric",
+    "n",
+    "mean",
+    "median",
+    "sd",
+    "ci95_low",
+    "ci95_high",
+    "mean_ci95_low",
+    "mean_ci95_high",
+    "outliers",
+];
+
 /// Writes the summary: one line per label and operation.
 ///
 /// # Errors
@@ -54,6 +72,15 @@ pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
 /// Those of `out`.
 pub fn times(run: &Run, out: &mut impl Write) -> io::Result<()> {
     write(out, &TIME_COLUMNS, run.times.iter().map(time))
+}
+
+/// Writes the statistics of a sweep: one line per figure and cell. Outliers are separated by
+/// blanks.
+///
+/// # Errors
+/// Those of `out`.
+pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
+    write(out, &STATISTIC_COLUMNS, statistics::of(run).iter().map(statistic))
 }
 
 fn write<const N: usize>(
@@ -103,6 +130,25 @@ fn time(time: &TimeRow) -> [String; 9] {
         time.last_end_ns.to_string(),
         time.slowest_rank.to_string(),
         time.max_ns.to_string(),
+    ]
+}
+
+fn statistic(statistic: &Statistic) -> [String; 13] {
+    let outliers: Vec<String> = statistic.outliers.iter().map(u32::to_string).collect();
+    [
+        statistic.label.clone(),
+        statistic.op.clone(),
+        statistic.cell.to_string(),
+        statistic.metric.name().to_string(),
+        statistic.n.to_string(),
+        statistic.mean.to_string(),
+        statistic.median.to_string(),
+        float(statistic.sd),
+        float(statistic.ci95_low),
+        float(statistic.ci95_high),
+        float(statistic.mean_ci95_low),
+        float(statistic.mean_ci95_high),
+        outliers.join(" "),
     ]
 }
 
@@ -162,6 +208,18 @@ mod tests {
             assert_eq!(read(&row_bytes)[1][0], label);
             assert_eq!(read(&time_bytes)[1][0], label);
         }
+    }
+
+    #[test]
+    fn statistics_have_the_columns_of_the_json_object() {
+        let mut out = Vec::new();
+        statistics(&sample::sweep(1, 5), &mut out).unwrap();
+        let lines = read(&out);
+        assert_eq!(lines[0], STATISTIC_COLUMNS);
+        assert_eq!(lines[2][..7], ["io", "write", "0", "mib_s", "5", "102", "102"]);
+        let object = serde_json::to_value(&statistics::of(&sample::sweep(1, 5))[0]).unwrap();
+        assert_eq!(object.as_object().unwrap().len(), STATISTIC_COLUMNS.len());
+        assert!(STATISTIC_COLUMNS.iter().all(|column| object.get(column).is_some()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The fields are those of [`model::Run`]; docs/run.schema.json describes them.
 //! Histograms of rows stay out ([`crate::store`] keeps them).
 
+use crate::statistics::{self, Statistic};
 use model::run::{Header, Row, Run, TimeRow};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ struct View<'a> {
     version: u32,
     rows: Vec<Row>,
     times: &'a [TimeRow],
+    statistics: Vec<Statistic>,
     run: Cow<'a, Header>,
 }
 
@@ -42,7 +44,13 @@ pub fn to_string(run: &Run) -> String {
 
 fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io::Result<()> {
     let rows = run.rows.iter().map(row).map(finite_row).collect();
-    let view = View { version: run.version, rows, times: &run.times, run: finite(&run.run) };
+    let view = View {
+        version: run.version,
+        rows,
+        times: &run.times,
+        statistics: statistics::of(run),
+        run: finite(&run.run),
+    };
     serde_json::to_writer(&mut *out, &view)?;
     out.write_all(b"\n")
 }
@@ -125,14 +133,15 @@ mod tests {
         let mut run = sample::aborted();
         (run.run.exit_code, run.run.outcome) = (130, "interrupted".into());
         run.run.rank_errors =
-            vec![RankError { rank: 0, place: String::new(), message: "interrupted".into() }];
+            vec![RankError { message: "interrupted".into(), ..RankError::default() }];
         run
     }
 
     #[test]
     fn trap_01_json_is_valid_after_success_abort_interrupt_and_without_rows() {
         let empty = Run { version: 1, ..Run::default() };
-        for run in [sample::listing1(), sample::aborted(), interrupted(), empty] {
+        let sweep = sample::sweep(3, 6);
+        for run in [sample::listing1(), sample::aborted(), interrupted(), empty, sweep] {
             assert_valid(&run);
         }
     }
@@ -201,6 +210,9 @@ mod tests {
     fn the_schema_is_strict_everywhere() {
         let mut run = sample::aborted();
         run.times.truncate(2);
+        let mut sweep = sample::sweep(1, 1);
+        run.run.sweep = sweep.run.sweep.take();
+        run.rows.extend(sweep.rows);
         let good: Value = serde_json::from_str(&full(&run)).unwrap();
         let mut places = Vec::new();
         objects(&good, String::new(), &mut places);

@@ -20,6 +20,8 @@ pub mod json;
 pub mod markdown;
 pub mod ops;
 pub mod prometheus;
+pub mod statistics;
+pub mod stats;
 pub mod store;
 pub mod table;
 pub mod verdict;

@@ -2,6 +2,7 @@
 
 use model::histogram::{Histogram, bucket};
 use model::run::*;
+use model::sweep::{Cell, Dimension, Execution, Sweep};
 use proptest::prelude::*;
 
 /// Labels that break careless writers.
@@ -179,6 +180,7 @@ pub fn aborted() -> Run {
         count: 2 * 999_000,
         max_rank_sum_ns: 999_000 * 2_400,
         histogram: histogram(2 * 999_000, 2_400),
+        ..TimesMore::default()
     }];
     header.failures = (0..10).map(failure).collect();
     header.rank_errors = (0..2)
@@ -186,6 +188,7 @@ pub fn aborted() -> Run {
             rank,
             place: "stress.ppl:3:1".into(),
             message: "assert failed: $n > 0".into(),
+            ..RankError::default()
         })
         .collect();
     let evidence = &mut header.evidence;
@@ -206,7 +209,47 @@ fn failure(at: u64) -> Failure {
         errno: 28,
         message: "ENOSPC: No space left on device".into(),
         occurrences: if at == 9 { 3 } else { 1 },
+        ..Failure::default()
     }
+}
+
+/// A sweep over block sizes: label "io" with a write and a stat. Cell c writes with about
+/// 100 (c + 1) MiB/s; rate and time of the label rise with every repetition.
+pub fn sweep(cells: u32, reps: u32) -> Run {
+    let mut run = listing1();
+    (run.rows, run.times) = (Vec::new(), Vec::new());
+    let values = ["4k", "64k", "1m", "16m"].map(str::to_string);
+    let mut grid = Sweep {
+        dimensions: vec![Dimension {
+            name: "block".into(),
+            values: values[..cells as usize].to_vec(),
+            ..Dimension::default()
+        }],
+        reps,
+        settle_ns: 2_000_000_000,
+        ..Sweep::default()
+    };
+    for (cell, value) in (0..cells).zip(&values) {
+        let params = vec![Param { name: "block".into(), value: value.clone() }];
+        grid.cells.push(Cell { cell, params, ranks: 2 });
+    }
+    for (repetition, cell) in
+        (0..reps).flat_map(|rep| (0..cells).rev().map(move |cell| (rep, cell)))
+    {
+        let rate = 100.0 * f64::from(cell + 1) + f64::from(repetition);
+        let time_ns = 1_000_000_000 / u64::from(cell + 1) + 1_000_000 * u64::from(repetition);
+        let write = row("io", "write", 100, 100 << 20, [5_000, 10_000, 9_800, 22_000, 812_000]);
+        let stat = row("io", "stat", 10, 0, [1_000; 5]);
+        for row in [with_rates(write, rate / 2.0, rate), stat] {
+            run.rows.push(Row { cell, repetition, ..row });
+        }
+        let label = time("io", 0, 1_200, 1_200 + time_ns, 1);
+        run.times.push(TimeRow { cell, repetition, ..label });
+        let outcome = "finished".to_string();
+        grid.order.push(Execution { cell, repetition, outcome, duration_wall_ns: time_ns });
+    }
+    run.run.sweep = Some(grid);
+    run
 }
 
 /// A small run whose label is `label` everywhere.

@@ -73,7 +73,7 @@ fn groups(run: &Run) -> Vec<Group<'_>> {
         groups[at].kept.push(time);
     }
     for more in &run.run.times_more {
-        if let Some(at) = places.get(&(more.label.as_str(), 0, 0)) {
+        if let Some(at) = places.get(&(more.label.as_str(), more.cell, more.repetition)) {
             groups[*at].more = Some(more);
         }
     }

@@ -101,6 +101,7 @@ impl Failed {
             rank,
             place: site.map_or(String::new(), |site| places.text(site)),
             message,
+            ..RankError::default()
         };
         collected.rank_errors = self.errors.entries.into_iter().map(error).collect();
     }
@@ -137,6 +138,7 @@ impl Operation {
             errno: self.errno,
             message: format!("{}: {}", errno::name(self.errno), errno::text(self.errno)),
             occurrences: self.occurrences,
+            ..Failure::default()
         }
     }
 }

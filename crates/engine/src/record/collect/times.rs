@@ -119,6 +119,7 @@ impl LabelTimes {
             count: self.more.count,
             max_rank_sum_ns: self.max_rank_sum_ns,
             histogram: self.more,
+            ..TimesMore::default()
         });
         Merged { rows: rows.iter().map(|row| row.told(path)).collect(), more, interval_ns }
     }

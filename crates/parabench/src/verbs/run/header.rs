@@ -75,7 +75,7 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     header.comm = outcome.comm.into();
     for (rank, message) in &outcome.errors {
         let (rank, message) = (*rank, message.clone());
-        header.rank_errors.push(RankError { rank, place: String::new(), message });
+        header.rank_errors.push(RankError { rank, message, ..RankError::default() });
     }
     header.rank_errors.sort_by_key(|error| error.rank);
     let evidence = &mut header.evidence;

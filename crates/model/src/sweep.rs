@@ -1,0 +1,129 @@
+//! A sweep: one program executed at several points of a grid, several times each.
+//!
+//! ```text
+//! --sweep block=4k,64k --sweep-ranks 1,2 --reps 3
+//!
+//! dimensions   block: 4k 64k · ranks: 1 2
+//! cells        0: 4k, 1 rank · 1: 4k, 2 ranks · 2: 64k, 1 rank · 3: 64k, 2 ranks
+//! order        3.0 1.0 0.0 2.0 · 1.1 2.1 3.1 0.1 · 2.2 0.2 3.2 1.2      (cell.repetition)
+//! ```
+//!
+//! Rows, times, failures and events of a run tell their cell and repetition.
+
+use crate::run::Param;
+use serde::{Deserialize, Serialize};
+
+/// The grid of a sweep, and what was executed of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// What varies. Empty if the program was only repeated.
+    pub dimensions: Vec<Dimension>,
+    /// Every combination of values, the last dimension fastest; `cells[i].cell` is `i`.
+    pub cells: Vec<Cell>,
+    /// What was executed, in this order. Warm-up is not in it.
+    pub order: Vec<Execution>,
+    /// Repetitions of each cell that were asked for: the largest number with `until_ci`.
+    pub reps: u32,
+    /// Executions of each cell before the first that was recorded.
+    pub warm_up: u32,
+    /// Pause before each execution, nanoseconds.
+    pub settle_ns: u64,
+    /// Cells were repeated until the 95 % confidence interval was no wider than this to either
+    /// side, as a share of the figure: the number of repetitions depends on the results.
+    pub until_ci: Option<f64>,
+}
+
+/// One thing that varies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dimension {
+    /// What it is.
+    pub kind: DimensionKind,
+    /// The parameter's name, or "ranks".
+    pub name: String,
+    /// Its values in order, as they were given.
+    pub values: Vec<String>,
+}
+
+/// What a dimension varies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DimensionKind {
+    /// A parameter of the program.
+    #[default]
+    Param,
+    /// The number of ranks.
+    Ranks,
+}
+
+/// One point of the grid.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Its number.
+    pub cell: u32,
+    /// Parameters that are not the same in all cells; the others stand in the header.
+    pub params: Vec<Param>,
+    /// Number of ranks.
+    pub ranks: u32,
+}
+
+/// One execution of the program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Execution {
+    /// Where in the grid.
+    pub cell: u32,
+    /// Number of the repetition, from 0.
+    pub repetition: u32,
+    /// How it ended: "finished", "failed", "interrupted", "cut off". Only those that finished
+    /// enter statistics.
+    pub outcome: String,
+    /// From its first barrier to the end of its last rank, nanoseconds.
+    pub duration_wall_ns: u64,
+}
+
+impl Sweep {
+    /// The value of each dimension at a cell, by the dimensions' order; empty for a cell outside
+    /// of the grid.
+    pub fn values_at(&self, cell: u32) -> Vec<&str> {
+        let mut rest = cell as usize;
+        let mut values = Vec::with_capacity(self.dimensions.len());
+        for dimension in self.dimensions.iter().rev() {
+            let Some(count) = std::num::NonZeroUsize::new(dimension.values.len()) else {
+                return Vec::new();
+            };
+            values.push(dimension.values[rest % count].as_str());
+            rest /= count;
+        }
+        values.reverse();
+        if rest == 0 { values } else { Vec::new() }
+    }
+
+    /// A cell in words: `block=4k, ranks=2`; `all` if nothing varies.
+    pub fn describe(&self, cell: u32) -> String {
+        let values = self.values_at(cell);
+        let pairs = self.dimensions.iter().zip(values);
+        let pairs: Vec<String> =
+            pairs.map(|(dimension, value)| format!("{}={value}", dimension.name)).collect();
+        if pairs.is_empty() { "all".into() } else { pairs.join(", ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_dimension_is_the_fastest() {
+        let dimension = |name: &str, values: &[&str]| Dimension {
+            name: name.into(),
+            values: values.iter().map(|value| value.to_string()).collect(),
+            ..Dimension::default()
+        };
+        let dimensions = vec![dimension("a", &["1", "2"]), dimension("b", &["x", "y", "z"])];
+        let sweep = Sweep { dimensions, ..Sweep::default() };
+        let all: Vec<String> = (0..6).map(|cell| sweep.values_at(cell).join("")).collect();
+        assert_eq!(all, ["1x", "1y", "1z", "2x", "2y", "2z"]);
+        assert_eq!(sweep.describe(4), "a=2, b=y");
+        assert!(sweep.values_at(6).is_empty());
+        assert_eq!(Sweep::default().describe(0), "all");
+    }
+}

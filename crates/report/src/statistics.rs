@@ -1,0 +1,233 @@
+//! What a sweep says: every figure of the rows over the repetitions of its cell.
+//!
+//! ```text
+//! rows, times ──series──▶ label · op · metric · cell: one figure per repetition ──of──▶ Statistic
+//! ```
+//!
+//! | metric | of | is |
+//! |---|---|---|
+//! | `time_ns` | labels | sum over occurrences of last end - first start over ranks |
+//! | `mib_s` | rows with bytes | as in the row |
+//! | `ops_s` | rows without bytes, in a label | operations that did not fail / `time_ns` of the label |
+//! | `mean_ns` | rows without bytes | as in the row |
+//!
+//! Executions that did not finish enter nothing.
+
+use crate::stats::{self, Summary};
+use model::Run;
+use model::run::Row;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+mod drift;
+
+pub use drift::drift;
+
+/// Which figure of a row or label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Time of a label, nanoseconds.
+    TimeNs,
+    /// Bytes of all ranks by the time of the label, MiB/s.
+    MibS,
+    /// Operations of all ranks by the time of the label, 1/s.
+    OpsS,
+    /// Mean time of an operation, nanoseconds.
+    MeanNs,
+}
+
+impl Metric {
+    /// Its name in JSON and CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::TimeNs => "time_ns",
+            Metric::MibS => "mib_s",
+            Metric::OpsS => "ops_s",
+            Metric::MeanNs => "mean_ns",
+        }
+    }
+}
+
+/// One figure of one cell, repetition by repetition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Label path.
+    pub label: String,
+    /// Operation, or `operation.part`; "" for the label itself.
+    pub op: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// Point of the sweep.
+    pub cell: u32,
+    /// Numbers of the repetitions, ascending, and their figures.
+    pub points: Vec<(u32, f64)>,
+}
+
+/// One figure over the repetitions of a cell, as in docs/run.schema.json.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Statistic {
+    /// Label path.
+    pub label: String,
+    /// Operation, or `operation.part`; "" for the label itself.
+    pub op: String,
+    /// Point of the sweep.
+    pub cell: u32,
+    /// Which figure.
+    pub metric: Metric,
+    /// Repetitions that have it.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Sample standard deviation.
+    pub sd: Option<f64>,
+    /// Lower end of the 95 % confidence interval of the median.
+    pub ci95_low: Option<f64>,
+    /// Its upper end.
+    pub ci95_high: Option<f64>,
+    /// Lower end of the 95 % confidence interval of the mean.
+    pub mean_ci95_low: Option<f64>,
+    /// Its upper end.
+    pub mean_ci95_high: Option<f64>,
+    /// Repetitions that stand apart.
+    pub outliers: Vec<u32>,
+}
+
+/// The statistics of a sweep, label by label; none without a sweep.
+pub fn of(run: &Run) -> Vec<Statistic> {
+    if run.run.sweep.is_none() {
+        return Vec::new();
+    }
+    series(run).into_iter().filter_map(Series::sum_up).collect()
+}
+
+impl Series {
+    /// The figures alone, in order of repetition.
+    pub fn figures(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.1).collect()
+    }
+
+    fn sum_up(self) -> Option<Statistic> {
+        let Summary { n, mean, median, sd, mean_ci95, median_ci95, outliers } =
+            stats::summarise(&self.figures())?;
+        Some(Statistic {
+            label: self.label,
+            op: self.op,
+            cell: self.cell,
+            metric: self.metric,
+            n,
+            mean,
+            median,
+            sd,
+            ci95_low: median_ci95.map(|interval| interval.low),
+            ci95_high: median_ci95.map(|interval| interval.high),
+            mean_ci95_low: mean_ci95.map(|interval| interval.low),
+            mean_ci95_high: mean_ci95.map(|interval| interval.high),
+            outliers: outliers.into_iter().map(|at| self.points[at].0).collect(),
+        })
+    }
+}
+
+/// An execution: cell and repetition.
+type At = (u32, u32);
+
+/// Every figure of a run as series over repetitions: labels in order of appearance, of each its
+/// time, then its operations; of each the cells. A run without a sweep has series of one point.
+pub fn series(run: &Run) -> Vec<Series> {
+    let mut collected = Collected::default();
+    let unfinished = unfinished(run);
+    let label_times = label_times(run);
+    for (label, at) in run.times.iter().map(|time| (&time.label, (time.cell, time.repetition))) {
+        collected.label(label);
+        if let Some(ns) = label_times.get(&(label.as_str(), at)) {
+            collected.add((label, ""), Metric::TimeNs, at, *ns as f64);
+        }
+    }
+    for row in &run.rows {
+        let time_ns = label_times.get(&(row.label.as_str(), (row.cell, row.repetition)));
+        for (metric, figure) in figures(row, time_ns.copied()) {
+            collected.add((&row.label, &row.op), metric, (row.cell, row.repetition), figure);
+        }
+    }
+    collected.finish(&unfinished)
+}
+
+fn unfinished(run: &Run) -> HashSet<At> {
+    let order = run.run.sweep.iter().flat_map(|sweep| &sweep.order);
+    let unfinished = order.filter(|execution| execution.outcome != "finished");
+    unfinished.map(|execution| (execution.cell, execution.repetition)).collect()
+}
+
+/// What rates divide by: the time of every label in every execution.
+fn label_times(run: &Run) -> HashMap<(&str, At), u64> {
+    let mut times: HashMap<(&str, At), u64> = HashMap::new();
+    let kept = run.times.iter().map(|time| {
+        let ns = time.last_end_ns.saturating_sub(time.first_start_ns);
+        (time.label.as_str(), (time.cell, time.repetition), ns)
+    });
+    let more = run.run.times_more.iter();
+    let more =
+        more.map(|more| (more.label.as_str(), (more.cell, more.repetition), more.max_rank_sum_ns));
+    for (label, at, ns) in kept.chain(more) {
+        let sum = times.entry((label, at)).or_default();
+        *sum = sum.saturating_add(ns);
+    }
+    times
+}
+
+/// The figures of a row that statistics are made of.
+fn figures(row: &Row, label_ns: Option<u64>) -> Vec<(Metric, f64)> {
+    if let Some(mib_s) = row.mib_s {
+        return vec![(Metric::MibS, mib_s)];
+    }
+    let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
+    let whole = row.part_of.is_none() && done > 0;
+    let label_s = label_ns.filter(|_| whole).map(|ns| ns as f64 / 1e9);
+    let rate = label_s.map(|seconds| (Metric::OpsS, done as f64 / seconds));
+    rate.into_iter().chain(row.mean_ns.map(|ns| (Metric::MeanNs, ns))).collect()
+}
+
+/// Points by label, operation, metric and cell, in order of appearance.
+#[derive(Default)]
+struct Collected<'a> {
+    labels: HashMap<&'a str, usize>,
+    ops: HashMap<(&'a str, &'a str), usize>,
+    points: BTreeMap<Key<'a>, BTreeMap<u32, f64>>,
+}
+
+/// Order of the label, order of the operation, metric, cell; then the names themselves.
+type Key<'a> = (usize, usize, Metric, u32, &'a str, &'a str);
+
+impl<'a> Collected<'a> {
+    fn label(&mut self, label: &'a str) -> usize {
+        let next = self.labels.len();
+        *self.labels.entry(label).or_insert(next)
+    }
+
+    fn add(&mut self, name: (&'a str, &'a str), metric: Metric, at: At, figure: f64) {
+        if !figure.is_finite() {
+            return;
+        }
+        let label = self.label(name.0);
+        // The label itself comes before its operations.
+        let next = self.ops.len() + 1;
+        let op = if name.1.is_empty() { 0 } else { *self.ops.entry(name).or_insert(next) };
+        let key = (label, op, metric, at.0, name.0, name.1);
+        self.points.entry(key).or_default().insert(at.1, figure);
+    }
+
+    fn finish(self, unfinished: &HashSet<At>) -> Vec<Series> {
+        let series = self.points.into_iter().map(|(key, points)| {
+            let (_, _, metric, cell, label, op) = key;
+            let finished = |point: &(u32, f64)| !unfinished.contains(&(cell, point.0));
+            let points = points.into_iter().filter(finished).collect();
+            Series { label: label.into(), op: op.into(), metric, cell, points }
+        });
+        series.filter(|series| !series.points.is_empty()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

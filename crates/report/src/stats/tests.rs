@@ -1,0 +1,134 @@
+//! Against values that SciPy 1.17 gave: `scipy.stats.t`, `norm.sf`, `bootstrap(method="percentile",
+//! n_resamples=10**6)`, NumPy's mean, median and std(ddof=1), and the formulas written in NumPy.
+
+use super::bootstrap::interval_of_median;
+use super::normal::upper_tail;
+use super::student::{distribution, quantile};
+use super::trend::mann_kendall;
+use super::*;
+use proptest::prelude::*;
+
+/// Ten throughputs, the last of a repetition that something disturbed.
+const SAMPLE: [f64; 10] = [102.4, 98.7, 101.1, 99.5, 100.2, 97.9, 103.3, 100.8, 99.1, 131.0];
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-10 * expected.abs(), "{found} is not {expected}");
+}
+
+#[test]
+fn a_sample_is_summed_up() {
+    let summary = summarise(&SAMPLE).unwrap();
+    assert_eq!((summary.n, summary.outliers), (10, vec![9]));
+    close(summary.mean, 103.4);
+    close(summary.median, 100.5);
+    close(summary.sd.unwrap(), 9.838134421163845);
+    let interval = summary.mean_ci95.unwrap();
+    close(interval.low, 96.36222259995274);
+    close(interval.high, 110.43777740004727);
+    let interval = summary.median_ci95.unwrap();
+    assert_eq!((interval.low, interval.high), (99.1, 102.4));
+}
+
+#[test]
+fn students_t_is_that_of_the_tables() {
+    for (p, freedom, t) in [
+        (0.975, 1.0, 12.706204736174694),
+        (0.975, 4.0, 2.7764451051977934),
+        (0.975, 9.0, 2.262157162798205),
+        (0.975, 99.0, 1.9842169515864174),
+        (0.75, 3.0, 0.7648923284043444),
+        (0.999, 2.5, 13.82219311086596),
+    ] {
+        close(quantile(p, freedom), t);
+    }
+    close(distribution(1.3, 7.0), 0.8826160823038114);
+    close(distribution(-2.2, 3.0), 0.05758597598823534);
+}
+
+#[test]
+fn tails_of_the_normal_distribution() {
+    for (z, p) in [
+        (0.0, 0.5),
+        (0.5, 0.3085375387259869),
+        (1.96, 0.024997895148220435),
+        (3.9, 4.8096344017602614e-05),
+        (4.1, 2.0657506912546717e-05),
+        (8.0, 6.22096057427174e-16),
+        (-1.0, 0.8413447460685429),
+    ] {
+        close(upper_tail(z), p);
+    }
+}
+
+#[test]
+fn five_repetitions_have_an_interval_and_four_have_none() {
+    let interval = interval_of_median(&[5.0, 7.0, 1.0, 3.0, 9.0]).unwrap();
+    assert_eq!((interval.low, interval.high), (1.0, 9.0));
+    let four = summarise(&[1.0, 2.0, 3.0, 100.0]).unwrap();
+    assert_eq!((four.mean_ci95, four.median_ci95), (None, None));
+    assert!(four.sd.is_some() && four.outliers.is_empty());
+    let one = summarise(&[7.0]).unwrap();
+    assert_eq!((one.median, one.sd), (7.0, None));
+    assert_eq!(summarise(&[]), None);
+}
+
+#[test]
+fn equal_values_have_no_spread_and_one_other_stands_apart() {
+    let equal = summarise(&[0.1 + 0.2; 10]).unwrap();
+    assert!(equal.outliers.is_empty());
+    let interval = equal.median_ci95.unwrap();
+    assert_eq!(interval.relative_half_width(equal.median), Some(0.0));
+    // The median absolute deviation is 0 here.
+    assert_eq!(outliers(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 9.0]), [6]);
+    assert_eq!(interval.relative_half_width(0.0), None);
+}
+
+#[test]
+fn trends_are_found() {
+    let rising = [1.0, 3.0, 2.0, 5.0, 4.0, 6.0, 8.0, 7.0, 9.0, 12.0, 10.0, 11.0];
+    let trend = mann_kendall(&rising).unwrap();
+    close(trend.tau, 0.8484848484848485);
+    close(trend.p, 0.00016227556647604302);
+    let ties = [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 4.0, 5.0];
+    close(mann_kendall(&ties).unwrap().p, 0.0002270126489975301);
+    assert_eq!(mann_kendall(&[1.0; 12]), None);
+    assert_eq!(mann_kendall(&rising[..9]), None);
+}
+
+#[test]
+fn neighbours_are_correlated_or_not() {
+    close(lag1_autocorrelation(&SAMPLE).unwrap(), -0.059843875559637244);
+    assert_eq!(lag1_autocorrelation(&[3.0; 10]), None);
+    assert_eq!(lag1_autocorrelation(&[1.0, 2.0]), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn intervals_hold_their_figure(sample in prop::collection::vec(1.0f64..1e9, 1..40)) {
+        let summary = summarise(&sample).unwrap();
+        prop_assert_eq!(summary.median_ci95.is_some(), sample.len() >= LEAST_FOR_INTERVAL);
+        for (interval, figure) in
+            [(summary.mean_ci95, summary.mean), (summary.median_ci95, summary.median)]
+        {
+            prop_assert!(interval.is_none_or(|i| i.low <= figure && figure <= i.high));
+        }
+        let mut reversed = sample.clone();
+        reversed.reverse();
+        prop_assert_eq!(interval_of_median(&reversed), summary.median_ci95);
+    }
+}
+
+/// The interval holds the true median in about 95 of 100 samples of a skewed distribution.
+#[test]
+fn the_interval_keeps_its_promise() {
+    let mut random = bootstrap::SplitMix64(1);
+    let mut exponential = || -((random.bits() as f64 + 1.0) / 2f64.powi(64)).min(1.0).ln();
+    let held = (0..300).filter(|_| {
+        let sample: Vec<f64> = (0..15).map(|_| exponential()).collect();
+        interval_of_median(&sample).is_some_and(|i| i.low <= 2f64.ln() && 2f64.ln() <= i.high)
+    });
+    let held = held.count();
+    assert!((270..300).contains(&held), "{held} of 300");
+}
