@@ -14,6 +14,7 @@ Examples:
   parabench run @stress                     a first measurement, in a scratch directory
   parabench run x.ppl num=100 -n 4          your program, a parameter, four ranks
   parabench run x.ppl --dir /mnt/new --out results --events
+  mpiexec -n 4 parabench run x.ppl          ranks under MPI, also on many machines
   parabench report results                  the same tables again
   parabench check x.ppl                     every mistake, drawn under its line
   parabench plan x.ppl --ops 20             what it will do, without touching the disk
@@ -52,6 +53,11 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Every process of an MPI job takes part; of other subcommands only the first does it.
+    pub fn is_for_all_ranks(&self) -> bool {
+        matches!(self, Verb::Run(_))
+    }
+
     /// Does it.
     pub fn execute(self) -> Result<Exit> {
         match self {
@@ -70,10 +76,12 @@ impl Verb {
 }
 
 /// Reads the command line. Where it only asked for help, or was wrong, that has
-/// been printed and the exit is given.
-pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, Exit> {
+/// been printed (if this process `speaks`) and the exit is given.
+pub fn parse(words: Vec<OsString>, speaks: bool) -> std::result::Result<Verb, Exit> {
     Cli::try_parse_from(words).map(|cli| cli.verb).map_err(|error| {
-        let _ = error.print();
+        if speaks {
+            let _ = error.print();
+        }
         if error.use_stderr() { Exit::Input } else { Exit::Success }
     })
 }

@@ -63,14 +63,21 @@ pub fn visible(text: &str) -> String {
 
 /// Columns of the terminal that standard output goes to; `COLUMNS`, then 100 if there is none.
 pub fn columns() -> usize {
-    let terminal = terminal_size::terminal_size_of(io::stdout()).map(|size| usize::from(size.0.0));
     let wanted = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal.or_else(wanted).filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
+    terminal_columns().or_else(wanted).filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
+}
+
+/// Columns of the terminal that standard output goes to.
+pub fn terminal_columns() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|size| usize::from(size.0.0))
 }
 
 /// Colours can be seen on standard output.
 pub fn colours() -> bool {
-    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+    // Open MPI gives ranks a terminal of its own, whatever becomes of their output.
+    let forced = || std::env::var_os("CLICOLOR_FORCE").is_some();
+    (mpi::launcher::job().is_none() || forced())
+        && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
 /// Somebody looks at standard error.

@@ -29,6 +29,12 @@ impl Exit {
         }
     }
 
+    /// The inverse of [`Exit::code`]; other codes are failures.
+    pub fn from_code(code: u8) -> Exit {
+        let all = [Exit::Success, Exit::Verdict, Exit::Interrupted, Exit::Input];
+        all.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
+    }
+
     /// Of two reasons to end, the one that is told: 2 > 130 > 1 > 3 > 0.
     pub fn and(self, other: Exit) -> Exit {
         self.max(other)
@@ -55,5 +61,6 @@ mod tests {
             }
         }
         assert_eq!(order.map(Exit::code), [0, 3, 1, 130, 2]);
+        assert_eq!(order.map(|exit| Exit::from_code(exit.code())), order);
     }
 }

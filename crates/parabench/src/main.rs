@@ -23,11 +23,16 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words = legacy::with_verb(std::env::args_os().collect());
-    match args::parse(words) {
-        Ok(verb) => verb.execute().unwrap_or_else(|error| {
-            console::error(&error);
+    // Of the processes of an MPI job the first one speaks for all.
+    let speaks = mpi::launcher::job().is_none_or(|job| job.rank == 0);
+    match args::parse(words, speaks) {
+        Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
+            if speaks {
+                console::error(&error);
+            }
             error.exit
         }),
+        Ok(_) => exit::Exit::Success,
         Err(exit) => exit,
     }
     .into()

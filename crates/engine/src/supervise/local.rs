@@ -239,6 +239,7 @@ impl Supervisor<'_> {
             backend: self.config.backend.name(),
             clock: clock.name(),
             clock_read_ns,
+            clock_skew_ns: 0,
             records,
             ends,
             errors,

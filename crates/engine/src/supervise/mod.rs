@@ -32,7 +32,7 @@ use std::io;
 /// A run that has ended, whatever way.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Communicator: "solo", "local", "sim".
+    /// Communicator: "solo", "local", "sim", "mpi".
     pub comm: &'static str,
     /// Back-end: "posix", "null", "mem".
     pub backend: &'static str,
@@ -40,6 +40,8 @@ pub struct Outcome {
     pub clock: &'static str,
     /// Median cost of one reading of the clock, nanoseconds.
     pub clock_read_ns: f64,
+    /// Largest difference between the clocks of two machines, at the start or at the end.
+    pub clock_skew_ns: u64,
     /// What was recorded, by rank; a rank whose record cannot be read is missing.
     pub records: Vec<RankRecord>,
     /// How every rank ended, by rank.

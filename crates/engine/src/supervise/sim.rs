@@ -159,6 +159,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             backend: config.backend.name(),
             clock: self.clock.name(),
             clock_read_ns: 0.0,
+            clock_skew_ns: 0,
             records: self.records.into_iter().flatten().collect(),
             ends: self.ends,
             errors: self.errors,

@@ -6,13 +6,15 @@ use engine::record::RankRecord;
 use model::run::Run;
 use std::path::Path;
 
-/// Writes DIR/events.parquet and says in the run what is in it.
-pub fn write(folder: &Path, run: &mut Run, records: &[RankRecord]) -> Result<()> {
+/// Writes DIR/events.parquet from records in the order of ranks, and says in the run what is in it.
+pub fn write(
+    folder: &Path,
+    run: &mut Run,
+    records: &mut dyn Iterator<Item = RankRecord>,
+) -> Result<()> {
     let failed = |error: ::report::StoreError| Error::failed(error.to_string());
     let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
-    let mut in_order: Vec<&RankRecord> = records.iter().collect();
-    in_order.sort_by_key(|record| record.rank);
-    for record in in_order {
+    for record in records {
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<&[u8]> = record.paths().collect();
         let host = &run.run.host.name;

@@ -33,6 +33,17 @@ const PLACES: &str = "places";
 /// A results folder that is ours to fill.
 pub struct Folder {
     path: PathBuf,
+    /// It goes at the end.
+    temporary: bool,
+}
+
+/// Where the events of the ranks are at the end.
+pub enum EventSource {
+    /// In memory, or mapped.
+    Records(Vec<RankRecord>),
+    /// In the ranks' files in this folder, as far as this machine sees them: they are read one
+    /// after the other.
+    Files,
 }
 
 impl Folder {
@@ -66,9 +77,35 @@ impl Folder {
             return Err(Error::input(format!("--out {shown} holds another run"))
                 .help("choose another folder, or add --force to replace that run"));
         }
-        let folder = Folder { path: path.to_path_buf() };
+        let folder = Folder { path: path.to_path_buf(), temporary: false };
         folder.empty().map_err(|error| folder.refused("prepare", &error))?;
         Ok(folder)
+    }
+
+    /// A folder that goes at the end: this one, or a new one.
+    pub fn temporary(path: Option<PathBuf>) -> Result<Folder> {
+        let failed =
+            |error: io::Error| Error::input(format!("cannot make a temporary folder: {error}"));
+        let path = match path {
+            Some(path) => path,
+            None => {
+                let folder = tempfile::Builder::new().prefix("parabench-run-").tempdir();
+                folder.map_err(failed)?.keep()
+            }
+        };
+        let folder = Folder { path, temporary: true };
+        folder.empty().map_err(failed)?;
+        Ok(folder)
+    }
+
+    /// It is still there when the run is over.
+    pub fn stays(&self) -> bool {
+        !self.temporary
+    }
+
+    /// Its absolute path.
+    pub fn path(&self) -> PathBuf {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
     /// Where the ranks keep their files while they are at work.
@@ -88,18 +125,41 @@ impl Folder {
     }
 
     /// At the end: the run as it was measured, with its events. The ranks' files go.
-    pub fn finish(&self, run: &mut Run, records: &[RankRecord]) -> Result<()> {
+    pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
+        if self.temporary {
+            return fs::remove_dir_all(&self.path).map_err(|error| self.failed("remove", &error));
+        }
         if run.run.events.is_some() {
-            events::write(&self.path, run, records)?;
+            self.write_events(run, events)?;
         }
         store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))?;
         fs::remove_dir_all(self.ranks()).map_err(|error| self.failed("tidy up", &error))
     }
 
+    fn write_events(&self, run: &mut Run, events: EventSource) -> Result<()> {
+        let files = match events {
+            EventSource::Records(mut records) => {
+                records.sort_by_key(|record| record.rank);
+                return events::write(&self.path, run, &mut records.into_iter());
+            }
+            EventSource::Files => rank_files(&self.ranks()),
+        };
+        let missing = (run.run.ranks as usize).saturating_sub(files.len());
+        if missing > 0 {
+            run.run.evidence.notes.push(format!(
+                "the events of {missing} ranks are not stored: their machines do not share the folder {}",
+                self.path.display()
+            ));
+        }
+        // What cannot be read was said when it was merged.
+        let mut records = files.iter().filter_map(|file| read_path(file).ok());
+        events::write(&self.path, run, &mut records)
+    }
+
     /// The ranks never started: what [`Folder::begin`] wrote goes.
     pub fn abandon(&self) {
         // What cannot be removed is replaced by the next run.
-        let _ = self.empty();
+        let _ = if self.temporary { fs::remove_dir_all(&self.path) } else { self.empty() };
     }
 
     /// Removes what an earlier run left here.
@@ -124,23 +184,37 @@ impl Folder {
 /// A stored run as a reader finds it: whole, or merged from what the ranks left if it was
 /// cut off. The folder of a run whose process is gone is put in order on the way.
 pub fn read(path: &Path) -> Result<Run> {
-    let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
-    let folder = Folder { path: path.to_path_buf() };
+    let mut run = cut_off(path)?;
+    let folder = Folder { path: path.to_path_buf(), temporary: false };
     if !folder.ranks().is_dir() {
         return Ok(run);
     }
-    let records = folder.merge(&mut run);
     if owner::is_gone(&folder.ranks()) {
-        folder.finish(&mut run, &records)?;
+        settle(path, &mut run)?;
     } else {
         run.run.evidence.notes.push("the run is not over: these are figures up to now".into());
     }
     Ok(run)
 }
 
+/// A stored run, merged from what the ranks left if there is anything of that.
+pub fn cut_off(path: &Path) -> Result<Run> {
+    let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
+    let folder = Folder { path: path.to_path_buf(), temporary: false };
+    if folder.ranks().is_dir() {
+        folder.merge(&mut run);
+    }
+    Ok(run)
+}
+
+/// Stores a run that was cut off as one that is over.
+pub fn settle(path: &Path, run: &mut Run) -> Result<()> {
+    Folder { path: path.to_path_buf(), temporary: false }.finish(run, EventSource::Files)
+}
+
 impl Folder {
     /// Fills a provisional run with what the ranks have written.
-    fn merge(&self, run: &mut Run) -> Vec<RankRecord> {
+    fn merge(&self, run: &mut Run) {
         let mut notes = vec!["the run was cut off: this is what its ranks had measured".into()];
         let bytes = fs::read(self.ranks().join(PLACES)).ok();
         let plan = bytes.and_then(|bytes| places::to_plan(&bytes, &run.run.program));
@@ -158,7 +232,6 @@ impl Folder {
         fill(run, engine::record::collect(&records, &plan.unwrap_or_default()));
         run.run.evidence.notes.extend(notes);
         run.run.evidence.marks = report::verdict::marks(run);
-        records
     }
 }
 
@@ -192,7 +265,11 @@ fn rank_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.retain(|path| !path.ends_with(PLACES) && !path.ends_with(owner::OWNER));
-    files.sort();
+    // By number: events are stored rank by rank.
+    files.sort_by_key(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.rsplit_once('-').and_then(|(_, rank)| rank.parse::<u32>().ok())
+    });
     files
 }
 

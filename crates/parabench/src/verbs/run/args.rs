@@ -13,6 +13,12 @@ Examples:
   parabench run x.ppl --out results --events           store everything
   parabench run x.ppl --format json > run.json
   parabench run x.ppl --dry-run                        the tool measured by itself
+  parabench run -n 4 --mpi x.ppl                       ranks under MPI on this machine
+  mpiexec -n 64 -f hosts parabench run x.ppl --dir /scratch/me     ...and on many
+
+MPI: under mpiexec or srun the processes of the job are the ranks, and -n is not needed.
+Rank 0 reads the program, prints the tables and writes the results. The directory must be
+one that all machines share.
 
 Where: without --dir in a fresh scratch directory below the current one, which is removed
 at the end. A program can touch nothing outside its directory.
@@ -27,10 +33,17 @@ pub struct Run {
     #[command(flatten)]
     pub program: ProgramArgs,
 
-    /// Number of ranks; each is a process of its own
-    #[arg(short = 'n', long, default_value_t = 1,
+    /// Number of ranks; each is a process of its own [default: 1, or what mpiexec started]
+    #[arg(short = 'n', long = "ranks", value_name = "RANKS",
           value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    pub given_ranks: Option<u32>,
+
+    /// Number of ranks: [`Run::resolved`] finds it out.
+    #[arg(skip)]
     pub ranks: u32,
+
+    #[command(flatten)]
+    pub job: Job,
 
     #[command(flatten)]
     pub place: Place,
@@ -43,6 +56,19 @@ pub struct Run {
 
     #[command(flatten)]
     pub released: Released,
+}
+
+/// How ranks are started that MPI connects.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "MPI")]
+pub struct Job {
+    /// Start the ranks with the mpiexec of the MPI that parabench uses (see `parabench mpi info`)
+    #[arg(long)]
+    pub mpi: bool,
+
+    /// Start the ranks with this command instead; {n} is the number of ranks
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
+    pub launcher: Option<String>,
 }
 
 /// Where the program runs.
@@ -163,8 +189,10 @@ pub enum Backend {
 }
 
 impl Run {
-    /// The run as it was meant: short forms are turned into what they stand for.
-    pub fn resolved(mut self) -> Run {
+    /// The run as it was meant: short forms are turned into what they stand for. `started`:
+    /// number of processes in this one's MPI job.
+    pub fn resolved(mut self, started: Option<u32>) -> Run {
+        self.ranks = self.given_ranks.or(started).unwrap_or(1);
         if self.released.e {
             self.results.format = ResultFormat::Json;
             self.results.out.get_or_insert_with(|| "results".into());

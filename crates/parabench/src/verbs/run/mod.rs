@@ -4,21 +4,26 @@
 //! text -> directory -> plan -> preflight -> ranks -> collect -> Run -> report, store
 //! ```
 //!
-//! Whatever happens after the ranks have started, what they measured is printed
+//! Ranks are forked, simulated, or the processes of an MPI job ([`team`]); the way is the
+//! same. [`launch`] only starts such a job. Whatever happens after the ranks have started, what they measured is printed
 //! and stored, and the directory is tidied up.
 
 mod args;
 mod header;
 mod interrupt;
+mod launch;
+mod measure;
 mod only;
 mod place;
 mod progress;
+mod remains;
+mod team;
 mod verdict;
 
 pub use args::Run;
 
 use crate::args::ResultFormat;
-use crate::compile::{self, Ranks};
+use crate::compile::{self, Origin, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -28,12 +33,15 @@ use crate::results::{self, Folder};
 use args::Backend;
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
-use engine::record::{EventsConfig, collect};
-use engine::supervise::{self, Outcome};
+use engine::record::EventsConfig;
 use interrupt::Interrupt;
+use measure::Measured;
 use model::Plan;
+use mpi::launcher;
 use place::Place;
 use progress::Bar;
+use remains::Remains;
+use team::Team;
 
 /// Most ranks that are processes: a typing error must not take the machine down.
 const MAX_PROCESSES: u32 = 4096;
@@ -42,24 +50,73 @@ const STDOUT: i32 = 1;
 const STDERR: i32 = 2;
 
 impl Run {
-    /// Runs the program. With `--format json` standard output holds one object even if
-    /// nothing could be run.
+    /// Runs the program, as a process of an MPI job, by starting one, or without MPI.
     pub fn execute(self) -> Result<Exit> {
-        let run = self.resolved();
-        let end = run.attempt();
-        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
-            present::print(&header::refused(&run, error), ResultFormat::Json)?;
+        let job = launcher::job();
+        let run = self.resolved(job.and_then(|job| job.ranks));
+        let simulated = run.execution.backend == Backend::Mem;
+        match job {
+            // One process simulates all ranks.
+            Some(job) if simulated && job.rank > 0 => Ok(Exit::Success),
+            Some(job) if !simulated => run.join(job),
+            None if run.job.mpi || run.job.launcher.is_some() => run.launch(),
+            _ => run.alone(None),
+        }
+    }
+
+    /// Runs the program. With `--format json` standard output holds one object even if
+    /// nothing could be run. `team`: the MPI job in which this is rank 0.
+    fn alone(&self, team: Option<&Team>) -> Result<Exit> {
+        let end = self.attempt(team);
+        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, self.results.format) {
+            present::print(&header::refused(self, error), ResultFormat::Json)?;
         }
         end.map_err(Stopped::into_error)
     }
 
-    fn attempt(&self) -> std::result::Result<Exit, Stopped> {
+    /// Takes part in an MPI job. All its processes leave with the same exit code.
+    fn join(mut self, job: launcher::Job) -> Result<Exit> {
+        let started = job.ranks.filter(|started| *started != self.ranks);
+        if let Some(started) = started {
+            let name = job.launcher.name();
+            let message = format!("-n {}: but {name} has started {started} ranks", self.ranks);
+            return Err(Error::input(message).help("leave -n out: the launcher's number counts"));
+        }
+        let team = Team::join()?;
+        self.ranks = team.size();
+        if !team.leads() {
+            let exit = team.follow()?;
+            return team.leave(exit).map(|()| exit);
+        }
+        let end = self.alone(Some(&team));
+        let exit = end.as_ref().map_or_else(|error| error.exit, |exit| *exit);
+        Remains::wanted().iter().for_each(|remains| remains.end(exit));
+        team.end(exit)?;
+        end
+    }
+
+    /// Starts an MPI job that runs the program.
+    fn launch(&self) -> Result<Exit> {
+        if self.execution.backend == Backend::Mem {
+            let message =
+                "--mpi: with --backend mem ranks are simulated, there is nothing to start";
+            return Err(Error::input(message));
+        }
+        if Remains::wanted().is_some() {
+            let message = "the launcher has not made this a process of an MPI job";
+            return Err(Error::input(message).help("it has to be mpiexec or srun"));
+        }
+        self.check_ranks()?;
+        launch::launch(self)
+    }
+
+    fn attempt(&self, team: Option<&Team>) -> std::result::Result<Exit, Stopped> {
         self.check_ranks()?;
         let text = program::read(&self.program.program)?;
         // From here on there may be a directory to tidy up.
         let interrupt = Interrupt::watch();
         let place = Place::open(self)?;
-        match self.prepare(text, &place, &interrupt) {
+        match self.prepare(text, &place, &interrupt, team) {
             Ok(ready) => ready.go(place, &interrupt),
             Err(error) => {
                 place.discard();
@@ -83,22 +140,27 @@ impl Run {
     }
 
     /// Everything that can refuse a run, before anything of it happens.
-    fn prepare(&self, text: Text, place: &Place, interrupt: &Interrupt) -> Result<Ready<'_>> {
+    fn prepare<'a>(
+        &'a self,
+        text: Text,
+        place: &Place,
+        interrupt: &Interrupt,
+        team: Option<&'a Team>,
+    ) -> Result<Ready<'a>> {
         let name = text.name.clone();
         let ranks = Ranks { count: self.ranks, assumed: false };
-        let compiled = compile::compile(text, &self.program, ranks, place.name(), false);
+        let mut origin = Origin::new(text, &self.program, ranks, place.name(), false);
+        origin.nodes = team.map_or(1, Team::nodes);
+        let compiled = origin.compile();
         if compiled.plan.is_none() || !self.results.quiet {
             compile::show(&compiled, &name);
         }
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
-        let confinement = place.confinement(self, &plan)?;
+        let confinement = place.confinement(self, &plan, team.is_some())?;
         let mut notes = confinement.notes.clone();
         notes.extend(place.preflight(self, &plan)?);
-        let folder = match &self.results.out {
-            Some(out) => Some(Folder::open(out, place.path(), self.place.force)?),
-            None => None,
-        };
+        let folder = self.folder(place, team.is_some())?;
         let mut run = header::provisional(self, &plan, &name, place);
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
@@ -109,7 +171,19 @@ impl Run {
             folder.begin(&run, &plan)?;
         }
         let config = self.config(&plan, place, &confinement, folder.as_ref());
-        Ok(Ready { args: self, plan, config, folder, run })
+        Ok(Ready { args: self, team, origin, plan, config, folder, run })
+    }
+
+    /// Where the run is stored. Ranks without common memory need a folder in any case.
+    fn folder(&self, place: &Place, mpi: bool) -> Result<Option<Folder>> {
+        match &self.results.out {
+            Some(out) => Folder::open(out, place.path(), self.place.force).map(Some),
+            None if mpi => {
+                let wanted = Remains::wanted().map(|remains| remains.results());
+                Folder::temporary(wanted).map(Some)
+            }
+            None => Ok(None),
+        }
     }
 
     fn config(
@@ -182,6 +256,8 @@ fn events(plan: &Plan, bytes: u64) -> EventsConfig {
 /// A run that nothing stands against any more.
 struct Ready<'a> {
     args: &'a Run,
+    team: Option<&'a Team>,
+    origin: Origin,
     plan: Plan,
     config: Config,
     folder: Option<Folder>,
@@ -192,22 +268,22 @@ impl Ready<'_> {
     /// Lets the ranks run, then prints, stores and tidies up.
     fn go(mut self, place: Place, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
         let mut bar = Bar::new(&self.plan, self.args.results.quiet);
-        let outcome = supervise::run(&self.plan, &self.config, &mut |progress| {
+        let measured = self.measure(&place, &mut |progress| {
             interrupt.pass_on();
             bar.show(progress);
         });
         bar.clear();
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
+        let measured = match measured {
+            Ok(measured) => measured,
             Err(error) => {
                 place.discard();
                 self.folder.iter().for_each(Folder::abandon);
-                return Err(Error::failed(error.to_string()).into());
+                return Err(error.into());
             }
         };
-        let exit = self.fill(&outcome);
+        let exit = self.fill(&measured);
         let stored = match &self.folder {
-            Some(folder) => folder.finish(&mut self.run, &outcome.records),
+            Some(folder) => folder.finish(&mut self.run, measured.events),
             None => Ok(()),
         };
         let format = self.args.results.format;
@@ -221,13 +297,15 @@ impl Ready<'_> {
     }
 
     /// Turns what the ranks left into the run.
-    fn fill(&mut self, outcome: &Outcome) -> Exit {
-        results::fill(&mut self.run, collect(&outcome.records, &self.plan));
+    fn fill(&mut self, measured: &Measured) -> Exit {
+        let outcome = &measured.outcome;
+        results::fill(&mut self.run, measured.collected.clone());
         header::complete(&mut self.run, outcome, &self.plan);
         let exit = verdict::judge(&mut self.run, outcome, self.args.results.strict);
         let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
         self.run.run.evidence.notes.extend(missed);
-        if self.config.events.is_some() && self.folder.is_none() {
+        let stored = self.folder.as_ref().is_some_and(Folder::stays);
+        if self.config.events.is_some() && !stored {
             console::note("events were kept but not stored: add --out DIR");
             self.run.run.events = None;
         }

@@ -55,8 +55,17 @@ impl Place {
         self.path()?.to_str().map(str::to_string)
     }
 
+    /// The directory if something in it goes at the end, and whether all of it does.
+    pub fn removed(&self, run: &Run) -> Option<(&Path, bool)> {
+        let directory = self.directory.as_ref()?;
+        let scratch = directory.is_scratch();
+        let goes = if scratch { !directory.stays() } else { run.place.clean };
+        goes.then(|| (directory.path(), scratch))
+    }
+
     /// Proof first; where it fails, the kernel. Nothing outside the directory is touched either way.
-    pub fn confinement(&self, run: &Run, plan: &Plan) -> Result<Confinement> {
+    /// `mpi`: MPI's ranks share memory, which the kernel forbids to confined processes.
+    pub fn confinement(&self, run: &Run, plan: &Plan, mpi: bool) -> Result<Confinement> {
         let Some(directory) = &self.directory else {
             let name = if plan.unproved.is_empty() { "proved" } else { "none" };
             return Ok(Confinement { name, ..Confinement::default() });
@@ -72,6 +81,13 @@ impl Place {
         }
         if doubts.is_empty() && !run.place.confine {
             return Ok(Confinement { name: "proved", ..Confinement::default() });
+        }
+        if mpi {
+            let because = doubts.first().map_or("--confine asks for it", String::as_str);
+            let message =
+                format!("the program has to be confined ({because}), which MPI does not survive");
+            return Err(Error::input(message)
+                .help("run it without MPI, or, if you trust the program, with --no-confine"));
         }
         confine::check_support().map_err(|error| {
             let because = doubts.first().map_or("--confine asks for it", String::as_str);
@@ -131,7 +147,8 @@ fn unproved(plan: &Plan) -> Option<String> {
     Some(format!("the path{place} may leave the directory: {}{more}", first.reason))
 }
 
-fn report(removal: &Removal) {
+/// Says what could not be removed.
+pub fn report(removal: &Removal) {
     if removal.left == 0 {
         return;
     }

@@ -1,0 +1,273 @@
+//! `parabench run --mpi`: starts the launcher with this binary and the same arguments,
+//! passes signals on, and puts in order what a job leaves that was killed.
+
+use super::args::Run;
+use super::remains::{Job, Remains, VARIABLE};
+use crate::args::ResultFormat;
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::present;
+use crate::results;
+use engine::directory::RunDirectory;
+use model::run::RankError;
+use mpi::mpiexec::{self, Launched};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How often the launcher is looked at.
+const PERIOD: Duration = Duration::from_millis(10);
+/// Lines of the launcher that are kept to find out why it ended.
+const LINES: usize = 200;
+
+/// Starts the job and waits for it.
+pub fn launch(run: &Run) -> Result<Exit> {
+    let folder = tempdir()?;
+    let remains = Remains::at(folder.path());
+    let mut command = command(run)?;
+    command.env(VARIABLE, remains.path());
+    let (status, lines, signals) = supervise(command, run)?;
+    match remains.ended() {
+        Some(exit) => Ok(exit),
+        None => salvage(run, &remains, &End { status, lines, signals }),
+    }
+}
+
+/// A folder of our own that goes with us.
+fn tempdir() -> Result<tempfile::TempDir> {
+    tempfile::Builder::new()
+        .prefix("parabench-job-")
+        .tempdir()
+        .map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))
+}
+
+/// The launcher's command line.
+fn command(run: &Run) -> Result<Command> {
+    let binary = std::env::current_exe()
+        .map_err(|error| Error::failed(format!("cannot find the path of parabench: {error}")))?;
+    let ranks = run.ranks.to_string();
+    let mut command = match &run.job.launcher {
+        Some(text) => {
+            let mut words = text.split_whitespace().map(|word| word.replace("{n}", &ranks));
+            let first = words.next();
+            let first = first.ok_or_else(|| Error::input("--launcher: expected a command"))?;
+            let mut command = Command::new(first);
+            command.args(words);
+            command
+        }
+        None => {
+            let found = mpi::locate::find().map_err(|error| Error::input(error.to_string()))?;
+            let launcher = mpiexec::find(&found.shim).ok_or_else(|| {
+                Error::input(format!("no mpiexec of {} was found", found.shim.library_name()))
+                    .help("put it into PATH, or name it: --launcher \"mpiexec -n {n}\"")
+            })?;
+            let mut command = Command::new(launcher);
+            command.args(["-n", &ranks]);
+            command
+        }
+    };
+    command.arg(binary).args(own_arguments(std::env::args_os().skip(1)));
+    if let Some(columns) = console::terminal_columns() {
+        command.env("COLUMNS", columns.to_string());
+        if console::colours() {
+            command.env("CLICOLOR_FORCE", "1");
+        }
+    }
+    Ok(command)
+}
+
+/// The arguments of this process without those that made it start a launcher.
+fn own_arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut own = Vec::new();
+    let mut all = all;
+    while let Some(word) = all.next() {
+        match word.to_str() {
+            Some("--") => {
+                own.push(word);
+                own.extend(all.by_ref());
+            }
+            Some("--mpi") => {}
+            Some("--launcher") => drop(all.next()),
+            Some(text) if text.starts_with("--launcher=") => {}
+            _ => own.push(word),
+        }
+    }
+    own
+}
+
+/// How the launcher ended.
+struct End {
+    status: ExitStatus,
+    /// The last lines it wrote on standard error.
+    lines: Vec<String>,
+    /// Signals that we passed on.
+    signals: u32,
+}
+
+/// Waits for the launcher and passes on what we are told.
+fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>, u32)> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let stdin =
+        if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
+    command.stdin(stdin).stderr(Stdio::piped());
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
+    let mut launched = Launched::start(command).map_err(|error| {
+        Error::input(format!("cannot start the launcher {name}: {error}"))
+            .help("name another one: --launcher \"srun -n {n}\"")
+    })?;
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let reader = launched.child.stderr.take().map(|stderr| pass_through(stderr, &lines));
+    let mut passed = 0;
+    let status = loop {
+        for signal in signals.pending() {
+            launched.signal(signal);
+            passed += 1;
+        }
+        match launched.child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) => std::thread::sleep(PERIOD),
+            Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
+        }
+    };
+    reader.map(std::thread::JoinHandle::join);
+    let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
+    Ok((status, lines, passed))
+}
+
+/// Writes the launcher's lines on our standard error and keeps the last ones.
+#[expect(clippy::disallowed_methods, reason = "no rank runs in this process")]
+fn pass_through(
+    stderr: std::process::ChildStderr,
+    lines: &Arc<Mutex<Vec<String>>>,
+) -> std::thread::JoinHandle<()> {
+    let lines = Arc::clone(lines);
+    std::thread::spawn(move || {
+        let mut stderr = BufReader::new(stderr);
+        let mut line = Vec::new();
+        while matches!(stderr.read_until(b'\n', &mut line), Ok(1..)) {
+            let _ = std::io::stderr().write_all(&line);
+            if let Ok(mut lines) = lines.lock() {
+                lines.push(String::from_utf8_lossy(&line).trim().to_string());
+                let extra = lines.len().saturating_sub(LINES);
+                lines.drain(..extra);
+            }
+            line.clear();
+        }
+    })
+}
+
+/// The job ended without rank 0's last word: merges what the ranks left, prints it with the
+/// reason, and tidies up.
+fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
+    let Some(job) = remains.job()? else {
+        return Err(Error::failed(format!("the ranks never started: the launcher {}", told(end)))
+            .help("try the launcher with another program, such as: mpiexec -n 2 hostname"));
+    };
+    let mut run_left = results::cut_off(&job.results)?;
+    let header = &mut run_left.run;
+    let killed = reason(end, &job);
+    header.evidence.notes.push(format!("the job was cut off: its launcher {}", told(end)));
+    header.rank_errors.extend(killed);
+    header.rank_errors.sort_by_key(|error| error.rank);
+    let exit = if end.signals > 0 { Exit::Interrupted } else { Exit::Failed };
+    header.exit_code = exit.code();
+    let stored = results::settle(&job.results, &mut run_left);
+    let shown = match run.results.quiet && run.results.format == ResultFormat::Table {
+        true => Ok(()),
+        false => present::print(&run_left, run.results.format),
+    };
+    tidy_up(&job);
+    stored.and(shown)?;
+    Ok(exit)
+}
+
+fn told(end: &End) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (end.status.code(), end.status.signal()) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, signal) => format!("was killed by signal {}", signal.unwrap_or(0)),
+    }
+}
+
+/// The rank that was killed and by what, as far as the launcher tells.
+fn reason(end: &End, job: &Job) -> Option<RankError> {
+    let (rank, signal) =
+        end.lines.iter().find_map(|line| open_mpi(line)).or_else(|| mpich(end, job))?;
+    let message = format!("its process was killed by signal {signal}");
+    Some(RankError { rank, message, ..RankError::default() })
+}
+
+/// "mpirun noticed that process rank 2 with PID 77 on node x exited on signal 9 (Killed)."
+fn open_mpi(line: &str) -> Option<(u32, i32)> {
+    let number = |before: &str| {
+        let rest = line.split_once(before)?.1;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<i32>().ok()
+    };
+    Some((u32::try_from(number("process rank ")?).ok()?, number("exited on signal ")?))
+}
+
+/// "=   PID 77 RUNNING AT x" and "=   EXIT CODE: 9".
+fn mpich(end: &End, job: &Job) -> Option<(u32, i32)> {
+    let after = |start: &str| {
+        let mut lines = end.lines.iter().filter_map(|line| line.split_once(start));
+        lines.next()?.1.split_whitespace().next()?.parse::<i64>().ok()
+    };
+    let process = after("PID ")?;
+    let rank = job.processes.iter().position(|number| *number == process)?;
+    Some((rank as u32, after("EXIT CODE: ")? as i32))
+}
+
+/// Does what rank 0 could not.
+fn tidy_up(job: &Job) {
+    let Some(path) = &job.directory else { return };
+    match RunDirectory::reclaim(path, job.scratch) {
+        Ok(directory) => super::place::report(&directory.finish()),
+        Err(error) => console::warning(&error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn end(lines: &[&str]) -> End {
+        let lines = lines.iter().map(|line| line.to_string()).collect();
+        End { status: ExitStatus::from_raw(9), lines, signals: 0 }
+    }
+
+    #[test]
+    fn launchers_name_the_rank_that_was_killed() {
+        let job = Job { processes: vec![70, 77], ..Job::default() };
+        let lines = [
+            "noise",
+            "mpirun noticed that process rank 1 with PID 0 on node x exited on signal 9 (Killed).",
+        ];
+        let found = reason(&end(&lines), &job).expect("a reason");
+        assert_eq!((found.rank, &found.message[..]), (1, "its process was killed by signal 9"));
+        let lines = ["=   PID 77 RUNNING AT vm", "=   EXIT CODE: 9", "=   CLEANING UP"];
+        assert_eq!(reason(&end(&lines), &job).expect("a reason").rank, 1);
+        assert_eq!(reason(&end(&["=   PID 7 RUNNING AT vm", "=   EXIT CODE: 9"]), &job), None);
+        assert_eq!(reason(&end(&[]), &job), None);
+        assert_eq!(told(&end(&[])), "was killed by signal 9");
+    }
+
+    #[test]
+    fn the_ranks_get_the_arguments_without_the_launcher() {
+        let own = |words: &[&str]| own_arguments(words.iter().map(OsString::from));
+        assert_eq!(
+            own(&["run", "--mpi", "-n", "4", "x", "--launcher", "srun"]),
+            ["run", "-n", "4", "x"]
+        );
+        assert_eq!(
+            own(&["run", "--launcher=a b", "x", "--", "--mpi"]),
+            ["run", "x", "--", "--mpi"]
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! Lets the ranks run, whatever they are, and merges what they measured.
+
+use super::Ready;
+use super::place::Place;
+use super::remains::{Job, Remains};
+use super::team::Team;
+use crate::error::{Error, Result};
+use crate::results::EventSource;
+use engine::comm::Progress;
+use engine::record::{Collected, collect};
+use engine::supervise::{self, Outcome};
+
+/// What the ranks measured.
+pub struct Measured {
+    /// How they ended.
+    pub outcome: Outcome,
+    /// What they recorded, merged.
+    pub collected: Collected,
+    /// Where their events are.
+    pub events: EventSource,
+}
+
+impl Ready<'_> {
+    /// Runs the ranks to their end.
+    pub fn measure(
+        &self,
+        place: &Place,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Measured> {
+        match self.team {
+            Some(team) => self.together(team, place, on_progress),
+            None => self.here(on_progress),
+        }
+    }
+
+    /// Ranks that this process forks or simulates.
+    fn here(&self, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
+        let ran = supervise::run(&self.plan, &self.config, on_progress);
+        let mut outcome = ran.map_err(|error| Error::failed(error.to_string()))?;
+        let collected = collect(&outcome.records, &self.plan);
+        let events = EventSource::Records(std::mem::take(&mut outcome.records));
+        Ok(Measured { outcome, collected, events })
+    }
+
+    /// Ranks that are processes of an MPI job.
+    fn together(
+        &self,
+        team: &Team,
+        place: &Place,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Measured> {
+        let leave = |processes: &[i64]| self.leave(place, processes);
+        let (outcome, collected) =
+            team.lead(&self.origin, &self.plan, &self.config, leave, on_progress)?;
+        Ok(Measured { outcome, collected, events: EventSource::Files })
+    }
+
+    /// Tells whoever started the job what there is to put in order, should all ranks be killed.
+    fn leave(&self, place: &Place, processes: &[i64]) {
+        let (Some(remains), Some(folder)) = (Remains::wanted(), &self.folder) else { return };
+        let removed = place.removed(self.args);
+        remains.leave(&Job {
+            results: folder.path(),
+            directory: removed.map(|(path, _)| path.to_path_buf()),
+            scratch: removed.is_some_and(|(_, scratch)| scratch),
+            processes: processes.to_vec(),
+        });
+    }
+}

@@ -1,0 +1,303 @@
+//! The processes of an MPI job that execute one run together. Rank 0 leads: it reads the
+//! program, prints, stores and tidies up; the others follow what it tells them.
+//!
+//! ```text
+//! rank 0   read ─ compile ─ directory ─ preflight ─▶ task ┐        ┌▶ merged ─ report, store ─▶ exit code
+//! others                              (wait)              ├─ ranks ┤                            │
+//!                                                         └▶ the same plan? directory there?    ▼ end
+//! ```
+//!
+//! Every process hears of every end, also of one before the start, and all leave with the
+//! same exit code: nobody waits for somebody who has gone.
+
+use crate::compile::{Origin, fingerprint};
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use engine::comm::Progress;
+use engine::config::{BackendKind, Config, Records};
+use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
+use engine::supervise::Outcome;
+use model::Plan;
+use mpi::world::{Reduce, WORLD};
+use mpi::{RankOutcome, World};
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+/// What rank 0 tells the others.
+#[derive(Serialize, Deserialize)]
+enum Message {
+    /// Execute this.
+    Task(Box<Task>),
+    /// There is nothing more to do; the exit code.
+    End(u8),
+}
+
+/// A run as the others need it.
+#[derive(Serialize, Deserialize)]
+struct Task {
+    origin: Origin,
+    config: Config,
+}
+
+/// Ranks whose figures are lost, and why.
+type Lost = Vec<(u32, String)>;
+
+/// How long the others leave rank 0 to store what is left, when some of them are gone.
+const LAST_WORDS: Duration = Duration::from_secs(20);
+
+/// The processes of the job, seen from one of them.
+pub struct Team {
+    world: World,
+    /// All processes are there: things can be done together.
+    complete: Cell<bool>,
+}
+
+impl Team {
+    /// Joins the job. All its processes call it.
+    pub fn join() -> Result<Team> {
+        let found = mpi::locate::find().map_err(unusable)?;
+        let world = World::init(found.shim).map_err(unusable)?;
+        mpi::interrupt::take();
+        Ok(Team { world, complete: Cell::new(true) })
+    }
+
+    /// This process leads.
+    pub fn leads(&self) -> bool {
+        self.world.rank == 0
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        self.world.size
+    }
+
+    /// Number of machines.
+    pub fn nodes(&self) -> u32 {
+        self.world.nodes
+    }
+
+    /// Rank 0's part of a run: tells the others what to execute, executes it and merges.
+    /// `on_start` gets the process numbers by rank.
+    pub fn lead(
+        &self,
+        origin: &Origin,
+        plan: &Plan,
+        config: &Config,
+        on_start: impl FnOnce(&[i64]),
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(Outcome, Collected)> {
+        let task = Task { origin: origin.clone(), config: config.clone() };
+        self.tell(&Message::Task(Box::new(task)))?;
+        let (outcome, collected) = self.execute(plan, config, on_start, on_progress)?;
+        let lost = || Error::failed("what the ranks measured did not reach rank 0");
+        Ok((outcome, collected.ok_or_else(lost)?))
+    }
+
+    /// The part of the others: whatever rank 0 says, until it ends.
+    pub fn follow(&self) -> Result<Exit> {
+        while self.complete.get() {
+            let mut bytes = Vec::new();
+            self.world.broadcast(&mut bytes).map_err(broken)?;
+            match postcard::from_bytes(&bytes) {
+                Ok(Message::Task(task)) => {
+                    // Why it failed is known to rank 0, which tells it.
+                    let _ = self.take_part(&task);
+                }
+                Ok(Message::End(code)) => return Ok(Exit::from_code(code)),
+                Err(error) => return Err(Error::failed(format!("rank 0 sent no task: {error}"))),
+            }
+        }
+        std::thread::sleep(LAST_WORDS);
+        Ok(Exit::Interrupted)
+    }
+
+    fn take_part(&self, task: &Task) -> Result<()> {
+        // A program that does not compile here is none of rank 0's: the comparison tells.
+        let plan = task.origin.compile_again().plan.unwrap_or_default();
+        self.execute(&plan, &task.config, |_| (), &mut |_| ()).map(|_| ())
+    }
+
+    /// The run is over, or has never begun: all leave with this exit code. Rank 0 calls it.
+    pub fn end(self, exit: Exit) -> Result<()> {
+        if self.complete.get() {
+            self.tell(&Message::End(exit.code()))?;
+        }
+        self.leave(exit)
+    }
+
+    /// Ends MPI. The others call it after [`Team::follow`].
+    pub fn leave(self, exit: Exit) -> Result<()> {
+        if !self.complete.get() {
+            self.world.abort(i32::from(exit.code()));
+        }
+        self.world.finalize().map_err(broken)
+    }
+
+    fn tell(&self, message: &Message) -> Result<()> {
+        let mut bytes = postcard::to_stdvec(message)
+            .map_err(|error| Error::failed(format!("cannot pack the program: {error}")))?;
+        self.world.broadcast(&mut bytes).map_err(broken)
+    }
+
+    /// What all processes do together; on rank 0 the outcome counts, and the figures are there.
+    fn execute(
+        &self,
+        plan: &Plan,
+        config: &Config,
+        on_start: impl FnOnce(&[i64]),
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(Outcome, Option<Collected>)> {
+        self.agree_on_plan(plan)?;
+        self.agree_on_directory(config)?;
+        let elsewhere = Elsewhere::make(config);
+        on_start(&self.processes()?);
+        let ran = mpi::run_rank(&self.world, plan, config, on_progress)
+            .map_err(|error| Error::failed(error.to_string()))?;
+        self.complete.set(ran.complete);
+        let (collected, errors) = match ran.complete {
+            true => self.merge(&ran, plan)?,
+            false => (self.merge_files(config, plan), Vec::new()),
+        };
+        drop(elsewhere);
+        Ok((outcome(ran, config, errors), collected))
+    }
+
+    /// The figures and the ranks whose figures are lost, on rank 0.
+    fn merge(&self, ran: &RankOutcome, plan: &Plan) -> Result<(Option<Collected>, Lost)> {
+        let record = ran.record.as_ref();
+        let collected = collect_over(record.ok(), plan, &mut Line(&self.world));
+        let own = if record.is_ok() { i64::MAX } else { i64::from(self.world.rank) };
+        let first = self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0];
+        let why = record.err().map_or(String::new(), |why| format!(": {why}"));
+        let lost =
+            u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
+        Ok((collected.map_err(Error::failed)?, lost.into_iter().collect()))
+    }
+
+    /// Some ranks are gone: their files are all that is left.
+    fn merge_files(&self, config: &Config, plan: &Plan) -> Option<Collected> {
+        if !self.leads() {
+            return None;
+        }
+        let paths = (0..self.world.size).filter_map(|rank| config.records.path(rank));
+        let records: Vec<RankRecord> = paths.filter_map(|path| read_path(&path).ok()).collect();
+        Some(collect(&records, plan))
+    }
+
+    /// All ranks execute the same plan, or none does.
+    fn agree_on_plan(&self, plan: &Plan) -> Result<()> {
+        let own = fingerprint(plan) as i64;
+        let least = self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?;
+        let most = self.world.reduce(WORLD, [own], Reduce::Max).map_err(broken)?;
+        if least == most {
+            return Ok(());
+        }
+        Err(Error::input("the ranks do not execute the same program: their plans differ")
+            .help("start the same version of parabench on all machines"))
+    }
+
+    /// All ranks see the run directory that rank 0 has marked, or none starts.
+    fn agree_on_directory(&self, config: &Config) -> Result<()> {
+        let marker = config.directory.join(engine::backend::MARKER);
+        let missing = config.backend == BackendKind::Posix && !marker.is_file();
+        let own = if missing { i64::from(self.world.rank) } else { i64::MAX };
+        match self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0] {
+            i64::MAX => Ok(()),
+            rank => Err(Error::input(format!(
+                "rank {rank} does not see the run directory {} that rank 0 uses",
+                config.directory.display()
+            ))
+            .help("choose a directory that all machines share with --dir")),
+        }
+    }
+
+    /// Process numbers by rank.
+    fn processes(&self) -> Result<Vec<i64>> {
+        let mut all = vec![0; self.world.size as usize];
+        all[self.world.rank as usize] = i64::from(std::process::id());
+        self.world.reduce_all(WORLD, &mut all, Reduce::Sum).map_err(broken)?;
+        Ok(all)
+    }
+}
+
+/// How the run ended, as any supervisor tells it.
+fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
+    Outcome {
+        comm: "mpi",
+        backend: config.backend.name(),
+        clock: ran.clock,
+        clock_read_ns: ran.clock_read_ns,
+        clock_skew_ns: ran.clock_skew_ns,
+        records: Vec::new(),
+        ends: ran.ends,
+        errors,
+        deadlock: ran.deadlock,
+        interrupted: ran.interrupted,
+        notes: ran.notes,
+    }
+}
+
+/// The folder of the ranks' files, where it is not the one that rank 0 has made: a machine
+/// that does not share it keeps the files of its ranks itself while they are at work.
+struct Elsewhere<'a> {
+    /// The rank's file, which goes at the end because nobody else can see it.
+    own: Option<&'a Path>,
+}
+
+impl Elsewhere<'_> {
+    fn make(config: &Config) -> Elsewhere<'_> {
+        let Records::Directory(path) = &config.records else { return Elsewhere { own: None } };
+        if path.is_dir() {
+            return Elsewhere { own: None };
+        }
+        let _ = std::fs::create_dir_all(path);
+        Elsewhere { own: Some(path) }
+    }
+}
+
+impl Drop for Elsewhere<'_> {
+    fn drop(&mut self) {
+        if let Some(own) = self.own {
+            // Ranks of the same machine do the same: the last one finds it gone.
+            let _ = std::fs::remove_dir_all(own);
+        }
+    }
+}
+
+/// Messages of the merging over MPI.
+struct Line<'a>(&'a World);
+
+impl Link for Line<'_> {
+    fn rank(&self) -> u32 {
+        self.0.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.0.size
+    }
+
+    fn send(&mut self, to: u32, bytes: &[u8]) -> std::result::Result<(), String> {
+        self.0.send(to, bytes).map_err(|error| error.to_string())
+    }
+
+    fn receive(&mut self, from: u32) -> std::result::Result<Vec<u8>, String> {
+        self.0.receive(from).map_err(|error| error.to_string())
+    }
+
+    fn broadcast(&mut self, mut bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String> {
+        self.0.broadcast(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+}
+
+/// MPI cannot be used at all.
+fn unusable(error: mpi::MpiError) -> Error {
+    Error::input(error.to_string())
+}
+
+/// MPI has failed on the way.
+fn broken(error: mpi::MpiError) -> Error {
+    Error::failed(error.to_string())
+}
