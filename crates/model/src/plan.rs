@@ -260,7 +260,7 @@ pub enum Instr {
 /// The particulars of a `repeat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopCode {
-    /// Three hidden slots: next value, end (exclusive), step.
+    /// Three hidden slots: value of the running turn, turns left after it (as bits), step.
     pub state: Slot,
     /// The loop variable, or [`NO_SLOT`].
     pub var: Slot,

@@ -6,12 +6,12 @@ use super::append::{push_bytes, push_int};
 use super::prepare::Prepared;
 use super::random::Random;
 use super::scope::Scope;
-use super::text::PathText;
+use super::text::{Origin, PathText};
 use crate::clock::Clock;
 use crate::comm::NodePlace;
 use model::Value;
 use model::limits;
-use model::plan::{Args, BinaryOp, Internal, Operand, Pc, Piece, Plan, Slot, Source};
+use model::plan::{Args, BinaryOp, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source};
 use model::value::{self, Eval, EvalError};
 
 /// Texts kept for reuse.
@@ -330,6 +330,52 @@ impl<'p, K: Clock> Env<'p, K> {
     /// Renders a path.
     #[inline(always)]
     pub(super) fn path(&mut self, site: Pc, operand: Operand, out: &mut PathText) -> Eval<()> {
-        out.fill(|bytes| self.render(site, operand, bytes))
+        let origin = out.origin();
+        if origin.operand == operand {
+            if origin.slot == NO_SLOT {
+                return Ok(());
+            }
+            if let Value::Int(number) = self.values[self.at(origin.slot)]
+                && out.step_to(number)
+            {
+                return Ok(());
+            }
+        }
+        self.render_path(site, operand, out)
+    }
+
+    #[inline(never)]
+    fn render_path(&mut self, site: Pc, operand: Operand, out: &mut PathText) -> Eval<()> {
+        out.fill(|bytes| self.render(site, operand, bytes))?;
+        if let Some(origin) = self.origin(operand, out.bytes().len()) {
+            out.set_origin(origin);
+        }
+        Ok(())
+    }
+
+    /// What a path of `len` bytes was made from, if it was only constants and then a number.
+    fn origin(&self, operand: Operand, len: usize) -> Option<Origin> {
+        let constant = Origin { operand, slot: NO_SLOT, number: 0, digits_at: len };
+        let template = match operand.source() {
+            Source::Template(template) => self.plan.templates[template as usize],
+            Source::Const(_) => return Some(constant),
+            _ => return None,
+        };
+        let pieces = &self.plan.pieces[template.start as usize..template.end as usize];
+        let (last, before) = pieces.split_last()?;
+        let is_constant =
+            |piece: &Piece| matches!(piece, Piece::Text { .. } | Piece::Internal(Internal::Rank));
+        if !before.iter().all(is_constant) {
+            return None;
+        }
+        let Piece::Value(value) = last else { return is_constant(last).then_some(constant) };
+        let Source::Slot(slot) = value.source() else { return None };
+        match self.values[self.at(slot)] {
+            Value::Int(number @ 0..) => {
+                let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+                Some(Origin { operand, slot, number, digits_at: len - digits })
+            }
+            _ => None,
+        }
     }
 }

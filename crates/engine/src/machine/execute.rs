@@ -18,6 +18,17 @@ use model::{Op, Value};
 /// Procs that can run inside each other.
 const CALLS_MAX: usize = 10_000;
 
+/// Parameters of every operation: one load where the table itself would take several.
+static PARAMS: [u8; Op::COUNT] = {
+    let mut params = [0; Op::COUNT];
+    let mut op = 0;
+    while op < Op::COUNT {
+        params[op] = model::op::OPS[op].params.len() as u8;
+        op += 1;
+    }
+    params
+};
+
 /// Where the rank is in the program.
 #[derive(Debug, Default)]
 pub(super) struct Position {
@@ -127,7 +138,7 @@ fn pause<C: Comm>(flow: Flow, comm: &mut C) -> Pause {
 pub(super) fn arguments(plan: &Plan, op: Op, at: u32) -> Result<&[Operand], EvalError> {
     let at = at as usize;
     if op != Op::Print {
-        return Ok(&plan.args[at..at + op.row().params.len()]);
+        return Ok(&plan.args[at..at + usize::from(PARAMS[op as usize])]);
     }
     let count = match plan.args[at].source() {
         model::plan::Source::Const(index) => plan.consts[index as usize].as_size()?,
@@ -247,39 +258,43 @@ fn first_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result
     if step == 0 {
         return Err(Fault::message("repeat needs a step that is not 0"));
     }
+    let Some(left) = turns(from, to, step).checked_sub(1) else { return Ok(code.exit) };
     env.set(state(code, 0), Value::Int(from));
-    env.set(state(code, 1), Value::Int(to));
+    // As bits: all values of a 64-bit variable are 2^64 turns less one.
+    env.set(state(code, 1), Value::Int(left as i64));
     env.set(state(code, 2), Value::Int(step));
-    Ok(turn(env, code, from, to, step, code.exit))
+    Ok(turn(env, code, from))
+}
+
+/// Values from `from` to `to`, exclusive.
+fn turns(from: i64, to: i64, step: i64) -> u64 {
+    let forward = step > 0;
+    if forward && from < to || !forward && from > to {
+        (from.abs_diff(to) - 1) / step.unsigned_abs() + 1
+    } else {
+        0
+    }
 }
 
 /// Starts the next turn, or falls through.
 #[inline(always)]
 fn next_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result<Pc, EvalError> {
     let at = env.at(code.state);
-    let [Value::Int(now), Value::Int(to), Value::Int(step)] = &mut env.values[at..at + 3] else {
+    let [Value::Int(now), Value::Int(left), Value::Int(step)] = &mut env.values[at..at + 3] else {
         return Err(EvalError::Unset);
     };
-    let Some(next) = now.checked_add(*step) else { return Ok(pc + 1) };
-    *now = next;
-    let (to, step) = (*to, *step);
-    Ok(turn(env, code, next, to, step, pc + 1))
+    if *left == 0 {
+        return Ok(pc + 1);
+    }
+    *left = left.wrapping_sub(1);
+    *now = now.wrapping_add(*step);
+    let value = *now;
+    Ok(turn(env, code, value))
 }
 
-/// Sets the loop variable and gives the body, or `exit` past the end.
+/// Sets the loop variable and gives the body.
 #[inline(always)]
-fn turn<K: Clock>(
-    env: &mut Env<'_, K>,
-    code: &LoopCode,
-    value: i64,
-    to: i64,
-    step: i64,
-    exit: Pc,
-) -> Pc {
-    let runs = if step > 0 { value < to } else { value > to };
-    if !runs {
-        return exit;
-    }
+fn turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, value: i64) -> Pc {
     if code.var != NO_SLOT {
         env.set_int(code.var, value);
     }

@@ -178,17 +178,31 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         shot: Shot,
         subject: Subject,
     ) -> Result<(), Fault> {
-        if shot.reply < 0 || self.keeps_events {
-            let mut tally = Tally::EMPTY;
-            tally.add(Part::Data, shot);
-            return self.conclude_slow(op, site, &tally, subject);
+        if shot.reply < 0 {
+            return self.settle_failed(op, site, shot, subject);
         }
         let busy_ns = shot.end_ns.saturating_sub(shot.start_ns);
         let timing = Timing { start_ns: shot.start_ns, end_ns: shot.end_ns, busy_ns };
         let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
         self.recorder.done(stat, site, timing, 0, false);
+        if self.keeps_events {
+            self.simple_event(op, site, timing, subject);
+        }
         self.operations += 1;
         Ok(())
+    }
+
+    #[cold]
+    fn settle_failed(
+        &mut self,
+        op: Op,
+        site: Pc,
+        shot: Shot,
+        subject: Subject,
+    ) -> Result<(), Fault> {
+        let mut tally = Tally::EMPTY;
+        tally.add(Part::Data, shot);
+        self.conclude_slow(op, site, &tally, subject)
     }
 
     /// An operation is over: counts it.
@@ -200,10 +214,13 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         tally: &Tally,
         subject: Subject,
     ) -> Result<(), Fault> {
-        if tally.errno != 0 || tally.short || self.keeps_events {
+        if tally.errno != 0 || tally.short {
             return self.conclude_slow(op, site, tally, subject);
         }
         self.count(op, site, tally);
+        if self.keeps_events {
+            self.event(op, site, tally, subject, false);
+        }
         self.operations += 1;
         Ok(())
     }
@@ -256,8 +273,28 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         }
     }
 
-    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
-        let (path, path2) = match subject {
+    /// The event of a simple operation that succeeded.
+    #[inline(never)]
+    fn simple_event(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
+        let (path, path2) = self.event_paths(subject);
+        self.recorder.event(&Event {
+            seq: self.operations,
+            start_ns: timing.start_ns,
+            end_ns: timing.end_ns,
+            busy_ns: timing.busy_ns,
+            site,
+            label: self.labels.id(),
+            path,
+            path2,
+            op: op as u8,
+            ..Event::default()
+        });
+    }
+
+    /// The ids of a subject's paths in the event table.
+    #[inline(always)]
+    fn event_paths(&mut self, subject: Subject) -> (u32, u32) {
+        match subject {
             Subject::Nothing => (NO_ID, NO_ID),
             Subject::Path => (self.recorder.path(self.paths[0].bytes()), NO_ID),
             Subject::Paths => {
@@ -265,7 +302,12 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
                 (first, self.recorder.path(self.paths[1].bytes()))
             }
             Subject::Handle(at) => (self.handles.get(at).path_id, NO_ID),
-        };
+        }
+    }
+
+    #[inline(never)]
+    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        let (path, path2) = self.event_paths(subject);
         let with_parts = op.is_compound() || tally.parts.count_ones() > 1;
         let flag = |flag: u8, set: bool| if set { flag } else { 0 };
         let failed = tally.errno != 0;

@@ -1,5 +1,12 @@
 //! A path in a buffer that is used again for every operation.
+//!
+//! ```text
+//! repeat $i 1000 write("dir/file-$i", 4k);      dir/file-41 -> dir/file-42
+//! ```
+//!
+//! Most paths of a loop end in a number that grows by one: then only its digits change.
 
+use model::plan::{NO_SLOT, Operand, Slot};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
 
@@ -7,17 +14,82 @@ use std::ffi::CStr;
 #[derive(Debug)]
 pub(super) struct PathText {
     bytes: Vec<u8>,
+    origin: Origin,
+}
+
+/// What a path was made from, as far as the next one can be made from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The operand.
+    pub(super) operand: Operand,
+    /// The variable whose number ends the path; everything before is constant. [`NO_SLOT`]:
+    /// the whole path is constant.
+    pub(super) slot: Slot,
+    /// The number, not negative.
+    pub(super) number: i64,
+    /// Where its digits start.
+    pub(super) digits_at: usize,
+}
+
+impl Origin {
+    /// An operand that no path is made from.
+    const NOTHING: Origin =
+        Origin { operand: Operand(u32::MAX), slot: NO_SLOT, number: 0, digits_at: 0 };
 }
 
 impl PathText {
     pub(super) fn new() -> PathText {
-        PathText { bytes: vec![0] }
+        PathText { bytes: vec![0], origin: Origin::NOTHING }
+    }
+
+    /// What the path was made from.
+    #[inline(always)]
+    pub(super) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Says what the path was made from; holds until it is filled again.
+    pub(super) fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
+    /// Makes the path that ends in another number; false if that needs the whole work.
+    #[inline(always)]
+    pub(super) fn step_to(&mut self, number: i64) -> bool {
+        let last = self.bytes.len().wrapping_sub(2);
+        if number == self.origin.number {
+            return true;
+        }
+        match self.bytes.get_mut(last) {
+            Some(digit @ b'0'..=b'8') if Some(number) == self.origin.number.checked_add(1) => {
+                *digit += 1;
+                self.origin.number = number;
+                true
+            }
+            _ => self.carry_to(number),
+        }
+    }
+
+    /// The same where 9 becomes 10.
+    #[inline(never)]
+    fn carry_to(&mut self, number: i64) -> bool {
+        if Some(number) != self.origin.number.checked_add(1) {
+            return false;
+        }
+        let end = self.bytes.len() - 1;
+        let digits = &mut self.bytes[self.origin.digits_at..end];
+        let Some(at) = digits.iter().rposition(|digit| *digit != b'9') else { return false };
+        digits[at] += 1;
+        digits[at + 1..].fill(b'0');
+        self.origin.number = number;
+        true
     }
 
     /// Replaces the path by what `render` appends. A NUL in it is an error, because
     /// the kernel would take the path to end there.
     #[inline(always)]
     pub(super) fn fill(&mut self, render: impl FnOnce(&mut Vec<u8>) -> Eval<()>) -> Eval<()> {
+        self.origin = Origin::NOTHING;
         self.bytes.clear();
         let rendered = render(&mut self.bytes);
         let whole = !has_nul(&self.bytes);
@@ -52,7 +124,8 @@ fn has_nul(bytes: &[u8]) -> bool {
     // The borrow of `word - LOW` reaches the top bit of a byte first where it is 0.
     let zero = |word: u64| word.wrapping_sub(LOW) & !word & (LOW << 7);
     let found = words.fold(0, |found, chunk| found | zero(word(chunk)));
-    found != 0 || rest.contains(&0)
+    // `contains` would call memchr.
+    found != 0 || rest.iter().fold(false, |found, byte| found | (*byte == 0))
 }
 
 #[cold]
@@ -92,5 +165,31 @@ mod tests {
         assert_eq!(path.as_c_str(), c"");
         assert!(path.fill(|_| Err(EvalError::Unset)).is_err());
         assert_eq!(path.as_c_str(), c"");
+    }
+
+    #[test]
+    fn a_path_counts_on() {
+        let mut path = PathText::new();
+        let fill = |path: &mut PathText, number: i64| {
+            path.fill(|out| {
+                out.extend_from_slice(format!("f-9{number}").as_bytes());
+                Ok(())
+            })
+            .unwrap();
+            let (operand, slot) = (Operand::template(0), Slot(0));
+            path.set_origin(Origin { operand, slot, number, digits_at: 3 });
+        };
+        fill(&mut path, 0);
+        for number in 1..12_345 {
+            if !path.step_to(number) {
+                assert!(number.to_string().trim_end_matches('0') == "1", "{number}");
+                fill(&mut path, number);
+            }
+            assert_eq!(path.bytes(), format!("f-9{number}").as_bytes());
+        }
+        assert!(path.step_to(12_344) && !path.step_to(12_346) && !path.step_to(0));
+        assert_eq!(path.bytes(), b"f-912344");
+        fill(&mut path, i64::MAX);
+        assert!(!path.step_to(i64::MIN));
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Events {
     room: u32,
     paths: Index,
     path_places: Vec<u32>,
+    /// The path asked for last.
+    latest_path: u32,
 }
 
 impl Events {
@@ -41,6 +43,7 @@ impl Events {
             room: 0,
             paths: Index::default(),
             path_places: Vec::new(),
+            latest_path: 0,
         };
         // A quarter is left to path names.
         let affordable = config.max_bytes / 4 * 3 / size_of::<Event>() as u64;
@@ -122,17 +125,35 @@ impl Events {
         made
     }
 
-    /// The id of a path; [`NO_ID`] when there is no room left.
+    /// The id of a path; [`NO_ID`] when there is no room left. Mostly it is the latest one again,
+    /// or programs go through their files in the same order as before.
     #[inline]
     pub(super) fn path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
+        let latest = self.latest_path;
+        let likely = [latest, latest.wrapping_add(1)];
+        if let Some(id) = likely.into_iter().find(|id| self.is_path(area, *id, path)) {
+            self.latest_path = id;
+            return id;
+        }
+        self.find_path(area, path)
+    }
+
+    #[inline(always)]
+    fn is_path(&self, area: &Area, id: u32, path: &[u8]) -> bool {
+        let Some(place) = self.path_places.get(id as usize) else { return false };
+        let words = &area.read()[*place as usize..];
+        words[0] == path.len() as u64 && starts_with(&words[1..], path)
+    }
+
+    #[inline(never)]
+    fn find_path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
         let hash = hash_text(path);
-        let places = &self.path_places;
-        let found = self.paths.find(hash, |id| {
-            let at = places[id as usize] as usize;
-            let words = &area.words()[at..];
-            words[0] == path.len() as u64 && as_bytes(&words[1..]).starts_with(path)
-        });
-        found.unwrap_or_else(|| self.add_path(area, hash, path))
+        let found = self.paths.find(hash, |id| self.is_path(area, id, path));
+        let id = found.unwrap_or_else(|| self.add_path(area, hash, path));
+        if id != NO_ID {
+            self.latest_path = id;
+        }
+        id
     }
 
     #[cold]
@@ -148,4 +169,18 @@ impl Events {
         self.paths.insert(hash, id);
         id
     }
+}
+
+/// The words begin with these bytes; zeros fill the last word. Paths are too short for a
+/// call of memcmp to pay.
+#[inline(always)]
+fn starts_with(words: &[u64], bytes: &[u8]) -> bool {
+    let chunks = bytes.chunks_exact(8);
+    let rest = chunks.remainder();
+    let whole = bytes.len() / 8;
+    let Some(words) = words.get(..whole + 1) else { return as_bytes(words).starts_with(bytes) };
+    let same = chunks
+        .zip(words)
+        .all(|(chunk, word)| u64::from_ne_bytes(chunk.try_into().unwrap_or_default()) == *word);
+    same && rest.iter().zip(words[whole].to_ne_bytes()).all(|(byte, stored)| *byte == stored)
 }
