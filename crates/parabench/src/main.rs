@@ -32,7 +32,9 @@ fn main() -> ExitCode {
             }
             error.exit
         }),
+        // A launcher may end the job, and the first process with it, when another one fails.
         Ok(_) => exit::Exit::Success,
+        Err(_) if !speaks => exit::Exit::Success,
         Err(exit) => exit,
     }
     .into()

@@ -77,7 +77,9 @@ impl Folder {
             return Err(Error::input(format!("--out {shown} holds another run"))
                 .help("choose another folder, or add --force to replace that run"));
         }
-        let folder = Folder { path: path.to_path_buf(), temporary: false };
+        // A rank leaves the current directory, and under MPI one of them stores the results.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let folder = Folder { path, temporary: false };
         folder.empty().map_err(|error| folder.refused("prepare", &error))?;
         Ok(folder)
     }
@@ -104,14 +106,13 @@ impl Folder {
     }
 
     /// Its absolute path.
-    pub fn path(&self) -> PathBuf {
-        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Where the ranks keep their files while they are at work.
     pub fn ranks(&self) -> PathBuf {
-        // The ranks leave the current directory before they open their files.
-        std::path::absolute(self.path.join(RANKS)).unwrap_or_else(|_| self.path.join(RANKS))
+        self.path.join(RANKS)
     }
 
     /// Before the ranks start: what `report` needs should this process be killed.

@@ -17,7 +17,9 @@ mod schema;
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
 mod tmpfs;
 
+mod essence;
 mod figures;
+mod made_up;
 
 mod calls;
 mod death;

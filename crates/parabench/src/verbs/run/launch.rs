@@ -15,7 +15,7 @@ use mpi::mpiexec::{self, Launched};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -114,7 +114,7 @@ fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>
     let name = command.get_program().to_string_lossy().into_owned();
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
-    command.stdin(stdin).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
     let mut launched = Launched::start(command).map_err(|error| {
@@ -122,7 +122,11 @@ fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>
             .help("name another one: --launcher \"srun -n {n}\"")
     })?;
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let reader = launched.child.stderr.take().map(|stderr| pass_through(stderr, &lines));
+    let child = &mut launched.child;
+    let readers = [
+        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines)),
+        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines)),
+    ];
     let mut passed = 0;
     let status = loop {
         for signal in signals.pending() {
@@ -135,37 +139,73 @@ fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>
             Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
         }
     };
-    reader.map(std::thread::JoinHandle::join);
+    for reader in readers.into_iter().flatten() {
+        let _ = reader.join();
+    }
     let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
     Ok((status, lines, passed))
 }
 
-/// Writes the launcher's lines on our standard error and keeps the last ones.
+/// Where lines of the ranks go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Out,
+    Err,
+}
+
+/// Writes the lines of the job on our own streams and keeps the last ones of the launcher. What
+/// the launcher itself has to say is no result: it goes to standard error.
 #[expect(clippy::disallowed_methods, reason = "no rank runs in this process")]
 fn pass_through(
-    stderr: std::process::ChildStderr,
+    from: impl Read + Send + 'static,
+    stream: Stream,
     lines: &Arc<Mutex<Vec<String>>>,
 ) -> std::thread::JoinHandle<()> {
     let lines = Arc::clone(lines);
     std::thread::spawn(move || {
-        let mut stderr = BufReader::new(stderr);
+        let mut from = BufReader::new(from);
         let mut line = Vec::new();
-        while matches!(stderr.read_until(b'\n', &mut line), Ok(1..)) {
-            let _ = std::io::stderr().write_all(&line);
+        while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
+            let text = String::from_utf8_lossy(&line).trim().to_string();
+            let _ = match stream {
+                Stream::Out if !is_launchers(&text) => std::io::stdout().write_all(&line),
+                _ => std::io::stderr().write_all(&line),
+            };
+            line.clear();
+            if stream == Stream::Out && !is_launchers(&text) {
+                continue;
+            }
             if let Ok(mut lines) = lines.lock() {
-                lines.push(String::from_utf8_lossy(&line).trim().to_string());
+                lines.push(text);
                 let extra = lines.len().saturating_sub(LINES);
                 lines.drain(..extra);
             }
-            line.clear();
         }
+        let _ = std::io::stdout().flush();
     })
+}
+
+/// MPICH tells on standard output how a job ended.
+fn is_launchers(line: &str) -> bool {
+    const STARTS: [&str; 6] = [
+        "=   ",
+        "=====",
+        "[mpiexec@",
+        "YOUR APPLICATION TERMINATED",
+        "This typically refers to a problem",
+        "Please see the FAQ page",
+    ];
+    STARTS.iter().any(|start| line.starts_with(start))
 }
 
 /// The job ended without rank 0's last word: merges what the ranks left, prints it with the
 /// reason, and tidies up.
 fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
     let Some(job) = remains.job()? else {
+        if end.status.code() == Some(i32::from(Exit::Input.code())) {
+            // The ranks have said what is wrong.
+            return Ok(Exit::Input);
+        }
         return Err(Error::failed(format!("the ranks never started: the launcher {}", told(end)))
             .help("try the launcher with another program, such as: mpiexec -n 2 hostname"));
     };

@@ -60,7 +60,7 @@ impl Ready<'_> {
         let (Some(remains), Some(folder)) = (Remains::wanted(), &self.folder) else { return };
         let removed = place.removed(self.args);
         remains.leave(&Job {
-            results: folder.path(),
+            results: folder.path().to_path_buf(),
             directory: removed.map(|(path, _)| path.to_path_buf()),
             scratch: removed.is_some_and(|(_, scratch)| scratch),
             processes: processes.to_vec(),

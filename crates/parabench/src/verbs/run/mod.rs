@@ -59,6 +59,10 @@ impl Run {
             // One process simulates all ranks.
             Some(job) if simulated && job.rank > 0 => Ok(Exit::Success),
             Some(job) if !simulated => run.join(job),
+            None if Remains::wanted().is_some() => {
+                Err(Error::input("the launcher has not made this a process of an MPI job")
+                    .help("it has to be mpiexec or srun"))
+            }
             None if run.job.mpi || run.job.launcher.is_some() => run.launch(),
             _ => run.alone(None),
         }
@@ -77,22 +81,27 @@ impl Run {
     /// Takes part in an MPI job. All its processes leave with the same exit code.
     fn join(mut self, job: launcher::Job) -> Result<Exit> {
         let started = job.ranks.filter(|started| *started != self.ranks);
+        if started.is_some() && job.rank > 0 {
+            return Ok(Exit::Success);
+        }
         if let Some(started) = started {
             let name = job.launcher.name();
             let message = format!("-n {}: but {name} has started {started} ranks", self.ranks);
             return Err(Error::input(message).help("leave -n out: the launcher's number counts"));
         }
-        let team = Team::join()?;
+        let team = Team::join(job.rank)?;
         self.ranks = team.size();
         if !team.leads() {
             let exit = team.follow()?;
             return team.leave(exit).map(|()| exit);
         }
-        let end = self.alone(Some(&team));
-        let exit = end.as_ref().map_or_else(|error| error.exit, |exit| *exit);
+        let exit = self.alone(Some(&team)).unwrap_or_else(|error| {
+            // Now: a launcher may end this process as soon as another one is gone.
+            console::error(&error);
+            error.exit
+        });
         Remains::wanted().iter().for_each(|remains| remains.end(exit));
-        team.end(exit)?;
-        end
+        team.end(exit).map(|()| exit)
     }
 
     /// Starts an MPI job that runs the program.
@@ -101,10 +110,6 @@ impl Run {
             let message =
                 "--mpi: with --backend mem ranks are simulated, there is nothing to start";
             return Err(Error::input(message));
-        }
-        if Remains::wanted().is_some() {
-            let message = "the launcher has not made this a process of an MPI job";
-            return Err(Error::input(message).help("it has to be mpiexec or srun"));
         }
         self.check_ranks()?;
         launch::launch(self)

@@ -11,6 +11,7 @@
 //! same exit code: nobody waits for somebody who has gone.
 
 use crate::compile::{Origin, fingerprint};
+use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use engine::comm::Progress;
@@ -44,6 +45,9 @@ struct Task {
 /// Ranks whose figures are lost, and why.
 type Lost = Vec<(u32, String)>;
 
+/// How long the others leave it to rank 0 to say why there is no MPI.
+const FIRST_WORDS: Duration = Duration::from_secs(1);
+
 /// How long the others leave rank 0 to store what is left, when some of them are gone.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
@@ -56,7 +60,19 @@ pub struct Team {
 
 impl Team {
     /// Joins the job. All its processes call it.
-    pub fn join() -> Result<Team> {
+    pub fn join(rank: u32) -> Result<Team> {
+        Team::try_join().inspect_err(|error| {
+            // A launcher may end rank 0 as soon as another process is gone: it speaks first.
+            if rank > 0 {
+                std::thread::sleep(FIRST_WORDS);
+            }
+            if rank > 0 && is_first_of_machine() {
+                console::error(error);
+            }
+        })
+    }
+
+    fn try_join() -> Result<Team> {
         let found = mpi::locate::find().map_err(unusable)?;
         let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
@@ -290,6 +306,14 @@ impl Link for Line<'_> {
         self.0.broadcast(&mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes)
     }
+}
+
+/// The launcher says that this is the first process of its machine. Machines differ in what is
+/// installed; the processes of one do not.
+fn is_first_of_machine() -> bool {
+    const LOCAL_RANKS: [&str; 3] =
+        ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"];
+    LOCAL_RANKS.iter().any(|name| std::env::var(name).is_ok_and(|rank| rank == "0"))
 }
 
 /// MPI cannot be used at all.

@@ -1,0 +1,132 @@
+//! Launchers: who starts the ranks, and what is refused.
+
+use crate::scene::{PARABENCH, Scene};
+use crate::schema::run_object;
+use crate::testing;
+use crate::{under, with};
+
+const WRITES: &str = "print \"rank\", $$rank, \"of\", $$size; time[\"w\"] write(\"f-$$rank\", 4k);";
+
+#[test]
+fn processes_of_mpiexec_are_the_ranks_and_rank_0_speaks_for_all() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let done = under(&mpi, 3, &scene, "run x.ppl").run().exits(0);
+        assert_eq!(done.out.matches("finished").count(), 1, "one table under {}", mpi.name);
+        for rank in 0..3 {
+            let line = format!("[{rank}] rank {rank} of 3");
+            assert_eq!(
+                done.out.lines().filter(|l| l.trim_end() == line).count(),
+                1,
+                "{}",
+                done.out
+            );
+        }
+        assert_eq!(scene.names("."), ["x.ppl"], "the scratch directory is gone");
+        let run = run_object(&under(&mpi, 2, &scene, "run x.ppl -s --format json -n 2").run());
+        assert_eq!((&run["run"]["comm"], &run["run"]["ranks"]), (&"mpi".into(), &2.into()));
+        assert_eq!(run["run"]["evidence"]["confinement"], "proved");
+    }
+}
+
+#[test]
+fn lines_of_print_are_whole() {
+    let text = "repeat $k 50 print $k, \"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\";";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let done = under(&mpi, 4, &scene, "run x.ppl").run().exits(0);
+        for rank in 0..4 {
+            let line = |k| format!("[{rank}] {k} {0}{0}", "abcdefghijklmnopqrstuvwxyz");
+            let expected: Vec<String> = (0..50).map(line).collect();
+            let start = format!("[{rank}] ");
+            let found = done.out.lines().map(str::trim_end).filter(|line| line.starts_with(&start));
+            assert_eq!(found.collect::<Vec<_>>(), expected, "under {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn a_number_of_ranks_that_is_not_the_launchers_is_refused_once() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let done = under(&mpi, 3, &scene, "run -n 4 x.ppl").run().exits(2);
+        assert_eq!(done.err.matches("has started 3 ranks").count(), 1, "{}", done.err);
+        assert_eq!(scene.names("."), ["x.ppl"]);
+    }
+}
+
+#[test]
+fn parabench_starts_mpiexec_itself() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let run = run_object(&with(&mpi, &scene, "run -n 3 --mpi x.ppl --format json").run());
+        assert_eq!((&run["run"]["comm"], &run["run"]["ranks"]), (&"mpi".into(), &3.into()));
+        let launcher = format!("{} -n {{n}}", mpi.mpiexec.display());
+        let call =
+            with(&mpi, &scene, "run -n 2 x.ppl --format json").word("--launcher").word(launcher);
+        assert_eq!(run_object(&call.run())["run"]["ranks"], 2);
+        let program = with(&mpi, &scene, "run -n 2 --mpi - --format json").input(WRITES);
+        assert_eq!(run_object(&program.run())["run"]["program"]["name"], "<stdin>");
+        with(&mpi, &scene, "run -n 2 --mpi missing.ppl").run().exits(2).err_has("missing.ppl");
+        assert_eq!(scene.names("."), ["x.ppl"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_started_is_told_with_what_to_do() {
+    let scene = Scene::new().file("x.ppl", WRITES);
+    let launcher = |command: &str| scene.call("run -n 2 x.ppl --launcher").word(command).run();
+    launcher("no-such-launcher -n {n}").exits(2).err_has("no-such-launcher").err_has("--launcher");
+    launcher("env").exits(2).err_has("process of an MPI job");
+    let none = scene.call("run -n 2 --mpi x.ppl").env("PARABENCH_MPI_SHIM", "/no/such/shim");
+    none.run().exits(2).err_has("/no/such/shim").err_has("parabench mpi build");
+    scene.parabench("run --mpi --backend mem x.ppl").exits(2).err_has("simulated");
+    for mpi in testing::all() {
+        let call = under(&mpi, 2, &scene, "run x.ppl").env("PARABENCH_MPI_SHIM", "/no/such/shim");
+        let done = call.run().exits(2);
+        assert_eq!(done.err.matches("parabench mpi build").count(), 1, "{}", done.err);
+    }
+    assert_eq!(scene.names("."), ["x.ppl"]);
+}
+
+#[test]
+fn programs_that_may_leave_need_trust_under_mpi() {
+    let text = "$p = \"a\"; if ($$rank >= 0) { $p = $$env(HOME); } stat($p);";
+    for mpi in testing::all() {
+        let scene = Scene::new().file(
+            "x.ppl",
+            "define param \"p\" $p \"f\"\nrepeat $k 1 { $p = $p + \"x\"; write($p + $$rank, 1); }",
+        );
+        let confined = under(&mpi, 2, &scene, "run x.ppl --confine").run();
+        confined.exits(2).err_has("MPI").err_has("--no-confine");
+        let scene = Scene::new().file("x.ppl", text);
+        let done = under(&mpi, 2, &scene, "run x.ppl").run();
+        assert!(done.code == Some(2), "under {}: {}", mpi.name, done.err);
+    }
+}
+
+#[test]
+fn other_subcommands_speak_once() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", "writ(1);").file("y.ppl", WRITES);
+        let done = under(&mpi, 3, &scene, "check x.ppl").run().exits(2);
+        assert_eq!(done.err.matches("E0302").count(), 1, "{}", done.err);
+        let done = under(&mpi, 3, &scene, "run y.ppl --backend mem -n 5 --format json").run();
+        assert_eq!(run_object(&done)["run"]["ranks"], 5, "rank 0 simulates them all");
+    }
+    assert!(PARABENCH.ends_with("parabench"));
+}
+
+#[test]
+fn results_and_events_of_all_ranks_are_stored() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES).file("d/.gitignore", "");
+        under(&mpi, 3, &scene, "run x.ppl --out r --events").run().exits(0);
+        assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "under {}", mpi.name);
+        assert_eq!(crate::figures::events(&scene, "r").len(), 3);
+        scene.parabench("report r").exits(0).out_has("3 ranks");
+        under(&mpi, 2, &scene, "run x.ppl --dir new --keep").run().exits(0);
+        assert_eq!(scene.names("new"), [".parabench", "f-0", "f-1"]);
+        under(&mpi, 2, &scene, "run x.ppl --dir d").run().exits(2);
+    }
+}

@@ -1,0 +1,36 @@
+//! Ranks under MPI, proved from outside: every test starts the binary under each of the
+//! MPIs that `make setup` brings, with a time limit.
+
+#[path = "../traps/essence.rs"]
+mod essence;
+#[path = "../traps/figures.rs"]
+#[allow(dead_code, reason = "the words of tests/traps; not all are needed here")]
+mod figures;
+#[path = "../traps/made_up.rs"]
+mod made_up;
+#[path = "../cli/scene.rs"]
+#[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
+mod scene;
+#[path = "../cli/schema.rs"]
+#[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
+mod schema;
+#[path = "../../../mpi/testing/mod.rs"]
+mod testing;
+
+mod death;
+mod launch;
+mod same;
+mod traps;
+
+use scene::{Call, PARABENCH, Scene};
+use testing::Mpi;
+
+/// `mpiexec -n RANKS parabench LINE` in a scene.
+fn under(mpi: &Mpi, ranks: u32, scene: &Scene, line: &str) -> Call {
+    scene.command(mpi.launch(ranks, PARABENCH).args(line.split_whitespace()).command)
+}
+
+/// `parabench LINE`, which can start this MPI.
+fn with(mpi: &Mpi, scene: &Scene, line: &str) -> Call {
+    scene.command(mpi.command(PARABENCH).args(line.split_whitespace()).command)
+}

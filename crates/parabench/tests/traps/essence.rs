@@ -1,0 +1,97 @@
+//! What a run does, without its times: what must be the same whoever executes it.
+
+use crate::figures::{Happened, counts, events};
+use crate::scene::{Call, Scene, root};
+use crate::schema::run_object;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+
+/// What does not depend on time and machine.
+#[derive(Debug, PartialEq)]
+pub struct Essence {
+    pub code: i32,
+    pub counts: BTreeMap<(String, String), [u64; 5]>,
+    pub events: Vec<Happened>,
+    /// Occurrences by label, and their ranks.
+    pub times: BTreeMap<(String, u64), u64>,
+    pub failures: Vec<String>,
+    pub printed: Vec<String>,
+}
+
+/// Runs a program in a folder of its own and gives what happened; `line`: options behind it.
+pub fn run(text: &str, line: &str) -> (Value, Essence) {
+    run_with(text, |scene, all| scene.call(&format!("run x.ppl {line} {all}")))
+}
+
+/// The same with a call made by `call` from the scene and the options that are needed.
+pub fn run_with(text: &str, call: impl FnOnce(&Scene, &str) -> Call) -> (Value, Essence) {
+    let scene = Scene::new().file("x.ppl", text).file("foreign/here", "");
+    let done = call(&scene, "--out results --events --format json").run();
+    let run = run_object(&done);
+    let mut printed: Vec<String> =
+        done.err.lines().filter(|line| line.starts_with('[')).map(str::to_string).collect();
+    printed.sort();
+    let mut failures: Vec<String> = run["run"]["failures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| format!("{} {} {} {}", f["place"], f["op"], f["path"], f["errno"]))
+        .collect();
+    // Which of several ranks is told first is a matter of time.
+    failures.sort();
+    failures.dedup();
+    let times = run["times"].as_array().unwrap().iter().map(|time| {
+        let label = time["label"].as_str().unwrap().to_string();
+        ((label, time["index"].as_u64().unwrap()), time["ranks"].as_u64().unwrap())
+    });
+    let essence = Essence {
+        code: done.code.unwrap(),
+        counts: counts(&run),
+        events: events(&scene, "results"),
+        times: times.collect(),
+        failures,
+        printed,
+    };
+    (run, essence)
+}
+
+/// Programs of a folder that run on POSIX back-ends.
+pub fn programs(folder: &str) -> Vec<(String, String)> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "ppl"));
+    paths.retain(|path| !path.to_string_lossy().contains("listing2"));
+    paths.sort();
+    let named = paths.into_iter().map(|path| {
+        (
+            path.file_stem().unwrap().to_string_lossy().into_owned(),
+            fs::read_to_string(path).unwrap(),
+        )
+    });
+    named.collect()
+}
+
+/// Sizes small enough for a test, as lines in place of the program's own.
+pub fn small(text: &str) -> String {
+    let mut made = String::new();
+    for line in text.lines() {
+        let new = match line {
+            line if line.starts_with("param $num = ") => "param $num = 7;",
+            line if line.starts_with("param $indexes = ") => "param $indexes = 1;",
+            line if line.starts_with("param $size = 4m") => "param $size = 64k;",
+            line if line.starts_with("param $size = 16m") => "param $size = 2m;",
+            line if line.starts_with("param $blocks = ") => "param $blocks = 24;",
+            line if line.starts_with("define param \"num\"") => "define param \"num\" $num \"7\"",
+            line => line,
+        };
+        let _ = writeln!(made, "{new}");
+    }
+    made
+}
+
+/// All ranks of these work on the same names.
+pub fn shares_names(name: &str) -> bool {
+    matches!(name, "hello" | "listing1")
+}
