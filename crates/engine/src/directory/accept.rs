@@ -1,6 +1,8 @@
 //! Which directories of `--dir` are accepted, and why others are not.
 
+use super::marker::is_begun;
 use super::{DirectoryError, wrong};
+use crate::backend::MARKER;
 use crate::host::mounts_below;
 use std::env;
 use std::fs;
@@ -91,7 +93,10 @@ fn dangerous(path: &Path, home: Option<PathBuf>, here: Option<PathBuf>) -> Optio
 pub(super) fn is_empty(path: &Path) -> Result<bool, DirectoryError> {
     let failed = |error: io::Error| wrong(path, "cannot read the directory", &error);
     for entry in fs::read_dir(path).map_err(failed)? {
-        if entry.map_err(failed)?.file_name() != "lost+found" {
+        let entry = entry.map_err(failed)?;
+        let begun =
+            entry.file_name() == MARKER && entry.metadata().is_ok_and(|facts| is_begun(&facts));
+        if entry.file_name() != "lost+found" && !begun {
             return Ok(false);
         }
     }

@@ -3,7 +3,7 @@
 use super::{DirectoryError, wrong};
 use crate::backend::MARKER;
 use crate::host::utc_now;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -34,8 +34,15 @@ impl Marker {
     ) -> Result<Marker, DirectoryError> {
         let failed = |error: io::Error| wrong(directory, "cannot mark the run directory", &error);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o644);
-        let mut file = options.open(directory.join(MARKER)).map_err(failed)?;
+        options.read(true).write(true).mode(0o644);
+        let made = options.clone().create_new(true).open(directory.join(MARKER));
+        let mut file = match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                begun(&options, directory).ok_or(error)
+            }
+            made => made,
+        }
+        .map_err(failed)?;
         lock(&file, directory)?;
         let created = utc_now();
         let text = serde_json::json!({
@@ -64,6 +71,18 @@ impl Marker {
         lock(&file, directory)?;
         Ok(Some(Marker { _file: file, forced }))
     }
+}
+
+/// A marker that a run has made and not written, because it was killed in between: empty.
+fn begun(options: &OpenOptions, directory: &Path) -> Option<File> {
+    let options = options.clone().custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).to_owned();
+    let file = options.open(directory.join(MARKER)).ok()?;
+    file.metadata().is_ok_and(|facts| is_begun(&facts)).then_some(file)
+}
+
+/// Whether a file of the marker's name is one that was made and not written.
+pub(super) fn is_begun(facts: &Metadata) -> bool {
+    facts.is_file() && facts.size() == 0
 }
 
 /// Whether the marker says "forced"; `None` if it is no marker. A marker that another

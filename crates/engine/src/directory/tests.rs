@@ -45,6 +45,23 @@ fn a_missing_directory_is_made_marked_and_kept() {
     open_dir(&path).expect("a marked directory is accepted although it is not empty");
 }
 
+/// A run that is killed between making the marker and writing it leaves it empty.
+#[test]
+fn a_marker_that_was_never_written_is_written_by_the_next_run() {
+    let place = place();
+    fs::write(place.path().join(MARKER), "").expect("an empty marker");
+    drop(open_dir(place.path()).expect("nothing else is in the directory"));
+    let marker = fs::read_to_string(place.path().join(MARKER)).expect("a marker");
+    assert!(marker.contains("\"forced\":false"), "{marker}");
+    fs::write(place.path().join(MARKER), "").expect("an empty marker");
+    fs::write(place.path().join("file"), "x").expect("write");
+    assert!(refusal(&with_dir(place.path())).contains("expected an empty directory"));
+    let forced = Request { force: true, ..with_dir(place.path()) };
+    drop(RunDirectory::open(&forced, "1.2.3").expect("it is forced"));
+    let marker = fs::read_to_string(place.path().join(MARKER)).expect("a marker");
+    assert!(marker.contains("\"forced\":true"), "{marker}");
+}
+
 #[test]
 fn directories_that_are_not_ours_are_refused() {
     let place = place();
