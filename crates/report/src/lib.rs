@@ -14,6 +14,7 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod chart;
+pub mod compare;
 pub mod csv;
 pub mod events;
 pub mod json;

@@ -18,7 +18,7 @@ pub fn write(run: &Run, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Text inside a cell or a paragraph that is shown as it is, on one line.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::new();
     for c in escape(text).chars() {
         match c {

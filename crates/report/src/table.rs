@@ -14,7 +14,7 @@
 //! the one of the founding paper (Op, Qty, avg/min/max in ms, MiB/s). What is
 //! not here: any arithmetic on measurements besides counting totals.
 
-mod grid;
+pub(crate) mod grid;
 mod remarks;
 mod summary;
 mod times;

@@ -1,6 +1,7 @@
 //! The subcommands, one file each: its options and what it does.
 
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod fmt;
 pub mod man;

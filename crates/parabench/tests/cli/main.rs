@@ -9,6 +9,7 @@ mod tmpfs;
 
 mod calls;
 mod check;
+mod compare;
 mod completions;
 mod crash;
 mod docs;

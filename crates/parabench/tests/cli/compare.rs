@@ -1,0 +1,81 @@
+//! `parabench compare`: what it claims, refuses, prints, and its exit codes.
+
+use crate::scene::{Scene, root};
+use serde_json::Value;
+
+const PROGRAM: &str = "param $block = 4k;\ntime[\"w\"] repeat $i 20 write(\"f$i\", $block);\n";
+
+/// Five runs of each side on the mem back-end: `slow` blocks on B if asked for.
+fn scene_with(sides: &[(&str, &str)]) -> Scene {
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    for (side, options) in sides {
+        for run in 1..=5 {
+            scene
+                .parabench(&format!("run x.ppl --backend mem --quiet --out {side}{run} {options}"))
+                .exits(0);
+        }
+    }
+    scene
+}
+
+fn objects(text: &str) -> Vec<Value> {
+    let path = root().join("docs/compare.schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let objects: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for object in &objects {
+        let errors: Vec<String> = validator.iter_errors(object).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+    objects
+}
+
+#[test]
+fn the_same_twice_is_no_difference_and_gates_decide_the_exit_code() {
+    let scene = scene_with(&[("a", ""), ("b", "")]);
+    let both = "compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5";
+    let done = scene.parabench(both).exits(0);
+    done.out_has("write of \"w\": no difference: the rate is the same");
+    let found = objects(&scene.parabench(&format!("{both} --format json")).exits(0).out);
+    assert_eq!(found[0]["rows"][0]["claim"], "none", "{:#}", found[0]);
+    assert_eq!(found[0]["differences"], serde_json::json!([]));
+    for (gate, code) in
+        [("write.mib_s >= 0.95", 0), ("w:write.mib_s > 1", 3), ("read.mib_s > 1", 3)]
+    {
+        for format in ["table", "json", "markdown", "junit"] {
+            let call = scene.call(both).word("--gate").word(gate);
+            let done = call.word("--format").word(format).run().exits(code);
+            assert!(done.out.contains("write"), "{gate} {format}: {}", done.out);
+        }
+    }
+}
+
+#[test]
+fn other_parameters_are_refused_and_compared_anyway() {
+    let scene = scene_with(&[("a", ""), ("b", "block=64k")]);
+    let both = "compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5";
+    let refused = scene.parabench(both).exits(2);
+    refused.err_has("parameter block: 4096 in A, 65536 in B").err_has("--anyway");
+    let done = scene.parabench(&format!("{both} --anyway --format json")).exits(0);
+    let found = objects(&done.out);
+    let rows = found[0]["rows"].as_array().unwrap();
+    let write = rows.iter().find(|row| row["op"] == "write").unwrap();
+    assert_eq!(write["claim"], "faster", "{write:#}");
+    let text = write["sentence"].as_str().unwrap();
+    assert!(text.starts_with("write of \"w\" is ") && text.contains(" faster on b1"), "{text}");
+    // One run of either side is too little, and each later one meets the first.
+    let done = scene.parabench("compare a1 a2 a3 --format json").exits(0);
+    assert_eq!(objects(&done.out).len(), 2);
+    scene.parabench("compare a1 a2").exits(0).out_has("at least 5");
+}
+
+#[test]
+fn wrong_input_is_one_clear_message() {
+    let scene = scene_with(&[("a", "")]);
+    scene.parabench("compare a1").exits(2);
+    scene.parabench("compare a1 nowhere").exits(2).err_has("nowhere");
+    scene.parabench("compare a1 a2 --min-effect x").exits(2).err_has("2%");
+    let done = scene.call("compare a1 a2").word("--gate").word("write.speed >= 1").run().exits(2);
+    done.err_has("expected a metric (mib_s").err_has("        ^");
+}

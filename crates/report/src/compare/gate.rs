@@ -1,0 +1,263 @@
+//! Gates: `write.mib_s >= 0.95` holds if B reaches 95 % of A's rate.
+//!
+//! ```text
+//! gate     = [ label ":" ] operation "." metric relation number
+//! metric   = mib_s | rank_mib_s | min_ns | mean_ns | p50_ns | p99_ns | max_ns
+//! relation = >= | > | <= | <
+//! ```
+//!
+//! The number is the ratio B / A of the medians over repetitions. Without a label the gate must
+//! hold in every label that has the operation; in a sweep in every cell.
+
+use super::{LEAST, Side};
+use crate::stats::median;
+use model::run::Row;
+use serde::Serialize;
+
+/// A condition on a ratio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// As it was written.
+    pub text: String,
+    /// Label path; `None`: every label.
+    pub label: Option<String>,
+    /// Operation, or `operation.part`.
+    pub op: String,
+    /// Which figure of the row.
+    metric: Metric,
+    relation: Relation,
+    bound: f64,
+}
+
+/// How a gate ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateResult {
+    /// The gate as it was written.
+    pub gate: String,
+    /// It holds everywhere it was looked at.
+    pub holds: bool,
+    /// Why, one sentence for each place.
+    pub reasons: Vec<String>,
+}
+
+/// A figure of a row by name.
+#[derive(Clone, Copy, Debug)]
+struct Metric {
+    name: &'static str,
+    figure: fn(&Row) -> Option<f64>,
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Metric) -> bool {
+        self.name == other.name
+    }
+}
+
+fn whole(figure: Option<u64>) -> Option<f64> {
+    figure.map(|figure| figure as f64)
+}
+
+const METRICS: [Metric; 7] = [
+    Metric { name: "mib_s", figure: |row| row.mib_s },
+    Metric { name: "rank_mib_s", figure: |row| row.rank_mib_s },
+    Metric { name: "min_ns", figure: |row| whole(row.min_ns) },
+    Metric { name: "mean_ns", figure: |row| row.mean_ns },
+    Metric { name: "p50_ns", figure: |row| whole(row.p50_ns) },
+    Metric { name: "p99_ns", figure: |row| whole(row.p99_ns) },
+    Metric { name: "max_ns", figure: |row| whole(row.max_ns) },
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Relation {
+    AtLeast,
+    Above,
+    AtMost,
+    Below,
+}
+
+impl Relation {
+    /// Longer signs first, so that `>=` is not read as `>`.
+    const SIGNS: [(&'static str, Relation); 4] = [
+        (">=", Relation::AtLeast),
+        ("<=", Relation::AtMost),
+        (">", Relation::Above),
+        ("<", Relation::Below),
+    ];
+
+    fn holds(self, ratio: f64, bound: f64) -> bool {
+        match self {
+            Relation::AtLeast => ratio >= bound,
+            Relation::Above => ratio > bound,
+            Relation::AtMost => ratio <= bound,
+            Relation::Below => ratio < bound,
+        }
+    }
+}
+
+/// A gate that cannot be read: where (a byte), and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateError {
+    /// Byte of the text at which it went wrong.
+    pub at: usize,
+    /// What was expected and what to write.
+    pub message: String,
+}
+
+impl Gate {
+    /// Reads a gate.
+    ///
+    /// # Errors
+    /// What was expected, and where.
+    pub fn parse(text: &str) -> Result<Gate, GateError> {
+        let error = |at: usize, message: String| Err(GateError { at, message });
+        let found = Relation::SIGNS.iter().filter_map(|sign| Some((text.rfind(sign.0)?, sign)));
+        let Some((at, (sign, relation))) = found.max_by_key(|(at, sign)| (*at, sign.0.len()))
+        else {
+            return error(text.len(), "expected >=, >, <= or <, as in write.mib_s >= 0.95".into());
+        };
+        let after = at + sign.len();
+        let number = text[after..].trim();
+        let bound: f64 = match number.parse() {
+            Ok(bound) if f64::is_finite(bound) && bound > 0.0 => bound,
+            _ => {
+                return error(
+                    after,
+                    format!("expected a ratio B / A above 0, as in 0.95, found {number:?}"),
+                );
+            }
+        };
+        let name = text[..at].trim_end();
+        let (label, rest) = match name.rsplit_once(':') {
+            Some((label, rest)) => (Some(label.trim().to_string()), rest),
+            None => (None, name),
+        };
+        let begin = name.len() - rest.len();
+        let Some((op, metric)) = rest.rsplit_once('.') else {
+            return error(begin, format!("expected operation.metric, found {:?}", rest.trim()));
+        };
+        let metric_at = begin + op.len() + 1;
+        let Some(metric) = METRICS.iter().find(|known| known.name == metric.trim()) else {
+            let names = METRICS.map(|known| known.name).join(" ");
+            let message = format!("expected a metric ({names}), found {:?}", metric.trim());
+            return error(metric_at, message);
+        };
+        let op = op.trim().to_string();
+        if op.is_empty() {
+            return error(begin, "expected an operation before the point".into());
+        }
+        Ok(Gate {
+            text: text.trim().into(),
+            label,
+            op,
+            metric: *metric,
+            relation: *relation,
+            bound,
+        })
+    }
+
+    /// Judges the gate; what cannot be judged does not hold.
+    pub fn judge(&self, base: &Side, new: &Side) -> GateResult {
+        let places = self.places(base);
+        let mut holds = !places.is_empty();
+        let mut reasons = Vec::new();
+        for (label, cell) in &places {
+            let (place_holds, reason) = self.judge_at(base, new, label, *cell);
+            holds &= place_holds;
+            reasons.push(reason);
+        }
+        if places.is_empty() {
+            reasons.push(format!("A has no such row; it has {}", rows_of(base)));
+        }
+        GateResult { gate: self.text.clone(), holds, reasons }
+    }
+
+    /// Labels and cells of A that have the operation.
+    fn places(&self, base: &Side) -> Vec<(String, u32)> {
+        let mut places = Vec::new();
+        for row in base.runs.iter().flat_map(|run| &run.rows) {
+            let place = (row.label.clone(), row.cell);
+            let meant = self.label.as_ref().is_none_or(|label| *label == row.label);
+            if row.op == self.op && meant && !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    fn figures(&self, side: &Side, label: &str, cell: u32) -> Vec<f64> {
+        let rows = side.runs.iter().flat_map(|run| &run.rows);
+        let rows = rows.filter(|row| row.op == self.op && row.label == label && row.cell == cell);
+        rows.filter_map(|row| (self.metric.figure)(row)).filter(|figure| *figure > 0.0).collect()
+    }
+
+    fn judge_at(&self, base: &Side, new: &Side, label: &str, cell: u32) -> (bool, String) {
+        let (a, b) = (self.figures(base, label, cell), self.figures(new, label, cell));
+        let place = match (label, cell) {
+            ("", 0) => self.op.clone(),
+            (label, 0) => format!("{} of \"{label}\"", self.op),
+            (label, cell) => format!("{} of \"{label}\" in cell {cell}", self.op),
+        };
+        if a.len() < LEAST || b.len() < LEAST {
+            let (a, b) = (a.len(), b.len());
+            let message = format!(
+                "{place} cannot be judged: {a} and {b} repetitions, at least {LEAST} are needed"
+            );
+            return (false, message);
+        }
+        let ratio = median(&b).unwrap_or(0.0) / median(&a).unwrap_or(f64::NAN);
+        let holds = self.relation.holds(ratio, self.bound);
+        let name = self.metric.name;
+        (holds, format!("{place}: {name} of B is {ratio:.3} of that of A"))
+    }
+}
+
+/// Operations of a side with their labels, for messages.
+fn rows_of(side: &Side) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for row in side.runs.iter().flat_map(|run| &run.rows) {
+        let label = if row.label.is_empty() { String::new() } else { format!("{}:", row.label) };
+        let name = format!("{label}{}", row.op);
+        if !names.contains(&name) && names.len() < 20 {
+            names.push(name);
+        }
+    }
+    if names.is_empty() { "no rows at all".into() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_are_read() {
+        let gate = Gate::parse("write.mib_s >= 0.95").unwrap();
+        assert_eq!((gate.label.as_deref(), gate.op.as_str()), (None, "write"));
+        assert_eq!(
+            (gate.relation, gate.bound, gate.metric.name),
+            (Relation::AtLeast, 0.95, "mib_s")
+        );
+        let gate = Gate::parse(" a:b/c :write.data.p99_ns<1.5").unwrap();
+        assert_eq!((gate.label.as_deref(), gate.op.as_str()), (Some("a:b/c"), "write.data"));
+        assert_eq!((gate.relation, gate.bound, gate.metric.name), (Relation::Below, 1.5, "p99_ns"));
+        let gate = Gate::parse("a>=b:stat.mean_ns <= 2").unwrap();
+        assert_eq!(gate.label.as_deref(), Some("a>=b"));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        for (text, at, words) in [
+            ("write.mib_s", 11, "expected >="),
+            ("write.mib_s >= ", 14, "expected a ratio"),
+            ("write.mib_s >= -1", 14, "above 0"),
+            ("write.mib_s >= inf", 14, "above 0"),
+            ("write >= 1", 0, "operation.metric"),
+            ("l: write.mibs >= 1", 9, "mib_s rank_mib_s"),
+            (".mib_s > 1", 0, "an operation"),
+            ("", 0, "expected >="),
+        ] {
+            let error = Gate::parse(text).unwrap_err();
+            assert!(error.message.contains(words), "{text}: {error:?}");
+            assert_eq!(error.at, at, "{text}: {error:?}");
+        }
+    }
+}

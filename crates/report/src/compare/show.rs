@@ -1,0 +1,169 @@
+//! A comparison as text for people, Markdown, JSON (docs/compare.schema.json) and JUnit.
+
+use super::{Claim, Comparison, Difference, Row};
+use crate::markdown::plain;
+use crate::table::Terminal;
+use crate::table::grid::{Cell, Column, Grid, Kind, Line};
+use crate::text::{escape, wrap};
+use std::fmt::Write as _;
+
+const fn column(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
+    Column { name, unit, kind, drop_order }
+}
+
+const COLUMNS: [Column; 10] = [
+    column("label", "", Kind::Label, 0),
+    column("operation", "", Kind::Word, 0),
+    column("figure", "", Kind::Word, 0),
+    column("n", "A", Kind::Count, 2),
+    column("n", "B", Kind::Count, 2),
+    column("B faster", "times", Kind::Number { least: 2, most: 4 }, 0),
+    column("from", "95 %", Kind::Number { least: 2, most: 4 }, 0),
+    column("to", "95 %", Kind::Number { least: 2, most: 4 }, 0),
+    column("p", "Holm", Kind::Number { least: 2, most: 5 }, 1),
+    column("delta", "Cliff", Kind::Number { least: 1, most: 2 }, 3),
+];
+
+/// The whole comparison for a terminal.
+pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
+    let mut out = format!("A: {}\nB: {}\n", escape(&comparison.base), escape(&comparison.new));
+    for difference in &comparison.differences {
+        out.push_str(&paragraph(&format!("differs: {}", escape(&difference.sentence())), terminal));
+    }
+    out.push('\n');
+    if comparison.rows.is_empty() {
+        out.push_str("Both sides have no row in common.\n");
+    } else {
+        let lines = comparison.rows.iter().map(line).collect();
+        let grid = Grid { columns: COLUMNS.to_vec(), lines };
+        let _ = writeln!(out, "{}\n", grid.draw(terminal));
+    }
+    for row in &comparison.rows {
+        out.push_str(&paragraph(&escape(&row.sentence), terminal));
+    }
+    for lacking in &comparison.unmatched {
+        let (op, label) = (escape(&lacking.op), escape(&lacking.label));
+        out.push_str(&paragraph(&format!("only {}: {op} of \"{label}\"", lacking.side), terminal));
+    }
+    for gate in &comparison.gates {
+        let word = if gate.holds { "gate holds" } else { "gate fails" };
+        let reasons = gate.reasons.join("; ");
+        let text = format!("{word}: {}: {}", escape(&gate.gate), escape(&reasons));
+        out.push_str(&paragraph(&text, terminal));
+    }
+    out
+}
+
+fn paragraph(text: &str, terminal: Terminal) -> String {
+    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
+    format!("{}\n", wrap(&words, " ", terminal.columns))
+}
+
+fn line(row: &Row) -> Line {
+    let label = match row.cell {
+        0 => escape(&row.label),
+        cell => format!("{} (cell {cell})", escape(&row.label)),
+    };
+    let op = if row.op.is_empty() { "(label)".to_string() } else { escape(&row.op) };
+    let cells = vec![
+        Cell::Text(label),
+        Cell::Text(op),
+        Cell::Text(row.metric.name().into()),
+        Cell::Count(row.base_n as u64),
+        Cell::Count(row.new_n as u64),
+        Cell::number(row.ratio),
+        Cell::number(row.ci95_low),
+        Cell::number(row.ci95_high),
+        Cell::number(row.p_holm),
+        Cell::number(row.cliffs_delta),
+    ];
+    Line::Cells { cells, bad: row.claim == Claim::Slower }
+}
+
+/// The comparison as one JSON object.
+pub fn json(comparison: &Comparison) -> String {
+    // Figures that are not finite become null, which the schema allows.
+    let mut text = serde_json::to_string(comparison).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Tables for an issue or a merge request.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut out = format!("### {} against {}\n\n", plain(&comparison.new), plain(&comparison.base));
+    out.push_str(
+        "| label | operation | figure | n | times faster | 95 % interval | p (Holm) | |\n",
+    );
+    out.push_str("|---|---|---|---:|---:|---:|---:|---|\n");
+    for row in &comparison.rows {
+        let number =
+            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+        let interval = match (row.ci95_low, row.ci95_high) {
+            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} / {} | {} | {interval} | {} | {} |",
+            plain(&row.label),
+            plain(&row.op),
+            plain(row.metric.name()),
+            row.base_n,
+            row.new_n,
+            number(row.ratio),
+            number(row.p_holm),
+            plain(&row.sentence)
+        );
+    }
+    out.push('\n');
+    let difference =
+        |difference: &Difference| format!("- differs: {}\n", plain(&difference.sentence()));
+    out.extend(comparison.differences.iter().map(difference));
+    for gate in &comparison.gates {
+        let word = if gate.holds { "holds" } else { "**fails**" };
+        let _ = writeln!(
+            out,
+            "- gate {} {word}: {}",
+            plain(&gate.gate),
+            plain(&gate.reasons.join("; "))
+        );
+    }
+    out
+}
+
+/// The gates as a JUnit test suite (one case per gate), for pipelines.
+pub fn junit(comparisons: &[Comparison]) -> String {
+    let gates = || comparisons.iter().flat_map(|one| one.gates.iter().map(move |gate| (one, gate)));
+    let failures = gates().filter(|(_, gate)| !gate.holds).count();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let (all, name) = (gates().count(), "parabench compare");
+    let _ = writeln!(out, "<testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failures}\">");
+    for (one, gate) in gates() {
+        let (class, name) = (xml(&one.new), xml(&gate.gate));
+        let _ = write!(out, "  <testcase classname=\"{class}\" name=\"{name}\"");
+        let reasons = xml(&gate.reasons.join("; "));
+        if gate.holds {
+            let _ = writeln!(out, "><system-out>{reasons}</system-out></testcase>");
+        } else {
+            let _ = writeln!(out, "><failure message=\"{reasons}\"/></testcase>");
+        }
+    }
+    out.push_str("</testsuite>\n");
+    out
+}
+
+/// Text of an attribute or element of XML 1.0; characters that XML cannot have are escaped as in PPL.
+fn xml(text: &str) -> String {
+    let mut out = String::new();
+    for c in escape(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
