@@ -56,7 +56,7 @@ pub enum Verb {
 impl Verb {
     /// Every process of an MPI job takes part; of other subcommands only the first does it.
     pub fn is_for_all_ranks(&self) -> bool {
-        matches!(self, Verb::Run(_))
+        matches!(self, Verb::Run(_) | Verb::Mpi(_))
     }
 
     /// Does it.
