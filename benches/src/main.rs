@@ -14,6 +14,7 @@ mod cases;
 mod figure;
 mod language;
 mod machine;
+mod mpi;
 mod pairs;
 mod product;
 mod raw;
@@ -42,6 +43,7 @@ const BENCHES: &[Bench] = &[
     ("barrier", single::barriers),
     ("simulation", single::simulation),
     ("language", language::language),
+    ("mpi", mpi::mpi),
 ];
 
 fn main() -> ExitCode {

@@ -88,6 +88,11 @@ impl Place {
         children.iter_mut().zip(outputs).map(|(child, output)| times(child, output)).collect()
     }
 
+    /// The binary under test.
+    pub fn parabench(&self) -> PathBuf {
+        self.binaries.join("parabench")
+    }
+
     /// The path of this binary.
     pub fn own_binary(&self) -> PathBuf {
         self.binaries.join("benches")
@@ -111,6 +116,11 @@ fn time(line: &str) -> Result<Timed> {
 }
 
 impl Outcome {
+    /// From the report of a run that was started another way; its memory is not known.
+    pub fn read(report: &[u8]) -> Result<Outcome> {
+        Ok(Outcome { report: serde_json::from_slice(report)?, peak_bytes: f64::NAN })
+    }
+
     /// Nanoseconds of every occurrence of a label, on the slowest rank.
     pub fn occurrences_ns(&self, label: &str) -> Result<Vec<f64>> {
         let times = self.report["times"].as_array().ok_or("no times in the report")?;

@@ -9,6 +9,7 @@ use model::plan::*;
 use model::{Op, Plan, Value};
 use mpi::comm::Comm;
 use mpi::groups::Groups;
+use mpi::run_rank;
 use std::path::Path;
 
 pub const CASES: &[Case] = &[
@@ -16,6 +17,8 @@ pub const CASES: &[Case] = &[
     ("a rank that leaves early releases the others", 3, a_rank_that_leaves_early),
     ("a late rank is not taken for a lost one", 3, a_late_rank),
     ("a deadlock ends with a list", 3, a_deadlock),
+    ("ranks in different barriers are a deadlock", 3, different_barriers),
+    ("progress is told outside labels", 2, progress_is_told),
     ("a signal that comes late is no deadlock", 3, a_late_signal),
     ("one interrupted rank stops all", 4, an_interrupt),
     ("agreements give the smallest number", 3, agreements),
@@ -106,6 +109,51 @@ fn a_deadlock(place: &Place<'_>) {
     } else {
         assert!(error(&outcome).contains("every rank that is left waits"), "{}", error(&outcome));
     }
+}
+
+/// Rank 0 waits for the low group, rank 1 for the high one, rank 2 for the world.
+fn different_barriers(place: &Place<'_>) {
+    let plan = Build::plan(3, |b| {
+        b.groups(&[("low", 0..2), ("high", 1..3)]);
+        b.barrier();
+        b.on_rank(0, |b| b.group(0, |b| b.barrier()));
+        b.on_rank(1, |b| b.group(1, |b| b.barrier()));
+        b.on_rank(2, |b| b.barrier());
+    });
+    let outcome = place.run_dry(&plan);
+    assert_eq!((&outcome.end, outcome.complete), (&End::Released, true));
+    assert!(error(&outcome).contains("every rank that is left waits"), "{}", error(&outcome));
+    if place.rank() == 0 {
+        let ranks: Vec<u32> = outcome.deadlock.iter().map(|stuck| stuck.rank).collect();
+        assert_eq!(ranks, [0, 1, 2]);
+        assert!(outcome.deadlock.iter().all(|stuck| stuck.what == "a barrier"));
+        let mut places: Vec<_> =
+            outcome.deadlock.iter().map(|stuck| plan.locate_site(stuck.site).unwrap()).collect();
+        places.dedup();
+        assert_eq!(places.len(), 3, "{places:?}");
+    }
+}
+
+/// The ranks compute outside of labels first, then inside of one.
+fn progress_is_told(place: &Place<'_>) {
+    let plan = Build::plan(2, |b| {
+        let (path, i, n, ms) =
+            (b.str("."), b.global("i"), b.int(10), b.value(Value::Duration(60_000_000)));
+        let label = b.str("label");
+        let step = |b: &mut Build| {
+            b.op(Op::Stat, &[path]);
+            b.op(Op::Compute, &[ms]);
+        };
+        b.repeat(i, n, step);
+        b.time(label, false, |b| b.repeat(i, n, step));
+    });
+    let mut told = Vec::new();
+    let outcome =
+        run_rank(place.world, &plan, &place.config, &mut |progress| told.push(*progress)).unwrap();
+    assert_eq!(outcome.end, End::Finished);
+    assert_eq!(told.is_empty(), place.rank() != 0, "{told:?}");
+    // Nothing is told while rank 0 is inside the label.
+    assert!(told.iter().all(|progress| progress.operations <= 20), "{told:?}");
 }
 
 /// Two ranks wait, the third sleeps before it signals: rank 0 waits itself.
