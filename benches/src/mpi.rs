@@ -90,19 +90,8 @@ impl Mpi<'_> {
                 times.1.push(ns(&under)?);
             }
         }
-        let figure = |(label, (plain, under)): (&(&str, &str, u64, f64), &(Vec<f64>, Vec<f64>))| {
-            let ratios: Vec<f64> = plain.iter().zip(under).map(|pair| pair.0 / pair.1).collect();
-            Figure {
-                name: format!("{}, under MPI against without", label.1),
-                raw: format!("{} ns", three(median(plain))),
-                product: format!("{} ns", three(median(under))),
-                result: median(&ratios),
-                range: Some(range(&ratios)),
-                unit: "",
-                goal: if label.3.is_nan() { Goal::None } else { Goal::AtLeast(0.9) },
-            }
-        };
-        Ok(DATA.labels.iter().zip(&times).map(figure).collect())
+        let named = DATA.labels.iter().zip(&times);
+        Ok(named.map(|(label, (plain, under))| ratio(label.1, label.3, plain, under)).collect())
     }
 
     fn run(&self) -> Result<Outcome> {
@@ -142,6 +131,20 @@ impl Mpi<'_> {
             unit: " ms",
             goal: Goal::AtMost(50.0),
         })
+    }
+}
+
+/// Rate under MPI / rate without.
+fn ratio(name: &str, goal: f64, plain: &[f64], under: &[f64]) -> Figure {
+    let ratios: Vec<f64> = plain.iter().zip(under).map(|(plain, under)| plain / under).collect();
+    Figure {
+        name: format!("{name}, under MPI against without"),
+        raw: format!("{} ns", three(median(plain))),
+        product: format!("{} ns", three(median(under))),
+        result: median(&ratios),
+        range: Some(range(&ratios)),
+        unit: "",
+        goal: if goal.is_nan() { Goal::None } else { Goal::AtLeast(0.9) },
     }
 }
 

@@ -122,6 +122,43 @@ int pb_comm_split(int comm, int color, int key, int *handle)
     return keep_comm(error, made, handle);
 }
 
+/* A copy of a communicator, made without blocking: a copy that is started and one that can
+ * be looked at. */
+struct copy {
+    MPI_Comm made;
+    MPI_Request request;
+};
+
+TABLE(struct copy *, copy)
+
+int pb_comm_copy_start(int comm, int *copy)
+{
+    struct copy *made = malloc(sizeof *made);
+    *copy = -1;
+    if (!made)
+        return MPI_ERR_NO_MEM;
+    int error = MPI_Comm_idup(comm_items[comm], &made->made, &made->request);
+    if (error == MPI_SUCCESS && (*copy = copy_put(made)) >= 0)
+        return MPI_SUCCESS;
+    free(made);
+    return error != MPI_SUCCESS ? error : MPI_ERR_NO_MEM;
+}
+
+/* *handle stays -1 until the copy is there; copy is gone then. */
+int pb_comm_copy_test(int copy, int *handle)
+{
+    struct copy *made = copy_items[copy];
+    int done = 0;
+    *handle = -1;
+    int error = MPI_Test(&made->request, &done, MPI_STATUS_IGNORE);
+    if (error != MPI_SUCCESS || !done)
+        return error;
+    error = keep_comm(MPI_SUCCESS, made->made, handle);
+    copy_used[copy] = 0;
+    free(made);
+    return error;
+}
+
 /* One communicator per machine. */
 int pb_comm_split_node(int comm, int *handle)
 {

@@ -44,6 +44,8 @@ functions! {
     comm_rank = "pb_comm_rank": fn(c_int, *mut c_int);
     comm_size = "pb_comm_size": fn(c_int, *mut c_int);
     comm_split = "pb_comm_split": fn(c_int, c_int, c_int, *mut c_int);
+    comm_copy_start = "pb_comm_copy_start": fn(c_int, *mut c_int);
+    comm_copy_test = "pb_comm_copy_test": fn(c_int, *mut c_int);
     comm_split_node = "pb_comm_split_node": fn(c_int, *mut c_int);
     comm_free = "pb_comm_free": fn(c_int);
     done = "pb_done": fn(c_int, *mut c_int);

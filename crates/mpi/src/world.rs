@@ -113,16 +113,13 @@ impl World {
         self.check("MPI_Comm_split_type", unsafe { (self.shim.comm_split_node)(0, &mut node) })?;
         self.node_comm = Handle(node);
         (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
-        // The first ranks of the machines number them; the others are told.
-        let leader = self.split(WORLD, (self.node_rank == 0).then_some(0), self.rank)?;
-        let mut number = [0i64; 2];
-        if let Some(leaders) = leader {
-            let (rank, size) = self.place_in(leaders)?;
-            number = [i64::from(rank), i64::from(size)];
-            self.free(leaders)?;
-        }
-        let number = self.reduce(self.node_comm, number, Reduce::Max)?;
-        (self.node, self.nodes) = (number[0] as u32, number[1] as u32);
+        // The machines are numbered in the order of their first ranks.
+        let mut firsts = vec![0; self.size as usize];
+        firsts[self.rank as usize] = i64::from(self.node_rank == 0);
+        self.reduce_all(WORLD, &mut firsts, Reduce::Max)?;
+        let first = self.reduce(self.node_comm, [i64::from(self.rank)], Reduce::Min)?[0];
+        self.nodes = firsts.iter().sum::<i64>() as u32;
+        self.node = firsts[..first as usize].iter().sum::<i64>() as u32;
         let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
         let cpus = cpus.iter().map(|word| word.count_ones()).sum();
         self.crowd = Crowd::new(self.node_size, cpus);
@@ -177,6 +174,23 @@ impl World {
         let code = unsafe { (self.shim.comm_split)(comm.0, color, key as c_int, &mut made) };
         self.check("MPI_Comm_split", code)?;
         Ok((made >= 0).then_some(Handle(made)))
+    }
+
+    /// Copies a communicator, resting between looks: [`World::split`] blocks in MPI, which many
+    /// ranks on few processors pay for. Collective.
+    pub fn copy(&self, comm: Handle) -> Result<Handle, MpiError> {
+        let (mut copy, mut made) = (-1, -1);
+        // SAFETY: a valid pointer, a handle the shim gave.
+        let code = unsafe { (self.shim.comm_copy_start)(comm.0, &mut copy) };
+        self.check("MPI_Comm_idup", code)?;
+        let mut patience = Patience::new(self.crowd);
+        while made < 0 {
+            // SAFETY: a valid pointer; the shim gave the copy, which is not done yet.
+            let code = unsafe { (self.shim.comm_copy_test)(copy, &mut made) };
+            self.check("MPI_Comm_idup", code)?;
+            patience.rest();
+        }
+        Ok(Handle(made))
     }
 
     /// Frees a communicator. Collective.

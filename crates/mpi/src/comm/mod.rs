@@ -74,8 +74,7 @@ impl<'w> Comm<'w> {
         on_progress: Option<&'w mut dyn FnMut(&Progress)>,
     ) -> Result<Comm<'w>, MpiError> {
         let sets = groups.sets();
-        // A split with one color: a copy of the world.
-        let control = world.split(WORLD, Some(0), world.rank)?.unwrap_or(WORLD);
+        let control = world.copy(WORLD)?;
         Ok(Comm {
             world,
             groups,
