@@ -127,6 +127,15 @@ impl RunDirectory {
         }
     }
 
+    /// Between two executions of a sweep: removes what is inside, but not the marker, if the
+    /// directory is a scratch one or is to be cleaned; any other is left as it is.
+    pub fn clear(&self, clean: bool) -> Removal {
+        match self.scratch || clean {
+            true => remove::contents(self.opened.as_fd(), &self.path),
+            false => Removal::default(),
+        }
+    }
+
     /// The run never started: a scratch directory goes even if it was to be kept, and
     /// nothing in any other directory does.
     pub fn discard(mut self) -> Removal {

@@ -12,6 +12,7 @@ use std::path::Path;
 pub const STDIN: &str = "<stdin>";
 
 /// A program as it was found.
+#[derive(Clone)]
 pub struct Text {
     /// Its name, for messages and for finding what it includes.
     pub name: String,

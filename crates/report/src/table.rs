@@ -17,6 +17,7 @@
 pub(crate) mod grid;
 mod remarks;
 mod summary;
+mod sweep;
 mod times;
 
 use model::run::Run;
@@ -39,10 +40,14 @@ impl Default for Terminal {
 
 /// The whole report of a run: summary, labels over ranks, evidence, notes, failures.
 pub fn render(run: &Run, terminal: Terminal) -> String {
+    let [figures, labels] = match run.run.sweep {
+        Some(_) => [sweep::render(run, terminal), String::new()],
+        None => [summary::render(run, terminal), times::render(run, terminal)],
+    };
     let sections = [
         remarks::title(run, terminal),
-        summary::render(run, terminal),
-        times::render(run, terminal),
+        figures,
+        labels,
         remarks::evidence(run, terminal),
         remarks::marks(run, terminal),
         remarks::failures(run, terminal),

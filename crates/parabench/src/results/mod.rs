@@ -12,8 +12,10 @@
 //! puts the folder in order.
 
 mod events;
+pub mod merge;
 mod owner;
 mod places;
+mod sweep;
 
 use crate::error::{Error, Result};
 use ::report::events::EVENTS_FILE;
@@ -185,11 +187,15 @@ impl Folder {
 /// A stored run as a reader finds it: whole, or merged from what the ranks left if it was
 /// cut off. The folder of a run whose process is gone is put in order on the way.
 pub fn read(path: &Path) -> Result<Run> {
-    let mut run = cut_off(path)?;
+    let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
     let folder = Folder { path: path.to_path_buf(), temporary: false };
     if !folder.ranks().is_dir() {
         return Ok(run);
     }
+    if run.run.sweep.is_some() {
+        return folder.read_sweep(run);
+    }
+    folder.merge(&mut run);
     if owner::is_gone(&folder.ranks()) {
         settle(path, &mut run)?;
     } else {

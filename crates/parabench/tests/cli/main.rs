@@ -22,4 +22,5 @@ mod programs;
 mod refused;
 mod run;
 mod storage;
+mod sweep;
 mod traps;

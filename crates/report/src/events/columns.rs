@@ -8,6 +8,8 @@ use parquet::data_type::ByteArray;
 /// An event with everything its row needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record<'a> {
+    /// Cell and repetition.
+    pub at: (u32, u32),
     pub rank: u32,
     pub host: &'a ByteArray,
     pub labels: &'a [ByteArray],
@@ -91,6 +93,10 @@ macro_rules! columns {
 }
 
 columns! {
+    "cell" Int32 "Parameter point of a sweep; 0 without one."
+        |r| narrow(r.at.0);
+    "repetition" Int32 "Repetition within a sweep; 0 without one."
+        |r| narrow(r.at.1);
     "rank" Int32 "Rank that executed the operation."
         |r| narrow(r.rank);
     "host" Text "Machine of the rank."

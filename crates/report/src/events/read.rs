@@ -72,6 +72,20 @@ impl EventReader {
         &self.tables.hosts
     }
 
+    /// Row groups in the file.
+    pub(super) fn group_count(&self) -> usize {
+        self.parquet.num_row_groups()
+    }
+
+    /// One column of one row group.
+    pub(super) fn column(&self, group: usize, column: usize) -> Result<Values> {
+        contained(|| {
+            let group = self.parquet.get_row_group(group)?;
+            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            Values::read(group.get_column_reader(column)?, rows)
+        })
+    }
+
     /// Reads the next row group; false at the end.
     fn next_group(&mut self) -> Result<bool> {
         if self.group == self.parquet.num_row_groups() {
@@ -96,12 +110,20 @@ impl EventReader {
 }
 
 /// One column of one row group.
-enum Values {
+pub(super) enum Values {
     Numbers(Vec<i64>),
     Texts(Vec<Option<ByteArray>>),
 }
 
 impl Values {
+    /// Rows that the column is of.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Values::Numbers(values) => values.len(),
+            Values::Texts(values) => values.len(),
+        }
+    }
+
     fn read(reader: ColumnReader, rows: usize) -> Result<Values> {
         Ok(match reader {
             ColumnReader::Int32ColumnReader(reader) => {

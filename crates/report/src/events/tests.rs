@@ -166,6 +166,8 @@ fn the_columns_are_those_that_are_documented() {
     assert_eq!(names, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
     let cells: Vec<String> = row.iter().map(|(name, field)| format!("{name}={field}")).collect();
     expect_test::expect![[r#"
+        cell=0
+        repetition=0
         rank=0
         host="node0"
         seq=4

@@ -2,6 +2,7 @@
 
 use super::columns::{COLUMNS, Record, Value};
 use super::names::encode;
+use super::read::{EventReader, Values};
 use super::{EVENTS_FILE, GROUP_ROWS, VERSION_KEY};
 use crate::file::{AtomicFile, StoreError};
 use model::event::Event;
@@ -89,13 +90,75 @@ impl EventWriter {
             let event: &Event = event.borrow();
             let place = self.places.get(&event.site);
             let (labels, paths, host) = (&labels, &paths, &host);
-            push(&mut self.buffers, &Record { rank, host, labels, paths, place, event });
+            push(
+                &mut self.buffers,
+                &Record { at: (0, 0), rank, host, labels, paths, place, event },
+            );
             self.waiting += 1;
             if self.waiting == GROUP_ROWS {
                 self.flush().map_err(|error| failed(&self.path, error))?;
             }
         }
         Ok(())
+    }
+
+    /// Adds all rows of the table in `dir`: those of an execution of a sweep. `at`: its cell and
+    /// repetition; `sites`: the numbers of its sites in the whole run. A row group is in memory
+    /// at a time.
+    ///
+    /// # Errors
+    /// As for [`EventWriter::create`]; or the table in `dir` cannot be read.
+    pub fn append(
+        &mut self,
+        dir: &Path,
+        at: (u32, u32),
+        sites: &HashMap<u32, u32>,
+    ) -> std::result::Result<(), StoreError> {
+        let reader = EventReader::open(dir)?;
+        for group in 0..reader.group_count() {
+            let rows = self.append_group(&reader, group, at, sites);
+            self.waiting += rows.map_err(|error| failed(&dir.join(EVENTS_FILE), error))?;
+            if self.waiting >= GROUP_ROWS {
+                self.flush().map_err(|error| failed(&self.path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn append_group(
+        &mut self,
+        reader: &EventReader,
+        group: usize,
+        (cell, repetition): (u32, u32),
+        sites: &HashMap<u32, u32>,
+    ) -> Result<usize> {
+        let mut rows = 0;
+        for (at, (column, buffer)) in COLUMNS.iter().zip(&mut self.buffers).enumerate() {
+            let values = reader.column(group, at)?;
+            rows = values.rows();
+            match (values, buffer) {
+                (Values::Numbers(values), Buffer::Int32(buffer)) => {
+                    let put = |value: i64| match column.name {
+                        "cell" => cell as i32,
+                        "repetition" => repetition as i32,
+                        "site" => {
+                            sites.get(&(value as u32)).map_or(value as i32, |site| *site as i32)
+                        }
+                        _ => value as i32,
+                    };
+                    buffer.extend(values.into_iter().map(put));
+                }
+                (Values::Numbers(values), Buffer::Int64(buffer)) => buffer.extend(values),
+                (Values::Texts(texts), Buffer::Text { values, levels }) => {
+                    if matches!(column.value, Value::OptionalText(_)) {
+                        levels.extend(texts.iter().map(|text| i16::from(text.is_some())));
+                    }
+                    values.extend(texts.into_iter().flatten());
+                }
+                _ => return Err(ParquetError::General("a column of another type".into())),
+            }
+        }
+        Ok(rows)
     }
 
     /// Completes the file and gives it its name. `dropped`: events that were not kept.

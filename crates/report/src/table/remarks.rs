@@ -12,7 +12,14 @@ const LISTED: usize = 20;
 /// What ran where, how long, and how it ended.
 pub fn title(run: &Run, terminal: Terminal) -> String {
     let header = &run.run;
-    let ranks = if header.ranks == 1 { "1 rank".into() } else { format!("{} ranks", header.ranks) };
+    let ranks = if let Some(sweep) = &header.sweep {
+        let (points, executions) = (sweep.cells.len(), sweep.order.len());
+        format!("sweep of {points} points, {executions} executions")
+    } else if header.ranks == 1 {
+        "1 rank".into()
+    } else {
+        format!("{} ranks", header.ranks)
+    };
     let mut parts = vec![
         escape(&header.program.name),
         ranks,

@@ -13,6 +13,8 @@ Examples:
   parabench run x.ppl --out results --events           store everything
   parabench run x.ppl --format json > run.json
   parabench run x.ppl --dry-run                        the tool measured by itself
+  parabench run x.ppl --sweep block=4k..1m*4 --reps 10 --settle 2s --warm-up 1
+  parabench run x.ppl --sweep-ranks 1,2,4,8 --until-ci 2% --out results
   parabench run -n 4 --mpi x.ppl                       ranks under MPI on this machine
   mpiexec -n 64 -f hosts parabench run x.ppl --dir /scratch/me     ...and on many
 
@@ -53,6 +55,9 @@ pub struct Run {
 
     #[command(flatten)]
     pub execution: Execution,
+
+    #[command(flatten)]
+    pub sweep: super::sweep::Sweep,
 
     #[command(flatten)]
     pub released: Released,

@@ -17,12 +17,13 @@ mod only;
 mod place;
 mod progress;
 mod remains;
+mod sweep;
 mod team;
 mod verdict;
 
 pub use args::Run;
 
-use crate::args::ResultFormat;
+use crate::args::{ProgramArgs, ResultFormat};
 use crate::compile::{self, Origin, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
@@ -33,7 +34,8 @@ use crate::results::{self, Folder};
 use args::Backend;
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
-use engine::record::EventsConfig;
+use engine::record::{Collected, EventsConfig};
+use engine::supervise::Outcome;
 use interrupt::Interrupt;
 use measure::Measured;
 use model::Plan;
@@ -112,15 +114,31 @@ impl Run {
             return Err(Error::input(message));
         }
         self.check_ranks()?;
+        self.refuse_sweep()?;
         launch::launch(self)
+    }
+
+    /// The processes of an MPI job run one plan and end.
+    fn refuse_sweep(&self) -> Result<()> {
+        match self.sweep.is_asked_for() {
+            true => Err(Error::input("sweeps and repetitions are not possible under MPI yet")
+                .help("give every point and repetition a run of its own")),
+            false => Ok(()),
+        }
     }
 
     fn attempt(&self, team: Option<&Team>) -> std::result::Result<Exit, Stopped> {
         self.check_ranks()?;
+        if team.is_some() {
+            self.refuse_sweep()?;
+        }
         let text = program::read(&self.program.program)?;
         // From here on there may be a directory to tidy up.
         let interrupt = Interrupt::watch();
         let place = Place::open(self)?;
+        if self.sweep.is_asked_for() {
+            return sweep::execute(self, &text, place, &interrupt);
+        }
         match self.prepare(text, &place, &interrupt, team) {
             Ok(ready) => ready.go(place, &interrupt),
             Err(error) => {
@@ -137,11 +155,48 @@ impl Run {
             let message = "--wait needs ranks that are processes: not with --backend mem";
             return Err(Error::input(message));
         }
-        if !simulated && self.ranks > MAX_PROCESSES {
-            let message = format!("-n {}: the limit is {MAX_PROCESSES} processes", self.ranks);
+        let swept = self.sweep.ranks.iter().flat_map(|ranks| &ranks.0).copied();
+        let ranks = swept.max().unwrap_or(self.ranks);
+        if !simulated && ranks > MAX_PROCESSES {
+            let message = format!("{ranks} ranks: the limit is {MAX_PROCESSES} processes");
             return Err(Error::input(message).help("--backend mem simulates up to a million ranks"));
         }
         Ok(())
+    }
+
+    /// A program bound to its parameters and ranks, and checked against its place.
+    fn bind(
+        &self,
+        text: Text,
+        binding: &Binding,
+        place: &Place,
+        team: Option<&Team>,
+        warnings: bool,
+    ) -> Result<Bound> {
+        let name = text.name.clone();
+        let ranks = Ranks { count: binding.ranks, assumed: false };
+        let mut origin = Origin::new(text, &binding.program, ranks, place.name(), false);
+        origin.nodes = team.map_or(1, Team::nodes);
+        let compiled = origin.compile();
+        if compiled.plan.is_none() || (warnings && !self.results.quiet) {
+            compile::show(&compiled, &name);
+        }
+        let plan = compile::plan(compiled, &name)?;
+        only::check(&self.execution.only, &plan)?;
+        let confinement = place.confinement(self, &plan, team.is_some())?;
+        let mut notes = confinement.notes.clone();
+        notes.extend(place.preflight(self, &plan)?);
+        let mut run = header::provisional(self, &plan, &name, place);
+        run.run.evidence.confinement = confinement.name.into();
+        run.run.evidence.notes = notes;
+        Ok(Bound { origin, plan, confinement, run })
+    }
+
+    /// Names of the program's parameters, if it can be compiled without a sweep's values.
+    fn parameter_names(&self, text: Text, place: &Place) -> Option<Vec<String>> {
+        let ranks = Ranks { count: self.ranks, assumed: false };
+        let plan = compile::compile(text, &self.program, ranks, place.name(), false).plan?;
+        Some(plan.params.into_iter().map(|(name, _)| name).collect())
     }
 
     /// Everything that can refuse a run, before anything of it happens.
@@ -152,23 +207,10 @@ impl Run {
         interrupt: &Interrupt,
         team: Option<&'a Team>,
     ) -> Result<Ready<'a>> {
-        let name = text.name.clone();
-        let ranks = Ranks { count: self.ranks, assumed: false };
-        let mut origin = Origin::new(text, &self.program, ranks, place.name(), false);
-        origin.nodes = team.map_or(1, Team::nodes);
-        let compiled = origin.compile();
-        if compiled.plan.is_none() || !self.results.quiet {
-            compile::show(&compiled, &name);
-        }
-        let plan = compile::plan(compiled, &name)?;
-        only::check(&self.execution.only, &plan)?;
-        let confinement = place.confinement(self, &plan, team.is_some())?;
-        let mut notes = confinement.notes.clone();
-        notes.extend(place.preflight(self, &plan)?);
+        let binding = Binding { program: self.program.clone(), ranks: self.ranks };
+        let Bound { origin, plan, confinement, run } =
+            self.bind(text, &binding, place, team, true)?;
         let folder = self.folder(place, team.is_some())?;
-        let mut run = header::provisional(self, &plan, &name, place);
-        run.run.evidence.confinement = confinement.name.into();
-        run.run.evidence.notes = notes;
         if interrupt.requested() {
             return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
         }
@@ -177,6 +219,19 @@ impl Run {
         }
         let config = self.config(&plan, place, &confinement, folder.as_ref());
         Ok(Ready { args: self, team, origin, plan, config, folder, run })
+    }
+
+    /// Turns what the ranks of an execution left into its run.
+    fn assess(
+        &self,
+        run: &mut model::Run,
+        outcome: &Outcome,
+        collected: Collected,
+        plan: &Plan,
+    ) -> Exit {
+        results::fill(run, collected);
+        header::complete(run, outcome, plan);
+        verdict::judge(run, outcome, self.results.strict)
     }
 
     /// Where the run is stored. Ranks without common memory need a folder in any case.
@@ -258,6 +313,21 @@ fn events(plan: &Plan, bytes: u64) -> EventsConfig {
     EventsConfig { max_bytes: bytes / u64::from(plan.ranks.max(1)), expected }
 }
 
+/// What a program is bound to.
+struct Binding {
+    program: ProgramArgs,
+    ranks: u32,
+}
+
+/// A program that can be executed here.
+struct Bound {
+    origin: Origin,
+    plan: Plan,
+    confinement: place::Confinement,
+    /// Its run as far as it is known before.
+    run: model::Run,
+}
+
 /// A run that nothing stands against any more.
 struct Ready<'a> {
     args: &'a Run,
@@ -304,9 +374,8 @@ impl Ready<'_> {
     /// Turns what the ranks left into the run.
     fn fill(&mut self, measured: &Measured) -> Exit {
         let outcome = &measured.outcome;
-        results::fill(&mut self.run, measured.collected.clone());
-        header::complete(&mut self.run, outcome, &self.plan);
-        let exit = verdict::judge(&mut self.run, outcome, self.args.results.strict);
+        let collected = measured.collected.clone();
+        let exit = self.args.assess(&mut self.run, outcome, collected, &self.plan);
         let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
         self.run.run.evidence.notes.extend(missed);
         let stored = self.folder.as_ref().is_some_and(Folder::stays);

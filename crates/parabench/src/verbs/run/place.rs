@@ -116,6 +116,14 @@ impl Place {
         }
     }
 
+    /// Between two executions: a scratch directory is as empty as at first, and so is one that
+    /// is to be cleaned.
+    pub fn clear(&self, clean: bool) {
+        if let Some(directory) = &self.directory {
+            report(&directory.clear(clean));
+        }
+    }
+
     /// The run never started.
     pub fn discard(self) {
         if let Some(directory) = self.directory {

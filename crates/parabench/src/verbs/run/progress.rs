@@ -21,8 +21,7 @@ impl Bar {
     /// Draws how far the ranks are, or says that they wait to be started.
     pub fn show(&mut self, progress: &Progress) {
         if progress.held {
-            let pid = std::process::id();
-            console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
+            say_ready();
             return;
         }
         let Some(bar) = &self.drawn else { return };
@@ -40,6 +39,69 @@ impl Bar {
             bar.finish_and_clear();
         }
     }
+}
+
+/// How far a sweep is: executions, and an estimate of the rest from those that are over.
+pub struct SweepBar {
+    drawn: Option<ProgressBar>,
+}
+
+impl SweepBar {
+    /// `executions`: at most.
+    pub fn new(executions: u64, quiet: bool) -> SweepBar {
+        const TEMPLATE: &str =
+            "{bar:30} {pos} of {len} executions, about {eta} left, {prefix} {msg}";
+        let drawn = (!quiet && console::is_watched()).then(|| {
+            let target = ProgressDrawTarget::stderr();
+            let bar = ProgressBar::with_draw_target(Some(executions), target);
+            let style = ProgressStyle::with_template(TEMPLATE);
+            bar.with_style(style.expect("a constant that is well-formed"))
+        });
+        SweepBar { drawn }
+    }
+
+    /// An execution of this cell begins.
+    pub fn begin(&self, cell: &str) {
+        if let Some(bar) = &self.drawn {
+            bar.set_prefix(console::visible(cell));
+            bar.set_message("");
+        }
+    }
+
+    /// The ranks are so far, or wait to be started.
+    pub fn show(&self, progress: &Progress) {
+        if progress.held {
+            say_ready();
+        } else if let Some(bar) = &self.drawn {
+            bar.set_message(format!("({} operations)", progress.operations));
+        }
+    }
+
+    /// It is over.
+    pub fn done(&self) {
+        if let Some(bar) = &self.drawn {
+            bar.inc(1);
+        }
+    }
+
+    /// An execution that is not needed.
+    pub fn skip(&self) {
+        if let Some(bar) = &self.drawn {
+            bar.set_length(bar.length().unwrap_or(1).saturating_sub(1));
+        }
+    }
+
+    /// Takes it off the terminal.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.drawn {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn say_ready() {
+    let pid = std::process::id();
+    console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
 }
 
 fn draw(plan: &Plan) -> ProgressBar {

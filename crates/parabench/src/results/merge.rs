@@ -1,0 +1,221 @@
+//! Executions of a sweep put together to one run.
+//!
+//! Figures are never added up over executions: every row keeps its cell and repetition. What has
+//! no place for them is joined: places in the text, evidence, remarks.
+
+use model::run::{Evidence, Mark, Run, Site};
+use model::sweep::{Execution, Sweep};
+use std::collections::HashMap;
+
+/// Failed operations that a sweep tells in full; rows count them all.
+const FAILURES_MAX: usize = 1000;
+
+/// Gives everything that an execution measured its cell and repetition, and says so in its header.
+pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
+    for row in &mut run.rows {
+        (row.cell, row.repetition) = (cell, repetition);
+    }
+    for time in &mut run.times {
+        (time.cell, time.repetition) = (cell, repetition);
+    }
+    let header = &mut run.run;
+    for more in &mut header.times_more {
+        (more.cell, more.repetition) = (cell, repetition);
+    }
+    for failure in &mut header.failures {
+        (failure.cell, failure.repetition) = (cell, repetition);
+    }
+    for error in &mut header.rank_errors {
+        (error.cell, error.repetition) = (cell, repetition);
+    }
+    let execution = Execution {
+        cell,
+        repetition,
+        outcome: header.outcome.clone(),
+        duration_wall_ns: header.duration_wall_ns,
+    };
+    header.sweep = Some(Sweep { order: vec![execution], ..Sweep::default() });
+}
+
+/// Adds a stamped execution; gives the numbers that its sites have in the whole run.
+pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
+    let header = execution.run;
+    let order = header.sweep.map(|sweep| sweep.order).unwrap_or_default();
+    let place = order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default();
+    run.rows.extend(execution.rows);
+    run.times.extend(execution.times);
+    let whole = &mut run.run;
+    if whole.comm.is_empty() || header.comm != "solo" {
+        whole.comm = header.comm;
+    }
+    whole.duration_wall_ns = whole.duration_wall_ns.saturating_add(header.duration_wall_ns);
+    whole.times_more.extend(header.times_more);
+    whole.rank_errors.extend(header.rank_errors);
+    let room = FAILURES_MAX.saturating_sub(whole.failures.len());
+    whole.failures.extend(header.failures.into_iter().take(room));
+    let numbers = add_sites(&mut whole.sites, header.sites);
+    let Some(sweep) = &mut whole.sweep else { return numbers };
+    let name = format!("{}, repetition {}", sweep.describe(place.0), place.1);
+    sweep.order.extend(order);
+    add_evidence(&mut whole.evidence, header.evidence, &name);
+    numbers
+}
+
+/// One entry per operation and place in the text: plans of different cells number them differently.
+pub(super) fn add_sites(sites: &mut Vec<Site>, added: Vec<Site>) -> HashMap<u32, u32> {
+    let mut numbers = HashMap::new();
+    for site in added {
+        let same = |known: &&mut Site| {
+            (known.line, known.column) == (site.line, site.column)
+                && known.op == site.op
+                && known.file == site.file
+        };
+        let number = match sites.iter_mut().find(same) {
+            Some(known) => {
+                known.count += site.count;
+                known.busy_ns = known.busy_ns.saturating_add(site.busy_ns);
+                known.site
+            }
+            None => {
+                let number = sites.len() as u32;
+                sites.push(Site { site: number, ..site.clone() });
+                number
+            }
+        };
+        numbers.insert(site.site, number);
+    }
+    numbers
+}
+
+fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str) {
+    let sum = |a: Option<u64>, b: Option<u64>| Some(a.unwrap_or(0).saturating_add(b?));
+    // From here on the sum of all executions, or null if one could not tell.
+    let first = whole.clock.is_empty();
+    whole.storage_read_bytes = match (first, whole.storage_read_bytes) {
+        (false, None) => None,
+        (_, known) => sum(known, added.storage_read_bytes),
+    };
+    whole.storage_write_bytes = match (first, whole.storage_write_bytes) {
+        (false, None) => None,
+        (_, known) => sum(known, added.storage_write_bytes),
+    };
+    whole.clock = added.clock;
+    whole.clock_read_ns = whole.clock_read_ns.max(added.clock_read_ns);
+    whole.clock_skew_ns = whole.clock_skew_ns.max(added.clock_skew_ns);
+    whole.failed += added.failed;
+    whole.short += added.short;
+    let read_before = whole.program_read_bytes;
+    whole.page_cache_share = mean_share(
+        (whole.page_cache_share, read_before),
+        (added.page_cache_share, added.program_read_bytes),
+    );
+    whole.cached_at_open_share = mean_share(
+        (whole.cached_at_open_share, read_before),
+        (added.cached_at_open_share, added.program_read_bytes),
+    );
+    whole.program_read_bytes = read_before.saturating_add(added.program_read_bytes);
+    whole.program_write_bytes = whole.program_write_bytes.saturating_add(added.program_write_bytes);
+    whole.sync_writes |= added.sync_writes;
+    whole.cpu_ns = whole.cpu_ns.saturating_add(added.cpu_ns);
+    whole.dropped_events += added.dropped_events;
+    whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);
+    whole.labels_beyond_limit += added.labels_beyond_limit;
+    for mark in added.marks {
+        add_mark(&mut whole.marks, mark, name);
+    }
+    let new = |note: &String| !whole.notes.iter().any(|known| is_same(known, note));
+    let notes: Vec<String> = added.notes.iter().filter(|note| new(note)).cloned().collect();
+    whole.notes.extend(notes);
+}
+
+/// Mean of two shares by the bytes they are of.
+fn mean_share(a: (Option<f64>, u64), b: (Option<f64>, u64)) -> Option<f64> {
+    match (a, b) {
+        ((Some(a), a_bytes), (Some(b), b_bytes)) if a_bytes + b_bytes > 0 => {
+            Some((a * a_bytes as f64 + b * b_bytes as f64) / (a_bytes + b_bytes) as f64)
+        }
+        ((known, _), (None, _)) | ((None, _), (known, _)) => known,
+        ((known, _), _) => known,
+    }
+}
+
+/// A mark of each kind stands once, with the first execution it was seen in.
+fn add_mark(marks: &mut Vec<Mark>, mark: Mark, name: &str) {
+    if marks.iter().all(|known| known.code != mark.code) {
+        marks.push(Mark { seen: format!("first at {name}: {}", mark.seen), ..mark });
+    }
+}
+
+/// Remarks that differ only in their numbers say the same.
+fn is_same(known: &str, note: &str) -> bool {
+    let words = |text: &str| -> String { text.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    words(known) == words(note)
+}
+
+/// How a sweep ended, from how its executions did: the worst of all.
+pub fn outcome(sweep: &Sweep) -> &'static str {
+    const WORDS: [&str; 4] = ["finished", "failed", "interrupted", "cut off"];
+    let rank = |outcome: &str| WORDS.iter().position(|word| *word == outcome).unwrap_or(0);
+    WORDS[sweep.order.iter().map(|execution| rank(&execution.outcome)).max().unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::run::{Header, Row};
+
+    fn execution(cell: u32, repetition: u32, site: u32) -> Run {
+        let place = Site { site, op: "write".into(), line: 3, count: 2, ..Site::default() };
+        let evidence = Evidence {
+            clock: "tsc".into(),
+            program_read_bytes: 100,
+            page_cache_share: Some(f64::from(repetition)),
+            storage_read_bytes: (repetition < 2).then_some(7),
+            marks: vec![Mark { code: "cached-reads".into(), ..Mark::default() }],
+            notes: vec![format!("{} ranks share 2 processors", repetition + 3)],
+            ..Evidence::default()
+        };
+        let header = Header {
+            comm: if repetition == 0 { "local" } else { "solo" }.into(),
+            outcome: "finished".into(),
+            duration_wall_ns: 10,
+            sites: vec![place],
+            evidence,
+            ..Header::default()
+        };
+        let mut run = Run { rows: vec![Row::default()], run: header, ..Run::default() };
+        stamp(&mut run, cell, repetition);
+        run
+    }
+
+    #[test]
+    fn executions_become_one_run() {
+        let mut run = Run::default();
+        run.run.sweep = Some(Sweep::default());
+        assert_eq!(add(&mut run, execution(1, 0, 9)), HashMap::from([(9, 0)]));
+        assert_eq!(add(&mut run, execution(0, 1, 4)), HashMap::from([(4, 0)]));
+        let at: Vec<_> = run.rows.iter().map(|row| (row.cell, row.repetition)).collect();
+        assert_eq!(at, [(1, 0), (0, 1)]);
+        let header = &run.run;
+        assert_eq!((header.comm.as_str(), header.duration_wall_ns), ("local", 20));
+        assert_eq!((header.sites.len(), header.sites[0].count), (1, 4));
+        let evidence = &header.evidence;
+        assert_eq!((evidence.marks.len(), evidence.notes.len()), (1, 1));
+        assert_eq!((evidence.page_cache_share, evidence.storage_read_bytes), (Some(0.5), Some(14)));
+        assert_eq!(header.sweep.as_ref().unwrap().order.len(), 2);
+        add(&mut run, execution(0, 2, 4));
+        assert_eq!(run.run.evidence.storage_read_bytes, None, "one could not tell");
+    }
+
+    #[test]
+    fn the_worst_execution_tells_how_a_sweep_ended() {
+        let mut sweep = Sweep::default();
+        assert_eq!(outcome(&sweep), "finished");
+        for (word, all) in
+            [("finished", "finished"), ("interrupted", "interrupted"), ("failed", "interrupted")]
+        {
+            sweep.order.push(Execution { outcome: word.into(), ..Execution::default() });
+            assert_eq!(outcome(&sweep), all);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The options of a sweep.
+
+use super::values;
+use crate::args::MAX_RANKS;
+use clap::Args;
+
+/// Repeating the program over a grid of parameters.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Sweeps and repetitions")]
+pub struct Sweep {
+    /// Run the program with each of these values: 4k,64k or 4k..16m*2 or 1..9+2; several --sweep make a grid
+    #[arg(id = "sweep_params", long = "sweep", value_name = "NAME=VALUES", value_parser = dimension)]
+    pub params: Vec<Dimension>,
+
+    /// Run it with each of these numbers of ranks
+    #[arg(id = "sweep_ranks", long = "sweep-ranks", value_name = "VALUES", value_parser = ranks, conflicts_with = "ranks")]
+    pub ranks: Option<RankCounts>,
+
+    /// Repetitions of every point of the grid; with --until-ci the largest number (default 100)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub reps: Option<u32>,
+
+    /// Executions of every point that are not recorded, before the others
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub warm_up: u32,
+
+    /// Pause before every execution
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub settle: Option<u64>,
+
+    /// Repeat every point, at least 10 times, until the 95 % confidence interval is so narrow
+    #[arg(long, value_name = "SHARE%", value_parser = share)]
+    pub until_ci: Option<f64>,
+}
+
+/// A parameter and its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// The parameter.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
+/// Numbers of ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankCounts(pub Vec<u32>);
+
+impl Sweep {
+    /// The program is executed by the rules of a sweep.
+    pub fn is_asked_for(&self) -> bool {
+        let grid = !self.params.is_empty() || self.ranks.is_some();
+        grid || self.reps.is_some()
+            || self.warm_up > 0
+            || self.settle.is_some()
+            || self.until_ci.is_some()
+    }
+}
+
+fn dimension(text: &str) -> Result<Dimension, String> {
+    let Some((name, list)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        return Err(format!("expected NAME=VALUES, for example block=4k,64k, found {text:?}"));
+    };
+    let values = values::parse(list).map_err(|wrong| wrong.draw(text, name.len() + 1))?;
+    Ok(Dimension { name: name.into(), values })
+}
+
+fn ranks(text: &str) -> Result<RankCounts, String> {
+    let values = values::parse(text).map_err(|wrong| wrong.draw(text, 0))?;
+    let number = |value: &String| {
+        let number = value.parse::<u32>().ok();
+        number.filter(|n| (1..=MAX_RANKS).contains(&i64::from(*n))).ok_or_else(|| {
+            format!("expected numbers of ranks from 1 to {MAX_RANKS}, found {value:?}")
+        })
+    };
+    values.iter().map(number).collect::<Result<_, _>>().map(RankCounts)
+}
+
+/// Nanoseconds of `2s`.
+fn duration(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(digits);
+    let factor = model::units::duration_factor(unit);
+    let number = digits.parse::<f64>().ok().filter(|number| (0.0..1e6).contains(number));
+    match (number, factor) {
+        (Some(number), Some(factor)) => Ok((number * factor as f64).round() as u64),
+        _ => Err(format!("expected a duration such as 2s or 500ms, found {text:?}")),
+    }
+}
+
+/// `2%` as 0.02.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let number = number.filter(|number| (0.01..100.0).contains(number));
+    let wrong = || format!("expected a share from 0.01% to 99%, for example 2%, found {text:?}");
+    number.map(|number| number / 100.0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_or_explained() {
+        let block = dimension("block=1..4*2").unwrap();
+        assert_eq!((block.name.as_str(), block.values.len()), ("block", 3));
+        assert!(dimension("=1").unwrap_err().contains("NAME=VALUES"));
+        assert!(dimension("block=1,,").unwrap_err().ends_with("\n          ^"));
+        assert_eq!(ranks("1..8*2"), Ok(RankCounts(vec![1, 2, 4, 8])));
+        assert!(ranks("0,1").unwrap_err().contains("from 1 to"));
+        assert_eq!(duration("0.5s"), Ok(500_000_000));
+        assert!(duration("5").is_err() && duration("xs").is_err());
+        assert_eq!(share("2%"), Ok(0.02));
+        assert!(share("2").is_err() && share("0%").is_err());
+    }
+}

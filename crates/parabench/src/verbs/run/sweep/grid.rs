@@ -1,0 +1,48 @@
+//! The cells of a sweep: every combination of the dimensions' values.
+
+use super::super::Binding;
+use super::super::args::Run;
+use crate::error::{Error, Result};
+use model::sweep::{Dimension, DimensionKind};
+
+/// Most cells: each has its plan.
+const MOST_CELLS: usize = 4096;
+
+/// What varies, in the order of the options; ranks last.
+pub fn dimensions(run: &Run) -> Result<Vec<Dimension>> {
+    let sweep = &run.sweep;
+    let mut dimensions: Vec<Dimension> = Vec::new();
+    for given in &sweep.params {
+        let twice = dimensions.iter().any(|known| known.name == given.name);
+        if twice || run.program.params.iter().any(|(name, _)| *name == given.name) {
+            let message = format!("--sweep {}: the parameter is given twice", given.name);
+            return Err(Error::input(message).help("name all its values in one --sweep"));
+        }
+        let (name, values) = (given.name.clone(), given.values.clone());
+        dimensions.push(Dimension { kind: DimensionKind::Param, name, values });
+    }
+    if let Some(ranks) = &sweep.ranks {
+        let values = ranks.0.iter().map(u32::to_string).collect();
+        dimensions.push(Dimension { kind: DimensionKind::Ranks, name: "ranks".into(), values });
+    }
+    let cells = dimensions.iter().fold(1usize, |n, d| n.saturating_mul(d.values.len()));
+    if cells > MOST_CELLS {
+        let message = format!("the sweep has {cells} points, the limit is {MOST_CELLS}");
+        return Err(Error::input(message).help("give fewer values, or make several runs"));
+    }
+    Ok(dimensions)
+}
+
+/// What the program is bound to where the dimensions have these values.
+pub fn binding(run: &Run, dimensions: &[Dimension], values: &[&str]) -> Binding {
+    let mut binding = Binding { program: run.program.clone(), ranks: run.ranks };
+    for (dimension, value) in dimensions.iter().zip(values) {
+        match dimension.kind {
+            DimensionKind::Param => {
+                binding.program.params.push((dimension.name.clone(), value.to_string()));
+            }
+            DimensionKind::Ranks => binding.ranks = value.parse().unwrap_or(run.ranks),
+        }
+    }
+    binding
+}
