@@ -13,7 +13,7 @@ pub struct Sweep {
     pub params: Vec<Dimension>,
 
     /// Run it with each of these numbers of ranks
-    #[arg(id = "sweep_ranks", long = "sweep-ranks", value_name = "VALUES", value_parser = ranks, conflicts_with = "ranks")]
+    #[arg(id = "sweep_ranks", long = "sweep-ranks", value_name = "VALUES", value_parser = ranks, conflicts_with = "given_ranks")]
     pub ranks: Option<RankCounts>,
 
     /// Repetitions of every point of the grid; with --until-ci the largest number (default 100)

@@ -145,7 +145,7 @@ fn range(first: &str, rest: &str, at: usize) -> Result<Vec<String>, Wrong> {
     let mut value = from.value;
     let mut values: Vec<String> = Vec::new();
     // A last value missed by rounding alone is reached.
-    while value <= to.value * (1.0 + 1e-12) {
+    while value <= to.value + to.value.abs() * 1e-12 {
         let text = kind.text(value, suffixed);
         if values.last() != Some(&text) {
             values.push(text);
