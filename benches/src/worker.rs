@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! benches worker data RANK|metadata RANK [confine]    raw loops in the current directory
-//! benches worker compile FILE                         the language, in memory
+//! benches worker compile|lower FILE                   the language, with and without the budget
 //! benches worker peak COMMAND...                      memory of a command and its children
 //! ```
 //!
@@ -30,7 +30,7 @@ pub fn work(words: &[String]) -> Result<()> {
             }
             raw_loops(loops, rank)
         }
-        ["compile", file] => language::compile_once(file),
+        [what @ ("compile" | "lower"), file] => language::compile_once(file, what == "compile"),
         ["peak", command, ref args @ ..] => peak(command, args),
         _ => Err(format!("unknown worker {words:?}").into()),
     }

@@ -33,7 +33,7 @@ mod unknown;
 pub mod word;
 
 pub use binding::Binding;
-pub use compile::{Compiled, compile};
+pub use compile::{Compiled, compile, compile_unbudgeted};
 pub use diag::{Diagnostic, Severity};
 pub use format::format;
 pub use listing::listing;

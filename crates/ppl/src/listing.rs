@@ -37,7 +37,8 @@ pub fn listing(plan: &Plan) -> String {
 /// What the plan is bound to.
 fn head(plan: &Plan, out: &mut String) {
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "; {} ranks, seed {}", plan.ranks, plan.seed);
+    let ranks = if plan.ranks == 1 { "rank" } else { "ranks" };
+    let _ = writeln!(out, "; {} {ranks}, seed {}", plan.ranks, plan.seed);
     for (name, value) in &plan.params {
         let _ = writeln!(out, "; param {name} = {}", quoted_value(value));
     }

@@ -235,8 +235,9 @@ impl Watch {
             }
             told.push(read.site);
             let (reads, writes) = (plural(read.count, "read"), plural(name.writes, "write"));
+            let (ask, bring) = (verb(read.count, "ask"), verb(name.writes, "bring"));
             let message = format!(
-                "{reads} ask for {} of \"{}\", to which {writes} bring {}",
+                "{reads} {ask} for {} of \"{}\", to which {writes} {bring} {}",
                 format_bytes(read.bytes),
                 read.shown,
                 format_bytes(written)
@@ -246,6 +247,11 @@ impl Watch {
             reports.push(Diagnostic::new(Code::BeyondEnd, span, message).help(help));
         }
     }
+}
+
+/// The verb after so many things.
+fn verb(count: u64, verb: &str) -> String {
+    if count == 1 { format!("{verb}s") } else { verb.into() }
 }
 
 fn collision(plan: &Plan, site: Pc, shown: &str, ranks: u64) -> Diagnostic {
