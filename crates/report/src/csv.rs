@@ -41,7 +41,7 @@ pub const TIME_COLUMNS: [&str; 9] = [
     "max_ns",
 ];
 
-/// Columns of [`statistics`], in order.
+/// Columns of [`statistics()`], in order.
 pub const STATISTIC_COLUMNS: [&str; 13] = [
     "label",
     "op",
