@@ -72,6 +72,10 @@ fn compared(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
     compare(&side("A", base), &side("B", new), &OPTIONS).expect("the same program")
 }
 
+fn compared_one(base: &[f64], new: &[f64]) -> Comparison {
+    compared(&[base.to_vec()], &[new.to_vec()])
+}
+
 /// Computed with scipy 1.17.1: `scipy.stats.mannwhitneyu(a, b)`, exact or with the continuity
 /// correction, two-sided.
 #[test]
@@ -115,23 +119,23 @@ fn holm_corrects_as_holm_does() {
 fn a_factor_is_found_with_its_interval_in_both_directions() {
     let a: Vec<f64> = vec![100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8];
     let b: Vec<f64> = a.iter().map(|rate| rate * 1.9).collect();
-    let found = compared(&[a.clone()], &[b.clone()]);
+    let found = compared_one(&a, &b);
     let row = &found.rows[0];
     assert_eq!(row.claim, Claim::Faster);
     assert_eq!(row.cliffs_delta, Some(1.0));
     assert!(row.ci95_low < row.ratio && row.ratio < row.ci95_high);
     assert_eq!(row.sentence, "write of \"phase 0\" is 1.9 x [1.9, 1.9] faster on B");
-    let back = compared(&[b], &[a.clone()]);
+    let back = compared_one(&b, &a);
     assert_eq!(back.rows[0].sentence, "write of \"phase 0\" is 1.9 x [1.9, 1.9] slower on B");
     // The same twice, and what is below the smallest effect.
     let small: Vec<f64> = a.iter().map(|rate| rate * 1.015).collect();
-    let found = compared(&[a.clone()], &[small.clone()]);
+    let found = compared_one(&a, &small);
     assert_eq!(found.rows[0].claim, Claim::None);
     assert!(found.rows[0].p_holm.unwrap() < 0.05, "it is there, and not worth a claim");
     let text = &found.rows[0].sentence;
     assert!(text.starts_with("write of \"phase 0\": no difference larger than"), "{text}");
     let eager = Options { min_effect: 0.01, ..OPTIONS };
-    let found = compare(&side("A", &[a.clone()]), &side("B", &[small]), &eager).unwrap();
+    let found = compare(&side("A", &[a]), &side("B", &[small]), &eager).unwrap();
     assert_eq!(found.rows[0].claim, Claim::Faster);
     let same = compared(&[vec![7.0; 6]], &[vec![7.0; 6]]);
     assert_eq!(same.rows[0].sentence, "write of \"phase 0\": no difference: the rate is the same");
@@ -232,7 +236,7 @@ fn a_slow_down_of_5_per_cent_is_found() {
     for pair in 0..200u64 {
         let a = Noise::new(pair * 2 + 9000, 0.0).rates(10, 100.0, 0.02);
         let b = Noise::new(pair * 2 + 9001, 0.0).rates(10, 95.0, 0.02);
-        found += u32::from(compared(&[a], &[b]).rows[0].claim == Claim::Slower);
+        found += u32::from(compared_one(&a, &b).rows[0].claim == Claim::Slower);
     }
     assert!(found >= 180, "{found} of 200");
 }
