@@ -45,7 +45,7 @@ pub struct Compare {
     #[arg(long)]
     anyway: bool,
 
-    /// Exit with code 3 unless the ratio B / A holds: "[LABEL:]OPERATION.METRIC >= RATIO"
+    /// Exit with code 3 unless the ratio B / A holds: "OPERATION.METRIC >= RATIO", or with "LABEL:" before it
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
 
