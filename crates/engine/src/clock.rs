@@ -23,6 +23,10 @@ pub trait Clock {
     fn name(&self) -> &'static str;
     /// Nanoseconds since the start of the run.
     fn now(&self) -> u64;
+    /// Time passes while the program works; otherwise only calls and sleeps let it pass.
+    fn passes_by_itself(&self) -> bool {
+        true
+    }
     /// Lets time pass without using the processor; returns early when a signal arrives.
     fn sleep(&self, ns: u64);
     /// Lets time pass while using the processor.

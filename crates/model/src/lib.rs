@@ -8,6 +8,7 @@
 
 pub mod errno;
 pub mod event;
+pub mod function;
 pub mod group;
 pub mod histogram;
 pub mod limits;

@@ -206,13 +206,13 @@ ops! {
         Close NO_PARTS Backend "close"
         "Close a handle; the handle is gone."
         "fclose($h);";
-    Fread "fread" [] (req("handle", K::Handle), opt("n", K::Size, "rest of the file"), opt("off", K::Offset, "current position")) false
+    Fread "fread" [] (req("handle", K::Handle), opt("n", K::Pattern, "rest of the file"), opt("off", K::Offset, "current position")) false
         Read NO_PARTS Backend "data"
-        "Read n bytes with pread until n bytes are there or the file ends; an early end counts as short."
+        "Read n bytes with pread until n bytes are there or the file ends; an early end counts as short. With the name of a pattern: all its pieces, off bytes (0) further on; one operation."
         "fread($h, 4k, 0);";
     Fwrite "fwrite" [] (req("handle", K::Handle), req("n", K::Pattern), opt("off", K::Offset, "current position")) false
         Write NO_PARTS Backend "data"
-        "Write n bytes with pwrite; partial writes are continued."
+        "Write n bytes with pwrite; partial writes are continued. With the name of a pattern: all its pieces, off bytes (0) further on; one operation."
         "fwrite($h, 4k);";
     Fseek "fseek" [] (req("handle", K::Handle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
         Metadata NO_PARTS Backend "the call"

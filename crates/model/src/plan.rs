@@ -174,6 +174,12 @@ pub enum Function {
     Exp,
     /// `perm(i, n)`: i-th element of a permutation of 0..n, common seed.
     Perm,
+    /// `pieces(pattern)`: number of pieces of this member of the active group.
+    Pieces,
+    /// `piece_offset(pattern, i)`: where its i-th piece begins, bytes.
+    PieceOffset,
+    /// `piece_size(pattern, i)`: bytes of its i-th piece.
+    PieceSize,
 }
 
 /// Internal variables that are read at run time. `$$size`, `$$nodes` and
@@ -251,6 +257,8 @@ pub enum Instr {
     Op { op: Op, dst: Slot, args: u32 },
     /// Call a proc.
     CallProc { proc: u32, args: Args },
+    /// A piece of a pattern; stands only in its generator.
+    Extent { offset: Operand, length: Operand },
     /// Return from a proc.
     Return,
     /// End of the program.

@@ -47,6 +47,7 @@ pub enum Verb {
     Report(verbs::report::Report),
     Compare(verbs::compare::Compare),
     Ops(verbs::ops::Ops),
+    Pattern(Box<verbs::pattern::Pattern>),
     Programs(verbs::programs::Programs),
     Mpi(verbs::mpi::Mpi),
     Completions(verbs::completions::Completions),
@@ -69,6 +70,7 @@ impl Verb {
             Verb::Report(report) => report.execute(),
             Verb::Compare(compare) => compare.execute(),
             Verb::Ops(ops) => ops.execute(),
+            Verb::Pattern(pattern) => pattern.execute(),
             Verb::Programs(programs) => programs.execute(),
             Verb::Mpi(mpi) => mpi.execute(),
             Verb::Completions(completions) => completions.execute(),
@@ -160,7 +162,7 @@ pub enum ResultFormat {
 pub const MAX_RANKS: i64 = 1_000_000;
 
 /// `NAME=VALUE`.
-fn assignment(text: &str) -> std::result::Result<(String, String), String> {
+pub fn assignment(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err(format!("expected NAME=VALUE, for example num=100, found {text:?}")),
@@ -168,7 +170,7 @@ fn assignment(text: &str) -> std::result::Result<(String, String), String> {
 }
 
 /// `NAME` or `NAME:SIZE`; the name may hold colons itself.
-fn group(text: &str) -> std::result::Result<(String, Option<String>), String> {
+pub fn group(text: &str) -> std::result::Result<(String, Option<String>), String> {
     let (name, size) = match text.rsplit_once(':') {
         Some((name, size)) => (name, Some(size)),
         None => (text, None),
@@ -181,7 +183,8 @@ fn group(text: &str) -> std::result::Result<(String, Option<String>), String> {
     Ok((name.into(), size.map(str::to_string)))
 }
 
-fn seed(text: &str) -> std::result::Result<Seed, String> {
+/// A number, or `random`.
+pub fn seed(text: &str) -> std::result::Result<Seed, String> {
     match text.parse() {
         Ok(number) => Ok(Seed::Given(number)),
         Err(_) if text == "random" => Ok(Seed::Random),

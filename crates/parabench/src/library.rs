@@ -20,7 +20,18 @@ macro_rules! programs {
     };
 }
 
-programs!["metadata", "olap", "random", "sequential", "stress"];
+programs!["metadata", "olap", "piobench", "random", "sequential", "stress"];
+
+/// Files of procs that programs include: `include "@lib/temporal";`.
+pub const LIBRARIES: &[Embedded] =
+    &[Embedded { name: "lib/temporal", text: include_str!("../../../programs/lib/temporal.ppl") }];
+
+/// The program or library that `include "@name";` means.
+pub fn find_included(name: &str) -> Option<&'static Embedded> {
+    let plain = name.strip_prefix('@').unwrap_or(name);
+    let plain = plain.strip_suffix(".ppl").unwrap_or(plain);
+    LIBRARIES.iter().find(|library| library.name == plain).or_else(|| find(name))
+}
 
 /// The program called `name`; `@` in front and `.ppl` behind may be left out.
 pub fn find(name: &str) -> Option<&'static Embedded> {
@@ -46,7 +57,9 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
         let entries = std::fs::read_dir(folder).unwrap();
         let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| entry.file_name().into_string().unwrap())
             .map(|name| name.strip_suffix(".ppl").expect("only programs").to_string())
             .collect();
         names.sort();
@@ -59,5 +72,8 @@ mod tests {
             assert_eq!(find(name).unwrap().name, "stress");
         }
         assert!(find("@nosuch").is_none());
+        assert!(find("@lib/temporal").is_none(), "a library is no program");
+        assert_eq!(find_included("@lib/temporal.ppl").unwrap().name, "lib/temporal");
+        assert_eq!(find_included("stress").unwrap().name, "stress");
     }
 }

@@ -38,7 +38,7 @@ impl Loader for Includes {
         if !path.starts_with('@') && !from.starts_with('@') {
             return self.file(from, path);
         }
-        let program = library::find(path);
+        let program = library::find_included(path);
         let program = program.ok_or("there is no such program; `parabench programs` lists them")?;
         Ok((format!("@{}", program.name), program.text.into()))
     }

@@ -58,6 +58,7 @@ codes! {
     Recursion "E0309" "A proc that calls itself without end.";
     Later "E0310" "A construct that this version does not execute yet.";
     UnknownParameter "E0311" "A parameter that the program does not define.";
+    PatternMembers "E0312" "A pattern that does not exist for the number of members that use it.";
     Capitals "W0101" "A keyword not written in lower case.";
     GroupName "W0201" "Blanks around a group's name are dropped.";
     Precedence "W0202" "`%` meets `*` or `/` without parentheses.";
@@ -69,6 +70,7 @@ codes! {
     Unreachable "W0305" "A statement that is never executed.";
     EmptyGroup "W0306" "A group without members, or cut at the number of ranks.";
     Unused "W0307" "A definition that nothing uses.";
+    PatternMembersAssumed "W0308" "A pattern that does not exist for so many members as a run without -n would have.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
 }
 

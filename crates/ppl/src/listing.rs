@@ -177,6 +177,11 @@ impl Writer<'_> {
                 let name = &self.plan.procs[proc as usize].name;
                 ("call", format!("{name}({})", self.args(site, args)), None)
             }
+            Instr::Extent { offset, length } => (
+                "extent",
+                format!("{}, {}", self.operand(site, offset), self.operand(site, length)),
+                None,
+            ),
             Instr::Return => ("return", String::new(), None),
             _ => ("halt", String::new(), None),
         }
@@ -333,6 +338,9 @@ fn function_name(function: Function) -> &'static str {
         Function::Zipf => "zipf",
         Function::Exp => "exp",
         Function::Perm => "perm",
+        Function::Pieces => "pieces",
+        Function::PieceOffset => "piece_offset",
+        Function::PieceSize => "piece_size",
     }
 }
 

@@ -37,8 +37,21 @@ keywords! {
 
 /// Functions of expressions. `repeat $n min(a, b) body` needs to know them, because
 /// any other word there begins the body.
-pub const FUNCTIONS: &[&str] =
-    &["min", "max", "abs", "len", "size", "rand", "normal", "zipf", "exp", "perm"];
+pub const FUNCTIONS: &[&str] = &[
+    "min",
+    "max",
+    "abs",
+    "len",
+    "size",
+    "rand",
+    "normal",
+    "zipf",
+    "exp",
+    "perm",
+    "pieces",
+    "piece_offset",
+    "piece_size",
+];
 
 /// What a word means at the start of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

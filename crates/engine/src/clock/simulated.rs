@@ -34,6 +34,10 @@ impl Clock for Virtual {
         "virtual"
     }
 
+    fn passes_by_itself(&self) -> bool {
+        false
+    }
+
     #[inline(always)]
     fn now(&self) -> u64 {
         self.now_ns.get()

@@ -6,6 +6,7 @@ use super::append::{push_bytes, push_int};
 use super::prepare::Prepared;
 use super::random::Random;
 use super::scope::Scope;
+use super::shares::Shares;
 use super::text::{Origin, PathText};
 use crate::clock::Clock;
 use crate::comm::NodePlace;
@@ -32,6 +33,7 @@ pub(super) struct Env<'p, K> {
     pub(super) scope: Scope,
     place: NodePlace,
     pub(super) random: Random,
+    pub(super) shares: Shares<'p>,
     pub(super) clock: K,
 }
 
@@ -45,6 +47,10 @@ impl<'p, K: Clock> Env<'p, K> {
         let plan = prepared.plan;
         let mut values = Vec::with_capacity(plan.globals.len());
         values.resize(plan.globals.len(), Value::Unset);
+        let mut shares = Shares::default();
+        if clock.passes_by_itself() {
+            shares.work_out(plan, rank);
+        }
         Env {
             plan,
             base: values.len(),
@@ -54,6 +60,7 @@ impl<'p, K: Clock> Env<'p, K> {
             scope: Scope::new(plan, rank),
             place,
             random: Random::new(plan.seed, rank),
+            shares,
             clock,
         }
     }

@@ -237,6 +237,9 @@ fn structure<B: Backend, C: Comm, K: Clock>(
         | Instr::JumpIf { .. }
         | Instr::Op { .. }
         | Instr::Halt => {}
+        Instr::Extent { .. } => {
+            return Err(Fault::message("extent stands outside of a pattern"));
+        }
     }
     Ok(Ok(pc + 1))
 }

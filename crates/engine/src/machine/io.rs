@@ -138,6 +138,26 @@ impl Tally {
         self.parts |= 1 << part as u8;
     }
 
+    /// Adds an access to a piece.
+    #[inline(always)]
+    pub(super) fn absorb(&mut self, piece: &Tally) {
+        if self.timing.start_ns == u64::MAX {
+            self.offset_bytes = piece.offset_bytes;
+        }
+        self.timing.start_ns = self.timing.start_ns.min(piece.timing.start_ns);
+        self.timing.end_ns = self.timing.end_ns.max(piece.timing.end_ns);
+        self.timing.busy_ns += piece.timing.busy_ns;
+        for (own, more) in self.parts_ns.iter_mut().zip(piece.parts_ns) {
+            *own += more;
+        }
+        self.parts |= piece.parts;
+        self.done_bytes += piece.done_bytes;
+        self.short |= piece.short;
+        if piece.errno != 0 {
+            self.fail(piece.errno);
+        }
+    }
+
     /// The operation failed; the first error counts.
     pub(super) fn fail(&mut self, errno: i32) {
         if self.errno == 0 {

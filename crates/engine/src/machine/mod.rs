@@ -6,7 +6,8 @@
 //!   ├─ random, scope           random numbers, groups
 //!   ├─ control                 print, sleep, signal, wait, ...
 //!   ├─ perform, compound       operations become calls
-//!   │    └─ transfer           bytes become calls
+//!   │    ├─ transfer           bytes become calls
+//!   │    └─ pieces, shares     patterns become transfers
 //!   └─ io                      one call between two clock readings; counting
 //! ```
 //!
@@ -26,9 +27,11 @@ mod labels;
 pub mod note;
 mod options;
 mod perform;
+mod pieces;
 mod prepare;
 mod random;
 mod scope;
+mod shares;
 mod text;
 mod transfer;
 

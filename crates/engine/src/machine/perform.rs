@@ -7,6 +7,7 @@ use super::fault::Fault;
 use super::handles::Mode;
 use super::io::{Io, Subject, Tally, timed};
 use super::options::Fsync;
+use super::pieces::{self, Target};
 use super::prepare::Prepared;
 use super::transfer::{self, Place};
 use super::{flags, note};
@@ -343,12 +344,16 @@ fn fread<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let len = env.optional_size(step.site, step.args[1])?;
     let offset = env.optional_size(step.site, step.args[2])?;
     let (Some(at), Some(fd)) = file(step, env, io)? else {
         let at = file(step, env, io)?.0;
         return bad_handle(step, io, at);
     };
+    if let Some(ready) = env.pieces(step.site, step.args[1])? {
+        let target = Target { at, fd, displacement_bytes: offset.unwrap_or(0) };
+        return pieces::access(step, ready, io, buffers, target);
+    }
+    let len = env.optional_size(step.site, step.args[1])?;
     let handle = io.handles.get(at);
     let offset_bytes = offset.unwrap_or(handle.position);
     let place = Place { fd, offset_bytes, append: false, direct: handle.mode.direct };
@@ -367,12 +372,16 @@ fn fwrite<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let len = env.size(step.site, step.args[1])?;
     let offset = env.optional_size(step.site, step.args[2])?;
     let (Some(at), Some(fd)) = file(step, env, io)? else {
         let at = file(step, env, io)?.0;
         return bad_handle(step, io, at);
     };
+    if let Some(ready) = env.pieces(step.site, step.args[1])? {
+        let target = Target { at, fd, displacement_bytes: offset.unwrap_or(0) };
+        return pieces::access(step, ready, io, buffers, target);
+    }
+    let len = env.size(step.site, step.args[1])?;
     let handle = io.handles.get(at);
     let Mode { append, direct, .. } = handle.mode;
     let offset_bytes = if append { 0 } else { offset.unwrap_or(handle.position) };

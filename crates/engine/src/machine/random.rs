@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::rng::{self, RankRng};
 use model::Value;
 use model::plan::{Args, BinaryOp, Function, Operand, Pc, Slot};
-use model::value::{self, Eval, EvalError};
+use model::value::{self, Eval};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -52,10 +52,39 @@ pub(super) fn call<K: Clock>(
         Function::Min => extreme(env, site, args, BinaryOp::Lt)?,
         Function::Max => extreme(env, site, args, BinaryOp::Gt)?,
         Function::Size => Value::Int(size(env, args[0])? as i64),
+        Function::Pieces | Function::PieceOffset | Function::PieceSize => {
+            Value::Int(of_pattern(env, site, function, args)?)
+        }
         _ => drawn(env, site, function, args)?,
     };
     env.set(dst, value);
     Ok(())
+}
+
+/// `pieces(pattern)`, `piece_offset(pattern, i)`, `piece_size(pattern, i)`.
+fn of_pattern<K: Clock>(
+    env: &mut Env<'_, K>,
+    site: Pc,
+    function: Function,
+    args: &[Operand],
+) -> Result<i64, Fault> {
+    let i = match args.get(1) {
+        Some(operand) => env.size(site, *operand)?,
+        None => 0,
+    };
+    let Some(ready) = env.pieces(site, args[0])? else {
+        let found = env.value(site, args[0])?.describe();
+        return Err(Fault::Message(format!("expected the name of a pattern, found {found}")));
+    };
+    if function == Function::Pieces {
+        return Ok(ready.count() as i64);
+    }
+    let count = ready.count();
+    let piece = ready.piece(i).ok_or_else(|| {
+        Fault::Message(format!("expected a piece from 0 to below {count}, found {i}"))
+    })?;
+    let n = if function == Function::PieceSize { piece.length_bytes } else { piece.offset_bytes };
+    Ok(n as i64)
 }
 
 /// The smallest (`wins` is `<`) or largest (`>`) argument.
@@ -89,8 +118,8 @@ fn drawn<K: Clock>(
     };
     let random = &mut env.random;
     Ok(match function {
-        Function::Abs => absolute(&first)?,
-        Function::Len => length(&first)?,
+        Function::Abs => model::function::absolute(&first)?,
+        Function::Len => model::function::length(&first)?,
         Function::Rand => Value::Int(random.rank.uniform(first.as_int()?, second.as_int()?)?),
         Function::Normal => {
             Value::Float(random.rank.normal(first.as_float()?, second.as_float()?)?)
@@ -98,23 +127,11 @@ fn drawn<K: Clock>(
         Function::Zipf => Value::Int(random.rank.zipf(first.as_int()?, second.as_float()?)?),
         Function::Exp => Value::Float(random.rank.exponential(first.as_float()?)?),
         Function::Perm => Value::Int(random.perm(first.as_int()?, second.as_int()?)?),
-        Function::Min | Function::Max | Function::Size => Value::Unset,
+        Function::Min
+        | Function::Max
+        | Function::Size
+        | Function::Pieces
+        | Function::PieceOffset
+        | Function::PieceSize => Value::Unset,
     })
-}
-
-fn absolute(value: &Value) -> Eval<Value> {
-    let absolute = match value {
-        Value::Float(x) => Some(Value::Float(x.abs())),
-        Value::Duration(ns) => ns.checked_abs().map(Value::Duration),
-        value => value.as_int()?.checked_abs().map(Value::Int),
-    };
-    absolute.ok_or(EvalError::Overflow("the absolute value"))
-}
-
-fn length(value: &Value) -> Eval<Value> {
-    match value {
-        Value::List(items) => Ok(Value::Int(items.len() as i64)),
-        Value::Str(text) => Ok(Value::Int(text.len() as i64)),
-        other => Err(EvalError::Type("a list or a string", other.describe())),
-    }
 }

@@ -16,20 +16,44 @@
 //!
 //! Not here: how a program writes patterns down (crate `ppl`), and who executes them.
 
+mod blockcyclic;
+mod flash;
+mod generate;
+mod grid;
+mod kinds;
 mod lattice;
+mod mesh;
+mod multipartition;
+mod nested;
+mod random;
 mod run;
 mod segmented;
 mod sequential;
+mod share;
 mod strided;
+mod subarray;
 #[cfg(test)]
 mod tests;
+mod tiled;
 mod view;
 
+pub use blockcyclic::BlockCyclic;
+pub use flash::{Flash, Output};
+pub use generate::{GenerateError, MAX_STEPS, generate};
+pub use grid::{balanced, part};
+pub use kinds::{Accepts, Argument, Arguments, KINDS, KindRow, Parameter, kind};
 pub use lattice::{Dim, Lattice};
+pub use mesh::{Mesh, Partition};
+pub use multipartition::Multipartition;
+pub use nested::Nested;
+pub use random::Random;
 pub use run::{Extent, Extents, Run, Runs};
 pub use segmented::Segmented;
 pub use sequential::{Mode, Sequential};
+pub use share::Share;
 pub use strided::Strided;
+pub use subarray::Subarray;
+pub use tiled::Tiled;
 pub use view::{Datatype, View};
 
 use std::fmt;
@@ -46,9 +70,17 @@ pub struct Promise {
 
 /// A kind of pattern with its numbers.
 ///
-/// `member` is in `0..members`. Everything but [`Shape::check`] and [`Shape::end`] needs
-/// `check(members)` to have said yes.
+/// `member` is in `0..members`, and there is at least one. Everything but the two checks, and
+/// [`Shape::arguments`], needs `check(members)` to have said yes.
 pub trait Shape: fmt::Debug {
+    /// Whether the numbers go together, for whatever number of members; if not, a sentence that says why.
+    ///
+    /// # Errors
+    /// For the user: what was expected and what was found.
+    fn check_numbers(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Whether the pattern exists for so many members; if not, a sentence that says why.
     ///
     /// # Errors
@@ -84,6 +116,9 @@ pub trait Shape: fmt::Debug {
         self.end(members).unwrap_or(u64::MAX)
     }
 
+    /// The arguments that make this pattern, in the order of [`KINDS`].
+    fn arguments(&self) -> Vec<(&'static str, Argument)>;
+
     /// The pieces of a member as a file view.
     fn view(&self, member: u32, members: u32) -> View {
         View::of_extents(self.extents(member, members))
@@ -97,32 +132,69 @@ pub enum Geometry {
     Segmented(Segmented),
     Sequential(Sequential),
     Strided(Strided),
+    Nested(Nested),
+    Random(Random),
+    Tiled(Tiled),
+    Subarray(Subarray),
+    BlockCyclic(BlockCyclic),
+    Multipartition(Multipartition),
+    Flash(Flash),
+    Mesh(Mesh),
+    /// Extents written in the language: a proc of the plan, see [`generate`].
+    Generator {
+        /// Index into [`crate::Plan::procs`].
+        proc: u32,
+    },
 }
 
 impl Geometry {
-    /// The functions of the kind.
-    pub fn shape(&self) -> &dyn Shape {
-        match self {
+    /// The functions of the kind; `None` for a generator, whose pieces only a plan knows
+    /// ([`crate::plan::Pattern::share`] serves both).
+    pub fn shape(&self) -> Option<&dyn Shape> {
+        Some(match self {
             Geometry::Segmented(shape) => shape,
             Geometry::Sequential(shape) => shape,
             Geometry::Strided(shape) => shape,
+            Geometry::Nested(shape) => shape,
+            Geometry::Random(shape) => shape,
+            Geometry::Tiled(shape) => shape,
+            Geometry::Subarray(shape) => shape,
+            Geometry::BlockCyclic(shape) => shape,
+            Geometry::Multipartition(shape) => shape,
+            Geometry::Flash(shape) => shape,
+            Geometry::Mesh(shape) => shape,
+            Geometry::Generator { .. } => return None,
+        })
+    }
+
+    /// The kind's name in [`KINDS`].
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Geometry::Segmented(_) => "segmented",
+            Geometry::Sequential(_) => "sequential",
+            Geometry::Strided(_) => "strided",
+            Geometry::Nested(_) => "nested",
+            Geometry::Random(_) => "random",
+            Geometry::Tiled(_) => "tiled",
+            Geometry::Subarray(_) => "subarray",
+            Geometry::BlockCyclic(_) => "blockcyclic",
+            Geometry::Multipartition(_) => "multipartition",
+            Geometry::Flash(_) => "flash",
+            Geometry::Mesh(_) => "mesh",
+            Geometry::Generator { .. } => "extents",
         }
     }
 }
 
 impl fmt::Display for Geometry {
+    /// As it is written in a program.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Geometry::Strided(Strided { block_bytes, count, header_bytes, .. }) => {
-                write!(f, "strided(block={block_bytes}, count={count}, header={header_bytes})")
-            }
-            Geometry::Segmented(Segmented { block_bytes, count, header_bytes }) => {
-                write!(f, "segmented(block={block_bytes}, count={count}, header={header_bytes})")
-            }
-            Geometry::Sequential(Sequential { block_bytes, count, header_bytes, .. }) => {
-                write!(f, "sequential(block={block_bytes}, count={count}, header={header_bytes})")
-            }
+        let arguments = self.shape().map(Shape::arguments).unwrap_or_default();
+        if arguments.is_empty() {
+            return f.write_str(self.kind());
         }
+        let written = arguments.iter().map(|(name, value)| format!("{name}={value}"));
+        write!(f, "{}({})", self.kind(), written.collect::<Vec<_>>().join(", "))
     }
 }
 

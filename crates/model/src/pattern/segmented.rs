@@ -8,7 +8,7 @@
 //! reconstruction) and of b_eff_io, types 3 and 4.
 
 use super::view::{Datatype, View};
-use super::{Promise, Run, Runs, Shape, fits, product, sum};
+use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
 
 /// One segment for each member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,5 +52,13 @@ impl Shape for Segmented {
     fn view(&self, member: u32, _members: u32) -> View {
         let bytes = self.count * self.block_bytes;
         View::at(self.start(member), Datatype::Contiguous { bytes })
+    }
+
+    fn arguments(&self) -> Vec<(&'static str, Argument)> {
+        vec![
+            ("block", Argument::Number(self.block_bytes)),
+            ("count", Argument::Number(self.count)),
+            ("header", Argument::Number(self.header_bytes)),
+        ]
     }
 }

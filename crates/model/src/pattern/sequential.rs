@@ -10,7 +10,7 @@
 
 use super::segmented::Segmented;
 use super::view::View;
-use super::{Promise, Runs, Shape, fits, product, sum};
+use super::{Argument, Promise, Runs, Shape, fits, product, sum};
 
 /// What a member goes through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,5 +69,14 @@ impl Shape for Sequential {
 
     fn view(&self, member: u32, members: u32) -> View {
         self.part().view(self.place(member), members)
+    }
+
+    fn arguments(&self) -> Vec<(&'static str, Argument)> {
+        vec![
+            ("block", Argument::Number(self.block_bytes)),
+            ("count", Argument::Number(self.count)),
+            ("mode", Argument::Word(if self.mode == Mode::Whole { "whole" } else { "partition" })),
+            ("header", Argument::Number(self.header_bytes)),
+        ]
     }
 }

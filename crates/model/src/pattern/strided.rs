@@ -8,7 +8,7 @@
 //! the patterns of the Parabench paper (levels 0 to 3) share.
 
 use super::view::{Datatype, View};
-use super::{Promise, Run, Runs, Shape, fits, product, sum};
+use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
 
 /// Members take turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +30,8 @@ impl Shape for Strided {
     }
 
     fn end(&self, members: u32) -> Option<u64> {
+        // Also the stride of a pattern without pieces has to be a number.
+        sum(self.header_bytes, product(&[self.block_bytes, members.into()])?)?;
         sum(self.header_bytes, product(&[self.block_bytes, self.count, members.into()])?)
     }
 
@@ -63,5 +65,13 @@ impl Shape for Strided {
             self.header_bytes + member * self.block_bytes,
             Datatype::vector(self.count, stride_bytes, piece),
         )
+    }
+
+    fn arguments(&self) -> Vec<(&'static str, Argument)> {
+        vec![
+            ("block", Argument::Number(self.block_bytes)),
+            ("count", Argument::Number(self.count)),
+            ("header", Argument::Number(self.header_bytes)),
+        ]
     }
 }

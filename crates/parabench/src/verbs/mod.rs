@@ -7,6 +7,7 @@ pub mod fmt;
 pub mod man;
 pub mod mpi;
 pub mod ops;
+pub mod pattern;
 pub mod plan;
 pub mod programs;
 pub mod report;

@@ -21,7 +21,7 @@ impl Programs {
         match &self.name {
             None => console::print(&list())?,
             Some(name) => {
-                let program = library::find(name).ok_or_else(|| {
+                let program = library::find_included(name).ok_or_else(|| {
                     Error::input(format!("there is no program called {name:?}"))
                         .help("`parabench programs` lists them")
                 })?;
@@ -37,6 +37,10 @@ fn list() -> String {
     let mut text = String::new();
     for program in PROGRAMS {
         text.push_str(&format!("@{:<width$}  {}\n", program.name, program.title()));
+    }
+    let libraries = library::LIBRARIES.iter();
+    for library in libraries {
+        text.push_str(&format!("\ninclude \"@{}\";  {}\n", library.name, library.title()));
     }
     text.push_str("\nparabench programs NAME shows a text, parabench run @NAME runs it.\n");
     text

@@ -17,6 +17,7 @@ mod exit_codes;
 mod fmt;
 mod golden;
 mod ops;
+mod pattern;
 mod plan;
 mod programs;
 mod refused;

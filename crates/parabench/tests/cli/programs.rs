@@ -7,7 +7,7 @@ use std::fs;
 /// Names of the programs of a folder, without their ending.
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).expect("the folder");
-    let paths = entries.map(|entry| entry.unwrap().path());
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let mut names: Vec<String> =
         paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_string()).collect();
     names.sort();
@@ -98,6 +98,7 @@ fn small(name: &str) -> &'static str {
         "metadata" => "num=10",
         "olap" => "indexes=2",
         "sequential" => "size=1m block=64k fsync=0",
+        "piobench" => "buffer=4k units=4 vertices=64 blocks=1 sync=0",
         "random" => "size=256k",
         other => panic!("how is {other} made small?"),
     }

@@ -8,8 +8,7 @@ use super::handles::Handle;
 use super::key::Key;
 use super::walk::Walk;
 use crate::check::flags::{self, Meaning};
-use model::pattern::{Geometry, Segmented, Sequential, Strided};
-use model::plan::{Operand, Pattern, Pc, Source};
+use model::plan::{Operand, Pc, Source};
 use model::{Op, Value};
 use std::rc::Rc;
 
@@ -108,7 +107,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn buffer(&mut self, bytes: u64) {
+    pub(super) fn buffer(&mut self, bytes: u64) {
         let transfer = self.options.last().and_then(|active| active.transfer_bytes);
         let largest = transfer.map_or(bytes, |transfer| bytes.min(transfer));
         if self.is_certain() {
@@ -117,7 +116,7 @@ impl Walk<'_, '_> {
     }
 
     /// Counts bytes of an operation, so many in each execution.
-    fn moved(&mut self, op: Op, bytes: Option<u64>) {
+    pub(super) fn moved(&mut self, op: Op, bytes: Option<u64>) {
         if self.is_certain() {
             let bytes = bytes.map(|bytes| bytes.saturating_mul(self.weight));
             self.tally.bytes(op, bytes);
@@ -290,7 +289,29 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// `fwrite` of a pattern: positions stay, the file is as long as the pattern.
+    fn fwrite_pattern(&mut self, args: u32) {
+        if self.probing > 0 {
+            return;
+        }
+        let Some(number) = self.handle(args) else { return self.files.doubt_sizes() };
+        let handle = self.handles.list[number as usize].clone();
+        self.shared.watch.written(&handle.key, None, self.weight);
+        let end = self.pattern_end(self.argument(args, 1));
+        let known = handle.file.is_some() && handle.file == self.files.file(&handle.key);
+        match end.filter(|_| known && self.argument(args, 2) == Operand::ABSENT) {
+            Some(bytes) if self.is_certain() => {
+                let additive_from = handle.level.max(self.seeks_below);
+                self.files.write(&handle.key, Place::At(0), bytes, additive_from);
+            }
+            _ => self.perhaps_written(&handle.key, false),
+        }
+    }
+
     fn fwrite(&mut self, args: u32) {
+        if self.moved_by_pattern(Op::Fwrite, self.argument(args, 1)) {
+            return self.fwrite_pattern(args);
+        }
         let bytes = self.size(self.argument(args, 1));
         self.moved(Op::Fwrite, bytes);
         self.buffer(bytes.unwrap_or(0));
@@ -349,6 +370,9 @@ impl Walk<'_, '_> {
     }
 
     fn fread(&mut self, pc: Pc, args: u32) {
+        if self.moved_by_pattern(Op::Fread, self.argument(args, 1)) {
+            return;
+        }
         let (count, offset) = (self.argument(args, 1), self.argument(args, 2));
         let asked = if count == Operand::ABSENT { None } else { self.size(count) };
         let handle = self.handle(args);
@@ -431,32 +455,13 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Bytes of a pattern, where they do not hang on which rank has which place in the group.
-    fn pattern_bytes(&mut self, pattern: &Pattern) -> Option<u64> {
-        match &pattern.geometry {
-            Geometry::Strided(Strided { block_bytes, count, .. })
-            | Geometry::Segmented(Segmented { block_bytes, count, .. })
-            | Geometry::Sequential(Sequential { block_bytes, count, .. }) => {
-                count.checked_mul(*block_bytes)
-            }
-        }
-    }
-
     /// Bytes of an MPI-IO operation: a pattern's or a number. Their files are not counted.
     fn mpi_bytes(&mut self, op: Op, args: u32) {
         let operand = self.argument(args, 1);
-        let pattern = match self.abs(operand) {
-            Abs::Known(Value::Str(name)) => {
-                let patterns = self.shared.plan.patterns.iter();
-                patterns.into_iter().find(|pattern| pattern.name.as_bytes() == name)
-            }
-            _ => None,
-        };
-        let bytes = match pattern {
-            Some(pattern) => self.pattern_bytes(pattern),
-            None => self.size(operand),
-        };
-        self.moved(op, bytes);
+        if !self.moved_by_pattern(op, operand) {
+            let bytes = self.size(operand);
+            self.moved(op, bytes);
+        }
         if op == Op::Pwrite && self.probing == 0 {
             let key = self.key(self.argument(args, 0));
             self.shared.watch.made(&key);

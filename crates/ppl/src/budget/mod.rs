@@ -14,6 +14,7 @@ mod files;
 mod handles;
 mod key;
 mod loops;
+mod patterns;
 mod tally;
 mod walk;
 mod watch;

@@ -17,7 +17,11 @@ pub(crate) fn speaks_of_ranks(ast: &Ast, sources: &Sources) -> bool {
 
 fn is_about_ranks(stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::Group(..) | Stmt::Master(_) | Stmt::Barrier(_) | Stmt::Groups(_) => true,
+        Stmt::Group(..)
+        | Stmt::Master(_)
+        | Stmt::Barrier(_)
+        | Stmt::Groups(_)
+        | Stmt::Pattern(_) => true,
         Stmt::Op { op, .. } => matches!(op, Op::Signal | Op::Wait) || op.row().needs == Needs::Mpi,
         _ => false,
     }

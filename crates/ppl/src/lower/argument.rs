@@ -56,6 +56,10 @@ impl Lower<'_> {
     /// A number that is not negative; a constant becomes an integer.
     fn number(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
         let ev = self.expr(id);
+        self.number_of(op, param, id, ev)
+    }
+
+    fn number_of(&mut self, op: Op, param: &Param, id: ExprId, ev: Ev) -> Option<Operand> {
         if ev.is_bad() {
             return None;
         }
@@ -64,6 +68,7 @@ impl Lower<'_> {
         }
         let what = match param.kind {
             ParamKind::Size => "a number of bytes",
+            ParamKind::Pattern => "a number of bytes or the name of a pattern",
             ParamKind::Offset => "a position in bytes",
             ParamKind::Mode => "permission bits",
             ParamKind::Member => "a member number",
@@ -146,20 +151,48 @@ impl Lower<'_> {
 
     /// The name of a pattern, or a number of bytes.
     fn pattern_or_size(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
-        let Some(name) = self.plain_string(id) else { return self.number(op, param, id) };
-        if self.use_pattern(&name).is_some() {
-            if op == Op::Fwrite {
-                let instead = "give the number of bytes: fwrite($h, 4k);";
-                self.later(self.ast.expr_span(id), "a pattern with a POSIX file handle", instead);
-                return None;
-            }
-            return Some(self.known_text(name.as_bytes()).operand);
+        let span = self.ast.expr_span(id);
+        let ev = match self.plain_string(id) {
+            Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
+            _ => self.expr(id),
+        };
+        let Some(Value::Str(text)) = self.constant(ev) else {
+            return self.number_of(op, param, id, ev);
+        };
+        let text = String::from_utf8_lossy(text).into_owned();
+        if self.use_pattern(&text).is_some() {
+            self.note_use(&text, span);
+            return Some(ev.operand);
         }
-        if op == Op::Fwrite || name.contains('$') || Value::str(&name).as_int().is_ok() {
-            return self.number(op, param, id);
+        if Value::str(&text).as_int().is_ok() || !self.is_alive() {
+            return self.number_of(op, param, id, ev);
         }
-        self.unknown_pattern(&name, self.ast.expr_span(id));
+        self.unknown_pattern(&text, span);
         None
+    }
+
+    /// The name of a pattern as the argument of a function.
+    pub(super) fn pattern_argument(&mut self, id: ExprId) -> Ev {
+        let span = self.ast.expr_span(id);
+        let ev = match self.plain_string(id) {
+            Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
+            _ => self.expr(id),
+        };
+        let known = self.constant(ev).map(|value| value.to_string());
+        if ev.is_bad() || known.is_none() && ev.types.may(Types::STR) || !self.is_alive() {
+            return ev;
+        }
+        let text = known.unwrap_or_default();
+        if ev.types.may(Types::STR) && self.use_pattern(&text).is_some() {
+            self.note_use(&text, span);
+            return ev;
+        }
+        if ev.types.may(Types::STR) {
+            self.unknown_pattern(&text, span);
+            return Ev::BAD;
+        }
+        let message = format!("expected the name of a pattern, found {}", ev.types.describe());
+        self.wrong_type(span, message)
     }
 
     fn group_argument(&mut self, id: ExprId) -> Option<Operand> {

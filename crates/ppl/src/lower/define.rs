@@ -34,7 +34,7 @@ impl Lower<'_> {
                 Stmt::Include(_, inner) => self.collect(inner, groups),
                 Stmt::Param(number) => self.param_definition(number),
                 Stmt::Groups(list) => self.group_definitions(list, groups),
-                Stmt::Pattern(number) => self.pattern_definition(number, self.ast.stmt_span(id)),
+                Stmt::Pattern(number) => self.pattern_definition(number),
                 Stmt::Proc(number) => self.proc_definition(number),
                 _ => {}
             }

@@ -305,6 +305,7 @@ impl Lower<'_> {
         let text = self.ast.names.text(name);
         match self.find_internal(text) {
             Some(Found::Known(n)) => self.known(Value::Int(n)),
+            Some(Found::Running(what)) if !self.internal_fits(what, text, span) => Ev::BAD,
             Some(Found::Running(what)) => {
                 self.note_internal(what, span);
                 let types = if what == Internal::GroupName { Types::STR } else { Types::INT };

@@ -13,7 +13,7 @@ use model::plan::{BinaryOp, Function, Instr, Operand, Slot, Span};
 use model::value;
 
 /// One row per function: name, meaning, form, fewest and most arguments.
-const TABLE: [(&str, Function, &str, usize, usize); 10] = [
+const TABLE: [(&str, Function, &str, usize, usize); 13] = [
     ("min", Function::Min, "min(a, b, ...)", 1, usize::MAX),
     ("max", Function::Max, "max(a, b, ...)", 1, usize::MAX),
     ("abs", Function::Abs, "abs(a)", 1, 1),
@@ -24,6 +24,9 @@ const TABLE: [(&str, Function, &str, usize, usize); 10] = [
     ("zipf", Function::Zipf, "zipf(n, theta)", 2, 2),
     ("exp", Function::Exp, "exp(mean)", 1, 1),
     ("perm", Function::Perm, "perm(i, n)", 2, 2),
+    ("pieces", Function::Pieces, "pieces(pattern)", 1, 1),
+    ("piece_offset", Function::PieceOffset, "piece_offset(pattern, i)", 2, 2),
+    ("piece_size", Function::PieceSize, "piece_size(pattern, i)", 2, 2),
 ];
 
 impl Lower<'_> {
@@ -37,6 +40,9 @@ impl Lower<'_> {
             return self.unknown_function(name, span);
         };
         let (_, function, form, least, most) = *row;
+        if !self.function_fits(function, row.0, span) {
+            return Ev::BAD;
+        }
         let count = args.len as usize;
         if count < least || count > most {
             let message = format!("expected {form}, found {count} arguments");
@@ -62,7 +68,9 @@ impl Lower<'_> {
 
     fn function(&mut self, function: Function, args: List, span: Span, dst: Option<Slot>) -> Ev {
         let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
-        let evs: Vec<Ev> = ids.iter().map(|id| self.function_argument(function, *id)).collect();
+        let numbered = ids.iter().enumerate();
+        let evs: Vec<Ev> =
+            numbered.map(|(at, id)| self.function_argument(function, at, *id)).collect();
         if evs.iter().any(|ev| ev.is_bad()) {
             return Ev::BAD;
         }
@@ -71,14 +79,21 @@ impl Lower<'_> {
         }
         let operands: Vec<Operand> = evs.iter().map(|ev| ev.operand).collect();
         let args = self.push_args(operands);
-        let drawn =
-            matches!(function, Function::Rand | Function::Normal | Function::Zipf | Function::Exp);
-        let differs = drawn || evs.iter().any(|ev| ev.differs);
+        use Function as F;
+        let own = matches!(
+            function,
+            F::Rand | F::Normal | F::Zipf | F::Exp | F::Pieces | F::PieceOffset | F::PieceSize
+        );
+        let differs = own || evs.iter().any(|ev| ev.differs);
         let types = result_types(function, &evs);
         self.computed(dst, types, differs, span, |dst| Instr::Function { function, dst, args })
     }
 
-    fn function_argument(&mut self, function: Function, id: ExprId) -> Ev {
+    fn function_argument(&mut self, function: Function, at: usize, id: ExprId) -> Ev {
+        use Function as F;
+        if at == 0 && matches!(function, F::Pieces | F::PieceOffset | F::PieceSize) {
+            return self.pattern_argument(id);
+        }
         let ev = self.expr(id);
         let (wanted, words) = match function {
             Function::Len => (Types::LIST.or(Types::STR), "a list or a string"),

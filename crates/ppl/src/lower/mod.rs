@@ -18,8 +18,10 @@ mod assign;
 mod define;
 mod expr;
 mod function;
+mod generator;
 mod groups;
 mod intern;
+mod kinds;
 mod names;
 mod op;
 mod params;
@@ -66,6 +68,8 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered
     lower.statements(ast.top);
     lower.emit(Instr::Halt, end_of_program(sources));
     lower.proc_bodies();
+    lower.generator_bodies();
+    lower.check_uses();
     lower.unused_definitions();
     lower.finish()
 }
@@ -108,6 +112,12 @@ struct Lower<'a> {
     /// Names of groups and their numbers.
     groups: FxHashMap<String, u32>,
     patterns: FxHashMap<String, patterns::PatternInfo>,
+    /// Patterns whose bodies are still to be lowered.
+    generators: Vec<generator::Waiting>,
+    /// Where patterns are used by groups of known size.
+    pattern_uses: Vec<generator::Use>,
+    /// The body of a pattern is being lowered.
+    in_generator: bool,
     /// What the current statement stands in, outermost first.
     nests: Vec<Nest>,
     /// The loops among them.
@@ -166,6 +176,9 @@ impl<'a> Lower<'a> {
             param_values: FxHashMap::default(),
             groups: FxHashMap::default(),
             patterns: FxHashMap::default(),
+            generators: Vec::new(),
+            pattern_uses: Vec::new(),
+            in_generator: false,
             nests: Vec::new(),
             loops: Vec::new(),
             dead: 0,

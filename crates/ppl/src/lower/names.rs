@@ -160,6 +160,12 @@ impl Lower<'_> {
     /// The value of a variable.
     pub(super) fn variable(&mut self, name: Name, span: Span) -> Ev {
         match self.visible(name) {
+            Some(place)
+                if self.in_generator && place.konst == NONE && place.slot.0 & Slot::LOCAL == 0 =>
+            {
+                self.global_in_generator(self.ast.names.text(name), span);
+                Ev::BAD
+            }
             Some(place) => self.at(name, place),
             None => {
                 self.not_visible(name, span);

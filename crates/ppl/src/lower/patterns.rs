@@ -1,21 +1,26 @@
-//! `define pattern` of layers 1 and 2, and the names that refer to one.
+//! `define pattern`: the form with numbers alone, and the names that refer to one. Kinds:
+//! [`super::kinds`]; bodies of extents: [`super::generator`].
 
 use super::Lower;
+use super::generator::Use;
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
+use model::Value;
 use model::pattern::{Geometry, Strided};
 use model::plan::{Pattern, Span};
 
 /// A pattern of the program.
 pub(super) struct PatternInfo {
     pub(super) span: Span,
+    /// Index into [`crate::ast::Ast::patterns`].
+    number: u32,
     pub(super) used: bool,
 }
 
 impl Lower<'_> {
-    /// Takes in a pattern.
-    pub(super) fn pattern_definition(&mut self, number: u32, span: Span) {
+    /// Takes in the name of a pattern, which holds in the whole program.
+    pub(super) fn pattern_definition(&mut self, number: u32) {
         let def = self.ast.patterns[number as usize];
         let Some(name) = self.plain_string(def.name) else { return };
         let place = self.ast.expr_span(def.name);
@@ -25,17 +30,48 @@ impl Lower<'_> {
             self.reports.push(diagnostic.related(first.span, "it is defined here first"));
             return;
         }
-        self.patterns.insert(name.clone(), PatternInfo { span: place, used: false });
-        if def.kind.is_some() || def.body.is_some() {
-            let head = Span { start: span.start, end: place.end };
-            let instead = "write define pattern {\"name\", iterations, elements, level}; or a loop";
-            self.later(head, "this kind of pattern", instead);
+        if Value::str(&name).as_int().is_ok() {
+            let message =
+                format!("expected a name for the pattern that is no number, found \"{name}\"");
+            self.reports.push(Diagnostic::new(Code::BadValue, place, message));
             return;
         }
-        let values: Vec<ExprId> = self.ast.exprs_in(def.values).collect();
-        if let Some(pattern) = self.pattern(name, &values, place) {
-            self.plan.patterns.push(pattern);
+        self.patterns.insert(name, PatternInfo { span: place, number, used: false });
+    }
+
+    /// The definition in the text: it sees the constants of this moment.
+    pub(super) fn pattern_defined(&mut self, number: u32, span: Span) {
+        let def = self.ast.patterns[number as usize];
+        let Some(name) = self.plain_string(def.name) else { return };
+        if self.patterns.get(&name).is_none_or(|info| info.number != number) {
+            return;
         }
+        let place = self.ast.expr_span(def.name);
+        let pattern = match (def.kind, def.body) {
+            (None, None) => {
+                let values: Vec<ExprId> = self.ast.exprs_in(def.values).collect();
+                self.pattern(name, &values, place)
+            }
+            (kind, body) => {
+                let level = match def.level {
+                    Some(level) => self.constant_in(level, 0, 3, "a level"),
+                    None => Some(0),
+                };
+                let geometry = match (kind, body) {
+                    (Some(kind), _) => self.pattern_of_kind(kind, def.values, span),
+                    (_, Some(body)) => Some(self.generator(body)),
+                    (None, None) => None,
+                };
+                let whole = level.zip(geometry);
+                whole.map(|(level, geometry)| Pattern {
+                    name,
+                    geometry,
+                    level: level as u8,
+                    group: None,
+                })
+            }
+        };
+        self.plan.patterns.extend(pattern);
     }
 
     /// `[type,] iterations, elements, level [, group]`
@@ -99,6 +135,17 @@ impl Lower<'_> {
         }
     }
 
+    /// The active group uses a pattern here; whether it exists for so many is looked at when
+    /// all are defined.
+    pub(super) fn note_use(&mut self, name: &str, span: Span) {
+        if let Some(active) = self.active.as_ref().filter(|_| self.is_alive())
+            && let Ok(members) = u32::try_from(active.len())
+            && members > 0
+        {
+            self.pattern_uses.push(Use { name: name.into(), members, span });
+        }
+    }
+
     /// A name that has to be a pattern's; `None`: there is none of that name.
     pub(super) fn use_pattern(&mut self, name: &str) -> Option<()> {
         self.patterns.get_mut(name).map(|pattern| pattern.used = true)
@@ -106,8 +153,13 @@ impl Lower<'_> {
 
     #[cold]
     pub(super) fn unknown_pattern(&mut self, name: &str, span: Span) {
-        let help = match nearest(name, self.patterns.keys().map(String::as_str)) {
-            Some(name) => format!("the nearest is \"{name}\""),
+        let near = nearest(name, self.patterns.keys().map(String::as_str)).map(String::from);
+        let help = match near {
+            Some(near) => {
+                // It was meant, so it is not said that nothing uses it.
+                self.use_pattern(&near);
+                format!("the nearest is \"{near}\"")
+            }
             None => format!("define it: define pattern {{\"{name}\", 10, 1m, 0}};"),
         };
         let message = format!("expected the name of a pattern, found \"{name}\"");

@@ -28,8 +28,26 @@ pub(super) struct OpenProc {
 }
 
 impl Lower<'_> {
-    /// `name(args);`
-    pub(super) fn call_proc(&mut self, name: Name, args: List, span: Span) {
+    /// `name(args);`, and in a pattern `extent(offset, length);`
+    pub(super) fn call_statement(&mut self, name: Name, args: List, span: Span) {
+        let is_extent = self.ast.names.text(name) == "extent" && !self.procs.contains_key(&name);
+        match (self.in_generator, is_extent) {
+            (true, true) => self.extent(args, span),
+            (false, true) => {
+                let message = "`extent` stands only in the body of a pattern";
+                let help =
+                    "write define pattern \"name\" level 0 { ... extent(offset, length); ... }";
+                self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+            }
+            (true, false) => {
+                let message = "a proc cannot be called in a pattern, which only computes extents";
+                self.reports.push(Diagnostic::new(Code::Misplaced, span, message));
+            }
+            (false, false) => self.call_proc(name, args, span),
+        }
+    }
+
+    fn call_proc(&mut self, name: Name, args: List, span: Span) {
         let Some(info) = self.procs.get_mut(&name) else {
             return self.unknown_proc(name, args, span);
         };
@@ -38,6 +56,12 @@ impl Lower<'_> {
         let params = self.ast.procs[number as usize].params;
         if params.len != args.len {
             return self.wrong_count(name, params, args, span);
+        }
+        for id in self.ast.exprs_in(args) {
+            if let Some(text) = self.plain_string(id) {
+                // The proc may use it as the name of a pattern.
+                self.use_pattern(&text);
+            }
         }
         let operands: Vec<Operand> =
             self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();

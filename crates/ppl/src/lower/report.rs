@@ -36,6 +36,11 @@ impl Reports {
         }
     }
 
+    /// At least one error was found.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors.count > 0
+    }
+
     /// More errors will not be kept, so their help need not be worked out.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.count >= MAX_EACH

@@ -66,6 +66,9 @@ impl Lower<'_> {
     pub(super) fn statement(&mut self, id: StmtId) -> Flow {
         let span = self.ast.stmt_span(id);
         self.frame().end_statement();
+        if self.in_generator && self.refused_in_generator(id) {
+            return Flow::On;
+        }
         match self.ast.stmt(id) {
             Stmt::Op { op, args, .. } => self.op_statement(op, args, span),
             Stmt::Assign(name, value) => self.assign(name, value, span),
@@ -81,11 +84,12 @@ impl Lower<'_> {
             Stmt::Continue => return self.leave_loop(span, |open, jump| open.continues.push(jump)),
             Stmt::With(options, body) => return self.with(options, body, span),
             Stmt::Include(_, list) => return self.statements(list),
-            Stmt::Call { name, args } => self.call_proc(name, args, span),
+            Stmt::Call { name, args } => self.call_statement(name, args, span),
             Stmt::Param(number) => self.param(number, span),
             Stmt::Proc(number) => self.proc_defined(number),
             Stmt::Later(number) => self.later_statement(number, span),
-            Stmt::Groups(_) | Stmt::Pattern(_) | Stmt::Empty | Stmt::Error => {}
+            Stmt::Pattern(number) => self.pattern_defined(number, span),
+            Stmt::Groups(_) | Stmt::Empty | Stmt::Error => {}
         }
         Flow::On
     }

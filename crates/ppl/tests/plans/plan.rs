@@ -128,6 +128,7 @@ impl Machine<'_> {
                 self.values.extend(frame);
                 self.pc = callee.entry;
             }
+            Instr::Extent { .. } => panic!("extents stand in patterns, which nothing calls"),
             Instr::Return => {
                 self.values.truncate(self.base);
                 (self.pc, self.base) = self.calls.pop().expect("a call");

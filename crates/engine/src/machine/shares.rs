@@ -1,0 +1,151 @@
+//! The pieces of patterns that belong to this rank, worked out once.
+//!
+//! ```text
+//! (pattern, ranks of the group)  ->  runs of equal pieces, bytes, or why there are none
+//! ```
+//!
+//! Where time passes by itself, all are worked out before the rank starts, so that none of it
+//! falls into a timed window; simulated ranks, whose clock stands still meanwhile, do it on
+//! first use.
+
+use super::fault::Fault;
+use model::Plan;
+use model::pattern::{Extent, MAX_STEPS, Run, Share};
+use std::ops::Range;
+
+/// Runs of a member that are kept; more are made anew on every access.
+const MAX_RUNS: usize = 1 << 16;
+
+/// The pieces of a pattern for this rank in one group.
+#[derive(Debug)]
+pub(super) struct Ready<'p> {
+    share: Share<'p>,
+    /// `None`: too many to be kept.
+    runs: Option<Vec<Run>>,
+    /// Bytes of all pieces.
+    pub(super) bytes: u64,
+    /// The run that was asked for last, and the number of pieces before it.
+    cursor: (usize, u64),
+}
+
+impl<'p> Ready<'p> {
+    fn new(share: Share<'p>) -> Ready<'p> {
+        let runs: Vec<Run> = share.runs().take(MAX_RUNS + 1).collect();
+        let bytes = share.bytes();
+        Ready { share, runs: (runs.len() <= MAX_RUNS).then_some(runs), bytes, cursor: (0, 0) }
+    }
+
+    /// Calls `each` for the pieces that hold a byte, in the order of access, until it says false.
+    #[inline(always)]
+    pub(super) fn for_each(&self, mut each: impl FnMut(Extent) -> bool) {
+        match &self.runs {
+            Some(runs) => {
+                let _ = runs.iter().all(|run| pieces(*run, &mut each));
+            }
+            None => {
+                let _ = self.share.runs().all(|run| pieces(run, &mut each));
+            }
+        }
+    }
+
+    /// Number of pieces.
+    pub(super) fn count(&self) -> u64 {
+        self.share.count()
+    }
+
+    /// The `i`-th piece. Going upwards from piece to piece costs nothing.
+    pub(super) fn piece(&mut self, i: u64) -> Option<Extent> {
+        let Some(runs) = &self.runs else { return self.share.piece(i) };
+        let (mut at, mut before) = if i < self.cursor.1 { (0, 0) } else { self.cursor };
+        let run = loop {
+            let run = runs.get(at)?;
+            if i - before < run.count {
+                break run;
+            }
+            before += run.count;
+            at += 1;
+        };
+        self.cursor = (at, before);
+        let offset_bytes = run.offset_bytes + (i - before) * run.stride_bytes;
+        Some(Extent { offset_bytes, length_bytes: run.length_bytes })
+    }
+}
+
+/// Calls `each` for the pieces of a run; false: it said so.
+#[inline(always)]
+fn pieces(run: Run, each: &mut impl FnMut(Extent) -> bool) -> bool {
+    if run.length_bytes == 0 {
+        return true;
+    }
+    (0..run.count).all(|i| {
+        let offset_bytes = run.offset_bytes + i * run.stride_bytes;
+        each(Extent { offset_bytes, length_bytes: run.length_bytes })
+    })
+}
+
+/// What was worked out for one group.
+#[derive(Debug)]
+struct Entry<'p> {
+    pattern: usize,
+    ranks: Range<u32>,
+    ready: Result<Ready<'p>, String>,
+}
+
+/// All that was worked out.
+#[derive(Debug, Default)]
+pub(super) struct Shares<'p> {
+    entries: Vec<Entry<'p>>,
+}
+
+impl<'p> Shares<'p> {
+    /// Works out every pattern for every group that this rank can be active in.
+    pub(super) fn work_out(&mut self, plan: &'p Plan, rank: u32) {
+        let world = 0..plan.ranks;
+        let sets = plan.sets.iter().map(|set| set.members.clone()).chain([world]);
+        let groups = plan.groups.iter().map(|group| group.members.clone());
+        for ranks in sets.chain(groups).filter(|ranks| ranks.contains(&rank)) {
+            for pattern in 0..plan.patterns.len() {
+                self.entry(plan, pattern, &ranks, rank);
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        plan: &'p Plan,
+        pattern: usize,
+        ranks: &Range<u32>,
+        rank: u32,
+    ) -> &mut Entry<'p> {
+        let known = |entry: &Entry<'_>| entry.pattern == pattern && entry.ranks == *ranks;
+        let at = self.entries.iter().position(known).unwrap_or_else(|| {
+            let members = ranks.len() as u32;
+            let share = plan.patterns[pattern].share(plan, rank - ranks.start, members, MAX_STEPS);
+            let ready = share.map(Ready::new);
+            self.entries.push(Entry { pattern, ranks: ranks.clone(), ready });
+            self.entries.len() - 1
+        });
+        &mut self.entries[at]
+    }
+
+    /// The pieces of a pattern for this rank in a group it is a member of.
+    pub(super) fn get(
+        &mut self,
+        plan: &'p Plan,
+        pattern: usize,
+        ranks: &Range<u32>,
+        rank: u32,
+    ) -> Result<&mut Ready<'p>, Fault> {
+        let name = &plan.patterns[pattern].name;
+        let members = ranks.len();
+        if !ranks.contains(&rank) {
+            let message = format!("rank {rank} is no member of the group of pattern \"{name}\"");
+            return Err(Fault::Message(message));
+        }
+        let entry = self.entry(plan, pattern, ranks, rank);
+        entry.ready.as_mut().map_err(|said| {
+            let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
+            Fault::Message(message)
+        })
+    }
+}

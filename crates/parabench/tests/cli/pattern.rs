@@ -1,0 +1,109 @@
+//! `parabench pattern`, and files that ranks write by patterns.
+
+use super::scene::Scene;
+
+const PATTERNS: &str = r#"
+define pattern "tiles" level 3 = tiled(nx=2, ny=2, sx=8, sy=6, elem=4, ox=1, oy=1);
+define pattern "turns" level 0 = strided(block=10, count=7, header=3);
+define pattern "mesh" level 0 = mesh(vertices=33, partition="random");
+define pattern "cyclic" level 0 = blockcyclic(sizes=[13, 9], blocks=[2, 4], elem=3);
+define pattern "mine" level 0 { repeat $i 5 extent(($i*$$gsize + $$gsize - 1 - $$grank)*11, 11); }
+"#;
+
+#[test]
+fn coverage_is_said_in_a_sentence_and_drawn() {
+    let scene = Scene::new().file("p.ppl", PATTERNS);
+    let done = scene.parabench("pattern p.ppl --name turns").exits(0);
+    done.out_has("Each byte from 3 to 283 is accessed exactly once.")
+        .out_has("The first 3 bytes of the file are left out.")
+        .out_has("member against offset in the file");
+    scene
+        .parabench("pattern p.ppl --name tiles")
+        .exits(0)
+        .out_has("No holes from 0 to 660.")
+        .out_has("Overlaps: 100 bytes are accessed more than once: 28..32");
+    scene.parabench("pattern p.ppl --name mine -n 3 --all").exits(0).out_has("22+11 55+11 88+11");
+}
+
+#[test]
+fn json_and_pictures_hold_the_same() {
+    let scene = Scene::new().file("p.ppl", PATTERNS);
+    let done =
+        scene.parabench("pattern p.ppl --name turns --all --format json --svg m.svg").exits(0);
+    let found = &done.json()[0];
+    assert_eq!(found["members"][1]["extents"][0], serde_json::json!([13, 10]));
+    assert_eq!(found["members"][3]["pieces"], 7);
+    assert_eq!(found["coverage"]["exact"], true);
+    let svg = scene.text("m.svg");
+    assert!(svg.starts_with("<svg") && svg.contains("offset in the file") && svg.contains("283 B"));
+}
+
+#[test]
+fn what_does_not_exist_is_explained() {
+    let scene = Scene::new()
+        .file("p.ppl", PATTERNS)
+        .file("cube.ppl", "define pattern \"cube\" = multipartition(n=12);")
+        .file("none.ppl", "sync;");
+    scene.parabench("pattern p.ppl --name tile").exits(2).err_has("the program defines \"tiles\"");
+    let done = scene.parabench("pattern cube.ppl -n 3").exits(2);
+    done.err_has("expected a square number of members (1, 4, 9, 16, ...), found 3");
+    scene.parabench("pattern none.ppl").exits(2).err_has("defines no pattern");
+    let kinds = scene.parabench("pattern --kinds").exits(0);
+    for row in model::pattern::KINDS {
+        assert!(kinds.out.contains(&row.signature()), "{}", row.name);
+    }
+}
+
+/// Ranks that write a file by a pattern and one that writes it from end to end make the same.
+#[test]
+fn files_written_by_patterns_hold_what_they_should() {
+    let files = [
+        ("tiles", 0, 660),
+        ("turns", 3, 283),
+        ("mesh", 0, 264),
+        ("cyclic", 0, 351),
+        ("mine", 0, 220),
+    ];
+    let mut program = format!("{PATTERNS}with (data=\"offset\") {{\n");
+    for (name, ..) in files {
+        program += &format!(
+            "$h = fopen(\"{name}\", \"O_RDWR|O_CREAT\"); fwrite($h, \"{name}\"); barrier;\n\
+             fread($h, \"{name}\"); fclose($h);\n"
+        );
+    }
+    program += "master {\n";
+    for (name, _, end) in files {
+        program += &format!("write(\"{name}-whole\", {end});\n");
+    }
+    program += "} }\n";
+    for ranks in ["-n 4", "-n 4 --confine"] {
+        let scene = Scene::new().file("p.ppl", &program);
+        let line = format!("run p.ppl {ranks} --dir d --keep --strict --format json");
+        let done = scene.parabench(&line);
+        let object = done.json();
+        assert_eq!(object["run"]["evidence"]["failed"], 0, "{}", done.err);
+        assert_eq!(object["run"]["evidence"]["short"], 0);
+        for (name, header, _) in files {
+            let read = |name: &str| std::fs::read(scene.path(&format!("d/{name}"))).unwrap();
+            assert_eq!(read(name)[header..], read(&format!("{name}-whole"))[header..], "{name}");
+        }
+    }
+}
+
+/// One operation and one event for all pieces, on every back-end alike.
+#[test]
+fn an_access_by_a_pattern_is_one_operation() {
+    let program = format!(
+        "{PATTERNS}$h = fopen(\"f\", \"O_RDWR|O_CREAT\"); fwrite($h, \"turns\"); barrier;\n\
+         fread($h, \"turns\"); fclose($h);"
+    );
+    for options in ["-n 4", "-n 4 --backend mem", "-n 4 --confine"] {
+        let scene = Scene::new().file("p.ppl", &program);
+        let object = scene.parabench(&format!("run p.ppl {options} --format json")).exits(0).json();
+        let rows = object["rows"].as_array().unwrap();
+        for op in ["fwrite", "fread"] {
+            let row = rows.iter().find(|row| row["op"] == op).unwrap();
+            assert_eq!((&row["count"], &row["bytes"]), (&4.into(), &280.into()), "{options} {op}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! `define pattern "p" level n { ... extent(offset, length); ... }`: the body becomes a proc that
+//! nothing calls; [`model::pattern::generate`] runs it.
+
+use super::Lower;
+use super::procs::OpenProc;
+use super::slots::Frame;
+use crate::ast::{List, Stmt, StmtId};
+use crate::diag::{Code, Diagnostic};
+use crate::types::Types;
+use model::Value;
+use model::pattern::Geometry;
+use model::plan::{Function, Instr, Internal, Operand, Pattern, Proc, Span};
+
+/// Instructions that the checker spends on the generators of a program.
+const CHECK_STEPS: u64 = 2_000_000;
+
+/// A generator whose body is still to be lowered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// Index into [`model::Plan::patterns`].
+    pattern: usize,
+    body: StmtId,
+    /// It sees the globals that became visible before this time.
+    defined: u32,
+}
+
+/// A place where a pattern is used by a group of known size.
+#[derive(Clone, Debug)]
+pub(super) struct Use {
+    pub(super) name: String,
+    pub(super) members: u32,
+    pub(super) span: Span,
+}
+
+impl Lower<'_> {
+    /// A pattern with a body; its code is made behind that of the procs.
+    pub(super) fn generator(&mut self, body: StmtId) -> Geometry {
+        self.now += 1;
+        let waiting = Waiting { pattern: self.plan.patterns.len(), body, defined: self.now };
+        self.generators.push(waiting);
+        Geometry::Generator { proc: u32::MAX }
+    }
+
+    /// The code of all generators.
+    pub(super) fn generator_bodies(&mut self) {
+        self.active = None;
+        for Waiting { pattern, body, defined } in std::mem::take(&mut self.generators) {
+            self.proc = Some(OpenProc { frame: Frame::of_proc(), defined, locals: Vec::new() });
+            self.in_generator = true;
+            let entry = self.here_pc();
+            self.statement(body);
+            let end = self.ast.stmt_span(body).end;
+            self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
+            self.in_generator = false;
+            let Some(open) = self.proc.take() else { continue };
+            self.forget_locals(&open.locals);
+            let locals = open.frame.names.len() as u32;
+            let number = self.plan.procs.len() as u32;
+            let Some(pattern) = self.plan.patterns.get_mut(pattern) else { continue };
+            pattern.geometry = Geometry::Generator { proc: number };
+            let name = format!("pattern \"{}\"", pattern.name);
+            self.plan.procs.push(Proc { name, entry, params: 0, locals });
+            self.plan.locals.push(open.frame.names);
+        }
+    }
+
+    /// A statement that a generator cannot have; true: it was reported.
+    pub(super) fn refused_in_generator(&mut self, id: StmtId) -> bool {
+        let what = match self.ast.stmt(id) {
+            Stmt::Op { op, .. } => format!("the operation {op}"),
+            Stmt::Time(_) => "a label".into(),
+            Stmt::Group(..) | Stmt::Master(_) | Stmt::Barrier(_) => {
+                "a statement about groups".into()
+            }
+            Stmt::With(..) => "`with`".into(),
+            _ => return false,
+        };
+        let message = format!("{what} cannot stand in a pattern, which only computes extents");
+        self.not_in_generator(self.ast.stmt_span(id), message);
+        true
+    }
+
+    fn not_in_generator(&mut self, span: Span, message: String) {
+        let help = "write as in { repeat $i 100 extent(($i*$$gsize + $$grank)*64k, 64k); }";
+        self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+    }
+
+    /// Whether an internal variable can be read here; if not, it is reported.
+    pub(super) fn internal_fits(&mut self, what: Internal, name: &str, span: Span) -> bool {
+        let fits = !self.in_generator || matches!(what, Internal::GroupRank | Internal::GroupSize);
+        if !fits {
+            let message = format!(
+                "$${name} cannot stand in a pattern, which depends on $$grank and $$gsize alone"
+            );
+            self.not_in_generator(span, message);
+        }
+        fits
+    }
+
+    /// Whether a function can be called here; if not, it is reported.
+    pub(super) fn function_fits(&mut self, function: Function, name: &str, span: Span) -> bool {
+        use Function as F;
+        let pure = matches!(function, F::Min | F::Max | F::Abs | F::Len | F::Perm);
+        if self.in_generator && !pure {
+            let message = format!(
+                "{name} cannot stand in a pattern, which is the same whenever it is asked for"
+            );
+            self.not_in_generator(span, message);
+        }
+        pure || !self.in_generator
+    }
+
+    /// A variable of the program that is no constant cannot be read by a generator.
+    pub(super) fn global_in_generator(&mut self, name: &str, span: Span) {
+        let message = format!(
+            "${name} cannot be read in a pattern: it is neither a constant nor a parameter nor \
+             set in the pattern"
+        );
+        self.not_in_generator(span, message);
+    }
+
+    /// `extent(offset, length);`
+    pub(super) fn extent(&mut self, args: List, span: Span) {
+        let ids: Vec<_> = self.ast.exprs_in(args).collect();
+        let [offset, length] = ids[..] else {
+            let message = format!("expected extent(offset, length), found {} arguments", args.len);
+            self.reports.push(Diagnostic::new(Code::Arguments, span, message));
+            return;
+        };
+        let mut operands = [Operand::ABSENT; 2];
+        let names = ["a position in bytes", "a number of bytes"];
+        for ((operand, id), what) in operands.iter_mut().zip([offset, length]).zip(names) {
+            let ev = self.expr(id);
+            if ev.is_bad() {
+                return;
+            }
+            let place = self.ast.expr_span(id);
+            if !ev.types.may(Types::INT.or(Types::STR)) {
+                let message = format!("expected {what}, found {}", ev.types.describe());
+                self.reports.push(Diagnostic::new(Code::WrongType, place, message));
+                return;
+            }
+            if let Some(Err(error)) = self.constant(ev).map(Value::as_size) {
+                self.no_value(error, place);
+                return;
+            }
+            *operand = ev.operand;
+        }
+        let [offset, length] = operands;
+        self.emit(Instr::Extent { offset, length }, span);
+    }
+
+    /// Where patterns are used by groups of known size: do they exist for so many members?
+    pub(super) fn check_uses(&mut self) {
+        let mut steps = CHECK_STEPS;
+        let mut seen: Vec<(String, u32)> = Vec::new();
+        for Use { name, members, span } in std::mem::take(&mut self.pattern_uses) {
+            let key = (name, members);
+            if seen.contains(&key) {
+                continue;
+            }
+            let found = self.plan.patterns.iter().find(|pattern| pattern.name == key.0);
+            if let Some(pattern) = found.cloned()
+                && let Err((place, said)) = self.exists(&pattern, members, &mut steps)
+            {
+                self.no_such_pattern(&pattern.name, members, span, place, said);
+            }
+            seen.push(key);
+        }
+    }
+
+    /// Whether a pattern exists for a group of so many; if not, where and why. What takes more
+    /// than `steps` instructions to find out is left to the run.
+    fn exists(
+        &self,
+        pattern: &Pattern,
+        members: u32,
+        steps: &mut u64,
+    ) -> Result<(), (Option<Span>, String)> {
+        let Geometry::Generator { proc } = pattern.geometry else {
+            let shape = pattern.geometry.shape();
+            return shape.map_or(Ok(()), |shape| shape.check(members)).map_err(|said| (None, said));
+        };
+        if self.reports.has_errors() {
+            return Ok(());
+        }
+        for member in 0..members {
+            let share = *steps / u64::from(members - member);
+            match model::pattern::generate(&self.plan, proc, member, members, share) {
+                Ok(extents) => *steps = steps.saturating_sub(extents.len() as u64),
+                Err(error) if error.unfinished => *steps = steps.saturating_sub(share),
+                Err(error) => {
+                    let place = self.plan.spans.get(error.site as usize).copied();
+                    let said = format!("for member {member} of {members}: {}", error.message);
+                    return Err((place, said));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn no_such_pattern(
+        &mut self,
+        name: &str,
+        members: u32,
+        span: Span,
+        place: Option<Span>,
+        said: String,
+    ) {
+        let code = match self.binding.ranks_assumed {
+            true => Code::PatternMembersAssumed,
+            false => Code::PatternMembers,
+        };
+        let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
+        let mut diagnostic = Diagnostic::new(code, place.unwrap_or(span), message)
+            .help(format!("see parabench pattern FILE --name \"{name}\" -n RANKS"));
+        if place.is_some() {
+            diagnostic = diagnostic.related(span, "it is used here");
+        }
+        self.reports.push(diagnostic);
+    }
+}
