@@ -16,6 +16,7 @@ mod language;
 mod machine;
 mod mpi;
 mod pairs;
+mod patterns;
 mod product;
 mod raw;
 mod single;
@@ -43,6 +44,7 @@ const BENCHES: &[Bench] = &[
     ("barrier", single::barriers),
     ("simulation", single::simulation),
     ("language", language::language),
+    ("patterns", patterns::patterns),
     ("mpi", mpi::mpi),
 ];
 

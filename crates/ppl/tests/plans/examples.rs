@@ -1,13 +1,25 @@
 //! What the checks say about the paper's listings, the examples and the shipped programs.
 
-use ppl::source::NoIncludes;
+use ppl::source::{Loader, NoIncludes};
 use ppl::{Binding, Compiled, compile};
 use std::path::Path;
+
+/// Included files that are shipped: `@name` lies in the folder of the programs.
+struct Shipped;
+
+impl Loader for Shipped {
+    fn load(&mut self, _from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let name = path.strip_prefix('@').ok_or("only shipped files are included")?;
+        let text = std::fs::read(root.join(format!("programs/{name}.ppl")));
+        Ok((path.to_string(), text.map_err(|error| error.to_string())?))
+    }
+}
 
 fn checked(name: &str, binding: &Binding) -> Compiled {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read(root.join(name)).expect("the program is readable");
-    compile(name, text, &mut NoIncludes, binding)
+    compile(name, text, &mut Shipped, binding)
 }
 
 /// As `parabench check` binds a program: nobody asked for a number of ranks.
