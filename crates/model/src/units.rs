@@ -79,7 +79,7 @@ pub fn format_bytes(bytes: u64) -> String {
 pub fn format_ns(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e6 => (ns / 1e3, "µs"),
         ns if ns < 1e9 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };

@@ -4,6 +4,7 @@
 //!            ┌─ table   the terminal
 //!            ├─ json    --format json, one object
 //! Run ───────┼─ csv     --format csv, rows or times
+//!            ├─ views   pictures: svg draws them, html puts them on a page
 //!            └─ store   DIR/run.json ── and back
 //! Event ────── events   DIR/events.parquet ── and back
 //! OPS ──────── ops      `parabench ops`, the manual of operations
@@ -17,6 +18,7 @@ pub mod chart;
 pub mod compare;
 pub mod csv;
 pub mod events;
+pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod ops;
@@ -24,6 +26,7 @@ pub mod prometheus;
 pub mod statistics;
 pub mod stats;
 pub mod store;
+pub mod svg;
 pub mod table;
 pub mod verdict;
 

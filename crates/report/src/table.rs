@@ -15,7 +15,7 @@
 //! not here: any arithmetic on measurements besides counting totals.
 
 pub(crate) mod grid;
-mod remarks;
+pub(crate) mod remarks;
 mod summary;
 mod sweep;
 mod times;
@@ -56,6 +56,26 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     let mut out = sections.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n\n");
     out.push('\n');
     out
+}
+
+/// A table before it is drawn, for other media than the terminal.
+pub(crate) struct Sheet {
+    /// What it is: "summary".
+    pub name: &'static str,
+    /// Columns and lines.
+    pub grid: grid::Grid,
+    /// What is to be known to read it, one sentence or more each.
+    pub notes: Vec<String>,
+}
+
+/// The tables of a run that was executed once; none if nothing was executed.
+pub(crate) fn sheets(run: &Run) -> Vec<Sheet> {
+    [summary::sheet(run), times::sheet(run)].into_iter().flatten().collect()
+}
+
+/// The tables of a sweep as text of up to `columns`; "" for a run without one.
+pub(crate) fn sweep_text(run: &Run, columns: usize) -> String {
+    sweep::render(run, Terminal { columns, color: false })
 }
 
 /// How a line is marked where colours are wanted.

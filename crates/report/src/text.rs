@@ -26,6 +26,15 @@ fn is_format(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// `text` as one word of a POSIX shell, quoted if it has to be.
+pub fn safe_word(text: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
+    match !text.is_empty() && text.chars().all(harmless) {
+        true => text.to_string(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// Columns that a text takes on a terminal.
 pub fn width(text: &str) -> usize {
     text.width()
@@ -127,6 +136,20 @@ mod tests {
             ("\u{202e}gnp", "\\u{202e}gnp"),
         ] {
             assert_eq!(escape(text), shown);
+        }
+    }
+
+    #[test]
+    fn words_of_a_shell_are_quoted_where_they_must_be() {
+        for (text, word) in [
+            ("num=10", "num=10"),
+            ("a/b-c.ppl", "a/b-c.ppl"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$(x)", "'$(x)'"),
+        ] {
+            assert_eq!(safe_word(text), word);
         }
     }
 

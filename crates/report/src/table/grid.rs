@@ -144,8 +144,9 @@ impl Grid {
         })
     }
 
-    /// Every cell as text, by column.
-    fn texts(&self, digits: i32) -> Vec<Vec<String>> {
+    /// Every cell as text, by column; numbers with so many digits that the smallest of the column
+    /// has `digits`.
+    pub fn texts(&self, digits: i32) -> Vec<Vec<String>> {
         let column = |at: usize| {
             let values = self.cells().filter_map(|cells| match cells[at] {
                 Cell::Number(value) => Some(value),

@@ -36,7 +36,7 @@ pub fn title(run: &Run, terminal: Terminal) -> String {
 }
 
 /// `posix on ext4 (/dev/sda1 at /data)`, as far as it is known.
-fn storage(run: &Run) -> String {
+pub fn storage(run: &Run) -> String {
     let (backend, host) = (escape(&run.run.backend), &run.run.host);
     if host.file_system.is_empty() {
         return backend;
@@ -82,7 +82,8 @@ fn clock(evidence: &Evidence) -> String {
     format!("clock {}, {read_ns} ns a reading", escape(&evidence.clock))
 }
 
-fn facts(run: &Run) -> Vec<String> {
+/// What is known about the measuring, a few words each.
+pub fn facts(run: &Run) -> Vec<String> {
     let evidence = &run.run.evidence;
     let mut facts = vec![
         clock(evidence),

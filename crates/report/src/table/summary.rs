@@ -2,7 +2,7 @@
 //! totals of each class.
 
 use super::grid::{Cell, Column, Grid, Kind, Line};
-use super::{Paint, Terminal, paint_lines};
+use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::text::{escape, wrap};
 use model::op::{Class, Op, Part};
 use model::run::{Row, Run};
@@ -41,8 +41,18 @@ const LEGEND: &str = "Times: one operation that did not fail. MiB/s of 1 rank: b
 
 /// The table, or a sentence if nothing was executed.
 pub fn render(run: &Run, terminal: Terminal) -> String {
-    if run.rows.is_empty() {
+    let Some(sheet) = sheet(run) else {
         return "No I/O operation was executed.".to_string();
+    };
+    let words: Vec<String> = LEGEND.split_whitespace().map(str::to_string).collect();
+    let legend = wrap(&words, " ", terminal.columns);
+    format!("{}\n{}", sheet.grid.draw(terminal), paint_lines(&legend, Paint::Faint, terminal))
+}
+
+/// The table; none if nothing was executed.
+pub fn sheet(run: &Run) -> Option<Sheet> {
+    if run.rows.is_empty() {
+        return None;
     }
     let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines(&run.rows) };
     grid.lines.extend(totals(&run.rows));
@@ -54,9 +64,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     grid.retain(|at| {
         at.checked_sub(FIRST_OPTIONAL).and_then(|at| any.get(at)).is_none_or(|any| *any)
     });
-    let words: Vec<String> = LEGEND.split_whitespace().map(str::to_string).collect();
-    let legend = wrap(&words, " ", terminal.columns);
-    format!("{}\n{}", grid.draw(terminal), paint_lines(&legend, Paint::Faint, terminal))
+    Some(Sheet { name: "summary", grid, notes: vec![LEGEND.to_string()] })
 }
 
 /// Rows in their order, a heading wherever the label or the point of a sweep changes.

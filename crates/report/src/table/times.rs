@@ -1,7 +1,7 @@
 //! Time labels over ranks: one line per label, many occurrences summarised.
 
 use super::grid::{Cell, Column, Grid, Kind, Line};
-use super::{Paint, Terminal, paint_lines};
+use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::text::{escape, fit, wrap};
 use model::run::{Run, TimeRow, TimesMore};
 use std::collections::HashMap;
@@ -42,9 +42,22 @@ struct Group<'a> {
 
 /// The table; "" if no label was entered.
 pub fn render(run: &Run, terminal: Terminal) -> String {
+    let Some(sheet) = sheet(run) else {
+        return String::new();
+    };
+    let notes = sheet.notes.iter().map(|note| {
+        let words: Vec<String> = note.split_whitespace().map(str::to_string).collect();
+        wrap(&words, " ", terminal.columns)
+    });
+    let notes = notes.collect::<Vec<_>>().join("\n");
+    format!("{}\n{}", sheet.grid.draw(terminal), paint_lines(&notes, Paint::Faint, terminal))
+}
+
+/// The table; none if no label was entered.
+pub fn sheet(run: &Run) -> Option<Sheet> {
     let groups = groups(run);
     if groups.is_empty() {
-        return String::new();
+        return None;
     }
     let lines = groups.iter().map(|group| Line::Cells { cells: cells(group), bad: false });
     let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines.collect() };
@@ -52,12 +65,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     grid.retain(|at| many || !OF_MANY.contains(&at));
     let mut notes = vec![if many { LEGEND_MANY } else { LEGEND }.to_string()];
     notes.extend(groups.iter().filter_map(not_kept));
-    let notes = notes.iter().map(|note| {
-        let words: Vec<String> = note.split_whitespace().map(str::to_string).collect();
-        wrap(&words, " ", terminal.columns)
-    });
-    let notes = notes.collect::<Vec<_>>().join("\n");
-    format!("{}\n{}", grid.draw(terminal), paint_lines(&notes, Paint::Faint, terminal))
+    Some(Sheet { name: "labels over ranks", grid, notes })
 }
 
 /// Occurrences by label and point of a sweep, in order of first appearance.

@@ -1,0 +1,55 @@
+//! Everything else about the machine, the storage and the run.
+
+use super::escape;
+use crate::chart::Unit;
+use crate::svg::value_text;
+use model::Run;
+use model::units::significant;
+
+/// The machine, the storage, the run.
+pub fn environment(run: &Run) -> String {
+    let (header, host, evidence) = (&run.run, &run.run.host, &run.run.evidence);
+    let memory = (host.memory_bytes > 0).then(|| value_text(host.memory_bytes as f64, Unit::Bytes));
+    let processors = match host.cpus {
+        0 => host.cpu.clone(),
+        cpus => format!("{cpus} x {}", host.cpu),
+    };
+    let params = header.params.iter().map(|param| format!("{} = {}", param.name, param.value));
+    let storage_bytes = |bytes: Option<u64>| {
+        bytes.map_or("cannot be told".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
+    };
+    let clock = match evidence.clock.as_str() {
+        "" => String::new(),
+        clock => format!("{clock}, {} ns a reading", significant(evidence.clock_read_ns)),
+    };
+    list(&[
+        ("host", host.name.clone()),
+        ("processors", processors),
+        ("memory", memory.unwrap_or_default()),
+        ("kernel", host.kernel.clone()),
+        ("run directory", host.directory.clone()),
+        ("mount point", host.mount.clone()),
+        ("device", host.device.clone()),
+        ("file system", host.file_system.clone()),
+        ("mount options", host.mount_options.clone()),
+        ("back-end", header.backend.clone()),
+        ("communicator", header.comm.clone()),
+        ("confinement", evidence.confinement.clone()),
+        ("clock", clock),
+        ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),
+        ("sent to storage", storage_bytes(evidence.storage_write_bytes)),
+        ("parameters", params.collect::<Vec<_>>().join(", ")),
+        ("seed", header.seed.to_string()),
+        ("started", header.started.clone()),
+        ("Parabench", header.parabench.clone()),
+        ("run format", run.version.to_string()),
+    ])
+}
+
+/// Terms and what is to be said of them; those of which nothing is known are left out.
+pub fn list(facts: &[(&str, String)]) -> String {
+    let known = facts.iter().filter(|(_, text)| !text.is_empty());
+    let lines: String =
+        known.map(|(term, text)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(text))).collect();
+    format!("<dl class=\"facts\">\n{lines}</dl>\n")
+}

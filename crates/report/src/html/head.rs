@@ -1,0 +1,133 @@
+//! What ran where, and how it ended; marks, notes and failures.
+
+use super::escape;
+use crate::chart::Unit;
+use crate::svg::value_text;
+use crate::table::{Terminal, remarks};
+use crate::text::safe_word;
+use model::op::Op;
+use model::run::Run;
+use model::sweep::{Dimension, DimensionKind, Sweep};
+use model::units::format_ns;
+
+/// Lines of any length: the browser breaks them.
+const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
+
+/// Program, command, key figures, facts.
+pub fn head(run: &Run) -> String {
+    let header = &run.run;
+    let started = header.started.replace('T', " ").replace('Z', " UTC");
+    format!(
+        "<header>\n<p class=\"kicker\">Parabench run · {}</p>\n<h1>{}</h1>\n\
+         <p class=\"command\"><code>{}</code></p>\n{}{}</header>\n",
+        escape(&started),
+        escape(&header.program.name),
+        escape(&command(run)),
+        keys(run),
+        facts(run),
+    )
+}
+
+/// The command that makes such a run again, as far as a run knows it.
+fn command(run: &Run) -> String {
+    let header = &run.run;
+    let mut words = vec!["parabench run".to_string(), safe_word(&header.program.name)];
+    let params = header.params.iter();
+    words.extend(params.map(|param| safe_word(&format!("{}={}", param.name, param.value))));
+    match &header.sweep {
+        Some(sweep) => words.extend(sweep_options(sweep)),
+        None => words.push(format!("-n {}", header.ranks)),
+    }
+    if header.backend != "posix" {
+        words.push(format!("--backend {}", safe_word(&header.backend)));
+    }
+    words.push(format!("--seed {}", header.seed));
+    words.join(" ")
+}
+
+/// The options that make a sweep.
+fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
+    let dimension = |dimension: &Dimension| {
+        let values = dimension.values.join(",");
+        match dimension.kind {
+            DimensionKind::Ranks => format!("--sweep-ranks {}", safe_word(&values)),
+            DimensionKind::Param => {
+                format!("--sweep {}", safe_word(&format!("{}={values}", dimension.name)))
+            }
+        }
+    };
+    sweep.dimensions.iter().map(dimension).chain([format!("--reps {}", sweep.reps)])
+}
+
+/// The figures that a reader looks for first.
+fn keys(run: &Run) -> String {
+    let header = &run.run;
+    let whole = || run.rows.iter().filter(|row| row.part_of.is_none());
+    let count = whole().fold(0u64, |sum, row| sum.saturating_add(row.count));
+    let bytes = |write: bool| {
+        let of_class = whole().filter(|row| {
+            let class = Op::find(&row.op).map(|op| op.row().class);
+            class == Some(if write { model::op::Class::Write } else { model::op::Class::Read })
+        });
+        of_class.fold(0u64, |sum, row| sum.saturating_add(row.bytes)) as f64
+    };
+    let failed = header.evidence.failed;
+    let outcome_class = if header.exit_code == 0 { "" } else { " class=\"bad\"" };
+    let failed_class = if failed == 0 { "" } else { " class=\"bad\"" };
+    let entries = [
+        ("outcome", outcome_class, header.outcome.clone()),
+        ("duration", "", format_ns(header.duration_wall_ns as f64)),
+        ("ranks", "", value_text(f64::from(header.ranks), Unit::Count)),
+        ("operations", "", value_text(count as f64, Unit::Count)),
+        ("failed", failed_class, value_text(failed as f64, Unit::Count)),
+        ("written", "", value_text(bytes(true), Unit::Bytes)),
+        ("read", "", value_text(bytes(false), Unit::Bytes)),
+    ];
+    let entry = |(name, class, text): &(&str, &str, String)| {
+        format!("<div><dt>{name}</dt><dd{class}>{}</dd></div>\n", escape(text))
+    };
+    format!("<dl class=\"keys\">\n{}</dl>\n", entries.iter().map(entry).collect::<String>())
+}
+
+/// Where it ran and what is known about the measuring.
+fn facts(run: &Run) -> String {
+    let header = &run.run;
+    let host = &header.host;
+    let mut facts = vec![
+        ("host", host.name.clone()),
+        ("storage", remarks::storage(run)),
+        ("directory", host.directory.clone()),
+        ("evidence", remarks::facts(run).join(" · ")),
+    ];
+    if header.exit_code != 0 {
+        facts.push(("exit code", header.exit_code.to_string()));
+    }
+    super::environment::list(&facts)
+}
+
+/// What the evidence says for and against the figures.
+pub fn marks(run: &Run) -> String {
+    let evidence = &run.run.evidence;
+    let marks = evidence.marks.iter().map(|mark| {
+        let (class, word) =
+            if mark.counts { (" class=\"counts\"", "Verdict") } else { ("", "Remark") };
+        format!(
+            "<li{class}><b>{word}: {}</b> – {}<p>To do: {}</p></li>\n",
+            escape(&mark.code),
+            escape(&mark.seen),
+            escape(&mark.advice)
+        )
+    });
+    let notes = evidence.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note)));
+    let all: String = marks.chain(notes).collect();
+    if all.is_empty() { all } else { format!("<ul class=\"marks\" id=\"marks\">\n{all}</ul>\n") }
+}
+
+/// Failed operations and ranks that ended early, as on the terminal.
+pub fn failures(run: &Run) -> String {
+    let text = [remarks::failures(run, UNBROKEN), remarks::rank_errors(run, UNBROKEN)].join("\n");
+    let lines = text.lines().filter(|line| !line.is_empty());
+    let lines: String =
+        lines.map(|line| format!("<li class=\"bad\">{}</li>\n", escape(line))).collect();
+    if lines.is_empty() { lines } else { format!("<ul class=\"lines\">\n{lines}</ul>\n") }
+}

@@ -1,0 +1,163 @@
+//! The program with its times in the margin, like a profiler's annotated source.
+
+use super::escape;
+use crate::chart::Unit;
+use crate::svg::value_text;
+use crate::text::percent;
+use model::run::{ProgramFile, Run, Site};
+use model::units::format_ns;
+use std::collections::BTreeMap;
+
+/// Lines of a file that are shown at most.
+const LINES: usize = 3000;
+/// A longer file shows only the lines around those that executed something.
+const WHOLE: usize = 400;
+/// Lines before and after them.
+const AROUND: usize = 4;
+/// Letters of a line that are shown at most.
+const LETTERS: usize = 2000;
+
+/// What a line did.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Sum {
+    count: u64,
+    busy_ns: u64,
+    ops: Vec<String>,
+}
+
+/// All files of the program.
+pub fn source(run: &Run) -> String {
+    let header = &run.run;
+    let all_ns = header.sites.iter().fold(0u64, |sum, site| sum.saturating_add(site.busy_ns));
+    let files = header.program.files.iter().filter(|file| !file.text.trim().is_empty());
+    let tables: Vec<String> = files
+        .map(|file| {
+            let several = header.program.files.len() > 1;
+            table(file, &sums(&header.sites, &file.name), all_ns, several)
+        })
+        .collect();
+    if tables.is_empty() {
+        return String::new();
+    }
+    let legend = "Calls and time: of all ranks together; share: of the time that all operations took. \
+                  An operation belongs to the line where it begins.";
+    format!("{}<p class=\"note\">{legend}</p>\n", tables.concat())
+}
+
+/// What each line of a file did.
+fn sums(sites: &[Site], file: &str) -> BTreeMap<usize, Sum> {
+    let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
+    for site in sites.iter().filter(|site| site.file == file && site.count > 0) {
+        let sum = sums.entry(site.line as usize).or_default();
+        sum.count = sum.count.saturating_add(site.count);
+        sum.busy_ns = sum.busy_ns.saturating_add(site.busy_ns);
+        if !sum.ops.contains(&site.op) {
+            sum.ops.push(site.op.clone());
+        }
+    }
+    sums
+}
+
+fn table(file: &ProgramFile, sums: &BTreeMap<usize, Sum>, all_ns: u64, several: bool) -> String {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let mut body = String::new();
+    let mut before = 0;
+    for number in shown(lines.len(), sums) {
+        body += &gap(number - before - 1);
+        body += &line(number, lines[number - 1], sums.get(&number), all_ns);
+        before = number;
+    }
+    body += &gap(lines.len() - before);
+    let name = escape(&file.name);
+    let title = if several { format!("<p class=\"file\">{name}</p>\n") } else { String::new() };
+    format!(
+        "<div class=\"source\">\n{title}<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"{name} with times\">\n<table>\n<thead><tr><th class=\"bar\" scope=\"col\">share</th>\
+         <th scope=\"col\"></th><th scope=\"col\">time</th><th scope=\"col\">calls</th>\
+         <th scope=\"col\">line</th><th scope=\"col\"></th></tr></thead>\n\
+         <tbody>\n{body}</tbody>\n</table>\n</div>\n</div>\n"
+    )
+}
+
+/// Numbers of the lines that are shown: all of a short file, else those around the ones that did
+/// something and the beginning.
+fn shown(count: usize, sums: &BTreeMap<usize, Sum>) -> Vec<usize> {
+    if count <= WHOLE {
+        return (1..=count).collect();
+    }
+    let mut near = vec![false; count + 1];
+    near[1..=AROUND * 2].fill(true);
+    for line in sums.keys().filter(|line| **line <= count) {
+        near[line.saturating_sub(AROUND).max(1)..=(line + AROUND).min(count)].fill(true);
+    }
+    (1..=count).filter(|line| near[*line]).take(LINES).collect()
+}
+
+fn gap(lines: usize) -> String {
+    match lines {
+        0 => String::new(),
+        1 => "<tr class=\"gap\"><td colspan=\"6\">⋯ 1 line</td></tr>\n".into(),
+        lines => format!("<tr class=\"gap\"><td colspan=\"6\">⋯ {lines} lines</td></tr>\n"),
+    }
+}
+
+fn line(number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) -> String {
+    let code = code(text);
+    let Some(sum) = sum else {
+        return format!(
+            "<tr><td class=\"bar\"></td><td></td><td></td><td></td>\
+             <td class=\"n\">{number}</td><td class=\"code\">{code}</td></tr>\n"
+        );
+    };
+    let share = if all_ns > 0 { sum.busy_ns as f64 / all_ns as f64 } else { 0.0 };
+    format!(
+        "<tr class=\"on\" title=\"{}\"><td class=\"bar\"><i style=\"width:{:.1}%\"></i></td>\
+         <td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{number}</td><td class=\"code\">{code}</td></tr>\n",
+        escape(&sum.ops.join(", ")),
+        share * 100.0,
+        percent(share),
+        escape(&format_ns(sum.busy_ns as f64)),
+        value_text(sum.count as f64, Unit::Count),
+    )
+}
+
+/// A line of the program: tabs stay, everything else that is not a letter is shown as an escape.
+fn code(text: &str) -> String {
+    let mut cut: String = text.chars().take(LETTERS).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut.split('\t').map(escape).collect::<Vec<_>>().join("\t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_file_shows_what_did_something() {
+        let sums = BTreeMap::from([(500, Sum::default()), (9000, Sum::default())]);
+        let lines = shown(1000, &sums);
+        assert_eq!(lines, (1..=8).chain(496..=504).collect::<Vec<_>>());
+        assert_eq!(shown(WHOLE, &sums).len(), WHOLE);
+        let everywhere = (1..=50_000).map(|line| (line, Sum::default())).collect();
+        assert_eq!(shown(50_000, &everywhere).len(), LINES);
+    }
+
+    #[test]
+    fn lines_of_all_sites_at_a_line_are_added_up() {
+        let site = |line, op: &str, count| Site {
+            line,
+            op: op.into(),
+            count,
+            busy_ns: 10 * count,
+            file: "a".into(),
+            ..Site::default()
+        };
+        let sites =
+            [site(2, "read", 1), site(2, "write", 2), site(2, "read", 3), site(3, "stat", 0)];
+        let sum = Sum { count: 6, busy_ns: 60, ops: vec!["read".into(), "write".into()] };
+        assert_eq!(sums(&sites, "a"), BTreeMap::from([(2, sum)]));
+        assert_eq!(sums(&sites, "b"), BTreeMap::new());
+    }
+}

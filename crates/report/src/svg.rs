@@ -1,0 +1,87 @@
+//! A [`View`] as SVG: axes with units, a legend beside the data, a text alternative.
+//!
+//! ```text
+//! View ── scale (values → 0..1), ticks ── frame (axes, legend) ── lines | heat | bars | spans
+//!      ── plotters (SVG) ── paper (classes for colours, <title>, <desc>) ── text
+//! ```
+//!
+//! Colours are classes with the light theme as fallback: a page, or the style that
+//! [`document`] adds, changes them for dark screens and print. Whatever the data are, the
+//! picture is well-formed and its numbers are finite; marks are bounded, and what is left
+//! out is said below the picture.
+
+mod bars;
+mod chain;
+mod frame;
+mod heat;
+mod legend;
+mod lines;
+mod number;
+mod palette;
+mod paper;
+mod scale;
+mod spans;
+mod ticks;
+
+#[cfg(test)]
+mod tests;
+
+use crate::chart::{Chart, View};
+pub(crate) use number::value_text;
+use paper::Paper;
+pub(crate) use paper::xml;
+
+/// How wide a picture is drawn. Letters have the same size in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 720 pixels: pages and paper.
+    Wide,
+    /// 360 pixels: telephones and narrow windows.
+    Narrow,
+}
+
+impl Width {
+    /// Width in pixels.
+    pub fn pixels(self) -> u32 {
+        match self {
+            Width::Wide => 720,
+            Width::Narrow => 360,
+        }
+    }
+}
+
+/// Why plotters could not draw; with a picture in memory it always can.
+type DrawingError = plotters::drawing::DrawingAreaErrorKind<std::io::Error>;
+
+/// The picture as an `<svg>` element for a page that carries [`style`].
+pub fn draw(view: &View, width: Width) -> String {
+    let mut paper = Paper::new(width);
+    let drawn = match &view.chart {
+        Chart::Lines { x, y, join, series } => lines::lines(&mut paper, x, y, *join, series),
+        Chart::Band { x, y, line, low, high } => lines::band(&mut paper, x, y, line, low, high),
+        Chart::Heat { x, y, value, x_edges, y_edges, values } => {
+            heat::heat(&mut paper, [x, y, value], x_edges, y_edges, values)
+        }
+        Chart::Bars { value, names, series } => bars::bars(&mut paper, value, names, series),
+        Chart::Spans { x, rows, classes, bars } => spans::spans(&mut paper, x, rows, classes, bars),
+    };
+    if let Err(error) = drawn {
+        paper.note(format!("This picture is not complete: {error}"));
+    }
+    paper.finish(view)
+}
+
+/// The picture as a file of its own, with its colours for light and dark screens.
+pub fn document(view: &View, width: Width) -> String {
+    let inner = draw(view, width);
+    let style = format!("<style>{}svg{{background:var(--page)}}</style>\n", style());
+    match inner.find("<title>") {
+        Some(at) => format!("{}{style}{}", &inner[..at], &inner[at..]),
+        None => inner,
+    }
+}
+
+/// The style sheet of all pictures: custom properties for light and dark, classes that use them.
+pub fn style() -> String {
+    palette::style()
+}

@@ -1,0 +1,235 @@
+//! Every chart, whatever its data: well-formed, finite, bounded.
+
+use super::*;
+use crate::chart::{Axis, Bar, Join, Point, Series, Unit};
+use crate::sample::HARD_LABELS;
+use proptest::prelude::*;
+
+/// Elements of a picture at most: a few thousand marks, their frame.
+const MOST_ELEMENTS: usize = 6000;
+/// Attributes that hold numbers.
+const NUMBERS: [&str; 14] = [
+    "x",
+    "y",
+    "x1",
+    "x2",
+    "y1",
+    "y2",
+    "cx",
+    "cy",
+    "r",
+    "width",
+    "height",
+    "viewBox",
+    "points",
+    "font-size",
+];
+
+fn view(chart: Chart) -> View {
+    let text = HARD_LABELS.join(" ");
+    View { name: "hard".into(), title: text.clone(), summary: text, chart }
+}
+
+/// Reads the picture as XML and checks everything that must hold of each.
+fn check(view: &View) -> Result<(), TestCaseError> {
+    for width in [Width::Wide, Width::Narrow] {
+        let svg = document(view, width);
+        let xml = roxmltree::Document::parse(&svg)
+            .map_err(|error| TestCaseError::fail(format!("{error}\n{svg}")))?;
+        let elements: Vec<_> = xml.descendants().filter(|node| node.is_element()).collect();
+        prop_assert!(elements.len() <= MOST_ELEMENTS, "{} elements", elements.len());
+        for name in ["title", "desc"] {
+            prop_assert!(elements.iter().any(|node| node.has_tag_name(name)), "no {}", name);
+        }
+        let box_ = xml.root_element().attribute("viewBox").unwrap_or_default();
+        let right = f64::from(width.pixels() * 10);
+        prop_assert!(box_.starts_with(&format!("0 0 {right} ")), "{}", box_);
+        for node in elements {
+            for attribute in node.attributes() {
+                if NUMBERS.contains(&attribute.name()) {
+                    finite(attribute.value(), right * 20.0)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn finite(text: &str, most: f64) -> Result<(), TestCaseError> {
+    for number in text.split([' ', ',']).filter(|number| !number.is_empty()) {
+        let value: f64 = number
+            .parse()
+            .map_err(|_| TestCaseError::fail(format!("{number:?} is not a number")))?;
+        prop_assert!(value.is_finite() && value.abs() <= most, "{} of {}", number, text);
+    }
+    Ok(())
+}
+
+/// Numbers that break careless code, and ordinary ones.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => 0.0f64..1e6,
+        1 => any::<f64>(),
+        1 => prop::sample::select(vec![0.0, -0.0, 1.0, -1.0, 1e308, -1e308, f64::NAN,
+            f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 1e-320, 1e15]),
+    ]
+}
+
+fn numbers(most: usize) -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(number(), 0..most)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        ".{0,20}",
+        prop::sample::select(HARD_LABELS.to_vec()).prop_map(str::to_string),
+        Just("x".repeat(300)),
+        Just("\u{0}\u{fffe}\u{ffff}]]>&<svg onload='x'>".to_string()),
+    ]
+}
+
+fn axis() -> impl Strategy<Value = Axis> {
+    let units = [
+        Unit::Bytes,
+        Unit::MibPerSecond,
+        Unit::Nanoseconds,
+        Unit::PerSecond,
+        Unit::Count,
+        Unit::Share,
+        Unit::Rank,
+        Unit::None,
+    ];
+    (text(), prop::sample::select(units.to_vec()), any::<bool>())
+        .prop_map(|(title, unit, log)| Axis { title, unit, log })
+}
+
+fn series() -> impl Strategy<Value = Series> {
+    let point = (number(), number(), prop::option::of((number(), number())));
+    let point = point.prop_map(|(x, y, interval)| Point { x, y, interval });
+    (text(), prop::collection::vec(point, 0..30)).prop_map(|(name, points)| Series { name, points })
+}
+
+fn chart() -> impl Strategy<Value = Chart> {
+    let join = prop::sample::select(vec![Join::Line, Join::Step, Join::Dots]);
+    let lines = (axis(), axis(), join, prop::collection::vec(series(), 0..10))
+        .prop_map(|(x, y, join, series)| Chart::Lines { x, y, join, series });
+    let band = (axis(), axis(), series(), numbers(30), numbers(30))
+        .prop_map(|(x, y, line, low, high)| Chart::Band { x, y, line, low, high });
+    let heat =
+        ([axis(), axis(), axis()], numbers(8), numbers(8), prop::collection::vec(numbers(8), 0..8))
+            .prop_map(|([x, y, value], x_edges, y_edges, values)| Chart::Heat {
+                x,
+                y,
+                value,
+                x_edges,
+                y_edges,
+                values,
+            });
+    let bars = (
+        axis(),
+        prop::collection::vec(text(), 0..8),
+        prop::collection::vec((text(), numbers(8)), 0..10),
+    )
+        .prop_map(|(value, names, series)| Chart::Bars { value, names, series });
+    let bar = (0u32..6, 0u32..12, number(), number()).prop_map(|(row, class, start, end)| Bar {
+        row,
+        class,
+        start,
+        end,
+    });
+    let spans = (
+        axis(),
+        prop::collection::vec(text(), 0..5),
+        prop::collection::vec(text(), 0..10),
+        prop::collection::vec(bar, 0..30),
+    )
+        .prop_map(|(x, rows, classes, bars)| Chart::Spans { x, rows, classes, bars });
+    prop_oneof![lines, band, heat, bars, spans]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn any_chart_is_well_formed_finite_and_bounded(chart in chart()) {
+        check(&view(chart))?;
+    }
+}
+
+fn plain_axis(unit: Unit) -> Axis {
+    Axis { title: "t".into(), unit, log: false }
+}
+
+#[test]
+fn charts_of_any_size_are_bounded() {
+    let many = |count: usize| (0..count).map(|at| at as f64);
+    let point = |x: f64| Point { x, y: (x * 0.7).sin(), interval: Some((x.sin() - 1.0, 2.0)) };
+    let (x, y) = (plain_axis(Unit::Nanoseconds), plain_axis(Unit::MibPerSecond));
+    let one = |name: usize| Series { name: name.to_string(), points: many(3).map(point).collect() };
+    let long = Series {
+        name: "long".into(),
+        points: many(100_000).map(|x| Point { interval: None, ..point(x) }).collect(),
+    };
+    let charts = [
+        Chart::Lines {
+            x: x.clone(),
+            y: y.clone(),
+            join: Join::Dots,
+            series: (0..100_000).map(one).collect(),
+        },
+        Chart::Lines { x: x.clone(), y: y.clone(), join: Join::Step, series: vec![long.clone()] },
+        Chart::Lines { x: x.clone(), y: y.clone(), join: Join::Dots, series: vec![long.clone()] },
+        Chart::Band {
+            x: x.clone(),
+            y: y.clone(),
+            line: long,
+            low: vec![-1.0; 100_000],
+            high: vec![1.0; 100_000],
+        },
+        Chart::Heat {
+            x: x.clone(),
+            y: plain_axis(Unit::Rank),
+            value: y.clone(),
+            x_edges: many(1001).collect(),
+            y_edges: many(501).collect(),
+            values: (0..500)
+                .map(|row| many(1000).map(|x| (x * 7.3 + f64::from(row)).sin() + 1.0).collect())
+                .collect(),
+        },
+        Chart::Bars {
+            value: y.clone(),
+            names: many(5000).map(|x| x.to_string()).collect(),
+            series: (0..50).map(|at| (at.to_string(), many(5000).collect())).collect(),
+        },
+        Chart::Spans {
+            x,
+            rows: many(5000).map(|x| x.to_string()).collect(),
+            classes: vec!["c".into(); 300],
+            bars: (0..100_000u32)
+                .map(|at| Bar {
+                    row: at % 5000,
+                    class: at % 300,
+                    start: f64::from(at / 5000),
+                    end: f64::from(at / 5000) + 0.5,
+                })
+                .collect(),
+        },
+    ];
+    for chart in charts {
+        check(&view(chart)).unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_drawn_is_said() {
+    let names = (0..50).map(|at| at.to_string()).collect();
+    let series = vec![("a".to_string(), vec![1.0; 50])];
+    let svg =
+        draw(&view(Chart::Bars { value: plain_axis(Unit::Count), names, series }), Width::Wide);
+    let xml = roxmltree::Document::parse(&svg).unwrap();
+    let text = |name: &str| {
+        let nodes = xml.descendants().filter(|node| node.has_tag_name(name));
+        nodes.filter_map(|node| node.text()).collect::<Vec<_>>().join("|")
+    };
+    assert!(text("text").contains("The first 40 of 50 groups are drawn."));
+    assert!(text("desc").contains("The first 40 of 50 groups are drawn."));
+}
