@@ -457,7 +457,7 @@ fn events_follow_the_order_of_start() {
         b.time(label, false, |b| b.op(Op::Write, &[path, size]));
         b.op(Op::Rename, &[path, label]);
     });
-    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0 });
+    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0, sample_every: 1 });
     let (outcome, _) = run_with(&plan, &Config { events, ..config() });
     let events: Vec<model::Event> = outcome.records[0].events().collect();
     assert_eq!(events.len(), 2);

@@ -55,7 +55,7 @@ fn turn(recorder: &mut Recorder, k: u64) {
 
 #[test]
 fn the_hot_path_allocates_nothing() {
-    let events = Some(EventsConfig { max_bytes: 64 << 20, expected: 1000 });
+    let events = Some(EventsConfig { max_bytes: 64 << 20, expected: 1000, sample_every: 1 });
     let meta = Meta { rank: 0, ranks: 1, sites: 100, events };
     let place = Place::Memory(memory_file().expect("a memory file").into());
     let mut recorder = Recorder::create(place, &meta).expect("a recorder");

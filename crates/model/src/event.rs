@@ -24,6 +24,8 @@ pub struct Event {
     pub start_ns: u64,
     /// Clock after the last back-end call.
     pub end_ns: u64,
+    /// When the operation was due; `start_ns` where the program sets no time for it.
+    pub intended_start_ns: u64,
     /// Sum of the back-end calls' times: the operation's own time.
     pub busy_ns: u64,
     /// Position in the file, bytes; 0 where the operation has none.
@@ -48,6 +50,6 @@ pub struct Event {
     pub op: u8,
     /// `FLAG_` bits.
     pub flags: u8,
-    /// Pads the record to a multiple of 8 bytes; 0.
-    pub reserved: u32,
+    /// Thread of the rank that executed it; 0 for ranks of Parabench, which have one.
+    pub thread: u32,
 }

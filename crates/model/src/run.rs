@@ -351,6 +351,11 @@ pub struct EventsInfo {
     pub file: String,
     /// Rows in it.
     pub count: u64,
-    /// Events that were not kept.
+    /// Events for which there was no memory.
     pub dropped: u64,
+    /// One of so many events was kept, chosen at random; 1: all.
+    pub sample_every: u64,
+    /// Events left out by choice: those that `sample_every` did not choose. Operations are
+    /// `count + dropped + left_out`.
+    pub left_out: u64,
 }

@@ -4,18 +4,35 @@
 //! SELECT label, op, count(*), avg(busy_ns) FROM 'DIR/events.parquet' WHERE errno = 0 GROUP BY ALL;
 //! ```
 //!
-//! Rows are sorted by rank, then by `seq`. Names of labels, files and paths stand in the rows as
+//! Rows are sorted by rank and `seq`, in a sweep execution by execution; each has a clock of its own. Names of labels, files and paths stand in the rows as
 //! text (Parquet stores each once per row group), so that no second table must be joined and the
 //! same file has the same name on all ranks. The columns are [`COLUMNS`].
 
+/// Where events come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Rank.
+    pub rank: u32,
+    /// Machine of the rank.
+    pub host: &'a str,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+}
+
 mod columns;
+mod contain;
 mod fill;
 mod names;
 mod read;
 mod write;
 
+pub(crate) use contain::contained;
+pub(crate) use read::{check_format, invalid, open_table, table_path};
+
 pub use columns::{COLUMNS, Column};
-pub use read::EventReader;
+pub use read::{EventReader, EventRow};
 pub use write::EventWriter;
 
 /// Name of the event table in the folder of a run.

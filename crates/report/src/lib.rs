@@ -14,6 +14,7 @@
 //! corrected here, and a stored run prints the same tables as a fresh one.
 #![warn(clippy::disallowed_methods)]
 
+pub mod aggregate;
 pub mod chart;
 pub mod compare;
 pub mod csv;
@@ -29,6 +30,7 @@ pub mod store;
 pub mod svg;
 pub mod table;
 pub mod verdict;
+pub mod views;
 
 mod file;
 mod text;

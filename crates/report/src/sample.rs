@@ -195,7 +195,13 @@ pub fn aborted() -> Run {
     (evidence.failed, evidence.short, evidence.dropped_events) = (13, 3, 7);
     evidence.page_cache_share = None;
     evidence.storage_read_bytes = None;
-    header.events = Some(EventsInfo { file: "events.parquet".into(), count: 20_000, dropped: 7 });
+    header.events = Some(EventsInfo {
+        file: "events.parquet".into(),
+        count: 20_000,
+        dropped: 7,
+        sample_every: 1,
+        left_out: 0,
+    });
     run
 }
 

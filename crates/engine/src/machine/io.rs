@@ -310,11 +310,15 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
     /// The event of a simple operation that succeeded.
     #[inline(never)]
     fn simple_event(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
+        if !self.recorder.chooses_event(self.operations) {
+            return;
+        }
         let (path, path2) = self.event_paths(subject);
         self.recorder.event(&Event {
             seq: self.operations,
             start_ns: timing.start_ns,
             end_ns: timing.end_ns,
+            intended_start_ns: timing.start_ns,
             busy_ns: timing.busy_ns,
             site,
             label: self.labels.id(),
@@ -341,6 +345,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
 
     #[inline(never)]
     fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        if !self.recorder.chooses_event(self.operations) {
+            return;
+        }
         let (path, path2) = self.event_paths(subject);
         let with_parts = op.is_compound() || tally.parts.count_ones() > 1;
         let flag = |flag: u8, set: bool| if set { flag } else { 0 };
@@ -349,6 +356,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             seq: self.operations,
             start_ns: tally.timing.start_ns,
             end_ns: tally.timing.end_ns,
+            intended_start_ns: tally.timing.start_ns,
             busy_ns: tally.timing.busy_ns,
             offset_bytes: tally.offset_bytes,
             requested_bytes: tally.requested_bytes,

@@ -23,6 +23,9 @@ const MAX_READY_EVENTS: u64 = 2 << 20;
 #[derive(Debug)]
 pub(super) struct Events {
     left_bytes: u64,
+    /// One of so many events is kept, at least 1.
+    sample_every: u64,
+    rank: u32,
     /// Payload of the block that is being filled; meaningless while `room` is 0.
     block: u32,
     filled: u32,
@@ -35,9 +38,11 @@ pub(super) struct Events {
 
 impl Events {
     /// An empty table with room for the events that are expected.
-    pub(super) fn create(area: &mut Area, config: &EventsConfig) -> Events {
+    pub(super) fn create(area: &mut Area, rank: u32, config: &EventsConfig) -> Events {
         let mut events = Events {
             left_bytes: config.max_bytes,
+            sample_every: config.sample_every.max(1),
+            rank,
             block: 0,
             filled: 0,
             room: 0,
@@ -47,13 +52,26 @@ impl Events {
         };
         // A quarter is left to path names.
         let affordable = config.max_bytes / 4 * 3 / size_of::<Event>() as u64;
-        let expected = config.expected.min(MAX_READY_EVENTS).min(affordable) as usize;
+        let expected =
+            (config.expected / events.sample_every).min(MAX_READY_EVENTS).min(affordable) as usize;
         if expected > 0 && !area.is_heap() {
             events.add_block(area, expected);
             // Nobody waits for this time.
             area.words()[H_EVENT_OVERHEAD_NS] = 0;
         }
         events
+    }
+
+    /// Chosen by a hash of rank and number: every n-th event would always meet the same
+    /// statement of a loop. The same program gets the same choice.
+    #[inline]
+    pub(super) fn chooses(&self, area: &mut Area, seq: u64) -> bool {
+        let number = u64::from(self.rank) << 40 ^ seq;
+        let chosen = self.sample_every == 1 || mix(number) % self.sample_every == 0;
+        if !chosen {
+            area.words()[H_LEFT_OUT_EVENTS] += 1;
+        }
+        chosen
     }
 
     #[inline]
@@ -183,4 +201,14 @@ fn starts_with(words: &[u64], bytes: &[u8]) -> bool {
         .zip(words)
         .all(|(chunk, word)| u64::from_ne_bytes(chunk.try_into().unwrap_or_default()) == *word);
     same && rest.iter().zip(words[whole].to_ne_bytes()).all(|(byte, stored)| *byte == stored)
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+/// generators, OOPSLA 2014), after one step of its sequence.
+#[inline]
+fn mix(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
 }

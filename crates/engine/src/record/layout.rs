@@ -41,6 +41,8 @@ pub const H_EVENT_OVERHEAD_NS: usize = 8;
 pub const H_LABELS_BEYOND: usize = 9;
 /// Figures lost because the area could not grow.
 pub const H_LOST: usize = 10;
+/// Events left out because the sample did not choose them.
+pub const H_LEFT_OUT_EVENTS: usize = 11;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,6 +69,8 @@ pub struct EventsConfig {
     /// Events the plan's budget knows of, for which memory is made ready before the start:
     /// touching fresh memory takes longer than keeping the event. 0 if nothing is known.
     pub expected: u64,
+    /// Keep one of so many events, chosen at random; 0 and 1 keep all.
+    pub sample_every: u64,
 }
 
 /// How a rank ended.

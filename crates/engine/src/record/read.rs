@@ -41,6 +41,8 @@ pub struct RankRecord {
     pub errors: Vec<(Option<u32>, String)>,
     /// Events that were not kept.
     pub dropped_events: u64,
+    /// Events left out because the sample did not choose them.
+    pub left_out_events: u64,
     /// Time spent on making room for events.
     pub event_overhead_ns: u64,
     /// Executions of labels that went to `(more)`.
@@ -181,6 +183,7 @@ impl RankRecord {
             failure_counts: Vec::new(),
             errors: Vec::new(),
             dropped_events: header[H_DROPPED_EVENTS],
+            left_out_events: header[H_LEFT_OUT_EVENTS],
             event_overhead_ns: header[H_EVENT_OVERHEAD_NS],
             labels_beyond_limit: header[H_LABELS_BEYOND],
             lost: header[H_LOST],

@@ -47,7 +47,7 @@ impl Recorder {
             labels: Labels::create(&mut area).ok_or_else(full)?,
             sites: Sites::new(meta.sites),
             failures: Failures::default(),
-            events: meta.events.map(|config| Events::create(&mut area, &config)),
+            events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
             area,
         })
     }
@@ -103,6 +103,13 @@ impl Recorder {
     #[inline(always)]
     pub fn keeps_events(&self) -> bool {
         self.events.is_some()
+    }
+
+    /// The event with this number belongs into the table; one that does not is counted. Ask once
+    /// per event, before its paths are looked up.
+    #[inline]
+    pub fn chooses_event(&mut self, seq: u64) -> bool {
+        self.events.as_ref().is_some_and(|events| events.chooses(&mut self.area, seq))
     }
 
     /// The id of a path in the event table; [`NO_ID`] without one or without room.

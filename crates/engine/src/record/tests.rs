@@ -16,7 +16,7 @@ fn at(start_ns: u64, busy_ns: u64) -> Timing {
 
 #[test]
 fn what_is_recorded_is_read_back() {
-    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 10 });
+    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 10, sample_every: 1 });
     let mut recorder = Recorder::create(Place::Heap, &Meta { rank: 3, ranks: 5, events, ..META })
         .expect("a heap recorder");
     let outer = recorder.label(NO_ID, b"outer", LabelKind::Wall);

@@ -1,9 +1,9 @@
 //! The event table of a run, from what the ranks recorded.
 
 use crate::error::{Error, Result};
-use ::report::events::EventWriter;
+use ::report::events::{EventWriter, Origin};
 use engine::record::RankRecord;
-use model::run::Run;
+use model::run::{EventsInfo, Run};
 use std::path::Path;
 
 /// Writes DIR/events.parquet from records in the order of ranks, and says in the run what is in it.
@@ -17,10 +17,13 @@ pub fn write(
     for record in records {
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<&[u8]> = record.paths().collect();
-        let host = &run.run.host.name;
-        table.rank(record.rank, host, &labels, &paths, record.events()).map_err(failed)?;
+        let origin = Origin { rank: record.rank, host: &run.run.host.name, ..Origin::default() };
+        table.rank(&origin, &labels, &paths, record.events()).map_err(failed)?;
     }
-    let info = table.finish(run.run.evidence.dropped_events).map_err(failed)?;
-    run.run.events = Some(info);
+    let info = table.finish().map_err(failed)?;
+    let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
+    let left_out = records.iter().map(|record| record.left_out_events).sum();
+    let dropped = run.run.evidence.dropped_events;
+    run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
     Ok(())
 }

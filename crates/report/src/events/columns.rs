@@ -1,6 +1,7 @@
 //! The columns of the event table: one row here is one column there, and one line of the
 //! table in docs/run-format.md.
 
+use super::Origin;
 use model::event::{Event, NO_ID};
 use model::{Op, Part};
 use parquet::data_type::ByteArray;
@@ -8,15 +9,20 @@ use parquet::data_type::ByteArray;
 /// An event with everything its row needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record<'a> {
-    /// Cell and repetition.
-    pub at: (u32, u32),
-    pub rank: u32,
+    pub origin: &'a Origin<'a>,
     pub host: &'a ByteArray,
     pub labels: &'a [ByteArray],
-    pub paths: &'a [ByteArray],
+    pub paths: &'a [PathName],
     /// File and line of the event's site.
     pub place: Option<&'a (ByteArray, u32)>,
     pub event: &'a Event,
+}
+
+/// A path with its number in the file.
+#[derive(Clone, Debug)]
+pub(super) struct PathName {
+    pub id: i32,
+    pub text: ByteArray,
 }
 
 /// Type of a column and how its value is taken from an event.
@@ -66,6 +72,11 @@ fn text(table: &[ByteArray], id: u32) -> Option<ByteArray> {
     if id == NO_ID { None } else { table.get(id as usize).cloned() }
 }
 
+/// The path with this id, as [`text`].
+fn path<'a>(record: &Record<'a>, id: u32) -> Option<&'a PathName> {
+    if id == NO_ID { None } else { record.paths.get(id as usize) }
+}
+
 /// An empty text where there is none; [`ByteArray::default`] is not one.
 fn or_empty(text: Option<ByteArray>) -> ByteArray {
     text.unwrap_or_else(|| ByteArray::from(""))
@@ -94,13 +105,15 @@ macro_rules! columns {
 
 columns! {
     "cell" Int32 "Parameter point of a sweep; 0 without one."
-        |r| narrow(r.at.0);
+        |r| narrow(r.origin.cell);
     "repetition" Int32 "Repetition within a sweep; 0 without one."
-        |r| narrow(r.at.1);
+        |r| narrow(r.origin.repetition);
     "rank" Int32 "Rank that executed the operation."
-        |r| narrow(r.rank);
+        |r| narrow(r.origin.rank);
     "host" Text "Machine of the rank."
         |r| r.host.clone();
+    "thread" Int32 "Thread of the rank; 0 for ranks of Parabench, which have one."
+        |r| narrow(r.event.thread);
     "seq" Int64 "Number of the event on its rank, from 0, in order of start."
         |r| wide(r.event.seq);
     "label" Text "Label path, `outer/inner`; \"\" for what stands in no label."
@@ -113,20 +126,26 @@ columns! {
         |r| r.place.map_or(0, |place| narrow(place.1));
     "op" Text "Operation, as in `parabench ops`."
         op_name;
+    "path_id" Int32 "Number of the path in this file, from 0 in order of first appearance; -1 without a path."
+        |r| path(r, r.event.path).map_or(-1, |path| path.id);
     "path" OptionalText "Path below the run directory. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
-        |r| text(r.paths, r.event.path);
+        |r| path(r, r.event.path).map(|path| path.text.clone());
+    "path2_id" Int32 "Number of the second path; -1 without one."
+        |r| path(r, r.event.path2).map_or(-1, |path| path.id);
     "path2" OptionalText "Second path of rename, link and symlink; else null."
-        |r| text(r.paths, r.event.path2);
+        |r| path(r, r.event.path2).map(|path| path.text.clone());
     "offset_bytes" Int64 "Position in the file; 0 where the operation has none."
         |r| wide(r.event.offset_bytes);
     "requested_bytes" Int64 "Bytes asked for; for \"rest of the file\" the bytes moved."
         |r| wide(r.event.requested_bytes);
     "done_bytes" Int64 "Bytes moved."
         |r| wide(r.event.done_bytes);
-    "start_ns" Int64 "Clock before the first call, since the start of the run."
+    "start_ns" Int64 "Clock before the first call, since the start of the execution."
         |r| wide(r.event.start_ns);
-    "end_ns" Int64 "Clock after the last call, since the start of the run."
+    "end_ns" Int64 "Clock after the last call, since the start of the execution."
         |r| wide(r.event.end_ns);
+    "intended_start_ns" Int64 "When the operation was due; start_ns where the program sets no time for it."
+        |r| wide(r.event.intended_start_ns);
     "busy_ns" Int64 "The operation's own time: the sum of its calls' times."
         |r| wide(r.event.busy_ns);
     "open_ns" Int64 "Part of busy_ns: opening. 0 for operations without parts."

@@ -1,7 +1,7 @@
 //! Columns -> events: what a column of numbers or of texts says about the rows.
 
 use super::names::decode;
-use super::read::invalid;
+use super::read::{EventRow, invalid};
 use model::event::{Event, NO_ID};
 use model::{Op, Part};
 use parquet::data_type::ByteArray;
@@ -31,7 +31,7 @@ impl<T> Default for Names<T> {
 }
 
 /// An event with its rank, and its value in a column of texts.
-type Row<'a> = (&'a mut (u32, Event), Option<&'a ByteArray>);
+type Row<'a> = (&'a mut EventRow, Option<&'a ByteArray>);
 
 impl<T> Names<T> {
     /// Puts the ids of a column's names into the events: [`NO_ID`] where there is none.
@@ -42,14 +42,14 @@ impl<T> Names<T> {
         make: impl Fn(&str) -> Option<T>,
     ) -> Result<()> {
         let mut previous: Option<(&ByteArray, u32)> = None;
-        for ((_, event), name) in rows {
+        for (row, name) in rows {
             let id = match (name, previous) {
                 (None, _) => NO_ID,
                 (Some(name), Some((same, id))) if same.data() == name.data() => id,
                 (Some(name), _) => self.id(name, &make)?,
             };
             previous = name.map(|name| (name, id));
-            *field(event) = id;
+            *field(&mut row.event) = id;
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Tables {
         &mut self,
         column: &str,
         values: &[Option<ByteArray>],
-        events: &mut [(u32, Event)],
+        events: &mut [EventRow],
     ) -> Result<()> {
         let rows = events.iter_mut().zip(values.iter().map(Option::as_ref));
         match column {
@@ -99,8 +99,8 @@ fn put_hosts<'a>(
     hosts: &mut BTreeMap<u32, String>,
     rows: impl Iterator<Item = Row<'a>>,
 ) -> Result<()> {
-    for ((rank, _), host) in rows {
-        if let Entry::Vacant(entry) = hosts.entry(*rank) {
+    for (row, host) in rows {
+        if let Entry::Vacant(entry) = hosts.entry(row.rank) {
             let host = host.ok_or_else(|| invalid("host"))?;
             entry.insert(host.as_utf8()?.to_string());
         }
@@ -110,20 +110,20 @@ fn put_hosts<'a>(
 
 fn put_ops<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<()> {
     let mut previous: Option<(&ByteArray, Op)> = None;
-    for ((_, event), name) in rows {
+    for (row, name) in rows {
         let name = name.ok_or_else(|| invalid("op"))?;
         let op = match previous {
             Some((same, op)) if same.data() == name.data() => op,
             _ => Op::find(name.as_utf8()?).ok_or_else(|| invalid("op"))?,
         };
         previous = Some((name, op));
-        event.op = op as u8;
+        row.event.op = op as u8;
     }
     Ok(())
 }
 
 /// Gives the events what a column of numbers says about them.
-pub(super) fn put_numbers(column: &str, values: &[i64], events: &mut [(u32, Event)]) -> Result<()> {
+pub(super) fn put_numbers(column: &str, values: &[i64], events: &mut [EventRow]) -> Result<()> {
     let largest = match column {
         "errno" => i64::from(u16::MAX),
         "flags" => i64::from(u8::MAX),
@@ -133,32 +133,36 @@ pub(super) fn put_numbers(column: &str, values: &[i64], events: &mut [(u32, Even
         return Err(invalid(column));
     }
     let put = setter(column);
-    for ((rank, event), value) in events.iter_mut().zip(values) {
-        put(rank, event, *value as u64);
+    for (row, value) in events.iter_mut().zip(values) {
+        put(row, *value as u64);
     }
     Ok(())
 }
 
 /// What the numbers of a column mean: chosen once per column, not once per row.
-fn setter(column: &str) -> fn(&mut u32, &mut Event, u64) {
+fn setter(column: &str) -> fn(&mut EventRow, u64) {
     match column {
-        "rank" => |rank, _, value| *rank = value as u32,
-        "seq" => |_, event, value| event.seq = value,
-        "site" => |_, event, value| event.site = value as u32,
-        "offset_bytes" => |_, event, value| event.offset_bytes = value,
-        "requested_bytes" => |_, event, value| event.requested_bytes = value,
-        "done_bytes" => |_, event, value| event.done_bytes = value,
-        "start_ns" => |_, event, value| event.start_ns = value,
-        "end_ns" => |_, event, value| event.end_ns = value,
-        "busy_ns" => |_, event, value| event.busy_ns = value,
-        "open_ns" => |_, event, value| event.parts_ns[Part::Open as usize] = value,
-        "view_ns" => |_, event, value| event.parts_ns[Part::View as usize] = value,
-        "data_ns" => |_, event, value| event.parts_ns[Part::Data as usize] = value,
-        "sync_ns" => |_, event, value| event.parts_ns[Part::Sync as usize] = value,
-        "close_ns" => |_, event, value| event.parts_ns[Part::Close as usize] = value,
-        "errno" => |_, event, value| event.errno = value as u16,
-        "flags" => |_, event, value| event.flags = value as u8,
-        // `line` follows from the site.
-        _ => |_, _, _| (),
+        "rank" => |row, value| row.rank = value as u32,
+        "cell" => |row, value| row.cell = value as u32,
+        "repetition" => |row, value| row.repetition = value as u32,
+        "thread" => |row, value| row.event.thread = value as u32,
+        "seq" => |row, value| row.event.seq = value,
+        "site" => |row, value| row.event.site = value as u32,
+        "offset_bytes" => |row, value| row.event.offset_bytes = value,
+        "requested_bytes" => |row, value| row.event.requested_bytes = value,
+        "done_bytes" => |row, value| row.event.done_bytes = value,
+        "start_ns" => |row, value| row.event.start_ns = value,
+        "end_ns" => |row, value| row.event.end_ns = value,
+        "intended_start_ns" => |row, value| row.event.intended_start_ns = value,
+        "busy_ns" => |row, value| row.event.busy_ns = value,
+        "open_ns" => |row, value| row.event.parts_ns[Part::Open as usize] = value,
+        "view_ns" => |row, value| row.event.parts_ns[Part::View as usize] = value,
+        "data_ns" => |row, value| row.event.parts_ns[Part::Data as usize] = value,
+        "sync_ns" => |row, value| row.event.parts_ns[Part::Sync as usize] = value,
+        "close_ns" => |row, value| row.event.parts_ns[Part::Close as usize] = value,
+        "errno" => |row, value| row.event.errno = value as u16,
+        "flags" => |row, value| row.event.flags = value as u8,
+        // `line` follows from the site, path ids from the paths.
+        _ => |_, _| (),
     }
 }

@@ -1,6 +1,7 @@
 //! events.parquet -> events, one row group in memory at a time.
 
 use super::columns::{COLUMNS, Value};
+use super::contain::contained;
 use super::fill::{Tables, put_numbers};
 use super::{EVENTS_FILE, VERSION_KEY};
 use crate::file::StoreError;
@@ -12,18 +13,33 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Typ
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescPtr;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 
-/// Gives back the events of a run, rank by rank. Memory: one row group and the names.
+/// An event and where it comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventRow {
+    /// Rank that executed it.
+    pub rank: u32,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// What it was.
+    pub event: Event,
+}
+
+/// Gives back the events of a run in the order of the file. Memory: one row group and the names.
 pub struct EventReader {
     path: PathBuf,
     parquet: SerializedFileReader<File>,
     group: usize,
-    events: std::vec::IntoIter<(u32, Event)>,
+    /// Where each of [`COLUMNS`] stands in the file.
+    positions: Vec<usize>,
+    events: std::vec::IntoIter<EventRow>,
     tables: Tables,
 }
 
@@ -33,20 +49,14 @@ impl EventReader {
     /// # Errors
     /// A missing, truncated, damaged, newer or foreign file, each told apart.
     pub fn open(path: &Path) -> std::result::Result<EventReader, StoreError> {
-        let path = if path.is_dir() { path.join(EVENTS_FILE) } else { path.to_path_buf() };
-        let file = File::open(&path).map_err(|error| StoreError::io(&path, "read", error))?;
-        let size_bytes = file.metadata().map(|meta| meta.len()).unwrap_or(0);
-        let ours = size_bytes == 0 || starts_like_parquet(&path);
-        let parquet = contained(|| SerializedFileReader::new(file)).map_err(|_| match ours {
-            // Parquet's directory stands at the end: without it the file was cut.
-            true => StoreError::Truncated { path: path.clone(), size_bytes },
-            false => foreign(&path),
-        })?;
-        check_format(&parquet, &path)?;
+        let path = table_path(path);
+        let parquet = open_table(&path)?;
+        let positions = check_format(&parquet, &path)?;
         Ok(EventReader {
             path,
             parquet,
             group: 0,
+            positions,
             events: Vec::new().into_iter(),
             tables: Tables::default(),
         })
@@ -77,12 +87,12 @@ impl EventReader {
         self.parquet.num_row_groups()
     }
 
-    /// One column of one row group.
+    /// One of [`COLUMNS`] in one row group.
     pub(super) fn column(&self, group: usize, column: usize) -> Result<Values> {
         contained(|| {
             let group = self.parquet.get_row_group(group)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            Values::read(group.get_column_reader(column)?, rows)
+            Values::read(group.get_column_reader(self.positions[column])?, rows)
         })
     }
 
@@ -94,10 +104,10 @@ impl EventReader {
         let group = self.parquet.get_row_group(self.group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         let mut events = Vec::new();
-        for (at, column) in COLUMNS.iter().enumerate() {
-            let values = Values::read(group.get_column_reader(at)?, rows)?;
+        for (at, column) in self.positions.iter().zip(COLUMNS) {
+            let values = Values::read(group.get_column_reader(*at)?, rows)?;
             // Only now is it certain that there are so many rows.
-            events.resize(rows, (0, Event::default()));
+            events.resize(rows, EventRow::default());
             match values {
                 Values::Numbers(values) => put_numbers(column.name, &values, &mut events)?,
                 Values::Texts(values) => self.tables.put(column.name, &values, &mut events)?,
@@ -165,22 +175,14 @@ fn spread(values: Vec<ByteArray>, levels: &[i16]) -> Vec<Option<ByteArray>> {
     levels.iter().map(|level| if *level == 0 { None } else { values.next() }).collect()
 }
 
-/// Runs `read` such that a panic in it is an error: the library asserts on some damaged files
-/// instead of refusing them. After an error the reader gives nothing more, so that no
-/// half-changed state is seen.
-fn contained<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    let caught = std::panic::catch_unwind(AssertUnwindSafe(read));
-    caught.unwrap_or_else(|_| Err(invalid("content: the Parquet library gave up on it")))
-}
-
-pub(super) fn invalid(what: &str) -> ParquetError {
+pub(crate) fn invalid(what: &str) -> ParquetError {
     ParquetError::General(format!("an impossible {what}"))
 }
 
 impl Iterator for EventReader {
-    type Item = std::result::Result<(u32, Event), StoreError>;
+    type Item = std::result::Result<EventRow, StoreError>;
 
-    /// The next event with its rank. After an error comes the end.
+    /// The next event. After an error comes the end.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(event) = self.events.next() {
@@ -214,11 +216,37 @@ fn starts_like_parquet(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"PAR1"
 }
 
-/// The version that the file says, and the columns of that version.
-fn check_format(
+/// The file of the table: `path` is the folder of a run, or the file itself.
+pub(crate) fn table_path(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(EVENTS_FILE) } else { path.to_path_buf() }
+}
+
+/// Opens a file and reads Parquet's directory at its end.
+pub(crate) fn open_table(
+    path: &Path,
+) -> std::result::Result<SerializedFileReader<File>, StoreError> {
+    let failed = |error| StoreError::io(path, "read", error);
+    // Opening a pipe would wait for a writer.
+    let meta = std::fs::metadata(path).map_err(failed)?;
+    if !meta.is_file() {
+        return Err(foreign(path));
+    }
+    let file = File::open(path).map_err(failed)?;
+    let size_bytes = meta.len();
+    let ours = size_bytes == 0 || starts_like_parquet(path);
+    contained(|| SerializedFileReader::new(file)).map_err(|_| match ours {
+        // Parquet's directory stands at the end: without it the file was cut.
+        true => StoreError::Truncated { path: path.into(), size_bytes },
+        false => foreign(path),
+    })
+}
+
+/// Checks the version that the file says, and gives the positions of [`COLUMNS`] in it. Columns
+/// that others added are no fault.
+pub(crate) fn check_format(
     parquet: &SerializedFileReader<File>,
     path: &Path,
-) -> std::result::Result<(), StoreError> {
+) -> std::result::Result<Vec<usize>, StoreError> {
     let metadata = parquet.metadata().file_metadata();
     let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
     let version = pairs.iter().find(|pair| pair.key == VERSION_KEY);
@@ -228,15 +256,20 @@ fn check_format(
         return Err(StoreError::Newer { path: path.into(), found, newest: VERSION });
     }
     let found = metadata.schema_descr().columns();
-    let same = found.len() == COLUMNS.len()
-        && found.iter().zip(COLUMNS).all(|(found, column)| {
-            found.name() == column.name && found.physical_type() == physical_type(column.value)
-        });
-    if same {
-        return Ok(());
-    }
-    let detail = "its columns are not those of an event table".to_string();
-    Err(StoreError::Corrupt { path: path.into(), detail })
+    let place = |column: &super::Column| {
+        let same = |found: &ColumnDescPtr| {
+            found.name() == column.name
+                && found.physical_type() == physical_type(column.value)
+                && found.max_rep_level() == 0
+                && found.max_def_level()
+                    == i16::from(matches!(column.value, Value::OptionalText(_)))
+        };
+        found.iter().position(same).ok_or_else(|| StoreError::Corrupt {
+            path: path.into(),
+            detail: format!("it has no column {} as an event table has it", column.name),
+        })
+    };
+    COLUMNS.iter().map(place).collect()
 }
 
 fn physical_type(value: Value) -> Type {

@@ -25,6 +25,7 @@ fn event(seq: u64) -> Event {
         seq,
         start_ns: 1_000 * seq,
         end_ns: 1_000 * seq + 600,
+        intended_start_ns: 1_000 * seq,
         busy_ns: 550,
         requested_bytes: 4096,
         done_bytes: 4096,
@@ -48,13 +49,18 @@ fn meaning(event: &Event, labels: &[impl AsRef<str>], paths: &[impl AsRef<[u8]>]
     format!("{numbers:?} {label:?} {:?} {:?}", path(event.path), path(event.path2))
 }
 
+fn origin(rank: usize, host: &str) -> Origin<'_> {
+    Origin { rank: rank as u32, host, cell: 7, repetition: 2 }
+}
+
 fn write(dir: &Path, ranks: &[Vec<Event>]) -> u64 {
     let mut writer = EventWriter::create(dir, &sites()).unwrap();
     for (rank, events) in ranks.iter().enumerate() {
-        writer.rank(rank as u32, &format!("node{rank}"), &LABELS, &PATHS, events.iter()).unwrap();
+        let host = format!("node{rank}");
+        writer.rank(&origin(rank, &host), &LABELS, &PATHS, events.iter()).unwrap();
     }
-    let info = writer.finish(5).unwrap();
-    assert_eq!((info.file.as_str(), info.dropped), (EVENTS_FILE, 5));
+    let info = writer.finish().unwrap();
+    assert_eq!(info.file, EVENTS_FILE);
     info.count
 }
 
@@ -66,11 +72,11 @@ fn assert_comes_back(ranks: &[Vec<Event>]) {
     let mut seen = 0;
     for (rank, events) in ranks.iter().enumerate() {
         for written in events {
-            let (read_rank, read) = reader.next().unwrap().unwrap();
-            assert_eq!(read_rank as usize, rank);
-            assert_eq!(reader.hosts()[&read_rank], format!("node{rank}"));
+            let row = reader.next().unwrap().unwrap();
+            assert_eq!((row.rank as usize, row.cell, row.repetition), (rank, 7, 2));
+            assert_eq!(reader.hosts()[&row.rank], format!("node{rank}"));
             assert_eq!(
-                meaning(&read, reader.labels(), reader.paths()),
+                meaning(&row.event, reader.labels(), reader.paths()),
                 meaning(written, &LABELS, &PATHS)
             );
             seen += 1;
@@ -101,19 +107,29 @@ static A_HUNDRED: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn any_event() -> impl Strategy<Value = Event> {
     let id = prop_oneof![0u32..2, Just(NO_ID)];
     (
-        any::<[u64; 7]>(),
+        any::<[u64; 8]>(),
         any::<[u64; Part::COUNT]>(),
         [id.clone(), id.clone(), id],
         any::<(u32, u16, u8)>(),
         0..Op::COUNT,
     )
         .prop_map(|(longs, parts_ns, [label, path, path2], (site, errno, flags), op)| {
-            let [seq, start_ns, end_ns, busy_ns, offset_bytes, requested_bytes, done_bytes] = longs;
+            let [
+                seq,
+                start_ns,
+                end_ns,
+                intended_start_ns,
+                busy_ns,
+                offset_bytes,
+                requested_bytes,
+                done_bytes,
+            ] = longs;
             let op = op as u8;
             Event {
                 seq,
                 start_ns,
                 end_ns,
+                intended_start_ns,
                 busy_ns,
                 offset_bytes,
                 requested_bytes,
@@ -126,7 +142,7 @@ fn any_event() -> impl Strategy<Value = Event> {
                 errno,
                 op,
                 flags,
-                reserved: 0,
+                thread: site,
             }
         })
 }
@@ -209,7 +225,7 @@ fn other_files_are_refused() {
 fn a_table_that_is_not_finished_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = EventWriter::create(dir.path(), &sites()).unwrap();
-    writer.rank(0, "node", &LABELS, &PATHS, [event(0)].iter()).unwrap();
+    writer.rank(&Origin::default(), &LABELS, &PATHS, [event(0)].iter()).unwrap();
     assert!(!dir.path().join(EVENTS_FILE).exists());
     drop(writer);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);

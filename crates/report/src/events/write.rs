@@ -1,9 +1,9 @@
 //! Events -> events.parquet, one row group in memory at a time.
 
-use super::columns::{COLUMNS, Record, Value};
+use super::columns::{COLUMNS, PathName, Record, Value};
 use super::names::encode;
 use super::read::{EventReader, Values};
-use super::{EVENTS_FILE, GROUP_ROWS, VERSION_KEY};
+use super::{EVENTS_FILE, GROUP_ROWS, Origin, VERSION_KEY};
 use crate::file::{AtomicFile, StoreError};
 use model::event::Event;
 use model::run::{EventsInfo, Site, VERSION};
@@ -18,6 +18,7 @@ use parquet::schema::types::ColumnPath;
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +35,18 @@ enum Buffer {
     },
 }
 
+/// A path's text as a key; it shares the bytes of the ranks' tables.
+#[derive(Debug, PartialEq)]
+struct PathKey(ByteArray);
+
+impl Eq for PathKey {}
+
+impl Hash for PathKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.data().hash(state);
+    }
+}
+
 /// Writes the event table of a run. It appears under its name when [`EventWriter::finish`]
 /// returns; dropped before, nothing is left.
 #[derive(Debug)]
@@ -42,6 +55,7 @@ pub struct EventWriter {
     file: AtomicFile,
     parquet: SerializedFileWriter<File>,
     places: HashMap<u32, (ByteArray, u32)>,
+    path_ids: HashMap<PathKey, i32>,
     buffers: Vec<Buffer>,
     waiting: usize,
     count: u64,
@@ -65,7 +79,16 @@ impl EventWriter {
         let (file, parquet) = start().map_err(|error| failed(&path, error))?;
         let place = |site: &Site| (site.site, (text(&site.file), site.line));
         let places = sites.iter().map(place).collect();
-        Ok(EventWriter { path, file, parquet, places, buffers: buffers(), waiting: 0, count: 0 })
+        Ok(EventWriter {
+            path,
+            file,
+            parquet,
+            places,
+            path_ids: HashMap::new(),
+            buffers: buffers(),
+            waiting: 0,
+            count: 0,
+        })
     }
 
     /// Adds the events of one rank, which must come in order of `seq`. `labels` and `paths` are
@@ -76,24 +99,21 @@ impl EventWriter {
     /// As for [`EventWriter::create`].
     pub fn rank<L: AsRef<[u8]>, P: AsRef<[u8]>>(
         &mut self,
-        rank: u32,
-        host: &str,
+        origin: &Origin<'_>,
         labels: &[L],
         paths: &[P],
         events: impl Iterator<Item = impl Borrow<Event>>,
     ) -> std::result::Result<(), StoreError> {
-        let host = text(host);
+        let host = text(origin.host);
         let labels: Vec<ByteArray> =
             labels.iter().map(|label| text(&String::from_utf8_lossy(label.as_ref()))).collect();
-        let paths: Vec<ByteArray> = paths.iter().map(|path| text(&encode(path.as_ref()))).collect();
+        let paths: Vec<PathName> =
+            paths.iter().map(|path| self.path_name(text(&encode(path.as_ref())))).collect();
         for event in events {
             let event: &Event = event.borrow();
             let place = self.places.get(&event.site);
             let (labels, paths, host) = (&labels, &paths, &host);
-            push(
-                &mut self.buffers,
-                &Record { at: (0, 0), rank, host, labels, paths, place, event },
-            );
+            push(&mut self.buffers, &Record { origin, host, labels, paths, place, event });
             self.waiting += 1;
             if self.waiting == GROUP_ROWS {
                 self.flush().map_err(|error| failed(&self.path, error))?;
@@ -134,7 +154,11 @@ impl EventWriter {
     ) -> Result<usize> {
         let mut rows = 0;
         for (at, (column, buffer)) in COLUMNS.iter().zip(&mut self.buffers).enumerate() {
-            let values = reader.column(group, at)?;
+            let values = match column.name {
+                // The number of a path is that of this table: it follows from the text beside it.
+                "path_id" | "path2_id" => path_numbers(&mut self.path_ids, reader.column(group, at + 1)?),
+                _ => reader.column(group, at)?,
+            };
             rows = values.rows();
             match (values, buffer) {
                 (Values::Numbers(values), Buffer::Int32(buffer)) => {
@@ -161,15 +185,24 @@ impl EventWriter {
         Ok(rows)
     }
 
-    /// Completes the file and gives it its name. `dropped`: events that were not kept.
+    /// The same path has the same number on all ranks.
+    fn path_name(&mut self, text: ByteArray) -> PathName {
+        let next = self.path_ids.len() as i32;
+        let id = *self.path_ids.entry(PathKey(text.clone())).or_insert(next);
+        PathName { id, text }
+    }
+
+    /// Completes the file and gives it its name. What is told are its name and its rows; which
+    /// events were not kept is for the caller to add.
     ///
     /// # Errors
     /// As for [`EventWriter::create`].
-    pub fn finish(mut self, dropped: u64) -> std::result::Result<EventsInfo, StoreError> {
+    pub fn finish(mut self) -> std::result::Result<EventsInfo, StoreError> {
         let path = self.path.clone();
         self.complete().map_err(|error| failed(&path, error))?;
         self.file.commit().map_err(|error| StoreError::io(&path, "write", error))?;
-        Ok(EventsInfo { file: EVENTS_FILE.to_string(), count: self.count, dropped })
+        let (file, count) = (EVENTS_FILE.to_string(), self.count);
+        Ok(EventsInfo { file, count, dropped: 0, sample_every: 1, left_out: 0 })
     }
 
     fn complete(&mut self) -> Result<()> {
@@ -192,6 +225,22 @@ impl EventWriter {
         self.waiting = 0;
         Ok(())
     }
+}
+
+/// Numbers for paths, -1 for none; new ones are added.
+fn path_numbers(ids: &mut HashMap<PathKey, i32>, paths: Values) -> Values {
+    let Values::Texts(paths) = paths else { return paths };
+    let mut number = |path: ByteArray| {
+        let key = PathKey(path);
+        if let Some(id) = ids.get(&key) {
+            return i64::from(*id);
+        }
+        let next = ids.len() as i32;
+        // A copy: what was read would keep its whole page in memory.
+        ids.insert(PathKey(ByteArray::from(key.0.data().to_vec())), next);
+        i64::from(next)
+    };
+    Values::Numbers(paths.into_iter().map(|path| path.map_or(-1, &mut number)).collect())
 }
 
 fn too_few_columns() -> ParquetError {

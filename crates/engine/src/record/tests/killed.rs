@@ -63,7 +63,7 @@ fn apply(recorder: &mut Recorder, step: &Step) {
 }
 
 fn with_events() -> Recorder {
-    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0 });
+    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0, sample_every: 1 });
     Recorder::create(Place::Heap, &Meta { events, ..META }).unwrap()
 }
 
@@ -165,7 +165,7 @@ fn a_copy_at_any_moment_can_be_read() {
     const CALLS: u64 = 300_000;
     let file = memory_file().unwrap();
     let place = Place::Memory(file.try_clone().unwrap().into());
-    let events = Some(EventsConfig { max_bytes: 4 << 20, expected: 0 });
+    let events = Some(EventsConfig { max_bytes: 4 << 20, expected: 0, sample_every: 1 });
     let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {

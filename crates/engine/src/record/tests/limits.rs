@@ -79,7 +79,7 @@ fn labels_are_bytes() {
 
 #[test]
 fn events_stop_at_their_limit_and_are_counted() {
-    let events = Some(EventsConfig { max_bytes: 100_000, expected: 0 });
+    let events = Some(EventsConfig { max_bytes: 100_000, expected: 0, sample_every: 1 });
     let mut recorder = Recorder::create(Place::Heap, &Meta { events, ..META }).unwrap();
     let before = recorder.used_bytes();
     for seq in 0..2000 {
@@ -98,7 +98,7 @@ fn events_stop_at_their_limit_and_are_counted() {
 
 #[test]
 fn room_for_expected_events_leaves_room_for_their_paths() {
-    let events = Some(EventsConfig { max_bytes: 100_000, expected: 1 << 40 });
+    let events = Some(EventsConfig { max_bytes: 100_000, expected: 1 << 40, sample_every: 1 });
     let place = Place::Memory(memory_file().unwrap().into());
     let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
     assert!((0..100).all(|k| recorder.path(format!("path {k}").as_bytes()) != NO_ID));
@@ -131,7 +131,7 @@ fn seal(file: &std::fs::File) {
 fn a_full_disk_is_no_reason_to_crash() {
     let file = memory_file().unwrap();
     let place = Place::Memory(file.try_clone().unwrap().into());
-    let events = Some(EventsConfig { max_bytes: 1 << 30, expected: 0 });
+    let events = Some(EventsConfig { max_bytes: 1 << 30, expected: 0, sample_every: 1 });
     let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
     seal(&file);
     (0..10_000).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
@@ -170,7 +170,7 @@ fn files_and_memory_hold_the_same_as_the_heap() {
     let path = directory.path().join("rank-0");
     let memory = memory_file().unwrap();
     let fill = |place: Place| {
-        let events = Some(EventsConfig { max_bytes: 1 << 24, expected: 0 });
+        let events = Some(EventsConfig { max_bytes: 1 << 24, expected: 0, sample_every: 1 });
         let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
         for k in 0..3000u64 {
             let label = recorder.label(NO_ID, format!("{}", k % 50).as_bytes(), LabelKind::Wall);

@@ -121,10 +121,11 @@ pub struct Results {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Keep every operation as an event, in memory up to so many bytes (default max=1g); stored with --out
-    #[arg(long, value_name = "max=BYTES", num_args = 0..=1, require_equals = true,
-          default_missing_value = "max=1g", value_parser = events)]
-    pub events: Option<u64>,
+    /// Keep every operation as an event, in memory up to so many bytes per node (default max=1g), or
+    /// a random sample of them (sample=1/100, or both with a comma); stored with --out
+    #[arg(long, value_name = "max=BYTES,sample=1/N", num_args = 0..=1, require_equals = true,
+          default_missing_value = "max=1g", value_parser = KeptEvents::parse)]
+    pub events: Option<KeptEvents>,
 
     /// Short operations count as failed, contradicted figures give exit code 3
     #[arg(long)]
@@ -209,6 +210,62 @@ impl Run {
     }
 }
 
-fn events(text: &str) -> Result<u64, String> {
-    size(text.strip_prefix("max=").unwrap_or(text))
+/// How much of the event table is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptEvents {
+    /// Memory for events on a node, bytes.
+    pub max_bytes: u64,
+    /// One of so many events; 1: all.
+    pub sample_every: u64,
+}
+
+impl KeptEvents {
+    /// Reads `max=BYTES`, `sample=1/N` or both; a number of bytes alone is the former.
+    fn parse(text: &str) -> Result<KeptEvents, String> {
+        let mut kept = KeptEvents { max_bytes: 1 << 30, sample_every: 1 };
+        for part in text.split(',') {
+            match part.split_once('=') {
+                Some(("max", bytes)) => kept.max_bytes = size(bytes)?,
+                Some(("sample", share)) => kept.sample_every = one_of(share)?,
+                Some((name, _)) => {
+                    return Err(format!("expected max=BYTES or sample=1/N, found {name:?}"));
+                }
+                None => kept.max_bytes = size(part)?,
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// N of `1/N`.
+fn one_of(text: &str) -> Result<u64, String> {
+    let every = text.strip_prefix("1/").and_then(|every| every.parse().ok());
+    every.filter(|every| *every > 0).ok_or_else(|| {
+        format!("expected a share such as sample=1/100 for one event of a hundred, found {text:?}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_limited_or_sampled() {
+        let kept = |max_bytes, sample_every| Ok(KeptEvents { max_bytes, sample_every });
+        assert_eq!(KeptEvents::parse("max=64k"), kept(65536, 1));
+        assert_eq!(KeptEvents::parse("64k"), kept(65536, 1));
+        assert_eq!(KeptEvents::parse("sample=1/100"), kept(1 << 30, 100));
+        assert_eq!(KeptEvents::parse("sample=1/7,max=1m"), kept(1 << 20, 7));
+        for (text, said) in [
+            ("sample=0.01", "sample=1/100"),
+            ("sample=1/0", "sample=1/100"),
+            ("sample=1/-3", "sample=1/100"),
+            ("max=much", "a number of bytes"),
+            ("most=1", "max=BYTES or sample=1/N"),
+            ("", "a number of bytes"),
+        ] {
+            let why = KeptEvents::parse(text).unwrap_err();
+            assert!(why.contains(said), "{text}: {why}");
+        }
+    }
 }

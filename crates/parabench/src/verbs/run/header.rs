@@ -30,7 +30,10 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model:
         outcome: "cut off".into(),
         exit_code: 1,
         // What is in the table is known when it is written.
-        events: args.results.events.map(|_| EventsInfo::default()),
+        events: args
+            .results
+            .events
+            .map(|kept| EventsInfo { sample_every: kept.sample_every, ..EventsInfo::default() }),
         host: place.path().map_or_else(bare_host, host::host),
         ..common(args)
     };

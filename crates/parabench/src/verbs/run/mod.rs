@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::present;
 use crate::program::{self, Text};
 use crate::results::{self, Folder};
-use args::Backend;
+use args::{Backend, KeptEvents};
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
 use engine::record::{Collected, EventsConfig};
@@ -258,7 +258,7 @@ impl Run {
             backend: self.backend(),
             landlock: confinement.landlock,
             guarded: confinement.guarded,
-            events: self.results.events.map(|bytes| events(plan, bytes)),
+            events: self.results.events.map(|kept| events(plan, kept)),
             records: folder.map_or(Records::Memory, |folder| Records::Directory(folder.ranks())),
             wait_for_signal: self.execution.wait,
             settings: Settings {
@@ -307,10 +307,14 @@ impl From<Error> for Stopped {
 }
 
 /// Memory for events: what was given is for all ranks together.
-fn events(plan: &Plan, bytes: u64) -> EventsConfig {
+fn events(plan: &Plan, kept: KeptEvents) -> EventsConfig {
     let operations = |budget: &model::plan::Budget| budget.ops.iter().map(|(_, op)| op.count).sum();
     let expected = plan.budget.iter().map(|(_, budget)| operations(budget)).max().unwrap_or(0);
-    EventsConfig { max_bytes: bytes / u64::from(plan.ranks.max(1)), expected }
+    EventsConfig {
+        max_bytes: kept.max_bytes / u64::from(plan.ranks.max(1)),
+        expected,
+        sample_every: kept.sample_every,
+    }
 }
 
 /// What a program is bound to.

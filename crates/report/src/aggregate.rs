@@ -1,0 +1,223 @@
+//! The event table in one pass, condensed to what fits pictures.
+//!
+//! ```text
+//! events.parquet ──extent──▶ ranges (from Parquet's directory, without reading rows)
+//!                ──scan────▶ columns that are needed, row group by row group on two threads
+//!                ──Bins────▶ Aggregates: counters of a fixed size
+//! ```
+//!
+//! All counters are integers, so that the result does not depend on which thread saw which
+//! event. Memory does not grow with the number of events, except for eight bytes per path where
+//! there are more than a few thousand paths. What is not here: pictures ([`crate::views`]).
+
+mod axis;
+mod extent;
+mod files;
+mod grid;
+mod scan;
+
+pub use axis::{Bands, TimeBins};
+pub use files::{FileMap, FileParts, Owner};
+pub use grid::{Cell, Grid, LabelGrid, OffsetGrid, OpGrid};
+
+use crate::StoreError;
+use crate::events::{contained, table_path};
+use extent::Extent;
+use model::Run;
+use scan::{Scan, Table};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Threads that read: more were not faster than the memory on the machines measured.
+const MAX_THREADS: usize = 2;
+
+/// Which execution of a run is condensed: each has a clock of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Execution {
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+}
+
+/// Events of one execution in counters of a fixed size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregates {
+    /// The execution they are from.
+    pub execution: Execution,
+    /// There are others in the table.
+    pub one_of_many: bool,
+    /// Events counted here.
+    pub events: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Columns of time.
+    pub time: TimeBins,
+    /// Ranks, neighbours together where there are more than fit.
+    pub bands: Bands,
+    /// By band of ranks and column of time.
+    pub grid: Grid,
+    /// Operations by column of time.
+    pub ops: OpGrid,
+    /// Positions in files by column of time.
+    pub offsets: OffsetGrid,
+    /// Labels by band of ranks and column of time.
+    pub labels: LabelGrid,
+    /// Parts of files by rank.
+    pub files: FileMap,
+}
+
+/// Condenses the events of `run`'s first execution; `path` is the folder of the run, or the table
+/// itself. `None`: the table is empty.
+///
+/// # Errors
+/// A missing, truncated, damaged, newer or foreign table, each told apart.
+pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreError> {
+    let path = table_path(path);
+    let table = Table::open(&path)?;
+    let Some(extent) = table.guarded(|| Extent::of(&table, run))? else { return Ok(None) };
+    let files = chosen_paths(&table, &extent)?;
+    let extent = extent.with_files(files);
+    let parts = on_threads(&table, |next| table.guarded(|| bins(&table, &extent, next)))?;
+    let mut parts = parts.into_iter();
+    let Some(mut bins) = parts.next() else { return Ok(None) };
+    parts.for_each(|other| bins.merge(other));
+    let names = table.guarded(|| bins.files.names(&table))?;
+    Ok((bins.events > 0).then(|| bins.finish(&extent, names)))
+}
+
+/// Runs `work` on every thread; each takes row groups from the same counter.
+fn on_threads<T: Send>(
+    table: &Table,
+    work: impl Fn(&AtomicUsize) -> Result<T, StoreError> + Sync,
+) -> Result<Vec<T>, StoreError> {
+    let next = AtomicUsize::new(0);
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let threads = cpus.min(MAX_THREADS).min(table.groups()).max(1);
+    thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&next))).collect();
+        // `work` contains panics of the library; one of ours is passed on.
+        let joined = started
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.collect()
+    })
+}
+
+/// The counters of one thread.
+struct Bins {
+    events: u64,
+    bytes: u64,
+    grid: Grid,
+    ops: OpGrid,
+    offsets: OffsetGrid,
+    labels: LabelGrid,
+    files: files::Files,
+}
+
+fn bins(table: &Table, extent: &Extent, next: &AtomicUsize) -> parquet::errors::Result<Bins> {
+    let mut bins = Bins::new(extent);
+    let mut scan = Scan::open(table, extent)?;
+    while let Some(group) = scan.take_group(next) {
+        scan.group(group, |row| bins.add(extent, group, row))?;
+    }
+    Ok(bins)
+}
+
+impl Bins {
+    fn new(extent: &Extent) -> Bins {
+        Bins {
+            events: 0,
+            bytes: 0,
+            grid: Grid::new(&extent.bands, &extent.time),
+            ops: OpGrid::new(&extent.time),
+            offsets: OffsetGrid::new(extent),
+            labels: LabelGrid::new(extent),
+            files: files::Files::default(),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, extent: &Extent, group: usize, row: &scan::Row) {
+        self.events += 1;
+        self.bytes = self.bytes.saturating_add(row.done_bytes);
+        let at = extent.time.of(row.start_ns);
+        self.grid.add(extent, at, row);
+        self.ops.add(extent, at, row);
+        self.labels.add(extent, row);
+        if row.done_bytes > 0 {
+            self.offsets.add(extent, at, row);
+            if extent.wants_file(row.path_id) {
+                self.files.add(group, row);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Bins) {
+        self.events += other.events;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.grid.merge(&other.grid);
+        self.ops.merge(&other.ops);
+        self.offsets.merge(&other.offsets);
+        self.labels.merge(&other.labels);
+        self.files.merge(other.files);
+    }
+
+    fn finish(self, extent: &Extent, names: Vec<(i32, String)>) -> Aggregates {
+        Aggregates {
+            execution: extent.execution,
+            one_of_many: extent.one_of_many,
+            events: self.events,
+            bytes: self.bytes,
+            time: extent.time,
+            bands: extent.bands,
+            grid: self.grid,
+            ops: self.ops,
+            offsets: self.offsets,
+            labels: self.labels,
+            files: self.files.finish(extent, names),
+        }
+    }
+}
+
+/// Where there are too many paths to keep parts of each: those with most bytes, found in a first
+/// pass over two columns.
+fn chosen_paths(table: &Table, extent: &Extent) -> Result<Option<Vec<i32>>, StoreError> {
+    if extent.paths <= files::MAX_TRACKED {
+        return Ok(None);
+    }
+    let totals = files::Totals::new(extent.paths);
+    on_threads(table, |next| {
+        table.guarded(|| {
+            let scan = Scan::open(table, extent)?;
+            while let Some(group) = scan.take_group(next) {
+                scan.paths_and_bytes(group, |path_id, bytes| totals.add(path_id, bytes))?;
+            }
+            Ok(())
+        })
+    })?;
+    Ok(Some(totals.largest()))
+}
+
+/// The next row group of a counter that threads share.
+fn take(next: &AtomicUsize, groups: usize) -> Option<usize> {
+    let group = next.fetch_add(1, Ordering::Relaxed);
+    (group < groups).then_some(group)
+}
+
+impl Table {
+    /// What goes wrong in `read`, as an error that names the file.
+    fn guarded<T>(
+        &self,
+        read: impl FnOnce() -> parquet::errors::Result<T>,
+    ) -> Result<T, StoreError> {
+        contained(read).map_err(|error| StoreError::Corrupt {
+            path: self.path.clone(),
+            detail: error.to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

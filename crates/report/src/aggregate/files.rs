@@ -1,0 +1,221 @@
+//! Which ranks touched which part of which file.
+
+use super::extent::Extent;
+use super::scan::{Row, Table};
+use parquet::errors::Result;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Files whose parts are kept; of more than these, those with most bytes.
+pub(super) const MAX_TRACKED: usize = 2048;
+/// Parts of a file; their width doubles until the file fits.
+const PARTS: usize = 128;
+/// Files that are given names and handed on.
+const MAX_SHOWN: usize = 24;
+
+/// Who moved the bytes of a part of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// One rank alone.
+    Rank(u32),
+    /// Several ranks.
+    Several,
+}
+
+impl Owner {
+    fn or(self, other: Owner) -> Owner {
+        match (self, other) {
+            (Owner::Nobody, other) => other,
+            (own, Owner::Nobody) => own,
+            (own, other) if own == other => own,
+            _ => Owner::Several,
+        }
+    }
+}
+
+/// Parts of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileParts {
+    /// Its path, as in the event table.
+    pub path: String,
+    /// Bytes moved to or from it.
+    pub bytes: u64,
+    /// Width of a part, a power of two.
+    pub part_bytes: u64,
+    /// Its parts from the start of the file.
+    pub owners: Vec<Owner>,
+}
+
+/// The files with most bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileMap {
+    /// Largest first.
+    pub files: Vec<FileParts>,
+    /// Paths in the table, with or without bytes.
+    pub paths: usize,
+    /// Files with bytes that are not among `files`; at least so many.
+    pub more: usize,
+}
+
+/// Bytes by path.
+pub(super) struct Totals {
+    bytes: Vec<AtomicU64>,
+}
+
+impl Totals {
+    pub fn new(paths: usize) -> Totals {
+        Totals { bytes: (0..paths).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    #[inline]
+    pub fn add(&self, path_id: i32, bytes: u64) {
+        let total = usize::try_from(path_id).ok().and_then(|at| self.bytes.get(at));
+        if let Some(total) = total.filter(|_| bytes > 0) {
+            total.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// The paths with most bytes in ascending order of their numbers.
+    pub fn largest(self) -> Vec<i32> {
+        let bytes = self.bytes.into_iter().map(AtomicU64::into_inner).enumerate();
+        let mut all: Vec<(u64, usize)> =
+            bytes.filter(|(_, bytes)| *bytes > 0).map(|(at, bytes)| (bytes, at)).collect();
+        // Of equal ones the first.
+        let order = |a: &(u64, usize), b: &(u64, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+        if all.len() > MAX_TRACKED {
+            all.select_nth_unstable_by(MAX_TRACKED, order);
+            all.truncate(MAX_TRACKED);
+        }
+        let mut paths: Vec<i32> = all.into_iter().map(|entry| entry.1 as i32).collect();
+        paths.sort_unstable();
+        paths
+    }
+}
+
+/// Parts of a file while it is counted.
+#[derive(Clone, Debug)]
+struct Parts {
+    bytes: u64,
+    shift: u32,
+    owners: Vec<Owner>,
+    /// First row group that names it.
+    group: usize,
+}
+
+impl Parts {
+    fn new(group: usize) -> Parts {
+        Parts { bytes: 0, shift: 0, owners: vec![Owner::Nobody; PARTS], group }
+    }
+
+    /// Doubles the width of the parts until it is `1 << shift`.
+    fn widen(&mut self, shift: u32) {
+        while self.shift < shift {
+            for at in 0..PARTS {
+                let old = |at: usize| self.owners.get(at).copied().unwrap_or_default();
+                self.owners[at] = old(2 * at).or(old(2 * at + 1));
+            }
+            self.shift += 1;
+        }
+    }
+
+    fn add(&mut self, row: &Row) {
+        self.bytes = self.bytes.saturating_add(row.done_bytes);
+        let last_byte = row.offset_bytes.saturating_add(row.done_bytes - 1);
+        let needed = (u64::BITS - last_byte.leading_zeros()).saturating_sub(PARTS.ilog2());
+        self.widen(needed);
+        let parts = (row.offset_bytes >> self.shift) as usize..=(last_byte >> self.shift) as usize;
+        for owner in &mut self.owners[parts] {
+            *owner = owner.or(Owner::Rank(row.rank));
+        }
+    }
+
+    fn merge(&mut self, mut other: Parts) {
+        let shift = self.shift.max(other.shift);
+        self.widen(shift);
+        other.widen(shift);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.group = self.group.min(other.group);
+        for (owner, other) in self.owners.iter_mut().zip(other.owners) {
+            *owner = owner.or(other);
+        }
+    }
+}
+
+/// Files while they are counted.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    parts: Vec<(i32, Parts)>,
+    by_path: HashMap<i32, usize>,
+    latest: Option<(i32, usize)>,
+}
+
+impl Files {
+    #[inline]
+    pub fn add(&mut self, group: usize, row: &Row) {
+        let at = match self.latest {
+            Some((path, at)) if path == row.path_id => at,
+            _ => self.find_or_add(row.path_id, group),
+        };
+        self.latest = Some((row.path_id, at));
+        let parts = &mut self.parts[at].1;
+        parts.group = parts.group.min(group);
+        parts.add(row);
+    }
+
+    fn find_or_add(&mut self, path: i32, group: usize) -> usize {
+        *self.by_path.entry(path).or_insert_with(|| {
+            self.parts.push((path, Parts::new(group)));
+            self.parts.len() - 1
+        })
+    }
+
+    pub fn merge(&mut self, other: Files) {
+        for (path, parts) in other.parts {
+            let at = self.find_or_add(path, parts.group);
+            self.parts[at].1.merge(parts);
+        }
+    }
+
+    /// The files with most bytes, largest first, of equal ones the first.
+    fn shown(&self) -> Vec<&(i32, Parts)> {
+        let mut all: Vec<_> = self.parts.iter().collect();
+        all.sort_by(|a, b| b.1.bytes.cmp(&a.1.bytes).then(a.0.cmp(&b.0)));
+        all.truncate(MAX_SHOWN);
+        all
+    }
+
+    /// Paths of the files that are shown, out of the row groups that name them first.
+    pub fn names(&self, table: &Table) -> Result<Vec<(i32, String)>> {
+        let mut by_group: BTreeMap<usize, Vec<i32>> = BTreeMap::new();
+        for (path, parts) in self.shown() {
+            by_group.entry(parts.group).or_default().push(*path);
+        }
+        let mut names = Vec::new();
+        for (group, mut missing) in by_group {
+            let found = table.path_texts(group, |id| {
+                let at = missing.iter().position(|path| *path == id);
+                at.map(|at| missing.swap_remove(at)).is_some()
+            })?;
+            names.extend(found);
+        }
+        Ok(names)
+    }
+
+    pub fn finish(self, extent: &Extent, names: Vec<(i32, String)>) -> FileMap {
+        let names: HashMap<i32, String> = names.into_iter().collect();
+        let file = |(path, parts): &(i32, Parts)| {
+            let used = parts.owners.iter().rposition(|owner| *owner != Owner::Nobody);
+            FileParts {
+                path: names.get(path).cloned().unwrap_or_else(|| format!("(path {path})")),
+                bytes: parts.bytes,
+                part_bytes: 1 << parts.shift,
+                owners: parts.owners[..used.map_or(0, |last| last + 1)].to_vec(),
+            }
+        };
+        let files: Vec<FileParts> = self.shown().into_iter().map(file).collect();
+        FileMap { more: self.parts.len() - files.len(), paths: extent.paths, files }
+    }
+}

@@ -1,0 +1,214 @@
+//! Counters by column of time, and by ranks, operations, positions or labels.
+
+use super::axis::{Bands, TimeBins};
+use super::extent::Extent;
+use super::scan::Row;
+use model::Op;
+use model::op::Class;
+
+/// Rows of positions in [`OffsetGrid`].
+pub(super) const OFFSET_ROWS: usize = 40;
+/// Columns of time of [`OffsetGrid`]: with the rows a picture of a few thousand marks.
+pub(super) const OFFSET_COLUMNS: usize = 96;
+/// Bands of ranks that have a colour of their own.
+pub(super) const MAX_COLOURS: usize = 8;
+/// Bands of ranks of [`LabelGrid`].
+pub(super) const MAX_LABEL_BANDS: usize = 32;
+/// Labels of [`LabelGrid`] with a colour of their own; one more stands for all others.
+pub(super) const MAX_LABELS: usize = 11;
+
+/// What happened to a band of ranks in a column of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Bytes moved, evenly spread over the duration of each operation.
+    pub bytes: u64,
+    /// Operations that began.
+    pub count: u64,
+    /// Sum of their own times.
+    pub busy_ns: u64,
+}
+
+/// Cells by band of ranks and column of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grid {
+    columns: usize,
+    cells: Vec<Cell>,
+}
+
+impl Grid {
+    pub(super) fn new(bands: &Bands, time: &TimeBins) -> Grid {
+        Grid { columns: time.count, cells: vec![Cell::default(); bands.count * time.count] }
+    }
+
+    /// The cells of a band, by column of time.
+    pub fn band(&self, band: usize) -> &[Cell] {
+        &self.cells[band * self.columns..][..self.columns]
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, extent: &Extent, at: usize, row: &Row) {
+        let first = extent.bands.of(row.rank) * self.columns;
+        let cells = &mut self.cells[first..first + self.columns];
+        cells[at].count += 1;
+        cells[at].busy_ns = cells[at].busy_ns.saturating_add(row.busy_ns);
+        if row.done_bytes > 0 {
+            let add = |at: usize, share: u64| {
+                cells[at].bytes = cells[at].bytes.saturating_add(share);
+            };
+            extent.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Grid) {
+        for (cell, other) in self.cells.iter_mut().zip(&other.cells) {
+            cell.bytes = cell.bytes.saturating_add(other.bytes);
+            cell.count += other.count;
+            cell.busy_ns = cell.busy_ns.saturating_add(other.busy_ns);
+        }
+    }
+}
+
+/// Operations that began, and bytes read and written, by column of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpGrid {
+    columns: usize,
+    counts: Vec<u64>,
+    bytes: [Vec<u64>; 2],
+}
+
+impl OpGrid {
+    pub(super) fn new(time: &TimeBins) -> OpGrid {
+        let bytes = || vec![0; time.count];
+        OpGrid {
+            columns: time.count,
+            counts: vec![0; Op::COUNT * time.count],
+            bytes: [bytes(), bytes()],
+        }
+    }
+
+    /// Executions of an operation, by column of time.
+    pub fn counts(&self, op: Op) -> &[u64] {
+        &self.counts[op as usize * self.columns..][..self.columns]
+    }
+
+    /// Bytes read or written, by column of time.
+    pub fn bytes(&self, class: Class) -> &[u64] {
+        &self.bytes[usize::from(class == Class::Write)]
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, extent: &Extent, at: usize, row: &Row) {
+        self.counts[row.op as usize * self.columns + at] += 1;
+        if row.done_bytes > 0 {
+            let bytes = &mut self.bytes[usize::from(row.op.row().class == Class::Write)];
+            let add = |at: usize, share: u64| bytes[at] = bytes[at].saturating_add(share);
+            extent.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &OpGrid) {
+        add_all(&mut self.counts, &other.counts);
+        add_all(&mut self.bytes[0], &other.bytes[0]);
+        add_all(&mut self.bytes[1], &other.bytes[1]);
+    }
+}
+
+/// Bytes by column of time, position in the file and band of ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OffsetGrid {
+    /// Columns of time.
+    pub time: TimeBins,
+    /// Bands of ranks with a colour each.
+    pub bands: Bands,
+    /// Height of a row, bytes; at least 1.
+    pub row_bytes: u64,
+    /// Rows of positions.
+    pub rows: usize,
+    bytes: Vec<u64>,
+}
+
+impl OffsetGrid {
+    pub(super) fn new(extent: &Extent) -> OffsetGrid {
+        let end_ns = extent.time.edge_ns(extent.time.count).saturating_sub(1);
+        let time = TimeBins::over(extent.time.start_ns, end_ns, OFFSET_COLUMNS);
+        let bands = Bands::over(extent.bands.ranks, MAX_COLOURS);
+        let row_bytes = extent.offset_end_bytes.div_ceil(OFFSET_ROWS as u64).max(1);
+        let rows = extent.offset_end_bytes.div_ceil(row_bytes).max(1) as usize;
+        OffsetGrid { time, bands, row_bytes, rows, bytes: vec![0; time.count * rows * bands.count] }
+    }
+
+    /// Bytes by band of ranks in a cell.
+    pub fn cell(&self, column: usize, row: usize) -> &[u64] {
+        &self.bytes[(column * self.rows + row) * self.bands.count..][..self.bands.count]
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, _: &Extent, _: usize, row: &Row) {
+        let column = self.time.of(row.start_ns);
+        let band = self.bands.of(row.rank);
+        let end_bytes = row.offset_bytes.saturating_add(row.done_bytes);
+        let mut from_bytes = row.offset_bytes;
+        let mut at = ((from_bytes / self.row_bytes) as usize).min(self.rows - 1);
+        loop {
+            let until_bytes = match at + 1 == self.rows {
+                true => end_bytes,
+                false => end_bytes.min((at as u64 + 1).saturating_mul(self.row_bytes)),
+            };
+            let cell = &mut self.bytes[(column * self.rows + at) * self.bands.count + band];
+            *cell = cell.saturating_add(until_bytes.saturating_sub(from_bytes));
+            if until_bytes >= end_bytes {
+                return;
+            }
+            (from_bytes, at) = (until_bytes, at + 1);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &OffsetGrid) {
+        add_all(&mut self.bytes, &other.bytes);
+    }
+}
+
+/// Time in operations by band of ranks, column of time and label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelGrid {
+    /// Bands of ranks.
+    pub bands: Bands,
+    /// Labels with most time; the last one stands for all others and may be empty.
+    pub labels: Vec<String>,
+    columns: usize,
+    busy_ns: Vec<u64>,
+}
+
+impl LabelGrid {
+    pub(super) fn new(extent: &Extent) -> LabelGrid {
+        let bands = Bands::over(extent.bands.ranks, MAX_LABEL_BANDS);
+        let mut labels = extent.labels.clone();
+        labels.push("other labels".into());
+        let size = bands.count * extent.time.count * labels.len();
+        LabelGrid { bands, labels, columns: extent.time.count, busy_ns: vec![0; size] }
+    }
+
+    /// Time in operations by label in a cell.
+    pub fn cell(&self, band: usize, column: usize) -> &[u64] {
+        let labels = self.labels.len();
+        &self.busy_ns[(band * self.columns + column) * labels..][..labels]
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, extent: &Extent, row: &Row) {
+        let (labels, first) = (self.labels.len(), self.bands.of(row.rank) * self.columns);
+        let took_ns = row.end_ns.saturating_sub(row.start_ns);
+        extent.time.spread(row.start_ns, row.end_ns, took_ns, |at, share| {
+            let cell = &mut self.busy_ns[(first + at) * labels + row.label];
+            *cell = cell.saturating_add(share);
+        });
+    }
+
+    pub(super) fn merge(&mut self, other: &LabelGrid) {
+        add_all(&mut self.busy_ns, &other.busy_ns);
+    }
+}
+
+fn add_all(to: &mut [u64], from: &[u64]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = to.saturating_add(*from));
+}

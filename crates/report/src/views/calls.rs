@@ -1,0 +1,112 @@
+//! Which kinds of calls the program made, and what they cost: figure 4 of the founding paper.
+
+use super::{axis, counted};
+use crate::chart::{Chart, Unit, View};
+use model::Run;
+use model::units::{format_ns, significant};
+
+pub(super) const COUNT: &str = "calls-by-kind";
+pub(super) const TIME: &str = "time-by-kind";
+/// Kinds with a bar of their own.
+const MAX_KINDS: usize = 24;
+
+/// All executions of an operation.
+#[derive(Clone, Debug, Default)]
+struct Kind {
+    op: String,
+    count: u64,
+    failed: u64,
+    busy_ns: f64,
+}
+
+/// Kinds by `size`, largest first; the smallest ones together.
+fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
+        let at = kinds.iter().position(|kind| kind.op == row.op).unwrap_or_else(|| {
+            kinds.push(Kind { op: row.op.clone(), ..Kind::default() });
+            kinds.len() - 1
+        });
+        let kind = &mut kinds[at];
+        kind.count += row.count;
+        kind.failed += row.failed;
+        let succeeded = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
+        kind.busy_ns += row.mean_ns.unwrap_or(0.0) * succeeded as f64;
+    }
+    kinds.retain(|kind| kind.count > 0);
+    if kinds.is_empty() {
+        return Err("nothing was executed".into());
+    }
+    kinds.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    if kinds.len() > MAX_KINDS {
+        let mut rest = Kind { op: "others".into(), ..Kind::default() };
+        for kind in kinds.split_off(MAX_KINDS - 1) {
+            rest.count += kind.count;
+            rest.failed += kind.failed;
+            rest.busy_ns += kind.busy_ns;
+        }
+        kinds.push(rest);
+    }
+    Ok(kinds)
+}
+
+fn names(kinds: &[Kind]) -> Vec<String> {
+    kinds.iter().map(|kind| kind.op.clone()).collect()
+}
+
+/// How often each operation was executed.
+pub(super) fn count(run: &Run) -> Result<View, String> {
+    let kinds = kinds(run, |kind| kind.count as f64)?;
+    let all: u64 = kinds.iter().map(|kind| kind.count).sum();
+    let failed: u64 = kinds.iter().map(|kind| kind.failed).sum();
+    let mut series =
+        vec![("calls".to_string(), kinds.iter().map(|kind| kind.count as f64).collect())];
+    if failed > 0 {
+        let failed = kinds.iter().map(|kind| kind.failed as f64).collect();
+        series.push(("of them failed".into(), failed));
+    }
+    let most = &kinds[0];
+    let share = 100.0 * most.count as f64 / all as f64;
+    Ok(View {
+        name: COUNT.into(),
+        title: format!("{} % of the calls were {}", significant(share), most.op),
+        summary: format!(
+            "{} of {}: {} were {}, {failed} failed.",
+            counted(all, "call"),
+            counted(kinds.len() as u64, "kind"),
+            most.count,
+            most.op
+        ),
+        chart: Chart::Bars {
+            value: axis("calls, all ranks", Unit::Count),
+            names: names(&kinds),
+            series,
+        },
+    })
+}
+
+/// How long all executions of each operation took that did not fail.
+pub(super) fn time(run: &Run) -> Result<View, String> {
+    let kinds = kinds(run, |kind| kind.busy_ns)?;
+    let all: f64 = kinds.iter().map(|kind| kind.busy_ns).sum();
+    if all <= 0.0 {
+        return Err("no operation took time".into());
+    }
+    let most = &kinds[0];
+    let share = 100.0 * most.busy_ns / all;
+    Ok(View {
+        name: TIME.into(),
+        title: format!("{} took {} % of the time in calls", most.op, significant(share)),
+        summary: format!(
+            "Over all ranks calls took {}, of which {} {}.",
+            format_ns(all),
+            most.op,
+            format_ns(most.busy_ns)
+        ),
+        chart: Chart::Bars {
+            value: axis("sum of the calls' own times, all ranks", Unit::Nanoseconds),
+            names: names(&kinds),
+            series: vec![("time".into(), kinds.iter().map(|kind| kind.busy_ns).collect())],
+        },
+    })
+}

@@ -1,0 +1,162 @@
+//! Labels over time: what the run did when, as a whole and on each rank.
+
+use super::{Source, counted, shown_label, time_axis};
+use crate::aggregate::TimeBins;
+use crate::chart::{Bar, Chart, View};
+use model::Run;
+use model::run::TimeRow;
+use model::units::{format_ns, significant};
+
+pub(super) const OVER_TIME: &str = "labels-over-time";
+pub(super) const BY_RANK: &str = "labels-by-rank-and-time";
+/// Labels with a row of their own.
+const MAX_ROWS: usize = 24;
+/// Occurrences that are nearer than this part of the whole are drawn as one.
+const RESOLUTION: usize = 240;
+
+/// The occurrences of one label.
+struct Label<'a> {
+    path: &'a str,
+    rows: Vec<&'a TimeRow>,
+    total_ns: u64,
+}
+
+/// From the first rank that entered a label to the last one that left it.
+pub(super) fn over_time(run: &Run) -> Result<View, String> {
+    let first = run.times.iter().map(|time| (time.cell, time.repetition)).min();
+    let Some(execution) = first else { return Err("the program has no labels".into()) };
+    let mut labels: Vec<Label<'_>> = Vec::new();
+    for time in run.times.iter().filter(|time| (time.cell, time.repetition) == execution) {
+        let at = labels.iter().position(|label| label.path == time.label).unwrap_or_else(|| {
+            labels.push(Label { path: &time.label, rows: Vec::new(), total_ns: 0 });
+            labels.len() - 1
+        });
+        let took_ns = time.last_end_ns.saturating_sub(time.first_start_ns);
+        labels[at].total_ns = labels[at].total_ns.saturating_add(took_ns);
+        labels[at].rows.push(time);
+    }
+    let all = labels.len();
+    labels.sort_by(|a, b| b.total_ns.cmp(&a.total_ns));
+    labels.truncate(MAX_ROWS);
+    let longest = (labels[0].path.to_string(), labels[0].total_ns, labels[0].rows.len());
+    labels.sort_by_key(|label| label.rows.iter().map(|time| time.first_start_ns).min());
+    let rows: Vec<&&TimeRow> = labels.iter().flat_map(|label| &label.rows).collect();
+    let start_ns = rows.iter().map(|time| time.first_start_ns).min().unwrap_or(0);
+    let end_ns = rows.iter().map(|time| time.last_end_ns).max().unwrap_or(0);
+    let time = TimeBins::over(start_ns, end_ns, RESOLUTION);
+    let bars = labels.iter().enumerate().flat_map(|(row, label)| bars(row, label, &time));
+    let more = run.run.times_more.iter().map(|more| more.count).sum::<u64>();
+    let mut summary = format!(
+        "{} took longest: {} in {}.",
+        shown_label(&longest.0),
+        format_ns(longest.1 as f64),
+        counted(longest.2 as u64, "occurrence")
+    );
+    if all > MAX_ROWS {
+        summary += &format!(" {} shorter labels are not shown.", all - MAX_ROWS);
+    }
+    if more > 0 {
+        summary += &format!(" {more} occurrences in the middle were only counted.");
+    }
+    Ok(View {
+        name: OVER_TIME.into(),
+        title: format!("Most time went into {}", shown_label(&longest.0)),
+        summary,
+        chart: Chart::Spans {
+            x: time_axis(),
+            classes: vec!["first start to last end over ranks".into()],
+            bars: bars.collect(),
+            rows: labels.iter().map(|label| shown_label(label.path)).collect(),
+        },
+    })
+}
+
+/// The occurrences of a label; those that lie closer than a picture can show are one bar.
+fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
+    let mut spans: Vec<(u64, u64)> =
+        label.rows.iter().map(|time| (time.first_start_ns, time.last_end_ns)).collect();
+    spans.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (start_ns, end_ns) in spans {
+        match joined.last_mut() {
+            Some(last) if start_ns <= last.1.saturating_add(time.width_ns) => {
+                last.1 = last.1.max(end_ns);
+            }
+            _ => joined.push((start_ns, end_ns)),
+        }
+    }
+    let bar = |(start_ns, end_ns): (u64, u64)| Bar {
+        row: row as u32,
+        class: 0,
+        start: start_ns as f64,
+        end: end_ns.max(start_ns) as f64,
+    };
+    joined.into_iter().map(bar).collect()
+}
+
+/// On each rank the label with most time in operations at each time.
+pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
+    let (time, grid) = (&source.events.time, &source.events.labels);
+    let mut bars: Vec<Bar> = Vec::new();
+    let mut totals_ns = vec![0u64; grid.labels.len()];
+    let mut by_band_ns = vec![0u64; grid.bands.count];
+    for band in 0..grid.bands.count {
+        for column in 0..time.count {
+            let busy_ns = grid.cell(band, column);
+            for (label, ns) in busy_ns.iter().enumerate() {
+                totals_ns[label] = totals_ns[label].saturating_add(*ns);
+                by_band_ns[band] = by_band_ns[band].saturating_add(*ns);
+            }
+            let most = busy_ns.iter().copied().max().unwrap_or(0);
+            let Some(class) = busy_ns.iter().position(|ns| *ns == most && most > 0) else {
+                continue;
+            };
+            let (start, end) = (time.edge_ns(column) as f64, time.edge_ns(column + 1) as f64);
+            let (row, class) = (band as u32, class as u32);
+            match bars.last_mut() {
+                Some(last) if (last.row, last.class, last.end) == (row, class, start) => {
+                    last.end = end;
+                }
+                _ => bars.push(Bar { row, class, start, end }),
+            }
+        }
+    }
+    let per_rank_ns =
+        |band: usize| by_band_ns[band] as f64 * source.scale / f64::from(grid.bands.size(band));
+    let order = |a: &usize, b: &usize| per_rank_ns(*a).total_cmp(&per_rank_ns(*b));
+    let busiest = (0..grid.bands.count).rev().max_by(order).unwrap_or(0);
+    let idlest = (0..grid.bands.count).min_by(order).unwrap_or(0);
+    let most = (0..totals_ns.len()).rev().max_by_key(|label| totals_ns[*label]).unwrap_or(0);
+    let all_ns: u64 = totals_ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
+    if all_ns == 0 {
+        return Err("no operation took time".into());
+    }
+    let share = 100.0 * totals_ns[most] as f64 / all_ns as f64;
+    let label = shown_label(&grid.labels[most]);
+    let mut classes: Vec<String> = grid.labels.iter().map(|label| shown_label(label)).collect();
+    // Nothing may stand for all others.
+    if totals_ns.last() == Some(&0) {
+        classes.pop();
+    }
+    Ok(View {
+        name: BY_RANK.into(),
+        title: format!(
+            "{} % of the ranks' time in operations belongs to {label}",
+            significant(share)
+        ),
+        summary: format!(
+            "In operations, {} spent most time ({}) and {} least ({}). Gaps are times without operations.{}",
+            grid.bands.name(busiest),
+            format_ns(per_rank_ns(busiest)),
+            grid.bands.name(idlest),
+            format_ns(per_rank_ns(idlest)),
+            source.note
+        ),
+        chart: Chart::Spans {
+            x: time_axis(),
+            rows: (0..grid.bands.count).map(|band| grid.bands.name(band)).collect(),
+            classes,
+            bars,
+        },
+    })
+}

@@ -1,0 +1,52 @@
+//! Positions in files against time: sequential, strided, random, and who.
+
+use super::{Source, axis, time_axis};
+use crate::chart::{Chart, Join, Point, Series, Unit, View};
+use model::units::{format_bytes, format_ns};
+
+pub(super) const NAME: &str = "offset-over-time";
+
+/// One mark per cell in which bytes moved, in the colour of the ranks that moved most there.
+pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
+    let grid = &source.events.offsets;
+    if source.events.bytes == 0 {
+        return Err("no operation moved bytes".into());
+    }
+    if grid.rows == 1 {
+        return Err("all operations moved the same byte of their file".into());
+    }
+    let series = |band: usize| Series { name: grid.bands.name(band), points: Vec::new() };
+    let mut series: Vec<Series> = (0..grid.bands.count).map(series).collect();
+    let (mut highest, mut marks) = (0, 0);
+    for column in 0..grid.time.count {
+        for row in 0..grid.rows {
+            let bytes = grid.cell(column, row);
+            let most = bytes.iter().copied().max().unwrap_or(0);
+            let Some(band) = bytes.iter().position(|bytes| *bytes == most && most > 0) else {
+                continue;
+            };
+            let x = (grid.time.edge_ns(column) as f64 + grid.time.edge_ns(column + 1) as f64) / 2.0;
+            let y = (row as f64 + 0.5) * grid.row_bytes as f64;
+            series[band].points.push(Point { x, y, interval: None });
+            highest = highest.max(row + 1);
+            marks += 1;
+        }
+    }
+    let reach = format_bytes((highest as u64).saturating_mul(grid.row_bytes));
+    Ok(View {
+        name: NAME.into(),
+        title: format!("Which part of their files, up to {reach}, ranks touched when"),
+        summary: format!(
+            "{marks} cells of {} by {} in which bytes moved; colours are the ranks that moved most there. Positions of all files lie over one another.{}",
+            format_ns(grid.time.width_ns as f64),
+            format_bytes(grid.row_bytes),
+            source.note
+        ),
+        chart: Chart::Lines {
+            x: time_axis(),
+            y: axis("position in the file", Unit::Bytes),
+            join: Join::Dots,
+            series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
+        },
+    })
+}

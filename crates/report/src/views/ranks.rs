@@ -1,0 +1,196 @@
+//! Ranks against each other over time: who was slow, and when.
+
+use super::{Source, axis, counted, mib_s, time_axis};
+use crate::aggregate::{Bands, Cell};
+use crate::chart::{Axis, Chart, Point, Series, Unit, View};
+use model::units::{format_bytes, format_ns, significant};
+
+pub(super) const BAND: &str = "bandwidth-of-ranks-over-time";
+pub(super) const BYTES: &str = "bytes-by-rank-and-time";
+pub(super) const LATENCY: &str = "latency-by-rank-and-time";
+/// Rows of a heat map.
+const MAX_ROWS: usize = 32;
+/// Columns of a heat map: with the rows a few thousand marks.
+const MAX_COLUMNS: usize = 120;
+/// Values that differ by more stand on a logarithmic scale.
+const LOG_FROM: f64 = 100.0;
+
+/// The mean over ranks, and the slowest and fastest one, at each time.
+pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
+    let (time, bands, grid) = (&source.events.time, &source.events.bands, &source.events.grid);
+    if bands.ranks < 2 {
+        return Err("there is one rank".into());
+    }
+    if source.events.bytes == 0 {
+        return Err("no operation moved bytes".into());
+    }
+    // Neighbours that share a band stand for their mean.
+    let rate = |band: usize, bytes: u64, ns: f64| {
+        mib_s(bytes as f64 * source.scale, ns) / f64::from(bands.size(band))
+    };
+    let (mut points, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..time.count {
+        let cells = (0..bands.count).map(|band| (band, grid.band(band)[at].bytes));
+        let rates: Vec<f64> =
+            cells.map(|(band, bytes)| rate(band, bytes, time.width_ns as f64)).collect();
+        let sizes = (0..bands.count).map(|band| f64::from(bands.size(band)));
+        let sum: f64 = rates.iter().zip(sizes).map(|(rate, size)| rate * size).sum();
+        let y = sum / f64::from(bands.ranks);
+        points.push(Point { x: time.edge_ns(at) as f64, y, interval: None });
+        low.push(rates.iter().copied().fold(f64::INFINITY, f64::min));
+        high.push(rates.iter().copied().fold(0.0, f64::max));
+    }
+    let span_ns = (time.edge_ns(time.count) - time.start_ns) as f64;
+    let total = |band: usize| grid.band(band).iter().fold(0u64, |sum, cell| sum + cell.bytes);
+    let means = (0..bands.count).map(|band| (band, rate(band, total(band), span_ns)));
+    let mut means: Vec<(usize, f64)> = means.collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (slow, fast) = (means[0], means[means.len() - 1]);
+    Ok(View {
+        name: BAND.into(),
+        title: format!(
+            "A rank moved between {} and {} MiB/s",
+            significant(slow.1),
+            significant(fast.1)
+        ),
+        summary: format!(
+            "Over {}, {} moved least ({} MiB/s) and {} most ({} MiB/s). The band holds all {} at each time, the line is their mean.{}",
+            format_ns(span_ns),
+            bands.name(slow.0),
+            significant(slow.1),
+            bands.name(fast.0),
+            significant(fast.1),
+            counted(u64::from(bands.ranks), "rank"),
+            source.note
+        ),
+        chart: Chart::Band {
+            x: time_axis(),
+            y: axis("bandwidth of a rank", Unit::MibPerSecond),
+            line: Series { name: "mean of the ranks".into(), points },
+            low,
+            high,
+        },
+    })
+}
+
+/// Bytes moved by each rank in each column of time.
+pub(super) fn bytes(source: &Source<'_>) -> Result<View, String> {
+    if source.events.bytes == 0 {
+        return Err("no operation moved bytes".into());
+    }
+    let value = |cell: &Cell| (cell.bytes > 0).then_some(cell.bytes as f64 * source.scale);
+    let heat = Heat::of(source, value);
+    let (bands, grid) = (&source.events.bands, &source.events.grid);
+    let total = |band: usize| {
+        let bytes: u64 = grid.band(band).iter().map(|cell| cell.bytes).sum();
+        bytes as f64 * source.scale / f64::from(bands.size(band))
+    };
+    let order = |a: &usize, b: &usize| total(*a).total_cmp(&total(*b));
+    let least = (0..bands.count).min_by(order).unwrap_or(0);
+    let most = (0..bands.count).rev().max_by(order).unwrap_or(0);
+    let of_rank = |band: usize| format_bytes(total(band) as u64);
+    let title = match (of_rank(least), of_rank(most)) {
+        (low, high) if low == high => format!("Every rank moved {low}"),
+        (low, high) => format!("Ranks moved between {low} and {high}"),
+    };
+    let summary = format!(
+        "Of {}, {} moved least ({}) and {} most ({}).{}",
+        counted(u64::from(bands.ranks), "rank"),
+        bands.name(least),
+        of_rank(least),
+        bands.name(most),
+        of_rank(most),
+        source.note
+    );
+    Ok(heat.view(BYTES, title, summary, "bytes moved", Unit::Bytes))
+}
+
+/// Mean time of the operations that each rank began in each column of time.
+pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
+    let value = |cell: &Cell| (cell.count > 0).then(|| cell.busy_ns as f64 / cell.count as f64);
+    let heat = Heat::of(source, value);
+    let (row, column, slowest) = heat.largest().ok_or("no operation was kept as an event")?;
+    let (bands, grid) = (&source.events.bands, &source.events.grid);
+    let mut all = Cell::default();
+    for cell in (0..bands.count).flat_map(|band| grid.band(band)) {
+        add(&mut all, cell);
+    }
+    let title = format!(
+        "Operations took {} on average, up to {} in one place",
+        format_ns(all.busy_ns as f64 / all.count.max(1) as f64),
+        format_ns(slowest)
+    );
+    let summary = format!(
+        "Slowest were those that {} began from {} to {}: {} on average.{}",
+        heat.rows.name(row),
+        format_ns(heat.x_edges[column]),
+        format_ns(heat.x_edges[column + 1]),
+        format_ns(slowest),
+        source.note
+    );
+    Ok(heat.view(LATENCY, title, summary, "mean time of an operation", Unit::Nanoseconds))
+}
+
+fn add(sum: &mut Cell, cell: &Cell) {
+    sum.bytes = sum.bytes.saturating_add(cell.bytes);
+    sum.count += cell.count;
+    sum.busy_ns = sum.busy_ns.saturating_add(cell.busy_ns);
+}
+
+/// Ranks by time.
+struct Heat {
+    rows: Bands,
+    x_edges: Vec<f64>,
+    y_edges: Vec<f64>,
+    values: Vec<Vec<f64>>,
+}
+
+impl Heat {
+    /// Adds up cells until they fit; `value` gives the value of a sum, if it has one.
+    fn of(source: &Source<'_>, value: impl Fn(&Cell) -> Option<f64>) -> Heat {
+        let (time, bands, grid) = (&source.events.time, &source.events.bands, &source.events.grid);
+        let rows = Bands::over(bands.ranks, MAX_ROWS);
+        let step = time.count.div_ceil(MAX_COLUMNS);
+        let columns = time.count.div_ceil(step);
+        let mut cells = vec![vec![Cell::default(); columns]; rows.count];
+        for band in 0..bands.count {
+            let row = &mut cells[rows.of(bands.first(band))];
+            grid.band(band)
+                .iter()
+                .enumerate()
+                .for_each(|(at, cell)| add(&mut row[at / step], cell));
+        }
+        let edge = |at: usize| time.edge_ns((at * step).min(time.count)) as f64;
+        let value = |cell: &Cell| value(cell).unwrap_or(f64::NAN);
+        Heat {
+            rows,
+            x_edges: (0..=columns).map(edge).collect(),
+            y_edges: (0..=rows.count).map(|row| f64::from(rows.first(row))).collect(),
+            values: cells.iter().map(|row| row.iter().map(value).collect()).collect(),
+        }
+    }
+
+    /// Row, column and value of the largest cell.
+    fn largest(&self) -> Option<(usize, usize, f64)> {
+        let cells = self.values.iter().enumerate().flat_map(|(row, values)| {
+            values.iter().enumerate().map(move |(column, value)| (row, column, *value))
+        });
+        cells.filter(|cell| cell.2.is_finite()).reduce(|a, b| if b.2 > a.2 { b } else { a })
+    }
+
+    fn view(self, name: &str, title: String, summary: String, value: &str, unit: Unit) -> View {
+        let finite = || self.values.iter().flatten().copied().filter(|value| value.is_finite());
+        let least = finite().fold(f64::INFINITY, f64::min);
+        let most = finite().fold(0.0, f64::max);
+        let value = Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(value, unit) };
+        let chart = Chart::Heat {
+            x: time_axis(),
+            y: axis("rank", Unit::Rank),
+            value,
+            x_edges: self.x_edges,
+            y_edges: self.y_edges,
+            values: self.values,
+        };
+        View { name: name.into(), title, summary, chart }
+    }
+}

@@ -1,0 +1,116 @@
+//! How fast the run was over its time.
+
+use super::{Source, axis, mib_s, time_axis};
+use crate::aggregate::TimeBins;
+use crate::chart::{Chart, Join, Point, Series, Unit, View};
+use model::Op;
+use model::op::{Class, OPS};
+use model::units::{format_bytes, format_ns, significant};
+
+pub(super) const OVER_TIME: &str = "bandwidth-over-time";
+pub(super) const CALLS: &str = "calls-over-time";
+/// Operations with a line of their own.
+const MAX_LINES: usize = 7;
+
+/// Bytes read and written per second.
+pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
+    let (time, ops) = (&source.events.time, &source.events.ops);
+    let all = [("reading", Class::Read), ("writing", Class::Write)];
+    let moved = all.into_iter().filter(|(_, class)| ops.bytes(*class).iter().any(|b| *b > 0));
+    let (mut series, mut peaks, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, class) in moved {
+        let bytes = ops.bytes(class);
+        let rate = |bytes: u64| mib_s(bytes as f64 * source.scale, time.width_ns as f64);
+        let peak = bytes.iter().map(|bytes| rate(*bytes)).fold(0.0, f64::max);
+        peaks.push(format!("{name} reached {} MiB/s", significant(peak)));
+        sums.push(sum(name, bytes, time, source.scale));
+        series.push(steps(name, time, bytes.iter().map(|bytes| rate(*bytes))));
+    }
+    if series.is_empty() {
+        return Err("no operation moved bytes".into());
+    }
+    Ok(View {
+        name: OVER_TIME.into(),
+        title: capital(&peaks.join(", ")),
+        summary: format!("{}.{}", capital(&sums.join("; ")), source.note),
+        chart: Chart::Lines {
+            x: time_axis(),
+            y: axis("bandwidth of all ranks", Unit::MibPerSecond),
+            join: Join::Step,
+            series,
+        },
+    })
+}
+
+/// "writing: 40 MiB from 1 ms to 3 ms, 200 MiB/s on average".
+fn sum(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
+    let total = bytes.iter().fold(0u64, |sum, bytes| sum.saturating_add(*bytes)) as f64 * scale;
+    let first = bytes.iter().position(|bytes| *bytes > 0).unwrap_or(0);
+    let last = bytes.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
+    let (from_ns, until_ns) = (time.edge_ns(first) as f64, time.edge_ns(last + 1) as f64);
+    format!(
+        "{name} moved {} from {} to {}, {} MiB/s on average",
+        format_bytes(total as u64),
+        format_ns(from_ns),
+        format_ns(until_ns),
+        significant(mib_s(total, until_ns - from_ns))
+    )
+}
+
+/// Operations begun per second.
+pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
+    let (time, ops) = (&source.events.time, &source.events.ops);
+    let total = |op: Op| ops.counts(op).iter().sum::<u64>();
+    let mut used: Vec<(Op, u64)> = OPS.iter().map(|row| (row.op, total(row.op))).collect();
+    used.retain(|entry| entry.1 > 0);
+    used.sort_by(|a, b| b.1.cmp(&a.1));
+    let all: u64 = used.iter().map(|entry| entry.1).sum();
+    let Some((busiest, most)) = used.first().copied() else {
+        return Err("no operation was kept as an event".into());
+    };
+    let rest = used.split_off(used.len().min(MAX_LINES));
+    let per_second = |count: u64| count as f64 * source.scale / (time.width_ns as f64 / 1e9);
+    let line = |(op, _): &(Op, u64)| {
+        steps(op.name(), time, ops.counts(*op).iter().map(|count| per_second(*count)))
+    };
+    let mut series: Vec<Series> = used.iter().map(line).collect();
+    if !rest.is_empty() {
+        let sum = |at: usize| rest.iter().map(|(op, _)| ops.counts(*op)[at]).sum();
+        series.push(steps("others", time, (0..time.count).map(|at| per_second(sum(at)))));
+    }
+    let peak = ops.counts(busiest).iter().copied().max().map_or(0.0, per_second);
+    let calls = |count: u64| count as f64 * source.scale;
+    Ok(View {
+        name: CALLS.into(),
+        title: format!("{busiest} came up to {} times a second", significant(peak)),
+        summary: format!(
+            "{} operations in {}, {} of them {busiest}.{}",
+            calls(all),
+            format_ns((time.edge_ns(time.count) - time.start_ns) as f64),
+            calls(most),
+            source.note
+        ),
+        chart: Chart::Lines {
+            x: time_axis(),
+            y: axis("operations begun, all ranks", Unit::PerSecond),
+            join: Join::Step,
+            series,
+        },
+    })
+}
+
+/// One value per column of time; the last one reaches to the end.
+pub(super) fn steps(name: &str, time: &TimeBins, values: impl Iterator<Item = f64>) -> Series {
+    let point = |(at, y)| Point { x: time.edge_ns(at) as f64, y, interval: None };
+    let mut points: Vec<Point> = values.enumerate().map(point).collect();
+    if let Some(last) = points.last().copied() {
+        points.push(Point { x: time.edge_ns(points.len()) as f64, ..last });
+    }
+    Series { name: name.into(), points }
+}
+
+/// With a capital letter at the beginning.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
