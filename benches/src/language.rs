@@ -75,7 +75,7 @@ fn processor_s() -> Result<f64> {
 }
 
 /// Largest resident memory of this process.
-fn peak_bytes() -> Result<f64> {
+pub fn peak_bytes() -> Result<f64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM")?;
     let kib: f64 = line.split_whitespace().nth(1).ok_or("no figure")?.parse()?;

@@ -17,6 +17,7 @@ mod machine;
 mod mpi;
 mod pairs;
 mod patterns;
+mod pictures;
 mod product;
 mod raw;
 mod single;
@@ -46,6 +47,7 @@ const BENCHES: &[Bench] = &[
     ("language", language::language),
     ("patterns", patterns::patterns),
     ("mpi", mpi::mpi),
+    ("pictures", pictures::pictures),
 ];
 
 fn main() -> ExitCode {

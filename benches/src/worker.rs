@@ -3,12 +3,13 @@
 //! ```text
 //! benches worker data RANK|metadata RANK [confine]    raw loops in the current directory
 //! benches worker compile|lower FILE                   the language, with and without the budget
+//! benches worker pictures DIR                         all pictures of a stored run
 //! benches worker peak COMMAND...                      memory of a command and its children
 //! ```
 //!
 //! Raw loops say "ready", wait for a line, and print `start_ns end_ns label`.
 
-use crate::{Result, language, raw};
+use crate::{Result, language, pictures, raw};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, Write};
@@ -31,6 +32,7 @@ pub fn work(words: &[String]) -> Result<()> {
             raw_loops(loops, rank)
         }
         [what @ ("compile" | "lower"), file] => language::compile_once(file, what == "compile"),
+        ["pictures", folder] => pictures::make_once(folder),
         ["peak", command, ref args @ ..] => peak(command, args),
         _ => Err(format!("unknown worker {words:?}").into()),
     }

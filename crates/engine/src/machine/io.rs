@@ -371,7 +371,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             flags: flag(FLAG_FAILED, failed && !expected)
                 | flag(FLAG_EXPECTED, expected)
                 | flag(FLAG_SHORT, tally.short),
-            reserved: 0,
+            thread: 0,
         });
     }
 

@@ -11,11 +11,14 @@
 //! A run that is killed leaves `ranks`; `parabench report DIR` merges it and
 //! puts the folder in order.
 
+mod data;
 mod events;
 pub mod merge;
 mod owner;
 mod places;
 mod sweep;
+
+pub use data::{store_data, views};
 
 use crate::error::{Error, Result};
 use ::report::events::EVENTS_FILE;

@@ -21,12 +21,20 @@ pub struct Report {
     /// How results are printed
     #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
     format: ResultFormat,
+
+    /// Store the data of every picture in this folder, one CSV file each
+    #[arg(long, value_name = "DIR2")]
+    data: Option<PathBuf>,
 }
 
 impl Report {
     /// Prints the run.
     pub fn execute(self) -> Result<Exit> {
         let run = results::read(&self.folder)?;
+        if let Some(data) = &self.data {
+            let views = results::views(&self.folder, &run)?;
+            results::store_data(data, &views)?;
+        }
         present::print(&run, self.format)?;
         Ok(Exit::Success)
     }

@@ -25,3 +25,4 @@ mod run;
 mod storage;
 mod sweep;
 mod traps;
+mod views;

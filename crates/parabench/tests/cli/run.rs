@@ -96,7 +96,12 @@ fn events_are_stored_with_the_run() {
     scene.parabench("run x.ppl -n 2 --dir d --out results --events").exits(0);
     assert_eq!(scene.names("results"), ["events.parquet", "run.json"]);
     let run = scene.json("results/run.json");
-    assert_eq!(run["run"]["events"], json!({"file": "events.parquet", "count": 40, "dropped": 0}));
+    assert_eq!(
+        run["run"]["events"],
+        json!({
+            "file": "events.parquet", "count": 40, "dropped": 0, "sample_every": 1, "left_out": 0,
+        })
+    );
     let reader = report::events::EventReader::open(&scene.path("results")).unwrap();
     assert_eq!(reader.event_count(), 40);
 }

@@ -53,7 +53,8 @@ pub fn events(scene: &Scene, results: &str) -> Vec<Happened> {
     let mut reader = EventReader::open(&scene.path(results)).expect("an event table");
     let mut found = Vec::new();
     while let Some(event) = reader.next() {
-        let (rank, event) = event.expect("a sound event");
+        let row = event.expect("a sound event");
+        let (rank, event) = (row.rank, row.event);
         let path = reader.paths().get(event.path as usize);
         found.push(Happened {
             rank,

@@ -1,1 +1,180 @@
+//! Aggregates held against sums over the events one by one.
 
+use super::*;
+use crate::events::{EVENTS_FILE, EventWriter, Origin};
+use model::Op;
+use model::event::{Event, NO_ID};
+use model::run::Row;
+use std::fs;
+
+const LABELS: [&str; 2] = ["first", "second"];
+
+fn run() -> Run {
+    let row = |label: &str, mean_ns: f64| Row {
+        label: label.into(),
+        op: "write".into(),
+        count: 1,
+        mean_ns: Some(mean_ns),
+        ..Row::default()
+    };
+    Run { rows: vec![row("first", 10.0), row("second", 20.0)], ..Run::default() }
+}
+
+/// Blocks of 100 bytes, one after the other, in files of ten.
+fn event(seq: u64) -> Event {
+    Event {
+        seq,
+        start_ns: 1000 * seq,
+        end_ns: 1000 * seq + 400,
+        busy_ns: 300,
+        offset_bytes: 100 * (seq % 10),
+        requested_bytes: 100,
+        done_bytes: 100,
+        label: (seq % 2) as u32,
+        path: (seq / 10) as u32,
+        path2: NO_ID,
+        op: if seq % 3 == 0 { Op::Fwrite as u8 } else { Op::Fread as u8 },
+        ..Event::default()
+    }
+}
+
+/// A table of `executions`, each with two ranks of `count` events on the same files.
+fn table(executions: &[Execution], count: u64) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let paths: Vec<String> = (0..count.div_ceil(10)).map(|path| format!("f-{path}")).collect();
+    let events: Vec<Event> = (0..count).map(event).collect();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    for Execution { cell, repetition } in executions.iter().copied() {
+        for rank in 0..2 {
+            let origin = Origin { rank, host: "node", cell, repetition };
+            writer.rank(&origin, &LABELS, &paths, events.iter()).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    dir
+}
+
+#[test]
+fn every_event_is_counted_once() {
+    // More than one row group, so that threads share the work.
+    let count = 100_000;
+    let dir = table(&[Execution::default()], count);
+    let found = aggregate(dir.path(), &run()).unwrap().unwrap();
+    assert_eq!((found.events, found.bytes, found.one_of_many), (2 * count, 200 * count, false));
+    assert_eq!((found.time.start_ns, found.bands.ranks, found.bands.count), (0, 2, 2));
+    for band in 0..2 {
+        let cells = found.grid.band(band);
+        assert_eq!(cells.iter().map(|cell| cell.bytes).sum::<u64>(), 100 * count);
+        assert_eq!(cells.iter().map(|cell| cell.count).sum::<u64>(), count);
+        assert_eq!(cells.iter().map(|cell| cell.busy_ns).sum::<u64>(), 300 * count);
+    }
+    let writes = 2 * count.div_ceil(3);
+    assert_eq!(found.ops.counts(Op::Fwrite).iter().sum::<u64>(), writes);
+    assert_eq!(found.ops.bytes(model::op::Class::Write).iter().sum::<u64>(), 100 * writes);
+    let offsets = &found.offsets;
+    let cells =
+        (0..offsets.time.count).flat_map(|column| (0..offsets.rows).map(move |row| (column, row)));
+    let bytes: u64 = cells.flat_map(|(column, row)| offsets.cell(column, row)).sum();
+    assert_eq!(bytes, 200 * count);
+    assert_eq!(found.labels.labels, ["second", "first", "other labels"]);
+    let cells = (0..2).flat_map(|band| (0..found.time.count).map(move |column| (band, column)));
+    let busy: Vec<&[u64]> = cells.map(|(band, column)| found.labels.cell(band, column)).collect();
+    let sum = |label: usize| busy.iter().map(|cell| cell[label]).sum::<u64>();
+    assert_eq!([sum(0), sum(1), sum(2)], [400 * count, 400 * count, 0]);
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_threads() {
+    let dir = table(&[Execution::default()], 150_000);
+    let first = aggregate(dir.path(), &run()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(aggregate(dir.path(), &run()).unwrap(), first);
+    }
+}
+
+#[test]
+fn of_several_executions_the_first_is_condensed() {
+    let executions =
+        [(3, 1), (3, 2), (4, 0)].map(|(cell, repetition)| Execution { cell, repetition });
+    let dir = table(&executions, 100);
+    let found = aggregate(dir.path(), &run()).unwrap().unwrap();
+    assert_eq!((found.execution, found.one_of_many, found.events), (executions[0], true, 200));
+}
+
+#[test]
+fn parts_of_files_have_their_ranks() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    let block = |path, at: u64| Event {
+        path,
+        path2: NO_ID,
+        offset_bytes: at * 1000,
+        done_bytes: 1000,
+        op: Op::Fwrite as u8,
+        label: NO_ID,
+        ..Event::default()
+    };
+    let own = [block(0, 0), block(0, 2), block(1, 9)];
+    let other = [block(0, 1), block(0, 2)];
+    let origin = |rank| Origin { rank, host: "node", ..Origin::default() };
+    writer.rank(&origin(0), &LABELS, &["shared", "a"], own.iter()).unwrap();
+    writer.rank(&origin(1), &LABELS, &["shared"], other.iter()).unwrap();
+    writer.finish().unwrap();
+    let files = aggregate(dir.path(), &run()).unwrap().unwrap().files;
+    assert_eq!((files.paths, files.more, files.files.len()), (2, 0, 2));
+    let shared = &files.files[0];
+    assert_eq!((shared.path.as_str(), shared.bytes, shared.part_bytes), ("shared", 4000, 32));
+    assert_eq!(shared.owners.len(), 94, "3000 bytes in parts of 32");
+    let at = |byte: usize| shared.owners[byte / 32];
+    assert_eq!([at(0), at(1500), at(2500)], [Owner::Rank(0), Owner::Rank(1), Owner::Several]);
+    let own = &files.files[1];
+    assert_eq!((own.path.as_str(), own.owners[0]), ("a", Owner::Nobody));
+    assert_eq!(own.owners[9999 / own.part_bytes as usize], Owner::Rank(0));
+}
+
+#[test]
+fn of_many_files_those_with_most_bytes_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let many = 3 * files::MAX_TRACKED as u64;
+    let paths: Vec<String> = (0..many).map(|path| format!("f-{path}")).collect();
+    let event = |path: u64| Event {
+        seq: path,
+        path: path as u32,
+        path2: NO_ID,
+        done_bytes: if path == many - 7 { 5000 } else { 1 + path % 2 },
+        op: Op::Write as u8,
+        label: NO_ID,
+        ..Event::default()
+    };
+    let events: Vec<Event> = (0..many).map(event).collect();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    writer.rank(&Origin::default(), &LABELS, &paths, events.iter()).unwrap();
+    writer.finish().unwrap();
+    let found = aggregate(dir.path(), &run()).unwrap().unwrap();
+    assert_eq!(found.files.paths as u64, many);
+    assert_eq!(found.files.files[0].path, format!("f-{}", many - 7));
+    assert!(found.files.files[1..].iter().all(|file| file.bytes == 2));
+    assert_eq!(found.files.more, files::MAX_TRACKED - found.files.files.len());
+}
+
+#[test]
+fn an_empty_table_has_no_aggregates() {
+    let dir = table(&[Execution::default()], 0);
+    assert_eq!(aggregate(dir.path(), &run()).unwrap(), None);
+}
+
+#[test]
+fn a_damaged_table_is_an_error_and_never_a_panic() {
+    let dir = table(&[Execution::default()], 300);
+    let path = dir.path().join(EVENTS_FILE);
+    let whole = fs::read(&path).unwrap();
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        fs::write(&path, &bytes).unwrap();
+        refused += usize::from(aggregate(&path, &run()).is_err());
+    }
+    assert!(refused > whole.len() / 4, "{refused} of {}", whole.len());
+    assert!(matches!(aggregate(&dir.path().join("none"), &run()), Err(StoreError::Missing { .. })));
+}

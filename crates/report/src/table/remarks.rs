@@ -98,8 +98,15 @@ pub fn facts(run: &Run) -> Vec<String> {
     if evidence.cpu_ns > 0 && run.run.duration_wall_ns >= 10_000_000 {
         facts.push(format!("processor {} a rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
     }
+    facts.extend(sampled(run));
     facts.extend(defects(evidence));
     facts
+}
+
+/// What the event table holds, if that is not everything by choice.
+fn sampled(run: &Run) -> Option<String> {
+    let events = run.run.events.as_ref().filter(|events| events.sample_every > 1)?;
+    Some(format!("events are a sample of 1/{}: {}", events.sample_every, events.count))
 }
 
 /// Facts that are worth a word only when they are not zero.

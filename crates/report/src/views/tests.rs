@@ -1,1 +1,165 @@
+//! What holds for all views, whatever the run was.
 
+use super::*;
+use crate::chart::Chart;
+use crate::events::{EventWriter, Origin};
+use crate::sample;
+use model::Op;
+use model::event::{Event, NO_ID};
+use model::run::EventsInfo;
+use proptest::prelude::*;
+
+/// Most marks of a picture.
+const MAX_MARKS: usize = 8000;
+
+fn marks(chart: &Chart) -> usize {
+    match chart {
+        Chart::Lines { series, .. } => series.iter().map(|series| series.points.len()).sum(),
+        Chart::Band { line, .. } => line.points.len(),
+        Chart::Heat { values, .. } => values.iter().flatten().filter(|v| v.is_finite()).count(),
+        Chart::Bars { names, series, .. } => names.len() * series.len(),
+        Chart::Spans { bars, .. } => bars.len(),
+    }
+}
+
+/// What drawers rely on.
+fn check(view: &View) {
+    let name = &view.name;
+    assert!(!view.title.is_empty() && view.summary.ends_with('.'), "{name}: {}", view.summary);
+    let texts = format!("{}{}", view.title, view.summary);
+    assert!(!texts.contains(|c: char| c.is_control()) && !texts.contains("NaN"), "{name}: {texts}");
+    assert!(marks(&view.chart) <= MAX_MARKS, "{name}: {}", marks(&view.chart));
+    match &view.chart {
+        Chart::Lines { x, series, .. } => {
+            for points in series.iter().map(|series| &series.points) {
+                let sound = |p: &crate::chart::Point| p.x.is_finite() && p.y.is_finite();
+                assert!(points.iter().all(sound), "{name}");
+                assert!(points.windows(2).all(|pair| pair[0].x <= pair[1].x), "{name}");
+                assert!(!x.log || points.iter().all(|point| point.x > 0.0), "{name}");
+            }
+        }
+        Chart::Band { line, low, high, .. } => {
+            assert_eq!((line.points.len(), line.points.len()), (low.len(), high.len()));
+            for ((point, low), high) in line.points.iter().zip(low).zip(high) {
+                let slack = 1e-9 * high.abs();
+                assert!(low - slack <= point.y && point.y <= high + slack, "{name}");
+            }
+        }
+        Chart::Heat { x_edges, y_edges, values, value, .. } => {
+            assert_eq!(values.len() + 1, y_edges.len(), "{name}");
+            assert!(values.iter().all(|row| row.len() + 1 == x_edges.len()), "{name}");
+            assert!(
+                !value.log || values.iter().flatten().all(|v| v.is_nan() || *v > 0.0),
+                "{name}"
+            );
+        }
+        Chart::Bars { names, series, .. } => {
+            assert!(series.iter().all(|(_, values)| values.len() == names.len()), "{name}");
+        }
+        Chart::Spans { rows, classes, bars, .. } => {
+            let inside = |bar: &crate::chart::Bar| {
+                (bar.row as usize) < rows.len() && (bar.class as usize) < classes.len()
+            };
+            assert!(bars.iter().all(|bar| inside(bar) && bar.start <= bar.end), "{name}");
+        }
+    }
+    let mut bytes = Vec::new();
+    csv(view, &mut bytes).unwrap();
+    let lines = ::csv::Reader::from_reader(bytes.as_slice()).records().count();
+    assert!(lines >= marks(&view.chart), "{name}");
+}
+
+fn check_all(views: &Views) {
+    views.views.iter().for_each(check);
+    assert!(views.absent.iter().all(|absent| !absent.reason.is_empty()));
+    let mut names: Vec<&str> = views.views.iter().map(|view| view.name.as_str()).collect();
+    names.extend(views.absent.iter().map(|absent| absent.name));
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+#[test]
+fn runs_of_all_kinds_have_sound_pictures() {
+    for run in [sample::listing1(), sample::aborted(), Run::default()] {
+        check_all(&views(&run, None));
+    }
+    for label in sample::HARD_LABELS.iter().map(|l| l.to_string()).chain(["x".repeat(300)]) {
+        check_all(&views(&sample::labelled(&label), None));
+    }
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let time = prop_oneof![0u64..10_000, any::<u64>()];
+    let bytes = prop_oneof![Just(0), 0u64..100_000, any::<u64>()];
+    let id = prop_oneof![0u32..2, Just(NO_ID)];
+    let op = 0..Op::COUNT;
+    (time.clone(), time, any::<u64>(), bytes.clone(), bytes, (id.clone(), id), op).prop_map(
+        |(a, b, busy_ns, offset_bytes, done_bytes, (label, path), op)| Event {
+            start_ns: a.min(b),
+            end_ns: a.max(b),
+            busy_ns,
+            offset_bytes,
+            done_bytes,
+            label,
+            path,
+            path2: NO_ID,
+            op: op as u8,
+            ..Event::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_run_has_sound_pictures(run in sample::any_run()) {
+        check_all(&views(&run, None));
+    }
+
+    #[test]
+    fn any_events_have_sound_pictures(
+        ranks in prop::collection::vec(prop::collection::vec(any_event(), 0..12), 0..5),
+        every in 0u64..3,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+        for (rank, events) in ranks.iter().enumerate() {
+            let origin = Origin { rank: rank as u32, host: "node", ..Origin::default() };
+            writer.rank(&origin, &["a", "b"], &["f", "g"], events.iter()).unwrap();
+        }
+        let info = EventsInfo { sample_every: every, dropped: every, ..writer.finish().unwrap() };
+        let mut run = sample::listing1();
+        run.run.events = Some(info);
+        check_all(&stored(dir.path(), &run).unwrap());
+    }
+}
+
+/// Many ranks, many calls: marks stay bounded.
+#[test]
+fn large_runs_have_small_pictures() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    for rank in 0..3000u32 {
+        let event = |seq: u64| Event {
+            seq,
+            start_ns: 977 * seq,
+            end_ns: 977 * seq + 500,
+            busy_ns: 10 + seq,
+            offset_bytes: (u64::from(rank) * 7919 + seq * 104_729) % 1_000_003,
+            done_bytes: 100,
+            label: (seq % 2) as u32,
+            path: 0,
+            path2: NO_ID,
+            op: Op::Fread as u8,
+            ..Event::default()
+        };
+        let events: Vec<Event> = (0..50).map(event).collect();
+        let origin = Origin { rank, host: "node", ..Origin::default() };
+        writer.rank(&origin, &["a", "b"], &["f"], events.iter()).unwrap();
+    }
+    let mut run = sample::listing1();
+    run.run.events = Some(writer.finish().unwrap());
+    let views = stored(dir.path(), &run).unwrap();
+    check_all(&views);
+    assert_eq!(views.absent, []);
+}
