@@ -7,6 +7,8 @@
 //!            ├─ views   pictures: svg draws them, html puts them on a page
 //!            └─ store   DIR/run.json ── and back
 //! Event ────── events   DIR/events.parquet ── and back
+//! Event ────── aggregate   counters of a fixed size
+//! Run + counters ── views  the data of every picture (chart), and as CSV
 //! OPS ──────── ops      `parabench ops`, the manual of operations
 //! ```
 //!

@@ -17,6 +17,7 @@ mod latency;
 mod offsets;
 mod ranks;
 mod rates;
+mod sweep;
 
 pub use data::csv;
 
@@ -47,6 +48,7 @@ pub struct Absent {
 /// The pictures of a run; `events` are those of [`aggregate`], if the run kept any.
 pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     let mut views = Views::default();
+    views.add_all(sweep::NAME, sweep::over_dimensions(run));
     let source = events.map(|events| Source::new(run, events));
     let mut from_events = |name, make: fn(&Source<'_>) -> Result<View, String>| {
         let made = source.as_ref().ok_or_else(|| no_events(run)).and_then(make);
@@ -89,6 +91,13 @@ pub fn stored(path: &Path, run: &Run) -> Result<Views, StoreError> {
 }
 
 impl Views {
+    fn add_all(&mut self, name: &'static str, made: Result<Vec<View>, String>) {
+        match made {
+            Ok(made) => self.views.extend(made),
+            Err(reason) => self.absent.push(Absent { name, reason }),
+        }
+    }
+
     fn add(&mut self, name: &'static str, made: Result<View, String>) {
         match made {
             Ok(view) => self.views.push(view),

@@ -14,7 +14,9 @@ pub fn write(
 ) -> Result<()> {
     let failed = |error: ::report::StoreError| Error::failed(error.to_string());
     let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
+    let mut left_out = 0;
     for record in records {
+        left_out += record.left_out_events;
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<&[u8]> = record.paths().collect();
         let origin = Origin { rank: record.rank, host: &run.run.host.name, ..Origin::default() };
@@ -22,7 +24,6 @@ pub fn write(
     }
     let info = table.finish().map_err(failed)?;
     let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
-    let left_out = records.iter().map(|record| record.left_out_events).sum();
     let dropped = run.run.evidence.dropped_events;
     run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
     Ok(())
