@@ -68,7 +68,7 @@ impl Histogram {
     pub fn add_bucket(&mut self, bucket: usize, count: u64) {
         let bucket = bucket as u16;
         match self.buckets.binary_search_by_key(&bucket, |entry| entry.0) {
-            Ok(at) => self.buckets[at].1 += count,
+            Ok(at) => self.buckets[at].1 = self.buckets[at].1.saturating_add(count),
             Err(at) => self.buckets.insert(at, (bucket, count)),
         }
     }
@@ -80,7 +80,7 @@ impl Histogram {
         }
         self.min = if self.count == 0 { min } else { self.min.min(min) };
         self.max = self.max.max(max);
-        self.count += count;
+        self.count = self.count.saturating_add(count);
         self.sum = self.sum.saturating_add(sum);
     }
 
@@ -103,7 +103,7 @@ impl Histogram {
         let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
         let hit = self.buckets.iter().find(|entry| {
-            seen += entry.1;
+            seen = entry.1.saturating_add(seen);
             seen >= rank
         })?;
         Some(bucket_mid(usize::from(hit.0)).clamp(self.min, self.max))

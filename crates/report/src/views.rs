@@ -163,6 +163,11 @@ fn mib_s(bytes: f64, ns: f64) -> f64 {
     if ns > 0.0 { bytes / 1_048_576.0 / (ns / 1e9) } else { 0.0 }
 }
 
+/// The sum of figures that may be those of a damaged run.
+fn total(figures: impl Iterator<Item = u64>) -> u64 {
+    figures.fold(0, u64::saturating_add)
+}
+
 /// "3 files", "1 file".
 fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }

@@ -1,6 +1,6 @@
 //! Which kinds of calls the program made, and what they cost: figure 4 of the founding paper.
 
-use super::{axis, counted};
+use super::{axis, counted, total};
 use crate::chart::{Chart, Unit, View};
 use model::Run;
 use model::units::{format_ns, significant};
@@ -28,8 +28,8 @@ fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
             kinds.len() - 1
         });
         let kind = &mut kinds[at];
-        kind.count += row.count;
-        kind.failed += row.failed;
+        kind.count = kind.count.saturating_add(row.count);
+        kind.failed = kind.failed.saturating_add(row.failed);
         let succeeded = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
         kind.busy_ns += row.mean_ns.unwrap_or(0.0) * succeeded as f64;
     }
@@ -41,8 +41,8 @@ fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
     if kinds.len() > MAX_KINDS {
         let mut rest = Kind { op: "others".into(), ..Kind::default() };
         for kind in kinds.split_off(MAX_KINDS - 1) {
-            rest.count += kind.count;
-            rest.failed += kind.failed;
+            rest.count = rest.count.saturating_add(kind.count);
+            rest.failed = rest.failed.saturating_add(kind.failed);
             rest.busy_ns += kind.busy_ns;
         }
         kinds.push(rest);
@@ -57,8 +57,8 @@ fn names(kinds: &[Kind]) -> Vec<String> {
 /// How often each operation was executed.
 pub(super) fn count(run: &Run) -> Result<View, String> {
     let kinds = kinds(run, |kind| kind.count as f64)?;
-    let all: u64 = kinds.iter().map(|kind| kind.count).sum();
-    let failed: u64 = kinds.iter().map(|kind| kind.failed).sum();
+    let all = total(kinds.iter().map(|kind| kind.count));
+    let failed = total(kinds.iter().map(|kind| kind.failed));
     let mut series =
         vec![("calls".to_string(), kinds.iter().map(|kind| kind.count as f64).collect())];
     if failed > 0 {

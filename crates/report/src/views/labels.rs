@@ -1,6 +1,6 @@
 //! Labels over time: what the run did when, as a whole and on each rank.
 
-use super::{Source, counted, shown_label, time_axis};
+use super::{Source, counted, shown_label, time_axis, total};
 use crate::aggregate::TimeBins;
 use crate::chart::{Bar, Chart, View};
 use model::Run;
@@ -45,7 +45,7 @@ pub(super) fn over_time(run: &Run) -> Result<View, String> {
     let end_ns = rows.iter().map(|time| time.last_end_ns).max().unwrap_or(0);
     let time = TimeBins::over(start_ns, end_ns, RESOLUTION);
     let bars = labels.iter().enumerate().flat_map(|(row, label)| bars(row, label, &time));
-    let more = run.run.times_more.iter().map(|more| more.count).sum::<u64>();
+    let more = total(run.run.times_more.iter().map(|more| more.count));
     let mut summary = format!(
         "{} took longest: {} in {}.",
         shown_label(&longest.0),

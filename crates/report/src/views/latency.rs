@@ -69,7 +69,7 @@ fn coarse(histogram: &Histogram) -> Vec<(usize, u64)> {
     for (bucket, count) in &histogram.buckets {
         let step = usize::from(*bucket) / STEP;
         match steps.last_mut() {
-            Some(last) if last.0 == step => last.1 += count,
+            Some(last) if last.0 == step => last.1 = last.1.saturating_add(count),
             _ => steps.push((step, *count)),
         }
     }
@@ -125,7 +125,7 @@ pub(super) fn cdf(run: &Run) -> Result<View, String> {
         let start = Point { x: histogram.min.max(1) as f64, y: 0.0, interval: None };
         let mut seen = 0;
         let points = coarse(histogram).into_iter().map(|(step, count)| {
-            seen += count;
+            seen = count.saturating_add(seen);
             // All of a step is over at its end, and nothing comes after the maximum.
             let x = step_low(step + 1).min(histogram.max as f64).max(start.x);
             Point { x, y: seen as f64 / histogram.count as f64, interval: None }

@@ -1,6 +1,6 @@
 //! Ranks against each other over time: who was slow, and when.
 
-use super::{Source, axis, counted, mib_s, time_axis};
+use super::{Source, axis, counted, mib_s, time_axis, total};
 use crate::aggregate::{Bands, Cell};
 use crate::chart::{Axis, Chart, Point, Series, Unit, View};
 use model::units::{format_bytes, format_ns, significant};
@@ -41,8 +41,8 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
         high.push(rates.iter().copied().fold(0.0, f64::max));
     }
     let span_ns = (time.edge_ns(time.count) - time.start_ns) as f64;
-    let total = |band: usize| grid.band(band).iter().fold(0u64, |sum, cell| sum + cell.bytes);
-    let means = (0..bands.count).map(|band| (band, rate(band, total(band), span_ns)));
+    let moved = |band: usize| total(grid.band(band).iter().map(|cell| cell.bytes));
+    let means = (0..bands.count).map(|band| (band, rate(band, moved(band), span_ns)));
     let mut means: Vec<(usize, f64)> = means.collect();
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (slow, fast) = (means[0], means[means.len() - 1]);
@@ -81,14 +81,14 @@ pub(super) fn bytes(source: &Source<'_>) -> Result<View, String> {
     let value = |cell: &Cell| (cell.bytes > 0).then_some(cell.bytes as f64 * source.scale);
     let heat = Heat::of(source, value);
     let (bands, grid) = (&source.events.bands, &source.events.grid);
-    let total = |band: usize| {
-        let bytes: u64 = grid.band(band).iter().map(|cell| cell.bytes).sum();
+    let moved = |band: usize| {
+        let bytes = total(grid.band(band).iter().map(|cell| cell.bytes));
         bytes as f64 * source.scale / f64::from(bands.size(band))
     };
-    let order = |a: &usize, b: &usize| total(*a).total_cmp(&total(*b));
+    let order = |a: &usize, b: &usize| moved(*a).total_cmp(&moved(*b));
     let least = (0..bands.count).min_by(order).unwrap_or(0);
     let most = (0..bands.count).rev().max_by(order).unwrap_or(0);
-    let of_rank = |band: usize| format_bytes(total(band) as u64);
+    let of_rank = |band: usize| format_bytes(moved(band) as u64);
     let title = match (of_rank(least), of_rank(most)) {
         (low, high) if low == high => format!("Every rank moved {low}"),
         (low, high) => format!("Ranks moved between {low} and {high}"),
@@ -133,7 +133,7 @@ pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
 
 fn add(sum: &mut Cell, cell: &Cell) {
     sum.bytes = sum.bytes.saturating_add(cell.bytes);
-    sum.count += cell.count;
+    sum.count = sum.count.saturating_add(cell.count);
     sum.busy_ns = sum.busy_ns.saturating_add(cell.busy_ns);
 }
 

@@ -1,6 +1,6 @@
 //! How fast the run was over its time.
 
-use super::{Source, axis, mib_s, time_axis};
+use super::{Source, axis, mib_s, time_axis, total};
 use crate::aggregate::TimeBins;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use model::Op;
@@ -44,27 +44,27 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
 
 /// "writing: 40 MiB from 1 ms to 3 ms, 200 MiB/s on average".
 fn sum(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
-    let total = bytes.iter().fold(0u64, |sum, bytes| sum.saturating_add(*bytes)) as f64 * scale;
+    let moved = total(bytes.iter().copied()) as f64 * scale;
     let first = bytes.iter().position(|bytes| *bytes > 0).unwrap_or(0);
     let last = bytes.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
     let (from_ns, until_ns) = (time.edge_ns(first) as f64, time.edge_ns(last + 1) as f64);
     format!(
         "{name} moved {} from {} to {}, {} MiB/s on average",
-        format_bytes(total as u64),
+        format_bytes(moved as u64),
         format_ns(from_ns),
         format_ns(until_ns),
-        significant(mib_s(total, until_ns - from_ns))
+        significant(mib_s(moved, until_ns - from_ns))
     )
 }
 
 /// Operations begun per second.
 pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     let (time, ops) = (&source.events.time, &source.events.ops);
-    let total = |op: Op| ops.counts(op).iter().sum::<u64>();
-    let mut used: Vec<(Op, u64)> = OPS.iter().map(|row| (row.op, total(row.op))).collect();
+    let executions = |op: Op| total(ops.counts(op).iter().copied());
+    let mut used: Vec<(Op, u64)> = OPS.iter().map(|row| (row.op, executions(row.op))).collect();
     used.retain(|entry| entry.1 > 0);
     used.sort_by(|a, b| b.1.cmp(&a.1));
-    let all: u64 = used.iter().map(|entry| entry.1).sum();
+    let all = total(used.iter().map(|entry| entry.1));
     let Some((busiest, most)) = used.first().copied() else {
         return Err("no operation was kept as an event".into());
     };
@@ -75,7 +75,7 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     };
     let mut series: Vec<Series> = used.iter().map(line).collect();
     if !rest.is_empty() {
-        let sum = |at: usize| rest.iter().map(|(op, _)| ops.counts(*op)[at]).sum();
+        let sum = |at: usize| total(rest.iter().map(|(op, _)| ops.counts(*op)[at]));
         series.push(steps("others", time, (0..time.count).map(|at| per_second(sum(at)))));
     }
     let peak = ops.counts(busiest).iter().copied().max().map_or(0.0, per_second);
