@@ -69,7 +69,7 @@ fn coarse(histogram: &Histogram) -> Vec<(usize, u64)> {
     for (bucket, count) in &histogram.buckets {
         let step = usize::from(*bucket) / STEP;
         match steps.last_mut() {
-            Some(last) if last.0 == step => last.1 = last.1.saturating_add(count),
+            Some(last) if last.0 == step => last.1 = last.1.saturating_add(*count),
             _ => steps.push((step, *count)),
         }
     }
