@@ -30,7 +30,7 @@ fn lines(chart: &Chart) -> Vec<Vec<String>> {
         Chart::Heat { x, y, value, x_edges, y_edges, values } => {
             let (x, y) = (column(x), column(y));
             let header =
-                [format!("{x}_from"), format!("{x}_to"), format!("{y}_from"), format!("{y}_to")];
+                [format!("from_{x}"), format!("to_{x}"), format!("from_{y}"), format!("to_{y}")];
             let mut all = vec![header.into_iter().chain([column(value)]).collect()];
             for (row, edges) in values.iter().zip(y_edges.windows(2)) {
                 for (value, x_edges) in row.iter().zip(x_edges.windows(2)) {
@@ -52,7 +52,7 @@ fn lines(chart: &Chart) -> Vec<Vec<String>> {
             let x = column(x);
             let header = ["row", "class"].map(String::from).into_iter();
             let mut all: Vec<Vec<String>> =
-                vec![header.chain([format!("{x}_from"), format!("{x}_to")]).collect()];
+                vec![header.chain([format!("from_{x}"), format!("to_{x}")]).collect()];
             let text =
                 |texts: &[String], at: u32| texts.get(at as usize).cloned().unwrap_or_default();
             for bar in bars {
