@@ -13,7 +13,7 @@ use super::{EventSource, Folder, merge, owner};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
 use ::report::{StoreError, store};
-use model::run::Run;
+use model::run::{EventsInfo, Run};
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
@@ -50,18 +50,22 @@ impl Folder {
     fn join_events(&self, run: &mut Run) -> Result<()> {
         let mut table = EventWriter::create(&self.path, &run.run.sites).map_err(failed)?;
         let sites = &mut run.run.sites.clone();
+        let mut left_out = 0;
         for folder in self.executions() {
             if !folder.path.join(EVENTS_FILE).is_file() {
                 continue;
             }
             let execution = store::read(&folder.path).map_err(failed)?;
+            left_out += execution.run.events.map_or(0, |events| events.left_out);
             let order = execution.run.sweep.map(|sweep| sweep.order).unwrap_or_default();
             let Some(at) = order.first() else { continue };
             let numbers: HashMap<u32, u32> = merge::add_sites(sites, execution.run.sites);
             table.append(&folder.path, (at.cell, at.repetition), &numbers).map_err(failed)?;
         }
-        let info = table.finish(run.run.evidence.dropped_events).map_err(failed)?;
-        run.run.events = Some(info);
+        let info = table.finish().map_err(failed)?;
+        let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
+        let dropped = run.run.evidence.dropped_events;
+        run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
         Ok(())
     }
 

@@ -156,7 +156,9 @@ impl EventWriter {
         for (at, (column, buffer)) in COLUMNS.iter().zip(&mut self.buffers).enumerate() {
             let values = match column.name {
                 // The number of a path is that of this table: it follows from the text beside it.
-                "path_id" | "path2_id" => path_numbers(&mut self.path_ids, reader.column(group, at + 1)?),
+                "path_id" | "path2_id" => {
+                    path_numbers(&mut self.path_ids, reader.column(group, at + 1)?)
+                }
                 _ => reader.column(group, at)?,
             };
             rows = values.rows();
