@@ -182,14 +182,12 @@ fn the_columns_are_those_that_are_documented() {
     assert_eq!(names, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
     let cells: Vec<String> = row.iter().map(|(name, field)| format!("{name}={field}")).collect();
     expect_test::expect![[r#"
-        cell=0
-        repetition=0
+        cell=7
+        repetition=2
         rank=0
         host="node0"
         thread=0
         seq=4
-        cell=7
-        repetition=2
         label="outer"
         site=3
         file="p.ppl"

@@ -6,6 +6,7 @@ use crate::chart::{Bar, Chart, View};
 use model::Run;
 use model::run::TimeRow;
 use model::units::{format_ns, significant};
+use std::cmp::Reverse;
 
 pub(super) const OVER_TIME: &str = "labels-over-time";
 pub(super) const BY_RANK: &str = "labels-by-rank-and-time";
@@ -36,7 +37,7 @@ pub(super) fn over_time(run: &Run) -> Result<View, String> {
         labels[at].rows.push(time);
     }
     let all = labels.len();
-    labels.sort_by(|a, b| b.total_ns.cmp(&a.total_ns));
+    labels.sort_by_key(|label| Reverse(label.total_ns));
     labels.truncate(MAX_ROWS);
     let longest = (labels[0].path.to_string(), labels[0].total_ns, labels[0].rows.len());
     labels.sort_by_key(|label| label.rows.iter().map(|time| time.first_start_ns).min());
@@ -100,12 +101,12 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
     let mut bars: Vec<Bar> = Vec::new();
     let mut totals_ns = vec![0u64; grid.labels.len()];
     let mut by_band_ns = vec![0u64; grid.bands.count];
-    for band in 0..grid.bands.count {
+    for (band, own_ns) in by_band_ns.iter_mut().enumerate() {
         for column in 0..time.count {
             let busy_ns = grid.cell(band, column);
             for (label, ns) in busy_ns.iter().enumerate() {
                 totals_ns[label] = totals_ns[label].saturating_add(*ns);
-                by_band_ns[band] = by_band_ns[band].saturating_add(*ns);
+                *own_ns = own_ns.saturating_add(*ns);
             }
             let most = busy_ns.iter().copied().max().unwrap_or(0);
             let Some(class) = busy_ns.iter().position(|ns| *ns == most && most > 0) else {

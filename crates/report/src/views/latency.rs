@@ -5,6 +5,7 @@ use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use model::Run;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::units::format_ns;
+use std::cmp::Reverse;
 
 pub(super) const HISTOGRAM: &str = "latency-histogram";
 pub(super) const CDF: &str = "latency-cdf";
@@ -31,10 +32,13 @@ fn by_op(run: &Run) -> Result<Vec<(String, Histogram)>, String> {
             false => "no operation succeeded, or the run holds no histograms".into(),
         });
     }
-    ops.sort_by(|a, b| b.1.sum.cmp(&a.1.sum));
+    ops.sort_by_key(|entry| Reverse(entry.1.sum));
     ops.truncate(MAX_OPS);
     Ok(ops)
 }
+
+/// One figure of a histogram.
+type Figure = fn(&Histogram) -> f64;
 
 fn percentile(histogram: &Histogram, q: f64) -> f64 {
     histogram.quantile(q).unwrap_or(0) as f64
@@ -149,7 +153,7 @@ pub(super) fn cdf(run: &Run) -> Result<View, String> {
 /// The usual percentiles side by side.
 pub(super) fn percentiles(run: &Run) -> Result<View, String> {
     let ops = by_op(run)?;
-    let figures: [(&str, fn(&Histogram) -> f64); 5] = [
+    let figures: [(&str, Figure); 5] = [
         ("median", |histogram| percentile(histogram, 0.5)),
         ("90 %", |histogram| percentile(histogram, 0.9)),
         ("99 %", |histogram| percentile(histogram, 0.99)),

@@ -6,6 +6,7 @@ use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use model::Op;
 use model::op::{Class, OPS};
 use model::units::{format_bytes, format_ns, significant};
+use std::cmp::Reverse;
 
 pub(super) const OVER_TIME: &str = "bandwidth-over-time";
 pub(super) const CALLS: &str = "calls-over-time";
@@ -63,7 +64,7 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     let executions = |op: Op| total(ops.counts(op).iter().copied());
     let mut used: Vec<(Op, u64)> = OPS.iter().map(|row| (row.op, executions(row.op))).collect();
     used.retain(|entry| entry.1 > 0);
-    used.sort_by(|a, b| b.1.cmp(&a.1));
+    used.sort_by_key(|entry| Reverse(entry.1));
     let all = total(used.iter().map(|entry| entry.1));
     let Some((busiest, most)) = used.first().copied() else {
         return Err("no operation was kept as an event".into());
