@@ -17,8 +17,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use crate::chart::View;
 use crate::svg;
+use crate::views::Views;
 pub use figures::figure;
 use model::Run;
 
@@ -29,14 +29,14 @@ pub fn escape(text: &str) -> String {
 }
 
 /// The report of a run with its pictures.
-pub fn render(run: &Run, views: &[View]) -> String {
+pub fn render(run: &Run, views: &Views) -> String {
     let sections = [
         head::head(run),
         head::marks(run),
         section("figures", "What was measured", &tables::tables(run)),
         section("source", "Where the time went", &source::source(run)),
         section("failures", "What failed", &head::failures(run)),
-        section("pictures", "Pictures", &figures::figures(views)),
+        section("pictures", "Pictures", &figures::figures(&views.views, &views.absent)),
         section("environment", "Environment", &environment::environment(run)),
     ];
     let title = format!("{} – Parabench", run.run.program.name);

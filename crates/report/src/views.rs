@@ -20,6 +20,7 @@ mod rates;
 mod sweep;
 
 pub use data::csv;
+pub(crate) use data::lines;
 
 use crate::StoreError;
 use crate::aggregate::{Aggregates, aggregate};

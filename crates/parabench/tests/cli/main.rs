@@ -3,6 +3,7 @@
 //! One file per subcommand, then what goes across them. [`scene`] has the words
 //! that the tests are written in.
 
+mod browser;
 mod scene;
 mod schema;
 mod tmpfs;
@@ -16,6 +17,7 @@ mod docs;
 mod exit_codes;
 mod fmt;
 mod golden;
+mod html;
 mod ops;
 mod pattern;
 mod plan;

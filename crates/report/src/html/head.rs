@@ -34,10 +34,11 @@ fn command(run: &Run) -> String {
     let mut words = vec!["parabench run".to_string(), safe_word(&header.program.name)];
     let params = header.params.iter();
     words.extend(params.map(|param| safe_word(&format!("{}={}", param.name, param.value))));
-    match &header.sweep {
-        Some(sweep) => words.extend(sweep_options(sweep)),
-        None => words.push(format!("-n {}", header.ranks)),
+    let dimensions = header.sweep.iter().flat_map(|sweep| &sweep.dimensions);
+    if dimensions.into_iter().all(|dimension| dimension.kind != DimensionKind::Ranks) {
+        words.push(format!("-n {}", header.ranks));
     }
+    words.extend(header.sweep.iter().flat_map(sweep_options));
     if header.backend != "posix" {
         words.push(format!("--backend {}", safe_word(&header.backend)));
     }

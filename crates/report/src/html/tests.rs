@@ -3,6 +3,7 @@
 use super::*;
 use crate::chart::*;
 use crate::sample::{self, HARD_LABELS};
+use crate::views::views;
 use expect_test::expect;
 use proptest::prelude::*;
 use roxmltree::{Document, Node, ParsingOptions};
@@ -109,13 +110,13 @@ fn assert_inert(page: &str) {
 }
 
 fn page_of(run: &Run) -> String {
-    render(run, &[])
+    render(run, &views(run, None))
 }
 
 #[test]
 fn the_page_of_a_run_that_went_well() {
     let outline = outline(&page_of(&sample::listing1()));
-    let (before, _) = outline.split_once("# Environment\n").expect("an environment");
+    let (before, _) = outline.split_once("# Pictures\n").expect("pictures");
     expect![[r#"
         Parabench run · 2026-11-21 10:43:00 UTC
         # stress.ppl
@@ -224,12 +225,13 @@ fn whatever_a_program_says_stays_text() {
         header.failures.iter_mut().for_each(|failure| failure.path = text.into());
         header.rank_errors.iter_mut().for_each(|error| error.message = text.into());
         (header.host.name, header.host.mount_options) = (text.into(), text.into());
-        let views = [View {
+        let mut views = views(&run, None);
+        views.views.push(View {
             name: text.into(),
             title: text.into(),
             summary: text.into(),
             chart: bars(text),
-        }];
+        });
         let page = render(&run, &views);
         assert_inert(&page);
         let shown = parse(&page)
@@ -257,6 +259,22 @@ fn the_page_of_a_sweep_has_its_tables_and_its_command() {
         .and_then(|node| node.text().map(str::to_string));
     assert_eq!(pre.as_deref(), Some(shown.trim_end()));
     assert!(page.contains("--reps 5") && page.contains("--sweep "), "{page}");
+}
+
+#[test]
+fn data_of_a_picture_are_bounded_and_said_to_be() {
+    let names = (0..500).map(|at| format!("n{at}")).collect();
+    let value = Axis { title: "calls".into(), unit: Unit::Count, log: false };
+    let chart = Chart::Bars { value, names, series: vec![("all".into(), vec![1.0; 500])] };
+    let figure = figure(&View { name: "v".into(), title: "t".into(), summary: "s".into(), chart });
+    for part in [
+        "Data: 500 lines",
+        "The first 200 of 500 lines; parabench report --data writes all.",
+        "<td class=\"word\">n199</td>",
+    ] {
+        assert!(figure.contains(part), "{part}");
+    }
+    assert!(!figure.contains("<td class=\"word\">n200</td>"));
 }
 
 proptest! {

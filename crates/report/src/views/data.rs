@@ -17,7 +17,7 @@ pub fn csv(view: &View, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Header and lines.
-fn lines(chart: &Chart) -> Vec<Vec<String>> {
+pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
     match chart {
         Chart::Lines { x, y, series, .. } => of_series(x, y, series),
         Chart::Band { x, y, line, low, high } => {

@@ -11,6 +11,7 @@ Examples:
   parabench run x.ppl --dir /mnt/new --keep            keep the files...
   parabench run x.ppl --dir /mnt/new --only read       ...and measure one phase on them
   parabench run x.ppl --out results --events           store everything
+  parabench run x.ppl --html report.html               one page with tables and pictures
   parabench run x.ppl --format json > run.json
   parabench run x.ppl --dry-run                        the tool measured by itself
   parabench run x.ppl --sweep block=4k..1m*4 --reps 10 --settle 2s --warm-up 1
@@ -121,6 +122,10 @@ pub struct Results {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
+    /// Write a page with tables, the program with its times, and pictures; keeps events as --events does
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Keep every operation as an event, in memory up to so many bytes per node (default max=1g), or
     /// a random sample of them (sample=1/100, or both with a comma); stored with --out
     #[arg(long, value_name = "max=BYTES,sample=1/N", num_args = 0..=1, require_equals = true,
@@ -219,10 +224,17 @@ pub struct KeptEvents {
     pub sample_every: u64,
 }
 
+impl Default for KeptEvents {
+    /// All events, in at most 1 GiB.
+    fn default() -> KeptEvents {
+        KeptEvents { max_bytes: 1 << 30, sample_every: 1 }
+    }
+}
+
 impl KeptEvents {
     /// Reads `max=BYTES`, `sample=1/N` or both; a number of bytes alone is the former.
     fn parse(text: &str) -> Result<KeptEvents, String> {
-        let mut kept = KeptEvents { max_bytes: 1 << 30, sample_every: 1 };
+        let mut kept = KeptEvents::default();
         for part in text.split(',') {
             match part.split_once('=') {
                 Some(("max", bytes)) => kept.max_bytes = size(bytes)?,

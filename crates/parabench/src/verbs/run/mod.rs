@@ -14,6 +14,7 @@ mod interrupt;
 mod launch;
 mod measure;
 mod only;
+mod page;
 mod place;
 mod progress;
 mod remains;
@@ -40,6 +41,7 @@ use interrupt::Interrupt;
 use measure::Measured;
 use model::Plan;
 use mpi::launcher;
+use page::Page;
 use place::Place;
 use progress::Bar;
 use remains::Remains;
@@ -73,9 +75,14 @@ impl Run {
     /// Runs the program. With `--format json` standard output holds one object even if
     /// nothing could be run. `team`: the MPI job in which this is rank 0.
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
-        let end = self.attempt(team);
-        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, self.results.format) {
-            present::print(&header::refused(self, error), ResultFormat::Json)?;
+        let mut run = self.clone();
+        let end = match Page::prepare(&mut run) {
+            Ok(Some(page)) => page.finish(run.attempt(team)),
+            Ok(None) => run.attempt(team),
+            Err(error) => Err(error.into()),
+        };
+        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
+            present::print(&header::refused(&run, error), ResultFormat::Json)?;
         }
         end.map_err(Stopped::into_error)
     }
