@@ -25,6 +25,7 @@ pub mod patience;
 pub mod run;
 pub mod shim;
 mod version;
+pub mod watch;
 pub mod world;
 
 pub use comm::Comm;

@@ -12,6 +12,7 @@ use crate::results;
 use engine::directory::RunDirectory;
 use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
+use mpi::watch::{Ended, Watch};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -31,10 +32,10 @@ pub fn launch(run: &Run) -> Result<Exit> {
     let remains = Remains::at(folder.path());
     let mut command = command(run)?;
     command.env(VARIABLE, remains.path());
-    let (status, lines, signals) = supervise(command, run)?;
+    let end = supervise(command, run, &remains)?;
     match remains.ended() {
         Some(exit) => Ok(exit),
-        None => salvage(run, &remains, &End { status, lines, signals }),
+        None => salvage(run, &remains, &end),
     }
 }
 
@@ -107,10 +108,43 @@ struct End {
     lines: Vec<String>,
     /// Signals that we passed on.
     signals: u32,
+    /// The rank whose process was seen to end before all others.
+    first: Option<usize>,
+}
+
+/// Looks after the ranks' processes as soon as rank 0 has told them.
+#[derive(Default)]
+struct Lookout {
+    watch: Option<Watch>,
+    ended: Option<Ended>,
+}
+
+impl Lookout {
+    /// Waits at most [`PERIOD`].
+    fn wait(&mut self, remains: &Remains) {
+        if self.watch.is_none() {
+            let binary = std::env::current_exe().unwrap_or_default();
+            let job = remains.job().ok().flatten();
+            self.watch = job.map(|job| Watch::new(&job.processes, &binary));
+        }
+        match &self.watch {
+            Some(watch) if self.ended.is_none() && !watch.is_empty() => {
+                self.ended = Some(watch.wait(PERIOD)).filter(|ended| *ended != Ended::Nobody);
+            }
+            _ => std::thread::sleep(PERIOD),
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        match self.ended {
+            Some(Ended::First(rank)) => Some(rank),
+            _ => None,
+        }
+    }
 }
 
 /// Waits for the launcher and passes on what we are told.
-fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>, u32)> {
+fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> {
     let name = command.get_program().to_string_lossy().into_owned();
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
@@ -127,7 +161,7 @@ fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>
         child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines)),
         child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines)),
     ];
-    let mut passed = 0;
+    let (mut passed, mut lookout) = (0, Lookout::default());
     let status = loop {
         for signal in signals.pending() {
             launched.signal(signal);
@@ -135,7 +169,7 @@ fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>
         }
         match launched.child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) => std::thread::sleep(PERIOD),
+            Ok(None) => lookout.wait(remains),
             Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
         }
     };
@@ -143,7 +177,7 @@ fn supervise(mut command: Command, run: &Run) -> Result<(ExitStatus, Vec<String>
         let _ = reader.join();
     }
     let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
-    Ok((status, lines, passed))
+    Ok(End { status, lines, signals: passed, first: lookout.first() })
 }
 
 /// Where lines of the ranks go.
@@ -235,10 +269,12 @@ fn told(end: &End) -> String {
     }
 }
 
-/// The rank that was killed and by what, as far as the launcher tells.
+/// The rank that was killed and by what, as far as it was seen or the launcher tells.
 fn reason(end: &End, job: &Job) -> Option<RankError> {
-    let (rank, signal) =
+    let (told, signal) =
         end.lines.iter().find_map(|line| open_mpi(line)).or_else(|| mpich(end, job))?;
+    // MPICH may name a process that it killed itself.
+    let rank = end.first.map_or(told, |first| first as u32);
     let message = format!("its process was killed by signal {signal}");
     Some(RankError { rank, message, ..RankError::default() })
 }
@@ -279,7 +315,7 @@ mod tests {
 
     fn end(lines: &[&str]) -> End {
         let lines = lines.iter().map(|line| line.to_string()).collect();
-        End { status: ExitStatus::from_raw(9), lines, signals: 0 }
+        End { status: ExitStatus::from_raw(9), lines, signals: 0, first: None }
     }
 
     #[test]
@@ -293,6 +329,8 @@ mod tests {
         assert_eq!((found.rank, &found.message[..]), (1, "its process was killed by signal 9"));
         let lines = ["=   PID 77 RUNNING AT vm", "=   EXIT CODE: 9", "=   CLEANING UP"];
         assert_eq!(reason(&end(&lines), &job).expect("a reason").rank, 1);
+        let seen = End { first: Some(0), ..end(&lines) };
+        assert_eq!(reason(&seen, &job).expect("a reason").rank, 0, "what was seen counts");
         assert_eq!(reason(&end(&["=   PID 7 RUNNING AT vm", "=   EXIT CODE: 9"]), &job), None);
         assert_eq!(reason(&end(&[]), &job), None);
         assert_eq!(told(&end(&[])), "was killed by signal 9");

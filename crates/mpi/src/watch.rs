@@ -1,0 +1,103 @@
+//! Which process of this machine ended first: pidfds (pidfd_open(2), Linux 5.3) of them all,
+//! polled together. Launchers that kill the whole job after one process has died do not
+//! always tell which one it was.
+
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+/// What was seen of the processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All of them live.
+    Nobody,
+    /// This one, by its place in the list, before all others.
+    First(usize),
+    /// More than one: which was the first cannot be told.
+    Several,
+}
+
+/// Processes that are watched.
+#[derive(Debug)]
+pub struct Watch {
+    /// Place in the list that was given, and the process.
+    processes: Vec<(usize, OwnedFd)>,
+}
+
+impl Watch {
+    /// Watches those of the processes that run `binary` on this machine: elsewhere a number
+    /// means another process.
+    pub fn new(processes: &[i64], binary: &Path) -> Watch {
+        let open = |(at, number): (usize, &i64)| {
+            let ours = fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|exe| exe == binary);
+            Some((at, open(*number).filter(|_| ours)?))
+        };
+        Watch { processes: processes.iter().enumerate().filter_map(open).collect() }
+    }
+
+    /// Waits until one of them ends, at most so long.
+    pub fn wait(&self, timeout: Duration) -> Ended {
+        let mut polled: Vec<libc::pollfd> = self
+            .processes
+            .iter()
+            .map(|(_, fd)| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+            .collect();
+        let timeout_ms = timeout.as_millis().min(60_000) as i32;
+        // SAFETY: the array is as long as said.
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
+        let mut ended =
+            self.processes.iter().zip(&polled).filter(|(_, polled)| polled.revents != 0);
+        match (ended.next(), ended.next()) {
+            (None, _) => Ended::Nobody,
+            (Some(((first, _), _)), None) => Ended::First(*first),
+            _ => Ended::Several,
+        }
+    }
+
+    /// Nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+}
+
+fn open(number: i64) -> Option<OwnedFd> {
+    let number = libc::pid_t::try_from(number).ok().filter(|number| *number > 0)?;
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, number, 0) };
+    // SAFETY: a new descriptor that belongs to nobody else.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_process_that_ended_first_is_told() {
+        let mut children: Vec<_> =
+            (0..3).map(|_| Command::new("sleep").arg("600").spawn().expect("sleep")).collect();
+        let numbers: Vec<i64> = children.iter().map(|child| i64::from(child.id())).collect();
+        let link = |number: i64| fs::read_link(format!("/proc/{number}/exe"));
+        // A child is another program from its exec on.
+        let own = std::env::current_exe().expect("our path");
+        while link(numbers[2]).is_ok_and(|exe| exe == own) {
+            std::thread::yield_now();
+        }
+        let binary = link(numbers[2]).expect("it runs");
+        while numbers.iter().any(|number| link(*number).ok().as_ref() != Some(&binary)) {
+            std::thread::yield_now();
+        }
+        let watch = Watch::new(&numbers, &binary);
+        assert_eq!(watch.wait(Duration::ZERO), Ended::Nobody);
+        children[1].kill().expect("it can be killed");
+        assert_eq!(watch.wait(Duration::from_secs(60)), Ended::First(1));
+        for child in &mut children {
+            let _ = child.kill();
+            child.wait().expect("it ends");
+        }
+        assert_eq!(watch.wait(Duration::ZERO), Ended::Several);
+        assert!(Watch::new(&numbers, &binary).is_empty(), "they are gone");
+    }
+}
