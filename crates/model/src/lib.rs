@@ -10,6 +10,7 @@ pub mod errno;
 pub mod event;
 pub mod function;
 pub mod group;
+pub mod hints;
 pub mod histogram;
 pub mod limits;
 pub mod op;

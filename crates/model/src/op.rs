@@ -46,7 +46,7 @@ pub enum ParamKind {
     Count,
     /// The word `SEEK_SET`.
     Whence,
-    /// The word "all" (collective).
+    /// The word "all" (collective), "shared" (shared file pointer) or "ordered" (shared, in order of ranks).
     Collective,
     /// Any number of values of any type.
     Values,
@@ -319,48 +319,48 @@ ops! {
         "Drop the clean page cache, dentries and inodes of this machine; needs root. Write sync; before it."
         "dropcaches;";
     Pfopen "pfopen" ["pfdopen"] (req("path", K::Path), req("mode", K::MpiMode)) true
-        Open NO_PARTS Mpi "open"
-        "MPI_File_open on the active group. Modes r w rw c x a combined, for example \"crw\"."
+        Open NO_PARTS Mpi "MPI_File_open, and MPI_File_set_atomicity under with (atomic=true)"
+        "MPI_File_open by all members of the active group, which agree on its success. Modes r w rw c x a combined, for example \"crw\"; a file is never truncated."
         "$h = pfopen(\"data\", \"crw\");";
     Pfclose "pfclose" ["pfdclose"] (req("handle", K::MpiHandle)) false
-        Close NO_PARTS Mpi "close"
-        "MPI_File_close; the handle is gone."
+        Close NO_PARTS Mpi "MPI_File_close; MPI_File_sync before it under with (fsync=\"close\")"
+        "MPI_File_close by all members; the handle is gone."
         "pfclose($h);";
     Pfwrite "pfwrite" ["pfdwrite"] (req("handle", K::MpiHandle), req("pattern", K::Pattern), opt("off", K::Offset, "current position"), opt("all", K::Collective, "independent")) false
         Write VIEW_DATA Mpi "the sum of view and data"
-        "Write a pattern, or n bytes at off, through an MPI file handle."
+        "Write a pattern, or n bytes at off, through an MPI file handle. \"all\": collective; \"shared\", \"ordered\": at the shared file pointer, without an offset."
         "pfwrite($h, \"tiles\");";
     Pfread "pfread" ["pfdread"] (req("handle", K::MpiHandle), req("pattern", K::Pattern), opt("off", K::Offset, "current position"), opt("all", K::Collective, "independent")) false
         Read VIEW_DATA Mpi "the sum of view and data"
-        "Read a pattern, or n bytes at off, through an MPI file handle."
+        "Read a pattern, or n bytes at off, through an MPI file handle. \"all\": collective; \"shared\", \"ordered\": at the shared file pointer, without an offset."
         "pfread($h, \"tiles\");";
     Pwrite "pwrite" [] (req("path", K::Path), req("pattern", K::Pattern), opt("group", K::Group, "active group")) false
         Write OPEN_VIEW_DATA_CLOSE Mpi "the sum of open, view, data and close"
-        "Open a file with MPI-IO, write a pattern, close it."
+        "Open or create a file with MPI-IO, write a pattern, close it; by all members of the active or the named group."
         "pwrite(\"data\", \"tiles\");";
     Pread "pread" [] (req("path", K::Path), req("pattern", K::Pattern), opt("group", K::Group, "active group")) false
         Read OPEN_VIEW_DATA_CLOSE Mpi "the sum of open, view, data and close"
-        "Open a file with MPI-IO, read a pattern, close it."
+        "Open a file with MPI-IO, read a pattern, close it; by all members of the active or the named group."
         "pread(\"data\", \"tiles\");";
     Pdelete "pdelete" [] (req("path", K::Path)) false
         Metadata NO_PARTS Mpi "the call"
-        "MPI_File_delete by one member of the active group."
+        "MPI_File_delete by member 0 of the active group; the others go on at once."
         "pdelete(\"data\");";
     Pfsync "pfsync" [] (req("handle", K::MpiHandle)) false
         Sync NO_PARTS Mpi "the call"
-        "MPI_File_sync."
+        "MPI_File_sync by all members."
         "pfsync($h);";
     Pfsetsize "pfsetsize" [] (req("handle", K::MpiHandle), req("n", K::Size)) false
         Metadata NO_PARTS Mpi "the call"
-        "MPI_File_set_size."
+        "MPI_File_set_size by all members."
         "pfsetsize($h, 1g);";
     Pfpreallocate "pfpreallocate" [] (req("handle", K::MpiHandle), req("n", K::Size)) false
         Metadata NO_PARTS Mpi "the call"
-        "MPI_File_preallocate."
+        "MPI_File_preallocate by all members."
         "pfpreallocate($h, 1g);";
     Pfseek "pfseek" [] (req("handle", K::MpiHandle), req("off", K::Offset)) false
         Metadata NO_PARTS Mpi "the call"
-        "Set the individual file pointer of an MPI file handle."
+        "MPI_File_seek: set this rank's own position in an MPI file, for transfers without an offset."
         "pfseek($h, 0);";
     Print "print" [] (req("values", K::Values)) false
         Control NO_PARTS Nothing "-"
@@ -400,6 +400,19 @@ impl Op {
     /// Its name in PPL and in reports.
     pub fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// A statement of MPI-IO: only a back-end with MPI files can execute it.
+    #[inline(always)]
+    pub fn is_mpi_io(self) -> bool {
+        (Op::Pfopen as u8..=Op::Pfseek as u8).contains(&(self as u8))
+    }
+
+    /// All members have to execute it, whatever its arguments are. (`pfwrite` and `pfread` are
+    /// collective or not by their pattern's level or by the word "all" or "ordered".)
+    pub fn is_collective(self) -> bool {
+        use Op::*;
+        matches!(self, Pfopen | Pfclose | Pwrite | Pread | Pfsync | Pfsetsize | Pfpreallocate)
     }
 
     /// The operation with this name or alias; upper and lower case are the same.

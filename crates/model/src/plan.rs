@@ -362,6 +362,12 @@ pub struct Options {
     pub data: Option<Operand>,
     /// Errno names that count as expected, joined by commas.
     pub expect: Option<Operand>,
+    /// MPI-IO: transfers that are under way at one time, at least 1.
+    pub depth: Option<Operand>,
+    /// MPI-IO: files opened inside are in atomic mode.
+    pub atomic: Option<Operand>,
+    /// MPI-IO: hints of files opened inside, `key=value;key=value`.
+    pub hints: Option<Operand>,
 }
 
 /// A proc.

@@ -126,7 +126,9 @@ pub enum Stmt {
     Pattern(u32),
     /// `define proc ...`: number in [`Ast::procs`].
     Proc(u32),
-    /// `share`, `mix`, `define hints`, `define layout`, `repeat ... until`: parsed, kept
+    /// `define hints "name" = value;`: the name's string and the value.
+    Hints(ExprId, ExprId),
+    /// `share`, `mix`, `define layout`, `repeat ... until`: parsed, kept
     /// for the formatter, not executed yet. Number in [`Ast::laters`].
     Later(u32),
 }

@@ -229,6 +229,10 @@ impl Dump<'_> {
                     dump.body(proc.body);
                 });
             }
+            Stmt::Hints(name, value) => self.node("define hints", |dump| {
+                dump.spaced(name);
+                dump.spaced(value);
+            }),
             Stmt::Later(number) => {
                 let later = self.ast.laters[number as usize];
                 self.node(later.what, |dump| {

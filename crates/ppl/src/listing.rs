@@ -228,6 +228,9 @@ impl Writer<'_> {
             ("transfer", options.transfer),
             ("data", options.data),
             ("expect", options.expect),
+            ("depth", options.depth),
+            ("atomic", options.atomic),
+            ("hints", options.hints),
         ];
         let given = all.into_iter().filter_map(|(name, operand)| {
             operand.map(|operand| format!("{name}={}", self.operand(site, operand)))

@@ -108,11 +108,13 @@ pub(crate) fn meaning(text: &[u8]) -> Meaning {
     }
 }
 
-/// Letters of an MPI open mode: each at most once, and at least one of r and w.
+/// Letters of an MPI open mode: each at most once, at least one of r and w, and w where
+/// a file may be made (MPI: MODE_CREATE and MODE_EXCL contradict MODE_RDONLY).
 pub(crate) fn is_mpi_mode(text: &[u8]) -> bool {
     let once = |letter: &u8| text.iter().filter(|other| *other == letter).count() == 1;
     text.iter().all(|letter| b"rwcxa".contains(letter) && once(letter))
         && text.iter().any(|letter| b"rw".contains(letter))
+        && (text.contains(&b'w') || !text.iter().any(|letter| b"cx".contains(letter)))
 }
 
 #[cfg(test)]
@@ -158,6 +160,7 @@ mod tests {
             ("crw", true),
             ("wxa", true),
             ("c", false),
+            ("rc", false),
             ("rr", false),
             ("", false),
             ("q", false),

@@ -10,6 +10,9 @@ use model::op::{Param, ParamKind};
 use model::plan::{Operand, Source};
 use model::{Op, Value};
 
+/// How the members of a communicator work together in one call.
+const TOGETHER: [&str; 3] = ["all", "shared", "ordered"];
+
 /// Words of an argument that a number can be given for.
 const NUMERIC: Types = Types::INT.or(Types::STR);
 
@@ -33,7 +36,7 @@ impl Lower<'_> {
                 (!ev.is_bad()).then_some(ev.operand)
             }
             K::Whence => self.whence(id),
-            K::Collective => self.word_all(id),
+            K::Collective => self.together(id),
             _ => {
                 let ev = self.expr(id);
                 (!ev.is_bad()).then_some(ev.operand)
@@ -141,7 +144,7 @@ impl Lower<'_> {
         {
             let found = String::from_utf8_lossy(text).into_owned();
             let message = format!("expected an MPI open mode, found \"{found}\"");
-            let help = "letters of r w c x a, with r, w or both, as in \"crw\"";
+            let help = "letters of r w c x a, with r, w or both (w where c or x stands), as in \"crw\"";
             let span = self.ast.expr_span(id);
             self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
             return None;
@@ -157,6 +160,10 @@ impl Lower<'_> {
             _ => self.expr(id),
         };
         let Some(Value::Str(text)) = self.constant(ev) else {
+            // `pwrite` and `pread` have no place for the offset that a number would need.
+            if matches!(op, Op::Pwrite | Op::Pread) && !ev.types.may(Types::STR) && !ev.is_bad() {
+                return self.expected(op, "the name of a pattern in quotes", ev, id);
+            }
             return self.number_of(op, param, id, ev);
         };
         let text = String::from_utf8_lossy(text).into_owned();
@@ -241,14 +248,49 @@ impl Lower<'_> {
         None
     }
 
-    /// `"all"`
-    fn word_all(&mut self, id: ExprId) -> Option<Operand> {
-        if self.plain_string(id).as_deref() == Some("all") {
-            return Some(self.known_text(b"all").operand);
+    /// `"all"`, `"shared"`, `"ordered"`
+    fn together(&mut self, id: ExprId) -> Option<Operand> {
+        if let Some(word) = self.plain_string(id).filter(|word| TOGETHER.contains(&word.as_str())) {
+            return Some(self.known_text(word.as_bytes()).operand);
         }
         let span = self.ast.expr_span(id);
-        let message = format!("expected \"all\" (collective), found {}", self.raw(span));
+        let message = format!(
+            "expected \"all\" (collective), \"shared\" or \"ordered\" (shared file pointer), found {}",
+            self.raw(span)
+        );
         self.reports.push(Diagnostic::new(Code::BadValue, span, message));
         None
+    }
+
+    /// The word that tells how members work together may stand in place of the offset.
+    pub(super) fn is_together(&mut self, id: ExprId) -> bool {
+        self.plain_string(id).is_some_and(|word| TOGETHER.contains(&word.as_str()))
+    }
+
+    /// `pfwrite($h, pattern)` has offsets and level from the pattern; the shared file
+    /// pointer has its own position.
+    pub(super) fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; 4]) -> bool {
+        let [_, Some(what), offset, together] = *ids else { return true };
+        let name = self.plain_string(what).filter(|name| self.patterns.contains_key(name));
+        let word = together.and_then(|id| self.plain_string(id));
+        let (place, message, help) = match (name, offset, word.as_deref(), together) {
+            (Some(name), Some(id), ..) | (Some(name), None, _, Some(id)) => (
+                id,
+                format!("the pattern \"{name}\" says itself where its bytes lie and who calls together"),
+                format!("{op}($h, \"{name}\"); or a number of bytes instead of the pattern"),
+            ),
+            (None, Some(id), Some("shared" | "ordered"), _) => (
+                id,
+                "the shared file pointer has a position of its own".to_string(),
+                format!("leave the offset out: {op}($h, 4k, \"shared\");"),
+            ),
+            _ => return true,
+        };
+        let span = self.ast.expr_span(place);
+        self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
+        if let Some(name) = self.plain_string(what) {
+            self.use_pattern(&name);
+        }
+        false
     }
 }

@@ -36,6 +36,7 @@ impl Lower<'_> {
                 Stmt::Groups(list) => self.group_definitions(list, groups),
                 Stmt::Pattern(number) => self.pattern_definition(number),
                 Stmt::Proc(number) => self.proc_definition(number),
+                Stmt::Hints(name, value) => self.hints_definition(name, value),
                 _ => {}
             }
         }
@@ -176,6 +177,9 @@ impl Lower<'_> {
         }
         for (name, pattern) in self.patterns.iter().filter(|(_, pattern)| !pattern.used) {
             unused.push((pattern.span, format!("the pattern \"{name}\"")));
+        }
+        for (name, hints) in self.hints.iter().filter(|(_, hints)| !hints.used) {
+            unused.push((hints.span, format!("the hints \"{name}\"")));
         }
         unused.retain(|(span, _)| span.start < root_end);
         unused.sort_unstable();

@@ -20,6 +20,7 @@ mod expr;
 mod function;
 mod generator;
 mod groups;
+mod hints;
 mod intern;
 mod kinds;
 mod names;
@@ -118,6 +119,7 @@ struct Lower<'a> {
     pattern_uses: Vec<generator::Use>,
     /// The body of a pattern is being lowered.
     in_generator: bool,
+    hints: FxHashMap<String, hints::HintsInfo>,
     /// What the current statement stands in, outermost first.
     nests: Vec<Nest>,
     /// The loops among them.
@@ -179,6 +181,7 @@ impl<'a> Lower<'a> {
             generators: Vec::new(),
             pattern_uses: Vec::new(),
             in_generator: false,
+            hints: FxHashMap::default(),
             nests: Vec::new(),
             loops: Vec::new(),
             dead: 0,

@@ -60,6 +60,7 @@ impl Lower<'_> {
         for (at, id) in self.ast.exprs_in(args).enumerate() {
             let (at, id) = match self.ast.expr(id) {
                 Expr::Named(name, value) => (self.parameter_named(op, name, id)?, value),
+                Expr::Str if at == 2 && places_together(op) && self.is_together(id) => (3, id),
                 _ => (at, id),
             };
             if at >= params.len() || found[at].is_some() {
@@ -71,6 +72,9 @@ impl Lower<'_> {
             |(param, id): (&Param, Option<ExprId>)| param.default.is_none() && id.is_none();
         if params.iter().zip(found).any(missing) {
             return self.wrong_arguments(op, args, span);
+        }
+        if places_together(op) && !self.check_placement(op, &found) {
+            return None;
         }
         Some(found)
     }
@@ -115,7 +119,7 @@ impl Lower<'_> {
             let message = format!("{op} needs MPI at run time: a rank that gets here ends");
             self.reports.push(Diagnostic::new(Code::NeedsMpi, span, message));
         }
-        if matches!(op, Op::Pfopen | Op::Pfclose | Op::Pwrite | Op::Pread | Op::Pfsync) {
+        if op.is_collective() {
             self.collective(&format!("{op}, which all members do together,"), span);
         }
     }
@@ -125,4 +129,9 @@ impl Lower<'_> {
         use ParamKind as K;
         matches!(kind, K::Size | K::Offset | K::Count | K::Member | K::Mode)
     }
+}
+
+/// It says who calls together: by its last argument, or by the pattern.
+fn places_together(op: Op) -> bool {
+    matches!(op, Op::Pfwrite | Op::Pfread)
 }

@@ -51,7 +51,12 @@ impl Lower<'_> {
     fn does_something(&self, id: StmtId) -> bool {
         !matches!(
             self.ast.stmt(id),
-            Stmt::Empty | Stmt::Error | Stmt::Proc(_) | Stmt::Groups(_) | Stmt::Pattern(_)
+            Stmt::Empty
+                | Stmt::Error
+                | Stmt::Proc(_)
+                | Stmt::Groups(_)
+                | Stmt::Pattern(_)
+                | Stmt::Hints(..)
         )
     }
 
@@ -89,7 +94,7 @@ impl Lower<'_> {
             Stmt::Proc(number) => self.proc_defined(number),
             Stmt::Later(number) => self.later_statement(number, span),
             Stmt::Pattern(number) => self.pattern_defined(number, span),
-            Stmt::Groups(_) | Stmt::Empty | Stmt::Error => {}
+            Stmt::Groups(_) | Stmt::Hints(..) | Stmt::Empty | Stmt::Error => {}
         }
         Flow::On
     }
@@ -204,7 +209,7 @@ impl Lower<'_> {
         if then == Flow::Away { flow } else { Flow::On }
     }
 
-    /// `share`, `mix`, `repeat ... until`, `define hints`, `define layout`
+    /// `share`, `mix`, `repeat ... until`, `define layout`
     fn later_statement(&mut self, number: u32, span: Span) {
         let later = self.ast.laters[number as usize];
         let instead = match later.what {

@@ -9,12 +9,15 @@ use crate::suggest::nearest;
 use crate::types::Types;
 use model::Value;
 use model::errno;
+use model::hints;
 use model::plan::{Instr, Operand, Options, Span};
 
 /// Options that are executed.
-const NAMES: [&str; 5] = ["direct", "fsync", "transfer", "data", "expect"];
+const NAMES: [&str; 8] =
+    ["direct", "fsync", "transfer", "data", "expect", "depth", "atomic", "hints"];
+const HINTS: &str = "\"key=value;key=value\", or the name of define hints";
 /// Options of the language that are not executed yet.
-const LATER: [&str; 6] = ["engine", "depth", "hints", "verify", "rate", "arrival"];
+const LATER: [&str; 4] = ["engine", "verify", "rate", "arrival"];
 
 impl Lower<'_> {
     /// `with (name=value, ...) body`
@@ -40,6 +43,9 @@ impl Lower<'_> {
             "transfer" => &mut options.transfer,
             "data" => &mut options.data,
             "expect" => &mut options.expect,
+            "depth" => &mut options.depth,
+            "atomic" => &mut options.atomic,
+            "hints" => &mut options.hints,
             _ => return self.unknown_option(name, id),
         };
         if slot.is_some() {
@@ -55,8 +61,8 @@ impl Lower<'_> {
     fn unknown_option(&mut self, name: &str, id: ExprId) {
         let span = self.ast.expr_span(id);
         if LATER.contains(&name) {
-            let instead = "leave it out; direct, fsync, transfer, data and expect are executed";
-            return self.later(span, &format!("the option {name}"), instead);
+            let instead = format!("leave it out; {} are executed", NAMES.join(", "));
+            return self.later(span, &format!("the option {name}"), &instead);
         }
         let message = format!("`with` has no option `{name}`");
         let help = match nearest(name, NAMES.into_iter().chain(LATER)) {
@@ -68,8 +74,10 @@ impl Lower<'_> {
 
     fn option_value(&mut self, name: &str, id: ExprId) -> Option<Operand> {
         let ev = match name {
-            "direct" => self.condition_value(id),
+            "direct" | "atomic" => self.condition_value(id),
             "transfer" => self.integer(id, "a number of bytes"),
+            "depth" => self.integer(id, "a number of transfers"),
+            "hints" => self.hints_named(id),
             _ => self.expr(id),
         };
         if ev.is_bad() {
@@ -83,7 +91,10 @@ impl Lower<'_> {
             let message = format!("expected {name}={expected}, found {found}");
             let span = self.ast.expr_span(id);
             let mut diagnostic = Diagnostic::new(Code::BadValue, span, message);
-            diagnostic.help = self.error_name_help(name, ev);
+            diagnostic.help = match name {
+                "hints" => self.hints_help(ev),
+                _ => self.error_name_help(name, ev),
+            };
             self.reports.push(diagnostic);
             return None;
         }
@@ -106,6 +117,14 @@ impl Lower<'_> {
             "transfer" => {
                 let size = value.map(Value::as_int);
                 (!matches!(size, Some(Ok(..=0) | Err(_))), "a number of bytes above 0")
+            }
+            "depth" => {
+                let depth = value.map(Value::as_int);
+                (!matches!(depth, Some(Ok(..=0 | 65537..) | Err(_))), "a number from 1 to 65536")
+            }
+            "hints" => {
+                let good = text.as_deref().is_none_or(|text| hints::parse(text).is_ok());
+                (ev.types.may(Types::STR) && good, HINTS)
             }
             "expect" => {
                 let names = text.as_deref().unwrap_or("");

@@ -369,7 +369,7 @@ impl Parser<'_, '_, '_> {
         self.expect(Kind::Assign, "`=` and the hints in quotes")?;
         let value = self.expr()?;
         self.semi("the hints")?;
-        Ok(self.later("define hints", &[name.0, value.0], &[], start))
+        Ok(self.push_stmt(Stmt::Hints(name, value), start))
     }
 
     /// `define layout STRING = kind(args);`

@@ -1,0 +1,272 @@
+//! Requests on MPI files, in the terms of MPI-IO (MPI standard, chapter "I/O").
+//!
+//! The machine speaks them without knowing MPI: files, views and requests are numbers,
+//! offsets are bytes in 64 bits, buffers are memory, and who takes part is a set of ranks.
+
+use crate::comm::Members;
+use std::ffi::CStr;
+
+/// An MPI file that the back-end has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MpiFile(pub i32);
+
+/// A file view that the back-end has built ([`FileCall::MakeView`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ViewId(pub i32);
+
+/// A transfer that is under way ([`FileCall::Start`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Request(pub i32);
+
+/// How a file is opened: the MPI_MODE constants. MPI has no truncation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MpiMode {
+    /// MPI_MODE_RDONLY, or with `write` MPI_MODE_RDWR.
+    pub read: bool,
+    /// MPI_MODE_WRONLY, or with `read` MPI_MODE_RDWR.
+    pub write: bool,
+    /// MPI_MODE_CREATE
+    pub create: bool,
+    /// MPI_MODE_EXCL
+    pub exclusive: bool,
+    /// MPI_MODE_APPEND: the file pointers start at the end.
+    pub append: bool,
+}
+
+impl MpiMode {
+    /// Reads letters of `r w c x a`; `None` for others and without `r` and `w`.
+    pub fn parse(letters: &[u8]) -> Option<MpiMode> {
+        let mut mode = MpiMode::default();
+        for letter in letters {
+            *match letter {
+                b'r' => &mut mode.read,
+                b'w' => &mut mode.write,
+                b'c' => &mut mode.create,
+                b'x' => &mut mode.exclusive,
+                b'a' => &mut mode.append,
+                _ => return None,
+            } = true;
+        }
+        (mode.read || mode.write).then_some(mode)
+    }
+}
+
+/// Where the bytes of a transfer lie in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// At a position of the file view, bytes: `MPI_File_*_at`; all members together: `_at_all`.
+    Offset {
+        /// The position.
+        offset: u64,
+        /// All members call; each must, with no bytes if it has none.
+        collective: bool,
+    },
+    /// At the shared file pointer: `_shared`; in the order of ranks: `_ordered` (collective).
+    Shared {
+        /// In the order of ranks.
+        ordered: bool,
+    },
+}
+
+impl At {
+    /// All members have to call.
+    pub fn is_collective(self) -> bool {
+        matches!(
+            self,
+            At::Offset { collective: true, .. } | At::Shared { ordered: true }
+        )
+    }
+}
+
+/// Memory of a transfer.
+#[derive(Debug)]
+pub enum Memory<'a> {
+    /// To be read into.
+    Read(&'a mut [u8]),
+    /// To be written.
+    Write(&'a [u8]),
+}
+
+impl Memory<'_> {
+    /// Its size in bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Memory::Read(buf) => buf.len(),
+            Memory::Write(buf) => buf.len(),
+        }
+    }
+
+    /// It holds no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its address, for C.
+    pub fn address(&mut self) -> *mut u8 {
+        match self {
+            Memory::Read(buf) => buf.as_mut_ptr(),
+            Memory::Write(buf) => buf.as_ptr().cast_mut(),
+        }
+    }
+}
+
+/// Memory of a transfer that is under way: it is lent until the transfer has been waited for.
+#[derive(Debug)]
+pub struct Lent {
+    address: *mut u8,
+    len: usize,
+    write: bool,
+}
+
+impl Lent {
+    /// Lends memory.
+    ///
+    /// # Safety
+    /// Until the call that waits for the request returns, the memory must stay where it is;
+    /// nothing may read it if it is read into, and nothing may write it.
+    pub unsafe fn new(mut memory: Memory<'_>) -> Lent {
+        let write = matches!(memory, Memory::Write(_));
+        Lent { address: memory.address(), len: memory.len(), write }
+    }
+
+    /// Address, size in bytes, and whether it is written to the file.
+    pub fn parts(&self) -> (*mut u8, usize, bool) {
+        (self.address, self.len, self.write)
+    }
+}
+
+/// One call on MPI files. Marked *: all members have to make it.
+#[derive(Debug)]
+pub enum FileCall<'a> {
+    /// * MPI_File_open; the file's number.
+    Open {
+        /// The path; the back-end makes it absolute.
+        path: &'a CStr,
+        /// The mode.
+        mode: MpiMode,
+        /// Who opens it.
+        members: &'a Members,
+        /// Keys and values, `key=value;key=value`.
+        hints: &'a str,
+    },
+    /// * MPI_File_close
+    Close {
+        /// The file.
+        file: MpiFile,
+    },
+    /// MPI_File_delete
+    Delete {
+        /// The path.
+        path: &'a CStr,
+    },
+    /// * MPI_File_sync
+    Sync {
+        /// The file.
+        file: MpiFile,
+    },
+    /// * MPI_File_set_size
+    SetSize {
+        /// The file.
+        file: MpiFile,
+        /// Bytes.
+        size: u64,
+    },
+    /// * MPI_File_preallocate
+    Preallocate {
+        /// The file.
+        file: MpiFile,
+        /// Bytes.
+        size: u64,
+    },
+    /// MPI_File_seek(MPI_SEEK_SET) of this rank's pointer.
+    Seek {
+        /// The file.
+        file: MpiFile,
+        /// Bytes.
+        offset: u64,
+    },
+    /// * MPI_File_set_atomicity(true)
+    SetAtomic {
+        /// The file.
+        file: MpiFile,
+    },
+    /// * MPI_File_set_view(0, MPI_BYTE, view), or of plain bytes.
+    SetView {
+        /// The file.
+        file: MpiFile,
+        /// The view; `None`: the file as bytes.
+        view: Option<ViewId>,
+    },
+    /// One transfer; the bytes moved.
+    Transfer {
+        /// The file.
+        file: MpiFile,
+        /// Where.
+        at: At,
+        /// From or to where.
+        memory: Memory<'a>,
+        /// The largest transfer of all members in this call, bytes; `None`: each knows only its own.
+        most_bytes: Option<u64>,
+    },
+    /// Starts a transfer at an offset; the request's number. `MPI_File_i*_at`, `_at_all`.
+    Start {
+        /// The file.
+        file: MpiFile,
+        /// Position in the view, bytes.
+        offset: u64,
+        /// All members call.
+        collective: bool,
+        /// From or to where.
+        memory: Lent,
+    },
+    /// Waits for a started transfer; the bytes moved.
+    Wait {
+        /// The request.
+        request: Request,
+    },
+    /// Builds a view; its number. Not a part of any operation's time.
+    MakeView {
+        /// What of the file is seen.
+        view: &'a View,
+    },
+    /// * 1 if all members say so, else 0. Not a part of any operation's time.
+    Agree {
+        /// Who.
+        members: &'a Members,
+        /// What this one says.
+        good: bool,
+    },
+    /// This rank's position in the file after an open for appending, bytes. Not timed.
+    Position {
+        /// The file.
+        file: MpiFile,
+    },
+}
+
+/// What a member sees of a file: blocks of one length at one distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    /// Start of the first block, bytes.
+    pub start_bytes: u64,
+    /// Blocks.
+    pub count: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// From the start of a block to that of the next, bytes.
+    pub stride_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_letters() {
+        let crw = MpiMode { read: true, write: true, create: true, ..MpiMode::default() };
+        assert_eq!(MpiMode::parse(b"crw"), Some(crw));
+        assert_eq!(MpiMode::parse(b"rwc"), Some(crw));
+        for bad in ["", "c", "q", "r+"] {
+            assert_eq!(MpiMode::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `define hints` and the texts that stand for MPI-IO hints.
+
+use super::Lower;
+use super::value::Ev;
+use crate::ast::ExprId;
+use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
+use model::hints;
+use model::plan::Span;
+use model::value::Value;
+
+/// Hints of the program.
+pub(super) struct HintsInfo {
+    pub(super) span: Span,
+    pub(super) used: bool,
+    /// Their text, a constant.
+    value: Ev,
+}
+
+impl Lower<'_> {
+    /// `define hints "name" = "key=value;...";`
+    pub(super) fn hints_definition(&mut self, name: ExprId, value: ExprId) {
+        let Some(name_text) = self.plain_string(name) else { return };
+        let span = self.ast.expr_span(name);
+        if let Some(first) = self.hints.get(&name_text) {
+            let message = format!("the hints \"{name_text}\" are defined twice");
+            let diagnostic = Diagnostic::new(Code::Duplicate, span, message);
+            self.reports.push(diagnostic.related(first.span, "they are defined here first"));
+            return;
+        }
+        let ev = self.expr(value);
+        if !ev.is_bad()
+            && let Some(found) = self.not_hints(ev)
+        {
+            let message = format!("expected hints such as \"cb_nodes=4;cb_buffer_size=16777216\", {found}");
+            self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(value), message));
+        }
+        self.hints.insert(name_text, HintsInfo { span, used: false, value: ev });
+    }
+
+    /// Why a value cannot be the text of hints.
+    fn not_hints(&self, ev: Ev) -> Option<String> {
+        match self.constant(ev) {
+            Some(Value::Str(text)) => hints::parse(&String::from_utf8_lossy(text)).err(),
+            Some(other) => Some(format!("found {}", other.describe())),
+            None => Some("found an expression that is not constant".into()),
+        }
+    }
+
+    /// The value of `with (hints=...)`: a name stands for its text.
+    pub(super) fn hints_named(&mut self, id: ExprId) -> Ev {
+        if let Some(name) = self.plain_string(id)
+            && let Some(info) = self.hints.get_mut(&name)
+        {
+            info.used = true;
+            return info.value;
+        }
+        self.expr(id)
+    }
+
+    /// What is wrong with the text of `with (hints=...)`.
+    pub(super) fn hints_help(&self, ev: Ev) -> Option<String> {
+        let Some(Value::Str(text)) = self.constant(ev) else { return None };
+        let text = String::from_utf8_lossy(text);
+        if !text.contains('=') {
+            let names = self.hints.keys().map(String::as_str);
+            return nearest(&text, names).map(|name| format!("the nearest is \"{name}\""));
+        }
+        hints::parse(&text).err()
+    }
+}
