@@ -8,10 +8,13 @@
 //! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
 
 mod mapping;
+mod repeated;
 
 use crate::rng::mix;
 use mapping::Mapping;
+use repeated::Repeated;
 use std::io;
+use std::ops::Range;
 
 /// Alignment of every buffer in bytes: enough for `O_DIRECT` everywhere.
 pub const ALIGNMENT_BYTES: usize = mapping::PAGE_BYTES;
@@ -19,6 +22,9 @@ pub const ALIGNMENT_BYTES: usize = mapping::PAGE_BYTES;
 /// The most one read or write moves on Linux (`MAX_RW_COUNT`); a larger request is made in
 /// several calls and so needs no larger buffer.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
+
+/// Up to here a buffer of [`Buffers::wide_source`] is memory of its own throughout.
+pub const WIDE_BYTES: usize = 256 << 20;
 
 /// What a written buffer holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +59,8 @@ pub struct Buffers {
     random: Mapping,
     zero: Mapping,
     offset: Mapping,
+    wide: Repeated,
+    wide_zero: Repeated,
     target: Mapping,
 }
 
@@ -66,6 +74,8 @@ impl Buffers {
             random: Mapping::default(),
             zero: Mapping::default(),
             offset: Mapping::default(),
+            wide: Repeated::default(),
+            wide_zero: Repeated::default(),
             target: Mapping::default(),
         }
     }
@@ -111,6 +121,58 @@ impl Buffers {
             Content::Offset => fill_offset(&mut bytes[..len], offset_bytes, self.seed),
         }
         Ok(&buffer.bytes()[..len])
+    }
+
+    /// [`Buffers::source`] for calls of any size: beyond [`WIDE_BYTES`] random and zero bytes
+    /// repeat, so that they take no more memory than that.
+    pub fn wide_source(
+        &mut self,
+        content: Content,
+        len: usize,
+        offset_bytes: u64,
+    ) -> io::Result<&[u8]> {
+        if len <= WIDE_BYTES || content == Content::Offset || !self.filled {
+            return self.source(content, len, offset_bytes);
+        }
+        let rank_seed = self.rank_seed;
+        let fill = |window: &mut [u8]| {
+            if content == Content::Random {
+                fill_offset(window, 0, rank_seed);
+            }
+        };
+        let wide = if content == Content::Zero { &mut self.wide_zero } else { &mut self.wide };
+        wide.grow(len, WIDE_BYTES, fill)?;
+        Ok(&wide.bytes()[..len])
+    }
+
+    /// Puts the bytes of places in a file together, as one call over all of them needs them:
+    /// see [`Buffers::gathered`]. An error is `ENOMEM`.
+    pub fn gather(
+        &mut self,
+        len: usize,
+        places: impl Iterator<Item = (u64, usize)>,
+    ) -> io::Result<()> {
+        self.offset.grow(len, self.filled)?;
+        if !self.filled {
+            return Ok(());
+        }
+        let mut rest = &mut self.offset.bytes_mut()[..len];
+        for (offset_bytes, piece_len) in places {
+            let (piece, after) = rest.split_at_mut(piece_len.min(rest.len()));
+            fill_offset(piece, offset_bytes, self.seed);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// A part of what was last gathered; empty if there is not as much.
+    pub fn gathered(&self, range: Range<usize>) -> &[u8] {
+        self.offset.bytes().get(range).unwrap_or_default()
+    }
+
+    /// The seed of bytes that go by their offset; `None`: nobody looks at the bytes.
+    pub fn offset_seed(&self) -> Option<u64> {
+        self.filled.then_some(self.seed)
     }
 
     /// Room for `len` bytes to read. Call it outside the timed window. An error is `ENOMEM`.
@@ -244,6 +306,27 @@ mod tests {
         assert_ne!(of(&mut a, Content::Random), of(&mut b, Content::Random));
         assert_eq!(of(&mut a, Content::Offset), of(&mut b, Content::Offset));
         assert_eq!(of(&mut a, Content::Offset), filled(4096, 64, 1));
+    }
+
+    #[test]
+    fn wide_buffers_repeat_and_take_little_memory() {
+        let mut buffers = Buffers::new(1, 0);
+        let len = 5 * WIDE_BYTES + 100;
+        let bytes = buffers.wide_source(Content::Random, len, 0).unwrap();
+        assert_eq!(bytes.len(), len);
+        assert_ne!(bytes[..100], [0; 100]);
+        assert_eq!(bytes[..100], bytes[5 * WIDE_BYTES..]);
+        let small = buffers.wide_source(Content::Random, 100, 0).unwrap().to_vec();
+        assert_eq!(buffers.source(Content::Random, 100, 0).unwrap(), small);
+    }
+
+    #[test]
+    fn gathered_bytes_are_those_of_their_places() {
+        let mut buffers = Buffers::new(1, 0);
+        buffers.gather(30, [(100, 10), (7, 20)].into_iter()).unwrap();
+        assert_eq!(buffers.gathered(0..10), filled(100, 10, 1));
+        assert_eq!(buffers.gathered(10..30), filled(7, 20, 1));
+        assert_eq!(buffers.gathered(20..1 << 40), [0u8; 0]);
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! PPL operations are made of these (`write` = Open, Pwrite, Close). The names
 //! and numbers are those of POSIX and Linux.
 
+mod file;
+
+pub use file::{At, FileCall, Lent, Memory, MpiFile, MpiMode, Request, ViewId};
+
 use std::ffi::CStr;
 
 /// A file the back-end has opened.

@@ -14,7 +14,7 @@ pub use mem::{Cost, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 
-use crate::call::{Call, Fd, Reply};
+use crate::call::{Call, Fd, FileCall, Reply};
 use std::ffi::CStr;
 
 /// Name of the file that marks a run directory. Reserved in every directory of a
@@ -31,6 +31,8 @@ pub struct Capabilities {
     pub keeps_names: bool,
     /// `O_DIRECT` means something.
     pub direct: bool,
+    /// It executes calls on MPI files.
+    pub mpi_files: bool,
 }
 
 /// How much of a file the page cache holds.
@@ -68,6 +70,23 @@ pub trait Backend {
 
     /// Executes the call. Nothing else happens between two clock readings.
     fn issue(&mut self, call: Call<'_>) -> Reply;
+
+    /// [`Backend::prepare`] for a call on MPI files. Members of a collective call agree here
+    /// on what has to be the same for all of them.
+    fn prepare_file(&mut self, _call: &FileCall<'_>) -> Result<(), i32> {
+        Ok(())
+    }
+
+    /// [`Backend::issue`] for a call on MPI files; `ENOSYS` where there are none.
+    fn issue_file(&mut self, _call: FileCall<'_>) -> Reply {
+        -Reply::from(libc::ENOSYS)
+    }
+
+    /// What there is to say about the last call that failed besides its errno: class and
+    /// text of an MPI error.
+    fn explanation(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// `EPERM` for calls that would make, change, rename or remove a name [`MARKER`].

@@ -1,7 +1,7 @@
 //! The back-end that does nothing: the tool measured by itself, and `--dry-run`.
 
 use super::{Backend, Capabilities};
-use crate::call::{Call, Fd, Reply};
+use crate::call::{Call, Fd, FileCall, Reply};
 
 /// Returns at once. Every call succeeds and moves all the bytes asked for, except
 /// reading to the end of a file, which finds the end at once. Descriptors are
@@ -18,7 +18,7 @@ impl Backend for Null {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { keeps_data: false, keeps_names: false, direct: false }
+        Capabilities { keeps_data: false, keeps_names: false, direct: false, mpi_files: true }
     }
 
     #[inline(always)]
@@ -29,6 +29,19 @@ impl Backend for Null {
             Call::Pread { buf, .. } => buf.len() as Reply,
             Call::Pwrite { buf, .. } | Call::Append { buf, .. } => buf.len() as Reply,
             Call::Seek { offset, .. } => offset as Reply,
+            _ => 0,
+        }
+    }
+
+    /// A request's number is its bytes, so that waiting for it gives them.
+    #[inline(always)]
+    fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
+        match call {
+            FileCall::Open { .. } => i64::from(FD.0),
+            FileCall::Transfer { memory, .. } => memory.len() as Reply,
+            FileCall::Start { memory, .. } => memory.parts().1 as Reply,
+            FileCall::Wait { request } => request.0,
+            FileCall::Most { value, .. } => value,
             _ => 0,
         }
     }

@@ -74,7 +74,7 @@ impl Backend for Posix {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { keeps_data: true, keeps_names: true, direct: true }
+        Capabilities { keeps_data: true, keeps_names: true, direct: true, mpi_files: false }
     }
 
     fn cached(&self, fd: Fd) -> Option<Cached> {

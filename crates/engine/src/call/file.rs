@@ -4,6 +4,7 @@
 //! offsets are bytes in 64 bits, buffers are memory, and who takes part is a set of ranks.
 
 use crate::comm::Members;
+use model::pattern::View;
 use std::ffi::CStr;
 
 /// An MPI file that the back-end has opened.
@@ -16,7 +17,7 @@ pub struct ViewId(pub i32);
 
 /// A transfer that is under way ([`FileCall::Start`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Request(pub i32);
+pub struct Request(pub i64);
 
 /// How a file is opened: the MPI_MODE constants. MPI has no truncation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub struct MpiMode {
     pub create: bool,
     /// MPI_MODE_EXCL
     pub exclusive: bool,
-    /// MPI_MODE_APPEND: the file pointers start at the end.
+    /// MPI_MODE_APPEND: file pointers start at the end.
     pub append: bool,
 }
 
@@ -205,6 +206,8 @@ pub enum FileCall<'a> {
         at: At,
         /// From or to where.
         memory: Memory<'a>,
+        /// The view whose order the memory has, where that is not the order of the file.
+        order: Option<ViewId>,
         /// The largest transfer of all members in this call, bytes; `None`: each knows only its own.
         most_bytes: Option<u64>,
     },
@@ -229,31 +232,18 @@ pub enum FileCall<'a> {
         /// What of the file is seen.
         view: &'a View,
     },
-    /// * 1 if all members say so, else 0. Not a part of any operation's time.
-    Agree {
+    /// * The largest value of all members: how they agree. Not a part of any operation's time.
+    Most {
         /// Who.
         members: &'a Members,
-        /// What this one says.
-        good: bool,
+        /// What this one has; not negative.
+        value: i64,
     },
     /// This rank's position in the file after an open for appending, bytes. Not timed.
     Position {
         /// The file.
         file: MpiFile,
     },
-}
-
-/// What a member sees of a file: blocks of one length at one distance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct View {
-    /// Start of the first block, bytes.
-    pub start_bytes: u64,
-    /// Blocks.
-    pub count: u64,
-    /// Bytes of a block.
-    pub block_bytes: u64,
-    /// From the start of a block to that of the next, bytes.
-    pub stride_bytes: u64,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::control::{Flow, Scratch, control};
 use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
+use super::mpi_io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
@@ -161,7 +162,14 @@ fn operation<B: Backend, C: Comm, K: Clock>(
         return control(step, env, comm, scratch, io.settings);
     }
     if io.labels.is_selected() {
-        perform(step, prepared, env, io, buffers)?;
+        if step.op.is_mpi_io() {
+            match mpi_io::operation(step, env, io, comm, buffers)? {
+                Flow::Next => {}
+                flow => return Ok(flow),
+            }
+        } else {
+            perform(step, prepared, env, io, buffers)?;
+        }
     } else {
         leave_out(step, env, io);
     }

@@ -4,7 +4,8 @@
 //! after `fclose` is told from the next file in the same place.
 
 use crate::backend::direct::Alignment;
-use crate::call::Fd;
+use crate::call::{Fd, MpiFile};
+use crate::comm::Members;
 use model::event::NO_ID;
 use model::value::{Eval, EvalError, Value};
 
@@ -20,6 +21,8 @@ pub(super) struct Handle {
     /// Where transfers without an offset start, bytes.
     pub(super) position: u64,
     pub(super) mode: Mode,
+    /// Who opened it together (MPI files).
+    members: Option<Members>,
 }
 
 /// How a file is open.
@@ -50,6 +53,7 @@ enum State {
     /// The open failed, or was left out by `--only`.
     Failed,
     Open(Fd),
+    Mpi(MpiFile),
 }
 
 /// The table of one rank.
@@ -62,6 +66,29 @@ pub(super) struct Handles {
 impl Handles {
     /// Keeps a file; without a descriptor: one whose open failed. Gives the variable's value.
     pub(super) fn add(&mut self, fd: Option<Fd>, mode: Mode, path: &[u8], path_id: u32) -> Value {
+        let state = fd.map_or(State::Failed, State::Open);
+        self.keep(state, mode, path, path_id)
+    }
+
+    /// Keeps an MPI file; `None`: one whose open failed, on all members.
+    pub(super) fn add_mpi(
+        &mut self,
+        file: Option<MpiFile>,
+        members: Members,
+        (writable, position): (bool, u64),
+        path: &[u8],
+        path_id: u32,
+    ) -> Value {
+        let mode = Mode { append: false, writable, direct: None };
+        let value = self.keep(file.map_or(State::Failed, State::Mpi), mode, path, path_id);
+        if let Ok(Some(at)) = self.find(&value) {
+            let handle = &mut self.table[at];
+            (handle.members, handle.position) = (Some(members), position);
+        }
+        value
+    }
+
+    fn keep(&mut self, state: State, mode: Mode, path: &[u8], path_id: u32) -> Value {
         let at = self.free.pop().unwrap_or_else(|| {
             self.table.push(Handle {
                 generation: 0,
@@ -70,11 +97,12 @@ impl Handles {
                 path_id: NO_ID,
                 position: 0,
                 mode: Mode::of(0),
+                members: None,
             });
             self.table.len() as u32 - 1
         });
         let handle = &mut self.table[at as usize];
-        handle.state = fd.map_or(State::Failed, State::Open);
+        handle.state = state;
         (handle.mode, handle.path_id, handle.position) = (mode, path_id, 0);
         handle.path.clear();
         handle.path.extend_from_slice(path);
@@ -95,6 +123,15 @@ impl Handles {
     pub(super) fn fd(&self, at: usize) -> Option<Fd> {
         match self.table[at].state {
             State::Open(fd) => Some(fd),
+            _ => None,
+        }
+    }
+
+    /// Its MPI file and who opened it together.
+    pub(super) fn mpi_file(&self, at: usize) -> Option<(MpiFile, &Members)> {
+        let handle = &self.table[at];
+        match (handle.state, &handle.members) {
+            (State::Mpi(file), Some(members)) => Some((file, members)),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::handles::Handles;
 use super::labels::Labels;
+use super::mpi_io::Shared;
 use super::options::OptionStack;
 use super::text::PathText;
 use super::{Settings, fault::Fault};
@@ -26,6 +27,10 @@ pub(super) struct Io<'c, B, K> {
     pub(super) handles: Handles,
     pub(super) labels: Labels,
     pub(super) options: OptionStack,
+    /// Patterns as this rank uses them with MPI files.
+    pub(super) patterns: Shared,
+    /// What the back-end says about the first failed call of the running operation.
+    pub(super) detail: Option<String>,
     /// Paths of the running operation.
     pub(super) paths: [PathText; 2],
     /// Text of the label that is entered.
@@ -174,6 +179,8 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             handles: Handles::default(),
             labels: Labels::new(&settings.only),
             options: OptionStack::new(),
+            patterns: Shared::default(),
+            detail: None,
             paths: [PathText::new(), PathText::new()],
             label_text: Vec::new(),
             operations: 0,
@@ -383,13 +390,17 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             Subject::Handle(at) => &self.handles.get(at).path,
         };
         let errno = tally.errno as u16;
-        self.recorder.failure(site, op, path, tally.offset_bytes, errno);
+        let detail = self.detail.take().unwrap_or_default();
+        self.recorder.failure(site, op, path, tally.offset_bytes, errno, &detail);
         if !self.settings.stop_on_error {
             return Ok(());
         }
         let path = String::from_utf8_lossy(path);
         let (name, text) = (errno::name(errno), errno::text(errno));
-        Err(Fault::message(format!("{op} \"{path}\" failed: {name} ({text}); --on-error stop")))
+        let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
+        Err(Fault::message(format!(
+            "{op} \"{path}\" failed: {name} ({text}){detail}; --on-error stop"
+        )))
     }
 
     /// Closes what the program left open; not timed.

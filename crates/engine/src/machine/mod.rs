@@ -8,6 +8,7 @@
 //!   ├─ perform, compound       operations become calls
 //!   │    ├─ transfer           bytes become calls
 //!   │    └─ pieces, shares     patterns become transfers
+//!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   └─ io                      one call between two clock readings; counting
 //! ```
 //!
@@ -24,6 +25,7 @@ pub(crate) mod flags;
 mod handles;
 mod io;
 mod labels;
+mod mpi_io;
 pub mod note;
 mod options;
 mod perform;

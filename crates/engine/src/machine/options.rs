@@ -5,6 +5,7 @@ use super::fault::Fault;
 use crate::buffer::Content;
 use crate::clock::Clock;
 use model::errno;
+use model::hints;
 use model::plan::{Operand, Options, Pc};
 use model::value::{EvalError, Value};
 
@@ -27,6 +28,12 @@ pub(super) struct Active {
     /// Largest size of one call, bytes.
     pub(super) transfer: Option<u64>,
     pub(super) data: Content,
+    /// Transfers of MPI-IO under way at one time.
+    pub(super) depth: u32,
+    /// MPI files are opened in atomic mode.
+    pub(super) atomic: bool,
+    /// Hints of MPI files: a place in [`OptionStack::texts`].
+    hints: usize,
     expected: [u64; 4],
 }
 
@@ -37,6 +44,9 @@ impl Active {
         fsync: Fsync::None,
         transfer: None,
         data: Content::Random,
+        depth: 1,
+        atomic: false,
+        hints: 0,
         expected: [0; 4],
     };
 
@@ -63,11 +73,13 @@ impl Active {
 pub(super) struct OptionStack {
     top: Active,
     outer: Vec<Active>,
+    /// Texts of hints seen so far; the first is empty.
+    texts: Vec<String>,
 }
 
 impl OptionStack {
     pub(super) fn new() -> OptionStack {
-        OptionStack { top: Active::DEFAULT, outer: Vec::new() }
+        OptionStack { top: Active::DEFAULT, outer: Vec::new(), texts: vec![String::new()] }
     }
 
     #[inline(always)]
@@ -102,8 +114,32 @@ impl OptionStack {
         if let Some(operand) = options.expect {
             next.expect(word(env, site, operand)?)?;
         }
+        if let Some(operand) = options.depth {
+            next.depth = depth(env.int(site, operand)?)?;
+        }
+        if let Some(operand) = options.atomic {
+            next.atomic = env.value(site, operand)?.as_condition()?;
+        }
+        if let Some(operand) = options.hints {
+            next.hints = self.hints_number(word(env, site, operand)?)?;
+        }
         self.outer.push(std::mem::replace(&mut self.top, next));
         Ok(())
+    }
+
+    /// The hints of files that are opened now, `key=value;key=value`.
+    pub(super) fn hints(&self) -> &str {
+        &self.texts[self.top.hints]
+    }
+
+    fn hints_number(&mut self, text: &str) -> Result<usize, Fault> {
+        if let Some(known) = self.texts.iter().position(|known| known == text) {
+            return Ok(known);
+        }
+        hints::parse(text)
+            .map_err(|why| Fault::message(format!("these hints cannot be used: {why}")))?;
+        self.texts.push(text.to_string());
+        Ok(self.texts.len() - 1)
     }
 
     /// Leaves the innermost `with`.
@@ -131,6 +167,11 @@ fn fsync(word: &str) -> Result<Fsync, Fault> {
         "op" => Ok(Fsync::Op),
         other => Err(refused("fsync=\"none\", \"close\" or \"op\"", other)),
     }
+}
+
+fn depth(depth: i64) -> Result<u32, Fault> {
+    let refused = || EvalError::Range("expected a depth from 1 to 65536", depth.to_string());
+    u32::try_from(depth).ok().filter(|n| (1..=65536).contains(n)).ok_or_else(|| refused().into())
 }
 
 fn data(word: &str) -> Result<Content, Fault> {

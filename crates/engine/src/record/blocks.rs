@@ -194,12 +194,15 @@ fn sites(record: &mut RankRecord, words: &[u64]) -> Option<()> {
 }
 
 fn failure(words: &[u64]) -> Option<FailureRecord> {
-    let &[site_op, offset_bytes, errno_len] = words.first_chunk()?;
+    let &[site_op, offset_bytes, errno_len, detail_len] = words.first_chunk()?;
     let ((site, op), (errno, len)) = (halves(site_op), halves(errno_len));
+    let rest = words.get(4 + words_for(len as usize)..)?;
+    let detail_len = u32::try_from(detail_len).ok()?;
     Some(FailureRecord {
         site,
         op: Op::from_u8(u8::try_from(op).ok()?)?,
-        path: text(&words[3..], len)?.to_vec(),
+        path: text(&words[4..], len)?.to_vec(),
+        detail: String::from_utf8_lossy(text(rest, detail_len)?).into_owned(),
         offset_bytes,
         errno: u16::try_from(errno).ok()?,
     })

@@ -1,6 +1,6 @@
 //! Failed operations in full, as many as are worth reading, and why the rank did not finish.
 //!
-//! Block [`Kind::Failure`]: site | operation << 32, offset, errno | path bytes << 32, path.
+//! Block [`Kind::Failure`]: site | operation << 32, offset, errno | path bytes << 32, detail bytes, path, detail.
 //! Block [`Kind::FailureCount`]: site, failures (all of them).
 //! Block [`Kind::RankError`]: site or [`NO_ID`] | message bytes << 32, message.
 
@@ -26,6 +26,8 @@ pub(super) struct Failed<'a> {
     pub(super) path: &'a [u8],
     pub(super) offset_bytes: u64,
     pub(super) errno: u16,
+    /// What the back-end says besides; mostly nothing.
+    pub(super) detail: &'a str,
 }
 
 impl Failures {
@@ -37,12 +39,15 @@ impl Failures {
         if count > MAX_FAILURES_PER_SITE {
             return;
         }
-        let path = cut(failed.path);
-        area.append(Kind::Failure, 3 + words_for(path.len()), |words| {
+        let (path, detail) = (cut(failed.path), cut(failed.detail.as_bytes()));
+        let path_words = words_for(path.len());
+        area.append(Kind::Failure, 4 + path_words + words_for(detail.len()), |words| {
             words[0] = pair(failed.site, failed.op as u32);
             words[1] = failed.offset_bytes;
             words[2] = pair(u32::from(failed.errno), path.len() as u32);
-            put_bytes(&mut words[3..], path);
+            words[3] = detail.len() as u64;
+            put_bytes(&mut words[4..], path);
+            put_bytes(&mut words[4 + path_words..], detail);
         });
     }
 

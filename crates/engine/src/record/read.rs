@@ -139,6 +139,8 @@ pub struct FailureRecord {
     pub offset_bytes: u64,
     /// Linux errno.
     pub errno: u16,
+    /// What the back-end said besides: class and text of an MPI error.
+    pub detail: String,
 }
 
 /// Reads an area from memory. An error tells why the bytes are not one at all.

@@ -94,8 +94,16 @@ impl Recorder {
 
     /// Particulars of an operation that failed unexpectedly; the first 10 per site are
     /// kept, all are counted.
-    pub fn failure(&mut self, site: u32, op: Op, path: &[u8], offset_bytes: u64, errno: u16) {
-        let failed = Failed { site, op, path, offset_bytes, errno };
+    pub fn failure(
+        &mut self,
+        site: u32,
+        op: Op,
+        path: &[u8],
+        offset_bytes: u64,
+        errno: u16,
+        detail: &str,
+    ) {
+        let failed = Failed { site, op, path, offset_bytes, errno, detail };
         self.failures.add(&mut self.area, &failed);
     }
 

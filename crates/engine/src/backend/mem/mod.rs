@@ -119,7 +119,7 @@ impl Backend for Mem {
 
     fn capabilities(&self) -> Capabilities {
         let keeps_data = self.fs.borrow().keeps_data;
-        Capabilities { keeps_data, keeps_names: true, direct: false }
+        Capabilities { keeps_data, keeps_names: true, direct: false, mpi_files: false }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

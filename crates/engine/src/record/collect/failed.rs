@@ -38,6 +38,7 @@ struct Operation {
     path: Vec<u8>,
     offset_bytes: u64,
     errno: u16,
+    detail: String,
     occurrences: u64,
 }
 
@@ -122,12 +123,18 @@ fn operations(record: &RankRecord) -> impl Iterator<Item = Operation> {
             path: failure.path.clone(),
             offset_bytes: failure.offset_bytes,
             errno: failure.errno,
+            detail: failure.detail.clone(),
             occurrences: if is_last_kept { all.saturating_sub(*kept - 1).max(1) } else { 1 },
         }
     })
 }
 
 impl Operation {
+    fn message(&self) -> String {
+        let plain = format!("{}: {}", errno::name(self.errno), errno::text(self.errno));
+        if self.detail.is_empty() { plain } else { format!("{plain} ({})", self.detail) }
+    }
+
     fn told(self, rank: u32, places: &Places<'_>) -> Failure {
         Failure {
             rank,
@@ -136,7 +143,7 @@ impl Operation {
             path: String::from_utf8_lossy(&self.path).into_owned(),
             offset_bytes: self.offset_bytes,
             errno: self.errno,
-            message: format!("{}: {}", errno::name(self.errno), errno::text(self.errno)),
+            message: self.message(),
             occurrences: self.occurrences,
             ..Failure::default()
         }

@@ -1,0 +1,163 @@
+//! Statements of MPI-IO become calls on MPI files.
+//!
+//! What all members have to do together is done in four steps: every expression is
+//! evaluated (a rank whose expression has no value ends before anybody waits for it inside
+//! MPI), the members meet at a barrier that can be released, they agree on what a back-end
+//! call needs, and then they call. Only the last step is timed.
+//!
+//! | file | what |
+//! |---|---|
+//! | `files` | opening, closing, sizes: one call each |
+//! | `plan` | which bytes a statement means: patterns, members, views |
+//! | `data` | the calls that move them |
+
+mod data;
+mod files;
+mod plan;
+mod window;
+
+pub(super) use plan::Shared;
+
+use super::control::Flow;
+use super::eval::Env;
+use super::fault::Fault;
+use super::io::{Io, Shot, Subject, Tally};
+use super::perform::Step;
+use crate::backend::Backend;
+use crate::buffer::Buffers;
+use crate::call::{FileCall, MpiFile, Reply};
+use crate::clock::Clock;
+use crate::comm::{Comm, Members};
+use model::plan::Pc;
+use model::{Op, Part};
+
+/// Executes a statement of MPI-IO.
+#[inline(never)]
+pub(super) fn operation<B: Backend, C: Comm, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+    buffers: &mut Buffers,
+) -> Result<Flow, Fault> {
+    if !io.backend.capabilities().mpi_files {
+        return Err(needs_mpi(step.op, io.backend.name()));
+    }
+    match step.op {
+        Op::Pfopen => files::open(step, env, io, comm),
+        Op::Pdelete => files::delete(step, env, io),
+        Op::Pwrite | Op::Pread => data::whole_file(step, env, io, comm, buffers),
+        Op::Pfwrite | Op::Pfread => data::transfer(step, env, io, comm, buffers),
+        _ => files::on_file(step, env, io, comm),
+    }
+}
+
+#[cold]
+fn needs_mpi(op: Op, backend: &str) -> Fault {
+    Fault::message(format!(
+        "{op} needs MPI, and this run has none (back-end {backend}): start it with mpiexec or \
+         --mpi, use the POSIX operations, or leave the statement out with --only"
+    ))
+}
+
+/// Waits for the members of a collective call; a rank that has ended releases the others here.
+fn meet<C: Comm>(comm: &mut C, members: &Members, site: Pc) -> Flow {
+    match members.ranks.len() {
+        0 | 1 => Flow::Next,
+        _ => comm.barrier(members, site).into(),
+    }
+}
+
+/// Executes a call on a file between two clock readings. Nothing else happens there.
+#[inline(always)]
+fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: FileCall<'_>) -> Shot {
+    if let Err(errno) = backend.prepare_file(&call) {
+        let now_ns = clock.now();
+        return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
+    }
+    let start_ns = clock.now();
+    let reply = backend.issue_file(call);
+    let end_ns = clock.now();
+    Shot { start_ns, end_ns, reply }
+}
+
+impl<B: Backend, K: Clock> Io<'_, B, K> {
+    /// Adds a call to the operation; of the first error its explanation is kept.
+    fn add_file_call(&mut self, tally: &mut Tally, part: Part, shot: Shot) -> Reply {
+        let first = tally.errno == 0;
+        let reply = tally.add(part, shot);
+        if reply < 0 && first {
+            self.detail = self.backend.explanation().map(str::to_string);
+        }
+        reply
+    }
+
+    /// The operation fails for a reason that is no call's.
+    fn fail_file(&mut self, tally: &mut Tally, errno: i32, detail: &str) {
+        if tally.errno == 0 {
+            tally.fail(errno);
+            self.detail = Some(detail.to_string());
+        }
+    }
+
+    /// Whether the operation failed so far on any member. Not timed; all members ask. Who has
+    /// not failed himself fails with the others.
+    fn any_failed(&mut self, members: &Members, tally: &mut Tally, what: &str) -> bool {
+        let failed = self.most(members, i64::from(tally.errno != 0)) > 0;
+        if failed {
+            self.fail_file(tally, libc::ECANCELED, what);
+        }
+        failed
+    }
+
+    /// The largest value of all members; not timed, all members ask.
+    fn most(&mut self, members: &Members, value: i64) -> i64 {
+        if members.ranks.len() < 2 {
+            return value;
+        }
+        match self.backend.issue_file(FileCall::Most { members, value }) {
+            reply if reply < 0 => value,
+            most => most,
+        }
+    }
+}
+
+/// An open MPI file with what is known of it.
+#[derive(Clone, Debug)]
+struct Opened {
+    /// Its place in the table of handles.
+    at: usize,
+    file: MpiFile,
+    members: Members,
+    writable: bool,
+}
+
+/// The file behind the first argument; `Err`: none, at this place of the table.
+fn opened<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+) -> Result<Result<Opened, Option<usize>>, Fault> {
+    let Some(at) = io.handles.find(env.value(step.site, step.args[0])?)? else {
+        return Ok(Err(None));
+    };
+    let writable = io.handles.get(at).mode.writable;
+    Ok(match io.handles.mpi_file(at) {
+        Some((file, members)) => Ok(Opened { at, file, members: members.clone(), writable }),
+        None => Err(Some(at)),
+    })
+}
+
+/// An operation on a file whose open failed, or which is closed: EBADF without a call. All
+/// members come here alike, because they agreed on the open.
+#[cold]
+fn bad_file<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    at: Option<usize>,
+) -> Result<Flow, Fault> {
+    let mut tally = Tally::EMPTY;
+    tally.fail(libc::EBADF);
+    let subject = at.map_or(Subject::Nothing, Subject::Handle);
+    io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next)
+}

@@ -1,0 +1,204 @@
+//! Which bytes a statement of MPI-IO means, and who moves them together.
+
+use super::super::eval::Env;
+use super::super::fault::Fault;
+use super::super::io::Io;
+use super::super::perform::Step;
+use crate::backend::Backend;
+use crate::call::{FileCall, ViewId};
+use crate::clock::Clock;
+use crate::comm::Members;
+use model::Value;
+use model::pattern::{Shape, View};
+use model::plan::{Operand, Pattern, Plan};
+use std::collections::HashMap;
+
+/// The place of a rank among those that share a file: member g of G.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Geometry {
+    /// `None`: it calls with the others and has no bytes.
+    pub(super) member: Option<u32>,
+    pub(super) members: u32,
+}
+
+/// A pattern as a statement uses it.
+#[derive(Debug)]
+pub(super) struct Used<'p> {
+    pub(super) pattern: &'p Pattern,
+    pub(super) geometry: Geometry,
+    /// Key of what is kept about it.
+    key: (usize, Geometry),
+}
+
+/// What a member has to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    pub(super) pieces: u64,
+    pub(super) bytes: u64,
+    /// Its longest piece.
+    pub(super) longest_bytes: u64,
+    /// Its first byte in the file.
+    pub(super) first_offset: u64,
+}
+
+/// What is kept about a pattern as it is used.
+#[derive(Debug)]
+struct Kept {
+    facts: Facts,
+    /// The view of levels 2 and 3; the number once the back-end has built it.
+    view: Option<View>,
+    view_id: Option<Result<ViewId, i32>>,
+}
+
+/// What one rank keeps about patterns, made on first use outside of every timed window.
+#[derive(Debug, Default)]
+pub(in super::super) struct Shared {
+    kept: HashMap<(usize, Geometry), Kept>,
+}
+
+impl Used<'_> {
+    /// All members call each time.
+    pub(super) fn is_collective(&self) -> bool {
+        self.pattern.level & 1 != 0
+    }
+
+    /// All pieces go in one call.
+    pub(super) fn is_whole(&self) -> bool {
+        self.pattern.level & 2 != 0
+    }
+
+    /// Its formula.
+    pub(super) fn shape(&self) -> &dyn Shape {
+        self.pattern.geometry.shape()
+    }
+}
+
+/// The pattern that an argument names; `None`: it is a number.
+pub(super) fn pattern_named<'p>(plan: &'p Plan, value: &Value) -> Option<(usize, &'p Pattern)> {
+    let Value::Str(name) = value else { return None };
+    plan.patterns.iter().enumerate().find(|(_, pattern)| pattern.name.as_bytes() == name)
+}
+
+/// A pattern for this rank: geometry of the active group, of the pattern's, or of `group`.
+/// Everything that can be wrong with it is found here, before anybody calls.
+pub(super) fn used<'p, B: Backend, K: Clock>(
+    env: &Env<'p, K>,
+    io: &mut Io<'_, B, K>,
+    (index, pattern): (usize, &'p Pattern),
+    group: Option<&Members>,
+    write: bool,
+) -> Result<Used<'p>, Fault> {
+    let own = match (&pattern.group, group) {
+        (Some(name), None) => Some(group_named(env, name)?),
+        _ => None,
+    };
+    let who = own.as_ref().or(group).unwrap_or(env.scope.members());
+    let rank = env.scope.rank;
+    let geometry = Geometry {
+        member: who.ranks.contains(&rank).then(|| rank - who.ranks.start),
+        members: who.ranks.len() as u32,
+    };
+    let used = Used { pattern, geometry, key: (index, geometry) };
+    keep(io, &used, write)?;
+    Ok(used)
+}
+
+/// All members of a group of the program.
+pub(super) fn group_named<K: Clock>(env: &Env<'_, K>, name: &str) -> Result<Members, Fault> {
+    let number = env.plan.groups.iter().position(|group| group.name == name);
+    number
+        .and_then(|number| env.scope.whole_group(env.plan, number as u32))
+        .ok_or_else(|| Fault::message(format!("there is no group \"{name}\"")))
+}
+
+/// The group that `pwrite` and `pread` name; `None`: none is named.
+pub(super) fn group_argument<K: Clock>(
+    step: Step<'_>,
+    env: &Env<'_, K>,
+) -> Result<Option<Members>, Fault> {
+    if step.args[2] == Operand::ABSENT {
+        return Ok(None);
+    }
+    match env.plan.literal(step.args[2]) {
+        Some(name) => group_named(env, &String::from_utf8_lossy(name)).map(Some),
+        None => Err(Fault::message("the name of a group has to be a constant")),
+    }
+}
+
+fn keep<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    used: &Used<'_>,
+    write: bool,
+) -> Result<(), Fault> {
+    let name = &used.pattern.name;
+    if !io.patterns.kept.contains_key(&used.key) {
+        let shape = used.shape();
+        shape
+            .check(used.geometry.members)
+            .map_err(|why| Fault::message(format!("the pattern \"{name}\": {why}")))?;
+        let kept = Kept {
+            facts: facts(shape, used.geometry),
+            view: used
+                .geometry
+                .member
+                .filter(|_| used.is_whole())
+                .map(|member| shape.view(member, used.geometry.members)),
+            view_id: None,
+        };
+        io.patterns.kept.insert(used.key, kept);
+    }
+    let view = io.patterns.kept.get(&used.key).and_then(|kept| kept.view.as_ref());
+    if write && view.is_some_and(|view| view.overlapping) {
+        return Err(Fault::message(format!(
+            "the pattern \"{name}\" accesses bytes twice; MPI forbids to write through such a \
+             view: use level 0 or 1"
+        )));
+    }
+    Ok(())
+}
+
+fn facts(shape: &dyn Shape, geometry: Geometry) -> Facts {
+    let Some(member) = geometry.member else {
+        return Facts { pieces: 0, bytes: 0, longest_bytes: 0, first_offset: 0 };
+    };
+    let runs = || shape.runs(member, geometry.members).filter(|run| run.count > 0);
+    Facts {
+        pieces: shape.count(member, geometry.members),
+        bytes: shape.bytes(member, geometry.members),
+        longest_bytes: runs().map(|run| run.length_bytes).max().unwrap_or(0),
+        first_offset: runs().next().map_or(0, |run| run.offset_bytes),
+    }
+}
+
+impl Shared {
+    /// What a member has to do.
+    pub(super) fn facts(&self, used: &Used<'_>) -> Facts {
+        self.kept[&used.key].facts
+    }
+
+    /// The built view of levels 2 and 3; `None`: this member sees nothing. Not timed.
+    pub(super) fn view<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        used: &Used<'_>,
+    ) -> Result<Option<ViewId>, i32> {
+        let Some(kept) = self.kept.get_mut(&used.key) else { return Ok(None) };
+        let Some(view) = kept.view.as_ref().filter(|_| kept.facts.bytes > 0) else {
+            return Ok(None);
+        };
+        let built = kept.view_id.get_or_insert_with(|| {
+            match backend.issue_file(FileCall::MakeView { view }) {
+                reply if reply < 0 => Err(-reply as i32),
+                reply => Ok(ViewId(reply as i32)),
+            }
+        });
+        built.map(Some)
+    }
+
+    /// The view if its memory is in another order than the file.
+    pub(super) fn order(&self, used: &Used<'_>) -> Option<ViewId> {
+        let kept = self.kept.get(&used.key)?;
+        kept.view.as_ref()?.memory.as_ref()?;
+        kept.view_id?.ok()
+    }
+}

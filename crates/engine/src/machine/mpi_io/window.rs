@@ -1,0 +1,216 @@
+//! The calls of one statement, one after the other or several at a time.
+
+use super::super::io::{Io, Tally};
+use super::timed;
+use crate::backend::Backend;
+use crate::buffer::{Buffers, Content, fill_offset};
+use crate::call::{At, FileCall, Lent, Memory, MpiFile, Request, ViewId};
+use crate::clock::Clock;
+use model::Part;
+use model::pattern::Extent;
+use std::collections::VecDeque;
+use std::io;
+
+/// Where the bytes to be written come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// Each call's offset is a place in the file.
+    ByOffset,
+    /// [`Buffers::gather`] has put them together; offsets are places in them.
+    Gathered,
+}
+
+/// What the calls of one statement have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calls {
+    pub(super) file: MpiFile,
+    pub(super) write: bool,
+    /// Where; the offset is that of each call.
+    pub(super) at: At,
+    /// Calls to make at least: who has fewer pieces pads with calls of no bytes.
+    pub(super) rounds: Option<u64>,
+    /// The longest call of all members, bytes, if it is known.
+    pub(super) most_bytes: Option<u64>,
+    /// The longest call of this member, bytes.
+    pub(super) longest_bytes: u64,
+    /// Transfers under way at one time.
+    pub(super) depth: u32,
+    /// The view whose order the memory has.
+    pub(super) order: Option<ViewId>,
+    pub(super) filling: Filling,
+}
+
+impl Calls {
+    /// After an error independent calls end; collective ones go on without bytes, because
+    /// the other members wait.
+    fn next(&self, pieces: &mut impl Iterator<Item = Extent>, round: u64, good: bool) -> Option<Extent> {
+        let piece = if good { pieces.next() } else { None };
+        let pads = good || self.at.is_collective();
+        piece.or_else(|| {
+            self.rounds.filter(|rounds| pads && round < *rounds).map(|_| Extent::default())
+        })
+    }
+}
+
+/// Makes all calls of a statement.
+pub(super) fn run<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    calls: &Calls,
+    pieces: impl Iterator<Item = Extent>,
+    tally: &mut Tally,
+) {
+    match calls.at {
+        At::Offset { collective, .. } if calls.depth > 1 => {
+            overlapped(io, buffers, calls, collective, pieces, tally);
+        }
+        _ => one_by_one(io, buffers, calls, pieces, tally),
+    }
+}
+
+fn one_by_one<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    calls: &Calls,
+    mut pieces: impl Iterator<Item = Extent>,
+    tally: &mut Tally,
+) {
+    let content = io.options.active().data;
+    let mut round = 0;
+    while let Some(piece) = calls.next(&mut pieces, round, tally.errno == 0) {
+        round += 1;
+        let memory = match memory(buffers, calls, content, piece) {
+            Ok(memory) => memory,
+            Err(_) => {
+                tally.fail(libc::ENOMEM);
+                if !calls.at.is_collective() {
+                    return;
+                }
+                Memory::Write(&[])
+            }
+        };
+        let at = match calls.at {
+            At::Offset { collective, .. } => At::Offset { offset: piece.offset_bytes, collective },
+            shared => shared,
+        };
+        let (order, most_bytes) = (calls.order, calls.most_bytes);
+        let call = FileCall::Transfer { file: calls.file, at, memory, order, most_bytes };
+        let shot = timed(&mut io.backend, &io.clock, call);
+        tally.done_bytes += io.add_file_call(tally, Part::Data, shot).max(0) as u64;
+    }
+}
+
+/// Memory for one call, filled where it is written.
+fn memory<'b>(
+    buffers: &'b mut Buffers,
+    calls: &Calls,
+    content: Content,
+    piece: Extent,
+) -> io::Result<Memory<'b>> {
+    let len = piece.length_bytes as usize;
+    Ok(match (calls.write, calls.filling) {
+        (false, _) => Memory::Read(buffers.target(len)?),
+        (true, Filling::Gathered) => {
+            let from = piece.offset_bytes as usize;
+            Memory::Write(buffers.gathered(from..from + len))
+        }
+        (true, Filling::ByOffset) => {
+            Memory::Write(buffers.wide_source(content, len, piece.offset_bytes)?)
+        }
+    })
+}
+
+/// Up to `depth` transfers at a time, each with memory of its own (those that write the same
+/// bytes share it). The time is what the calls that start and that wait take.
+fn overlapped<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    calls: &Calls,
+    collective: bool,
+    mut pieces: impl Iterator<Item = Extent>,
+    tally: &mut Tally,
+) {
+    let Ok(slots) = Slots::new(buffers, calls, io.options.active().data) else {
+        return tally.fail(libc::ENOMEM);
+    };
+    let depth = calls.depth as usize;
+    let mut flying: VecDeque<Request> = VecDeque::with_capacity(depth);
+    let mut round = 0;
+    while let Some(piece) = calls.next(&mut pieces, round, tally.errno == 0) {
+        if flying.len() == depth {
+            settle(io, &mut flying, tally);
+        }
+        let memory = slots.lend(round, piece);
+        round += 1;
+        let (file, offset) = (calls.file, piece.offset_bytes);
+        let call = FileCall::Start { file, offset, collective, memory };
+        let shot = timed(&mut io.backend, &io.clock, call);
+        let reply = io.add_file_call(tally, Part::Data, shot);
+        if reply >= 0 {
+            flying.push_back(Request(reply));
+        }
+    }
+    while !flying.is_empty() {
+        settle(io, &mut flying, tally);
+    }
+}
+
+/// Waits for the oldest transfer.
+fn settle<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    flying: &mut VecDeque<Request>,
+    tally: &mut Tally,
+) {
+    let Some(request) = flying.pop_front() else { return };
+    let shot = timed(&mut io.backend, &io.clock, FileCall::Wait { request });
+    tally.done_bytes += io.add_file_call(tally, Part::Data, shot).max(0) as u64;
+}
+
+/// Memory of the transfers under way, borrowed from the buffers until all have ended.
+struct Slots<'b> {
+    buffers: std::marker::PhantomData<&'b mut Buffers>,
+    base: *mut u8,
+    slot_bytes: usize,
+    count: u64,
+    write: bool,
+    /// Bytes are filled in for every call, with this seed.
+    seed: Option<u64>,
+}
+
+impl<'b> Slots<'b> {
+    fn new(buffers: &'b mut Buffers, calls: &Calls, content: Content) -> io::Result<Slots<'b>> {
+        let slot_bytes = calls.longest_bytes as usize;
+        let seed = buffers.offset_seed().filter(|_| calls.write && content == Content::Offset);
+        let same = calls.write && content != Content::Offset;
+        let count = if same { 1 } else { u64::from(calls.depth) };
+        let base = if same {
+            buffers.source(content, slot_bytes, 0)?.as_ptr().cast_mut()
+        } else {
+            let all = slot_bytes.checked_mul(count as usize);
+            let all = all.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+            buffers.target(all)?.as_mut_ptr()
+        };
+        let buffers = std::marker::PhantomData;
+        Ok(Slots { buffers, base, slot_bytes, count, write: calls.write, seed })
+    }
+
+    /// Memory for call number `round`; that of the call `count` rounds ago, which has ended.
+    fn lend(&self, round: u64, piece: Extent) -> Lent {
+        let len = (piece.length_bytes as usize).min(self.slot_bytes);
+        let start = (round % self.count) as usize * self.slot_bytes;
+        // SAFETY: the buffers behind `base` hold `count` slots of `slot_bytes`, and stay
+        // borrowed as long as `self`, which `overlapped` keeps until every request is waited
+        // for. At most `count` transfers are under way, or all of them only read the one slot.
+        unsafe {
+            let address = self.base.add(start);
+            if !self.write {
+                return Lent::new(Memory::Read(std::slice::from_raw_parts_mut(address, len)));
+            }
+            if let Some(seed) = self.seed {
+                let bytes = std::slice::from_raw_parts_mut(address, len);
+                fill_offset(bytes, piece.offset_bytes, seed);
+            }
+            Lent::new(Memory::Write(std::slice::from_raw_parts(address, len)))
+        }
+    }
+}
