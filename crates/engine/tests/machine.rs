@@ -383,7 +383,7 @@ fn what_cannot_be_executed_ends_the_rank_with_its_place() {
         b.op(Op::Mkdir, &[path]);
         b.op(Op::Pdelete, &[path]);
     });
-    assert!(error(&mpi).starts_with("test.ppl:2:1: pdelete needs MPI"));
+    assert!(error(&mpi).starts_with("test.ppl:2:1: pdelete needs MPI, and this run has none"));
     let handle = Build::plan(1, |b| {
         let three = b.int(3);
         b.op(Op::Fclose, &[three]);

@@ -29,7 +29,7 @@ impl Backend for Scripted {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { keeps_data: false, keeps_names: true, direct: false }
+        Capabilities { keeps_data: false, keeps_names: true, direct: false, mpi_files: false }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

@@ -38,7 +38,13 @@ impl Repeated {
         let len = len.checked_next_multiple_of(window_bytes).ok_or_else(too_large)?;
         let window = window(window_bytes, fill)?;
         *self = Repeated::default();
-        let whole = map(ptr::null_mut(), len, libc::PROT_NONE, libc::MAP_ANONYMOUS | libc::MAP_PRIVATE, -1)?;
+        let whole = map(
+            ptr::null_mut(),
+            len,
+            libc::PROT_NONE,
+            libc::MAP_ANONYMOUS | libc::MAP_PRIVATE,
+            -1,
+        )?;
         (self.base, self.len) = (whole as usize, len);
         for at in (0..len).step_by(window_bytes) {
             let place = (self.base + at) as *mut libc::c_void;

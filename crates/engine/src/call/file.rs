@@ -72,10 +72,7 @@ pub enum At {
 impl At {
     /// All members have to call.
     pub fn is_collective(self) -> bool {
-        matches!(
-            self,
-            At::Offset { collective: true, .. } | At::Shared { ordered: true }
-        )
+        matches!(self, At::Offset { collective: true, .. } | At::Shared { ordered: true })
     }
 }
 

@@ -94,13 +94,17 @@ impl Recorder {
 
     /// Particulars of an operation that failed unexpectedly; the first 10 per site are
     /// kept, all are counted.
-    pub fn failure(
+    pub fn failure(&mut self, site: u32, op: Op, path: &[u8], offset_bytes: u64, errno: u16) {
+        self.failure_explained(site, op, path, (offset_bytes, errno), "");
+    }
+
+    /// The same with what the back-end says besides the errno: class and text of an MPI error.
+    pub fn failure_explained(
         &mut self,
         site: u32,
         op: Op,
         path: &[u8],
-        offset_bytes: u64,
-        errno: u16,
+        (offset_bytes, errno): (u64, u16),
         detail: &str,
     ) {
         let failed = Failed { site, op, path, offset_bytes, errno, detail };

@@ -144,7 +144,8 @@ impl Lower<'_> {
         {
             let found = String::from_utf8_lossy(text).into_owned();
             let message = format!("expected an MPI open mode, found \"{found}\"");
-            let help = "letters of r w c x a, with r, w or both (w where c or x stands), as in \"crw\"";
+            let help =
+                "letters of r w c x a, with r, w or both (w where c or x stands), as in \"crw\"";
             let span = self.ast.expr_span(id);
             self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
             return None;
@@ -276,7 +277,9 @@ impl Lower<'_> {
         let (place, message, help) = match (name, offset, word.as_deref(), together) {
             (Some(name), Some(id), ..) | (Some(name), None, _, Some(id)) => (
                 id,
-                format!("the pattern \"{name}\" says itself where its bytes lie and who calls together"),
+                format!(
+                    "the pattern \"{name}\" says itself where its bytes lie and who calls together"
+                ),
                 format!("{op}($h, \"{name}\"); or a number of bytes instead of the pattern"),
             ),
             (None, Some(id), Some("shared" | "ordered"), _) => (

@@ -32,7 +32,8 @@ impl Lower<'_> {
         if !ev.is_bad()
             && let Some(found) = self.not_hints(ev)
         {
-            let message = format!("expected hints such as \"cb_nodes=4;cb_buffer_size=16777216\", {found}");
+            let message =
+                format!("expected hints such as \"cb_nodes=4;cb_buffer_size=16777216\", {found}");
             self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(value), message));
         }
         self.hints.insert(name_text, HintsInfo { span, used: false, value: ev });

@@ -31,9 +31,9 @@ pub(super) fn open<B: Backend, C: Comm, K: Clock>(
     }
     let mut tally = Tally::EMPTY;
     let file = open_file(io, mode, &members, &mut tally);
-    let position = file.filter(|_| mode.append).map_or(0, |file| {
-        io.backend.issue_file(FileCall::Position { file }).max(0) as u64
-    });
+    let position = file
+        .filter(|_| mode.append)
+        .map_or(0, |file| io.backend.issue_file(FileCall::Position { file }).max(0) as u64);
     let path_id = io.recorder.path(io.paths[0].bytes());
     let path = io.paths[0].bytes();
     let handle = io.handles.add_mpi(file, members, (mode.write, position), path, path_id);

@@ -43,7 +43,12 @@ pub(super) struct Calls {
 impl Calls {
     /// After an error independent calls end; collective ones go on without bytes, because
     /// the other members wait.
-    fn next(&self, pieces: &mut impl Iterator<Item = Extent>, round: u64, good: bool) -> Option<Extent> {
+    fn next(
+        &self,
+        pieces: &mut impl Iterator<Item = Extent>,
+        round: u64,
+        good: bool,
+    ) -> Option<Extent> {
         let piece = if good { pieces.next() } else { None };
         let pads = good || self.at.is_collective();
         piece.or_else(|| {
