@@ -10,6 +10,7 @@
  * MPI_COMM_WORLD, 1 MPI_COMM_SELF.
  * What is not here: any decision. Loops, splitting and policy are in Rust.
  */
+#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,31 @@ int pb_error(int code, int *error_class, char *text, int size)
     strncpy(text, buffer, size - 1);
     text[size - 1] = 0;
     return error;
+}
+
+/* The standard's name of an error class, whose number differs between MPIs. */
+int pb_error_name(int error_class, char *text, int size)
+{
+#define CLASS(name) {name, #name}
+    static const struct { int error_class; const char *name; } names[] = {
+        CLASS(MPI_ERR_ACCESS), CLASS(MPI_ERR_AMODE), CLASS(MPI_ERR_ARG), CLASS(MPI_ERR_BAD_FILE),
+        CLASS(MPI_ERR_BUFFER), CLASS(MPI_ERR_COMM), CLASS(MPI_ERR_CONVERSION), CLASS(MPI_ERR_COUNT),
+        CLASS(MPI_ERR_DUP_DATAREP), CLASS(MPI_ERR_FILE), CLASS(MPI_ERR_FILE_EXISTS),
+        CLASS(MPI_ERR_FILE_IN_USE), CLASS(MPI_ERR_INFO), CLASS(MPI_ERR_INFO_KEY),
+        CLASS(MPI_ERR_INFO_VALUE), CLASS(MPI_ERR_INTERN), CLASS(MPI_ERR_IO), CLASS(MPI_ERR_NO_MEM),
+        CLASS(MPI_ERR_NO_SPACE), CLASS(MPI_ERR_NO_SUCH_FILE), CLASS(MPI_ERR_NOT_SAME),
+        CLASS(MPI_ERR_OTHER), CLASS(MPI_ERR_QUOTA), CLASS(MPI_ERR_READ_ONLY), CLASS(MPI_ERR_TRUNCATE),
+        CLASS(MPI_ERR_TYPE), CLASS(MPI_ERR_UNKNOWN), CLASS(MPI_ERR_UNSUPPORTED_DATAREP),
+        CLASS(MPI_ERR_UNSUPPORTED_OPERATION),
+    };
+#undef CLASS
+    text[0] = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].error_class == error_class) {
+            strncpy(text, names[i].name, size - 1);
+            text[size - 1] = 0;
+        }
+    return MPI_SUCCESS;
 }
 
 /* ---- communicators -------------------------------------------------------- */
@@ -566,43 +592,59 @@ static int moved(int error, MPI_Status *status, MPI_Datatype type, long long *by
     return error;
 }
 
+/* Counts above 2^31 - 1 need the functions that MPI 4 brought. */
+#if MPI_VERSION >= 4
+#define LARGE 1
+#define CALL(name, ...)                                                          \
+    (count > INT_MAX ? name##_c(__VA_ARGS__, (MPI_Count)count, t, TAIL)          \
+                     : name(__VA_ARGS__, (int)count, t, TAIL))
+#else
+#define LARGE 0
+#define CALL(name, ...) name(__VA_ARGS__, (int)count, t, TAIL)
+#endif
+
+/* Whether counts above 2^31 - 1 can be given. */
+int pb_large(void) { return LARGE; }
+
 /* how: bit 0 write, bit 1 collective. count items of type at offset, in units of the view. */
-int pb_file_at(int file, int how, long long offset, void *buffer, int count, int type, long long *bytes)
+int pb_file_at(int file, int how, long long offset, void *buffer, long long count, int type, long long *bytes)
 {
     MPI_Status status;
     MPI_File f = file_items[file];
     MPI_Datatype t = dtype_items[type];
     MPI_Offset o = (MPI_Offset)offset;
     int error = 0;
+#define TAIL &status
     switch (how) {
-    case 0: error = MPI_File_read_at(f, o, buffer, count, t, &status); break;
-    case 1: error = MPI_File_write_at(f, o, buffer, count, t, &status); break;
-    case 2: error = MPI_File_read_at_all(f, o, buffer, count, t, &status); break;
-    case 3: error = MPI_File_write_at_all(f, o, buffer, count, t, &status); break;
+    case 0: error = CALL(MPI_File_read_at, f, o, buffer); break;
+    case 1: error = CALL(MPI_File_write_at, f, o, buffer); break;
+    case 2: error = CALL(MPI_File_read_at_all, f, o, buffer); break;
+    case 3: error = CALL(MPI_File_write_at_all, f, o, buffer); break;
     default: return MPI_ERR_ARG;
     }
     return moved(error, &status, t, bytes);
 }
 
 /* The same at the shared file pointer: independent (shared) or in order of ranks (ordered). */
-int pb_file_shared(int file, int how, void *buffer, int count, int type, long long *bytes)
+int pb_file_shared(int file, int how, void *buffer, long long count, int type, long long *bytes)
 {
     MPI_Status status;
     MPI_File f = file_items[file];
     MPI_Datatype t = dtype_items[type];
     int error = 0;
     switch (how) {
-    case 0: error = MPI_File_read_shared(f, buffer, count, t, &status); break;
-    case 1: error = MPI_File_write_shared(f, buffer, count, t, &status); break;
-    case 2: error = MPI_File_read_ordered(f, buffer, count, t, &status); break;
-    case 3: error = MPI_File_write_ordered(f, buffer, count, t, &status); break;
+    case 0: error = CALL(MPI_File_read_shared, f, buffer); break;
+    case 1: error = CALL(MPI_File_write_shared, f, buffer); break;
+    case 2: error = CALL(MPI_File_read_ordered, f, buffer); break;
+    case 3: error = CALL(MPI_File_write_ordered, f, buffer); break;
     default: return MPI_ERR_ARG;
     }
     return moved(error, &status, t, bytes);
+#undef TAIL
 }
 
 /* Non-blocking; the request is given to pb_wait. */
-int pb_file_start(int file, int how, long long offset, void *buffer, int count, int type, int *handle)
+int pb_file_start(int file, int how, long long offset, void *buffer, long long count, int type, int *handle)
 {
     MPI_Request request;
     MPI_File f = file_items[file];
@@ -610,17 +652,16 @@ int pb_file_start(int file, int how, long long offset, void *buffer, int count, 
     MPI_Offset o = (MPI_Offset)offset;
     int error = 0;
     *handle = -1;
+#define TAIL &request
     switch (how) {
-    case 0: error = MPI_File_iread_at(f, o, buffer, count, t, &request); break;
-    case 1: error = MPI_File_iwrite_at(f, o, buffer, count, t, &request); break;
-    case 2: error = MPI_File_iread_at_all(f, o, buffer, count, t, &request); break;
-    case 3: error = MPI_File_iwrite_at_all(f, o, buffer, count, t, &request); break;
+    case 0: error = CALL(MPI_File_iread_at, f, o, buffer); break;
+    case 1: error = CALL(MPI_File_iwrite_at, f, o, buffer); break;
+    case 2: error = CALL(MPI_File_iread_at_all, f, o, buffer); break;
+    case 3: error = CALL(MPI_File_iwrite_at_all, f, o, buffer); break;
     default: return MPI_ERR_ARG;
     }
-    if (error != MPI_SUCCESS)
-        return error;
-    *handle = request_put(request);
-    return *handle < 0 ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+#undef TAIL
+    return keep_request(error, request, handle);
 }
 
 /* Waits for one request; bytes are counted in units of one byte. */
@@ -628,19 +669,6 @@ int pb_wait(int handle, long long *bytes)
 {
     MPI_Status status;
     int error = MPI_Wait(&request_items[handle], &status);
-    request_used[handle] = 0;
-    return moved(error, &status, MPI_BYTE, bytes);
-}
-
-/* Looks whether a request is done, without waiting. */
-int pb_test(int handle, int *done, long long *bytes)
-{
-    MPI_Status status;
-    *done = 0;
-    *bytes = 0;
-    int error = MPI_Test(&request_items[handle], done, &status);
-    if (error != MPI_SUCCESS || !*done)
-        return error;
     request_used[handle] = 0;
     return moved(error, &status, MPI_BYTE, bytes);
 }

@@ -323,8 +323,29 @@ pub struct Evidence {
     /// What the evidence says against the figures.
     #[serde(default)]
     pub marks: Vec<Mark>,
+    /// MPI files as they were opened: the first 64 of each member 0 with different names or hints.
+    #[serde(default)]
+    pub mpi_io: Vec<MpiFileFacts>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
+}
+
+/// An MPI file as it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MpiFileFacts {
+    /// Absolute path; bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// Ranks that opened it together.
+    pub ranks: u32,
+    /// Hints that the program asked for, `key=value;key=value`.
+    pub requested_hints: String,
+    /// Hints in effect after opening (MPI_File_get_info), in the same form. What was asked for
+    /// and is not here was ignored by the MPI library.
+    pub effective_hints: String,
+    /// File system type; "" where it cannot be told.
+    pub file_system: String,
+    /// What `lfs getstripe` says, in one line; "" where there is no Lustre.
+    pub layout: String,
 }
 
 /// Occurrences of a label that were not kept one by one, over all ranks.

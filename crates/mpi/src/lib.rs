@@ -16,6 +16,7 @@ pub mod clock;
 pub mod comm;
 pub mod error;
 pub mod facts;
+pub mod file;
 pub mod groups;
 pub mod interrupt;
 pub mod launcher;
@@ -30,6 +31,7 @@ pub mod world;
 
 pub use comm::Comm;
 pub use error::MpiError;
+pub use file::Files;
 pub use run::{RankOutcome, run_rank};
 pub use shim::Shim;
 pub use world::World;

@@ -8,6 +8,7 @@
 use crate::clock;
 use crate::comm::{Comm, Finish};
 use crate::error::MpiError;
+use crate::file::Files;
 use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
@@ -85,7 +86,7 @@ pub fn run_rank(
     rank.clock(&Alignment { start, end: None });
     own_descriptors(world);
     mpi(world.barrier(WORLD))?;
-    let ran = run(rank, storage, &mut comm, clock);
+    let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
     let finish = mpi(comm.finish())?;
     let outcome = RankOutcome {
         clock: clock.name(),
@@ -195,11 +196,22 @@ fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), Mpi
 }
 
 /// The loop is compiled for every back-end and clock.
-fn run(rank: Rank<'_>, storage: Storage, comm: &mut Comm<'_>, clock: Real) -> Ran {
+fn run(
+    rank: Rank<'_>,
+    storage: Storage,
+    (world, groups, config): (&World, &Groups, &Config),
+    comm: &mut Comm<'_>,
+    clock: Real,
+) -> Ran {
+    let root = &config.directory;
     match storage {
         Storage::Null => run_on(rank, Null, comm, clock),
-        Storage::Posix(backend) => run_on(rank, backend, comm, clock),
-        Storage::Guarded(backend) => run_on(rank, backend, comm, clock),
+        Storage::Posix(backend) => {
+            run_on(rank, Files::new(backend, world, groups, root), comm, clock)
+        }
+        Storage::Guarded(backend) => {
+            run_on(rank, Files::new(backend, world, groups, root), comm, clock)
+        }
     }
 }
 

@@ -41,6 +41,7 @@ functions! {
     library = "pb_library": fn(*mut c_char, c_int);
     standard = "pb_standard": fn(*mut c_int, *mut c_int);
     error = "pb_error": fn(c_int, *mut c_int, *mut c_char, c_int);
+    error_name = "pb_error_name": fn(c_int, *mut c_char, c_int);
     comm_rank = "pb_comm_rank": fn(c_int, *mut c_int);
     comm_size = "pb_comm_size": fn(c_int, *mut c_int);
     comm_split = "pb_comm_split": fn(c_int, c_int, c_int, *mut c_int);
@@ -59,6 +60,29 @@ functions! {
     hint_names = "pb_hint_names": fn(*const c_char, *mut c_char, c_int);
     agree_start = "pb_agree_start": fn(c_int, c_longlong, *mut c_int);
     agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong);
+    type_contiguous = "pb_type_contiguous": fn(c_int, c_int, *mut c_int);
+    type_vector = "pb_type_vector": fn(c_int, c_int, c_longlong, c_int, *mut c_int);
+    type_indexed = "pb_type_indexed": fn(c_int, *const c_int, *const c_longlong, c_int, *mut c_int);
+    type_subarray = "pb_type_subarray": fn(c_int, *const c_int, *const c_int, *const c_int, c_int, *mut c_int);
+    type_struct = "pb_type_struct": fn(c_int, *const c_int, *const c_longlong, *const c_int, *mut c_int);
+    type_free = "pb_type_free": fn(c_int);
+    file_open = "pb_file_open": fn(c_int, *const c_char, c_int, c_int, *const *const c_char, *const *const c_char, *mut c_int);
+    file_close = "pb_file_close": fn(c_int);
+    file_delete = "pb_file_delete": fn(*const c_char);
+    file_sync = "pb_file_sync": fn(c_int);
+    file_set_size = "pb_file_set_size": fn(c_int, c_longlong);
+    file_preallocate = "pb_file_preallocate": fn(c_int, c_longlong);
+    file_set_atomicity = "pb_file_set_atomicity": fn(c_int, c_int);
+    file_seek = "pb_file_seek": fn(c_int, c_longlong);
+    file_get_size = "pb_file_get_size": fn(c_int, *mut c_longlong);
+    file_set_view = "pb_file_set_view": fn(c_int, c_longlong, c_int, c_int);
+    file_hints = "pb_file_hints": fn(c_int, *mut c_int);
+    file_hint = "pb_file_hint": fn(c_int, c_int, *mut c_char, c_int, *mut c_char, c_int);
+    large = "pb_large": fn();
+    file_at = "pb_file_at": fn(c_int, c_int, c_longlong, *mut c_void, c_longlong, c_int, *mut c_longlong);
+    file_shared = "pb_file_shared": fn(c_int, c_int, *mut c_void, c_longlong, c_int, *mut c_longlong);
+    file_start = "pb_file_start": fn(c_int, c_int, c_longlong, *mut c_void, c_longlong, c_int, *mut c_int);
+    wait = "pb_wait": fn(c_int, *mut c_longlong);
 }
 
 impl Shim {

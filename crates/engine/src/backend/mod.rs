@@ -14,7 +14,9 @@ pub use mem::{Cost, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 
-use crate::call::{Call, Fd, FileCall, Reply};
+use crate::call::{Call, Fd, FileCall, MpiFile, Reply};
+use crate::comm::Members;
+use model::run::MpiFileFacts;
 use std::ffi::CStr;
 
 /// Name of the file that marks a run directory. Reserved in every directory of a
@@ -80,6 +82,16 @@ pub trait Backend {
     /// [`Backend::issue`] for a call on MPI files; `ENOSYS` where there are none.
     fn issue_file(&mut self, _call: FileCall<'_>) -> Reply {
         -Reply::from(libc::ENOSYS)
+    }
+
+    /// What is to be told of a file that was just opened; never timed.
+    fn opened_facts(
+        &mut self,
+        _file: MpiFile,
+        _members: &Members,
+        _hints: &str,
+    ) -> Option<MpiFileFacts> {
+        None
     }
 
     /// What there is to say about the last call that failed besides its errno: class and

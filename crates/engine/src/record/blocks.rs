@@ -1,5 +1,6 @@
 //! Takes one block of an area apart. `None`: its content cannot be.
 
+use super::files;
 use super::histograms::Owner;
 use super::labels::{L_COUNT, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
@@ -54,6 +55,10 @@ pub(super) fn parse_block(
         }
         Kind::Usage => record.usage = Some(usage(words)?),
         Kind::Clock => record.clock = Some(alignment(words)?),
+        Kind::MpiFile => {
+            let (ranks, len) = halves(*words.first()?);
+            record.mpi_files.push(files::read(ranks, text(&words[1..], len)?)?);
+        }
     }
     Some(())
 }

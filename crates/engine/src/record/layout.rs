@@ -78,10 +78,12 @@ pub enum Kind {
     Usage = 14,
     /// How the rank's clock relates to rank 0's: [`super::recorder`]. The last one holds.
     Clock = 15,
+    /// An MPI file as it was opened: [`super::files`].
+    MpiFile = 16,
 }
 
 impl Kind {
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 16] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -97,6 +99,7 @@ impl Kind {
         Kind::Events,
         Kind::Usage,
         Kind::Clock,
+        Kind::MpiFile,
     ];
 
     /// The kind with this number.

@@ -15,6 +15,7 @@ mod blocks;
 mod collect;
 mod events;
 mod failures;
+mod files;
 mod histograms;
 mod index;
 mod labels;

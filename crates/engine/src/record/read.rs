@@ -9,6 +9,7 @@ use super::{State, Usage};
 use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
+use model::run::MpiFileFacts;
 use model::{Event, Histogram, Op, Part};
 use std::fs::File;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub struct RankRecord {
     /// How its clock relates to rank 0's, if that was measured. All times here are on
     /// rank 0's clock.
     pub clock: Option<Alignment>,
+    /// MPI files it opened as member 0, as far as they are told.
+    pub mpi_files: Vec<MpiFileFacts>,
     /// Label paths by id; the first is `(more)`.
     pub labels: Vec<LabelRecord>,
     /// Label and operation pairs in order of first execution.
@@ -178,6 +181,7 @@ impl RankRecord {
             state: State::from_word(header[H_STATE]).unwrap_or_default(),
             usage: None,
             clock: None,
+            mpi_files: Vec::new(),
             labels: Vec::new(),
             stats: Vec::new(),
             sites: Vec::new(),

@@ -17,6 +17,7 @@ use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
 use model::plan::LabelKind;
+use model::run::MpiFileFacts;
 use model::{Event, Op, Part};
 use std::io;
 
@@ -96,6 +97,11 @@ impl Recorder {
     /// kept, all are counted.
     pub fn failure(&mut self, site: u32, op: Op, path: &[u8], offset_bytes: u64, errno: u16) {
         self.failure_explained(site, op, path, (offset_bytes, errno), "");
+    }
+
+    /// Keeps what is to be told of an MPI file.
+    pub fn mpi_file(&mut self, facts: &MpiFileFacts) {
+        super::files::add(&mut self.area, facts);
     }
 
     /// The same with what the back-end says besides the errno: class and text of an MPI error.

@@ -72,6 +72,9 @@ pub(super) fn open_file<B: Backend, K: Clock>(
         let shot = timed(&mut io.backend, &io.clock, FileCall::SetAtomic { file });
         io.add_file_call(tally, Part::Open, shot);
     }
+    if let Some(facts) = io.backend.opened_facts(file, members, io.options.hints()) {
+        io.recorder.mpi_file(&facts);
+    }
     Some(file)
 }
 

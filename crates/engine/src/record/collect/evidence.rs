@@ -4,8 +4,9 @@ use super::Collected;
 use crate::record::{RankRecord, State, Usage};
 use model::Op;
 use model::op::Class;
-use model::run::{Evidence, Row};
+use model::run::{Evidence, MpiFileFacts, Row};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Sums over some ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +27,12 @@ pub(super) struct Sums {
     cached_bytes: u64,
     storage_read: Told,
     storage_write: Told,
+    /// MPI files by rank and order of opening: the first [`MPI_FILES_MAX`].
+    mpi_files: BTreeMap<(u32, u32), MpiFileFacts>,
 }
+
+/// MPI files that a run tells of.
+const MPI_FILES_MAX: usize = 64;
 
 /// A figure that is known only if every rank has told it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +75,12 @@ impl Sums {
             lost: record.lost,
             opened_bytes: usage(|usage| usage.opened_bytes),
             cached_bytes: usage(|usage| usage.cached_bytes),
+            mpi_files: record
+                .mpi_files
+                .iter()
+                .zip(0..)
+                .map(|(file, order)| ((record.rank, order), file.clone()))
+                .collect(),
             ..Sums::default()
         };
         self.merge(one);
@@ -96,6 +108,10 @@ impl Sums {
         add(&mut self.cached_bytes, other.cached_bytes);
         self.storage_read.merge(&other.storage_read);
         self.storage_write.merge(&other.storage_write);
+        self.mpi_files.extend(other.mpi_files);
+        while self.mpi_files.len() > MPI_FILES_MAX {
+            self.mpi_files.pop_last();
+        }
     }
 
     /// Adds what the sums tell; the rows must be there.
@@ -129,6 +145,7 @@ impl Sums {
             dropped_events: self.dropped_events,
             event_overhead_ns: self.event_overhead_ns,
             labels_beyond_limit: self.labels_beyond_limit,
+            mpi_io: self.mpi_files.into_values().collect(),
             notes: lost(self.lost).into_iter().collect(),
             ..Evidence::default()
         }

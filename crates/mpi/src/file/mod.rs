@@ -1,0 +1,492 @@
+//! The back-end of a run under MPI: MPI-IO for the statements of MPI-IO, another back-end
+//! for the others.
+//!
+//! The machine has let the members meet before it asks for anything collective; here they
+//! agree on what must be the same for all of them, and then they call.
+
+mod facts;
+mod failure;
+mod types;
+
+use crate::groups::Groups;
+use crate::shim::Shim;
+use crate::world::{Reduce, World};
+use engine::backend::{Backend, Cached, Capabilities};
+use engine::call::{At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Reply, ViewId};
+use engine::comm::Members;
+use model::run::MpiFileFacts;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use types::{BYTE, Builder, Built};
+
+/// The largest transfer that is one call where counts are `int`, and its pieces otherwise.
+const PIECE_BYTES: u64 = 1 << 30;
+
+/// MPI files over a [`World`]; everything else goes to `inner`.
+pub struct Files<'w, B> {
+    inner: B,
+    world: &'w World,
+    groups: &'w Groups,
+    /// The run directory, absolute: Open MPI 4.1 cannot open a relative name of one character.
+    root: Vec<u8>,
+    /// Counts above 2^31 - 1 can be given.
+    large: bool,
+    views: Vec<Built>,
+    /// The path of the call that was prepared.
+    path: CString,
+    /// Calls to be made for the transfer that was prepared, alike on all members.
+    rounds: u64,
+    facts: facts::Kept,
+    explanation: String,
+}
+
+impl<'w, B: Backend> Files<'w, B> {
+    /// Adds MPI files to a back-end. `root`: the run directory, absolute.
+    pub fn new(inner: B, world: &'w World, groups: &'w Groups, root: &Path) -> Files<'w, B> {
+        // SAFETY: it takes nothing.
+        let large = unsafe { (world.shim().large)() } != 0;
+        Files {
+            inner,
+            world,
+            groups,
+            root: root.as_os_str().as_bytes().to_vec(),
+            large,
+            views: Vec::new(),
+            path: CString::default(),
+            rounds: 1,
+            facts: facts::Kept::default(),
+            explanation: String::new(),
+        }
+    }
+
+    fn shim(&self) -> &'w Shim {
+        self.world.shim()
+    }
+
+    /// 0 or minus errno; an error is explained.
+    #[inline(always)]
+    fn told(&mut self, call: &'static str, code: c_int) -> Reply {
+        if code == 0 { 0 } else { self.refused(call, code) }
+    }
+
+    #[cold]
+    fn refused(&mut self, call: &'static str, code: c_int) -> Reply {
+        let (errno, explanation) = failure::explain(self.shim(), call, code);
+        self.explanation = explanation;
+        -Reply::from(errno)
+    }
+
+    /// The communicator of a set; the shim's number.
+    fn comm(&self, members: &Members) -> Result<c_int, i32> {
+        self.groups.handle(members.set).map(|handle| handle.number()).ok_or(libc::EINVAL)
+    }
+
+    /// The largest values of all members.
+    fn most<const N: usize>(&mut self, members: &Members, own: [i64; N]) -> Result<[i64; N], i32> {
+        let Some(handle) = self.groups.handle(members.set) else { return Err(libc::EINVAL) };
+        self.world.reduce(handle, own, Reduce::Max).map_err(|error| {
+            self.explanation = error.to_string();
+            libc::EIO
+        })
+    }
+
+    /// Makes the path absolute and asks whether the program may touch it.
+    fn permit(&mut self, path: &CStr, creates: bool, changes: bool) -> Result<(), i32> {
+        let bytes = path.to_bytes();
+        let mut whole = Vec::with_capacity(self.root.len() + bytes.len() + 2);
+        if !bytes.starts_with(b"/") {
+            whole.extend_from_slice(&self.root);
+            whole.push(b'/');
+        }
+        whole.extend_from_slice(bytes);
+        self.path = CString::new(whole).map_err(|_| libc::EINVAL)?;
+        // What the same calls of POSIX would be refused for: the marker, and paths that
+        // leave the directory where they are not proved to stay inside.
+        let flags = if changes { libc::O_RDWR } else { libc::O_RDONLY };
+        self.inner.prepare(&Call::Open { path, flags, mode: 0 })?;
+        match self.inner.prepare(&Call::Access { path }) {
+            Err(libc::ENOENT) if creates => self.inner.prepare(&Call::Mkdir { path }),
+            Err(libc::ENOENT) => Ok(()),
+            permitted => permitted,
+        }
+    }
+
+    /// All members must be permitted, and must give the same path and mode.
+    fn prepare_open(&mut self, path: &CStr, mode: MpiMode, members: &Members) -> Result<(), i32> {
+        self.explanation.clear();
+        let own = self.permit(path, mode.create, mode.write).err().unwrap_or(0);
+        if members.ranks.len() < 2 {
+            return if own == 0 { Ok(()) } else { Err(own) };
+        }
+        let print = fingerprint(path.to_bytes(), mode_bits(mode));
+        let [errno, most, least] = self.most(members, [i64::from(own), print, -print])?;
+        if errno != 0 {
+            self.explanation = "not permitted on a member of the group".into();
+            return Err(errno as i32);
+        }
+        if most != -least {
+            self.explanation =
+                "the members of the group gave different paths or modes to one collective open"
+                    .into();
+            return Err(libc::EINVAL);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, mode: MpiMode, members: &Members, hints: &str) -> Reply {
+        let comm = match self.comm(members) {
+            Ok(comm) => comm,
+            Err(errno) => return -Reply::from(errno),
+        };
+        let hints = Hints::new(hints);
+        let (keys, values) = (hints.keys(), hints.values());
+        let mut file = -1;
+        // SAFETY: the path and the texts of the hints are NUL-terminated and outlive the call;
+        // both lists have as many pointers as is told.
+        let code = unsafe {
+            (self.shim().file_open)(
+                comm,
+                self.path.as_ptr(),
+                mode_bits(mode),
+                keys.len() as c_int,
+                keys.as_ptr(),
+                values.as_ptr(),
+                &mut file,
+            )
+        };
+        match self.told("MPI_File_open", code) {
+            0 => Reply::from(file),
+            failed => failed,
+        }
+    }
+
+    /// How many calls a transfer takes where counts are `int`: the same number on all members.
+    fn prepare_transfer(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) {
+        self.rounds = 1;
+        if self.large {
+            return;
+        }
+        let most = match (at.is_collective(), most) {
+            (false, _) => len,
+            (true, Some(most)) => most,
+            (true, None) => match self.facts.members(file) {
+                Some(members) => {
+                    self.most(&members, [len as i64]).map_or(len, |most| most[0] as u64)
+                }
+                None => len,
+            },
+        };
+        self.rounds = most.div_ceil(PIECE_BYTES).max(1);
+    }
+
+    #[inline(always)]
+    fn transfer(
+        &mut self,
+        file: MpiFile,
+        at: At,
+        memory: &mut Memory<'_>,
+        order: Option<ViewId>,
+    ) -> Reply {
+        let (address, len) = (memory.address(), memory.len() as u64);
+        let write = matches!(memory, Memory::Write(_));
+        if let Some(memory_type) = order.and_then(|view| self.views.get(view.0 as usize)?.memory) {
+            let count = i64::from(len > 0);
+            return self.one_transfer(file, at, write, (address, count, memory_type), 0);
+        }
+        if self.rounds == 1 {
+            return self.one_transfer(file, at, write, (address, len as i64, BYTE), 0);
+        }
+        let mut done = 0;
+        for round in 0..self.rounds {
+            let from = (round * PIECE_BYTES).min(len);
+            let piece = (len - from).min(PIECE_BYTES);
+            // A short piece is the end: going on would leave a hole. Others may still wait.
+            let piece = if done < from { 0 } else { piece };
+            // SAFETY: `from` is at most the length of the memory.
+            let start = unsafe { address.add(from as usize) };
+            match self.one_transfer(file, at, write, (start, piece as i64, BYTE), from) {
+                moved if moved < 0 => return moved,
+                moved => done += moved as u64,
+            }
+        }
+        done as Reply
+    }
+
+    /// One call; `ahead`: bytes of the transfer that lie before it.
+    #[inline(always)]
+    fn one_transfer(
+        &mut self,
+        file: MpiFile,
+        at: At,
+        write: bool,
+        (address, count, of): (*mut u8, i64, c_int),
+        ahead: u64,
+    ) -> Reply {
+        let mut bytes = 0;
+        let buffer: *mut c_void = address.cast();
+        let how = |collective: bool| c_int::from(write) | c_int::from(collective) << 1;
+        // SAFETY: the memory holds `count` items of the type and is borrowed by the caller for
+        // the duration of the call; it is written only if it was given for reading into.
+        let (call, code) = unsafe {
+            match at {
+                At::Offset { offset, collective } => {
+                    let (how, offset) = (how(collective), (offset + ahead) as i64);
+                    let code =
+                        (self.shim().file_at)(file.0, how, offset, buffer, count, of, &mut bytes);
+                    (NAMES_AT[how as usize], code)
+                }
+                At::Shared { ordered } => {
+                    let how = how(ordered);
+                    let code =
+                        (self.shim().file_shared)(file.0, how, buffer, count, of, &mut bytes);
+                    (NAMES_SHARED[how as usize], code)
+                }
+            }
+        };
+        if code == 0 { bytes } else { self.refused(call, code) }
+    }
+
+    fn start(&mut self, file: MpiFile, offset: u64, collective: bool, memory: &Lent) -> Reply {
+        let (address, len, write) = memory.parts();
+        if len as u64 > PIECE_BYTES && !self.large {
+            self.explanation = "one non-blocking transfer of more than 1 GiB needs MPI 4: \
+                 write transfer=1g beside depth"
+                .into();
+            return -Reply::from(libc::EINVAL);
+        }
+        let how = c_int::from(write) | c_int::from(collective) << 1;
+        let mut request = -1;
+        // SAFETY: whoever lent the memory vouches that it stays until the request is done.
+        let code = unsafe {
+            let (start, len) = (self.shim().file_start, len as i64);
+            start(file.0, how, offset as i64, address.cast(), len, BYTE, &mut request)
+        };
+        match self.told(NAMES_START[how as usize], code) {
+            0 => Reply::from(request),
+            failed => failed,
+        }
+    }
+
+    fn make_view(&mut self, view: &model::pattern::View) -> Reply {
+        match Builder::new(self.shim()).view(view) {
+            Ok(built) => {
+                self.views.push(built);
+                self.views.len() as Reply - 1
+            }
+            Err((what, -1)) => {
+                self.explanation = format!("{what} is more than this MPI takes");
+                -Reply::from(libc::EINVAL)
+            }
+            Err((call, code)) => self.refused(call, code),
+        }
+    }
+
+    fn set_view(&mut self, file: MpiFile, view: Option<ViewId>) -> Reply {
+        let built = view.and_then(|view| self.views.get(view.0 as usize));
+        let (from, of) =
+            built.map_or((0, BYTE), |built| (built.displacement_bytes, built.filetype));
+        // SAFETY: handles the shim gave.
+        let code = unsafe { (self.shim().file_set_view)(file.0, from as i64, BYTE, of) };
+        self.told("MPI_File_set_view", code)
+    }
+
+    fn size(&mut self, file: MpiFile) -> Reply {
+        let mut size = 0;
+        // SAFETY: a handle the shim gave and a valid pointer.
+        match unsafe { (self.shim().file_get_size)(file.0, &mut size) } {
+            0 => size,
+            code => self.refused("MPI_File_get_size", code),
+        }
+    }
+}
+
+const NAMES_AT: [&str; 4] =
+    ["MPI_File_read_at", "MPI_File_write_at", "MPI_File_read_at_all", "MPI_File_write_at_all"];
+const NAMES_SHARED: [&str; 4] = [
+    "MPI_File_read_shared",
+    "MPI_File_write_shared",
+    "MPI_File_read_ordered",
+    "MPI_File_write_ordered",
+];
+const NAMES_START: [&str; 4] =
+    ["MPI_File_iread_at", "MPI_File_iwrite_at", "MPI_File_iread_at_all", "MPI_File_iwrite_at_all"];
+
+/// The shim's bits of an open mode.
+fn mode_bits(mode: MpiMode) -> c_int {
+    let access = match (mode.read, mode.write) {
+        (true, true) => 4,
+        (_, write) => 1 << c_int::from(write),
+    };
+    access
+        | c_int::from(mode.create) << 3
+        | c_int::from(mode.exclusive) << 4
+        | c_int::from(mode.append) << 5
+}
+
+/// A number that two different opens hardly share; not negative. (FNV-1a.)
+fn fingerprint(path: &[u8], mode: c_int) -> i64 {
+    let bytes = path.iter().copied().chain([mode as u8]);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 2) as i64
+}
+
+/// Hints as C texts.
+struct Hints(Vec<(CString, CString)>);
+
+impl Hints {
+    /// Of a text that was checked before.
+    fn new(text: &str) -> Hints {
+        let c = |text: &str| CString::new(text).unwrap_or_default();
+        let pairs = model::hints::parse(text).unwrap_or_default();
+        Hints(pairs.into_iter().map(|(key, value)| (c(key), c(value))).collect())
+    }
+
+    fn keys(&self) -> Vec<*const c_char> {
+        self.0.iter().map(|pair| pair.0.as_ptr()).collect()
+    }
+
+    fn values(&self) -> Vec<*const c_char> {
+        self.0.iter().map(|pair| pair.1.as_ptr()).collect()
+    }
+}
+
+impl<B: Backend> Backend for Files<'_, B> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { mpi_files: true, ..self.inner.capabilities() }
+    }
+
+    #[inline(always)]
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        self.inner.prepare(call)
+    }
+
+    fn cached(&self, fd: Fd) -> Option<Cached> {
+        self.inner.cached(fd)
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        self.inner.issue(call)
+    }
+
+    #[inline(always)]
+    fn prepare_file(&mut self, call: &FileCall<'_>) -> Result<(), i32> {
+        match call {
+            FileCall::Transfer { file, at, memory, most_bytes, .. } => {
+                self.prepare_transfer(*file, memory.len() as u64, *most_bytes, *at);
+                Ok(())
+            }
+            FileCall::Open { path, mode, members, .. } => self.prepare_open(path, *mode, members),
+            FileCall::Delete { path } => {
+                self.explanation.clear();
+                self.permit(path, false, true)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
+        let shim = self.shim();
+        // SAFETY, of all direct calls below: handles the shim gave, numbers, and a path of
+        // this back-end that is NUL-terminated.
+        let (name, code) = match call {
+            FileCall::Transfer { file, at, mut memory, order, .. } => {
+                return self.transfer(file, at, &mut memory, order);
+            }
+            FileCall::Start { file, offset, collective, memory } => {
+                return self.start(file, offset, collective, &memory);
+            }
+            FileCall::Wait { request } => {
+                let mut bytes = 0;
+                // SAFETY: a request the shim gave, waited for once; a valid pointer.
+                match unsafe { (shim.wait)(request.0 as c_int, &mut bytes) } {
+                    0 => return bytes,
+                    code => ("MPI_Wait", code),
+                }
+            }
+            FileCall::Open { mode, members, hints, .. } => return self.open(mode, members, hints),
+            FileCall::MakeView { view } => return self.make_view(view),
+            FileCall::SetView { file, view } => return self.set_view(file, view),
+            FileCall::Most { members, value } => {
+                return self.most(members, [value]).map_or(value, |most| most[0]);
+            }
+            FileCall::Position { file } => return self.size(file),
+            // SAFETY: see above.
+            FileCall::Close { file } => ("MPI_File_close", unsafe { (shim.file_close)(file.0) }),
+            FileCall::Delete { .. } => {
+                // SAFETY: see above.
+                ("MPI_File_delete", unsafe { (shim.file_delete)(self.path.as_ptr()) })
+            }
+            // SAFETY: see above.
+            FileCall::Sync { file } => ("MPI_File_sync", unsafe { (shim.file_sync)(file.0) }),
+            FileCall::SetSize { file, size } => {
+                // SAFETY: see above.
+                ("MPI_File_set_size", unsafe { (shim.file_set_size)(file.0, size as i64) })
+            }
+            FileCall::Preallocate { file, size } => {
+                // SAFETY: see above.
+                ("MPI_File_preallocate", unsafe { (shim.file_preallocate)(file.0, size as i64) })
+            }
+            FileCall::Seek { file, offset } => {
+                // SAFETY: see above.
+                ("MPI_File_seek", unsafe { (shim.file_seek)(file.0, offset as i64) })
+            }
+            FileCall::SetAtomic { file } => {
+                // SAFETY: see above.
+                ("MPI_File_set_atomicity", unsafe { (shim.file_set_atomicity)(file.0, 1) })
+            }
+        };
+        self.told(name, code)
+    }
+
+    fn explanation(&self) -> Option<&str> {
+        Some(self.explanation.as_str()).filter(|text| !text.is_empty())
+    }
+
+    fn opened_facts(
+        &mut self,
+        file: MpiFile,
+        members: &Members,
+        hints: &str,
+    ) -> Option<MpiFileFacts> {
+        self.facts.opened(self.world, (file, &self.path), members, hints)
+    }
+}
+
+impl<B> Drop for Files<'_, B> {
+    fn drop(&mut self) {
+        let builder = Builder::new(self.world.shim());
+        for built in &self.views {
+            builder.free(built.filetype);
+            built.memory.into_iter().for_each(|memory| builder.free(memory));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_the_shim_s_bits() {
+        for (letters, bits) in [("r", 1), ("w", 2), ("rw", 4), ("crw", 12), ("cxw", 26), ("wa", 34)]
+        {
+            let mode = MpiMode::parse(letters.as_bytes()).expect("a mode");
+            assert_eq!(mode_bits(mode), bits, "{letters}");
+        }
+    }
+
+    #[test]
+    fn fingerprints_tell_opens_apart() {
+        let all = [fingerprint(b"a", 1), fingerprint(b"b", 1), fingerprint(b"a", 2)];
+        assert!(all[0] != all[1] && all[0] != all[2] && all.iter().all(|print| *print >= 0));
+    }
+}
