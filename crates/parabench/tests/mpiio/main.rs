@@ -1,0 +1,147 @@
+//! Statements of MPI-IO under every MPI: PPL programs compiled here and run by real ranks.
+//!
+//! The test starts itself under mpiexec; the variable [`CASE`] tells the ranks which case they
+//! are. A rank that finds something wrong panics, which ends the job.
+#![allow(clippy::print_stdout)] // it is its own harness
+
+mod contents;
+mod errors;
+mod large;
+mod listing2;
+mod statements;
+#[path = "../../../mpi/testing/mod.rs"]
+mod testing;
+
+use engine::comm::End;
+use engine::config::Config;
+use engine::record::{FailureRecord, RankRecord};
+use model::{Op, Plan, errno};
+use mpi::{RankOutcome, World, locate, run_rank};
+use ppl::{Binding, compile};
+use std::fs;
+use std::path::PathBuf;
+use testing::LIMIT;
+
+/// Tells a rank its case.
+const CASE: &str = "PARABENCH_TEST_CASE";
+/// The empty directory in which it runs.
+const PLACE: &str = "PARABENCH_TEST_PLACE";
+
+/// A case: its name, its number of ranks and what they do.
+type Case = (&'static str, u32, fn(&Place<'_>));
+
+const CASES: &[&[Case]] =
+    &[contents::CASES, statements::CASES, errors::CASES, large::CASES, listing2::CASES];
+
+fn main() {
+    let cases: Vec<Case> = CASES.concat();
+    match std::env::var(CASE) {
+        Ok(name) => be_rank(cases.iter().find(|case| case.0 == name).expect("a case")),
+        Err(_) => launch_all(&cases),
+    }
+}
+
+fn launch_all(cases: &[Case]) {
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let me = std::env::current_exe().expect("this test");
+    for mpi in testing::all() {
+        for (name, ranks, _) in cases {
+            if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {
+                continue;
+            }
+            println!("{}: {name}", mpi.name);
+            let place = tempfile::tempdir().expect("a temporary directory");
+            let launch = mpi.launch(*ranks, &me);
+            let ended = launch.env(CASE, name).env(PLACE, place.path()).run(LIMIT);
+            assert!(ended.success(), "{name}: {ended}");
+        }
+    }
+}
+
+/// Where a rank of a case runs.
+pub struct Place<'w> {
+    /// MPI.
+    pub world: &'w World,
+    /// An empty directory.
+    pub directory: PathBuf,
+}
+
+/// What one rank did.
+pub struct Ran {
+    /// How it ended, and why not well.
+    pub outcome: RankOutcome,
+    /// What it measured.
+    pub record: RankRecord,
+    /// What it executed.
+    pub plan: Plan,
+}
+
+fn be_rank(case: &Case) {
+    let found = locate::find().expect("a shim");
+    let world = World::init(found.shim).expect("MPI starts");
+    let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
+    (case.2)(&Place { world: &world, directory });
+    world.finalize().expect("MPI ends");
+}
+
+impl Place<'_> {
+    /// Compiles and runs a program, which must be right.
+    pub fn run(&self, text: &str) -> Ran {
+        self.run_bound(text, |_| {})
+    }
+
+    /// The same with parameters, groups and so on.
+    pub fn run_bound(&self, text: &str, bind: impl FnOnce(&mut Binding)) -> Ran {
+        let mut binding = Binding::new(self.world.size);
+        bind(&mut binding);
+        let compiled = compile("test.ppl", text.into(), &mut ppl::NoIncludes, &binding);
+        let plan = compiled.plan.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+        let config = Config { directory: self.directory.clone(), ..Config::default() };
+        let mut outcome = run_rank(self.world, &plan, &config, &mut |_| {}).expect("it starts");
+        let record = std::mem::replace(&mut outcome.record, Err(String::new()));
+        Ran { outcome, record: record.expect("a record"), plan }
+    }
+
+    /// World rank.
+    pub fn rank(&self) -> u32 {
+        self.world.rank
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.directory.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+}
+
+impl Ran {
+    /// The same, if the rank reached the end of the program.
+    pub fn finished(self) -> Ran {
+        assert_eq!(self.outcome.end, End::Finished, "{:?}", self.record.errors);
+        self
+    }
+
+    /// The same, if no operation failed or was short either.
+    pub fn good(self) -> Ran {
+        let ran = self.finished();
+        assert_eq!(ran.failures(), Vec::<String>::new());
+        assert_eq!(ran.record.stats.iter().map(|stat| stat.short).sum::<u64>(), 0);
+        ran
+    }
+
+    /// `operation errno`, one for each kept failure.
+    pub fn failures(&self) -> Vec<String> {
+        let told = |failure: &FailureRecord| {
+            let (name, detail) = (errno::name(failure.errno), &failure.detail);
+            println!("{} {name}: {detail}", failure.op);
+            format!("{} {name}", failure.op)
+        };
+        self.record.failures.iter().map(told).collect()
+    }
+
+    /// Executions and bytes of an operation that did not fail.
+    pub fn done(&self, op: Op) -> (u64, u64) {
+        let stats = self.record.stats.iter().filter(|stat| stat.op == op);
+        stats.fold((0, 0), |sum, stat| (sum.0 + stat.done.count, sum.1 + stat.bytes))
+    }
+}
