@@ -51,8 +51,8 @@ fn levels_and_posix(place: &Place<'_>) {
     assert_eq!(ran.done(Op::Pfwrite), (4 + 14, 6 * 7007));
     let expected = expected(4 * 7007);
     let names = [
-        "pwrite-0", "pwrite-1", "pwrite-2", "pwrite-3", "array", "handle", "cut-0", "cut-1", "cut-2",
-        "cut-3", "numbers", "together", "posix",
+        "pwrite-0", "pwrite-1", "pwrite-2", "pwrite-3", "array", "handle", "cut-0", "cut-1",
+        "cut-2", "cut-3", "numbers", "together", "posix",
     ];
     for name in names {
         assert!(place.bytes(name) == expected, "{name}");
@@ -76,9 +76,11 @@ fn reading_back(place: &Place<'_>) {
     let ran = ran.finished();
     assert_eq!(ran.failures(), Vec::<String>::new());
     assert_eq!(ran.done(Op::Pread), (4, 4 * 20480));
-    assert_eq!(ran.done(Op::Pfread), (6, 5 * 20480));
+    // Open MPI 4.1 counts what a collective read asks for beyond the end as read.
+    let beyond = u64::from(place.world.shim().library_name().starts_with("Open MPI v4"));
+    assert_eq!(ran.done(Op::Pfread), (6, 5 * 20480 + beyond * 4096));
     let short: u64 = ran.record.stats.iter().map(|stat| stat.short).sum();
-    assert_eq!(short, 2);
+    assert_eq!(short, 2 - beyond);
 }
 
 /// Non-blocking calls, several at a time: independent, collective, and of uneven numbers.

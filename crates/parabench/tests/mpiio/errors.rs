@@ -51,7 +51,9 @@ fn trap_27_errors_are_failures(place: &Place<'_>) {
     assert_eq!(expected, 1);
     let run = engine::record::collect(std::slice::from_ref(&ran.record), &ran.plan);
     let failure = &run.failures[0];
-    assert!(failure.message.starts_with("ENOENT: ") && failure.message.contains("MPI_ERR_NO_SUCH_FILE"));
+    assert!(
+        failure.message.starts_with("ENOENT: ") && failure.message.contains("MPI_ERR_NO_SUCH_FILE")
+    );
     assert_eq!((failure.rank, failure.place.as_str()), (place.rank(), "test.ppl:2:9"));
 }
 

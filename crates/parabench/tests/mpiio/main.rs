@@ -17,6 +17,7 @@ use engine::config::Config;
 use engine::record::{FailureRecord, RankRecord};
 use model::{Op, Plan, errno};
 use mpi::{RankOutcome, World, locate, run_rank};
+use ppl::source::NoIncludes;
 use ppl::{Binding, compile};
 use std::fs;
 use std::path::PathBuf;
@@ -95,7 +96,7 @@ impl Place<'_> {
     pub fn run_bound(&self, text: &str, bind: impl FnOnce(&mut Binding)) -> Ran {
         let mut binding = Binding::new(self.world.size);
         bind(&mut binding);
-        let compiled = compile("test.ppl", text.into(), &mut ppl::NoIncludes, &binding);
+        let compiled = compile("test.ppl", text.into(), &mut NoIncludes, &binding);
         let plan = compiled.plan.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
         let config = Config { directory: self.directory.clone(), ..Config::default() };
         let mut outcome = run_rank(self.world, &plan, &config, &mut |_| {}).expect("it starts");

@@ -123,7 +123,9 @@ fn trap_24_hints(place: &Place<'_>) {
         println!("{file:?}");
         assert_eq!(file.ranks, 2);
         assert!(file.path.starts_with('/') && !file.file_system.is_empty(), "{file:?}");
-        assert!(!file.effective_hints.is_empty(), "{file:?}");
+        // Open MPI's OMPIO tells back what it was asked for and nothing else.
+        let ompio = place.world.shim().library_name().starts_with("Open MPI");
+        assert!(!file.effective_hints.is_empty() || ompio, "{file:?}");
     }
     let run = engine::record::collect(std::slice::from_ref(&ran.record), &ran.plan);
     assert_eq!(&run.evidence.mpi_io, files);

@@ -178,8 +178,8 @@ fn move_bytes<B: Backend, K: Clock>(
         rounds: Some(rounds),
         most_bytes: None,
         longest_bytes: call_bytes,
-        // One transfer is one call, unless `transfer` cuts it.
-        depth: if shared { 1 } else { active.depth.min(own.min(u64::from(u32::MAX)) as u32) },
+        // One transfer is one call, unless `transfer` cuts it; the same kind of call on all members.
+        depth: if shared || active.transfer.is_none() { 1 } else { active.depth },
         order: None,
         filling: Filling::ByOffset,
     };

@@ -31,9 +31,7 @@ pub(super) fn open<B: Backend, C: Comm, K: Clock>(
     }
     let mut tally = Tally::EMPTY;
     let file = open_file(io, mode, &members, &mut tally);
-    let position = file
-        .filter(|_| mode.append)
-        .map_or(0, |file| io.backend.issue_file(FileCall::Position { file }).max(0) as u64);
+    let position = file.filter(|_| mode.append).map_or(0, |file| end_of(io, file, &members));
     let path_id = io.recorder.path(io.paths[0].bytes());
     let path = io.paths[0].bytes();
     let handle = io.handles.add_mpi(file, members, (mode.write, position), path, path_id);
@@ -41,6 +39,13 @@ pub(super) fn open<B: Backend, C: Comm, K: Clock>(
         env.set(step.dst, handle);
     }
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
+}
+
+/// Where a file ends that was opened for appending. Nobody goes on, and writes, before all
+/// members have asked.
+fn end_of<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, file: MpiFile, members: &Members) -> u64 {
+    let position = io.backend.issue_file(FileCall::Position { file }).max(0);
+    io.most(members, position) as u64
 }
 
 fn mode<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<MpiMode, Fault> {
