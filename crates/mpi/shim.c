@@ -592,8 +592,9 @@ static int moved(int error, MPI_Status *status, MPI_Datatype type, long long *by
     return error;
 }
 
-/* Counts above 2^31 - 1 need the functions that MPI 4 brought. */
-#if MPI_VERSION >= 4
+/* Counts above 2^31 - 1 need the functions that MPI 4 brought. Those of MPICH 4.0 end the
+ * process ("count <= INT_MAX" in mpi-io/write_at.c), so they are used from MPI 5 on. */
+#if MPI_VERSION >= 5
 #define LARGE 1
 #define CALL(name, ...)                                                          \
     (count > INT_MAX ? name##_c(__VA_ARGS__, (MPI_Count)count, t, TAIL)          \

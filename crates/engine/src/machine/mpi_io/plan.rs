@@ -12,6 +12,7 @@ use model::Value;
 use model::pattern::{Shape, View};
 use model::plan::{Operand, Pattern, Plan};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The place of a rank among those that share a file: member g of G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,21 +132,17 @@ fn keep<B: Backend, K: Clock>(
     write: bool,
 ) -> Result<(), Fault> {
     let name = &used.pattern.name;
-    if !io.patterns.kept.contains_key(&used.key) {
+    if let Entry::Vacant(free) = io.patterns.kept.entry(used.key) {
         let shape = used.shape();
         shape
             .check(used.geometry.members)
             .map_err(|why| Fault::message(format!("the pattern \"{name}\": {why}")))?;
-        let kept = Kept {
+        let member = used.geometry.member.filter(|_| used.is_whole());
+        free.insert(Kept {
             facts: facts(shape, used.geometry),
-            view: used
-                .geometry
-                .member
-                .filter(|_| used.is_whole())
-                .map(|member| shape.view(member, used.geometry.members)),
+            view: member.map(|member| shape.view(member, used.geometry.members)),
             view_id: None,
-        };
-        io.patterns.kept.insert(used.key, kept);
+        });
     }
     let view = io.patterns.kept.get(&used.key).and_then(|kept| kept.view.as_ref());
     if write && view.is_some_and(|view| view.overlapping) {
