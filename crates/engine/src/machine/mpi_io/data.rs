@@ -240,14 +240,9 @@ fn piece_by_piece<B: Backend, K: Clock>(
     facts: Facts,
     tally: &mut Tally,
 ) {
-    let shape = used.shape();
-    let members = used.geometry.members;
     let active = *io.options.active();
     let call_bytes = active.transfer.unwrap_or(u64::MAX);
-    let pieces = || {
-        let own = used.geometry.member.map(|member| shape.extents(member, members));
-        own.into_iter().flatten().flat_map(|extent| split(extent, call_bytes))
-    };
+    let pieces = || used.extents().flat_map(|extent| split(extent, call_bytes));
     let collective = used.is_collective();
     let longest_bytes = facts.longest_bytes.min(call_bytes);
     let (mut rounds, mut most_bytes) = (None, None);
@@ -327,11 +322,9 @@ fn view_calls<B: Backend, K: Clock>(
     }
     let by_offset = job.write && active.data == Content::Offset;
     let filling = if by_offset { Filling::Gathered } else { Filling::ByOffset };
-    if by_offset && let Some(member) = used.geometry.member {
-        let shape = used.shape();
-        let extents = shape.extents(member, used.geometry.members);
-        let ranges = extents.map(|extent| (extent.offset_bytes, extent.length_bytes as usize));
-        if buffers.gather(facts.bytes as usize, ranges).is_err() {
+    if by_offset {
+        let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
+        if buffers.gather(facts.bytes as usize, used.extents().map(range)).is_err() {
             tally.fail(libc::ENOMEM);
         }
     }

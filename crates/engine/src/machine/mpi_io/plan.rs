@@ -9,10 +9,11 @@ use crate::call::{FileCall, ViewId};
 use crate::clock::Clock;
 use crate::comm::Members;
 use model::Value;
-use model::pattern::{Shape, View};
+use model::pattern::{Extents, MAX_STEPS, Run, Share, View};
 use model::plan::{Operand, Pattern, Plan};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 /// The place of a rank among those that share a file: member g of G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,9 @@ pub(super) struct Geometry {
 pub(super) struct Used<'p> {
     pub(super) pattern: &'p Pattern,
     pub(super) geometry: Geometry,
+    plan: &'p Plan,
+    /// Its pieces, as runs of equal ones.
+    runs: Rc<[Run]>,
     /// Key of what is kept about it.
     key: (usize, Geometry),
 }
@@ -45,6 +49,7 @@ pub(super) struct Facts {
 /// What is kept about a pattern as it is used.
 #[derive(Debug)]
 struct Kept {
+    runs: Rc<[Run]>,
     facts: Facts,
     /// The view of levels 2 and 3; the number once the back-end has built it.
     view: Option<View>,
@@ -68,9 +73,9 @@ impl Used<'_> {
         self.pattern.level & 2 != 0
     }
 
-    /// Its formula.
-    pub(super) fn shape(&self) -> &dyn Shape {
-        self.pattern.geometry.shape()
+    /// The pieces of this member in the order of access.
+    pub(super) fn extents(&self) -> Extents<'_> {
+        Extents::of(Box::new(self.runs.iter().copied()))
     }
 }
 
@@ -99,8 +104,9 @@ pub(super) fn used<'p, B: Backend, K: Clock>(
         member: who.ranks.contains(&rank).then(|| rank - who.ranks.start),
         members: who.ranks.len() as u32,
     };
-    let used = Used { pattern, geometry, key: (index, geometry) };
-    keep(io, &used, write)?;
+    let mut used =
+        Used { pattern, geometry, plan: env.plan, runs: Rc::from([]), key: (index, geometry) };
+    used.runs = keep(io, &used, write)?;
     Ok(used)
 }
 
@@ -130,40 +136,45 @@ fn keep<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     used: &Used<'_>,
     write: bool,
-) -> Result<(), Fault> {
+) -> Result<Rc<[Run]>, Fault> {
     let name = &used.pattern.name;
     if let Entry::Vacant(free) = io.patterns.kept.entry(used.key) {
-        let shape = used.shape();
-        shape
-            .check(used.geometry.members)
-            .map_err(|why| Fault::message(format!("the pattern \"{name}\": {why}")))?;
-        let member = used.geometry.member.filter(|_| used.is_whole());
-        free.insert(Kept {
-            facts: facts(shape, used.geometry),
-            view: member.map(|member| shape.view(member, used.geometry.members)),
-            view_id: None,
+        let no_pattern = |why: String| Fault::message(format!("the pattern \"{name}\": {why}"));
+        let members = used.geometry.members;
+        free.insert(match used.geometry.member {
+            None => Kept::nothing(),
+            Some(member) => {
+                let share = used.pattern.share(used.plan, member, members, MAX_STEPS);
+                Kept::of(&share.map_err(no_pattern)?, used.is_whole())
+            }
         });
     }
-    let view = io.patterns.kept.get(&used.key).and_then(|kept| kept.view.as_ref());
-    if write && view.is_some_and(|view| view.overlapping) {
+    let kept = &io.patterns.kept[&used.key];
+    if write && kept.view.as_ref().is_some_and(|view| view.overlapping) {
         return Err(Fault::message(format!(
             "the pattern \"{name}\" accesses bytes twice; MPI forbids to write through such a \
              view: use level 0 or 1"
         )));
     }
-    Ok(())
+    Ok(kept.runs.clone())
 }
 
-fn facts(shape: &dyn Shape, geometry: Geometry) -> Facts {
-    let Some(member) = geometry.member else {
-        return Facts { pieces: 0, bytes: 0, longest_bytes: 0, first_offset: 0 };
-    };
-    let runs = || shape.runs(member, geometry.members).filter(|run| run.count > 0);
-    Facts {
-        pieces: shape.count(member, geometry.members),
-        bytes: shape.bytes(member, geometry.members),
-        longest_bytes: runs().map(|run| run.length_bytes).max().unwrap_or(0),
-        first_offset: runs().next().map_or(0, |run| run.offset_bytes),
+impl Kept {
+    /// Of a rank that has no bytes.
+    fn nothing() -> Kept {
+        let facts = Facts { pieces: 0, bytes: 0, longest_bytes: 0, first_offset: 0 };
+        Kept { runs: Rc::from([]), facts, view: None, view_id: None }
+    }
+
+    fn of(share: &Share<'_>, whole: bool) -> Kept {
+        let runs: Rc<[Run]> = share.runs().filter(|run| run.count > 0).collect();
+        let facts = Facts {
+            pieces: share.count(),
+            bytes: share.bytes(),
+            longest_bytes: runs.iter().map(|run| run.length_bytes).max().unwrap_or(0),
+            first_offset: runs.first().map_or(0, |run| run.offset_bytes),
+        };
+        Kept { runs, facts, view: whole.then(|| share.view()), view_id: None }
     }
 }
 
