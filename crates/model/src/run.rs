@@ -324,7 +324,7 @@ pub struct Evidence {
     #[serde(default)]
     pub marks: Vec<Mark>,
     /// MPI files as they were opened: the first 64 of each member 0 with different names or hints.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mpi_io: Vec<MpiFileFacts>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
