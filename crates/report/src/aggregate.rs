@@ -79,7 +79,7 @@ pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreErro
     let Some(extent) = table.guarded(|| Extent::of(&table, run))? else { return Ok(None) };
     let files = chosen_paths(&table, &extent)?;
     let extent = extent.with_files(files);
-    let parts = on_threads(&table, |next| table.guarded(|| bins(&table, &extent, next)))?;
+    let parts = on_threads(&table, |own, next| own.guarded(|| bins(own, &extent, next)))?;
     let mut parts = parts.into_iter();
     let Some(mut bins) = parts.next() else { return Ok(None) };
     parts.for_each(|other| bins.merge(other));
@@ -87,16 +87,18 @@ pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreErro
     Ok((bins.events > 0).then(|| bins.finish(&extent, names)))
 }
 
-/// Runs `work` on every thread; each takes row groups from the same counter.
+/// Runs `work` on every thread; each takes row groups from the same counter, and has the table open
+/// for itself: copies of one open file share their position.
 fn on_threads<T: Send>(
     table: &Table,
-    work: impl Fn(&AtomicUsize) -> Result<T, StoreError> + Sync,
+    work: impl Fn(&Table, &AtomicUsize) -> Result<T, StoreError> + Sync,
 ) -> Result<Vec<T>, StoreError> {
     let next = AtomicUsize::new(0);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let threads = cpus.min(MAX_THREADS).min(table.groups()).max(1);
+    let one = || work(&Table::open(&table.path)?, &next);
     thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&next))).collect();
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
         // `work` contains panics of the library; one of ours is passed on.
         let joined = started
             .into_iter()
@@ -188,9 +190,9 @@ fn chosen_paths(table: &Table, extent: &Extent) -> Result<Option<Vec<i32>>, Stor
         return Ok(None);
     }
     let totals = files::Totals::new(extent.paths);
-    on_threads(table, |next| {
-        table.guarded(|| {
-            let scan = Scan::open(table, extent)?;
+    on_threads(table, |own, next| {
+        own.guarded(|| {
+            let scan = Scan::open(own, extent)?;
             while let Some(group) = scan.take_group(next) {
                 scan.paths_and_bytes(group, |path_id, bytes| totals.add(path_id, bytes))?;
             }

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicUsize;
 /// Rows that are decoded at a time.
 const PIECE_ROWS: usize = 4096;
 
-/// An event table that is to be read by several threads.
+/// An open event table, for one thread.
 pub(super) struct Table {
     pub path: PathBuf,
     parquet: SerializedFileReader<File>,
