@@ -11,6 +11,7 @@
 pub mod distance;
 pub mod gate;
 pub mod inference;
+pub mod pictures;
 mod sentence;
 pub mod show;
 mod sides;

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::results;
 use clap::{Args, ValueEnum};
 use report::compare::gate::GateError;
-use report::compare::{self, Comparison, Gate, Options, Side, show};
+use report::compare::{self, Comparison, Gate, Options, Side, pictures, show};
 use report::table::Terminal;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,10 @@ pub struct Compare {
     /// Exit with code 3 unless the ratio B / A holds: "OPERATION.METRIC >= RATIO", or with "LABEL:" before it
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
+
+    /// Write a page with pictures of both sides over each other
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// How the comparison is printed
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -107,6 +111,7 @@ impl Compare {
             comparisons.push(comparison);
         }
         self.print(&comparisons)?;
+        self.page(&pairs, &comparisons)?;
         let holds = comparisons.iter().flat_map(|one| &one.gates).all(|gate| gate.holds);
         Ok(if holds { Exit::Success } else { Exit::Verdict })
     }
@@ -119,6 +124,16 @@ impl Compare {
         let base = side(&self.runs[..1])?;
         let new = self.runs[1..].iter().map(|run| side(std::slice::from_ref(run)));
         new.map(|new| Ok((base.clone(), new?))).collect()
+    }
+
+    fn page(&self, pairs: &[(Side, Side)], comparisons: &[Comparison]) -> Result<()> {
+        let Some(file) = &self.html else { return Ok(()) };
+        let compared: Vec<(&Side, &Side, &Comparison)> =
+            pairs.iter().zip(comparisons).map(|((base, new), one)| (base, new, one)).collect();
+        std::fs::write(file, pictures::html(&compared)).map_err(|error| {
+            Error::failed(format!("cannot write {}: {error}", file.display()))
+                .help("choose another file with --html")
+        })
     }
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {

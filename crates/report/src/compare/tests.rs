@@ -278,6 +278,28 @@ fn gates_hold_fail_or_cannot_be_judged() {
     assert!(!result.holds && result.reasons[0].contains("5 and 1 repetitions"), "{result:?}");
 }
 
+/// Pictures of both sides are well-formed, whatever the names, and have both sides in them.
+#[test]
+fn the_page_shows_both_sides_and_is_inert() {
+    for label in ["load", "<script>alert(1)</script>&\"", HARD_LABELS[3]] {
+        let rates = |centre: f64| vec![(0..6).map(|at| centre + f64::from(at % 3)).collect()];
+        let (mut base, mut new) = (side(label, &rates(100.0)), side("B", &rates(130.0)));
+        for row in base.runs.iter_mut().chain(&mut new.runs).flat_map(|run| &mut run.rows) {
+            row.label = label.to_string();
+        }
+        let found = compare(&base, &new, &OPTIONS).unwrap();
+        let views = pictures::views(&base, &new, &found);
+        let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
+        assert_eq!(names, ["ratios", "repetitions-0", "latencies-0"]);
+        let page = pictures::html(&[(&base, &new, &found)]);
+        let inside = page.split_once('\n').unwrap().1;
+        let page = roxmltree::Document::parse(inside).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!page.descendants().any(|node| node.has_tag_name("script")));
+        let svgs = page.descendants().filter(|node| node.tag_name().name() == "svg").count();
+        assert!(svgs >= 3, "{svgs} pictures");
+    }
+}
+
 #[test]
 fn every_format_survives_hostile_names() {
     let long = "l|\"<&".repeat(60);

@@ -1,0 +1,149 @@
+//! A comparison as pictures: both sides over each other.
+
+use super::{Comparison, Row, Samples, Side, histogram};
+use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
+use crate::html::{escape, figure, page};
+use crate::statistics::Metric;
+use crate::table::Terminal;
+use model::histogram::{Histogram, bucket_mid};
+
+/// Rows that get pictures of their own; the table has them all.
+const ROWS: usize = 12;
+/// Marks of a curve.
+const POINTS: usize = 200;
+
+fn axis(title: &str, unit: Unit, log: bool) -> Axis {
+    Axis { title: title.into(), unit, log }
+}
+
+fn name(row: &Row) -> String {
+    let cell = if row.cell > 0 { format!(", cell {}", row.cell) } else { String::new() };
+    match (row.label.as_str(), row.op.as_str()) {
+        (label, "") => format!("{label}{cell}"),
+        ("", op) => format!("{op}{cell}"),
+        (label, op) => format!("{label}: {op}{cell}"),
+    }
+}
+
+/// The intervals of all rows, then each row's repetitions and latencies.
+pub fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
+    let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
+    let mut views: Vec<View> = intervals(comparison).into_iter().collect();
+    for (number, row) in comparison.rows.iter().take(ROWS).enumerate() {
+        views.extend(repetitions(number, row, &a, &b));
+        views.extend(latencies(number, row, base, new));
+    }
+    views
+}
+
+/// How many times faster B is, row by row.
+fn intervals(comparison: &Comparison) -> Option<View> {
+    let known = comparison.rows.iter().filter(|row| row.ci95_low.is_some()).take(4 * ROWS);
+    let rows: Vec<&Row> = known.collect();
+    let bars = rows.iter().zip(0..).filter_map(|(row, number)| {
+        Some(Bar { row: number, class: 0, start: row.ci95_low?, end: row.ci95_high? })
+    });
+    let chart = Chart::Spans {
+        x: axis("B is faster, times (1: no difference)", Unit::None, false),
+        rows: rows.iter().map(|row| name(row)).collect(),
+        classes: vec!["95 % confidence interval".into()],
+        bars: bars.collect(),
+    };
+    let sentences: Vec<&str> = rows.iter().take(4).map(|row| row.sentence.as_str()).collect();
+    (!rows.is_empty()).then(|| View {
+        name: "ratios".into(),
+        title: "How much faster B is".into(),
+        summary: sentences.join("; "),
+        chart,
+    })
+}
+
+/// Every repetition of both sides.
+fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<View> {
+    let key = (row.label.clone(), row.op.clone(), row.cell);
+    let series = |name: &str, samples: &Samples| -> Option<Series> {
+        let figures = samples.of.get(&key)?.1.iter().zip(0u32..);
+        let point = |(y, x): (&f64, u32)| Point { x: f64::from(x), y: *y, interval: None };
+        Some(Series { name: name.into(), points: figures.map(point).collect() })
+    };
+    let (title, unit) = match row.metric {
+        Metric::MibS => ("rate of all ranks", Unit::MibPerSecond),
+        Metric::OpsS => ("operations of all ranks", Unit::PerSecond),
+        Metric::MeanNs => ("mean time", Unit::Nanoseconds),
+        Metric::TimeNs => ("time of the label", Unit::Nanoseconds),
+    };
+    let chart = Chart::Lines {
+        x: axis("repetition", Unit::Count, false),
+        y: axis(title, unit, false),
+        join: Join::Dots,
+        series: vec![series("A", a)?, series("B", b)?],
+    };
+    let title = format!("{}, repetition by repetition", name(row));
+    Some(View {
+        name: format!("repetitions-{number}"),
+        title,
+        summary: row.sentence.clone(),
+        chart,
+    })
+}
+
+/// Cumulated latencies of both sides.
+fn latencies(number: usize, row: &Row, base: &Side, new: &Side) -> Option<View> {
+    let distance = row.latency?;
+    let key = (row.label.clone(), row.op.clone(), row.cell);
+    let series = |name: &str, side: &Side| Series {
+        name: name.into(),
+        points: cumulated(&histogram(side, &key)),
+    };
+    let chart = Chart::Lines {
+        x: axis("time of an operation", Unit::Nanoseconds, true),
+        y: axis("operations that took at most so long", Unit::Share, false),
+        join: Join::Step,
+        series: vec![series("A", base), series("B", new)],
+    };
+    let summary = format!(
+        "The curves are at most {:.1} % apart (Kolmogorov-Smirnov), and an operation differs by {} on the average (Wasserstein).",
+        distance.kolmogorov_smirnov * 100.0,
+        model::units::format_ns(distance.wasserstein_ns)
+    );
+    let title = format!("{}: how long single operations take", name(row));
+    Some(View { name: format!("latencies-{number}"), title, summary, chart })
+}
+
+/// Share of operations up to each time, in at most [`POINTS`] steps.
+fn cumulated(histogram: &Histogram) -> Vec<Point> {
+    let every = histogram.buckets.len().div_ceil(POINTS).max(1);
+    let last = histogram.buckets.len().saturating_sub(1);
+    let mut sum = 0u64;
+    let mut points = Vec::new();
+    for (at, (bucket, count)) in histogram.buckets.iter().enumerate() {
+        sum += count;
+        if at % every == 0 || at == last {
+            let x = (bucket_mid(*bucket as usize) as f64).max(1.0);
+            points.push(Point { x, y: sum as f64 / histogram.count as f64, interval: None });
+        }
+    }
+    points
+}
+
+/// All comparisons as one self-contained page.
+pub fn html(compared: &[(&Side, &Side, &Comparison)]) -> String {
+    let mut body = String::from("<h1>Comparison</h1>\n");
+    for (base, new, comparison) in compared {
+        let text = super::show::table(comparison, Terminal::default());
+        body.push_str(&format!(
+            "<section>\n<h2>{} against {}</h2>\n<pre>{}</pre>\n",
+            escape(&comparison.new),
+            escape(&comparison.base),
+            lines(&text)
+        ));
+        body.extend(views(base, new, comparison).iter().map(figure));
+        body.push_str("</section>\n");
+    }
+    page("Comparison – Parabench", &body)
+}
+
+/// Text of several lines.
+fn lines(text: &str) -> String {
+    text.lines().map(escape).collect::<Vec<_>>().join("\n")
+}
