@@ -92,11 +92,12 @@ fn a_parent_names_the_killed_rank_prints_what_is_left_and_tidies_up() {
         assert_kept(&run, &mpi);
         assert_eq!(run["run"]["outcome"], "cut off");
         let errors = &run["run"]["rank_errors"];
-        assert_eq!(errors[0]["rank"], 1, "under {}: {errors}\n{}", mpi.name, done.err);
-        assert!(
-            errors[0]["message"].as_str().expect("text").contains("killed by signal 9"),
-            "{errors}"
-        );
+        let message = errors[0]["message"].as_str().expect("text");
+        // On a busy machine all ranks can be gone before anybody has looked; that is said.
+        let doubtful = message.contains("one of them may have been first");
+        let named = errors[0]["rank"] == 1 || (doubtful && mpi.name != "openmpi");
+        assert!(named, "under {}: {errors}\n{}", mpi.name, done.err);
+        assert!(message.contains("killed by signal 9"), "{errors}");
         assert_eq!(scene.names("."), ["tmp", "x.ppl"], "under {}", mpi.name);
         let left: Vec<String> =
             scene.names("tmp").into_iter().filter(|name| name.starts_with("parabench")).collect();

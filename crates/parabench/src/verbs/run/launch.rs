@@ -271,11 +271,17 @@ fn told(end: &End) -> String {
 
 /// The rank that was killed and by what, as far as it was seen or the launcher tells.
 fn reason(end: &End, job: &Job) -> Option<RankError> {
-    let (told, signal) =
-        end.lines.iter().find_map(|line| open_mpi(line)).or_else(|| mpich(end, job))?;
-    // MPICH may name a process that it killed itself.
+    let open_mpi = end.lines.iter().find_map(|line| open_mpi(line));
+    let (told, signal) = open_mpi.or_else(|| mpich(end, job))?;
     let rank = end.first.map_or(told, |first| first as u32);
-    let message = format!("its process was killed by signal {signal}");
+    // MPICH may name a process that it killed itself.
+    let doubt = match open_mpi.is_none() && end.first.is_none() {
+        true => {
+            " (so the launcher says; others ended with it, and one of them may have been first)"
+        }
+        false => "",
+    };
+    let message = format!("its process was killed by signal {signal}{doubt}");
     Some(RankError { rank, message, ..RankError::default() })
 }
 
@@ -329,6 +335,8 @@ mod tests {
         assert_eq!((found.rank, &found.message[..]), (1, "its process was killed by signal 9"));
         let lines = ["=   PID 77 RUNNING AT vm", "=   EXIT CODE: 9", "=   CLEANING UP"];
         assert_eq!(reason(&end(&lines), &job).expect("a reason").rank, 1);
+        let doubtful = reason(&end(&lines), &job).expect("a reason").message;
+        assert!(doubtful.ends_with("may have been first)"), "{doubtful}");
         let seen = End { first: Some(0), ..end(&lines) };
         assert_eq!(reason(&seen, &job).expect("a reason").rank, 0, "what was seen counts");
         assert_eq!(reason(&end(&["=   PID 7 RUNNING AT vm", "=   EXIT CODE: 9"]), &job), None);
