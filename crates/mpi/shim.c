@@ -665,11 +665,23 @@ int pb_file_start(int file, int how, long long offset, void *buffer, long long c
     return keep_request(error, request, handle);
 }
 
-/* Waits for one request; bytes are counted in units of one byte. */
+/* Waits for one request; bytes are counted in units of one byte.
+ *
+ * MPI_Wait of Open MPI 4.1 ends the process when a transfer of a file has failed: it takes the
+ * file for a communicator. There only the bytes moved are looked at; they tell of a failure.
+ */
 int pb_wait(int handle, long long *bytes)
 {
     MPI_Status status;
+#ifdef OMPI_MAJOR_VERSION
+    int done = 0, error = MPI_SUCCESS;
+    while (error == MPI_SUCCESS && !done)
+        error = MPI_Request_get_status(request_items[handle], &done, &status);
+    if (error == MPI_SUCCESS)
+        error = MPI_Request_free(&request_items[handle]);
+#else
     int error = MPI_Wait(&request_items[handle], &status);
+#endif
     request_used[handle] = 0;
     return moved(error, &status, MPI_BYTE, bytes);
 }

@@ -23,6 +23,7 @@ use engine::record::{Place, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter};
 use model::Plan;
 use model::plan::MemberSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is known on one rank after a run.
 #[derive(Debug)]
@@ -173,9 +174,11 @@ fn agree_to_start<T>(world: &World, ready: Result<T, String>) -> Result<T, Start
 /// MPI's helper threads share this process's table of descriptors, and every call on a descriptor
 /// that could be closed by another thread costs more: pread of 4 KiB in tmpfs 12 %. On a single
 /// machine the rank takes a table of its own, which wins a third of that. Not with several
-/// machines: there, connections may be made later, by both the helpers and this thread.
+/// machines: there, connections may be made later, by both the helpers and this thread. And only
+/// once: threads that non-blocking MPI-IO has started (aio(7)) must find the files of later runs.
 fn own_descriptors(world: &World) {
-    if world.nodes == 1 {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if world.nodes == 1 && !DONE.swap(true, Ordering::Relaxed) {
         // SAFETY: no pointers; what other threads hold stays open for them. Failure changes nothing.
         unsafe { libc::unshare(libc::CLONE_FILES) };
     }
