@@ -124,11 +124,11 @@ mod tests {
         expect![[r#"
             $h = pfopen(path, mode)
 
-              MPI_File_open on the active group. Modes r w rw c x a combined, for example
-              "crw".
+              MPI_File_open by all members of the active group, which agree on its success.
+              Modes r w rw c x a combined, for example "crw"; a file is never truncated.
 
               aliases    pfdopen
-              time       open
+              time       MPI_File_open, and MPI_File_set_atomicity under with (atomic=true)
               needs      an MPI-IO back-end
               example    $h = pfopen("data", "crw");
         "#]]
