@@ -15,6 +15,7 @@ mod figure;
 mod language;
 mod machine;
 mod mpi;
+mod mpi_io;
 mod pairs;
 mod patterns;
 mod pictures;

@@ -18,8 +18,9 @@ const EMPTY: &str =
     "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n";
 
 /// An MPI.
-struct Mpi<'p> {
-    place: &'p Place,
+pub struct Mpi<'p> {
+    /// Where files lie.
+    pub place: &'p Place,
     mpiexec: String,
     shim: PathBuf,
     empty: PathBuf,
@@ -43,6 +44,7 @@ pub fn mpi(place: &Place) -> Result<Vec<Figure>> {
     mpi.compile(&mpicc)?;
     let mut figures = mpi.calls()?;
     figures.push(mpi.start()?);
+    figures.push(crate::mpi_io::write_at(&mpi, &mpicc)?);
     Ok(figures)
 }
 
@@ -64,7 +66,7 @@ impl Mpi<'_> {
     }
 
     /// mpiexec for so many ranks. What containers and crowded machines need is allowed here.
-    fn launch(&self, ranks: u32) -> Command {
+    pub fn launch(&self, ranks: u32) -> Command {
         let mut command = Command::new(&self.mpiexec);
         command
             .args(["-n", &ranks.to_string()])
@@ -81,7 +83,7 @@ impl Mpi<'_> {
         let mut times = vec![(Vec::new(), Vec::new()); DATA.labels.len()];
         for pair in 0..=PAIRS {
             let plain = self.place.run(DATA.program, &[])?;
-            let under = self.run()?;
+            let under = self.run(DATA.program)?;
             for (label, times) in DATA.labels.iter().zip(&mut times).filter(|_| pair > 0) {
                 let ns = |run: &Outcome| -> Result<f64> {
                     Ok(lower_quartile(&run.occurrences_ns(label.0)?) / label.2 as f64)
@@ -94,9 +96,10 @@ impl Mpi<'_> {
         Ok(named.map(|(label, (plain, under))| ratio(label.1, label.3, plain, under)).collect())
     }
 
-    fn run(&self) -> Result<Outcome> {
+    /// Runs a program as the one rank of an MPI job.
+    pub fn run(&self, program: &str) -> Result<Outcome> {
         let file = self.place.path().join("program.ppl");
-        std::fs::write(&file, DATA.program)?;
+        std::fs::write(&file, program)?;
         let mut command = self.launch(1);
         command.arg(self.place.parabench());
         command.args(["run", "program.ppl", "--format", "json", "--quiet"]);
