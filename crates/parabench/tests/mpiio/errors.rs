@@ -8,7 +8,7 @@ pub const CASES: &[Case] = &[
     ("trap 27: errors of MPI are failures", 2, trap_27_errors_are_failures),
     ("members that do not open the same file", 3, different_paths),
     ("a rank that fails releases the others from MPI-IO", 3, released),
-    ("a member that cannot open fails for all", 2, one_cannot),
+    ("what cannot be opened", 2, cannot_open),
     ("the marker cannot be touched", 2, marker),
 ];
 
@@ -86,9 +86,8 @@ fn released(place: &Place<'_>) {
     assert!(message.contains(told), "{message}");
 }
 
-/// A directory in the place of the file on one member only cannot be had on one machine; a
-/// file that only some may open can: see `agreement` of the engine's tests. Here: all fail alike.
-fn one_cannot(place: &Place<'_>) {
+/// What cannot be opened fails on all members, and so does what is done with the handle.
+fn cannot_open(place: &Place<'_>) {
     if place.rank() == 0 {
         std::fs::create_dir(place.directory.join("directory")).expect("made");
     }
