@@ -82,12 +82,30 @@ impl Verb {
 /// Reads the command line. Where it only asked for help, or was wrong, that has
 /// been printed (if this process `speaks`) and the exit is given.
 pub fn parse(words: Vec<OsString>, speaks: bool) -> std::result::Result<Verb, Exit> {
-    Cli::try_parse_from(words).map(|cli| cli.verb).map_err(|error| {
+    Cli::try_parse_from(with_amounts(words)).map(|cli| cli.verb).map_err(|error| {
         if speaks {
             let _ = error.print();
         }
         if error.use_stderr() { Exit::Input } else { Exit::Success }
     })
+}
+
+/// `--events sample=1/100` and `--events max=1g` as one word with `=`: an option whose value may be
+/// left out takes it no other way, and the word would be a parameter of the program.
+fn with_amounts(words: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
+    for word in words {
+        let text = word.to_str().unwrap_or_default();
+        let is_amount = text.starts_with("sample=") || text.starts_with("max=");
+        match joined.last_mut() {
+            Some(last) if is_amount && last == "--events" => {
+                last.push("=");
+                last.push(&word);
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
 }
 
 /// A program and everything it is bound to.

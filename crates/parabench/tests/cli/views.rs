@@ -252,3 +252,15 @@ fn other_readers_get_the_same_sums() {
         }
     }
 }
+
+/// Both spellings mean the same.
+#[test]
+fn the_amount_of_events_may_stand_apart() {
+    let scene = Scene::new().file("x.ppl", "repeat $i 300 stat(\".\");");
+    for (out, events) in [("a", "--events=sample=1/10"), ("b", "--events sample=1/10")] {
+        scene.parabench(&format!("run x.ppl --backend mem --out {out} {events}")).exits(0);
+    }
+    let kept = |out: &str| scene.json(&format!("{out}/run.json"))["run"]["events"].clone();
+    assert_eq!(kept("a"), kept("b"));
+    assert_eq!(kept("b")["sample_every"], 10, "{}", kept("b"));
+}
