@@ -248,8 +248,10 @@ fn a_failing_rank_releases_the_others() {
 
 fn a_killed_rank_releases_the_others() {
     let plan = Build::plan(3, |b| {
-        let path = b.text(&[P::T("here-"), P::I(Internal::Rank)]);
-        b.op(Op::Mkdir, &[path]);
+        for name in ["first-", "here-"] {
+            let path = b.text(&[P::T(name), P::I(Internal::Rank)]);
+            b.op(Op::Mkdir, &[path]);
+        }
         b.on_rank(1, forever);
         b.barrier();
     });
@@ -266,7 +268,9 @@ fn a_killed_rank_releases_the_others() {
     reap(killer);
     assert_eq!(outcome.ends, [End::Released, End::Killed(libc::SIGKILL), End::Released]);
     assert_eq!(outcome.errors, [(1, "its process was killed by signal 9".to_string())]);
-    assert_eq!(collected.rows[0].count, 3, "what the killed rank measured is kept");
+    // The killer sees the second directory before its rank has noted it: that was in flight.
+    let count = collected.rows[0].count;
+    assert!((5..=6).contains(&count), "what the killed rank measured is kept: {count}");
     assert_eq!(outcome.records[1].state, State::Running);
     assert_eq!(
         collected.rank_errors[0].message,
