@@ -20,12 +20,14 @@ struct Counting;
 
 // SAFETY: all work is the system allocator's.
 unsafe impl GlobalAlloc for Counting {
+    // SAFETY: as for the trait.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: as for the trait.
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: the caller's promises are passed on.
         unsafe { System.dealloc(at, layout) }

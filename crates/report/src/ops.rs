@@ -1,6 +1,6 @@
 //! The operation table as a manual: `parabench ops [NAME]` and docs/operations.md.
 
-use crate::text::wrap;
+use crate::text::flow;
 use model::op::{Class, Needs, OPS, Op, OpRow};
 
 /// The classes in the order of the manual, with the headings of their chapters.
@@ -37,8 +37,7 @@ pub fn entry(name: &str, columns: usize) -> Option<String> {
     out.push_str(&paragraph(row.doc, 2, columns));
     out.push('\n');
     for (term, text) in facts(row) {
-        let parts: Vec<String> = text.split(' ').map(str::to_string).collect();
-        let lines = wrap(&parts, " ", columns.saturating_sub(13));
+        let lines = flow(&text, columns.saturating_sub(13));
         let mut lines = lines.lines().map(str::trim_start);
         out.push_str(&format!("  {term:<10} {}\n", lines.next().unwrap_or_default()));
         lines.for_each(|line| out.push_str(&format!("{:13}{line}\n", "")));
@@ -97,8 +96,7 @@ fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
 
 /// `text` broken at blanks, every line indented.
 fn paragraph(text: &str, indent: usize, columns: usize) -> String {
-    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
-    let wrapped = wrap(&words, " ", columns.saturating_sub(indent));
+    let wrapped = flow(text, columns.saturating_sub(indent));
     wrapped.lines().map(|line| format!("{:indent$}{}\n", "", line.trim_start())).collect()
 }
 

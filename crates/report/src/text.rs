@@ -65,6 +65,12 @@ fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
     out
 }
 
+/// Running text in lines of at most `columns`, broken at its blanks.
+pub fn flow(text: &str, columns: usize) -> String {
+    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
+    wrap(&words, " ", columns)
+}
+
 /// Joins `parts` by `separator` into lines of at most `columns`; breaks only between parts,
 /// later lines indented by two.
 pub fn wrap(parts: &[String], separator: &str, columns: usize) -> String {

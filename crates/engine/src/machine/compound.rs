@@ -3,7 +3,7 @@
 
 use super::fault::Fault;
 use super::handles::Mode;
-use super::io::{Io, Subject, Tally, timed, timed_next};
+use super::io::{Io, Subject, Tally, timed};
 use super::options::Fsync;
 use super::perform::{FILE_MODE, Step, alignment, open_flags, refused_direct};
 use super::transfer::{self, Place};
@@ -48,13 +48,6 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     let flags = open_flags(io, inner.flags());
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
     let shot = timed(&mut io.backend, &io.clock, call);
-    if inner == Inner::Nothing && shot.reply >= 0 {
-        let call = Call::Close { fd: Fd(shot.reply as i32) };
-        let close = timed_next(&mut io.backend, &io.clock, shot.end_ns, call);
-        tally.add(Part::Open, shot);
-        tally.add(Part::Close, close);
-        return io.conclude(step.op, step.site, &tally, Subject::Path);
-    }
     let reply = tally.add(Part::Open, shot);
     if reply < 0 {
         refused_direct(io, flags, tally.errno);

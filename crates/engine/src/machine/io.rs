@@ -68,20 +68,6 @@ pub(super) fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: Call
     Shot { start_ns, end_ns, reply }
 }
 
-/// Executes a call right after another one, whose end is its start. Only for calls without a
-/// path, which need no preparation: nothing stands between the readings here either.
-#[inline(always)]
-pub(super) fn timed_next<B: Backend, K: Clock>(
-    backend: &mut B,
-    clock: &K,
-    start_ns: u64,
-    call: Call<'_>,
-) -> Shot {
-    let reply = backend.issue(call);
-    let end_ns = clock.now();
-    Shot { start_ns, end_ns, reply }
-}
-
 /// What an operation works on, for messages and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {

@@ -2,33 +2,34 @@
 
 use super::{Claim, Comparison, Difference, Row};
 use crate::markdown::plain;
+use crate::svg::xml;
 use crate::table::Terminal;
 use crate::table::grid::{Cell, Column, Grid, Kind, Line};
-use crate::text::{escape, wrap};
+use crate::text::{escape, flow};
 use std::fmt::Write as _;
 
-const fn column(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
-    Column { name, unit, kind, drop_order }
-}
-
 const COLUMNS: [Column; 10] = [
-    column("label", "", Kind::Label, 0),
-    column("operation", "", Kind::Word, 0),
-    column("figure", "", Kind::Word, 0),
-    column("n", "A", Kind::Count, 2),
-    column("n", "B", Kind::Count, 2),
-    column("B faster", "times", Kind::Number { least: 2, most: 4 }, 0),
-    column("from", "95 %", Kind::Number { least: 2, most: 4 }, 0),
-    column("to", "95 %", Kind::Number { least: 2, most: 4 }, 0),
-    column("p", "Holm", Kind::Number { least: 2, most: 5 }, 1),
-    column("delta", "Cliff", Kind::Number { least: 1, most: 2 }, 3),
+    Column::new("label", "", Kind::Label, 0),
+    Column::new("operation", "", Kind::Word, 0),
+    Column::new("figure", "", Kind::Word, 0),
+    Column::new("n", "A", Kind::Count, 2),
+    Column::new("n", "B", Kind::Count, 2),
+    Column::new("B faster", "times", Kind::Number { least: 2, most: 4 }, 0),
+    Column::new("from", "95 %", Kind::Number { least: 2, most: 4 }, 0),
+    Column::new("to", "95 %", Kind::Number { least: 2, most: 4 }, 0),
+    Column::new("p", "Holm", Kind::Number { least: 2, most: 5 }, 1),
+    Column::new("delta", "Cliff", Kind::Number { least: 1, most: 2 }, 3),
 ];
 
 /// The whole comparison for a terminal.
 pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
     let mut out = format!("A: {}\nB: {}\n", escape(&comparison.base), escape(&comparison.new));
     for difference in &comparison.differences {
-        out.push_str(&paragraph(&format!("differs: {}", escape(&difference.sentence())), terminal));
+        let _ = writeln!(
+            out,
+            "{}",
+            flow(&format!("differs: {}", escape(&difference.sentence())), terminal.columns)
+        );
     }
     out.push('\n');
     if comparison.rows.is_empty() {
@@ -39,24 +40,23 @@ pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
         let _ = writeln!(out, "{}\n", grid.draw(terminal));
     }
     for row in &comparison.rows {
-        out.push_str(&paragraph(&escape(&row.sentence), terminal));
+        let _ = writeln!(out, "{}", flow(&escape(&row.sentence), terminal.columns));
     }
     for lacking in &comparison.unmatched {
         let (op, label) = (escape(&lacking.op), escape(&lacking.label));
-        out.push_str(&paragraph(&format!("only {}: {op} of \"{label}\"", lacking.side), terminal));
+        let _ = writeln!(
+            out,
+            "{}",
+            flow(&format!("only {}: {op} of \"{label}\"", lacking.side), terminal.columns)
+        );
     }
     for gate in &comparison.gates {
         let word = if gate.holds { "gate holds" } else { "gate fails" };
         let reasons = gate.reasons.join("; ");
         let text = format!("{word}: {}: {}", escape(&gate.gate), escape(&reasons));
-        out.push_str(&paragraph(&text, terminal));
+        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
     }
     out
-}
-
-fn paragraph(text: &str, terminal: Terminal) -> String {
-    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
-    format!("{}\n", wrap(&words, " ", terminal.columns))
 }
 
 fn line(row: &Row) -> Line {
@@ -149,21 +149,5 @@ pub fn junit(comparisons: &[Comparison]) -> String {
         }
     }
     out.push_str("</testsuite>\n");
-    out
-}
-
-/// Text of an attribute or element of XML 1.0; characters that XML cannot have are escaped as in PPL.
-fn xml(text: &str) -> String {
-    let mut out = String::new();
-    for c in escape(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
     out
 }

@@ -1,3 +1,5 @@
+//! Figures over repetitions: which executions enter them, and what is said of them.
+
 use super::*;
 use crate::sample;
 use model::sweep::Execution;

@@ -83,10 +83,7 @@ impl Paper {
 
     fn wrapped_notes(&self) -> Vec<String> {
         let columns = (self.width.pixels() as f64 / legend::LETTER) as usize;
-        let notes = self.notes.iter().map(|note| {
-            let words: Vec<String> = escape(note).split(' ').map(str::to_string).collect();
-            crate::text::wrap(&words, " ", columns)
-        });
+        let notes = self.notes.iter().map(|note| crate::text::flow(&escape(note), columns));
         notes.flat_map(|note| note.lines().map(xml).collect::<Vec<_>>()).collect()
     }
 }

@@ -2,7 +2,7 @@
 //! their points below one another, gaps, digits and columns given up in a fixed order.
 
 use super::{Paint, Terminal, paint};
-use crate::text::{decimals, fit, fixed, width, wrap};
+use crate::text::{decimals, fit, fixed, flow, width};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 /// What stands in a column.
@@ -32,6 +32,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of the tables below.
+    pub const fn new(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
+        Column { name, unit, kind, drop_order }
+    }
+
     /// The name where it stands alone: with what tells it from a neighbour of the same name.
     fn full_name(&self) -> String {
         format!("{} {}", self.name, self.unit).trim_end().to_string()
@@ -130,8 +135,7 @@ impl Grid {
         let mut drawing = grid.lay_out(&texts, step.gap, terminal);
         if !names.is_empty() {
             let note = format!("Not shown at this width: {}.", names.join(", "));
-            let words: Vec<String> = note.split(' ').map(str::to_string).collect();
-            let note = wrap(&words, " ", terminal.columns);
+            let note = flow(&note, terminal.columns);
             drawing.push_str(&format!("\n{}", super::paint_lines(&note, Paint::Faint, terminal)));
         }
         Some(drawing)

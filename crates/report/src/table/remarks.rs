@@ -1,7 +1,7 @@
 //! What stands around the tables: title, evidence, notes, failures, ends of ranks.
 
 use super::{Paint, Terminal, paint_lines};
-use crate::text::{escape, percent, wrap};
+use crate::text::{escape, flow, percent, wrap};
 use model::errno;
 use model::run::{Evidence, Failure, RankError, Run};
 use model::units::{format_ns, significant};
@@ -49,7 +49,7 @@ pub fn storage(run: &Run) -> String {
 pub fn evidence(run: &Run, terminal: Terminal) -> String {
     let mut lines = vec![wrap(&facts(run), " · ", terminal.columns)];
     for note in &run.run.evidence.notes {
-        lines.push(sentence(&format!("note: {}", escape(note)), terminal));
+        lines.push(flow(&format!("note: {}", escape(note)), terminal.columns));
     }
     lines.join("\n")
 }
@@ -62,8 +62,8 @@ pub fn marks(run: &Run, terminal: Terminal) -> String {
             false => ("remark", Paint::Plain),
         };
         let (code, seen) = (escape(&mark.code), escape(&mark.seen));
-        let seen = sentence(&format!("{word} {code}: {seen}"), terminal);
-        let advice = sentence(&format!("  to do: {}", escape(&mark.advice)), terminal);
+        let seen = flow(&format!("{word} {code}: {seen}"), terminal.columns);
+        let advice = flow(&format!("  to do: {}", escape(&mark.advice)), terminal.columns);
         format!(
             "{}\n{}",
             paint_lines(&seen, how, terminal),
@@ -145,7 +145,7 @@ pub fn failures(run: &Run, terminal: Terminal) -> String {
     }
     let listed = kinds.iter().take(LISTED);
     let mut lines: Vec<String> =
-        listed.map(|(first, count)| sentence(&failure(first, *count), terminal)).collect();
+        listed.map(|(first, count)| flow(&failure(first, *count), terminal.columns)).collect();
     if kinds.len() > LISTED {
         lines.push(format!("and {} more kinds of failures", kinds.len() - LISTED));
     }
@@ -181,7 +181,7 @@ pub fn rank_errors(run: &Run, terminal: Terminal) -> String {
     let lines = kinds.iter().map(|(error, ranks)| {
         let at = if error.place.is_empty() { "" } else { " at " };
         let text = format!("{} ended{at}{}: {}", self::ranks(ranks), error.place, error.message);
-        paint_lines(&sentence(&escape(&text), terminal), Paint::Bad, terminal)
+        paint_lines(&flow(&escape(&text), terminal.columns), Paint::Bad, terminal)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -197,11 +197,6 @@ fn ranks(ranks: &[u32]) -> String {
     });
     let word = if sorted.len() == 1 { "rank" } else { "ranks" };
     format!("{word} {}", spans.collect::<Vec<_>>().join(", "))
-}
-
-fn sentence(text: &str, terminal: Terminal) -> String {
-    let words: Vec<String> = text.split(' ').map(str::to_string).collect();
-    wrap(&words, " ", terminal.columns)
 }
 
 #[cfg(test)]

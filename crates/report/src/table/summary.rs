@@ -3,7 +3,7 @@
 
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
-use crate::text::{escape, wrap};
+use crate::text::{escape, flow};
 use model::op::{Class, Op, Part};
 use model::run::{Row, Run};
 
@@ -11,29 +11,25 @@ const TIME: Kind = Kind::Number { least: 3, most: 6 };
 const RATE: Kind = Kind::Number { least: 1, most: 3 };
 const BYTES: Kind = Kind::Number { least: 1, most: 6 };
 
-const fn column(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
-    Column { name, unit, kind, drop_order }
-}
-
 /// Index of the first column that is left out when no row has anything in it.
 const FIRST_OPTIONAL: usize = 2;
 
 /// Bytes go first (they follow from count and program), then what one rank reaches, then the
 /// least telling times; counts of failures never.
 const COLUMNS: [Column; 13] = [
-    column("operation", "", Kind::Word, 0),
-    column("count", "", Kind::Count, 0),
-    column("failed", "", Kind::Count, 0),
-    column("short", "", Kind::Count, 0),
-    column("expected", "", Kind::Count, 0),
-    column("bytes", "MiB", BYTES, 1),
-    column("min", "ms", TIME, 4),
-    column("avg", "ms", TIME, 0),
-    column("p50", "ms", TIME, 3),
-    column("p99", "ms", TIME, 5),
-    column("max", "ms", TIME, 0),
-    column("MiB/s", "1 rank", RATE, 2),
-    column("MiB/s", "all", RATE, 0),
+    Column::new("operation", "", Kind::Word, 0),
+    Column::new("count", "", Kind::Count, 0),
+    Column::new("failed", "", Kind::Count, 0),
+    Column::new("short", "", Kind::Count, 0),
+    Column::new("expected", "", Kind::Count, 0),
+    Column::new("bytes", "MiB", BYTES, 1),
+    Column::new("min", "ms", TIME, 4),
+    Column::new("avg", "ms", TIME, 0),
+    Column::new("p50", "ms", TIME, 3),
+    Column::new("p99", "ms", TIME, 5),
+    Column::new("max", "ms", TIME, 0),
+    Column::new("MiB/s", "1 rank", RATE, 2),
+    Column::new("MiB/s", "all", RATE, 0),
 ];
 
 const LEGEND: &str = "Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time \
@@ -44,8 +40,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     let Some(sheet) = sheet(run) else {
         return "No I/O operation was executed.".to_string();
     };
-    let words: Vec<String> = LEGEND.split_whitespace().map(str::to_string).collect();
-    let legend = wrap(&words, " ", terminal.columns);
+    let legend = flow(LEGEND, terminal.columns);
     format!("{}\n{}", sheet.grid.draw(terminal), paint_lines(&legend, Paint::Faint, terminal))
 }
 

@@ -13,7 +13,7 @@
 use super::{Paint, Terminal, paint, paint_lines};
 use crate::statistics::{Metric, Statistic, of};
 use crate::stats::LEAST_FOR_INTERVAL;
-use crate::text::{escape, width, wrap};
+use crate::text::{escape, flow, width};
 use model::run::Run;
 use model::sweep::{Dimension, DimensionKind, Sweep};
 
@@ -49,8 +49,7 @@ fn legend(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> String {
     if left_out > 0 {
         text.push_str(&format!(" {left_out} executions that did not finish are left out."));
     }
-    let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
-    paint_lines(&wrap(&words, " ", terminal.columns), Paint::Faint, terminal)
+    paint_lines(&flow(&text, terminal.columns), Paint::Faint, terminal)
 }
 
 /// `label: operation, unit`.

@@ -2,28 +2,24 @@
 
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
-use crate::text::{escape, fit, wrap};
+use crate::text::{escape, fit, flow};
 use model::run::{Run, TimeRow, TimesMore};
 use std::collections::HashMap;
 
 const SECONDS: Kind = Kind::Number { least: 3, most: 6 };
 const MS: Kind = Kind::Number { least: 3, most: 6 };
 
-const fn column(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
-    Column { name, unit, kind, drop_order }
-}
-
 const COLUMNS: [Column; 10] = [
-    column("label", "", Kind::Label, 0),
-    column("times", "", Kind::Count, 0),
-    column("ranks", "", Kind::Count, 1),
-    column("start", "s", SECONDS, 3),
-    column("end", "s", SECONDS, 4),
-    column("min", "ms", MS, 2),
-    column("median", "ms", MS, 5),
-    column("longest", "ms", MS, 0),
-    column("slowest", "rank", Kind::Count, 0),
-    column("slowest", "time #", Kind::Count, 6),
+    Column::new("label", "", Kind::Label, 0),
+    Column::new("times", "", Kind::Count, 0),
+    Column::new("ranks", "", Kind::Count, 1),
+    Column::new("start", "s", SECONDS, 3),
+    Column::new("end", "s", SECONDS, 4),
+    Column::new("min", "ms", MS, 2),
+    Column::new("median", "ms", MS, 5),
+    Column::new("longest", "ms", MS, 0),
+    Column::new("slowest", "rank", Kind::Count, 0),
+    Column::new("slowest", "time #", Kind::Count, 6),
 ];
 
 /// Columns that only labels with several occurrences need.
@@ -45,10 +41,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     let Some(sheet) = sheet(run) else {
         return String::new();
     };
-    let notes = sheet.notes.iter().map(|note| {
-        let words: Vec<String> = note.split_whitespace().map(str::to_string).collect();
-        wrap(&words, " ", terminal.columns)
-    });
+    let notes = sheet.notes.iter().map(|note| flow(note, terminal.columns));
     let notes = notes.collect::<Vec<_>>().join("\n");
     format!("{}\n{}", sheet.grid.draw(terminal), paint_lines(&notes, Paint::Faint, terminal))
 }
