@@ -46,7 +46,7 @@ fn turn(recorder: &mut Recorder, k: u64) {
     recorder.done(stat, 3, time, 0, false);
     recorder.part(write, Part::Open, 100 + k % 50);
     recorder.part(write, Part::Data, 200);
-    recorder.done(write, 4, time, 4096, k % 2 == 0);
+    recorder.done(write, 4, time, 4096, k.is_multiple_of(2));
     recorder.failed(write, 4, 30, true);
     recorder.failure(5, Op::Stat, b"file", 0, 2);
     let path = recorder.path([&b"dir/a"[..], b"dir/b"][k as usize % 2]);

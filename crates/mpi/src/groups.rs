@@ -21,13 +21,13 @@ impl Groups {
         let ranks: Vec<Range<u32>> = sets.iter().map(|set| set.members.clone()).collect();
         let mut groups = Groups { handles: vec![None; ranks.len()], ranks, made: Vec::new() };
         for layer in layers(&groups.ranks) {
-            if let [set] = layer[..] {
-                if groups.ranks[set] == (0..world.size) {
-                    let handle = world.copy(WORLD)?;
-                    groups.handles[set] = Some(handle);
-                    groups.made.push(handle);
-                    continue;
-                }
+            if let [set] = layer[..]
+                && groups.ranks[set] == (0..world.size)
+            {
+                let handle = world.copy(WORLD)?;
+                groups.handles[set] = Some(handle);
+                groups.made.push(handle);
+                continue;
             }
             let mine = layer.iter().position(|set| groups.ranks[*set].contains(&world.rank));
             let color = mine.map(|at| at as u32);

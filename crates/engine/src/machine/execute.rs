@@ -85,10 +85,10 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                     next_turn(env, &plan.loops[code as usize], pc)?
                 }
                 Instr::Jump { to } => {
-                    if to <= pc {
-                        if let Some(pause) = check(comm) {
-                            return Ok(pause);
-                        }
+                    if to <= pc
+                        && let Some(pause) = check(comm)
+                    {
+                        return Ok(pause);
                     }
                     to
                 }
@@ -355,10 +355,10 @@ fn label_enter<B: Backend, C: Comm, K: Clock>(
     comm: &mut C,
 ) -> Result<Result<Pc, Flow>, Fault> {
     let label = &plan.labels[label as usize];
-    if label.sync {
-        if let Err(flow) = wait_for(env, comm, pc) {
-            return Ok(Err(flow));
-        }
+    if label.sync
+        && let Err(flow) = wait_for(env, comm, pc)
+    {
+        return Ok(Err(flow));
     }
     io.label_text.clear();
     env.render(pc, label.text, &mut io.label_text)?;

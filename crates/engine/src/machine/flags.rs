@@ -45,10 +45,10 @@ pub(super) fn parse(text: &[u8]) -> Result<i32, EvalError> {
     };
     let words = std::str::from_utf8(text).map_err(|_| refused())?.trim();
     let mode: String = words.chars().filter(|c| *c != 'b').collect();
-    if words.len() <= 3 {
-        if let Some((_, flags)) = MODES.iter().find(|row| row.0 == mode) {
-            return Ok(*flags);
-        }
+    if words.len() <= 3
+        && let Some((_, flags)) = MODES.iter().find(|row| row.0 == mode)
+    {
+        return Ok(*flags);
     }
     let mut names = words.split(['|', ',', ' ', '\t']).filter(|word| !word.is_empty()).peekable();
     names.peek().ok_or_else(refused)?;

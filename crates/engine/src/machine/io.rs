@@ -183,7 +183,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
     #[inline(always)]
     pub(super) fn opened_for_reading(&mut self, fd: Fd) {
         self.opened += 1;
-        if self.opened <= LOOKED_AT || self.opened % LOOK_EVERY == 0 {
+        if self.opened <= LOOKED_AT || self.opened.is_multiple_of(LOOK_EVERY) {
             self.look_at(fd);
         }
     }

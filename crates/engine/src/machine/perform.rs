@@ -297,10 +297,10 @@ fn fopen_flags<K: Clock>(
     prepared: &Prepared<'_>,
     env: &mut Env<'_, K>,
 ) -> Eval<i32> {
-    if let Source::Const(index) = step.args[1].source() {
-        if let Some(flags) = prepared.flags(index) {
-            return Ok(flags);
-        }
+    if let Source::Const(index) = step.args[1].source()
+        && let Some(flags) = prepared.flags(index)
+    {
+        return Ok(flags);
     }
     let mut text = Vec::new();
     env.render(step.site, step.args[1], &mut text)?;

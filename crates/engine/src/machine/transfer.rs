@@ -28,8 +28,8 @@ impl Place {
     fn is_misaligned(&self, len: u64, call_bytes: u64) -> bool {
         let Some(alignment) = self.direct else { return false };
         let unit = u64::from(alignment.offset_bytes);
-        let splits = len > call_bytes && call_bytes % unit != 0;
-        self.offset_bytes % unit != 0 || len % unit != 0 || splits
+        let splits = len > call_bytes && !call_bytes.is_multiple_of(unit);
+        !self.offset_bytes.is_multiple_of(unit) || !len.is_multiple_of(unit) || splits
     }
 }
 

@@ -13,7 +13,7 @@ use model::event::NO_ID;
 
 /// Words of an event.
 pub(super) const EVENT_WORDS: usize = size_of::<Event>() / 8;
-const _: () = assert!(size_of::<Event>() % 8 == 0 && align_of::<Event>() == 8);
+const _: () = assert!(size_of::<Event>().is_multiple_of(8) && align_of::<Event>() == 8);
 
 /// Events of a block: doubles from the first to the second.
 const BLOCK_EVENTS: (usize, usize) = (64, 8192);
@@ -67,7 +67,7 @@ impl Events {
     #[inline]
     pub(super) fn chooses(&self, area: &mut Area, seq: u64) -> bool {
         let number = u64::from(self.rank) << 40 ^ seq;
-        let chosen = self.sample_every == 1 || mix(number) % self.sample_every == 0;
+        let chosen = self.sample_every == 1 || mix(number).is_multiple_of(self.sample_every);
         if !chosen {
             area.words()[H_LEFT_OUT_EVENTS] += 1;
         }

@@ -194,11 +194,11 @@ impl Supervisor<'_> {
     }
 
     fn look(&mut self, on_progress: &mut dyn FnMut(&Progress)) {
-        if self.deadlock.is_empty() {
-            if let Some(stuck) = self.region.deadlock() {
-                self.deadlock = stuck;
-                self.region.release();
-            }
+        if self.deadlock.is_empty()
+            && let Some(stuck) = self.region.deadlock()
+        {
+            self.deadlock = stuck;
+            self.region.release();
         }
         if let Some(progress) = self.region.progress() {
             on_progress(&progress);

@@ -45,11 +45,11 @@ impl Processes {
     /// as far as the kernel knows.
     pub(super) fn reap(&mut self, mut ended: impl FnMut(u32, End)) {
         for (rank, process) in self.all.iter_mut().enumerate() {
-            if process.alive {
-                if let Some(end) = status(process.pid) {
-                    process.alive = false;
-                    ended(rank as u32, end);
-                }
+            if process.alive
+                && let Some(end) = status(process.pid)
+            {
+                process.alive = false;
+                ended(rank as u32, end);
             }
         }
     }

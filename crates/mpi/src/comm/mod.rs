@@ -134,7 +134,7 @@ impl<'w> Comm<'w> {
     /// Forgets messages that have left; lets others take theirs when many have not.
     fn relieve(&mut self) -> Result<(), MpiError> {
         const MANY: u32 = 4096;
-        if self.posted % 64 == 0 {
+        if self.posted.is_multiple_of(64) {
             while self.world.posted()? > MANY && !interrupt::is_told() {
                 self.take_all()?;
             }
@@ -170,7 +170,7 @@ impl<'w> Comm<'w> {
             if self.released.is_some() || interrupt::is_told() {
                 break false;
             }
-            if patience.looks() % 8 == 0 {
+            if patience.looks().is_multiple_of(8) {
                 self.attend(Some(&patience))?;
             }
             patience.rest();

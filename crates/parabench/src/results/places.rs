@@ -27,7 +27,7 @@ pub fn to_bytes(plan: &Plan) -> Vec<u8> {
 
 /// A plan that has nothing but places; `None` if the bytes are cut off.
 pub fn to_plan(bytes: &[u8], program: &Program) -> Option<Plan> {
-    if bytes.len() % RECORD != 0 {
+    if !bytes.len().is_multiple_of(RECORD) {
         return None;
     }
     let mut plan = Plan { files: files(program), ..Plan::default() };

@@ -33,7 +33,7 @@ fn event(seq: u64) -> Event {
         label: (seq % 2) as u32,
         path: (seq / 10) as u32,
         path2: NO_ID,
-        op: if seq % 3 == 0 { Op::Fwrite as u8 } else { Op::Fread as u8 },
+        op: if seq.is_multiple_of(3) { Op::Fwrite as u8 } else { Op::Fread as u8 },
         ..Event::default()
     }
 }

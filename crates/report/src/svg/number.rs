@@ -93,7 +93,7 @@ fn group(text: &str) -> String {
     }
     let mut out = String::from(if whole.starts_with('-') { "-" } else { "" });
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push('\u{2009}');
         }
         out.push(digit);

@@ -30,7 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 const OPS: [Op; 4] = [Op::Stat, Op::Write, Op::Fread, Op::Fsync];
 
 fn label(recorder: &mut Recorder, k: u8) -> u32 {
-    if k % 5 == 0 {
+    if k.is_multiple_of(5) {
         return NO_ID;
     }
     recorder.label(NO_ID, format!("label {}", k % 5).as_bytes(), LabelKind::Wall)

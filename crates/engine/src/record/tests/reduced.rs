@@ -41,7 +41,7 @@ fn recorded(rank: u32, ranks: u32, steps: &[Step]) -> RankRecord {
 
 /// Label 0 is none; the others are walls and, for the same paths, sums of calls.
 fn enter(recorder: &mut Recorder, label: u8) -> u32 {
-    let kind = if label % 2 == 0 { LabelKind::Calls } else { LabelKind::Wall };
+    let kind = if label.is_multiple_of(2) { LabelKind::Calls } else { LabelKind::Wall };
     match label {
         0 => NO_ID,
         _ => recorder.label(NO_ID, format!("label {}", label / 2).as_bytes(), kind),
