@@ -37,6 +37,17 @@ const CLASS: [Class; 256] = {
     table
 };
 
+/// Bytes at which the text of a string has to be looked at more closely.
+const IN_STRING: [bool; 256] = {
+    let mut table = [false; 256];
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table[b'$' as usize] = true;
+    table[b'\n' as usize] = true;
+    table[0] = true;
+    table
+};
+
 /// The byte can stand in a name: letter, digit, underscore.
 #[inline(always)]
 pub fn is_name_byte(byte: u8) -> bool {
@@ -278,6 +289,9 @@ impl<'t> Lexer<'t> {
         let mut at = start + 1;
         let mut special = false;
         loop {
+            while !IN_STRING[usize::from(self.byte(at))] {
+                at += 1;
+            }
             match self.byte(at) {
                 b'"' => break,
                 b'\\' => {

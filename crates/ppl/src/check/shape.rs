@@ -33,18 +33,39 @@ impl Pieces {
     }
 
     /// All that can come of writing one piece after the other.
+    #[inline]
     fn then(self, next: Pieces) -> Pieces {
-        let mut result = 0;
-        for a in KINDS.iter().filter(|kind| self.has(**kind)) {
-            for b in KINDS.iter().filter(|kind| next.has(**kind)) {
-                result |= joined(*a, *b);
-            }
-        }
-        Pieces(result)
+        Pieces(JOINED[usize::from(self.0)][usize::from(next.0)])
     }
 }
 
-fn joined(a: u8, b: u8) -> u8 {
+const SETS: usize = 1 << KINDS.len();
+
+/// [`joined`] for all pairs of members of two sets: programs have very many paths.
+static JOINED: [[u8; SETS]; SETS] = {
+    let mut table = [[0; SETS]; SETS];
+    let mut at = 0;
+    while at < SETS * SETS {
+        table[at / SETS][at % SETS] = joined_sets(at / SETS, at % SETS);
+        at += 1;
+    }
+    table
+};
+
+const fn joined_sets(first: usize, second: usize) -> u8 {
+    let mut result = 0;
+    let mut pair = 0;
+    while pair < KINDS.len() * KINDS.len() {
+        let (a, b) = (KINDS[pair / KINDS.len()], KINDS[pair % KINDS.len()]);
+        if first & a as usize != 0 && second & b as usize != 0 {
+            result |= joined(a, b);
+        }
+        pair += 1;
+    }
+    result
+}
+
+const fn joined(a: u8, b: u8) -> u8 {
     match (a, b) {
         (EMPTY, b) => b,
         (a, EMPTY) => a,
