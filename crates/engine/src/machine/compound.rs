@@ -1,15 +1,19 @@
 //! Operations that open a file, do something with it and close it. Their parts
 //! are timed apart; whatever fails, the file is closed.
+//!
+//! Where one call does it, and nothing has to be looked at in between, the calls follow each
+//! other at once: the reading of the clock that ends one starts the next, and all are counted
+//! afterwards.
 
 use super::fault::Fault;
 use super::handles::Mode;
-use super::io::{Io, Subject, Tally, timed};
-use super::options::Fsync;
+use super::io::{Io, Shot, Subject, Tally, timed, timed_next};
+use super::options::{Active, Fsync};
 use super::perform::{FILE_MODE, Step, alignment, open_flags, refused_direct};
 use super::transfer::{self, Place};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
-use crate::call::{Call, Fd};
+use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
 use model::Part;
 
@@ -34,6 +38,16 @@ impl Inner {
             Inner::Read { .. } => libc::O_RDONLY,
         }
     }
+
+    /// All was written by one call.
+    #[inline(always)]
+    fn done(self, data: Shot, tally: &mut Tally) {
+        if let Inner::Write { offset_bytes, .. } = self {
+            tally.offset_bytes = offset_bytes;
+        }
+        tally.done_bytes = tally.add(Part::Data, data) as u64;
+        tally.requested_bytes = tally.done_bytes;
+    }
 }
 
 /// Opens the file at the first path, does `inner`, closes it.
@@ -46,18 +60,65 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
 ) -> Result<(), Fault> {
     let mut tally = Tally::EMPTY;
     let flags = open_flags(io, inner.flags());
+    let only = only_call(io.options.active(), buffers, inner);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
-    let shot = timed(&mut io.backend, &io.clock, call);
-    let reply = tally.add(Part::Open, shot);
-    if reply < 0 {
+    let open = timed(&mut io.backend, &io.clock, call);
+    if open.reply < 0 {
+        tally.add(Part::Open, open);
         refused_direct(io, flags, tally.errno);
         return io.conclude(step.op, step.site, &tally, Subject::Path);
     }
-    let fd = Fd(reply as i32);
-    move_data(io, buffers, fd, flags, inner, &mut tally);
-    let shot = timed(&mut io.backend, &io.clock, Call::Close { fd });
-    tally.add(Part::Close, shot);
+    let fd = Fd(open.reply as i32);
+    let (data, close) = only.map_or((None, None), |buf| at_once(io, inner, fd, buf, open));
+    tally.add(Part::Open, open);
+    match (data, close) {
+        (None, Some(_)) => {}
+        (Some(data), Some(_)) => inner.done(data, &mut tally),
+        (data, None) => move_data(io, buffers, fd, flags, inner, data, &mut tally),
+    }
+    let close = close.unwrap_or_else(|| timed(&mut io.backend, &io.clock, Call::Close { fd }));
+    tally.add(Part::Close, close);
     io.conclude(step.op, step.site, &tally, Subject::Path)
+}
+
+/// What the only call between open and close writes; `None`: it takes more than that.
+#[inline(always)]
+fn only_call<'b>(options: &Active, buffers: &'b mut Buffers, inner: Inner) -> Option<&'b [u8]> {
+    let (len, offset_bytes) = match inner {
+        Inner::Nothing => return Some(&[]),
+        Inner::Write { len, offset_bytes } => (len, offset_bytes),
+        Inner::Append { len } => (len, 0),
+        // Evidence of the page cache is taken between open and read.
+        Inner::Read { .. } => return None,
+    };
+    let simple = !options.direct && options.fsync == Fsync::None;
+    if !simple || len > transfer::call_bytes(options.transfer) {
+        return None;
+    }
+    buffers.source(options.data, len as usize, offset_bytes).ok()
+}
+
+/// The call that moves the data, and the close, if all was moved.
+#[inline(always)]
+fn at_once<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    inner: Inner,
+    fd: Fd,
+    buf: &[u8],
+    open: Shot,
+) -> (Option<Shot>, Option<Shot>) {
+    let (backend, clock) = (&mut io.backend, &io.clock);
+    let data = match inner {
+        Inner::Write { offset_bytes: offset, .. } => {
+            Some(timed_next(backend, clock, open, Call::Pwrite { fd, buf, offset }))
+        }
+        Inner::Append { .. } => Some(timed_next(backend, clock, open, Call::Append { fd, buf })),
+        Inner::Nothing | Inner::Read { .. } => None,
+    };
+    if data.is_some_and(|data| data.reply != buf.len() as Reply) {
+        return (data, None);
+    }
+    (data, Some(timed_next(backend, clock, data.unwrap_or(open), Call::Close { fd })))
 }
 
 #[inline(always)]
@@ -67,6 +128,7 @@ fn move_data<B: Backend, K: Clock>(
     fd: Fd,
     flags: i32,
     inner: Inner,
+    first: Option<Shot>,
     tally: &mut Tally,
 ) {
     let direct = alignment(io, fd, flags);
@@ -78,9 +140,9 @@ fn move_data<B: Backend, K: Clock>(
             return transfer::read(io, buffers, place(offset_bytes), len, tally);
         }
         Inner::Write { len, offset_bytes } => {
-            transfer::write(io, buffers, place(offset_bytes), len, tally);
+            transfer::write(io, buffers, place(offset_bytes), len, first, tally);
         }
-        Inner::Append { len } => transfer::write(io, buffers, place(0), len, tally),
+        Inner::Append { len } => transfer::write(io, buffers, place(0), len, first, tally),
     }
     if tally.errno == 0 && io.options.active().fsync != Fsync::None {
         let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });

@@ -379,7 +379,7 @@ fn fwrite<B: Backend, K: Clock>(
     let Mode { append, direct, .. } = handle.mode;
     let offset_bytes = if append { 0 } else { offset.unwrap_or(handle.position) };
     let mut tally = Tally::EMPTY;
-    transfer::write(io, buffers, Place { fd, offset_bytes, append, direct }, len, &mut tally);
+    transfer::write(io, buffers, Place { fd, offset_bytes, append, direct }, len, None, &mut tally);
     if offset.is_none() && !append {
         io.handles.get(at).position += tally.done_bytes;
     }

@@ -77,7 +77,7 @@ pub(super) fn access<B: Backend, K: Clock>(
         let place = Place { fd: target.fd, offset_bytes, append: false, direct: mode.direct };
         let mut part = Tally::EMPTY;
         if writes {
-            transfer::write(io, buffers, place, piece.length_bytes, &mut part);
+            transfer::write(io, buffers, place, piece.length_bytes, None, &mut part);
         } else {
             transfer::read(io, buffers, place, Some(piece.length_bytes), &mut part);
         }

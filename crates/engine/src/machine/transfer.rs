@@ -1,6 +1,6 @@
 //! Moving bytes: requests become calls, partial transfers are continued.
 
-use super::io::{Io, Tally, timed};
+use super::io::{Io, Shot, Tally, timed};
 use super::note;
 use crate::backend::Backend;
 use crate::backend::direct::Alignment;
@@ -33,17 +33,20 @@ impl Place {
     }
 }
 
-fn call_bytes(transfer: Option<u64>) -> u64 {
+/// The most that one call moves.
+#[inline(always)]
+pub(super) fn call_bytes(transfer: Option<u64>) -> u64 {
     transfer.map_or(MAX_CALL_BYTES as u64, |bytes| bytes.min(MAX_CALL_BYTES as u64))
 }
 
-/// Writes `len` bytes.
+/// Writes `len` bytes. `first`: a call that has been made already and did not write all of them.
 #[inline(always)]
 pub(super) fn write<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
     place: Place,
     len: u64,
+    mut first: Option<Shot>,
     tally: &mut Tally,
 ) {
     let options = *io.options.active();
@@ -59,7 +62,7 @@ pub(super) fn write<B: Backend, K: Clock>(
         let Ok(source) = buffers.source(options.data, piece, place.offset_bytes + done) else {
             return tally.fail(libc::ENOMEM);
         };
-        write_piece(io, source, place, tally);
+        write_piece(io, source, place, first.take(), tally);
         if tally.errno != 0 || tally.done_bytes >= len {
             return;
         }
@@ -71,11 +74,14 @@ fn write_piece<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     mut source: &[u8],
     place: Place,
+    mut first: Option<Shot>,
     tally: &mut Tally,
 ) {
     loop {
         let (fd, offset) = (place.fd, place.offset_bytes + tally.done_bytes);
-        let shot = if place.append {
+        let shot = if let Some(first) = first.take() {
+            first
+        } else if place.append {
             timed(&mut io.backend, &io.clock, Call::Append { fd, buf: source })
         } else {
             timed(&mut io.backend, &io.clock, Call::Pwrite { fd, buf: source, offset })
