@@ -14,6 +14,7 @@ pub mod hints;
 pub mod histogram;
 pub mod limits;
 pub mod op;
+pub mod open_flags;
 pub mod pattern;
 pub mod permutation;
 pub mod plan;

@@ -1,34 +1,7 @@
 //! Open flags, matched whole: the words that [`Op::Fopen`](model::Op::Fopen) accepts.
 
 use crate::suggest::nearest;
-
-/// Modes of C; a "b" after the letter means nothing.
-const MODES: [&str; 6] = ["r", "w", "a", "r+", "w+", "a+"];
-
-/// Names of open(2).
-const NAMES: [&str; 21] = [
-    "O_RDONLY",
-    "O_WRONLY",
-    "O_RDWR",
-    "O_CREAT",
-    "O_EXCL",
-    "O_NOCTTY",
-    "O_TRUNC",
-    "O_APPEND",
-    "O_NONBLOCK",
-    "O_NDELAY",
-    "O_SYNC",
-    "O_DSYNC",
-    "O_RSYNC",
-    "O_DIRECT",
-    "O_DIRECTORY",
-    "O_NOFOLLOW",
-    "O_NOATIME",
-    "O_CLOEXEC",
-    "O_LARGEFILE",
-    "O_PATH",
-    "O_TMPFILE",
-];
+use model::open_flags::{NAMES, mode, names};
 
 /// Why a text is not open flags.
 pub(crate) struct Problem {
@@ -46,7 +19,7 @@ pub(crate) fn check(text: &[u8]) -> Result<(), Problem> {
     for name in names(&shown) {
         any = true;
         if !NAMES.contains(&name) {
-            let help = match nearest(name, NAMES) {
+            let help = match nearest(name, NAMES.iter().copied()) {
                 Some(name) => format!("the nearest is {name}"),
                 None => "\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" as in C, or O_ names of open(2) joined by |".into(),
             };
@@ -62,17 +35,6 @@ pub(crate) fn check(text: &[u8]) -> Result<(), Problem> {
     } else {
         Err(Problem { message: "expected open flags, found no text".into(), help })
     }
-}
-
-/// The C mode that a text is, without "b".
-fn mode(text: &str) -> Option<&'static str> {
-    let words = text.trim();
-    let mode: String = words.chars().filter(|c| *c != 'b').collect();
-    MODES.into_iter().find(|known| words.len() <= 3 && *known == mode)
-}
-
-fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['|', ',', ' ', '\t']).filter(|word| !word.is_empty())
 }
 
 /// What the flags of an open mean for the file.
