@@ -75,13 +75,14 @@ pub fn metadata() -> Result<Vec<Timed>> {
         times.push(timed("stat", || (0..SLICES * FILES).try_for_each(stat))?);
     }
     same("stat same", &mut times, || stat(c"file-1").map(|_| BYTES))?;
+    let mut write_file = |i: u64| -> Result<()> {
+        let file = create(name.file(i))?;
+        full(write(&file, &buffer)?)?;
+        Ok(close(file)?)
+    };
+    (0..SLICES * FILES).try_for_each(&mut write_file)?;
     for mut files in slices() {
-        let write = |i: u64| {
-            let file = create(name.file(i))?;
-            full(write(&file, &buffer)?)?;
-            Ok(close(file)?)
-        };
-        times.push(timed("write", || files.try_for_each(write))?);
+        times.push(timed("write", || files.try_for_each(&mut write_file))?);
     }
     for mut files in slices() {
         let delete = |i: u64| Ok(unlink(name.file(i))?);
