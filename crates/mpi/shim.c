@@ -325,10 +325,10 @@ int pb_take(int comm, long long *words, int max, int *from, int *count)
     return error != MPI_SUCCESS ? error : MPI_Get_count(&status, MPI_LONG_LONG_INT, count);
 }
 
-/* ---- agreements: all members give a number and get the smallest ---------------- */
+/* ---- agreements: all members give a number and get the smallest and the largest -- */
 
 struct agreement {
-    long long own, smallest;
+    long long own[2], met[2]; /* the number and its opposite */
     MPI_Request request;
 };
 
@@ -341,8 +341,9 @@ int pb_agree_start(int comm, long long value, int *handle)
     *handle = -1;
     if (!made)
         return MPI_ERR_NO_MEM;
-    made->own = made->smallest = value;
-    int error = MPI_Iallreduce(&made->own, &made->smallest, 1, MPI_LONG_LONG_INT, MPI_MIN,
+    made->own[0] = value;
+    made->own[1] = -value;
+    int error = MPI_Iallreduce(made->own, made->met, 2, MPI_LONG_LONG_INT, MPI_MIN,
                                comm_items[comm], &made->request);
     if (error == MPI_SUCCESS) {
         *handle = agreement_put(made);
@@ -355,14 +356,15 @@ int pb_agree_start(int comm, long long value, int *handle)
 }
 
 /* Looks whether it is done; the handle is gone then. */
-int pb_agree_test(int handle, int *done, long long *smallest)
+int pb_agree_test(int handle, int *done, long long *smallest, long long *largest)
 {
     struct agreement *made = agreement_items[handle];
     *done = 0;
     int error = MPI_Test(&made->request, done, MPI_STATUS_IGNORE);
     if (error != MPI_SUCCESS || !*done)
         return error;
-    *smallest = made->smallest;
+    *smallest = made->met[0];
+    *largest = -made->met[1];
     agreement_used[handle] = 0;
     free(made);
     return MPI_SUCCESS;

@@ -59,7 +59,7 @@ functions! {
     take = "pb_take": fn(c_int, *mut c_longlong, c_int, *mut c_int, *mut c_int);
     hint_names = "pb_hint_names": fn(*const c_char, *mut c_char, c_int);
     agree_start = "pb_agree_start": fn(c_int, c_longlong, *mut c_int);
-    agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong);
+    agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong, *mut c_longlong);
     type_contiguous = "pb_type_contiguous": fn(c_int, c_int, *mut c_int);
     type_vector = "pb_type_vector": fn(c_int, c_int, c_longlong, c_int, *mut c_int);
     type_indexed = "pb_type_indexed": fn(c_int, *const c_int, *const c_longlong, c_int, *mut c_int);

@@ -339,7 +339,8 @@ impl World {
         Ok(waiting as u32)
     }
 
-    /// Starts an agreement: all members give a number and get the smallest. Collective.
+    /// Starts an agreement: all members give a number and get the smallest and the
+    /// largest. Collective.
     pub(crate) fn agree_start(&self, comm: Handle, value: i64) -> Result<Agreement, MpiError> {
         let mut handle = -1;
         // SAFETY: a valid pointer, a handle the shim gave.
@@ -349,12 +350,13 @@ impl World {
     }
 
     /// The result of an agreement, once all members have come. Not to be asked again then.
-    pub(crate) fn agree_test(&self, agreement: &Agreement) -> Result<Option<i64>, MpiError> {
-        let (mut done, mut smallest) = (0, 0);
+    pub(crate) fn agree_test(&self, agreement: &Agreement) -> Result<Option<Agreed>, MpiError> {
+        let (mut done, mut smallest, mut largest) = (0, 0, 0);
         // SAFETY: valid pointers; the shim gave the handle, and it is not done yet.
-        let code = unsafe { (self.shim.agree_test)(agreement.0, &mut done, &mut smallest) };
+        let code =
+            unsafe { (self.shim.agree_test)(agreement.0, &mut done, &mut smallest, &mut largest) };
         self.check("MPI_Test", code)?;
-        Ok((done != 0).then_some(smallest))
+        Ok((done != 0).then_some(Agreed { smallest, largest }))
     }
 
     /// Ends all ranks at once with this exit code, as far as MPI can.
@@ -386,6 +388,15 @@ fn expect_kin(shim: &Shim) -> Result<(), MpiError> {
     let library = shim.library_name();
     let stranger = ["MPICH", "MVAPICH", "Intel"].iter().any(|family| library.contains(family));
     if stranger { Err(MpiError::Mismatch { library, job }) } else { Ok(()) }
+}
+
+/// What the members of an agreement gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// The smallest of their numbers.
+    pub smallest: i64,
+    /// The largest.
+    pub largest: i64,
 }
 
 /// An agreement that was started.

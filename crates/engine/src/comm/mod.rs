@@ -25,6 +25,7 @@ pub use sim::Sim;
 pub use solo::Solo;
 pub use world::World;
 
+use model::Op;
 use model::plan::{Pc, SetId};
 use std::ops::Range;
 
@@ -59,6 +60,24 @@ pub struct Members {
     pub ranks: Range<u32>,
 }
 
+/// A call that all members of a set make together, and in which nobody can be released (MPI-IO).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// The statement.
+    pub op: Op,
+    /// On which file of the set: how many were opened before it. Alike on all members.
+    pub file: u32,
+    /// In which way: members that differ here would make different calls.
+    pub way: u16,
+}
+
+impl Together {
+    /// A positive number that only equal calls share.
+    pub fn key(self) -> i64 {
+        (i64::from(self.op as u8) + 1) << 48 | i64::from(self.way) << 32 | i64::from(self.file)
+    }
+}
+
 /// Where a rank runs: `$$node` and `$$noderank`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePlace {
@@ -86,6 +105,13 @@ pub trait Comm {
 
     /// Waits until all members have come. `site` is where this rank waits, for messages.
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll;
+
+    /// A barrier before a call that the members make together: it is met only if all came to
+    /// the same one. Communicators without such calls do as for a barrier.
+    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
+        let _ = call;
+        self.barrier(members, site)
+    }
 
     /// Adds 1 to the counter of a signal of a set, or of one member (world rank) of it.
     /// Never waits. An error is a sentence (table full).
@@ -133,6 +159,10 @@ impl<C: Comm> Comm for &mut C {
 
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
         (**self).barrier(members, site)
+    }
+
+    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
+        (**self).meet(members, site, call)
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

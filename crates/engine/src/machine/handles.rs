@@ -23,6 +23,8 @@ pub(super) struct Handle {
     pub(super) mode: Mode,
     /// Who opened it together (MPI files).
     members: Option<Members>,
+    /// How many MPI files the same members had opened before.
+    number: u32,
 }
 
 /// How a file is open.
@@ -61,6 +63,8 @@ enum State {
 pub(super) struct Handles {
     table: Vec<Handle>,
     free: Vec<u32>,
+    /// MPI files opened so far, by set of members: alike on all of them.
+    opened: Vec<u32>,
 }
 
 impl Handles {
@@ -82,10 +86,23 @@ impl Handles {
         let mode = Mode { append: false, writable, direct: None };
         let value = self.keep(file.map_or(State::Failed, State::Mpi), mode, path, path_id);
         if let Ok(Some(at)) = self.find(&value) {
+            let number = self.count_opened(&members);
             let handle = &mut self.table[at];
             (handle.members, handle.position) = (Some(members), position);
+            handle.number = number;
         }
         value
+    }
+
+    /// How many files these members had opened before.
+    fn count_opened(&mut self, members: &Members) -> u32 {
+        let set = members.set as usize;
+        if self.opened.len() <= set {
+            self.opened.resize(set + 1, 0);
+        }
+        let before = self.opened[set];
+        self.opened[set] = before.wrapping_add(1);
+        before
     }
 
     fn keep(&mut self, state: State, mode: Mode, path: &[u8], path_id: u32) -> Value {
@@ -98,6 +115,7 @@ impl Handles {
                 position: 0,
                 mode: Mode::of(0),
                 members: None,
+                number: 0,
             });
             self.table.len() as u32 - 1
         });
@@ -127,11 +145,11 @@ impl Handles {
         }
     }
 
-    /// Its MPI file and who opened it together.
-    pub(super) fn mpi_file(&self, at: usize) -> Option<(MpiFile, &Members)> {
+    /// Its MPI file, who opened it together, and how many files they had opened before.
+    pub(super) fn mpi_file(&self, at: usize) -> Option<(MpiFile, &Members, u32)> {
         let handle = &self.table[at];
         match (handle.state, &handle.members) {
-            (State::Mpi(file), Some(members)) => Some((file, members)),
+            (State::Mpi(file), Some(members)) => Some((file, members, handle.number)),
             _ => None,
         }
     }

@@ -3,6 +3,8 @@
 //! It learns who has ended (every rank tells it once) and who has been waiting for long. It
 //! never acts by itself: messages go in, messages come out.
 //!
+//! Members that have met, but before different calls inside MPI, say so at once: they are stuck.
+//!
 //! A barrier can never be met when a member has ended before it came to it. Everybody is stuck
 //! when two rounds of questions in a row find every rank ended or in the same wait as before,
 //! no barrier complete, and no signal under way (all that were sent have been received):
@@ -95,6 +97,7 @@ impl Coordinator {
             self.ended(from, out);
         } else if !was_released || !self.released[at] {
             self.release_if_broken(from, out);
+            self.release_apart(from, out);
         }
         if answers && self.missing == 0 {
             self.judge(out);
@@ -130,7 +133,7 @@ impl Coordinator {
     /// Releases a rank from a barrier to which an ended rank can never come.
     fn release_if_broken(&mut self, rank: u32, out: &mut Letters) {
         let status = &self.ranks[rank as usize];
-        let Doing::AtBarrier { set, .. } = status.doing else { return };
+        let Doing::AtBarrier { set, apart: false, .. } = status.doing else { return };
         let set = set as usize;
         let (Some(mine), Some(fewest)) =
             (status.started.get(set).copied(), self.ended_started.get(set).copied().flatten())
@@ -151,6 +154,39 @@ impl Coordinator {
         let blame = blame(never_come);
         self.released[rank as usize] = true;
         out.push((rank, Message::Release { epoch, blame }));
+    }
+
+    /// Releases the members of a set that stand before different calls, as soon as all have said so.
+    fn release_apart(&mut self, rank: u32, out: &mut Letters) {
+        let Doing::AtBarrier { set, apart: true, .. } = self.ranks[rank as usize].doing else {
+            return;
+        };
+        let is_apart = |rank: u32| match self.ranks[rank as usize].doing {
+            Doing::AtBarrier { set: other, apart, .. } => apart && other == set,
+            _ => false,
+        };
+        let members = self.sets[set as usize].clone();
+        if members.clone().all(is_apart) {
+            members.for_each(|rank| self.release_stuck(rank, out));
+        }
+    }
+
+    /// Notes what a rank waits for in vain, and releases it.
+    fn release_stuck(&mut self, rank: u32, out: &mut Letters) {
+        let status = &self.ranks[rank as usize];
+        let (site, what) = match &status.doing {
+            Doing::AtBarrier { site, op: None, .. } => (*site, "a barrier".to_string()),
+            Doing::AtBarrier { site, op: Some(op), .. } => {
+                (*site, format!("the other members of {op}"))
+            }
+            Doing::AtWait { site, count, target, name } => {
+                (*site, format!("the signal \"{name}\" ({count} of {target})"))
+            }
+            Doing::Running | Doing::Ended(_) => return,
+        };
+        out.push((rank, Message::Release { epoch: status.epoch, blame: None }));
+        self.deadlock.push(Activity { rank, site, what });
+        self.released[rank as usize] = true;
     }
 
     /// Asks everybody when nobody seems to go on. Called every now and then.
@@ -179,7 +215,7 @@ impl Coordinator {
             .is_some_and(|before| before.iter().zip(&answers).all(|(one, other)| same(one, other)));
         if stuck && again {
             self.before = None;
-            self.release_all(&answers, out);
+            (0..self.ranks.len() as u32).for_each(|rank| self.release_stuck(rank, out));
         } else {
             self.before = stuck.then_some(answers);
         }
@@ -193,6 +229,7 @@ impl Coordinator {
             Doing::Running => false,
             Doing::Ended(_) => true,
             Doing::AtWait { count, target, .. } => count < target,
+            Doing::AtBarrier { apart: true, .. } => true,
             Doing::AtBarrier { set, .. } => {
                 let set = *set as usize;
                 let mine = status.started[set];
@@ -200,21 +237,6 @@ impl Coordinator {
             }
         };
         !under_way && answers.iter().all(is_stuck)
-    }
-
-    fn release_all(&mut self, answers: &[Status], out: &mut Letters) {
-        for (status, rank) in answers.iter().zip(0..) {
-            let (site, what) = match &status.doing {
-                Doing::AtBarrier { site, .. } => (*site, "a barrier".to_string()),
-                Doing::AtWait { site, count, target, name } => {
-                    (*site, format!("the signal \"{name}\" ({count} of {target})"))
-                }
-                Doing::Running | Doing::Ended(_) => continue,
-            };
-            self.deadlock.push(Activity { rank, site, what });
-            self.released[rank as usize] = true;
-            out.push((rank, Message::Release { epoch: status.epoch, blame: None }));
-        }
     }
 
     /// How far the ranks are, as far as they have told it; `None` while one is inside a label.
@@ -253,7 +275,7 @@ mod tests {
     }
 
     fn barrier(started: [u32; 2], set: u32) -> Status {
-        let doing = Doing::AtBarrier { set, site: 7 };
+        let doing = Doing::AtBarrier { set, site: 7, op: None, apart: false };
         Status { doing, started: started.to_vec(), ..Status::default() }
     }
 
@@ -331,6 +353,22 @@ mod tests {
         let told: Vec<&str> = world.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
         assert_eq!(told, ["the signal \"go\" (1 of 2)", "a barrier"]);
         assert_eq!(round(&mut world, &answers), [], "nobody is asked before they have answered");
+    }
+
+    #[test]
+    fn members_before_different_calls_are_released_when_all_have_said_so() {
+        let apart = |op| {
+            let doing = Doing::AtBarrier { set: 1, site: 7, op, apart: true };
+            Status { doing, started: vec![0, 1], epoch: 3, ..Status::default() }
+        };
+        // Rank 2 is no member and goes on.
+        let mut world = world(3);
+        assert_eq!(tell(&mut world, 0, apart(Some(model::Op::Pfwrite))), []);
+        let out = tell(&mut world, 1, apart(None));
+        assert_eq!(released(&out), [(0, None), (1, None)]);
+        let told: Vec<&str> = world.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
+        assert_eq!(told, ["the other members of pfwrite", "a barrier"]);
+        assert_eq!(tell(&mut world, 0, apart(None)), [], "they are told once");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! ```
 
 use engine::comm::End;
+use model::Op;
 use model::plan::{Pc, SetId};
 
 /// Longest name of a signal in a message, bytes: it is shown to people only.
@@ -50,8 +51,9 @@ pub(super) struct Status {
 pub(super) enum Doing {
     #[default]
     Running,
-    /// It waits for the other members of a set.
-    AtBarrier { set: SetId, site: Pc },
+    /// It waits for the other members of a set, at a barrier or before a call that they make
+    /// together. `apart`: they have come, but to different calls.
+    AtBarrier { set: SetId, site: Pc, op: Option<Op>, apart: bool },
     /// It waits for a signal.
     AtWait { site: Pc, count: u64, target: u64, name: String },
     /// It has ended its program.
@@ -109,7 +111,11 @@ impl Status {
         words.extend([1, self.round, self.epoch, self.sent, self.received].map(|word| word as i64));
         let (doing, name) = match &self.doing {
             Doing::Running => ([0, 0, 0, 0], ""),
-            Doing::AtBarrier { set, site } => ([1, i64::from(*set), i64::from(*site), 0], ""),
+            Doing::AtBarrier { set, site, op, apart } => {
+                let op = op.map_or(0, |op| 1 + i64::from(op as u8));
+                let at = [i64::from(*set), i64::from(*site)];
+                ([1, at[0], at[1], op << 1 | i64::from(*apart)], "")
+            }
             Doing::AtWait { site, count, target, name } => {
                 ([2, i64::from(*site), *count as i64, *target as i64], name.as_str())
             }
@@ -141,7 +147,12 @@ impl Status {
         let name = name.get(..usize::try_from(*name_bytes).ok()?)?;
         let doing = match kind {
             0 => Doing::Running,
-            1 => Doing::AtBarrier { set: a as SetId, site: b as Pc },
+            1 => Doing::AtBarrier {
+                set: a as SetId,
+                site: b as Pc,
+                op: u8::try_from((c >> 1) - 1).ok().and_then(Op::from_u8),
+                apart: c & 1 != 0,
+            },
             2 => Doing::AtWait {
                 site: a as Pc,
                 count: b as u64,
@@ -197,7 +208,9 @@ mod tests {
     fn doings() -> impl Strategy<Value = Doing> {
         prop_oneof![
             Just(Doing::Running),
-            any::<(SetId, Pc)>().prop_map(|(set, site)| Doing::AtBarrier { set, site }),
+            any::<(SetId, Pc, Option<u8>, bool)>().prop_map(|(set, site, op, apart)| {
+                Doing::AtBarrier { set, site, op: op.and_then(Op::from_u8), apart }
+            }),
             ends().prop_map(Doing::Ended),
             ("[ -~]{0,30}", any::<(Pc, u64, u64)>()).prop_map(|(name, (site, count, target))| {
                 Doing::AtWait { site, count, target, name }

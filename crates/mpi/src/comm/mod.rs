@@ -3,6 +3,7 @@
 //! | what | by |
 //! |---|---|
 //! | barrier | a non-blocking reduction over the set's communicator, looked at again and again |
+//! | meeting before a call inside MPI | the same; the members give what they are about to call |
 //! | signal | a message to each member, counted where it arrives |
 //! | release, deadlock, interrupt | messages from and to rank 0 (`coordinator.rs`) |
 //!
@@ -20,10 +21,12 @@ use crate::error::MpiError;
 use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
+pub use crate::world::Agreed;
 use crate::world::{Agreement, Handle, WORLD, World};
 use coordinator::{Coordinator, Letters};
-use engine::comm::{Check, End, Members, NodePlace, Poll, Progress, signal_key};
+use engine::comm::{Check, End, Members, NodePlace, Poll, Progress, Together, signal_key};
 use message::{Doing, Message, Status};
+use model::Op;
 use model::plan::Pc;
 use std::collections::HashMap;
 
@@ -98,12 +101,21 @@ impl<'w> Comm<'w> {
         })
     }
 
-    /// The smallest of the members' numbers, once all have given theirs; `None`: released.
-    /// A barrier that carries a number: MPI-IO agrees by it on whether all could open a file.
-    /// Collective over the members; releasable like a barrier.
-    pub fn agree(&mut self, members: &Members, value: i64, site: Pc) -> Option<i64> {
+    /// The smallest and the largest of the members' numbers, once all have given theirs;
+    /// `None`: released. Collective over the members; releasable like a barrier.
+    pub fn agree(&mut self, members: &Members, value: i64, site: Pc) -> Option<Agreed> {
+        self.agree_for(members, value, site, None)
+    }
+
+    fn agree_for(
+        &mut self,
+        members: &Members,
+        value: i64,
+        site: Pc,
+        op: Option<Op>,
+    ) -> Option<Agreed> {
         if members.ranks.len() <= 1 {
-            return Some(value);
+            return Some(Agreed { smallest: value, largest: value });
         }
         let Some(handle) = self.groups.handle(members.set) else {
             self.reason = "this rank is not a member of the group".into();
@@ -114,21 +126,52 @@ impl<'w> Comm<'w> {
             Err(error) => return self.fail(&error),
         };
         self.status.started[members.set as usize] += 1;
-        let mut smallest = None;
-        let doing = Doing::AtBarrier { set: members.set, site };
+        let mut agreed = None;
+        let doing = Doing::AtBarrier { set: members.set, site, op, apart: false };
         let met = self.wait_until(doing, |comm| {
-            smallest = comm.world.agree_test(&agreement)?;
-            Ok(smallest.is_some())
+            agreed = comm.world.agree_test(&agreement)?;
+            Ok(agreed.is_some())
         });
         match met {
-            Ok(true) => smallest,
+            Ok(true) => agreed,
             Ok(false) => {
                 self.abandoned = Some(agreement);
-                self.explain("the barrier");
+                self.explain(waited_for(op));
                 None
             }
             Err(error) => self.fail(&error),
         }
+    }
+
+    /// A barrier, or the meeting before a call inside MPI, where nobody can be released: there
+    /// all must make the same one.
+    fn come(&mut self, members: &Members, site: Pc, call: Option<Together>) -> Poll {
+        let key = call.map_or(0, Together::key);
+        let op = call.map(|call| call.op);
+        match self.agree_for(members, key, site, op) {
+            Some(agreed) if agreed.smallest == agreed.largest => Poll::Ready,
+            Some(_) => self.stay_apart(members, site, op),
+            None => Poll::Released,
+        }
+    }
+
+    /// All members have come, but to different statements. Rank 0 is told at once, so that it
+    /// can say who waits where.
+    #[cold]
+    fn stay_apart(&mut self, members: &Members, site: Pc, op: Option<Op>) -> Poll {
+        let doing = Doing::AtBarrier { set: members.set, site, op, apart: true };
+        self.status.doing = doing.clone();
+        self.told = true;
+        let ended = self.tell().and_then(|()| self.wait_until(doing, |_| Ok(false)));
+        self.released = None;
+        self.reason = match ended {
+            Ok(_) => format!(
+                "{} cannot be met: other members of the group have come to another statement",
+                waited_for(op)
+            ),
+            Err(error) => error.to_string(),
+        };
+        Poll::Released
     }
 
     /// Forgets messages that have left; lets others take theirs when many have not.
@@ -184,6 +227,11 @@ impl<'w> Comm<'w> {
     }
 }
 
+/// What a member of a set waits for.
+fn waited_for(op: Option<Op>) -> &'static str {
+    op.map_or("the barrier", Op::name)
+}
+
 impl engine::comm::Comm for Comm<'_> {
     fn name(&self) -> &'static str {
         "mpi"
@@ -202,10 +250,11 @@ impl engine::comm::Comm for Comm<'_> {
     }
 
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        match self.agree(members, 0, site) {
-            Some(_) => Poll::Ready,
-            None => Poll::Released,
-        }
+        self.come(members, site, None)
+    }
+
+    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
+        self.come(members, site, Some(call))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

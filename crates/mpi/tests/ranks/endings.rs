@@ -7,7 +7,7 @@ use engine::comm::{End, Members};
 use engine::record::{State, read_path};
 use model::plan::*;
 use model::{Op, Plan, Value};
-use mpi::comm::Comm;
+use mpi::comm::{Agreed, Comm};
 use mpi::groups::Groups;
 use mpi::run_rank;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub const CASES: &[Case] = &[
     ("progress is told outside labels", 2, progress_is_told),
     ("a signal that comes late is no deadlock", 3, a_late_signal),
     ("one interrupted rank stops all", 4, an_interrupt),
-    ("agreements give the smallest number", 3, agreements),
+    ("agreements give the smallest and the largest number", 3, agreements),
     ("a rank to be killed", 3, a_rank_to_be_killed),
 ];
 
@@ -215,7 +215,8 @@ fn agreements(place: &Place<'_>) {
         let members = Members { set, ranks: sets[set as usize].members.clone() };
         assert_eq!(groups.handle(set).is_some(), members.ranks.contains(&rank));
         if members.ranks.contains(&rank) {
-            assert_eq!(comm.agree(&members, 10 + i64::from(rank), 0), Some(smallest));
+            let agreed = Agreed { smallest, largest: 12 };
+            assert_eq!(comm.agree(&members, 10 + i64::from(rank), 0), Some(agreed));
         }
     }
     engine::comm::Comm::leave(&mut comm, End::Finished);

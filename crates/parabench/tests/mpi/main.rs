@@ -20,6 +20,7 @@ mod testing;
 mod death;
 mod launch;
 mod same;
+mod together;
 mod traps;
 
 use scene::{Call, PARABENCH, Scene};

@@ -8,6 +8,9 @@ pub const CASES: &[Case] = &[
     ("trap 27: errors of MPI are failures", 2, trap_27_errors_are_failures),
     ("members that do not open the same file", 3, different_paths),
     ("a rank that fails releases the others from MPI-IO", 3, released),
+    ("a smaller group than opened the file", 4, smaller_group),
+    ("members at different calls", 3, different_calls),
+    ("members that finish or wait elsewhere", 3, never_come),
     ("what cannot be opened", 2, cannot_open),
     ("the marker cannot be touched", 2, marker),
 ];
@@ -84,6 +87,92 @@ fn released(place: &Place<'_>) {
     let (_, message) = ran.record.errors.first().expect("a reason");
     let told = if place.rank() == 1 { "this rank gives up" } else { "rank 1 has failed" };
     assert!(message.contains(told), "{message}");
+}
+
+/// The pattern is written by two of the four that opened the file. (`$k` hides it from the checker.)
+fn smaller_group(place: &Place<'_>) {
+    let ran = place.run(
+        r#"define pattern "p" level 1 = strided(block=1k, count=3);
+        define groups {"io" = 2, "rest":D};
+        $h = pfopen("f", "crw");
+        $k = $h;
+        group "io" pfwrite($k, "p");
+        pfclose($h);"#,
+    );
+    assert_eq!(ran.outcome.end, End::Released, "{:?}", ran.record.errors);
+    assert_eq!(ran.done(Op::Pfopen), (1, 0), "what was measured is kept");
+    let (_, message) = ran.record.errors.first().expect("a reason");
+    let op = if place.rank() < 2 { "pfwrite" } else { "pfclose" };
+    assert_eq!(
+        *message,
+        format!("{op} cannot be met: other members of the group have come to another statement")
+    );
+    if place.rank() == 0 {
+        let told: Vec<(u32, &str)> =
+            ran.outcome.deadlock.iter().map(|stuck| (stuck.rank, stuck.what.as_str())).collect();
+        let all =
+            |rank, op| (rank, ["the other members of pfwrite", "the other members of pfclose"][op]);
+        assert_eq!(told, [all(0, 0), all(1, 0), all(2, 1), all(3, 1)]);
+        assert_eq!(ran.outcome.ends, [const { End::Released }; 4]);
+    }
+}
+
+/// Each of them would hang inside MPI, or meet a barrier instead.
+fn different_calls(place: &Place<'_>) {
+    const HEAD: &str = r#"define pattern "one" level 1 = strided(block=1k, count=3);
+        define pattern "three" level 3 = strided(block=1k, count=3);
+        $h = pfopen("f", "crw"); $g = pfopen("g", "crw"); $r = $$rank;"#;
+    for (both, stuck) in [
+        (r#"if ($r == 0) pfwrite($h, 4k, 0, "all"); else barrier;"#, ["pfwrite", ""]),
+        (r#"if ($r == 0) pfwrite($h, "one"); else pfwrite($h, "three");"#, ["pfwrite"; 2]),
+        (r#"if ($r == 0) pfwrite($h, "one"); else pfread($h, "one");"#, ["pfwrite", "pfread"]),
+        (r#"if ($r == 0) pfsync($g); else pfsync($h);"#, ["pfsync"; 2]),
+        (
+            r#"if ($r == 0) pfwrite($h, 4k, "all"); else pfwrite($h, 4k, "ordered");"#,
+            ["pfwrite"; 2],
+        ),
+        (r#"if ($r == 0) with (fsync="close") pfclose($h); else pfclose($h);"#, ["pfclose"; 2]),
+        (r#"if ($r == 0) pwrite("x", "one"); else pread("x", "one");"#, ["pwrite", "pread"]),
+        (r#"time["t", sync] if ($r == 0) pfsetsize($h, 1k);"#, ["pfsetsize", ""]),
+    ] {
+        let ran = place.run(&format!("{HEAD} {both} pfclose($h);"));
+        assert_eq!(ran.outcome.end, End::Released, "{both}: {:?}", ran.record.errors);
+        if place.rank() == 0 {
+            let told: Vec<&str> =
+                ran.outcome.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
+            let [first, other] = stuck.map(|op| match op {
+                "" => "a barrier".to_string(),
+                op => format!("the other members of {op}"),
+            });
+            assert_eq!(told, [&first, &other, &other], "{both}");
+        }
+    }
+}
+
+/// Members that have finished, or wait for what this call stands before.
+fn never_come(place: &Place<'_>) {
+    let ran = place.run(
+        r#"$h = pfopen("f", "crw"); $r = $$rank;
+        if ($r == 0) pfwrite($h, 4k, 0, "all");"#,
+    );
+    let (end, reason) = match place.rank() {
+        0 => (End::Released, Some("pfwrite cannot be met: rank 1 has finished")),
+        _ => (End::Finished, None),
+    };
+    assert_eq!(ran.outcome.end, end);
+    assert_eq!(ran.record.errors.first().map(|error| error.1.as_str()), reason);
+    let ran = place.run(
+        r#"$h = pfopen("g", "crw"); $r = $$rank;
+        if ($r == 2) wait("go");
+        pfwrite($h, 4k, 0, "all"); signal("go"); pfclose($h);"#,
+    );
+    assert_eq!(ran.outcome.end, End::Released);
+    if place.rank() == 0 {
+        let told: Vec<&str> =
+            ran.outcome.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
+        let pfwrite = "the other members of pfwrite";
+        assert_eq!(told, [pfwrite, pfwrite, "the signal \"go\" (0 of 1)"]);
+    }
 }
 
 /// What cannot be opened fails on all members, and so does what is done with the handle.

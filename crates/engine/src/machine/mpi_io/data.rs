@@ -4,17 +4,17 @@ use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
 use super::super::io::{Io, Subject, Tally};
-use super::super::options::Fsync;
+use super::super::options::{Active, Fsync};
 use super::super::perform::Step;
 use super::files::{close_file, open_file};
 use super::plan::{self, Facts, Used};
 use super::window::{Calls, Filling, run};
-use super::{Opened, bad_file, meet, opened, timed};
+use super::{Opened, bad_file, meet, opened, timed, way};
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
 use crate::call::{At, FileCall, MpiFile, MpiMode};
 use crate::clock::Clock;
-use crate::comm::{Comm, Members};
+use crate::comm::{Comm, Members, Together};
 use model::pattern::Extent;
 use model::{Op, Part};
 
@@ -44,7 +44,11 @@ pub(super) fn whole_file<B: Backend, C: Comm, K: Clock>(
         .ok_or_else(|| Fault::message(format!("{} needs the name of a pattern", step.op)))?;
     let used = plan::used(env, io, found, group.as_ref(), write)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    match meet(comm, &members, step.site) {
+    let active = io.options.active();
+    let stable = write && active.fsync != Fsync::None;
+    let how = pattern_way(&used, active);
+    let call = Together { op: step.op, file: 0, way: how | way(&[active.atomic, stable]) };
+    match meet(comm, &members, step.site, call) {
         Flow::Next => {}
         flow => return Ok(flow),
     }
@@ -53,7 +57,6 @@ pub(super) fn whole_file<B: Backend, C: Comm, K: Clock>(
     if let Some(file) = open_file(io, mode, &members, &mut tally) {
         let job = Job { file, members: &members, write };
         move_pattern(io, buffers, job, &used, false, &mut tally);
-        let stable = write && io.options.active().fsync != Fsync::None;
         close_file(io, file, stable, &mut tally);
     }
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
@@ -80,7 +83,9 @@ pub(super) fn transfer<B: Backend, C: Comm, K: Clock>(
     };
     let sync = write && io.options.active().fsync == Fsync::Op;
     if what.needs_all() {
-        match meet(comm, &opened.members, step.site) {
+        let way = what.way(io.options.active()) | way(&[sync]);
+        let call = Together { op: step.op, file: opened.number, way };
+        match meet(comm, &opened.members, step.site, call) {
             Flow::Next => {}
             flow => return Ok(flow),
         }
@@ -134,6 +139,27 @@ impl What<'_> {
             What::Bytes(bytes) => matches!(bytes.word, Word::All | Word::Ordered),
         }
     }
+
+    /// Which calls of MPI it becomes.
+    fn way(&self, active: &Active) -> u16 {
+        match self {
+            What::Pattern(used) => pattern_way(used, active),
+            What::Bytes(bytes) => {
+                let ordered = bytes.word == Word::Ordered;
+                let several = active.transfer.is_some();
+                // One transfer is one call, unless `transfer` cuts it.
+                let deep = several && !ordered && active.depth > 1;
+                way(&[ordered, several, deep]) << 4
+            }
+        }
+    }
+}
+
+/// Which calls of MPI the access by a pattern becomes; leaves room for four flags below.
+fn pattern_way(used: &Used<'_>, active: &Active) -> u16 {
+    let (collective, whole) = (used.is_collective(), used.is_whole());
+    let deep = collective && !whole && active.depth > 1;
+    way(&[true, collective, whole, deep]) << 4
 }
 
 fn bytes<'p, K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<What<'p>, Fault> {

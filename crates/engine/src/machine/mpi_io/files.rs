@@ -6,11 +6,11 @@ use super::super::fault::Fault;
 use super::super::io::{Io, Subject, Tally};
 use super::super::options::Fsync;
 use super::super::perform::Step;
-use super::{bad_file, meet, opened, timed};
+use super::{bad_file, meet, opened, timed, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
 use crate::clock::Clock;
-use crate::comm::{Comm, Members};
+use crate::comm::{Comm, Members, Together};
 use model::plan::NO_SLOT;
 use model::value::EvalError;
 use model::{Op, Part};
@@ -25,7 +25,9 @@ pub(super) fn open<B: Backend, C: Comm, K: Clock>(
     let mode = mode(step, env)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let members = env.scope.members().clone();
-    match meet(comm, &members, step.site) {
+    // Who gave another path or mode is told so by the open itself.
+    let call = Together { op: step.op, file: 0, way: way(&[io.options.active().atomic]) };
+    match meet(comm, &members, step.site, call) {
         Flow::Next => {}
         flow => return Ok(flow),
     }
@@ -119,7 +121,9 @@ pub(super) fn on_file<B: Backend, C: Comm, K: Clock>(
         }
     };
     if step.op.is_collective() {
-        match meet(comm, &opened.members, step.site) {
+        let stable = step.op == Op::Pfclose && io.options.active().fsync == Fsync::Close;
+        let call = Together { op: step.op, file: opened.number, way: way(&[stable]) };
+        match meet(comm, &opened.members, step.site, call) {
             Flow::Next => {}
             flow => return Ok(flow),
         }

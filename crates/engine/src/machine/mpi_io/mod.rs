@@ -2,8 +2,9 @@
 //!
 //! What all members have to do together is done in four steps: every expression is
 //! evaluated (a rank whose expression has no value ends before anybody waits for it inside
-//! MPI), the members meet at a barrier that can be released, they agree on what a back-end
-//! call needs, and then they call. Only the last step is timed.
+//! MPI), the members meet at a barrier that can be released and find out whether all have come to
+//! the same statement, they agree on what a back-end call needs, and then they call. Only the
+//! last step is timed.
 //!
 //! | file | what |
 //! |---|---|
@@ -27,7 +28,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiFile, Reply};
 use crate::clock::Clock;
-use crate::comm::{Comm, Members};
+use crate::comm::{Comm, Members, Together};
 use model::plan::Pc;
 use model::{Op, Part};
 
@@ -60,12 +61,18 @@ fn needs_mpi(op: Op, backend: &str) -> Fault {
     ))
 }
 
-/// Waits for the members of a collective call; a rank that has ended releases the others here.
-fn meet<C: Comm>(comm: &mut C, members: &Members, site: Pc) -> Flow {
+/// Waits for the members of a collective call; a rank that has ended, or that has come to another
+/// statement, releases the others here.
+fn meet<C: Comm>(comm: &mut C, members: &Members, site: Pc, call: Together) -> Flow {
     match members.ranks.len() {
         0 | 1 => Flow::Next,
-        _ => comm.barrier(members, site).into(),
+        _ => comm.meet(members, site, call).into(),
     }
+}
+
+/// The way of a call, from what decides which calls of MPI it becomes.
+fn way(flags: &[bool]) -> u16 {
+    flags.iter().fold(0, |way, flag| way << 1 | u16::from(*flag))
 }
 
 /// Executes a call on a file between two clock readings. Nothing else happens there.
@@ -129,6 +136,8 @@ struct Opened {
     at: usize,
     file: MpiFile,
     members: Members,
+    /// How many files the members had opened before.
+    number: u32,
     writable: bool,
 }
 
@@ -143,7 +152,9 @@ fn opened<B: Backend, K: Clock>(
     };
     let writable = io.handles.get(at).mode.writable;
     Ok(match io.handles.mpi_file(at) {
-        Some((file, members)) => Ok(Opened { at, file, members: members.clone(), writable }),
+        Some((file, members, number)) => {
+            Ok(Opened { at, file, members: members.clone(), number, writable })
+        }
         None => Err(Some(at)),
     })
 }

@@ -1,0 +1,67 @@
+//! Calls that all members make together, inside MPI where nobody can be released: members that
+//! do not come are found before, and said by name and place.
+
+use crate::scene::Scene;
+use crate::testing::{self, LIMIT};
+use crate::under;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const TERM: i32 = 15;
+
+#[test]
+fn members_at_different_calls_end_with_who_waits_where() {
+    let text = "time[\"open\"] $h = pfopen(\"f\", \"crw\"); $mine = $$rank;\n\
+                if ($mine == 1) pfwrite($h, 4k, 0, \"all\");\n\
+                pfclose($h);";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let done = under(&mpi, 3, &scene, "run x.ppl --format json --out r").run().exits(1);
+        let told = "nobody could go on: rank 0 waits for the other members of pfclose at \
+                    x.ppl:3:1, rank 1 waits for the other members of pfwrite at x.ppl:2:17, \
+                    rank 2 waits for the other members of pfclose at x.ppl:3:1";
+        for run in [done.json(), scene.json("r/run.json")] {
+            let notes = run["run"]["evidence"]["notes"].to_string();
+            assert!(notes.contains(told), "under {}: {run:#}", mpi.name);
+            assert_eq!(crate::figures::row(&run, "open", "pfopen")["count"], 3);
+            assert_eq!(run["run"]["rank_errors"].as_array().map(Vec::len), Some(3));
+        }
+    }
+}
+
+/// Processes of the binary below a directory.
+fn ranks_in(place: &Path) -> usize {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries
+        .filter(|entry| {
+            fs::read_link(entry.path().join("cwd")).is_ok_and(|at| at.starts_with(place))
+        })
+        .count()
+}
+
+/// SIGTERM to the launcher reaches a rank that waits for the others before a collective call.
+#[test]
+fn a_rank_that_waits_before_a_collective_call_ends_with_the_launcher() {
+    let text = "$h = pfopen(\"f\", \"crw\"); stat(\".\"); $mine = $$rank; print \"ready\";\n\
+                if ($mine == 0) pfwrite($h, 4k, 0, \"all\");\n\
+                repeat 30000 { stat(\".\"); sleep(10ms); }";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let place = scene.path(".").canonicalize().expect("the scene");
+        let running = under(&mpi, 3, &scene, "run x.ppl --format json --out r").start();
+        running.until("all ranks at work", || {
+            (0..3).all(|rank| running.said(&format!("[{rank}] ready")))
+        });
+        running.signal(TERM);
+        assert_ne!(running.finish().code, Some(0), "under {}", mpi.name);
+        // Launchers may be gone before the ranks, which have minutes to go.
+        let since = Instant::now();
+        while ranks_in(&place) > 0 {
+            assert!(since.elapsed() < LIMIT, "ranks are left under {}", mpi.name);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let run = scene.parabench("report r --format json").exits(0).json();
+        assert_eq!(crate::figures::row(&run, "", "pfopen")["count"], 3, "under {}", mpi.name);
+    }
+}
