@@ -301,7 +301,8 @@ pub struct Evidence {
     pub storage_read_bytes: Option<u64>,
     /// Bytes the ranks caused to be sent to storage (`write_bytes`); null where it cannot be told.
     pub storage_write_bytes: Option<u64>,
-    /// Share of the read bytes that came from the page cache, 0 to 1; null where it cannot be told.
+    /// Share of the read bytes that came from the page cache at least, 0 to 1: what the ranks fetched
+    /// besides data (directories, pages of the program) counts against it. Null where it cannot be told.
     pub page_cache_share: Option<f64>,
     /// Of the files that were looked at when a rank opened them for reading, the share of bytes that
     /// the page cache held already (cachestat(2), a sample); null where it cannot be told.

@@ -1,7 +1,7 @@
 //! `--format markdown`: the tables of a run for an issue, a wiki, a merge request
 //! (GitHub Flavored Markdown, section 4.10 "Tables").
 
-use crate::text::{escape, percent};
+use crate::text::{at_least, escape};
 use model::run::{Row, Run, TimeRow};
 use model::units::{format_ns, significant};
 use std::fmt::Write as _;
@@ -177,7 +177,7 @@ fn title(run: &Run) -> String {
 fn remarks(run: &Run, out: &mut String) {
     let evidence = &run.run.evidence;
     if let Some(share) = evidence.page_cache_share.filter(|share| share.is_finite()) {
-        let _ = writeln!(out, "- page cache served {} of the bytes read", percent(share));
+        let _ = writeln!(out, "- page cache served {} of the bytes read", at_least(share));
     }
     for mark in &evidence.marks {
         let word = if mark.counts { "verdict" } else { "remark" };

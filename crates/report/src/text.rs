@@ -127,6 +127,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share of the bytes read that the page cache served: what is fetched besides data counts
+/// against it, so that it is a lower bound.
+pub fn at_least(share: f64) -> String {
+    if share < 1.0 { format!("at least {}", percent(share)) } else { percent(share) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! What stands around the tables: title, evidence, notes, failures, ends of ranks.
 
 use super::{Paint, Terminal, paint_lines};
-use crate::text::{escape, flow, percent, wrap};
+use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
 use model::run::{Evidence, Failure, RankError, Run};
 use model::units::{format_ns, significant};
@@ -124,7 +124,7 @@ fn defects(evidence: &Evidence) -> impl Iterator<Item = String> {
 
 fn page_cache(evidence: &Evidence) -> String {
     match evidence.page_cache_share.filter(|share| share.is_finite()) {
-        Some(share) => format!("page cache served {} of the bytes read", percent(share)),
+        Some(share) => format!("page cache served {} of the bytes read", at_least(share)),
         None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
         None => "page cache share cannot be told".to_string(),
     }

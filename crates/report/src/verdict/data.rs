@@ -1,13 +1,17 @@
 //! Rules about where the bytes came from and went to.
 
 use super::{counts, has_storage, is_memory, remark};
-use crate::text::percent;
+use crate::text::{at_least, percent};
 use model::Op;
 use model::op::Class;
 use model::run::{Mark, Row, Run};
 
 /// From this share of cached bytes on, read rates are those of main memory.
 const CACHED_SHARE: f64 = 0.5;
+
+/// So much per rank may have been fetched that is none of the data: directories, maps of blocks,
+/// pages of the program itself. The kernel counts it all as read.
+const OTHER_BYTES: u64 = 1 << 20;
 
 pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
     (has_storage(run) && is_memory(run)).then(|| {
@@ -23,7 +27,8 @@ pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
 }
 
 /// Blocks that the ranks fetched tell what happened; where nobody counts them (network file
-/// systems), what the page cache held when the files were opened tells what was likely.
+/// systems), or where so few were fetched that they may be none of the data, what the page cache
+/// held when the files were opened tells what was likely.
 pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
     let evidence = &run.run.evidence;
     if !has_storage(run) || is_memory(run) || evidence.program_read_bytes == 0 {
@@ -33,13 +38,13 @@ pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
     let seen = match (evidence.page_cache_share, held) {
         (Some(share), _) if share >= CACHED_SHARE => {
             let held = held.map_or(String::new(), |held| {
-                format!(" ({} of the files was there when they were opened)", percent(held))
+                format!(" ({} of the files lay there when they were opened)", percent(held))
             });
-            format!("{} of the bytes read came from the page cache{held}", percent(share))
+            format!("{} of the bytes read came from the page cache{held}", at_least(share))
         }
-        (None, Some(held)) if held >= CACHED_SHARE => {
+        (share, Some(held)) if held >= CACHED_SHARE && (share.is_none() || fetched_little(run)) => {
             format!(
-                "{} of the files read was in the page cache when they were opened",
+                "{} of the files read lay in the page cache when they were opened",
                 percent(held)
             )
         }
@@ -48,9 +53,14 @@ pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
     counts(
         "cached-reads",
         format!("{seen}: read rates are those of main memory"),
-        "read with (direct=true) {...}, write dropcaches; before the reads, read what another node \
-         wrote, or use files larger than main memory",
+        "read with (direct=true) {...}, put the statement dropcaches; before the reads, read what another \
+         node wrote, or use files larger than main memory",
     )
+}
+
+fn fetched_little(run: &Run) -> bool {
+    let fetched = run.run.evidence.storage_read_bytes;
+    fetched.is_some_and(|bytes| bytes <= OTHER_BYTES * u64::from(run.run.ranks))
 }
 
 fn moved(row: &Row, class: Class) -> bool {

@@ -92,19 +92,37 @@ const CASES: &[(&str, &str, Change, Change)] = &[
     ),
     (
         "cached-reads",
-        "50 % of the bytes read came from the page cache (0 % of the files",
+        "at least 50 % of the bytes read came from the page cache (0 % of the files",
         |run| run.run.evidence.page_cache_share = Some(0.5),
         |run| run.run.evidence.page_cache_share = Some(0.49),
     ),
     (
         "cached-reads",
-        "80 % of the files read was in the page cache when",
+        "80 % of the files read lay in the page cache when",
         |run| {
             run.run.evidence.page_cache_share = None;
             run.run.evidence.cached_at_open_share = Some(0.8);
         },
         // Blocks that were fetched say more than what lay in memory before.
-        |run| run.run.evidence.cached_at_open_share = Some(0.8),
+        |run| {
+            run.run.evidence.storage_read_bytes = Some(1 << 30);
+            run.run.evidence.cached_at_open_share = Some(0.8);
+        },
+    ),
+    (
+        "cached-reads",
+        "80 % of the files read lay in the page cache when",
+        // So little can be directories and pages of the program.
+        |run| {
+            run.run.evidence.page_cache_share = Some(0.0);
+            run.run.evidence.storage_read_bytes = Some(1 << 20);
+            run.run.evidence.cached_at_open_share = Some(0.8);
+        },
+        |run| {
+            run.run.evidence.page_cache_share = Some(0.0);
+            run.run.evidence.storage_read_bytes = Some(1 << 30);
+            run.run.evidence.cached_at_open_share = Some(0.8);
+        },
     ),
     (
         "unstable-writes",
