@@ -57,6 +57,9 @@ impl Lower<'_> {
         }
         let args = self.op_arguments(op, args, self.ast.expr_span(value));
         let dst = self.define(name, self.differs.is_some());
+        if op == Op::Pfopen {
+            self.opened(name, span);
+        }
         if let Some(args) = args {
             self.emit(Instr::Op { op, dst, args }, span);
         }

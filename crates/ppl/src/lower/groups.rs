@@ -179,7 +179,8 @@ fn meet(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
     if start < end { start..end } else { 0..0 }
 }
 
-fn ranks_in_words(ranks: &Range<u32>) -> String {
+/// "ranks 0 to 3"
+pub(super) fn ranks_in_words(ranks: &Range<u32>) -> String {
     match ranks.len() {
         0 => "no rank".into(),
         1 => format!("rank {}", ranks.start),

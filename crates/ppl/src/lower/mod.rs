@@ -20,6 +20,7 @@ mod expr;
 mod function;
 mod generator;
 mod groups;
+mod handles;
 mod hints;
 mod intern;
 mod kinds;
@@ -71,6 +72,7 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered
     lower.proc_bodies();
     lower.generator_bodies();
     lower.check_uses();
+    lower.check_handles();
     lower.unused_definitions();
     lower.finish()
 }
@@ -117,6 +119,8 @@ struct Lower<'a> {
     generators: Vec<generator::Waiting>,
     /// Where patterns are used by groups of known size.
     pattern_uses: Vec<generator::Use>,
+    /// MPI files that variables hold, and the calls on them that all who opened them make.
+    handles: handles::Handles,
     /// The body of a pattern is being lowered.
     in_generator: bool,
     hints: FxHashMap<String, hints::HintsInfo>,
@@ -180,6 +184,7 @@ impl<'a> Lower<'a> {
             patterns: FxHashMap::default(),
             generators: Vec::new(),
             pattern_uses: Vec::new(),
+            handles: handles::Handles::default(),
             in_generator: false,
             hints: FxHashMap::default(),
             nests: Vec::new(),

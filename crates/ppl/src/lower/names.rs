@@ -275,6 +275,11 @@ impl Lower<'_> {
         self.info(name).definitions == 1
     }
 
+    /// Number of definitions in the whole program.
+    pub(super) fn definition_count(&mut self, name: Name) -> u32 {
+        self.info(name).definitions
+    }
+
     /// The proc ends: its own names are gone.
     pub(super) fn forget_locals(&mut self, locals: &[Name]) {
         for name in locals {

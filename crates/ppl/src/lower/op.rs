@@ -22,6 +22,9 @@ impl Lower<'_> {
             self.needs_mpi(op, span);
         }
         let ids = self.by_parameter(op, args, span)?;
+        if op.row().needs == Needs::Mpi {
+            self.needs_all(op, &ids, span);
+        }
         let params = op.row().params;
         let mut operands = [Operand::ABSENT; MOST];
         let mut complete = true;
@@ -113,14 +116,11 @@ impl Lower<'_> {
         None
     }
 
-    /// Warns once that MPI is needed, and of collective ones under differing conditions.
+    /// Warns once that MPI is needed.
     fn needs_mpi(&mut self, op: Op, span: Span) {
         if !std::mem::replace(&mut self.mpi_said, true) {
             let message = format!("{op} needs MPI at run time: a rank that gets here ends");
             self.reports.push(Diagnostic::new(Code::NeedsMpi, span, message));
-        }
-        if op.is_collective() {
-            self.collective(&format!("{op}, which all members do together,"), span);
         }
     }
 
