@@ -25,6 +25,8 @@ pub(super) struct Handle {
     members: Option<Members>,
     /// How many MPI files the same members had opened before.
     number: u32,
+    /// A size that the MPI file was seen to have, bytes.
+    pub(super) seen_bytes: u64,
 }
 
 /// How a file is open.
@@ -89,7 +91,7 @@ impl Handles {
             let number = self.count_opened(&members);
             let handle = &mut self.table[at];
             (handle.members, handle.position) = (Some(members), position);
-            handle.number = number;
+            (handle.number, handle.seen_bytes) = (number, 0);
         }
         value
     }
@@ -116,6 +118,7 @@ impl Handles {
                 mode: Mode::of(0),
                 members: None,
                 number: 0,
+                seen_bytes: 0,
             });
             self.table.len() as u32 - 1
         });

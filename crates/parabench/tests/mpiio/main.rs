@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // it is its own harness
 
 mod contents;
+mod ends;
 mod errors;
 mod large;
 mod listing2;
@@ -31,8 +32,14 @@ const PLACE: &str = "PARABENCH_TEST_PLACE";
 /// A case: its name, its number of ranks and what they do.
 type Case = (&'static str, u32, fn(&Place<'_>));
 
-const CASES: &[&[Case]] =
-    &[contents::CASES, statements::CASES, errors::CASES, large::CASES, listing2::CASES];
+const CASES: &[&[Case]] = &[
+    contents::CASES,
+    statements::CASES,
+    errors::CASES,
+    ends::CASES,
+    large::CASES,
+    listing2::CASES,
+];
 
 fn main() {
     let cases: Vec<Case> = CASES.concat();

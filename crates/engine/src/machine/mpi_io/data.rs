@@ -6,6 +6,7 @@ use super::super::fault::Fault;
 use super::super::io::{Io, Subject, Tally};
 use super::super::options::{Active, Fsync};
 use super::super::perform::Step;
+use super::end::{self, Asked};
 use super::files::{close_file, open_file};
 use super::plan::{self, Facts, Used};
 use super::window::{Calls, Filling, run};
@@ -19,11 +20,12 @@ use model::pattern::Extent;
 use model::{Op, Part};
 
 /// A file in which bytes are moved.
-#[derive(Clone, Copy)]
 struct Job<'a> {
     file: MpiFile,
     members: &'a Members,
     write: bool,
+    /// A size that the file was seen to have.
+    seen_bytes: u64,
 }
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
@@ -55,8 +57,8 @@ pub(super) fn whole_file<B: Backend, C: Comm, K: Clock>(
     let mode = MpiMode { read: !write, write, create: write, ..MpiMode::default() };
     let mut tally = Tally::EMPTY;
     if let Some(file) = open_file(io, mode, &members, &mut tally) {
-        let job = Job { file, members: &members, write };
-        move_pattern(io, buffers, job, &used, false, &mut tally);
+        let mut job = Job { file, members: &members, write, seen_bytes: 0 };
+        move_pattern(io, buffers, &mut job, &used, false, &mut tally);
         close_file(io, file, stable, &mut tally);
     }
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
@@ -96,11 +98,13 @@ pub(super) fn transfer<B: Backend, C: Comm, K: Clock>(
         ));
     }
     let mut tally = Tally::EMPTY;
-    let job = Job { file: opened.file, members: &opened.members, write };
+    let seen_bytes = io.handles.get(opened.at).seen_bytes;
+    let mut job = Job { file: opened.file, members: &opened.members, write, seen_bytes };
     match what {
-        What::Pattern(used) => move_pattern(io, buffers, job, &used, true, &mut tally),
-        What::Bytes(bytes) => move_bytes(io, buffers, job, &opened, bytes, &mut tally),
+        What::Pattern(used) => move_pattern(io, buffers, &mut job, &used, true, &mut tally),
+        What::Bytes(bytes) => move_bytes(io, buffers, &mut job, &opened, bytes, &mut tally),
     }
+    io.handles.get(opened.at).seen_bytes = job.seen_bytes;
     if sync {
         let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file: job.file });
         io.add_file_call(&mut tally, Part::Sync, shot);
@@ -179,7 +183,7 @@ fn bytes<'p, K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<What<'p>,
 fn move_bytes<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
-    job: Job<'_>,
+    job: &mut Job<'_>,
     opened: &Opened,
     bytes: Bytes,
     tally: &mut Tally,
@@ -192,6 +196,9 @@ fn move_bytes<B: Backend, K: Clock>(
     let call_bytes = active.transfer.unwrap_or(u64::MAX).min(bytes.len);
     let together = matches!(bytes.word, Word::All | Word::Ordered);
     let own = if bytes.len == 0 { 1 } else { bytes.len.div_ceil(call_bytes) };
+    let asked = if shared { Asked::Anywhere(bytes.len) } else { Asked::From(from, bytes.len) };
+    // One transfer is one call, unless `transfer` cuts it; the same kind of call on all members.
+    let depth = if shared || active.transfer.is_none() { 1 } else { active.depth };
     let several = together && active.transfer.is_some();
     let rounds = if several { io.most(job.members, own as i64) as u64 } else { own };
     let calls = Calls {
@@ -204,17 +211,30 @@ fn move_bytes<B: Backend, K: Clock>(
         rounds: Some(rounds),
         most_bytes: None,
         longest_bytes: call_bytes,
-        // One transfer is one call, unless `transfer` cuts it; the same kind of call on all members.
-        depth: if shared || active.transfer.is_none() { 1 } else { active.depth },
+        depth,
+        end_bytes: end_bytes(io, job, asked, depth),
         order: None,
         filling: Filling::ByOffset,
     };
     let whole = Extent { offset_bytes: from, length_bytes: bytes.len };
     run(io, buffers, &calls, split(whole, call_bytes), tally);
+    check_amount(io, job, asked, tally);
     if !shared && bytes.offset.is_none() {
         io.handles.get(opened.at).position += tally.done_bytes;
     }
-    check_amount(io, job, tally);
+}
+
+/// Where the file ends for what is under way together.
+fn end_bytes<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    job: &mut Job<'_>,
+    asked: Asked<'_>,
+    depth: u32,
+) -> u64 {
+    if job.write || depth == 1 {
+        return u64::MAX;
+    }
+    end::look(io, job.file, &mut job.seen_bytes, asked).unwrap_or(u64::MAX)
 }
 
 /// A piece in calls of at most so many bytes.
@@ -230,7 +250,7 @@ fn split(extent: Extent, call_bytes: u64) -> impl Iterator<Item = Extent> {
 fn move_pattern<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
-    job: Job<'_>,
+    job: &mut Job<'_>,
     used: &Used<'_>,
     restore: bool,
     tally: &mut Tally,
@@ -242,11 +262,19 @@ fn move_pattern<B: Backend, K: Clock>(
     } else {
         piece_by_piece(io, buffers, job, used, facts, tally);
     }
-    check_amount(io, job, tally);
+    check_amount(io, job, Asked::Runs(used.runs()), tally);
 }
 
 /// Fewer bytes than asked for: the end of the file, or an error that MPI did not report.
-fn check_amount<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, job: Job<'_>, tally: &mut Tally) {
+fn check_amount<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    job: &mut Job<'_>,
+    asked: Asked<'_>,
+    tally: &mut Tally,
+) {
+    if !job.write {
+        end::bound(io, job.file, &mut job.seen_bytes, asked, tally);
+    }
     if tally.errno != 0 || tally.done_bytes >= tally.requested_bytes {
         return;
     }
@@ -261,7 +289,7 @@ fn check_amount<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, job: Job<'_>, tally
 fn piece_by_piece<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
-    job: Job<'_>,
+    job: &mut Job<'_>,
     used: &Used<'_>,
     facts: Facts,
     tally: &mut Tally,
@@ -288,6 +316,7 @@ fn piece_by_piece<B: Backend, K: Clock>(
         most_bytes,
         longest_bytes,
         depth: active.depth,
+        end_bytes: end_bytes(io, job, Asked::Runs(used.runs()), active.depth),
         order: None,
         filling: Filling::ByOffset,
     };
@@ -298,7 +327,7 @@ fn piece_by_piece<B: Backend, K: Clock>(
 fn through_view<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
-    job: Job<'_>,
+    job: &Job<'_>,
     used: &Used<'_>,
     facts: Facts,
     restore: bool,
@@ -330,7 +359,7 @@ fn through_view<B: Backend, K: Clock>(
 fn view_calls<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
-    job: Job<'_>,
+    job: &Job<'_>,
     used: &Used<'_>,
     facts: Facts,
     tally: &mut Tally,
@@ -362,6 +391,7 @@ fn view_calls<B: Backend, K: Clock>(
         most_bytes,
         longest_bytes: facts.bytes.min(call_bytes),
         depth: 1,
+        end_bytes: u64::MAX,
         order,
         filling,
     };

@@ -138,7 +138,10 @@ pub(super) fn on_file<B: Backend, C: Comm, K: Clock>(
             return io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next);
         }
         Op::Pfsync => FileCall::Sync { file },
-        Op::Pfsetsize => FileCall::SetSize { file, size: number },
+        Op::Pfsetsize => {
+            io.handles.get(opened.at).seen_bytes = 0;
+            FileCall::SetSize { file, size: number }
+        }
         Op::Pfpreallocate => FileCall::Preallocate { file, size: number },
         _ => {
             io.handles.get(opened.at).position = number;

@@ -11,8 +11,11 @@
 //! | `files` | opening, closing, sizes: one call each |
 //! | `plan` | which bytes a statement means: patterns, members, views |
 //! | `data` | the calls that move them |
+//! | `window` | one after the other, or several at a time |
+//! | `end` | what a read can have moved at most |
 
 mod data;
+mod end;
 mod files;
 mod plan;
 mod window;

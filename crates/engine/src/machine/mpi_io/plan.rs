@@ -73,6 +73,11 @@ impl Used<'_> {
         self.pattern.level & 2 != 0
     }
 
+    /// The same as runs of equal pieces.
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
     /// The pieces of this member in the order of access.
     pub(super) fn extents(&self) -> Extents<'_> {
         Extents::of(Box::new(self.runs.iter().copied()))

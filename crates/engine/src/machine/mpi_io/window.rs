@@ -1,6 +1,7 @@
 //! The calls of one statement, one after the other or several at a time.
 
 use super::super::io::{Io, Tally};
+use super::end::before;
 use super::timed;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content, fill_offset};
@@ -35,6 +36,8 @@ pub(super) struct Calls {
     pub(super) longest_bytes: u64,
     /// Transfers under way at one time.
     pub(super) depth: u32,
+    /// Where the file ends for reads that are under way together.
+    pub(super) end_bytes: u64,
     /// The view whose order the memory has.
     pub(super) order: Option<ViewId>,
     pub(super) filling: Filling,
@@ -145,6 +148,7 @@ fn overlapped<B: Backend, K: Clock>(
         if flying.len() == depth {
             settle(io, &mut flying, tally);
         }
+        let piece = if calls.write { piece } else { before(calls.end_bytes, piece) };
         let memory = slots.lend(round, piece);
         round += 1;
         let (file, offset) = (calls.file, piece.offset_bytes);
