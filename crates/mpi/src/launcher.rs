@@ -1,5 +1,8 @@
 //! Which launcher started this process, told by the environment it sets.
 
+use std::path::Path;
+use std::sync::OnceLock;
+
 /// A launcher of MPI processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
@@ -41,19 +44,32 @@ const FIGURES: &[(Launcher, &str, &str)] = &[
     (Launcher::Pmi, "PMIX_RANK", "PMI_SIZE"),
 ];
 
-/// The job this process is part of; `None` for a process started by hand.
+/// The job this process is part of; `None` for a process started by hand. Found once, before
+/// MPI closes what the launcher has left open.
 pub fn job() -> Option<Job> {
-    job_in(|name| std::env::var(name).ok())
+    static JOB: OnceLock<Option<Job>> = OnceLock::new();
+    let find = || {
+        let is_open = |fd: &str| Path::new("/proc/self/fd").join(fd).symlink_metadata().is_ok();
+        job_in(|name| std::env::var(name).ok(), is_open)
+    };
+    *JOB.get_or_init(find)
 }
 
-/// The same from given variables.
-pub fn job_in(variable: impl Fn(&str) -> Option<String>) -> Option<Job> {
+/// The same from given variables. Variables that a shell has inherited from a job that is gone
+/// make no job: a rank that there cannot be, a connection to the launcher that is closed.
+pub fn job_in(
+    variable: impl Fn(&str) -> Option<String>,
+    is_open: impl Fn(&str) -> bool,
+) -> Option<Job> {
     let launcher = detect(|name| variable(name).is_some())?;
     let number = |name: &str| variable(name)?.parse().ok();
     let mut figures = FIGURES.iter().filter(|figures| figures.0 == launcher);
-    figures.find_map(|(launcher, rank, ranks)| {
+    let job = figures.find_map(|(launcher, rank, ranks)| {
         Some(Job { launcher: *launcher, rank: number(rank)?, ranks: number(ranks) })
-    })
+    })?;
+    let is_left_over =
+        launcher == Launcher::Pmi && variable("PMI_FD").is_some_and(|fd| !is_open(&fd));
+    (job.ranks.is_none_or(|ranks| job.rank < ranks) && !is_left_over).then_some(job)
 }
 
 /// Variables, the launcher they tell, most telling first. Slurm sets PMI variables
@@ -78,9 +94,10 @@ mod tests {
     #[test]
     fn the_launcher_tells_rank_and_size() {
         let job = |set: &[(&str, &str)]| {
-            job_in(|name| {
+            let value = |name: &str| {
                 set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
-            })
+            };
+            job_in(value, |fd| fd == "5")
         };
         let of = |launcher, rank, ranks| Some(Job { launcher, rank, ranks });
         let open_mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")];
@@ -90,6 +107,10 @@ mod tests {
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
         assert_eq!(job(&pmi), of(Launcher::Pmi, 0, Some(2)));
         assert_eq!(job(&[("PMI_RANK", "x"), ("PMI_SIZE", "2")]), None);
+        assert_eq!(job(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]), None);
+        let hydra = |fd| [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", fd)];
+        assert_eq!(job(&hydra("5")), of(Launcher::Pmi, 1, Some(2)));
+        assert_eq!(job(&hydra("6")), None);
         assert_eq!(job(&[]), None);
     }
 

@@ -28,7 +28,8 @@ fn main() -> ExitCode {
     let speaks = mpi::launcher::job().is_none_or(|job| job.rank == 0);
     match args::parse(words, speaks) {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
-            if speaks {
+            // A terminal is none that a launcher gives: the job is that of an inherited environment.
+            if speaks || console::is_watched() {
                 console::error(&error);
             }
             error.exit
