@@ -311,6 +311,9 @@ pub struct Evidence {
     /// Files were opened so that every write reaches stable storage (O_SYNC, O_DSYNC).
     #[serde(default)]
     pub sync_writes: bool,
+    /// On a machine of an MPI run there were more ranks than processors they may use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub crowded: bool,
     /// Processor time of all ranks, user and system.
     pub cpu_ns: u64,
     /// "proved", "landlock" or "none".

@@ -27,6 +27,11 @@ impl Crowd {
         let longest_ns = if ranks <= cpus { 0 } else { (25_000 * ratio).clamp(50_000, 5_000_000) };
         Crowd { longest_ns }
     }
+
+    /// There are more ranks than processors.
+    pub fn is_crowded(self) -> bool {
+        self.longest_ns > 0
+    }
 }
 
 /// One wait.
@@ -87,6 +92,7 @@ mod tests {
         assert_eq!(Crowd::new(3, 2), Crowd { longest_ns: 50_000 });
         assert_eq!(Crowd::new(256, 2), Crowd { longest_ns: 3_200_000 });
         assert_eq!(Crowd::new(10_000, 1), Crowd { longest_ns: 5_000_000 });
+        assert!(Crowd::new(3, 2).is_crowded() && !Crowd::new(2, 2).is_crowded());
         let mut patience = Patience::idle(Crowd::default());
         for _ in 0..20 {
             patience.rest();

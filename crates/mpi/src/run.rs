@@ -18,7 +18,7 @@ use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
 use engine::comm::{Activity, End, Progress};
 use engine::config::{BackendKind, Config};
-use engine::machine::Prepared;
+use engine::machine::{Prepared, note};
 use engine::record::{Place, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter};
 use model::Plan;
@@ -237,6 +237,9 @@ fn end(
 ) -> Result<RankOutcome, StartError> {
     let Ran { mut recorder, end, mut notes } = ran;
     let mut interrupted = interrupt::is_told();
+    if world.crowd.is_crowded() {
+        notes |= note::CROWDED;
+    }
     let mut clock_skew_ns = 0;
     if finish.complete {
         let last = mpi(clock::offset_now(world, clock))?;

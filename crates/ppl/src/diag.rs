@@ -73,6 +73,7 @@ codes! {
     Unused "W0307" "A definition that nothing uses.";
     PatternMembersAssumed "W0308" "A pattern that does not exist for so many members as a run without -n would have.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
+    NotForMpi "W0402" "An option of `with` that MPI-IO does not take.";
 }
 
 impl Code {

@@ -54,6 +54,11 @@ fn has_storage(run: &Run) -> bool {
     !matches!(run.run.backend.as_str(), "mem" | "null")
 }
 
+/// Some of the bytes read went through MPI-IO, which opens its files as it wants.
+fn reads_by_mpi(run: &Run) -> bool {
+    run.rows.iter().any(|row| row.bytes > 0 && matches!(row.op.as_str(), "pread" | "pfread"))
+}
+
 /// File systems whose storage is main memory.
 fn is_memory(run: &Run) -> bool {
     matches!(run.run.host.file_system.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")

@@ -116,6 +116,7 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str) {
     whole.program_read_bytes = read_before.saturating_add(added.program_read_bytes);
     whole.program_write_bytes = whole.program_write_bytes.saturating_add(added.program_write_bytes);
     whole.sync_writes |= added.sync_writes;
+    whole.crowded |= added.crowded;
     whole.cpu_ns = whole.cpu_ns.saturating_add(added.cpu_ns);
     whole.dropped_events += added.dropped_events;
     whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);

@@ -19,6 +19,7 @@ mod testing;
 
 mod death;
 mod launch;
+mod remarks;
 mod same;
 mod together;
 mod traps;

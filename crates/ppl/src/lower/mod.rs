@@ -134,6 +134,8 @@ struct Lower<'a> {
     unsure: u32,
     /// The innermost condition around this statement that differs between ranks.
     differs: Option<Span>,
+    /// The innermost `with` around this statement that asks for direct=true.
+    direct: Option<Span>,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
     /// A group stands in a group, or may be.
@@ -192,6 +194,7 @@ impl<'a> Lower<'a> {
             dead: 0,
             unsure: 0,
             differs: None,
+            direct: None,
             active: Some(0..ranks),
             groups_nest: false,
             mpi_said: binding.mpi,

@@ -24,6 +24,9 @@ impl Lower<'_> {
         let ids = self.by_parameter(op, args, span)?;
         if op.row().needs == Needs::Mpi {
             self.needs_all(op, &ids, span);
+            if matches!(op, Op::Pfopen | Op::Pwrite | Op::Pread) {
+                self.not_direct(op, span);
+            }
         }
         let params = op.row().params;
         let mut operands = [Operand::ABSENT; MOST];

@@ -7,10 +7,11 @@ use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::types::Types;
+use model::Op;
 use model::Value;
 use model::errno;
 use model::hints;
-use model::plan::{Instr, Operand, Options, Span};
+use model::plan::{Instr, Operand, Options, Source, Span};
 
 /// Options that are executed.
 const NAMES: [&str; 8] =
@@ -23,9 +24,13 @@ impl Lower<'_> {
     /// `with (name=value, ...) body`
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
+        let outer = self.direct;
         for id in self.ast.exprs_in(list) {
             if let Expr::Named(name, value) = self.ast.expr(id) {
                 self.option(&mut options, self.ast.names.text(name), value, id);
+                if self.ast.names.text(name) == "direct" {
+                    self.direct = self.is_on(options.direct).then(|| self.ast.expr_span(id));
+                }
             }
         }
         self.plan.options.push(options);
@@ -33,7 +38,24 @@ impl Lower<'_> {
         self.emit(Instr::WithEnter { options }, span);
         let flow = self.nested(Nest::With, body);
         self.emit(Instr::WithLeave, span);
+        self.direct = outer;
         flow
+    }
+
+    /// For certain, whatever the parameters are.
+    fn is_on(&self, option: Option<Operand>) -> bool {
+        let Some(Source::Const(number)) = option.map(Operand::source) else { return false };
+        self.plan.consts[number as usize].as_condition() == Ok(true)
+    }
+
+    /// A file is opened by MPI, which knows nothing of O_DIRECT. Said once for each `with`.
+    pub(super) fn not_direct(&mut self, op: Op, span: Span) {
+        let Some(place) = self.direct.take() else { return };
+        let message = format!("direct=true does not concern {op}: MPI opens the file as it wants");
+        let diagnostic = Diagnostic::new(Code::NotForMpi, span, message)
+            .related(place, "it is asked for here")
+            .help("put `dropcaches;` before reads, or give hints that the MPI library knows");
+        self.reports.push(diagnostic);
     }
 
     fn option(&mut self, options: &mut Options, name: &str, value: ExprId, id: ExprId) {

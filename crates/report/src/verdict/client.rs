@@ -1,6 +1,6 @@
 //! Rules about the machines that made the load.
 
-use super::{counts, is_virtual, rank_time_ns, remark};
+use super::{counts, is_virtual, rank_time_ns, reads_by_mpi, remark};
 use crate::text::percent;
 use model::run::{Balance, Mark, Row, Run};
 use model::units::format_ns;
@@ -37,7 +37,10 @@ pub(super) fn saturated(run: &Run) -> Option<Mark> {
                  is the limit, not the storage",
                 percent(share.min(1.0))
             ),
-            "use more nodes or ranks, larger requests, or direct=true, which copies less",
+            match reads_by_mpi(run) {
+                true => "use more nodes or ranks, or larger requests",
+                false => "use more nodes or ranks, larger requests, or direct=true, which copies less",
+            },
         )
     })?
 }
@@ -45,13 +48,18 @@ pub(super) fn saturated(run: &Run) -> Option<Mark> {
 /// More ranks than processors take turns, and their times hold the turns of others.
 pub(super) fn crowded(run: &Run) -> Option<Mark> {
     let (ranks, cpus) = (run.run.ranks, run.run.host.cpus);
-    (run.run.comm == "local" && cpus > 0 && ranks > cpus).then(|| {
-        remark(
-            "crowded",
-            format!("{ranks} ranks share {cpus} processors: times include waiting for them"),
-            "use at most one rank for each processor where times of single operations matter",
-        )
-    })?
+    let seen = if run.run.comm == "local" && cpus > 0 && ranks > cpus {
+        format!("{ranks} ranks share {cpus} processors")
+    } else if run.run.evidence.crowded {
+        "on a machine there were more ranks than processors they may use".to_string()
+    } else {
+        return None;
+    };
+    remark(
+        "crowded",
+        format!("{seen}: times include waiting for them"),
+        "use at most one rank for each processor where times of single operations matter",
+    )
 }
 
 /// How far a row is from equal work: bytes where ranks moved different amounts, else time.

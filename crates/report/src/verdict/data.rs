@@ -1,6 +1,6 @@
 //! Rules about where the bytes came from and went to.
 
-use super::{counts, has_storage, is_memory, remark};
+use super::{counts, has_storage, is_memory, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
 use model::Op;
 use model::op::Class;
@@ -53,8 +53,16 @@ pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
     counts(
         "cached-reads",
         format!("{seen}: read rates are those of main memory"),
-        "read with (direct=true) {...}, put the statement dropcaches; before the reads, read what another \
-         node wrote, or use files larger than main memory",
+        match reads_by_mpi(run) {
+            true => {
+                "put the statement dropcaches; before the reads, read what another node wrote, or use \
+                 files larger than main memory (direct=true does not concern MPI-IO)"
+            }
+            false => {
+                "read with (direct=true) {...}, put the statement dropcaches; before the reads, read \
+                 what another node wrote, or use files larger than main memory"
+            }
+        },
     )
 }
 

@@ -155,6 +155,19 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         |run| run.run.host.cpus = 2,
     ),
     (
+        "crowded",
+        "on a machine there were more ranks than processors",
+        |run| {
+            run.run.comm = "mpi".into();
+            run.run.evidence.crowded = true;
+        },
+        // The header knows the processors of one machine; the ranks may be on many.
+        |run| {
+            run.run.comm = "mpi".into();
+            run.run.host.cpus = 1;
+        },
+    ),
+    (
         "unequal-work",
         "rank 1 spent 400 ms, 1.5 times the mean, in write of \"stress\"",
         |run| balance(run, Balance { slowest_busy_ns: 400_000_000, ..EVEN }),
@@ -203,4 +216,20 @@ fn odd_figures_are_no_reason_to_panic() {
     run.run.evidence.clock_read_ns = f64::NAN;
     balance(&mut run, Balance::default());
     marks(&run);
+}
+
+/// MPI-IO opens files itself: direct=true is no advice then.
+#[test]
+fn what_cannot_help_is_not_advised() {
+    let mut run = sound();
+    run.run.evidence.page_cache_share = Some(0.9);
+    let advice = |run: &Run| {
+        let mark = marks(run).into_iter().find(|mark| mark.code == "cached-reads");
+        mark.expect("it fires").advice
+    };
+    assert!(advice(&run).starts_with("read with (direct=true)"));
+    run.rows[0].op = "pfread".into();
+    run.rows[0].bytes = 1;
+    assert!(advice(&run).contains("direct=true does not concern MPI-IO"));
+    assert!(!advice(&run).contains("read with (direct=true)"));
 }

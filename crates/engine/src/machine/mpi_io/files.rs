@@ -4,6 +4,7 @@ use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
 use super::super::io::{Io, Subject, Tally};
+use super::super::note;
 use super::super::options::Fsync;
 use super::super::perform::Step;
 use super::{bad_file, meet, opened, timed, way};
@@ -66,6 +67,9 @@ pub(super) fn open_file<B: Backend, K: Clock>(
     members: &Members,
     tally: &mut Tally,
 ) -> Option<MpiFile> {
+    if io.options.active().direct {
+        io.notes |= note::DIRECT_MPI;
+    }
     let path = io.paths[0].as_c_str();
     let call = FileCall::Open { path, mode, members, hints: io.options.hints() };
     let shot = timed(&mut io.backend, &io.clock, call);

@@ -86,6 +86,7 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     evidence.clock_read_ns = outcome.clock_read_ns;
     evidence.clock_skew_ns = outcome.clock_skew_ns;
     evidence.sync_writes = outcome.notes & note::SYNC_WRITES != 0;
+    evidence.crowded = outcome.notes & note::CROWDED != 0;
     evidence.notes.extend(outcome.deadlock_message(plan));
     evidence.notes.extend(note::sentences(outcome.notes, &header.host.file_system));
     if !host::page_cache_can_be_told(&header.host.file_system) {
