@@ -17,8 +17,9 @@ use crate::plan::{
 };
 use crate::value::{self, Eval, EvalError, Value};
 
-/// Instructions that a generator may execute in a run.
-pub const MAX_STEPS: u64 = 1 << 32;
+/// Instructions that a generator may execute in a run: some 20 s, and four for each of the most
+/// extents. A rank does not hear of an interrupt meanwhile.
+pub const MAX_STEPS: u64 = 1 << 28;
 
 /// Most extents of a member that a generator may give: 1 GiB of memory.
 const MAX_EXTENTS: usize = 1 << 26;
