@@ -16,7 +16,7 @@ use std::rc::Rc;
 const REST_TRANSFER_BYTES: u64 = 1 << 20;
 
 impl Walk<'_, '_> {
-    fn argument(&self, args: u32, at: u32) -> Operand {
+    pub(super) fn argument(&self, args: u32, at: u32) -> Operand {
         self.shared.plan.args.get((args + at) as usize).copied().unwrap_or(Operand::ABSENT)
     }
 
@@ -34,16 +34,21 @@ impl Walk<'_, '_> {
         }
         match op {
             Op::Fopen | Op::Fcreat => return Some(self.open(pc, op, args)),
-            Op::Fclose => {
+            Op::Pfopen => return Some(self.pfopen(args)),
+            Op::Fclose | Op::Pfclose => {
                 if let (Some(number), true) = (self.handle(args), self.is_certain()) {
                     self.handles.close(number);
                 }
             }
             Op::Fread => self.fread(pc, args),
             Op::Fwrite => self.fwrite(args),
-            Op::Fseek => self.fseek(args),
-            Op::Ftruncate | Op::Fallocate => self.fresize(op, args),
-            Op::Pwrite | Op::Pread | Op::Pfwrite | Op::Pfread => self.mpi_bytes(op, args),
+            Op::Fseek | Op::Pfseek => self.fseek(args),
+            Op::Ftruncate | Op::Fallocate | Op::Pfsetsize | Op::Pfpreallocate => {
+                self.fresize(op, args);
+            }
+            Op::Pwrite => self.pwrite(args),
+            Op::Pfwrite => self.pfwrite(args),
+            Op::Pread | Op::Pfread => self.mpi_bytes(op, args),
             _ => self.path_operation(pc, op, args),
         }
         Some(Abs::Unknown(Why::Never))
@@ -60,6 +65,12 @@ impl Walk<'_, '_> {
             Op::Delete | Op::Rmdir => {
                 let key = self.name(self.argument(args, 0), false);
                 self.need(pc, &key);
+                if self.probing == 0 {
+                    self.files.remove(&key);
+                }
+            }
+            Op::Pdelete => {
+                let key = self.name(self.argument(args, 0), false);
                 if self.probing == 0 {
                     self.files.remove(&key);
                 }
@@ -88,7 +99,7 @@ impl Walk<'_, '_> {
     }
 
     /// The name that an argument is. `counts`: figures hang on it.
-    fn name(&mut self, operand: Operand, counts: bool) -> Key {
+    pub(super) fn name(&mut self, operand: Operand, counts: bool) -> Key {
         let key = self.key(operand);
         if let Some(why) = key.vague.filter(|_| counts) {
             self.files_hang_on(why);
@@ -279,7 +290,7 @@ impl Walk<'_, '_> {
     }
 
     /// The handle that the first argument is.
-    fn handle(&self, args: u32) -> Option<u32> {
+    pub(super) fn handle(&self, args: u32) -> Option<u32> {
         match self.argument(args, 0).source() {
             Source::Slot(slot) => match self.value(slot) {
                 Abs::Handle(number) => Some(number),
@@ -341,7 +352,7 @@ impl Walk<'_, '_> {
     }
 
     /// Where a write with an offset goes.
-    fn offset(&mut self, args: u32, at: u32) -> Option<Place> {
+    pub(super) fn offset(&mut self, args: u32, at: u32) -> Option<Place> {
         let offset = self.argument(args, at);
         if offset == Operand::ABSENT {
             return None;
@@ -359,7 +370,7 @@ impl Walk<'_, '_> {
     }
 
     /// Where a write without an offset goes; the position moves on.
-    fn onward(&mut self, handle: &Handle, number: u32, bytes: u64) -> Place {
+    pub(super) fn onward(&mut self, handle: &Handle, number: u32, bytes: u64) -> Place {
         let next = handle.position.map(|position| position.saturating_add(bytes));
         self.handles.go_to(number, next);
         match handle.position {
@@ -418,7 +429,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `ftruncate`, `fallocate`
+    /// `ftruncate`, `fallocate`, and those of MPI-IO
     fn fresize(&mut self, op: Op, args: u32) {
         if self.probing > 0 {
             return;
@@ -427,7 +438,7 @@ impl Walk<'_, '_> {
             Some(number) => {
                 let key = Rc::clone(&self.handles.list[number as usize].key);
                 self.shared.watch.written(&key, None, 0);
-                self.resize(&key, args, op == Op::Fallocate);
+                self.resize(&key, args, matches!(op, Op::Fallocate | Op::Pfpreallocate));
             }
             None => self.files.forget_all(),
         }
@@ -455,17 +466,12 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Bytes of an MPI-IO operation: a pattern's or a number. Their files are not counted.
-    fn mpi_bytes(&mut self, op: Op, args: u32) {
+    /// Bytes of an MPI-IO operation: a pattern's or a number.
+    pub(super) fn mpi_bytes(&mut self, op: Op, args: u32) {
         let operand = self.argument(args, 1);
         if !self.moved_by_pattern(op, operand) {
             let bytes = self.size(operand);
             self.moved(op, bytes);
-        }
-        if op == Op::Pwrite && self.probing == 0 {
-            let key = self.key(self.argument(args, 0));
-            self.shared.watch.made(&key);
-            self.shared.watch.written(&key, None, 0);
         }
     }
 }

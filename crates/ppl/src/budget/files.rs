@@ -158,6 +158,11 @@ impl Files {
         }
     }
 
+    /// Bytes in a file that other ranks count.
+    pub(super) fn add_elsewhere(&mut self, bytes: u64) {
+        self.all.grow(bytes);
+    }
+
     fn shrink(&mut self, entry: Entry, bytes: u64) {
         self.all.bytes = self.all.bytes.saturating_sub(bytes);
         let Some(skeleton) = self.skeletons.get_mut(&entry.skeleton) else { return };

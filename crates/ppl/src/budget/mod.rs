@@ -14,6 +14,7 @@ mod files;
 mod handles;
 mod key;
 mod loops;
+mod mpi;
 mod patterns;
 mod tally;
 mod walk;
@@ -69,11 +70,15 @@ impl Attempt {
             plan,
             merges,
             directory,
-            seeks: plan.code.iter().any(|instr| matches!(instr, Instr::Op { op: Op::Fseek, .. })),
+            seeks: plan
+                .code
+                .iter()
+                .any(|instr| matches!(instr, Instr::Op { op: Op::Fseek | Op::Pfseek, .. })),
             verdicts: vec![None; plan.loops.len()],
             steps: STEPS + 2 * plan.code.len() as u64,
             claims: Claims::new(plan.ranks, classes.len()),
             watch: Watch::default(),
+            together: mpi::Together::of(plan),
         };
         let mut attempt = Attempt {
             budgets: Vec::new(),

@@ -62,7 +62,7 @@ impl Walk<'_, '_> {
     }
 
     /// World ranks of the group that a pattern is cut for.
-    fn group_of(&self, pattern: &Pattern) -> Range<u32> {
+    pub(super) fn group_of(&self, pattern: &Pattern) -> Range<u32> {
         let plan = self.shared.plan;
         let named = pattern.group.as_ref();
         let named = named.and_then(|name| plan.groups.iter().find(|group| group.name == *name));

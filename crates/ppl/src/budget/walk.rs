@@ -8,6 +8,7 @@ use super::abs::{Abs, Why};
 use super::claims::Claims;
 use super::files::Files;
 use super::handles::Handles;
+use super::mpi::Together;
 use super::tally::Tally;
 use super::watch::Watch;
 use model::Value;
@@ -42,6 +43,7 @@ pub(super) struct Shared<'a> {
     pub(super) steps: u64,
     pub(super) claims: Claims,
     pub(super) watch: Watch,
+    pub(super) together: Together,
 }
 
 /// The options in force.

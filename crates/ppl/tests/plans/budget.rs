@@ -329,6 +329,43 @@ fn ranks_have_their_own_figures() {
     }
 }
 
+/// Files that all members write are there once, with the bytes of all.
+#[test]
+fn files_of_mpi_io_are_counted_once() {
+    const P: &str = "define pattern \"p\" level 1 = strided(block=1k, count=16);";
+    for (text, files, bytes, handles) in [
+        ("$h = pfopen(\"f\", \"crw\"); pfwrite($h, \"p\"); pfclose($h);", 1, 64 << 10, 4),
+        ("pwrite(\"f\", \"p\"); pread(\"f\", \"p\");", 1, 64 << 10, 0),
+        ("repeat $i 3 pwrite(\"f-$i\", \"p\");", 3, 3 * (64 << 10), 0),
+        ("pwrite(\"f\", \"p\"); barrier; pdelete(\"f\"); pwrite(\"g\", \"p\");", 2, 64 << 10, 0),
+        ("$h = pfopen(\"f\", \"crw\"); pfwrite($h, 4k, $$rank * 4k, \"all\");", 1, 16 << 10, 4),
+        ("$h = pfopen(\"f\", \"cw\"); pfwrite($h, 4k); pfwrite($h, 4k);", 1, 8 << 10, 4),
+        ("$h = pfopen(\"f\", \"cw\"); repeat $i 8 pfwrite($h, 4k, $i * 4k);", 1, 32 << 10, 4),
+        ("$h = pfopen(\"f\", \"cw\"); pfpreallocate($h, 1m); pfwrite($h, 4k);", 1, 1 << 20, 4),
+        // What was there before is not known, nor what lies at the shared file pointer.
+        ("$h = pfopen(\"f\", \"rw\"); pfwrite($h, 4k, $$rank * 4k);", 0, 0, 4),
+        ("$h = pfopen(\"f\", \"cw\"); pfwrite($h, 4k, \"ordered\");", 1, 0, 4),
+        // Never more than there will be.
+        (
+            "$h = pfopen(\"f\", \"cw\"); pfwrite($h, 4k, $$rank * 4k); pfsetsize($h, 1k);",
+            1,
+            4 << 10,
+            4,
+        ),
+        ("$h = pfopen(\"f\", \"cw\"); pfwrite($h, 4k, (3 - $$rank) * 4k);", 1, 4 << 10, 4),
+    ] {
+        let text = format!("{P} {text}");
+        let made = planned(&text, 4).unwrap_or_else(|| panic!("{text} has errors"));
+        let sum = |figure: fn(&Budget) -> u64| {
+            let each =
+                made.budget.iter().map(|(ranks, budget)| ranks.len() as u64 * figure(budget));
+            each.sum::<u64>()
+        };
+        let found = (sum(|b| b.files), sum(|b| b.footprint_bytes), sum(|b| b.handles));
+        assert_eq!(found, (files, bytes, handles), "{text}\n{:?}", made.budget);
+    }
+}
+
 #[test]
 fn many_ranks_are_bounded_work() {
     let text = "repeat $i $$rank { write(\"f-$$rank-$i\", 10); if ($i == 5) append(\"x\", 1); }";
