@@ -130,3 +130,19 @@ fn results_and_events_of_all_ranks_are_stored() {
         under(&mpi, 2, &scene, "run x.ppl --dir d").run().exits(2);
     }
 }
+
+/// Rank 0 writes it from the run directory.
+#[test]
+fn a_page_with_a_relative_name_lies_where_the_job_was_started() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        under(&mpi, 2, &scene, "run x.ppl --html page.html").run().exits(0);
+        assert_eq!(scene.names("."), ["page.html", "x.ppl"], "under {}", mpi.name);
+        let line = "run x.ppl -n 2 --mpi --html pages/two.html --out r";
+        let scene = scene.file("pages/keep", "");
+        with(&mpi, &scene, line).run().exits(0);
+        assert_eq!(scene.names("pages"), ["keep", "two.html"], "under {}", mpi.name);
+        assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "under {}", mpi.name);
+        assert!(scene.text("pages/two.html").contains("2 ranks"), "under {}", mpi.name);
+    }
+}

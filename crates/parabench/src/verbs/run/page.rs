@@ -23,8 +23,10 @@ impl Page {
     pub fn prepare(run: &mut Run) -> Result<Option<Page>> {
         let Some(file) = run.results.html.clone() else { return Ok(None) };
         check(&file)?;
+        // Under MPI the rank that writes the page has gone to the run directory by then.
+        let file = absolute(&file);
         let temporary = run.results.out.is_none();
-        let folder = run.results.out.get_or_insert_with(|| beside(&file)).clone();
+        let folder = absolute(run.results.out.get_or_insert_with(|| beside(&file)));
         run.results.events.get_or_insert_with(KeptEvents::default);
         Ok(Some(Page { file, folder, temporary }))
     }
@@ -63,6 +65,11 @@ fn check(file: &Path) -> Result<()> {
         folder if folder.is_dir() => Ok(()),
         folder => refused(format!("--html {shown}: there is no folder {}", folder.display())),
     }
+}
+
+/// Only an empty path has none; it is refused where it is used.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
 fn folder_of(file: &Path) -> &Path {
