@@ -90,11 +90,20 @@ fn write<const N: usize>(
 ) -> io::Result<()> {
     let mut table =
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out);
-    table.write_record(columns)?;
+    table.write_record(columns).map_err(failed)?;
     for line in lines {
-        table.write_record(&line)?;
+        table.write_record(&line).map_err(failed)?;
     }
     table.flush()
+}
+
+/// The error of `out` itself: the conversion that csv offers hides its kind, and a caller has to
+/// know a closed pipe.
+fn failed(error: ::csv::Error) -> io::Error {
+    match error.into_kind() {
+        ::csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 fn row(row: &Row) -> [String; 17] {
@@ -184,6 +193,24 @@ mod tests {
         "#]]
         .assert_eq(&String::from_utf8(out.clone()).unwrap().replace("\r\n", "\n"));
         assert_eq!(out.iter().filter(|b| **b == b'\r').count(), 3);
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_away_is_told_as_such() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut run = sample::listing1();
+        let row = run.rows[0].clone();
+        // More than any buffer on the way takes.
+        run.rows.extend(std::iter::repeat_n(row, 10_000));
+        assert_eq!(rows(&run, &mut Gone).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `run --sweep`, `--reps`, `--until-ci`: a grid of executions as one run.
 
-use crate::scene::{Done, Scene, kill, root};
+use crate::scene::{Done, PARABENCH, Scene, kill, root};
 use crate::schema::{assert_valid, run_object};
 use serde_json::Value;
 use std::fs;
@@ -101,6 +101,23 @@ fn mistakes_are_told_before_anything_runs() {
     let scene = Scene::new().file("x.ppl", "param $n = 1; write(\"f$n\", $n);");
     scene.parabench("run x.ppl --dir d --sweep n=1,2,oops").exits(2).err_has("at n=oops");
     assert_eq!(scene.names("d"), [".parabench"], "nothing ran");
+}
+
+/// As in `parabench report r | head -1`.
+#[test]
+fn a_reader_that_has_gone_away_is_no_error() {
+    let text = "repeat $i 200 time[\"$i\"] write(\"f\", 4k);";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("run x.ppl --backend mem --reps 2 --quiet --out r").exits(0);
+    for format in ["table", "json", "csv", "csv-statistics", "markdown", "prometheus"] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = std::process::Command::new(PARABENCH);
+        command.args(["report", "r", "--format", format]).current_dir(scene.path("."));
+        let done = command.stdout(writer).output().expect("it runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!((done.status.code(), &said[..]), (Some(0), ""), "{format}");
+    }
 }
 
 #[test]
