@@ -23,7 +23,11 @@ fn help_teaches() {
     let done = Scene::new().parabench("--help").exits(0);
     done.out_has("parabench run @stress").out_has("130").out_has("parabench programs");
     let done = Scene::new().parabench("run --help").exits(0);
-    done.out_has("--only read").out_has("Exit codes").out_has("PARABENCH_NAME");
+    let done = done.out_has("--only read").out_has("Exit codes").out_has("PARABENCH_NAME");
+    let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["\"mpiexec --oversubscribe -n {ranks}\"", "are refused under MPI"] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
     Scene::new().parabench("").exits(2).err_has("Usage");
 }
 

@@ -61,7 +61,7 @@ fn parabench_starts_mpiexec_itself() {
         let scene = Scene::new().file("x.ppl", WRITES);
         let run = run_object(&with(&mpi, &scene, "run -n 3 --mpi x.ppl --format json").run());
         assert_eq!((&run["run"]["comm"], &run["run"]["ranks"]), (&"mpi".into(), &3.into()));
-        let launcher = format!("{} -n {{n}}", mpi.mpiexec.display());
+        let launcher = format!("{} -n {{ranks}}", mpi.mpiexec.display());
         let call =
             with(&mpi, &scene, "run -n 2 x.ppl --format json").word("--launcher").word(launcher);
         assert_eq!(run_object(&call.run())["run"]["ranks"], 2);
@@ -87,6 +87,22 @@ fn what_cannot_be_started_is_told_with_what_to_do() {
         assert_eq!(done.err.matches("parabench mpi build").count(), 1, "{}", done.err);
     }
     assert_eq!(scene.names("."), ["x.ppl"]);
+}
+
+/// Open MPI starts no more ranks than there are slots.
+#[test]
+fn a_launcher_without_slots_is_told_how_to_allow_them() {
+    for mpi in testing::all().into_iter().filter(|mpi| mpi.name == "openmpi") {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let launch = |options: &str| {
+            let launcher = format!("{} {options} -n {{ranks}}", mpi.mpiexec.display());
+            let call = with(&mpi, &scene, "run -n 3 x.ppl --format json --launcher").word(launcher);
+            call.env("OMPI_MCA_rmaps_base_oversubscribe", "0").run()
+        };
+        launch("--host localhost:1").exits(1).err_has("--oversubscribe -n {ranks}");
+        let allowed = launch("--host localhost:1 --oversubscribe");
+        assert_eq!(run_object(&allowed)["run"]["ranks"], 3);
+    }
 }
 
 #[test]

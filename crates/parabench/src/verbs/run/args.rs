@@ -21,7 +21,9 @@ Examples:
 
 MPI: under mpiexec or srun the processes of the job are the ranks, and -n is not needed.
 Rank 0 reads the program, prints the tables and writes the results. The directory must be
-one that all machines share.
+one that all machines share. One job executes a program once: sweeps and repetitions
+(--sweep, --sweep-ranks, --reps, --warm-up, --until-ci) are refused under MPI. Instead, a job
+with an --out of its own for each, and `parabench compare --base DIR... --new DIR...`.
 
 Where: without --dir in a fresh scratch directory below the current one, which is removed
 at the end. A program can touch nothing outside its directory.
@@ -72,7 +74,8 @@ pub struct Job {
     #[arg(long)]
     pub mpi: bool,
 
-    /// Start the ranks with this command instead; {n} is the number of ranks
+    /// Start the ranks with this command instead; {ranks} becomes their number, as in
+    /// "mpiexec --oversubscribe -n {ranks}"
     #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     pub launcher: Option<String>,
 }

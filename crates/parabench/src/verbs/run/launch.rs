@@ -54,7 +54,7 @@ fn command(run: &Run) -> Result<Command> {
     let ranks = run.ranks.to_string();
     let mut command = match &run.job.launcher {
         Some(text) => {
-            let mut words = text.split_whitespace().map(|word| word.replace("{n}", &ranks));
+            let mut words = text.split_whitespace().map(|word| with_ranks(word, &ranks));
             let first = words.next();
             let first = first.ok_or_else(|| Error::input("--launcher: expected a command"))?;
             let mut command = Command::new(first);
@@ -65,7 +65,7 @@ fn command(run: &Run) -> Result<Command> {
             let found = mpi::locate::find().map_err(|error| Error::input(error.to_string()))?;
             let launcher = mpiexec::find(&found.shim).ok_or_else(|| {
                 Error::input(format!("no mpiexec of {} was found", found.shim.library_name()))
-                    .help("put it into PATH, or name it: --launcher \"mpiexec -n {n}\"")
+                    .help("put it into PATH, or name it: --launcher \"mpiexec -n {ranks}\"")
             })?;
             let mut command = Command::new(launcher);
             command.args(["-n", &ranks]);
@@ -80,6 +80,12 @@ fn command(run: &Run) -> Result<Command> {
         }
     }
     Ok(command)
+}
+
+/// A word of `--launcher`. `{n}` means the same, but help texts cannot show it: to clap it is a
+/// line end.
+fn with_ranks(word: &str, ranks: &str) -> String {
+    word.replace("{ranks}", ranks).replace("{n}", ranks)
 }
 
 /// The arguments of this process without those that made it start a launcher.
@@ -153,7 +159,7 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
         .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
-            .help("name another one: --launcher \"srun -n {n}\"")
+            .help("name another one: --launcher \"srun -n {ranks}\"")
     })?;
     let lines = Arc::new(Mutex::new(Vec::new()));
     let child = &mut launched.child;
@@ -241,7 +247,7 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
             return Ok(Exit::Input);
         }
         return Err(Error::failed(format!("the ranks never started: the launcher {}", told(end)))
-            .help("try the launcher with another program, such as: mpiexec -n 2 hostname"));
+            .help(advice(&end.lines)));
     };
     let mut run_left = results::cut_off(&job.results)?;
     let header = &mut run_left.run;
@@ -259,6 +265,21 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
     tidy_up(&job);
     stored.and(shown)?;
     Ok(exit)
+}
+
+/// What to do about a launcher that has started nothing, from what it says.
+fn advice(lines: &[String]) -> &'static str {
+    let said = |words: &str| lines.iter().any(|line| line.contains(words));
+    if said("not enough slots") {
+        "fewer ranks, or allow more of them than processors: \
+         --launcher \"mpiexec --oversubscribe -n {ranks}\""
+    } else if said("run as root") {
+        "run as another user, or allow it: \
+         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    } else {
+        "try the launcher with another program, such as: mpiexec -n 2 hostname; \
+         --launcher \"mpiexec OPTIONS -n {ranks}\" gives it options"
+    }
 }
 
 fn told(end: &End) -> String {
@@ -342,6 +363,17 @@ mod tests {
         assert_eq!(reason(&end(&["=   PID 7 RUNNING AT vm", "=   EXIT CODE: 9"]), &job), None);
         assert_eq!(reason(&end(&[]), &job), None);
         assert_eq!(told(&end(&[])), "was killed by signal 9");
+    }
+
+    #[test]
+    fn what_a_launcher_refuses_can_be_allowed() {
+        let advice = |line: &str| advice(&[String::from("noise"), line.into()]);
+        let root = "mpiexec.openmpi has detected an attempt to run as root.";
+        assert!(advice(root).contains("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"));
+        let slots = "There are not enough slots available in the system to satisfy the 4";
+        assert!(advice(slots).contains("--oversubscribe -n {ranks}"));
+        assert!(advice("noise").contains("--launcher"));
+        assert_eq!(with_ranks("{ranks}", "4") + &with_ranks("-n{n}", "4"), "4-n4");
     }
 
     #[test]
