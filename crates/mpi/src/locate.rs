@@ -40,7 +40,9 @@ pub const VARIABLE: &str = "PARABENCH_MPI_SHIM";
 /// the only place if it is set: who names a file does not want another.
 pub fn places() -> Vec<(&'static str, PathBuf)> {
     if let Some(path) = env::var_os(VARIABLE) {
-        return vec![("the variable PARABENCH_MPI_SHIM", PathBuf::from(path))];
+        // A name without a slash would be looked for among the system's libraries.
+        let path = std::path::absolute(&path).unwrap_or_else(|_| path.into());
+        return vec![("the variable PARABENCH_MPI_SHIM", path)];
     }
     let mut places = Vec::new();
     if let Ok(binary) = env::current_exe() {

@@ -64,6 +64,51 @@ fn a_shim_is_compiled_for_every_mpi_and_used() {
     }
 }
 
+/// The binary in a folder of its own, where its shim lies beside it.
+fn installed(folder: &std::path::Path) -> std::path::PathBuf {
+    let binary = folder.join("parabench");
+    std::fs::copy(PARABENCH, &binary).expect("copied");
+    binary
+}
+
+#[test]
+fn the_shim_of_another_mpi_is_not_replaced_unasked() {
+    let all = testing::all();
+    let (Some(one), Some(other)) = (
+        all.iter().find(|mpi| mpi.name == "openmpi"),
+        all.iter().find(|mpi| mpi.name != "openmpi"),
+    ) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let binary = installed(folder.path());
+    let build = |mpi: &Mpi, more: &[&str]| {
+        let mut command = Command::new(&binary);
+        command.args(["mpi", "build", "--mpicc"]).arg(&mpi.mpicc).args(more);
+        let output = command.current_dir(folder.path()).output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let files = || std::fs::read_dir(folder.path()).expect("readable").count();
+    assert_eq!(build(one, &[]).0, Some(0));
+    let (code, out, _) = build(one, &[]);
+    assert!(code == Some(0) && out.contains(names(one).0), "the same again: {out}");
+    let (code, _, err) = build(other, &[]);
+    assert_eq!((code, files()), (Some(2), 2), "{err}");
+    for part in [names(one).0, names(other).0, "--force", "PARABENCH_MPI_SHIM=FILE"] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    let (code, out, err) = build(other, &["-o", "second.so"]);
+    assert!(code == Some(0) && out.contains(names(other).0), "{out}{err}");
+    assert!(err.contains("export PARABENCH_MPI_SHIM=/") && err.contains("second.so"), "{err}");
+    let (code, out, err) = build(other, &["--force"]);
+    assert!(code == Some(0) && out.contains(names(other).0) && err.is_empty(), "{out}{err}");
+    let (code, _, err) = build(one, &["-o", "no/such/folder.so"]);
+    assert!(code == Some(2) && err.contains("there is no folder no/such"), "{err}");
+    assert!(!err.contains("mpicc"), "{err}");
+    assert_eq!(files(), 3);
+}
+
 fn info_with(shim: &str, format: &str) -> Output {
     let mut command = Command::new(PARABENCH);
     command.args(["mpi", "info", "--format", format]).env("PARABENCH_MPI_SHIM", shim);

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use clap::{Args, Subcommand};
 use mpi::{World, facts, launcher, locate};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -20,6 +20,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Parabench is not linked with MPI. A small library, the shim, is compiled by your MPI's own mpicc
 /// and opened when Parabench runs under mpiexec or srun. It is looked for in the variable
 /// PARABENCH_MPI_SHIM, beside the binary, in ../lib of the binary, and where parabench was built.
+///
+/// Two MPIs on one machine need two shims: `parabench mpi build --mpicc MPICC -o FILE` makes another
+/// one, and PARABENCH_MPI_SHIM=FILE selects it.
 #[derive(Args)]
 pub struct Mpi {
     /// What to do.
@@ -43,6 +46,10 @@ struct Build {
     /// Where to put it [default: beside the binary, where it is found]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Replace the shim of another MPI
+    #[arg(long)]
+    force: bool,
 }
 
 /// Tell library, version, thread level and MPI-IO of the MPI that would be used
@@ -58,6 +65,10 @@ struct Info {
     /// Asks MPI in this process, which may hang in it
     #[arg(long, hide = true)]
     here: bool,
+
+    /// Names the library alone, without starting it
+    #[arg(long, hide = true)]
+    library: bool,
 }
 
 impl Mpi {
@@ -72,26 +83,103 @@ impl Mpi {
 
 impl Build {
     fn execute(self) -> Result<Exit> {
-        let mpicc = self.mpicc.unwrap_or_else(locate::default_mpicc);
-        let output = self.output.or_else(locate::default_output).ok_or_else(|| {
+        let mpicc = self.mpicc.clone().unwrap_or_else(locate::default_mpicc);
+        let output = self.output.clone().or_else(locate::default_output).ok_or_else(|| {
             Error::input("where this binary lies is not known").help("name a file with -o FILE")
         })?;
-        locate::build(&mpicc, &output).map_err(|error| {
+        check_folder(&output)?;
+        // Compiled beside it first: what is there goes only when the new one is known to work.
+        let mut fresh = output.clone().into_os_string();
+        fresh.push(format!(".{}", std::process::id()));
+        let fresh = Fresh(fresh.into());
+        locate::build(&mpicc, &fresh.0).map_err(|error| {
             Error::input(error.to_string()).help(
                 "name the compiler of your MPI with --mpicc, or another file with -o \
                  (then set PARABENCH_MPI_SHIM to it)",
             )
         })?;
-        let shim = mpi::Shim::open(&output).map_err(|reason| {
-            Error::input(format!("the shim {} was compiled, but: {reason}", output.display()))
+        let library = library_of(&fresh.0).map_err(|reason| {
+            Error::input(format!("the shim for {mpicc} was compiled, but: {reason}"))
         })?;
-        console::print(&format!("{}: for {}\n", output.display(), shim.library_name()))?;
+        self.spare_another(&output, &library)?;
+        std::fs::rename(&fresh.0, &output)
+            .map_err(|error| Error::input(format!("cannot write {}: {error}", output.display())))?;
+        console::print(&format!("{}: for {library}\n", output.display()))?;
+        if locate::places().iter().all(|(_, place)| !is_same(place, &output)) {
+            console::note(&format!(
+                "parabench does not look there by itself: export PARABENCH_MPI_SHIM={}",
+                std::path::absolute(&output).unwrap_or(output).display()
+            ));
+        }
         Ok(Exit::Success)
+    }
+
+    /// A shim of another MPI is replaced only on demand; one that does not work may go.
+    fn spare_another(&self, output: &Path, library: &str) -> Result<()> {
+        let before = if output.is_file() { library_of(output).ok() } else { None };
+        match before.filter(|before| !self.force && before != library) {
+            None => Ok(()),
+            Some(before) => Err(Error::input(format!(
+                "{} is the shim for {before}: it would be replaced by one for {library}",
+                output.display()
+            ))
+            .help(
+                "put the new one elsewhere with -o FILE (then PARABENCH_MPI_SHIM=FILE selects it), \
+                 or replace the old one with --force",
+            )),
+        }
+    }
+}
+
+/// A file that goes unless it was renamed.
+struct Fresh(PathBuf);
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // After the renaming there is none.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn check_folder(output: &Path) -> Result<()> {
+    let folder = match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let message = format!("-o {}: there is no folder {}", output.display(), folder.display());
+    Err(Error::input(message).help("make it first, or name a file elsewhere"))
+}
+
+/// Both lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    real(one) == real(other)
+}
+
+/// The MPI that a shim was compiled for; why it cannot be used. Asked in a process of its own:
+/// two MPI libraries in one process disturb each other.
+fn library_of(shim: &Path) -> std::result::Result<String, String> {
+    let binary = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(binary);
+    command.args(["mpi", "info", "--library"]).env(locate::VARIABLE, shim).stdin(Stdio::null());
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    match output.status.success() {
+        true => Ok(said(&output.stdout)),
+        false => Err(said(&output.stderr).trim_start_matches("error: ").into()),
     }
 }
 
 impl Info {
     fn execute(self) -> Result<Exit> {
+        if self.library {
+            let found = locate::find().map_err(|error| Error::input(error.to_string()))?;
+            console::print(&found.shim.library_name())?;
+            return Ok(Exit::Success);
+        }
         if self.here || launcher::job().is_some() {
             return self.ask();
         }
