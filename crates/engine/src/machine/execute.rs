@@ -39,6 +39,13 @@ pub(super) struct Position {
     label_ended: bool,
 }
 
+impl Position {
+    /// The calls of the procs that are running, the innermost first.
+    pub(super) fn callers(&self) -> impl Iterator<Item = Pc> {
+        self.calls.iter().rev().map(|call| call.return_to - 1)
+    }
+}
+
 /// A running proc.
 #[derive(Clone, Copy, Debug)]
 struct Call {

@@ -9,7 +9,8 @@
 //!   │    ├─ transfer           bytes become calls
 //!   │    └─ pieces, shares     patterns become transfers
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
-//!   └─ io                      one call between two clock readings; counting
+//!   ├─ io                      one call between two clock readings; counting
+//!   └─ explain                 why it ended, in words
 //! ```
 //!
 //! A machine can be left and entered again (simulated ranks share a thread): all
@@ -20,6 +21,7 @@ mod compound;
 mod control;
 mod eval;
 mod execute;
+mod explain;
 mod fault;
 pub(crate) mod flags;
 mod handles;
@@ -47,10 +49,8 @@ use crate::record::{Recorder, State, Usage};
 use control::Scratch;
 use eval::Env;
 use execute::{Pause, Position, execute};
-use fault::Fault;
 use io::Io;
-use model::plan::{Instr, Operand, Pc, Plan, Slot, Source};
-use model::value::{EvalError, Value};
+use model::plan::Pc;
 use std::os::fd::RawFd;
 
 /// How a rank executes its plan.
@@ -174,59 +174,4 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
     pub fn operations(&self) -> u64 {
         self.io.operations
     }
-
-    fn explain(&self, fault: Fault, site: Pc) -> String {
-        match fault {
-            Fault::Message(text) => text,
-            Fault::Eval(EvalError::Unset) => match self.unset_name(site) {
-                Some(name) => format!("the variable ${name} has no value yet: assign one first"),
-                None => EvalError::Unset.to_string(),
-            },
-            Fault::Eval(error) => error.to_string(),
-        }
-    }
-
-    /// The name of a global variable without a value that an instruction reads.
-    fn unset_name(&self, site: Pc) -> Option<&str> {
-        let plan = self.prepared.plan;
-        let unset =
-            operands(plan, plan.code.get(site as usize)?).into_iter().find_map(|operand| {
-                let Source::Slot(slot) = operand.source() else { return None };
-                let global = slot.0 & Slot::LOCAL == 0;
-                let value = self.env.values.get(slot.0 as usize)?;
-                (global && matches!(value, Value::Unset)).then_some(slot.0)
-            })?;
-        plan.globals.get(unset as usize).map(String::as_str).filter(|name| !name.is_empty())
-    }
-}
-
-/// The operands an instruction reads, those inside its templates included.
-fn operands(plan: &Plan, instr: &Instr) -> Vec<Operand> {
-    let direct = match *instr {
-        Instr::Move { src: a, .. } | Instr::Unary { a, .. } | Instr::Test { a, .. } => vec![a],
-        Instr::Binary { a, b, .. } | Instr::Index { list: a, index: b, .. } => vec![a, b],
-        Instr::JumpIf { cond, .. } => vec![cond],
-        Instr::Function { args, .. } | Instr::List { args, .. } | Instr::CallProc { args, .. } => {
-            plan.args[args.range()].to_vec()
-        }
-        Instr::Loop { code } => {
-            let code = &plan.loops[code as usize];
-            vec![code.from, code.to, code.step]
-        }
-        Instr::LabelEnter { label } => vec![plan.labels[label as usize].text],
-        Instr::Op { op, args, .. } => {
-            execute::arguments(plan, op, args).map(<[Operand]>::to_vec).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    };
-    let inner = direct.iter().filter_map(|operand| match operand.source() {
-        Source::Template(index) => plan.templates.get(index as usize),
-        _ => None,
-    });
-    let pieces = inner.flat_map(|text| &plan.pieces[text.start as usize..text.end as usize]);
-    let values = pieces.filter_map(|piece| match piece {
-        model::plan::Piece::Value(operand) => Some(*operand),
-        _ => None,
-    });
-    direct.iter().copied().chain(values).collect()
 }

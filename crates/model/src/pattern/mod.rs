@@ -119,6 +119,12 @@ pub trait Shape: fmt::Debug {
     /// The arguments that make this pattern, in the order of [`KINDS`].
     fn arguments(&self) -> Vec<(&'static str, Argument)>;
 
+    /// The same with what follows from the number of members where it was left out.
+    fn arguments_of(&self, members: u32) -> Vec<(&'static str, Argument)> {
+        let _ = members;
+        self.arguments()
+    }
+
     /// The pieces of a member as a file view.
     fn view(&self, member: u32, members: u32) -> View {
         View::of_extents(self.extents(member, members))
@@ -186,15 +192,31 @@ impl Geometry {
     }
 }
 
+impl Geometry {
+    /// As it would be written for so many members, with everything that was left out.
+    pub fn written(&self, members: u32) -> String {
+        self.with_arguments(self.shape().map(|shape| shape.arguments_of(members)))
+    }
+
+    fn with_arguments(&self, arguments: Option<Vec<(&'static str, Argument)>>) -> String {
+        let written: Vec<String> = arguments
+            .unwrap_or_default()
+            .iter()
+            // Nobody writes an empty list: the argument was left out.
+            .filter(|(_, value)| *value != Argument::Numbers(Vec::new()))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        match written.is_empty() {
+            true => self.kind().into(),
+            false => format!("{}({})", self.kind(), written.join(", ")),
+        }
+    }
+}
+
 impl fmt::Display for Geometry {
     /// As it is written in a program.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arguments = self.shape().map(Shape::arguments).unwrap_or_default();
-        if arguments.is_empty() {
-            return f.write_str(self.kind());
-        }
-        let written = arguments.iter().map(|(name, value)| format!("{name}={value}"));
-        write!(f, "{}({})", self.kind(), written.collect::<Vec<_>>().join(", "))
+        f.write_str(&self.with_arguments(self.shape().map(Shape::arguments)))
     }
 }
 

@@ -106,4 +106,12 @@ impl Shape for Nested {
             ("header", Argument::Number(self.header_bytes)),
         ]
     }
+
+    /// The strides, without the gap that they are made with.
+    fn arguments_of(&self, members: u32) -> Vec<(&'static str, Argument)> {
+        let strides_bytes = self.strides(members).unwrap_or_default();
+        let mut arguments = Nested { strides_bytes, ..self.clone() }.arguments();
+        arguments.retain(|(name, _)| *name != "gap");
+        arguments
+    }
 }

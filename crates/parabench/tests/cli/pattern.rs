@@ -54,6 +54,53 @@ fn what_does_not_exist_is_explained() {
     }
 }
 
+#[test]
+fn patterns_that_exist_are_shown_beside_those_that_do_not() {
+    let scene = Scene::new().file("p.ppl", PATTERNS);
+    let done = scene.parabench("pattern p.ppl -n 3").exits(2);
+    let done = done.err_has("no pattern \"tiles\" for 3 members").err_has("-n");
+    assert_eq!(done.out.matches("pattern \"").count(), 4, "{}", done.out);
+    assert!(!done.err.contains("never used"), "{}", done.err);
+    assert_eq!(scene.parabench("pattern p.ppl -n 4").exits(0).err, "");
+    let json = scene.parabench("pattern p.ppl -n 3 --format json").exits(2).json();
+    assert_eq!(json.as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn strides_that_were_left_out_are_shown_as_they_are_in_effect() {
+    let text = "define pattern \"n\" = nested(block=4k, counts=[4, 2]);";
+    let scene = Scene::new().file("p.ppl", text);
+    let has = |members: u32, definition: &str| {
+        let line = format!("pattern p.ppl -n {members} --format json");
+        assert_eq!(scene.parabench(&line).exits(0).json()[0]["definition"], definition);
+    };
+    has(2, "nested(block=4096, counts=[4, 2], strides=[8192, 65536], shift=4096, header=0)");
+    has(3, "nested(block=4096, counts=[4, 2], strides=[12288, 98304], shift=4096, header=0)");
+    let plan = scene.parabench("plan p.ppl -n 2").exits(0);
+    plan.out_has("nested(block=4096, counts=[4, 2], gap=2, shift=4096, header=0)");
+}
+
+/// The statement stands in a library; the name came from the program.
+#[test]
+fn a_name_that_is_no_pattern_is_told_with_the_call_that_passed_it() {
+    let text = "include \"@lib/temporal\";\ndefine pattern \"s\" = strided(block=4k, count=2);\n\
+                write(\"f\", 1m);\n$p = \"no\";\nrepeat $i 1 $p = $p + \"such\";\n\
+                pattern_read(\"f\", $p, 0);\n";
+    let scene = Scene::new().file("p.ppl", text);
+    let done = scene.parabench("run p.ppl --backend mem").exits(1);
+    let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "ended at @lib/temporal:",
+        "expected the name of a pattern or a number of bytes, found \"nosuch\"; there are \"s\"",
+        "(called at p.ppl:6:1)",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    let text = text.replace("\"f\", $p", "\"f\", \"nosuch\"");
+    let done = scene.file("p.ppl", text).parabench("check p.ppl").exits(2);
+    done.err_has("E0302").err_has("p.ppl:6:19");
+}
+
 /// Ranks that write a file by a pattern and one that writes it from end to end make the same.
 #[test]
 fn files_written_by_patterns_hold_what_they_should() {

@@ -156,6 +156,7 @@ impl Lower<'_> {
     /// The name of a pattern, or a number of bytes.
     fn pattern_or_size(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
         let span = self.ast.expr_span(id);
+        self.note_needed(id);
         let ev = match self.plain_string(id) {
             Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
             _ => self.expr(id),
@@ -182,6 +183,7 @@ impl Lower<'_> {
     /// The name of a pattern as the argument of a function.
     pub(super) fn pattern_argument(&mut self, id: ExprId) -> Ev {
         let span = self.ast.expr_span(id);
+        self.note_needed(id);
         let ev = match self.plain_string(id) {
             Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
             _ => self.expr(id),

@@ -9,6 +9,7 @@ use model::plan::{BinaryOp, Instr, NO_SLOT, Operand, Source, Span};
 impl Lower<'_> {
     /// `$x = value;`
     pub(super) fn assign(&mut self, name: Name, value: ExprId, span: Span) {
+        self.note_assigned(name);
         if let Expr::Call(called, args) = self.ast.expr(value)
             && let Some(op) = self.called_op(called)
         {

@@ -3,7 +3,6 @@
 
 use super::Lower;
 use super::procs::OpenProc;
-use super::slots::Frame;
 use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::types::Types;
@@ -45,7 +44,7 @@ impl Lower<'_> {
     pub(super) fn generator_bodies(&mut self) {
         self.active = None;
         for Waiting { pattern, body, defined } in std::mem::take(&mut self.generators) {
-            self.proc = Some(OpenProc { frame: Frame::of_proc(), defined, locals: Vec::new() });
+            self.proc = Some(OpenProc::new(defined, None));
             self.in_generator = true;
             let entry = self.here_pc();
             self.statement(body);

@@ -27,6 +27,7 @@ mod kinds;
 mod names;
 mod op;
 mod params;
+mod passed;
 mod path;
 mod patterns;
 mod procs;
@@ -73,6 +74,7 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered
     lower.generator_bodies();
     lower.check_uses();
     lower.check_handles();
+    lower.check_passed();
     lower.unused_definitions();
     lower.finish()
 }
@@ -121,6 +123,7 @@ struct Lower<'a> {
     pattern_uses: Vec<generator::Use>,
     /// MPI files that variables hold, and the calls on them that all who opened them make.
     handles: handles::Handles,
+    passed: passed::Passed,
     /// The body of a pattern is being lowered.
     in_generator: bool,
     hints: FxHashMap<String, hints::HintsInfo>,
@@ -187,6 +190,7 @@ impl<'a> Lower<'a> {
             generators: Vec::new(),
             pattern_uses: Vec::new(),
             handles: handles::Handles::default(),
+            passed: passed::Passed::default(),
             in_generator: false,
             hints: FxHashMap::default(),
             nests: Vec::new(),

@@ -25,6 +25,18 @@ pub(super) struct OpenProc {
     pub(super) defined: u32,
     /// Names that have a place in it.
     pub(super) locals: Vec<Name>,
+    /// Index into [`crate::ast::Ast::procs`]; `None`: the body of a pattern.
+    pub(super) number: Option<u32>,
+    /// Names that got a value in it so far.
+    pub(super) assigned: Vec<Name>,
+}
+
+impl OpenProc {
+    /// One whose body comes next.
+    pub(super) fn new(defined: u32, number: Option<u32>) -> OpenProc {
+        let (locals, assigned) = (Vec::new(), Vec::new());
+        OpenProc { frame: Frame::of_proc(), defined, locals, number, assigned }
+    }
 }
 
 impl Lower<'_> {
@@ -57,11 +69,12 @@ impl Lower<'_> {
         if params.len != args.len {
             return self.wrong_count(name, params, args, span);
         }
-        for id in self.ast.exprs_in(args) {
+        for (place, id) in self.ast.exprs_in(args).enumerate() {
             if let Some(text) = self.plain_string(id) {
                 // The proc may use it as the name of a pattern.
                 self.use_pattern(&text);
             }
+            self.note_passed((number, place), id);
         }
         let operands: Vec<Operand> =
             self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();
@@ -125,7 +138,7 @@ impl Lower<'_> {
     fn proc_body(&mut self, name: Name, number: u32) {
         let def = self.ast.procs[number as usize];
         let defined = self.proc_times.get(&number).copied().unwrap_or(0);
-        self.proc = Some(OpenProc { frame: Frame::of_proc(), defined, locals: Vec::new() });
+        self.proc = Some(OpenProc::new(defined, Some(number)));
         let entry = self.here_pc();
         let mut params = 0;
         for id in self.ast.exprs_in(def.params) {

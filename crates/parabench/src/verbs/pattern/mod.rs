@@ -96,6 +96,16 @@ struct Layout<'p> {
     coverage: Coverage,
 }
 
+impl Layout<'_> {
+    /// The definition, with what follows from the number of members.
+    fn written(&self) -> String {
+        self.pattern.geometry.written(self.members.len() as u32)
+    }
+}
+
+/// What can be shown, and why the rest cannot.
+type Layouts<'p> = (Vec<Layout<'p>>, Vec<Error>);
+
 impl Pattern {
     /// Shows the patterns of a program, or the table of kinds.
     pub fn execute(self) -> Result<Exit> {
@@ -104,13 +114,14 @@ impl Pattern {
             return Ok(Exit::Success);
         }
         let plan = self.plan()?;
-        let layouts = self.layouts(&plan)?;
+        let (layouts, missing) = self.layouts(&plan)?;
         let limit = if self.all { usize::MAX } else { self.first };
         let shown = match self.format {
             TextFormat::Text => shown::text(&layouts, limit, console::columns()),
             TextFormat::Json => shown::json(&layouts, limit),
         };
         console::print(&shown)?;
+        missing.iter().for_each(console::error);
         if let Some(file) = &self.svg {
             let [layout] = &layouts[..] else {
                 return Err(Error::input("a picture shows one pattern, and there are several")
@@ -119,7 +130,7 @@ impl Pattern {
             let written = std::fs::write(file, svg::draw(layout));
             written.map_err(|error| Error::failed(format!("{}: {error}", file.display())))?;
         }
-        Ok(Exit::Success)
+        Ok(missing.iter().fold(Exit::Success, |exit, error| exit.and(error.exit)))
     }
 
     fn plan(&self) -> Result<Plan> {
@@ -139,14 +150,25 @@ impl Pattern {
         compile::plan(compiled, &name)
     }
 
-    fn layouts<'p>(&self, plan: &'p Plan) -> Result<Vec<Layout<'p>>> {
+    /// Fails if there is nothing to show.
+    fn layouts<'p>(&self, plan: &'p Plan) -> Result<Layouts<'p>> {
         let chosen =
             |pattern: &&Defined| self.name.as_ref().is_none_or(|name| *name == pattern.name);
         let patterns: Vec<&Defined> = plan.patterns.iter().filter(chosen).collect();
         if patterns.is_empty() {
             return Err(self.no_such(plan));
         }
-        patterns.into_iter().map(|pattern| layout(plan, pattern)).collect()
+        let (mut layouts, mut missing) = (Vec::new(), Vec::new());
+        for pattern in patterns {
+            match layout(plan, pattern) {
+                Ok(layout) => layouts.push(layout),
+                Err(error) => missing.push(error),
+            }
+        }
+        match layouts.is_empty() && missing.len() == 1 {
+            true => Err(missing.remove(0)),
+            false => Ok((layouts, missing)),
+        }
     }
 
     fn no_such(&self, plan: &Plan) -> Error {

@@ -16,7 +16,7 @@ fn one(layout: &Layout<'_>, limit: usize, columns: usize) -> String {
     let mut text = format!("pattern \"{}\" level {}", pattern.name, pattern.level);
     match pattern.geometry {
         Geometry::Generator { .. } => text.push_str(", extents of the program"),
-        ref geometry => text.push_str(&format!(" = {geometry}")),
+        _ => text.push_str(&format!(" = {}", layout.written())),
     }
     text.push_str("\n\nmember      pieces         bytes  offset+length\n");
     for (member, pieces) in layout.members.iter().enumerate() {
@@ -66,7 +66,7 @@ fn object(layout: &Layout<'_>, limit: usize) -> Value {
         "pattern": layout.pattern.name,
         "level": layout.pattern.level,
         "kind": layout.pattern.geometry.kind(),
-        "definition": layout.pattern.geometry.to_string(),
+        "definition": layout.written(),
         "members": members.collect::<Vec<_>>(),
         "coverage": {
             "exact": coverage.is_exact(),

@@ -29,8 +29,7 @@ pub fn draw(layout: &Layout<'_>) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     let (name, members) = (escape(&layout.pattern.name), layout.members.len());
-    let title =
-        format!("{name}: {}, {members} members", escape(&layout.pattern.geometry.to_string()));
+    let title = format!("{name}: {}, {members} members", escape(&layout.written()));
     text(&mut svg, left, top - 24, "start", &title);
     cells(&mut svg, &map, line as u64);
     axes(&mut svg, layout, &map, line as u64, height);
