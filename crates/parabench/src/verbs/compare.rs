@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 ///   parabench run x.ppl --reps 10 --out before
 ///   parabench run x.ppl --reps 10 --out after
 ///   parabench compare before after
-///   parabench compare before after --gate "write.mib_s >= 0.95"
+///   parabench compare before after --gate "write.mib_s >= 0.95" --gate "stat.p99_ns <= 1.1"
 ///   parabench compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Compare {
     /// Runs: each later one is compared with the first
-    #[arg(value_name = "DIR", num_args = 2.., required_unless_present = "base", conflicts_with = "base")]
+    #[arg(value_name = "DIR", required_unless_present = "base", conflicts_with = "base")]
     runs: Vec<PathBuf>,
 
     /// Runs that are together the repetitions of A
@@ -45,7 +45,8 @@ pub struct Compare {
     #[arg(long)]
     anyway: bool,
 
-    /// Exit with code 3 unless the ratio B / A holds: "OPERATION.METRIC >= RATIO", or with "LABEL:" before it
+    /// Exit with code 3 unless the ratio B / A of the medians holds: "[LABEL:]OPERATION.METRIC >= RATIO" for
+    /// rates (mib_s, rank_mib_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p99_ns, max_ns); also > and <
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
 
@@ -120,6 +121,11 @@ impl Compare {
     fn pairs(&self) -> Result<Vec<(Side, Side)>> {
         if !self.base.is_empty() {
             return Ok(vec![(side(&self.base)?, side(&self.new)?)]);
+        }
+        if let [one] = &self.runs[..] {
+            let message = format!("{}: expected at least two runs, found one", one.display());
+            return Err(Error::input(message)
+                .help("name the runs to compare it with: parabench compare BEFORE AFTER"));
         }
         let base = side(&self.runs[..1])?;
         let new = self.runs[1..].iter().map(|run| side(std::slice::from_ref(run)));

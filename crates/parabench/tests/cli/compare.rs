@@ -73,9 +73,29 @@ fn other_parameters_are_refused_and_compared_anyway() {
 #[test]
 fn wrong_input_is_one_clear_message() {
     let scene = scene_with(&[("a", "")]);
-    scene.parabench("compare a1").exits(2);
+    scene.parabench("compare a1").exits(2).err_has("at least two runs").err_has("BEFORE AFTER");
     scene.parabench("compare a1 nowhere").exits(2).err_has("nowhere");
     scene.parabench("compare a1 a2 --min-effect x").exits(2).err_has("2%");
     let done = scene.call("compare a1 a2").word("--gate").word("write.speed >= 1").run().exits(2);
     done.err_has("expected a metric (mib_s").err_has("        ^");
+}
+
+/// Five of seven metrics are times: less is better.
+#[test]
+fn gates_hold_for_times_and_the_table_says_what_its_ratios_are() {
+    let scene = scene_with(&[("a", ""), ("b", "")]);
+    let both = "compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5";
+    let done = scene.call(both).word("--gate").word("write.p99_ns <= 1.1").run().exits(0);
+    let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "gate holds: write.p99_ns <= 1.1: write of \"w\": the median p99_ns of B is 1.000",
+        "B faster: Hodges-Lehmann estimate",
+        "p alone: of the Mann-Whitney test; Holm: corrected for the 2 rows tested",
+        "Gates: the ratio of the medians",
+    ] {
+        assert!(words.contains(part), "{part}: {}", done.out);
+    }
+    scene.call(both).word("--gate").word("write.p99_ns < 1").run().exits(3);
+    let help = scene.parabench("compare --help").exits(0);
+    help.out_has("<= RATIO").out_has("p99_ns");
 }

@@ -207,7 +207,7 @@ impl Gate {
         let ratio = median(&b).unwrap_or(0.0) / median(&a).unwrap_or(f64::NAN);
         let holds = self.relation.holds(ratio, self.bound);
         let name = self.metric.name;
-        (holds, format!("{place}: {name} of B is {ratio:.3} of that of A"))
+        (holds, format!("{place}: the median {name} of B is {ratio:.3} of that of A"))
     }
 }
 

@@ -46,9 +46,11 @@ fn places(ratio: f64) -> usize {
     }
 }
 
+const NOTHING: &str = "no difference is claimed; one of up to";
+
 fn none(row: &Row, what: &str) -> String {
     let (low, high) = (row.ci95_low.unwrap_or(1.0), row.ci95_high.unwrap_or(1.0));
-    // The far end of the interval: a larger difference would have been seen.
+    // The far end of the interval: only a larger difference would have been seen.
     let bound = (high.max(1.0 / low) - 1.0).max(0.0) * 100.0;
     let figure = match row.metric {
         Metric::MibS => "rate",
@@ -57,7 +59,7 @@ fn none(row: &Row, what: &str) -> String {
     };
     match bound {
         b if b < 0.05 => format!("{what}: no difference: the {figure} is the same"),
-        b if b < 10.0 => format!("{what}: no difference larger than {b:.1} % can be claimed"),
-        b => format!("{what}: no difference larger than {b:.0} % can be claimed"),
+        b if b < 10.0 => format!("{what}: {NOTHING} {b:.1} % cannot be excluded"),
+        b => format!("{what}: {NOTHING} {b:.0} % cannot be excluded"),
     }
 }

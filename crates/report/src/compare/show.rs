@@ -8,7 +8,7 @@ use crate::table::grid::{Cell, Column, Grid, Kind, Line};
 use crate::text::{escape, flow};
 use std::fmt::Write as _;
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column::new("label", "", Kind::Label, 0),
     Column::new("operation", "", Kind::Word, 0),
     Column::new("figure", "", Kind::Word, 0),
@@ -17,6 +17,7 @@ const COLUMNS: [Column; 10] = [
     Column::new("B faster", "times", Kind::Number { least: 2, most: 4 }, 0),
     Column::new("from", "95 %", Kind::Number { least: 2, most: 4 }, 0),
     Column::new("to", "95 %", Kind::Number { least: 2, most: 4 }, 0),
+    Column::new("p", "alone", Kind::Number { least: 2, most: 5 }, 2),
     Column::new("p", "Holm", Kind::Number { least: 2, most: 5 }, 1),
     Column::new("delta", "Cliff", Kind::Number { least: 1, most: 2 }, 3),
 ];
@@ -37,7 +38,8 @@ pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
     } else {
         let lines = comparison.rows.iter().map(line).collect();
         let grid = Grid { columns: COLUMNS.to_vec(), lines };
-        let _ = writeln!(out, "{}\n", grid.draw(terminal));
+        let _ = writeln!(out, "{}", grid.draw(terminal));
+        let _ = writeln!(out, "{}\n", flow(&legend(comparison), terminal.columns));
     }
     for row in &comparison.rows {
         let _ = writeln!(out, "{}", flow(&escape(&row.sentence), terminal.columns));
@@ -59,6 +61,19 @@ pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
     out
 }
 
+/// What the columns are, and why a gate gives another ratio.
+fn legend(comparison: &Comparison) -> String {
+    let tested = comparison.rows.iter().filter(|row| row.p.is_some()).count();
+    let mut text = format!(
+        "B faster: Hodges-Lehmann estimate of the ratio, with its 95 % interval. p alone: of the \
+         Mann-Whitney test; Holm: corrected for the {tested} rows tested, which a claim is made of."
+    );
+    if !comparison.gates.is_empty() {
+        text.push_str(" Gates: the ratio of the medians of one figure, which differs a little.");
+    }
+    text
+}
+
 fn line(row: &Row) -> Line {
     let label = match row.cell {
         0 => escape(&row.label),
@@ -74,6 +89,7 @@ fn line(row: &Row) -> Line {
         Cell::number(row.ratio),
         Cell::number(row.ci95_low),
         Cell::number(row.ci95_high),
+        Cell::number(row.p),
         Cell::number(row.p_holm),
         Cell::number(row.cliffs_delta),
     ];
@@ -92,9 +108,9 @@ pub fn json(comparison: &Comparison) -> String {
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("### {} against {}\n\n", plain(&comparison.new), plain(&comparison.base));
     out.push_str(
-        "| label | operation | figure | n | times faster | 95 % interval | p (Holm) | |\n",
+        "| label | operation | figure | n | times faster | 95 % interval | p alone | p (Holm) | |\n",
     );
-    out.push_str("|---|---|---|---:|---:|---:|---:|---|\n");
+    out.push_str("|---|---|---|---:|---:|---:|---:|---:|---|\n");
     for row in &comparison.rows {
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
@@ -104,13 +120,14 @@ pub fn markdown(comparison: &Comparison) -> String {
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} / {} | {} | {interval} | {} | {} |",
+            "| {} | {} | {} | {} / {} | {} | {interval} | {} | {} | {} |",
             plain(&row.label),
             plain(&row.op),
             plain(row.metric.name()),
             row.base_n,
             row.new_n,
             number(row.ratio),
+            number(row.p),
             number(row.p_holm),
             plain(&row.sentence)
         );

@@ -133,7 +133,10 @@ fn a_factor_is_found_with_its_interval_in_both_directions() {
     assert_eq!(found.rows[0].claim, Claim::None);
     assert!(found.rows[0].p_holm.unwrap() < 0.05, "it is there, and not worth a claim");
     let text = &found.rows[0].sentence;
-    assert!(text.starts_with("write of \"phase 0\": no difference larger than"), "{text}");
+    assert!(
+        text.starts_with("write of \"phase 0\": no difference is claimed; one of up to"),
+        "{text}"
+    );
     let eager = Options { min_effect: 0.01, ..OPTIONS };
     let found = compare(&side("A", &[a]), &side("B", &[small]), &eager).unwrap();
     assert_eq!(found.rows[0].claim, Claim::Faster);
