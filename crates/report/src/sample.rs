@@ -140,7 +140,7 @@ fn header() -> Header {
                 counts: true,
                 seen: "100 % of the bytes read came from the page cache: read rates are those of main memory"
                     .into(),
-                advice: "write dropcaches; before the reads".into(),
+                advice: "put `dropcaches;` before the reads".into(),
             }],
             notes: vec!["the ranks were started by hand".into()],
             ..Evidence::default()

@@ -8,7 +8,7 @@ use crate::text::safe_word;
 use model::op::Op;
 use model::run::Run;
 use model::sweep::{Dimension, DimensionKind, Sweep};
-use model::units::format_ns;
+use model::units::{format_duration, format_ns};
 
 /// Lines of any length: the browser breaks them.
 const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
@@ -57,7 +57,15 @@ fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
             }
         }
     };
-    sweep.dimensions.iter().map(dimension).chain([format!("--reps {}", sweep.reps)])
+    let share = |share: f64| format!("--until-ci {}%", (share * 1e4).round() / 100.0);
+    let settle = (sweep.settle_ns > 0).then(|| format_duration(sweep.settle_ns as i64));
+    let more = [
+        (sweep.warm_up > 0).then(|| format!("--warm-up {}", sweep.warm_up)),
+        settle.map(|settle| format!("--settle {settle}")),
+        sweep.until_ci.map(share),
+    ];
+    let reps = format!("--reps {}", sweep.reps);
+    sweep.dimensions.iter().map(dimension).chain([reps]).chain(more.into_iter().flatten())
 }
 
 /// The figures that a reader looks for first.

@@ -132,8 +132,8 @@ fn the_page_of_a_run_that_went_well() {
         storage: posix on ext4 (/dev/sda1 at /data)
         directory: /data/scratch
         evidence: clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
-        Verdict: cached-reads – 100 % of the bytes read came from the page cache: read rates are those of main memoryTo do: write dropcaches; before the reads
-        To do: write dropcaches; before the reads
+        Verdict: cached-reads – 100 % of the bytes read came from the page cache: read rates are those of main memoryTo do: put `dropcaches;` before the reads
+        To do: put `dropcaches;` before the reads
         the ranks were started by hand
         # What was measured
         operation | count | bytesMiB | minms | avgms | p50ms | p99ms | maxms | MiB/s1 rank | MiB/sall
@@ -161,6 +161,17 @@ fn the_page_of_a_run_that_went_well() {
          |  |  |  | 3 | }
         Calls and time: of all ranks together; share: of the time that all operations took. An operation belongs to the line where it begins.
     "#]].assert_eq(before);
+}
+
+#[test]
+fn the_command_of_a_sweep_makes_it_again() {
+    let mut run = sample::sweep(2, 5);
+    let grid = run.run.sweep.as_mut().expect("a sweep");
+    (grid.warm_up, grid.until_ci) = (3, Some(0.025));
+    let page = page_of(&run);
+    for option in ["--reps 5 ", "--warm-up 3 ", "--settle 2s ", "--until-ci 2.5% "] {
+        assert!(page.contains(option), "{option}");
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn listing_1_at_160_columns() {
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
-          to do: write dropcaches; before the reads
+          to do: put `dropcaches;` before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 160));
 }
 
@@ -79,7 +79,7 @@ fn listing_1_at_100_columns() {
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
           memory
-          to do: write dropcaches; before the reads
+          to do: put `dropcaches;` before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 100));
 }
 
@@ -117,7 +117,7 @@ fn listing_1_at_80_columns() {
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
           rates are those of main memory
-          to do: write dropcaches; before the reads
+          to do: put `dropcaches;` before the reads
     "#]]
     .assert_eq(&plain(&sample::listing1(), 80));
 }
@@ -160,7 +160,7 @@ fn an_aborted_run_at_100_columns() {
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
           memory
-          to do: write dropcaches; before the reads
+          to do: put `dropcaches;` before the reads
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
 
@@ -209,7 +209,7 @@ fn an_aborted_run_at_80_columns() {
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
           rates are those of main memory
-          to do: write dropcaches; before the reads
+          to do: put `dropcaches;` before the reads
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0,
           f-0-0, offset 512

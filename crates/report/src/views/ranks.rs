@@ -48,18 +48,14 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
     let (slow, fast) = (means[0], means[means.len() - 1]);
     Ok(View {
         name: BAND.into(),
-        title: format!(
-            "A rank moved between {} and {} MiB/s",
-            significant(slow.1),
-            significant(fast.1)
-        ),
+        title: title(&significant(slow.1), &significant(fast.1), " MiB/s"),
         summary: format!(
-            "Over {}, {} moved least ({} MiB/s) and {} most ({} MiB/s). The band holds all {} at each time, the line is their mean.{}",
+            "Over {}, {} The band holds all {} at each time, the line is their mean.{}",
             format_ns(span_ns),
-            bands.name(slow.0),
-            significant(slow.1),
-            bands.name(fast.0),
-            significant(fast.1),
+            least_and_most(
+                (bands.name(slow.0), format!("{} MiB/s", significant(slow.1))),
+                (bands.name(fast.0), format!("{} MiB/s", significant(fast.1))),
+            ),
             counted(u64::from(bands.ranks), "rank"),
             source.note
         ),
@@ -71,6 +67,22 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
             high,
         },
     })
+}
+
+/// What the ranks moved, from the least to the most, as it is shown: equal words are equal figures.
+fn title(least: &str, most: &str, unit: &str) -> String {
+    match least == most {
+        true => format!("Every rank moved {least}{unit}"),
+        false => format!("Ranks moved between {least} and {most}{unit}"),
+    }
+}
+
+/// Who moved least and most; names of ranks with their figures.
+fn least_and_most(least: (String, String), most: (String, String)) -> String {
+    match least.1 == most.1 {
+        true => format!("every one moved {}.", least.1),
+        false => format!("{} moved least ({}) and {} most ({}).", least.0, least.1, most.0, most.1),
+    }
 }
 
 /// Bytes moved by each rank in each column of time.
@@ -89,17 +101,11 @@ pub(super) fn bytes(source: &Source<'_>) -> Result<View, String> {
     let least = (0..bands.count).min_by(order).unwrap_or(0);
     let most = (0..bands.count).rev().max_by(order).unwrap_or(0);
     let of_rank = |band: usize| format_bytes(moved(band) as u64);
-    let title = match (of_rank(least), of_rank(most)) {
-        (low, high) if low == high => format!("Every rank moved {low}"),
-        (low, high) => format!("Ranks moved between {low} and {high}"),
-    };
+    let title = title(&of_rank(least), &of_rank(most), "");
     let summary = format!(
-        "Of {}, {} moved least ({}) and {} most ({}).{}",
+        "Of {}, {}{}",
         counted(u64::from(bands.ranks), "rank"),
-        bands.name(least),
-        of_rank(least),
-        bands.name(most),
-        of_rank(most),
+        least_and_most((bands.name(least), of_rank(least)), (bands.name(most), of_rank(most))),
         source.note
     );
     Ok(heat.view(BYTES, title, summary, "bytes moved", Unit::Bytes))

@@ -163,4 +163,10 @@ fn large_runs_have_small_pictures() {
     check_all(&views);
     let absent: Vec<&str> = views.absent.iter().map(|absent| absent.name).collect();
     assert_eq!(absent, ["figures-over-sweep"]);
+    // All move the same: nobody is named as the one that moved least and most.
+    for name in ["bandwidth-of-ranks-over-time", "bytes-by-rank-and-time"] {
+        let view = views.views.iter().find(|view| view.name == name).expect("a view");
+        assert!(view.title.starts_with("Every rank moved "), "{}", view.title);
+        assert!(view.summary.contains("every one moved "), "{}", view.summary);
+    }
 }

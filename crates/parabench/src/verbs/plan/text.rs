@@ -66,7 +66,7 @@ fn section(out: &mut String, title: &str, figures: &Figures) {
     );
     let _ = writeln!(
         out,
-        "  needs {} of storage and {} of buffers, {} files open at one time",
+        "  needs {} of storage and {} of buffers, keeps {} files open between operations",
         format_bytes(figures.footprint_bytes),
         format_bytes(figures.buffer_bytes),
         figures.handles
