@@ -330,6 +330,29 @@ pub(super) fn refused_direct<B, K>(io: &mut Io<'_, B, K>, flags: i32, errno: i32
     }
 }
 
+/// Place of the handle, its file, and the offset that a transfer names. `None`: the transfer is
+/// over, its handle is a bad one or it went to the pieces of a pattern.
+#[inline(always)]
+fn transfer_place<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<Option<(usize, Fd, Option<u64>)>, Fault> {
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let (at, fd) = match file(step, env, io)? {
+        (Some(at), Some(fd)) => (at, fd),
+        (at, _) => return bad_handle(step, io, at).map(|()| None),
+    };
+    match env.pieces(step.site, step.args[1])? {
+        None => Ok(Some((at, fd, offset))),
+        Some(ready) => {
+            let target = Target { at, fd, displacement_bytes: offset.unwrap_or(0) };
+            pieces::access(step, ready, io, buffers, target).map(|()| None)
+        }
+    }
+}
+
 #[inline(always)]
 fn fread<B: Backend, K: Clock>(
     step: Step<'_>,
@@ -337,15 +360,7 @@ fn fread<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let offset = env.optional_size(step.site, step.args[2])?;
-    let (Some(at), Some(fd)) = file(step, env, io)? else {
-        let at = file(step, env, io)?.0;
-        return bad_handle(step, io, at);
-    };
-    if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        let target = Target { at, fd, displacement_bytes: offset.unwrap_or(0) };
-        return pieces::access(step, ready, io, buffers, target);
-    }
+    let Some((at, fd, offset)) = transfer_place(step, env, io, buffers)? else { return Ok(()) };
     let len = env.optional_size(step.site, step.args[1])?;
     let handle = io.handles.get(at);
     let offset_bytes = offset.unwrap_or(handle.position);
@@ -365,15 +380,7 @@ fn fwrite<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let offset = env.optional_size(step.site, step.args[2])?;
-    let (Some(at), Some(fd)) = file(step, env, io)? else {
-        let at = file(step, env, io)?.0;
-        return bad_handle(step, io, at);
-    };
-    if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        let target = Target { at, fd, displacement_bytes: offset.unwrap_or(0) };
-        return pieces::access(step, ready, io, buffers, target);
-    }
+    let Some((at, fd, offset)) = transfer_place(step, env, io, buffers)? else { return Ok(()) };
     let len = env.size(step.site, step.args[1])?;
     let handle = io.handles.get(at);
     let Mode { append, direct, .. } = handle.mode;
