@@ -138,7 +138,7 @@ impl Sums {
             program_write_bytes: bytes(Class::Write),
             storage_read_bytes,
             storage_write_bytes: self.storage_write.by_all(self.ranks),
-            page_cache_share: cached_share(program_read_bytes, storage_read_bytes),
+            page_cache_share: cached_share(program_read_bytes, storage_read_bytes, self.ranks),
             cached_at_open_share: (self.opened_bytes > 0)
                 .then(|| self.cached_bytes as f64 / self.opened_bytes as f64),
             cpu_ns: self.cpu_ns,
@@ -152,10 +152,19 @@ impl Sums {
     }
 }
 
-/// Read-ahead can fetch more than the program reads: nothing came from the cache then.
-fn cached_share(program_bytes: u64, storage_bytes: Option<u64>) -> Option<f64> {
-    let storage = storage_bytes.filter(|_| program_bytes > 0)? as f64;
-    Some((1.0 - storage / program_bytes as f64).max(0.0))
+/// So much may be fetched by a rank that is none of the data: directories, maps of blocks, pages of
+/// the program itself.
+const OTHER_BYTES: u64 = 1 << 20;
+
+/// Read-ahead can fetch more than the program reads: nothing came from the cache then. But where
+/// all that was fetched may be something else, nobody knows.
+fn cached_share(program_bytes: u64, storage_bytes: Option<u64>, ranks: u64) -> Option<f64> {
+    let storage = storage_bytes.filter(|_| program_bytes > 0)?;
+    let little = storage <= OTHER_BYTES.saturating_mul(ranks);
+    match program_bytes.checked_sub(storage) {
+        None | Some(0) if little => None,
+        more => Some(more.unwrap_or(0) as f64 / program_bytes as f64),
+    }
 }
 
 fn lost(figures: u64) -> Option<String> {
