@@ -4,10 +4,11 @@
 //! empty: nothing on disk is touched.
 
 use super::StartError;
+use super::mpi_calls;
 use super::sim::simulate;
 use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
-use crate::call::{Call, Fd, Reply};
+use crate::call::{Call, Fd, FileCall, Reply};
 use crate::clock::Virtual;
 use crate::config::{BackendKind, Config};
 use crate::machine::flags;
@@ -55,7 +56,7 @@ pub fn list_calls(
     let clock = Virtual::start();
     let backend = |rank: u32, clock: Virtual| {
         let inner = Mem::new(Rc::clone(&fs), clock, Cost::default());
-        Logged { inner, rank, log: Rc::clone(&log) }
+        Logged { inner, rank, log: Rc::clone(&log), opened: 0 }
     };
     let (mut seen, mut idle) = (0, 0);
     let mut enough = |world: &crate::comm::World| {
@@ -86,6 +87,8 @@ struct Logged {
     inner: Mem,
     rank: u32,
     log: Rc<RefCell<Log>>,
+    /// MPI files opened so far.
+    opened: i32,
 }
 
 impl Backend for Logged {
@@ -94,7 +97,7 @@ impl Backend for Logged {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
+        Capabilities { mpi_files: true, ..self.inner.capabilities() }
     }
 
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
@@ -102,20 +105,27 @@ impl Backend for Logged {
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        self.log.borrow_mut().add(self.rank, &call);
+        self.log.borrow_mut().add(self.rank, || line(&call));
         self.inner.issue(call)
+    }
+
+    fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
+        if let Some(line) = mpi_calls::line(&call) {
+            self.log.borrow_mut().add(self.rank, || line);
+        }
+        mpi_calls::answer(&call, &mut self.opened)
     }
 }
 
 impl Log {
-    fn add(&mut self, rank: u32, call: &Call<'_>) {
+    fn add(&mut self, rank: u32, line: impl FnOnce() -> String) {
         self.total += 1;
         if !self.ranks.contains(&rank) {
             return;
         }
         let lines = &mut self.lines[(rank - self.ranks.start) as usize];
         if lines.len() < self.count {
-            lines.push(line(call));
+            lines.push(line());
             self.wanting -= usize::from(lines.len() == self.count);
         }
     }

@@ -11,6 +11,7 @@
 mod calls;
 mod child;
 mod local;
+mod mpi_calls;
 mod processes;
 mod rank;
 mod signals;

@@ -38,3 +38,43 @@ fn direct_is_no_option_of_mpi_io() {
         );
     }
 }
+
+#[test]
+fn a_plan_lists_calls_of_mpi() {
+    let text = "define pattern \"p\" level 3 = strided(block=1k, count=2);\n\
+                $h = pfopen(\"f\", \"crw\"); pfwrite($h, \"p\"); pfread($h, 4k, \"ordered\");\n\
+                with (depth=2, transfer=2k) pfread($h, 4k, 0); pfsync($h); pfclose($h); pdelete(\"f\");";
+    let scene = Scene::new().file("x.ppl", text);
+    let done = scene.parabench("plan x.ppl -n 2 --ops 30 --rank 1").exits(0);
+    let calls: Vec<&str> = done.out.lines().filter(|line| line.starts_with("  MPI_")).collect();
+    let expected = [
+        "  MPI_File_open(\"f\")",
+        "  MPI_File_set_view(0, view)",
+        "  MPI_File_write_at_all(0, 0, 2048)",
+        "  MPI_File_set_view(0, bytes)",
+        "  MPI_File_read_ordered(0, 4096)",
+        "  MPI_File_iread_at(0, 0, 2048)",
+        "  MPI_File_iread_at(0, 2048, 2048)",
+        "  MPI_Wait",
+        "  MPI_Wait",
+        "  MPI_File_sync(0)",
+        "  MPI_File_close(0)",
+    ];
+    assert_eq!(calls, expected, "{}", done.out);
+}
+
+/// Without MPI nothing ends in a dry run, and its reads are not short.
+#[test]
+fn a_dry_run_needs_no_mpi() {
+    let text = "define proc p() { $h = pfopen(\"f\", \"crw\"); pfread($h, 1m, 0, \"all\"); pfclose($h); }\n\
+                $g = pfopen(\"g\", \"crw\"); pfclose($g); p();";
+    let scene = Scene::new().file("x.ppl", text);
+    let done = scene.parabench("run x.ppl -n 2 --dry-run --format json").exits(0);
+    assert!(!done.err.contains("W0401"), "{}", done.err);
+    let run = done.json();
+    assert_eq!(run["run"]["evidence"]["short"], 0, "{run:#}");
+    assert_eq!(crate::figures::row(&run, "", "pfread")["bytes"], 2 << 20);
+    // Where a rank would end, the first place in the text is named.
+    let done = scene.parabench("run x.ppl -n 2 --format json").exits(1);
+    assert!(done.err.contains("W0401") && done.err.contains("x.ppl:1:"), "{}", done.err);
+}

@@ -45,8 +45,8 @@ use crate::check::ranks::speaks_of_ranks;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Sources;
 use intern::Interner;
-use model::Plan;
 use model::plan::{Instr, Pc, Piece, Span};
+use model::{Op, Plan};
 use names::NameInfo;
 use procs::{OpenProc, ProcInfo};
 use report::Reports;
@@ -75,6 +75,7 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered
     lower.check_uses();
     lower.check_handles();
     lower.check_passed();
+    lower.say_needs_mpi();
     lower.unused_definitions();
     lower.finish()
 }
@@ -143,8 +144,8 @@ struct Lower<'a> {
     active: Option<Range<u32>>,
     /// A group stands in a group, or may be.
     groups_nest: bool,
-    /// It was said that MPI is needed.
-    mpi_said: bool,
+    /// The first statement in the text that needs MPI, where that is to be said.
+    mpi_first: Option<(Op, Span)>,
     /// Constants that were checked as open flags.
     flags_seen: Vec<u32>,
     /// Pieces of the string being read.
@@ -201,7 +202,7 @@ impl<'a> Lower<'a> {
             direct: None,
             active: Some(0..ranks),
             groups_nest: false,
-            mpi_said: binding.mpi,
+            mpi_first: None,
             flags_seen: Vec::new(),
             pieces: Vec::new(),
             text_from: 0,

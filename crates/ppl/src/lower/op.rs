@@ -119,12 +119,19 @@ impl Lower<'_> {
         None
     }
 
-    /// Warns once that MPI is needed.
+    /// Keeps the first place in the text: procs are lowered last.
     fn needs_mpi(&mut self, op: Op, span: Span) {
-        if !std::mem::replace(&mut self.mpi_said, true) {
-            let message = format!("{op} needs MPI at run time: a rank that gets here ends");
-            self.reports.push(Diagnostic::new(Code::NeedsMpi, span, message));
+        let first = self.mpi_first.get_or_insert((op, span));
+        if span.start < first.1.start {
+            *first = (op, span);
         }
+    }
+
+    /// Warns once that MPI is needed.
+    pub(super) fn say_needs_mpi(&mut self) {
+        let Some((op, span)) = self.mpi_first.filter(|_| !self.binding.mpi) else { return };
+        let message = format!("{op} needs MPI at run time: a rank that gets here ends");
+        self.reports.push(Diagnostic::new(Code::NeedsMpi, span, message));
     }
 
     /// It is about the kind of value that a position or size is.

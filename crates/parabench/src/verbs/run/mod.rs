@@ -182,7 +182,8 @@ impl Run {
     ) -> Result<Bound> {
         let name = text.name.clone();
         let ranks = Ranks { count: binding.ranks, assumed: false };
-        let mpi = team.is_some();
+        // The null back-end takes them without MPI.
+        let mpi = team.is_some() || self.execution.backend == Backend::Null;
         let mut origin = Origin::new(text, &binding.program, ranks, place.name(), mpi);
         origin.nodes = team.map_or(1, Team::nodes);
         let compiled = origin.compile();

@@ -1,0 +1,68 @@
+//! Calls of MPI-IO in a list of calls: the functions of MPI, with files, positions and bytes.
+
+use crate::call::{At, FileCall, MpiFile, Reply};
+
+/// The call as a line; `None`: it is no call of MPI-IO, or not a part of the operation.
+pub(super) fn line(call: &FileCall<'_>) -> Option<String> {
+    let on = |name: &str, file: &MpiFile| format!("MPI_File_{name}({}", file.0);
+    Some(match call {
+        FileCall::Open { path, hints, .. } => {
+            let hints = if hints.is_empty() { String::new() } else { format!(", \"{hints}\"") };
+            format!("MPI_File_open(\"{}\"{hints})", path.to_string_lossy())
+        }
+        FileCall::Close { file } => on("close", file) + ")",
+        FileCall::Delete { path } => format!("MPI_File_delete(\"{}\")", path.to_string_lossy()),
+        FileCall::Sync { file } => on("sync", file) + ")",
+        FileCall::SetSize { file, size } => format!("{}, {size})", on("set_size", file)),
+        FileCall::Preallocate { file, size } => format!("{}, {size})", on("preallocate", file)),
+        FileCall::Seek { file, offset } => format!("{}, {offset})", on("seek", file)),
+        FileCall::SetAtomic { file } => on("set_atomicity", file) + ", true)",
+        FileCall::SetView { file, view: Some(_) } => on("set_view", file) + ", view)",
+        FileCall::SetView { file, view: None } => on("set_view", file) + ", bytes)",
+        FileCall::Transfer { file, at, memory, .. } => {
+            let way = match memory {
+                crate::call::Memory::Read(_) => "read",
+                crate::call::Memory::Write(_) => "write",
+            };
+            let bytes = memory.len();
+            match at {
+                At::Offset { offset, collective } => {
+                    let all = if *collective { "_all" } else { "" };
+                    format!("{}, {offset}, {bytes})", on(&format!("{way}_at{all}"), file))
+                }
+                At::Shared { ordered } => {
+                    let which = if *ordered { "ordered" } else { "shared" };
+                    format!("{}, {bytes})", on(&format!("{way}_{which}"), file))
+                }
+            }
+        }
+        FileCall::Start { file, offset, collective, memory } => {
+            let (_, bytes, write) = memory.parts();
+            let way = if write { "iwrite_at" } else { "iread_at" };
+            let all = if *collective { "_all" } else { "" };
+            format!("{}, {offset}, {bytes})", on(&format!("{way}{all}"), file))
+        }
+        FileCall::Wait { .. } => "MPI_Wait".into(),
+        FileCall::MakeView { .. } | FileCall::Most { .. } | FileCall::Position { .. } => {
+            return None;
+        }
+    })
+}
+
+/// An answer as if it had been done in full: files get the numbers after `opened`.
+pub(super) fn answer(call: &FileCall<'_>, opened: &mut i32) -> Reply {
+    match call {
+        FileCall::Open { .. } => {
+            *opened += 1;
+            Reply::from(*opened - 1)
+        }
+        FileCall::Transfer { memory, .. } => memory.len() as Reply,
+        // A request's number is its bytes, so that waiting for it gives them.
+        FileCall::Start { memory, .. } => memory.parts().1 as Reply,
+        FileCall::Wait { request } => request.0,
+        FileCall::Most { value, .. } => *value,
+        // How large a file is nobody knows.
+        FileCall::Position { .. } => -Reply::from(libc::EOPNOTSUPP),
+        _ => 0,
+    }
+}
