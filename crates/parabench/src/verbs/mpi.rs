@@ -55,7 +55,7 @@ struct Build {
 /// Tell library, version, thread level and MPI-IO of the MPI that would be used
 ///
 /// Without a usable MPI it says where the shim was looked for and why nothing did, and ends with 0:
-/// there is nothing wrong. Under mpiexec, rank 0 answers for all.
+/// there is nothing wrong. Under mpiexec, rank 0 answers for all, and that ends with 2: a run would too.
 #[derive(Args)]
 struct Info {
     /// How to print it
@@ -220,7 +220,10 @@ impl Info {
             TextFormat::Text => text(told),
         };
         console::print(&text)?;
-        Ok(Exit::Success)
+        match told["mpi"].is_null() && launcher::job().is_some() {
+            true => Ok(Exit::Input),
+            false => Ok(Exit::Success),
+        }
     }
 }
 
