@@ -45,8 +45,9 @@ pub struct Compare {
     #[arg(long)]
     anyway: bool,
 
-    /// Exit with code 3 unless the ratio B / A of the medians holds: "[LABEL:]OPERATION.METRIC >= RATIO" for
-    /// rates (mib_s, rank_mib_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p99_ns, max_ns); also > and <
+    /// Exit with code 3 unless the ratio B / A of the medians holds: "OPERATION.METRIC >= RATIO" for rates
+    /// (mib_s, rank_mib_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p99_ns, max_ns), also > and <;
+    /// for one label with "LABEL:" before it
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
 
