@@ -6,6 +6,7 @@
 
 mod budget;
 mod examples;
+mod extents;
 mod generate;
 mod golden;
 mod interpreters;
