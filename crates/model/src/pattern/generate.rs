@@ -8,7 +8,7 @@
 //! its own variables, `$$grank` and `$$gsize`; lowering has refused everything else. What a user
 //! can do wrong in it (division by zero, a negative position) is an error with a place.
 
-use super::{Extent, MAX_OFFSET_BYTES};
+use super::{Extent, sum};
 use crate::function;
 use crate::limits;
 use crate::permutation::perm;
@@ -54,6 +54,7 @@ pub fn generate(
         member,
         members,
         extents: Vec::new(),
+        bytes: 0,
     };
     let mut pc = code.entry;
     for _ in 0..steps {
@@ -77,6 +78,8 @@ struct Generation<'p> {
     member: u32,
     members: u32,
     extents: Vec<Extent>,
+    /// Of all extents so far.
+    bytes: u64,
 }
 
 impl Generation<'_> {
@@ -201,11 +204,15 @@ impl Generation<'_> {
     fn extent(&mut self, offset: Operand, length: Operand) -> Eval<()> {
         let offset_bytes = self.value(offset)?.as_size()?;
         let length_bytes = self.value(length)?.as_size()?;
-        let end = offset_bytes.checked_add(length_bytes);
-        if end.is_none_or(|end| end > MAX_OFFSET_BYTES) {
-            let found = format!("extent({offset_bytes}, {length_bytes})");
-            return Err(EvalError::Range("an extent must end before 2^63 bytes", found));
+        let found = || format!("extent({offset_bytes}, {length_bytes})");
+        if sum(offset_bytes, length_bytes).is_none() {
+            return Err(EvalError::Range("an extent must end before 2^63 bytes", found()));
         }
+        // Extents may overlap, so that together they can be more than a file has.
+        self.bytes = sum(self.bytes, length_bytes).ok_or_else(|| {
+            let what = "the extents of a member must be less than 2^63 bytes together";
+            EvalError::Range(what, found())
+        })?;
         if self.extents.len() >= MAX_EXTENTS {
             let what = "a generator can give 2^26 extents to a member; use a kind such as strided";
             return Err(EvalError::Range(what, "more".into()));
