@@ -64,7 +64,7 @@ pub struct Config {
     pub events: Option<EventsConfig>,
     /// Where ranks keep what they measure.
     pub records: Records,
-    /// Start only when SIGUSR1 arrives (local ranks only).
+    /// Start only when SIGUSR1 arrives: at the supervisor of local ranks, at rank 0 under MPI.
     pub wait_for_signal: bool,
     /// What the program may do.
     pub settings: Settings,

@@ -20,7 +20,7 @@ pub fn take() {
     STOPPING.iter().for_each(|signal| handle(*signal, stop));
 }
 
-/// Lets SIGUSR1 mean "start" from now on.
+/// Lets SIGUSR1 mean "start" from now on; it would end the process otherwise.
 pub fn take_start() {
     handle(libc::SIGUSR1, start);
 }

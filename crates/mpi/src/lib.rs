@@ -20,6 +20,7 @@ pub mod file;
 pub mod groups;
 pub mod interrupt;
 pub mod launcher;
+pub mod leaving;
 pub mod locate;
 pub mod mpiexec;
 pub mod patience;

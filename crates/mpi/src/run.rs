@@ -11,6 +11,7 @@ use crate::error::MpiError;
 use crate::file::Files;
 use crate::groups::Groups;
 use crate::interrupt;
+use crate::leaving::Running;
 use crate::patience::Patience;
 use crate::world::{Reduce, WORLD, World};
 use engine::backend::{Backend, Guarded, Null, Posix};
@@ -73,6 +74,7 @@ pub fn run_rank(
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<RankOutcome, StartError> {
     interrupt::take();
+    let _running = Running::start(world.rank, &config.records);
     let prepared = Prepared::new(plan);
     let ready = set_up(world, plan, &prepared, config);
     let (mut rank, storage) = agree_to_start(world, ready)?;
@@ -186,8 +188,9 @@ fn own_descriptors(world: &World) {
 
 /// Waits until rank 0 is told to start (SIGUSR1), or to stop.
 fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), MpiError> {
+    // On all ranks: Open MPI's launcher passes on to all what it is sent.
+    interrupt::take_start();
     if world.rank == 0 {
-        interrupt::take_start();
         on_progress(&Progress { held: true, ..Progress::default() });
     }
     let mut go = Vec::new();

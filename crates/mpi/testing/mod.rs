@@ -228,6 +228,17 @@ impl Running {
     }
 }
 
+/// Compiles C functions that take the place of the C library's where LD_PRELOAD names the result:
+/// ways to fail that no program of a user could make happen at will.
+pub fn library(folder: &Path, source: &str) -> PathBuf {
+    let (text, library) = (folder.join("preload.c"), folder.join("preload.so"));
+    fs::write(&text, source).expect("written");
+    let mut cc = Command::new("cc");
+    let done = cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&text).arg("-ldl").status();
+    assert!(done.expect("cc, which Rust links with").success());
+    library
+}
+
 /// Sends a signal to processes; those that are gone do not matter.
 pub fn send(signal: &str, pids: &[u32]) {
     let pids = pids.iter().map(u32::to_string);

@@ -5,6 +5,7 @@
 //! DIR/events.parquet   with --events
 //! DIR/ranks/           while the ranks are at work: their own files, and
 //! DIR/ranks/places     where in the program text each instruction stands
+//! DIR/ranks/last-words  why a rank's process ended by itself, if one did
 //! DIR/ranks/owner      the process that supervises them
 //! ```
 //!
@@ -25,7 +26,8 @@ use ::report::events::EVENTS_FILE;
 use ::report::store::{self, RUN_FILE};
 use engine::record::{RankRecord, read_path};
 use model::Plan;
-use model::run::{Evidence, Run, VERSION};
+use model::run::{Evidence, RankError, Run, VERSION};
+use mpi::leaving::LAST_WORDS;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -240,6 +242,9 @@ impl Folder {
             notes.push(format!("{missing} of {} ranks left nothing", run.run.ranks));
         }
         fill(run, engine::record::collect(&records, &plan.unwrap_or_default()));
+        let left = mpi::leaving::told(&self.ranks());
+        let left = left.map(|(rank, message)| RankError { rank, message, ..RankError::default() });
+        run.run.rank_errors.extend(left);
         run.run.evidence.notes.extend(notes);
         run.run.evidence.marks = report::verdict::marks(run);
     }
@@ -274,7 +279,9 @@ pub fn fill(run: &mut Run, collected: engine::record::Collected) {
 fn rank_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.retain(|path| !path.ends_with(PLACES) && !path.ends_with(owner::OWNER));
+    files.retain(|path| {
+        ![PLACES, owner::OWNER, LAST_WORDS].iter().any(|other| path.ends_with(other))
+    });
     // By number: events are stored rank by rank.
     files.sort_by_key(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -189,9 +189,14 @@ impl Running {
         list.unwrap_or_default().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
     }
 
+    /// What it has said on standard error so far.
+    pub fn heard(&self) -> String {
+        self.err.so_far()
+    }
+
     /// It has said this on standard error.
     pub fn said(&self, part: &str) -> bool {
-        self.err.so_far().contains(part)
+        self.heard().contains(part)
     }
 
     /// Waits until `happened`; the call must not hang.

@@ -41,7 +41,7 @@ fn until_ready(running: &Running, ranks: u32) {
 
 /// What all ranks had written is in the run.
 #[track_caller]
-fn assert_kept(run: &serde_json::Value, mpi: &Mpi) {
+pub fn assert_kept(run: &serde_json::Value, mpi: &Mpi) {
     assert_valid(run);
     let write = crate::figures::row(run, "w", "write");
     assert_eq!(write["count"], 15, "under {}", mpi.name);
@@ -52,7 +52,7 @@ fn assert_kept(run: &serde_json::Value, mpi: &Mpi) {
 }
 
 /// The run in `r`, as soon as its last process is gone: launchers may be gone before.
-fn reported_when_over(scene: &Scene) -> serde_json::Value {
+pub fn reported_when_over(scene: &Scene) -> serde_json::Value {
     let since = Instant::now();
     loop {
         let run = scene.parabench("report r --format json").exits(0).json();

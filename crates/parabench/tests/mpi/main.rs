@@ -19,6 +19,9 @@ mod testing;
 
 mod death;
 mod launch;
+mod leave;
+mod options;
+mod refused;
 mod remarks;
 mod same;
 mod together;
@@ -35,4 +38,10 @@ fn under(mpi: &Mpi, ranks: u32, scene: &Scene, line: &str) -> Call {
 /// `parabench LINE`, which can start this MPI.
 fn with(mpi: &Mpi, scene: &Scene, line: &str) -> Call {
     scene.command(mpi.command(PARABENCH).args(line.split_whitespace()).command)
+}
+
+/// The same call with functions of the C library replaced by those of a source text.
+fn preload(scene: &Scene, call: Call, source: &str) -> Call {
+    let library = testing::library(&scene.path("."), source);
+    call.env("LD_PRELOAD", library.to_str().expect("text"))
 }

@@ -1,7 +1,9 @@
 //! `parabench run --mpi`: starts the launcher with this binary and the same arguments,
 //! passes signals on, and puts in order what a job leaves that was killed.
 
+use super::Stopped;
 use super::args::Run;
+use super::page::Page;
 use super::remains::{Job, Remains, VARIABLE};
 use crate::args::ResultFormat;
 use crate::console;
@@ -251,7 +253,12 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
     };
     let mut run_left = results::cut_off(&job.results)?;
     let header = &mut run_left.run;
-    let killed = reason(end, &job);
+    // A rank that could say that it ended knows better than the launcher.
+    let knows = |error: &RankError| error.message == mpi::leaving::CALLED_EXIT;
+    let killed = match header.rank_errors.iter().any(knows) {
+        true => None,
+        false => reason(end, &job),
+    };
     header.evidence.notes.push(format!("the job was cut off: its launcher {}", told(end)));
     header.rank_errors.extend(killed);
     header.rank_errors.sort_by_key(|error| error.rank);
@@ -263,8 +270,12 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
         false => present::print(&run_left, run.results.format),
     };
     tidy_up(&job);
-    stored.and(shown)?;
-    Ok(exit)
+    let end = stored.and(shown).map(|()| exit).map_err(Stopped::After);
+    let end = match Page::left(run, &job.results) {
+        Some(page) => page.finish(end),
+        None => end,
+    };
+    end.map_err(Stopped::into_error)
 }
 
 /// What to do about a launcher that has started nothing, from what it says.

@@ -28,7 +28,22 @@ impl Page {
         let temporary = run.results.out.is_none();
         let folder = absolute(run.results.out.get_or_insert_with(|| beside(&file)));
         run.results.events.get_or_insert_with(KeptEvents::default);
-        Ok(Some(Page { file, folder, temporary }))
+        Page::new(&file, &folder, temporary).map(Some)
+    }
+
+    /// Under MPI this process is a rank, which enters the run directory.
+    fn new(file: &Path, folder: &Path, temporary: bool) -> Result<Page> {
+        let absolute = |path: &Path| {
+            std::path::absolute(path)
+                .map_err(|why| Error::input(format!("{}: {why}", path.display())))
+        };
+        Ok(Page { file: absolute(file)?, folder: absolute(folder)?, temporary })
+    }
+
+    /// The page of a job that was cut off: its rank 0 prepared it, and has left its run in `folder`.
+    pub fn left(run: &Run, folder: &Path) -> Option<Page> {
+        let (file, temporary) = (run.results.html.clone()?, run.results.out.is_none());
+        Some(Page { file, folder: folder.into(), temporary })
     }
 
     /// Writes the page, whatever the run came to; tidies up.
