@@ -81,7 +81,7 @@ fn an_open_that_fails_on_one_member_is_told_with_rank_and_class_and_nobody_hangs
         assert_eq!(run["run"]["outcome"], "finished", "{what}");
         let failures = run["run"]["failures"].as_array().expect("failures");
         let own = |failure: &&serde_json::Value| {
-            failure["op"] == "pfopen" && failure["rank"].to_string() == rank
+            failure["op"] == "pfopen" && failure["rank"].as_u64() == rank.parse().ok()
         };
         let message = failures.iter().find(own).expect(&what)["message"].to_string();
         assert!(
