@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Build, P};
+use common::{Build, P, plans};
 use engine::comm::{End, Progress};
 use engine::config::{BackendKind, Config, Records};
 use engine::record::{Collected, State, collect, read_path};
@@ -129,13 +129,7 @@ fn forever(b: &mut Build) {
 }
 
 fn ranks_write_files() {
-    let plan = Build::plan(3, |b| {
-        let (i, four, size) = (b.global("i"), b.int(4), b.int(1000));
-        let path = b.text(&[P::T("f-"), P::I(Internal::Rank), P::T("-"), P::V(i)]);
-        b.repeat(i, four, |b| b.op(Op::Write, &[path, size]));
-        b.barrier();
-        b.repeat(i, four, |b| b.op(Op::Read, &[path]));
-    });
+    let plan = plans::files();
     let place = place();
     let (outcome, collected) = place.run(&plan);
     assert!(outcome.finished() && collected.finished);
@@ -169,25 +163,8 @@ fn one_rank_is_solo() {
     assert_eq!(place.names(), ["d"]);
 }
 
-/// Each rank makes a directory in the one its neighbour made before the barrier.
 fn barriers_keep_the_order() {
-    let plan = Build::plan(4, |b| {
-        let (i, n, at) = (b.global("i"), b.int(50), b.global("at"));
-        b.groups(&[("low", 0..2), ("high", 2..4)]);
-        let mine = b.text(&[P::T("t"), P::V(i), P::T("-"), P::I(Internal::Rank)]);
-        let next = b.text(&[P::T("t"), P::V(i), P::T("-"), P::V(at)]);
-        let (one, four) = (b.int(1), b.int(4));
-        b.internal(at, Internal::Rank);
-        b.binary(at, Operand::slot(at), BinaryOp::Add, one);
-        b.binary(at, Operand::slot(at), BinaryOp::Rem, four);
-        b.repeat(i, n, |b| {
-            b.op(Op::Mkdir, &[mine]);
-            b.barrier();
-            b.op(Op::Rmdir, &[next]);
-            b.group(0, |b| b.barrier());
-            b.group(1, |b| b.barrier());
-        });
-    });
+    let plan = plans::neighbours();
     let place = place();
     let (outcome, collected) = place.run(&plan);
     assert!(outcome.finished());
@@ -196,47 +173,18 @@ fn barriers_keep_the_order() {
 }
 
 fn many_ranks_on_few_processors() {
-    let plan = Build::plan(64, |b| {
-        let (i, n) = (b.global("i"), b.int(100));
-        b.repeat(i, n, |b| b.barrier());
-    });
+    let plan = plans::barriers(64, 100);
     assert!(place().run(&plan).0.finished());
 }
 
 fn signals_reach_their_ranks() {
-    let plan = Build::plan(3, |b| {
-        let (go, done, two, i, n) =
-            (b.str("go"), b.str("done"), b.int(2), b.global("i"), b.int(200));
-        b.repeat(i, n, |b| {
-            b.on_rank(0, |b| {
-                let (one, two_th) = (b.int(1), b.int(2));
-                b.op(Op::Signal, &[go, one]);
-                b.op(Op::Signal, &[go, two_th]);
-                b.op(Op::Wait, &[done, two]);
-            });
-            for rank in [1, 2] {
-                b.on_rank(rank, |b| {
-                    b.op(Op::Wait, &[go]);
-                    b.op(Op::Signal, &[done]);
-                });
-            }
-        });
-    });
+    let plan = plans::signals();
     let (outcome, _) = place().run(&plan);
     assert!(outcome.finished(), "{:?}", outcome.deadlock_message(&plan));
 }
 
 fn a_failing_rank_releases_the_others() {
-    let plan = Build::plan(4, |b| {
-        let (no, path) = (b.value(Value::Bool(false)), b.str("."));
-        b.op(Op::Stat, &[path]);
-        b.on_rank(3, |b| {
-            let us = b.int(30_000);
-            b.op(Op::Sleep, &[us]);
-            b.op(Op::Assert, &[no]);
-        });
-        b.barrier();
-    });
+    let plan = plans::failing();
     let (outcome, collected) = place().run(&plan);
     assert_eq!(outcome.ends, [End::Released, End::Released, End::Released, End::Failed]);
     assert_eq!(collected.rows[0].count, 4);
@@ -279,12 +227,7 @@ fn a_killed_rank_releases_the_others() {
 }
 
 fn a_deadlock_ends_with_a_list() {
-    let plan = Build::plan(3, |b| {
-        let (go, two) = (b.str("go"), b.int(2));
-        b.on_rank(0, |b| b.op(Op::Signal, &[go]));
-        b.on_rank(1, |b| b.op(Op::Wait, &[go, two]));
-        b.on_rank(2, |b| b.op(Op::Wait, &[two]));
-    });
+    let plan = plans::deadlock();
     let (outcome, _) = place().run(&plan);
     assert_eq!(outcome.ends, [End::Finished, End::Released, End::Released]);
     let message = outcome.deadlock_message(&plan).expect("there was one");

@@ -13,6 +13,7 @@
 //! PARABENCH_TEST_MPI names those to use, such as `openmpi,mpich`. Root and crowded
 //! machines are allowed for here, not by the product.
 #![allow(dead_code)] // every test binary uses a part of it
+#![allow(clippy::print_stdout)] // some are their own harness
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
@@ -225,6 +226,42 @@ impl Running {
         let mut all = self.descendants();
         all.push(self.child.id());
         send(name, &all);
+    }
+}
+
+/// Tells a rank its case.
+pub const CASE: &str = "PARABENCH_TEST_CASE";
+/// The empty directory in which it runs.
+pub const PLACE: &str = "PARABENCH_TEST_PLACE";
+
+/// A case: its name, its number of ranks (0: a process started by hand) and what they do.
+pub type Case<R> = (&'static str, u32, R);
+
+/// The main function of a test that starts itself under every MPI for each of its cases. As a
+/// rank of one it does `be_rank`. `afterwards`: what else there is to do with an MPI. A rank that
+/// finds something wrong panics, which ends the job.
+pub fn harness<R: Copy>(cases: &[Case<R>], be_rank: fn(R), afterwards: fn(&Mpi, &Path)) {
+    if let Ok(name) = std::env::var(CASE) {
+        return be_rank(cases.iter().find(|case| case.0 == name).expect("a case").2);
+    }
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word));
+    let me = std::env::current_exe().expect("this test");
+    for mpi in all() {
+        for (name, ranks, _) in cases.iter().filter(|case| is_wanted(case.0)) {
+            println!("{}: {name}", mpi.name);
+            let place = tempfile::tempdir().expect("a temporary directory");
+            let launch = match ranks {
+                0 => mpi.command(&me),
+                ranks => mpi.launch(*ranks, &me),
+            };
+            let ended = launch.env(CASE, name).env(PLACE, place.path()).run(LIMIT);
+            assert!(ended.success(), "{name}: {ended}");
+        }
+        if wanted.is_empty() {
+            afterwards(&mpi, &me);
+        }
     }
 }
 

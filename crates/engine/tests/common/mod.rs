@@ -1,6 +1,7 @@
 //! Builds plans by hand: the engine knows no language, so its tests do not either.
 #![allow(dead_code)] // every test binary uses a part of it
 
+pub mod plans;
 pub mod simulated;
 
 use model::plan::*;

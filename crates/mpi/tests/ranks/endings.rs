@@ -1,8 +1,8 @@
 //! Ranks that fail, leave early, wait for ever, are interrupted or killed: nobody hangs.
 
-use crate::common::{Build, P};
-use crate::testing::{LIMIT, Mpi, send};
-use crate::{CASE, Case, PLACE, Place, names, wait_for};
+use crate::common::{Build, P, plans};
+use crate::testing::{CASE, LIMIT, Mpi, PLACE, send};
+use crate::{Case, Place, names, wait_for};
 use engine::comm::{End, Members};
 use engine::record::{State, read_path};
 use model::plan::*;
@@ -32,16 +32,7 @@ fn error(outcome: &mpi::RankOutcome) -> &str {
 }
 
 fn a_failing_rank_releases(place: &Place<'_>) {
-    let plan = Build::plan(4, |b| {
-        let (no, path) = (b.value(Value::Bool(false)), b.str("."));
-        b.op(Op::Stat, &[path]);
-        b.on_rank(3, |b| {
-            let us = b.int(30_000);
-            b.op(Op::Sleep, &[us]);
-            b.op(Op::Assert, &[no]);
-        });
-        b.barrier();
-    });
+    let plan = plans::failing();
     let outcome = place.run(&plan);
     if place.rank() == 3 {
         assert_eq!((&outcome.end, error(&outcome)), (&End::Failed, "assertion failed"));
@@ -93,12 +84,7 @@ fn a_late_rank(place: &Place<'_>) {
 }
 
 fn a_deadlock(place: &Place<'_>) {
-    let plan = Build::plan(3, |b| {
-        let (go, two) = (b.str("go"), b.int(2));
-        b.on_rank(0, |b| b.op(Op::Signal, &[go]));
-        b.on_rank(1, |b| b.op(Op::Wait, &[go, two]));
-        b.on_rank(2, |b| b.op(Op::Wait, &[two]));
-    });
+    let plan = plans::deadlock();
     let outcome = place.run_dry(&plan);
     let expected = if place.rank() == 0 { End::Finished } else { End::Released };
     assert_eq!(outcome.end, expected);

@@ -1,8 +1,7 @@
 //! Communicators and ranks under every MPI: the behaviour that local ranks have
 //! (`crates/engine/tests/local.rs`), and what only MPI ranks do.
 //!
-//! The test starts itself under mpiexec; the variable [`CASE`] tells the ranks which case they
-//! are. A rank that finds something wrong panics, which ends the job.
+//! The test starts itself under mpiexec ([`testing::harness`]).
 #![allow(unsafe_code)] // signals
 #![allow(clippy::print_stdout)] // it is its own harness
 
@@ -18,49 +17,18 @@ use engine::config::{BackendKind, Config, Records};
 use model::Plan;
 use mpi::{RankOutcome, World, locate, run_rank};
 use std::path::{Path, PathBuf};
-use testing::LIMIT;
+use testing::PLACE;
 
-/// Tells a rank its case.
-const CASE: &str = "PARABENCH_TEST_CASE";
-/// The empty directory in which it runs.
-const PLACE: &str = "PARABENCH_TEST_PLACE";
-
-/// A case: its name, its number of ranks and what they do.
-type Case = (&'static str, u32, fn(&Place<'_>));
+/// A case of this test.
+type Case = testing::Case<fn(&Place<'_>)>;
 
 const CASES: &[&[Case]] = &[worlds::CASES, meetings::CASES, endings::CASES];
 
 fn main() {
-    let cases: Vec<Case> = CASES.concat();
-    match std::env::var(CASE) {
-        Ok(name) => be_rank(cases.iter().find(|case| case.0 == name).expect("a case")),
-        Err(_) => launch_all(&cases),
-    }
-}
-
-fn launch_all(cases: &[Case]) {
-    let wanted: Vec<String> =
-        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let me = std::env::current_exe().expect("this test");
-    for mpi in testing::all() {
-        for (name, ranks, _) in cases {
-            if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {
-                continue;
-            }
-            println!("{}: {name}", mpi.name);
-            let place = tempfile::tempdir().expect("a temporary directory");
-            let launch = match ranks {
-                0 => mpi.command(&me),
-                ranks => mpi.launch(*ranks, &me),
-            };
-            let ended = launch.env(CASE, name).env(PLACE, place.path()).run(LIMIT);
-            assert!(ended.success(), "{name}: {ended}");
-        }
-        if wanted.is_empty() {
-            worlds::launched_by_another_mpi(&mpi, &me);
-            endings::a_killed_rank_ends_the_job(&mpi, &me);
-        }
-    }
+    testing::harness(&CASES.concat(), be_rank, |mpi, me| {
+        worlds::launched_by_another_mpi(mpi, me);
+        endings::a_killed_rank_ends_the_job(mpi, me);
+    });
 }
 
 /// Where a rank of a case runs.
@@ -73,12 +41,12 @@ pub struct Place<'w> {
     pub config: Config,
 }
 
-fn be_rank(case: &Case) {
+fn be_rank(case: fn(&Place<'_>)) {
     let found = locate::find().expect("a shim");
     let world = World::init(found.shim).expect("MPI starts");
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
     let config = Config { directory: directory.clone(), ..Config::default() };
-    (case.2)(&Place { world: &world, directory, config });
+    case(&Place { world: &world, directory, config });
     world.finalize().expect("MPI ends");
 }
 

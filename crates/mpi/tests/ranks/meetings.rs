@@ -1,11 +1,10 @@
 //! Barriers, groups, signals.
 
-use crate::common::{Build, P};
+use crate::common::{Build, plans};
 use crate::{Case, Place, names};
 use engine::comm::End;
 use engine::record::State;
 use model::Op;
-use model::plan::*;
 
 pub const CASES: &[Case] = &[
     ("ranks write files", 3, ranks_write_files),
@@ -18,13 +17,7 @@ pub const CASES: &[Case] = &[
 ];
 
 fn ranks_write_files(place: &Place<'_>) {
-    let plan = Build::plan(3, |b| {
-        let (i, four, size) = (b.global("i"), b.int(4), b.int(1000));
-        let path = b.text(&[P::T("f-"), P::I(Internal::Rank), P::T("-"), P::V(i)]);
-        b.repeat(i, four, |b| b.op(Op::Write, &[path, size]));
-        b.barrier();
-        b.repeat(i, four, |b| b.op(Op::Read, &[path]));
-    });
+    let plan = plans::files();
     let outcome = place.run(&plan);
     assert_eq!(outcome.end, End::Finished);
     assert_eq!(outcome.ends, if place.rank() == 0 { vec![End::Finished; 3] } else { vec![] });
@@ -36,25 +29,8 @@ fn ranks_write_files(place: &Place<'_>) {
     assert_eq!(figures, [(Op::Write, 4, 4_000), (Op::Read, 4, 4_000)]);
 }
 
-/// Each rank makes a directory in the one its neighbour made before the barrier.
 fn barriers_keep_the_order(place: &Place<'_>) {
-    let plan = Build::plan(4, |b| {
-        let (i, n, at) = (b.global("i"), b.int(50), b.global("at"));
-        b.groups(&[("low", 0..2), ("high", 2..4)]);
-        let mine = b.text(&[P::T("t"), P::V(i), P::T("-"), P::I(Internal::Rank)]);
-        let next = b.text(&[P::T("t"), P::V(i), P::T("-"), P::V(at)]);
-        let (one, four) = (b.int(1), b.int(4));
-        b.internal(at, Internal::Rank);
-        b.binary(at, Operand::slot(at), BinaryOp::Add, one);
-        b.binary(at, Operand::slot(at), BinaryOp::Rem, four);
-        b.repeat(i, n, |b| {
-            b.op(Op::Mkdir, &[mine]);
-            b.barrier();
-            b.op(Op::Rmdir, &[next]);
-            b.group(0, |b| b.barrier());
-            b.group(1, |b| b.barrier());
-        });
-    });
+    let plan = plans::neighbours();
     let outcome = place.run(&plan);
     assert_eq!(outcome.end, End::Finished);
     let failed: u64 = outcome.record.expect("a record").stats.iter().map(|stat| stat.failed).sum();
@@ -63,32 +39,12 @@ fn barriers_keep_the_order(place: &Place<'_>) {
 }
 
 fn many_ranks(place: &Place<'_>) {
-    let plan = Build::plan(24, |b| {
-        let (i, n) = (b.global("i"), b.int(20));
-        b.repeat(i, n, |b| b.barrier());
-    });
+    let plan = plans::barriers(24, 20);
     assert_eq!(place.run_dry(&plan).end, End::Finished);
 }
 
 fn signals_reach_their_ranks(place: &Place<'_>) {
-    let plan = Build::plan(3, |b| {
-        let (go, done, two, i, n) =
-            (b.str("go"), b.str("done"), b.int(2), b.global("i"), b.int(200));
-        b.repeat(i, n, |b| {
-            b.on_rank(0, |b| {
-                let (one, two_th) = (b.int(1), b.int(2));
-                b.op(Op::Signal, &[go, one]);
-                b.op(Op::Signal, &[go, two_th]);
-                b.op(Op::Wait, &[done, two]);
-            });
-            for rank in [1, 2] {
-                b.on_rank(rank, |b| {
-                    b.op(Op::Wait, &[go]);
-                    b.op(Op::Signal, &[done]);
-                });
-            }
-        });
-    });
+    let plan = plans::signals();
     let outcome = place.run_dry(&plan);
     assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
 }

@@ -1,8 +1,8 @@
 //! Starting, transfers, clocks, several runs in one process.
 
 use crate::common::{Build, P};
-use crate::testing::{LIMIT, Mpi};
-use crate::{CASE, Case, PLACE, Place};
+use crate::testing::{CASE, LIMIT, Mpi, PLACE};
+use crate::{Case, Place};
 use engine::clock::{Real, best};
 use engine::comm::End;
 use engine::config::Config;

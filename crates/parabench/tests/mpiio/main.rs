@@ -1,7 +1,6 @@
 //! Statements of MPI-IO under every MPI: PPL programs compiled here and run by real ranks.
 //!
-//! The test starts itself under mpiexec; the variable [`CASE`] tells the ranks which case they
-//! are. A rank that finds something wrong panics, which ends the job.
+//! The test starts itself under mpiexec ([`testing::harness`]).
 #![allow(clippy::print_stdout)] // it is its own harness
 
 mod contents;
@@ -22,15 +21,10 @@ use ppl::source::NoIncludes;
 use ppl::{Binding, compile};
 use std::fs;
 use std::path::PathBuf;
-use testing::LIMIT;
+use testing::PLACE;
 
-/// Tells a rank its case.
-const CASE: &str = "PARABENCH_TEST_CASE";
-/// The empty directory in which it runs.
-const PLACE: &str = "PARABENCH_TEST_PLACE";
-
-/// A case: its name, its number of ranks and what they do.
-type Case = (&'static str, u32, fn(&Place<'_>));
+/// A case of this test.
+type Case = testing::Case<fn(&Place<'_>)>;
 
 const CASES: &[&[Case]] = &[
     contents::CASES,
@@ -42,29 +36,7 @@ const CASES: &[&[Case]] = &[
 ];
 
 fn main() {
-    let cases: Vec<Case> = CASES.concat();
-    match std::env::var(CASE) {
-        Ok(name) => be_rank(cases.iter().find(|case| case.0 == name).expect("a case")),
-        Err(_) => launch_all(&cases),
-    }
-}
-
-fn launch_all(cases: &[Case]) {
-    let wanted: Vec<String> =
-        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let me = std::env::current_exe().expect("this test");
-    for mpi in testing::all() {
-        for (name, ranks, _) in cases {
-            if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {
-                continue;
-            }
-            println!("{}: {name}", mpi.name);
-            let place = tempfile::tempdir().expect("a temporary directory");
-            let launch = mpi.launch(*ranks, &me);
-            let ended = launch.env(CASE, name).env(PLACE, place.path()).run(LIMIT);
-            assert!(ended.success(), "{name}: {ended}");
-        }
-    }
+    testing::harness(&CASES.concat(), be_rank, |_, _| ());
 }
 
 /// Where a rank of a case runs.
@@ -85,11 +57,11 @@ pub struct Ran {
     pub plan: Plan,
 }
 
-fn be_rank(case: &Case) {
+fn be_rank(case: fn(&Place<'_>)) {
     let found = locate::find().expect("a shim");
     let world = World::init(found.shim).expect("MPI starts");
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
-    (case.2)(&Place { world: &world, directory });
+    case(&Place { world: &world, directory });
     world.finalize().expect("MPI ends");
 }
 

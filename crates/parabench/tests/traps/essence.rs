@@ -20,6 +20,41 @@ pub struct Essence {
     pub printed: Vec<String>,
 }
 
+impl Essence {
+    /// Nothing is different; the parts one by one, so that what differs can be read.
+    #[track_caller]
+    pub fn assert_is(&self, other: &Essence, what: &str) {
+        assert_eq!(self.counts, other.counts, "{what}");
+        assert_eq!(self.times, other.times, "{what}");
+        assert_eq!(self.printed, other.printed, "{what}");
+        assert_eq!(self.failures, other.failures, "{what}");
+        for (own, other) in self.events.iter().zip(&other.events) {
+            assert_eq!(own, other, "{what}");
+        }
+        assert!(self == other, "{what}: exit codes {} and {}", self.code, other.code);
+    }
+}
+
+/// A program whose ranks wait for each other by barriers, signals and groups, so many times. Of
+/// one file the stat fails.
+pub fn waiting(turns: u32) -> String {
+    WAITING.replace("TURNS", &turns.to_string())
+}
+
+const WAITING: &str = "define groups {\"left\":D, \"right\":D};\n\
+    repeat $turn TURNS {\n\
+        $next = ($$rank + 1) % $$size;\n\
+        time[\"give\", sync] write(\"turn-$turn-$$rank\", 1000 * ($$rank + 1));\n\
+        time[\"take\", sync] read(\"turn-$turn-$next\");\n\
+        if ($$rank == 0) { write(\"token-$turn\", 1); signal(\"go\", to=1); }\n\
+        else { wait(\"go\"); append(\"token-$turn\", 1); if ($next > 0) signal(\"go\", to=$next); }\n\
+        group \"left\" { master delete(\"turn-$turn-0\"); barrier; stat(\"turn-$turn-0\"); }\n\
+        group \"right\" { print $$grank, $$gsize, $$crand; signal(\"here\"); wait(\"here\", $$gsize); }\n\
+        barrier;\n\
+        ctime[\"size\"] stat(\"token-$turn\");\n\
+    }\n\
+    master { repeat $turn TURNS assert(size(\"token-$turn\") == $$size, \"a token was lost\"); }\n";
+
 /// Runs a program in a folder of its own and gives what happened; `line`: options behind it.
 pub fn run(text: &str, line: &str) -> (Value, Essence) {
     run_with(text, |scene, all| scene.call(&format!("run x.ppl {line} {all}")))

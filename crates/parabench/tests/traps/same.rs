@@ -4,7 +4,7 @@
 //! `tests/cli/golden.rs` holds whole runs on mem byte for byte; here the communicators and
 //! back-ends are held against each other, on shipped, golden and made-up programs.
 
-use crate::essence::{Essence, programs, run, shares_names, small};
+use crate::essence::{Essence, programs, run, shares_names, small, waiting};
 use crate::figures::Happened;
 use crate::made_up::MadeUp;
 
@@ -16,14 +16,7 @@ fn assert_same(name: &str, text: &str, ranks: u32) -> Essence {
     let comm = if ranks == 1 { "solo" } else { "local" };
     assert_eq!(run_posix["run"]["comm"], comm);
     assert_eq!(run_mem["run"]["comm"], "sim");
-    assert_eq!(posix.counts, mem.counts, "{name} on {ranks} ranks\n{text}");
-    assert_eq!(posix.times, mem.times, "{name} on {ranks} ranks\n{text}");
-    assert_eq!(posix.printed, mem.printed, "{name} on {ranks} ranks\n{text}");
-    assert_eq!(posix.failures, mem.failures, "{name} on {ranks} ranks\n{text}");
-    for (posix, mem) in posix.events.iter().zip(&mem.events) {
-        assert_eq!(posix, mem, "{name} on {ranks} ranks\n{text}");
-    }
-    assert!(posix == mem, "{name} on {ranks} ranks\n{text}");
+    posix.assert_is(&mem, &format!("{name} on {ranks} ranks\n{text}"));
     posix
 }
 
@@ -77,21 +70,9 @@ fn a_confined_run_is_the_same() {
 /// Ranks that wait for each other by barriers, signals and groups see the same files.
 #[test]
 fn ranks_that_wait_for_each_other_are_the_same_everywhere() {
-    let text = "define groups {\"left\":D, \"right\":D};\n\
-        repeat $turn 6 {\n\
-            $next = ($$rank + 1) % $$size;\n\
-            time[\"give\", sync] write(\"turn-$turn-$$rank\", 1000 * ($$rank + 1));\n\
-            time[\"take\", sync] read(\"turn-$turn-$next\");\n\
-            if ($$rank == 0) { write(\"token-$turn\", 1); signal(\"go\", to=1); }\n\
-            else { wait(\"go\"); append(\"token-$turn\", 1); if ($next > 0) signal(\"go\", to=$next); }\n\
-            group \"left\" { master delete(\"turn-$turn-0\"); barrier; stat(\"turn-$turn-0\"); }\n\
-            group \"right\" { print $$grank, $$gsize, $$crand; signal(\"here\"); wait(\"here\", $$gsize); }\n\
-            barrier;\n\
-            ctime[\"size\"] stat(\"token-$turn\");\n\
-        }\n\
-        master { repeat $turn 6 assert(size(\"token-$turn\") == $$size, \"a token was lost\"); }\n";
+    let text = waiting(6);
     for ranks in [2, 5, 9] {
-        let essence = assert_same("waiting", text, ranks);
+        let essence = assert_same("waiting", &text, ranks);
         assert_eq!(essence.code, 1, "stats of the deleted file fail");
         let takes = essence.counts[&("take".to_string(), "read".to_string())];
         let bytes = 6 * 1000 * u64::from(ranks * (ranks + 1) / 2);
