@@ -156,9 +156,12 @@ const TWINS: &[Twin] = &[
     ),
 ];
 
+/// Extents, and what their definition says of all members together.
+type Alone = (&'static str, fn(u32) -> Promise);
+
 /// What no kind says exactly, and what its definition says: `random` draws lengths that a
 /// generator cannot draw, so this one computes them.
-const ALONE: [(&str, fn(u32) -> Promise); 2] = [
+const ALONE: &[Alone] = &[
     (
         "$at = 2; repeat $t 11 * $$gsize { $n = $t * 7 % 5 + 1; \
          if ($t % $$gsize == $$grank) extent($at, $n); $at = $at + $n; }",
