@@ -74,7 +74,7 @@ pub fn run_rank(
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<RankOutcome, StartError> {
     interrupt::take();
-    let _running = Running::start(world.rank, &config.records);
+    let _running = Running::start(world, &config.records);
     let prepared = Prepared::new(plan);
     let ready = set_up(world, plan, &prepared, config);
     let (mut rank, storage) = agree_to_start(world, ready)?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::present;
 use crate::results;
-use engine::directory::RunDirectory;
+use engine::directory::{DirectoryError, RunDirectory};
 use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
 use mpi::watch::{Ended, Watch};
@@ -19,12 +19,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often the launcher is looked at.
 const PERIOD: Duration = Duration::from_millis(10);
+/// How often the directory of a job that is over is asked for: 3 s.
+const LOOKS: u32 = 300;
 /// Lines of the launcher that are kept to find out why it ended.
 const LINES: usize = 200;
 
@@ -340,10 +343,22 @@ fn mpich(end: &End, job: &Job) -> Option<(u32, i32)> {
 /// Does what rank 0 could not.
 fn tidy_up(job: &Job) {
     let Some(path) = &job.directory else { return };
-    match RunDirectory::reclaim(path, job.scratch) {
+    match reclaim(path, job.scratch) {
         Ok(directory) => super::place::report(&directory.finish()),
         Err(error) => console::warning(&error.to_string()),
     }
+}
+
+/// The directory of a job that is over. Launchers may end before their ranks do, and rank 0
+/// holds the directory until then.
+fn reclaim(path: &Path, scratch: bool) -> std::result::Result<RunDirectory, DirectoryError> {
+    for _ in 0..LOOKS {
+        if let Ok(directory) = RunDirectory::reclaim(path, scratch) {
+            return Ok(directory);
+        }
+        std::thread::sleep(PERIOD);
+    }
+    RunDirectory::reclaim(path, scratch)
 }
 
 #[cfg(test)]
