@@ -28,16 +28,7 @@ impl Page {
         let temporary = run.results.out.is_none();
         let folder = absolute(run.results.out.get_or_insert_with(|| beside(&file)));
         run.results.events.get_or_insert_with(KeptEvents::default);
-        Page::new(&file, &folder, temporary).map(Some)
-    }
-
-    /// Under MPI this process is a rank, which enters the run directory.
-    fn new(file: &Path, folder: &Path, temporary: bool) -> Result<Page> {
-        let absolute = |path: &Path| {
-            std::path::absolute(path)
-                .map_err(|why| Error::input(format!("{}: {why}", path.display())))
-        };
-        Ok(Page { file: absolute(file)?, folder: absolute(folder)?, temporary })
+        Ok(Some(Page { file, folder, temporary }))
     }
 
     /// The page of a job that was cut off: its rank 0 prepared it, and has left its run in `folder`.
