@@ -10,7 +10,7 @@ use crate::world::{Agreement, Reduce};
 use engine::comm::{Activity, End};
 
 /// After an interrupt, ranks wait so long for each other: the launcher may have killed some.
-const GRACE_NS: u64 = 3_000_000_000;
+pub(super) const GRACE_NS: u64 = 3_000_000_000;
 
 /// What is known after all ranks have ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

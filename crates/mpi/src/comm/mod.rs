@@ -205,12 +205,13 @@ impl<'w> Comm<'w> {
         mut done: impl FnMut(&mut Self) -> Result<bool, MpiError>,
     ) -> Result<bool, MpiError> {
         let mut patience = Patience::new(self.world.crowd);
+        let mut stays: Option<Patience> = None;
         self.status.doing = doing;
         let met = loop {
             if done(self)? {
                 break true;
             }
-            if self.released.is_some() || interrupt::is_told() {
+            if self.released.is_some() || (interrupt::is_told() && self.may_leave(&mut stays)?) {
                 break false;
             }
             if patience.looks().is_multiple_of(8) {
@@ -224,6 +225,23 @@ impl<'w> Comm<'w> {
             self.tell()?;
         }
         Ok(met)
+    }
+
+    /// Whether a rank that was told to stop may do so while it waits. Not before a call inside MPI:
+    /// the others may have met it already and call, for ever if it does not. It waits until all have
+    /// come, or until one has ended that never will, or until too long for anybody to be there.
+    #[cold]
+    fn may_leave(&mut self, stays: &mut Option<Patience>) -> Result<bool, MpiError> {
+        if !matches!(self.status.doing, Doing::AtBarrier { op: Some(_), apart: false, .. }) {
+            return Ok(true);
+        }
+        if stays.is_none() {
+            self.told = true;
+            self.tell()?;
+            self.deliver(0, Message::Interrupt)?;
+        }
+        let stays = stays.get_or_insert_with(|| Patience::new(self.world.crowd));
+        Ok(stays.waited_ns() > finish::GRACE_NS)
     }
 }
 

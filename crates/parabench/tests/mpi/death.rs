@@ -16,7 +16,7 @@ const INT: i32 = 2;
 const TERM: i32 = 15;
 
 /// The process of a rank of this run, which lies in a scene.
-fn process(scene: &Scene, rank: u32) -> i32 {
+pub(crate) fn process(scene: &Scene, rank: u32) -> i32 {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_it = |pid: &i32| {

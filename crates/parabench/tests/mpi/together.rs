@@ -1,7 +1,8 @@
 //! Calls that all members make together, inside MPI where nobody can be released: members that
 //! do not come are found before, and said by name and place.
 
-use crate::scene::Scene;
+use crate::death::process;
+use crate::scene::{Scene, kill};
 use crate::testing::{self, LIMIT};
 use crate::under;
 use std::fs;
@@ -63,5 +64,29 @@ fn a_rank_that_waits_before_a_collective_call_ends_with_the_launcher() {
         }
         let run = scene.parabench("report r --format json").exits(0).json();
         assert_eq!(crate::figures::row(&run, "", "pfopen")["count"], 3, "under {}", mpi.name);
+    }
+}
+
+/// One rank is told to stop while it waits for the others, of whom one does not look for messages
+/// (a long statement after many short ones): what they have come to together they do together.
+#[test]
+fn a_rank_that_is_told_to_stop_before_a_collective_call_does_not_strand_the_others() {
+    let text = "$h = pfopen(\"f\", \"crw\"); print \"ready\";\n\
+                repeat 1000 {\n\
+                if ($$rank == 0) { sleep(100ms); repeat 500 stat(\".\"); print \"sleeps\"; sleep(2s); }\n\
+                pfwrite($h, 4k, $$rank * 4k, \"all\");\n\
+                }";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let running = under(&mpi, 3, &scene, "run x.ppl --format json --out r").start();
+        running.until("rank 0 sleeps, the others wait", || {
+            (1..3).all(|rank| running.said(&format!("[{rank}] ready")))
+                && running.said("[0] sleeps")
+        });
+        kill(process(&scene, 1), TERM);
+        assert_ne!(running.finish().code, Some(0), "under {}", mpi.name);
+        let run = scene.parabench("report r --format json").exits(0).json();
+        assert_eq!(run["run"]["outcome"], "interrupted", "under {}: {run:#}", mpi.name);
+        assert_eq!(crate::figures::row(&run, "", "pfwrite")["count"], 3, "under {}", mpi.name);
     }
 }
