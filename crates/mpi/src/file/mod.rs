@@ -161,6 +161,24 @@ impl<'w, B: Backend> Files<'w, B> {
         }
     }
 
+    /// All members must give the same size: libraries do not notice, and wait for each other.
+    fn prepare_size(&mut self, file: MpiFile, size: u64) -> Result<(), i32> {
+        self.explanation.clear();
+        let Some(members) = self.facts.members(file).filter(|all| all.ranks.len() > 1) else {
+            return Ok(());
+        };
+        let size = size as i64;
+        let [most, least] = self.most(&members, [size, -size])?;
+        if most == -least {
+            return Ok(());
+        }
+        self.explanation = format!(
+            "the members of the group gave different sizes, from {} to {most}, to one collective call",
+            -least
+        );
+        Err(libc::EINVAL)
+    }
+
     /// How many calls a transfer takes where counts are `int`: the same number on all members.
     fn prepare_transfer(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) {
         self.rounds = 1;
@@ -384,6 +402,9 @@ impl<B: Backend> Backend for Files<'_, B> {
                 Ok(())
             }
             FileCall::Open { path, mode, members, .. } => self.prepare_open(path, *mode, members),
+            FileCall::SetSize { file, size } | FileCall::Preallocate { file, size } => {
+                self.prepare_size(*file, *size)
+            }
             FileCall::Delete { path } => {
                 self.explanation.clear();
                 self.permit(path, false, true)

@@ -7,6 +7,7 @@ use model::Op;
 pub const CASES: &[Case] = &[
     ("trap 27: errors of MPI are failures", 2, trap_27_errors_are_failures),
     ("members that do not open the same file", 3, different_paths),
+    ("members that give different sizes", 3, different_sizes),
     ("a rank that fails releases the others from MPI-IO", 3, released),
     ("a smaller group than opened the file", 4, smaller_group),
     ("members at different calls", 3, different_calls),
@@ -71,6 +72,22 @@ fn different_paths(place: &Place<'_>) {
     assert_eq!(ran.failures(), ["pfopen EINVAL", "pfwrite EBADF", "pfclose EBADF"]);
     assert!(ran.record.failures[0].detail.contains("different paths"));
     assert_eq!(std::fs::read_dir(&place.directory).expect("readable").count(), 0);
+}
+
+fn different_sizes(place: &Place<'_>) {
+    let ran = place.run(
+        r#"$h = pfopen("f", "crw");
+        pfsetsize($h, 4k);
+        pfsetsize($h, $$rank * 100 + 5);
+        pfpreallocate($h, 8k + $$rank);
+        pfpreallocate($h, 8k);
+        pfclose($h);
+        barrier; assert(size("f") == 8k);"#,
+    );
+    let ran = ran.finished();
+    assert_eq!(ran.failures(), ["pfsetsize EINVAL", "pfpreallocate EINVAL"]);
+    let told = &ran.record.failures[0].detail;
+    assert!(told.contains("different sizes, from 5 to 205"), "{told}");
 }
 
 /// Rank 1 never comes; nobody waits for it inside MPI.
