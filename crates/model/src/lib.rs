@@ -22,6 +22,7 @@ pub mod run;
 pub mod sweep;
 pub mod units;
 pub mod value;
+pub mod words;
 
 pub use event::Event;
 pub use histogram::Histogram;

@@ -5,6 +5,7 @@
 //! language.md sections 2 and 3.
 
 use crate::plan::{BinaryOp, UnaryOp};
+use crate::words::shortened;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl Value {
     pub fn describe(&self) -> String {
         match self {
             Value::Unset => "a variable without a value".into(),
-            Value::Str(_) => format!("the string \"{self}\""),
+            Value::Str(_) => format!("the string \"{}\"", shortened(&self.to_string(), 100)),
             Value::Handle(_) | Value::List(_) => self.type_name().into(),
             _ => format!("{} ({self})", self.type_name()),
         }

@@ -4,6 +4,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::lex::{Lexer, is_name_byte};
 use crate::token::Kind;
 use model::units::{duration_factor, size_factor};
+use model::words::shortened;
 
 impl Lexer<'_> {
     /// A number; the lexer stands on its first digit.
@@ -102,7 +103,7 @@ impl Lexer<'_> {
     #[cold]
     fn too_large(&mut self) -> Kind {
         let span = self.token_span();
-        let text = shortened(self.token_text());
+        let text = shortened(self.token_text(), 40);
         self.report(
             Diagnostic::new(
                 Code::BadNumber,
@@ -130,17 +131,10 @@ impl Lexer<'_> {
         };
         let message = format!(
             "expected a number with a unit PPL knows, found the unit `{}`",
-            shortened(suffix)
+            shortened(suffix, 40)
         );
         self.report(Diagnostic::new(Code::BadNumber, span, message).help(help));
         Kind::Error
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((at, _)) => format!("{}...", &text[..at]),
-        None => text.into(),
     }
 }
 

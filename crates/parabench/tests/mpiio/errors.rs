@@ -8,6 +8,7 @@ pub const CASES: &[Case] = &[
     ("trap 27: errors of MPI are failures", 2, trap_27_errors_are_failures),
     ("members that do not open the same file", 3, different_paths),
     ("members that give different sizes", 3, different_sizes),
+    ("hints that would end the library", 2, hints),
     ("a rank that fails releases the others from MPI-IO", 3, released),
     ("a smaller group than opened the file", 4, smaller_group),
     ("members at different calls", 3, different_calls),
@@ -88,6 +89,25 @@ fn different_sizes(place: &Place<'_>) {
     assert_eq!(ran.failures(), ["pfsetsize EINVAL", "pfpreallocate EINVAL"]);
     let told = &ran.record.failures[0].detail;
     assert!(told.contains("different sizes, from 5 to 205"), "{told}");
+}
+
+/// Open MPI divides by such a number, MPICH waits for ever; the checker cannot see this one.
+fn hints(place: &Place<'_>) {
+    for (hints, told) in [
+        ("cb_nodes=$n", "\"cb_nodes=0\" needs a whole number from 1"),
+        ("romio_ds_write=enable;ind_wr_buffer_size=$n", "\"ind_wr_buffer_size=0\" needs"),
+        ("cb_buffer_size=-$n", "\"cb_buffer_size=-0\" needs"),
+    ] {
+        let ran = place.run(&format!(
+            r#"define pattern "p" level 2 = strided(block=1k, count=3);
+            $n = $$rank - $$rank;
+            with (hints="{hints}") pwrite("f", "p");"#
+        ));
+        assert_eq!(ran.outcome.end, End::Failed, "{hints}");
+        let (_, message) = ran.record.errors.first().expect("a reason");
+        assert!(message.contains("these hints cannot be used: "), "{message}");
+        assert!(message.contains(told), "{message}");
+    }
 }
 
 /// Rank 1 never comes; nobody waits for it inside MPI.

@@ -7,6 +7,7 @@ use crate::suggest::nearest;
 use crate::token::{Kind, Token};
 use crate::word::{FUNCTIONS, Word, classify, statement_words};
 use model::plan::Span;
+use model::words::shortened;
 
 impl Parser<'_, '_, '_> {
     /// Reports an error unless the text here has been reported already.
@@ -52,11 +53,7 @@ impl Parser<'_, '_, '_> {
 
     /// A token in words.
     pub(super) fn describe(&self, token: Token) -> String {
-        let text = self.slice(token);
-        let text = match text.char_indices().nth(40) {
-            Some((at, _)) => format!("{}...", &text[..at]),
-            None => text.to_string(),
-        };
+        let text = shortened(self.slice(token), 40);
         match token.kind {
             Kind::Word => format!("the word `{text}`"),
             Kind::Var | Kind::Internal => format!("the variable {text}"),
