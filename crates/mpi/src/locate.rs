@@ -1,7 +1,7 @@
 //! Finds the shim, or compiles it.
 
 use crate::error::MpiError;
-use crate::shim::Shim;
+use crate::shim::{MISSING, Shim};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,6 +31,13 @@ pub struct Looked {
     pub path: PathBuf,
     /// Why it does not do.
     pub reason: String,
+}
+
+impl Looked {
+    /// There is nothing; otherwise something is wrong with what is there.
+    pub fn is_missing(&self) -> bool {
+        self.reason == MISSING
+    }
 }
 
 /// The variable that names a shim.

@@ -1,5 +1,6 @@
 //! The shim's functions, opened with dlopen.
 
+use crate::elf::cut_off;
 use crate::error::MpiError;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
@@ -7,6 +8,9 @@ use std::path::Path;
 
 /// What a shim must say that was compiled from the source of this binary.
 const SHIM_VERSION: c_int = crate::version::of(crate::locate::SHIM_SOURCE.as_bytes());
+
+/// Why a place without a file does not do.
+pub(crate) const MISSING: &str = "there is no such file";
 
 macro_rules! functions {
     ($( $field:ident = $symbol:literal: fn($($arg:ty),*); )*) => {
@@ -89,7 +93,12 @@ impl Shim {
     /// Opens a compiled shim; the reason if it cannot be used.
     pub fn open(path: &Path) -> Result<Shim, String> {
         if !path.is_file() {
-            return Err("there is no such file".into());
+            return Err(MISSING.into());
+        }
+        if let Some((wanted, length)) = cut_off(path).map_err(|error| error.to_string())? {
+            return Err(format!(
+                "the file is cut off: it has {length} bytes of {wanted}; run: parabench mpi build"
+            ));
         }
         // MPI libraries load plug-ins that look for the library's own symbols:
         // hence RTLD_GLOBAL.

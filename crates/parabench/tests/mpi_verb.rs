@@ -127,9 +127,34 @@ fn without_mpi_info_says_why_and_nothing_is_wrong() {
     let output = info_with("/no/such/shim.so", "json");
     let object = told(&String::from_utf8_lossy(&output.stdout));
     assert!(object["mpi"].is_null() && object["reason"].is_string(), "{object}");
-    // A library that is none of ours: the C library is everywhere.
-    let object = told(&String::from_utf8_lossy(&info_with(PARABENCH, "json").stdout));
-    assert!(object["mpi"].is_null(), "{object}");
+    // A file that is no shim is something wrong.
+    let output = info_with(PARABENCH, "json");
+    let object = told(&String::from_utf8_lossy(&output.stdout));
+    assert!(object["mpi"].is_null() && output.status.code() == Some(1), "{output:?}");
+}
+
+/// A copy that was broken off: the dynamic linker would let the process die of SIGBUS.
+#[test]
+fn a_shim_that_is_cut_off_is_told_alone_and_under_a_launcher() {
+    for mpi in testing::all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cut = folder.path().join("cut.so");
+        let mut bytes = std::fs::read(mpi.shim()).expect("the shim");
+        bytes.truncate(bytes.len() / 2);
+        std::fs::write(&cut, bytes).expect("written");
+        for (launch, code) in [(mpi.command(PARABENCH), 1), (mpi.launch(2, PARABENCH), 2)] {
+            let ended = launch.args(["mpi", "info"]).env("PARABENCH_MPI_SHIM", &cut).run(LIMIT);
+            assert_eq!(ended.code(), Some(code), "{ended}");
+            assert!(ended.stdout.starts_with("no MPI: "), "{ended}");
+            assert_eq!(ended.stdout.matches("the file is cut off: it has ").count(), 1, "{ended}");
+        }
+        let program = folder.path().join("x.ppl");
+        std::fs::write(&program, "barrier;").expect("written");
+        let launch = mpi.launch(2, PARABENCH).args(["run".as_ref(), program.as_os_str()]);
+        let ended = launch.env("PARABENCH_MPI_SHIM", &cut).run(LIMIT);
+        assert!(!ended.success() && !ended.hung, "{ended}");
+        assert!(ended.stderr.contains("the file is cut off"), "{ended}");
+    }
 }
 
 /// Not n worlds of one, and not a message of the library's that nobody understands.

@@ -5,7 +5,8 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use clap::{Args, Subcommand};
-use mpi::{World, facts, launcher, locate};
+use mpi::locate::Looked;
+use mpi::{MpiError, World, facts, launcher, locate};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -54,8 +55,9 @@ struct Build {
 
 /// Tell library, version, thread level and MPI-IO of the MPI that would be used
 ///
-/// Without a usable MPI it says where the shim was looked for and why nothing did, and ends with 0:
-/// there is nothing wrong. Under mpiexec, rank 0 answers for all, and that ends with 2: a run would too.
+/// Without a shim it says where one was looked for and ends with 0: there is nothing wrong. It ends
+/// with 1 where there is one that cannot be used. Under mpiexec, rank 0 answers for all, and no
+/// usable MPI ends with 2: a run would too.
 #[derive(Args)]
 struct Info {
     /// How to print it
@@ -183,14 +185,19 @@ impl Info {
         if self.here || launcher::job().is_some() {
             return self.ask();
         }
-        let told = in_child()?;
-        self.show(&told)
+        let (told, exit) = in_child()?;
+        self.show(&told)?;
+        Ok(exit)
     }
 
     /// Asks the MPI library in this process.
     fn ask(&self) -> Result<Exit> {
+        let mut exit = Exit::Success;
         let told = match start() {
-            Err(reason) => json!({ "mpi": null, "reason": reason }),
+            Err(error) => {
+                exit = exit_for(&error);
+                json!({ "mpi": null, "reason": error.to_string() })
+            }
             Ok((world, found)) => {
                 let facts = facts::facts(&world, &std::env::temp_dir());
                 let rank = world.rank;
@@ -207,34 +214,38 @@ impl Info {
             return Ok(Exit::Success);
         }
         if self.here {
-            console::print(&told.to_string())?
+            console::print(&told.to_string())?;
         } else {
-            return self.show(&told);
+            self.show(&told)?;
         }
-        Ok(Exit::Success)
+        Ok(exit)
     }
 
-    fn show(&self, told: &Value) -> Result<Exit> {
+    fn show(&self, told: &Value) -> Result<()> {
         let text = match self.format {
             TextFormat::Json => serde_json::to_string_pretty(told).unwrap_or_default() + "\n",
             TextFormat::Text => text(told),
         };
-        console::print(&text)?;
-        match told["mpi"].is_null() && launcher::job().is_some() {
-            true => Ok(Exit::Input),
-            false => Ok(Exit::Success),
-        }
+        console::print(&text)
+    }
+}
+
+/// Nothing is wrong where nothing is, unless a launcher has started this.
+fn exit_for(error: &MpiError) -> Exit {
+    match error {
+        _ if launcher::job().is_some() => Exit::Input,
+        MpiError::NoShim(looked) if looked.iter().all(Looked::is_missing) => Exit::Success,
+        _ => Exit::Failed,
     }
 }
 
 /// The shim's place and file.
 type Place = (&'static str, PathBuf);
 
-fn start() -> std::result::Result<(World, Place), String> {
-    let found = locate::find().map_err(|error| error.to_string())?;
+fn start() -> std::result::Result<(World, Place), MpiError> {
+    let found = locate::find()?;
     let place = (found.place, found.path);
-    let world = World::init(found.shim).map_err(|error| error.to_string())?;
-    Ok((world, place))
+    Ok((World::init(found.shim)?, place))
 }
 
 fn object(facts: &facts::Facts, (place, path): &Place) -> Value {
@@ -278,7 +289,7 @@ fn text(told: &Value) -> String {
 
 /// Asks in a process of its own: a library that does not fit the machine may hang or end its
 /// process.
-fn in_child() -> Result<Value> {
+fn in_child() -> Result<(Value, Exit)> {
     let failed = |error: std::io::Error| Error::failed(format!("cannot ask MPI: {error}"));
     let binary = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(binary);
@@ -296,11 +307,13 @@ fn in_child() -> Result<Value> {
     let output = child.wait_with_output().map_err(failed)?;
     if looks == 0 {
         let reason = format!("it did not start within {} s", LIMIT.as_secs());
-        return Ok(json!({ "mpi": null, "reason": reason }));
+        return Ok((json!({ "mpi": null, "reason": reason }), Exit::Failed));
     }
-    serde_json::from_slice(&output.stdout).or_else(|_| {
-        let said = String::from_utf8_lossy(&output.stderr).trim_end().to_string();
-        let reason = format!("its library ended the process ({}): {said}", output.status);
-        Ok(json!({ "mpi": null, "reason": reason }))
-    })
+    if let Ok(told) = serde_json::from_slice(&output.stdout) {
+        let exit = if output.status.success() { Exit::Success } else { Exit::Failed };
+        return Ok((told, exit));
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim_end().to_string();
+    let reason = format!("its library ended the process ({}): {said}", output.status);
+    Ok((json!({ "mpi": null, "reason": reason }), Exit::Failed))
 }
