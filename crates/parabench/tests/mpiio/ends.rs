@@ -6,6 +6,7 @@ use model::Op;
 pub const CASES: &[Case] = &[
     ("reads beyond the end of a file are short", 2, beyond_the_end),
     ("a file that was cut or grew is looked at again", 2, cut_and_grown),
+    ("a file that others have cut does not hang what is under way", 2, cut_elsewhere),
 ];
 
 /// Bytes and number of short reads of an operation.
@@ -51,4 +52,18 @@ fn cut_and_grown(place: &Place<'_>) {
     let text = "pfread($h, 2560, 0, \"all\"); pfsetsize($h, 1k); pfread($h, 2560, 0, \"all\"); \
                 pfwrite($h, 1k, (1 + $$rank) * 1k, \"all\"); barrier; pfread($h, 2560, 0, \"all\");";
     assert_eq!(read(place, Op::Pfread, text), (2560 + 1024 + 2560, 1));
+}
+
+/// Through another handle, and by its name.
+fn cut_elsewhere(place: &Place<'_>) {
+    for cut in [
+        "$g = pfopen(\"file\", \"rw\"); pfsetsize($g, 1k); pfclose($g);",
+        "if ($$rank == 0) truncate(\"file\", 1k);",
+    ] {
+        let text = format!(
+            "pfread($h, 2560, 0, \"all\"); barrier; {cut} barrier; \
+             with (transfer=256, depth=4) pfread($h, 2560, 0);"
+        );
+        assert_eq!(read(place, Op::Pfread, &text), (2560 + 1024, 1), "{cut}");
+    }
 }

@@ -234,6 +234,8 @@ fn end_bytes<B: Backend, K: Clock>(
     if job.write || depth == 1 {
         return u64::MAX;
     }
+    // Asked anew: another rank or handle can have cut the file since, and some library would hang.
+    job.seen_bytes = 0;
     end::look(io, job.file, &mut job.seen_bytes, asked).unwrap_or(u64::MAX)
 }
 
