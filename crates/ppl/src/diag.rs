@@ -60,6 +60,7 @@ codes! {
     UnknownParameter "E0311" "A parameter that the program does not define.";
     PatternMembers "E0312" "A pattern that does not exist for the number of members that use it.";
     HandleGroup "E0313" "A call of all that opened a file, in a group that lacks some of them.";
+    ViewOverlaps "E0314" "A write through a file view, levels 2 and 3, that would write bytes twice.";
     Capitals "W0101" "A keyword not written in lower case.";
     GroupName "W0201" "Blanks around a group's name are dropped.";
     Precedence "W0202" "`%` meets `*` or `/` without parentheses.";

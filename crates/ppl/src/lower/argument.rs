@@ -170,7 +170,7 @@ impl Lower<'_> {
         };
         let text = String::from_utf8_lossy(text).into_owned();
         if self.use_pattern(&text).is_some() {
-            self.note_use(&text, span);
+            self.note_use(&text, matches!(op, Op::Pwrite | Op::Pfwrite), span);
             return Some(ev.operand);
         }
         if Value::str(&text).as_int().is_ok() || !self.is_alive() {
@@ -194,7 +194,7 @@ impl Lower<'_> {
         }
         let text = known.unwrap_or_default();
         if ev.types.may(Types::STR) && self.use_pattern(&text).is_some() {
-            self.note_use(&text, span);
+            self.note_use(&text, false, span);
             return ev;
         }
         if ev.types.may(Types::STR) {

@@ -7,7 +7,7 @@ use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::types::Types;
 use model::Value;
-use model::pattern::Geometry;
+use model::pattern::{Extent, Geometry};
 use model::plan::{Function, Instr, Internal, Operand, Pattern, Proc, Span};
 
 /// Instructions that the checker spends on the generators of a program.
@@ -28,6 +28,8 @@ pub(super) struct Waiting {
 pub(super) struct Use {
     pub(super) name: String,
     pub(super) members: u32,
+    /// MPI-IO writes it.
+    pub(super) written: bool,
     pub(super) span: Span,
 }
 
@@ -152,41 +154,55 @@ impl Lower<'_> {
     /// Where patterns are used by groups of known size: do they exist for so many members?
     pub(super) fn check_uses(&mut self) {
         let mut steps = CHECK_STEPS;
-        let mut seen: Vec<(String, u32)> = Vec::new();
-        for Use { name, members, span } in std::mem::take(&mut self.pattern_uses) {
-            let key = (name, members);
+        let mut seen: Vec<(String, u32, bool)> = Vec::new();
+        for Use { name, members, written, span } in std::mem::take(&mut self.pattern_uses) {
+            let key = (name, members, written);
             if seen.contains(&key) {
                 continue;
             }
             let found = self.plan.patterns.iter().find(|pattern| pattern.name == key.0);
-            if let Some(pattern) = found.cloned()
-                && let Err((place, said)) = self.exists(&pattern, members, &mut steps)
-            {
-                self.no_such_pattern(&pattern.name, members, span, place, said);
+            if let Some(pattern) = found.cloned() {
+                match self.exists(&pattern, members, &mut steps) {
+                    Err((place, said)) => {
+                        self.no_such_pattern(&pattern.name, members, span, place, said);
+                    }
+                    Ok(Some(member)) if written && pattern.level >= 2 => {
+                        self.view_overlaps(&pattern, (member, members), span);
+                    }
+                    Ok(_) => {}
+                }
             }
             seen.push(key);
         }
     }
 
     /// Whether a pattern exists for a group of so many; if not, where and why. What takes more
-    /// than `steps` instructions to find out is left to the run.
+    /// than `steps` instructions to find out is left to the run. If it exists: the first member
+    /// whose extents overlap.
     fn exists(
         &self,
         pattern: &Pattern,
         members: u32,
         steps: &mut u64,
-    ) -> Result<(), (Option<Span>, String)> {
+    ) -> Result<Option<u32>, (Option<Span>, String)> {
         let Geometry::Generator { proc } = pattern.geometry else {
             let shape = pattern.geometry.shape();
-            return shape.map_or(Ok(()), |shape| shape.check(members)).map_err(|said| (None, said));
+            let checked = shape.map_or(Ok(()), |shape| shape.check(members));
+            return checked.map(|()| None).map_err(|said| (None, said));
         };
         if self.reports.has_errors() {
-            return Ok(());
+            return Ok(None);
         }
+        let mut overlapping = None;
         for member in 0..members {
             let share = *steps / u64::from(members - member);
             match model::pattern::generate(&self.plan, proc, member, members, share) {
-                Ok(extents) => *steps = steps.saturating_sub(extents.len() as u64),
+                Ok(extents) => {
+                    *steps = steps.saturating_sub(extents.len() as u64);
+                    if overlapping.is_none() && overlap(extents) {
+                        overlapping = Some(member);
+                    }
+                }
                 Err(error) if error.unfinished => *steps = steps.saturating_sub(share),
                 Err(error) => {
                     let place = self.plan.spans.get(error.site as usize).copied();
@@ -195,7 +211,18 @@ impl Lower<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(overlapping)
+    }
+
+    #[cold]
+    fn view_overlaps(&mut self, pattern: &Pattern, (member, members): (u32, u32), span: Span) {
+        let (name, level) = (&pattern.name, pattern.level);
+        let message = format!(
+            "the pattern \"{name}\" of level {level} accesses bytes twice (member {member} of {members}): \
+             MPI forbids to write through such a view"
+        );
+        let help = "use level 0 or 1, or extents that do not overlap";
+        self.reports.push(Diagnostic::new(Code::ViewOverlaps, span, message).help(help));
     }
 
     #[cold]
@@ -219,4 +246,11 @@ impl Lower<'_> {
         }
         self.reports.push(diagnostic);
     }
+}
+
+/// Some byte is in two of them.
+fn overlap(mut extents: Vec<Extent>) -> bool {
+    extents.retain(|extent| extent.length_bytes > 0);
+    extents.sort_unstable_by_key(|extent| extent.offset_bytes);
+    extents.windows(2).any(|pair| pair[0].end_bytes() > pair[1].offset_bytes)
 }

@@ -136,13 +136,13 @@ impl Lower<'_> {
     }
 
     /// The active group uses a pattern here; whether it exists for so many is looked at when
-    /// all are defined.
-    pub(super) fn note_use(&mut self, name: &str, span: Span) {
+    /// all are defined. `written`: by MPI-IO, perhaps through a view.
+    pub(super) fn note_use(&mut self, name: &str, written: bool, span: Span) {
         if let Some(active) = self.active.as_ref().filter(|_| self.is_alive())
             && let Ok(members) = u32::try_from(active.len())
             && members > 0
         {
-            self.pattern_uses.push(Use { name: name.into(), members, span });
+            self.pattern_uses.push(Use { name: name.into(), members, written, span });
         }
     }
 
