@@ -12,6 +12,7 @@
 
 mod evidence;
 mod failed;
+mod hints;
 mod outline;
 mod partial;
 mod places;

@@ -40,6 +40,20 @@ fn direct_is_no_option_of_mpi_io() {
 }
 
 #[test]
+fn hints_that_are_not_in_effect_are_named() {
+    let text = "with (hints=\"parabench_nonsense=1;romio_cb_write=enable\") pwrite(\"f\", \"p\");\n\
+                define pattern \"p\" level 3 = strided(block=1k, count=2);";
+    // ROMIO tells which hints are in effect; Open MPI repeats what it was given.
+    for mpi in testing::all().into_iter().filter(|mpi| mpi.name == "mpich") {
+        let scene = Scene::new().file("x.ppl", text);
+        let run = run_object(&under(&mpi, 2, &scene, "run x.ppl --format json").run());
+        let notes = run["run"]["evidence"]["notes"].to_string();
+        assert!(notes.contains("the hint parabench_nonsense=1 is not in effect"), "{notes}");
+        assert!(!notes.contains("romio_cb_write"), "{notes}");
+    }
+}
+
+#[test]
 fn a_plan_lists_calls_of_mpi() {
     let text = "define pattern \"p\" level 3 = strided(block=1k, count=2);\n\
                 $h = pfopen(\"f\", \"crw\"); pfwrite($h, \"p\"); pfread($h, 4k, \"ordered\");\n\

@@ -1,6 +1,6 @@
 //! Sums over ranks that are no rows: time, processor, storage, what was dropped.
 
-use super::Collected;
+use super::{Collected, hints};
 use crate::record::{RankRecord, State, Usage};
 use model::Op;
 use model::op::Class;
@@ -131,6 +131,7 @@ impl Sums {
         };
         let program_read_bytes = bytes(Class::Read);
         let storage_read_bytes = self.storage_read.by_all(self.ranks);
+        let ignored = hints::ignored(self.mpi_files.values());
         Evidence {
             failed: whole().map(|row| row.failed).sum(),
             short: whole().map(|row| row.short).sum(),
@@ -146,7 +147,7 @@ impl Sums {
             event_overhead_ns: self.event_overhead_ns,
             labels_beyond_limit: self.labels_beyond_limit,
             mpi_io: self.mpi_files.into_values().collect(),
-            notes: lost(self.lost).into_iter().collect(),
+            notes: lost(self.lost).into_iter().chain(ignored).collect(),
             ..Evidence::default()
         }
     }
