@@ -54,12 +54,14 @@ impl Mpi<'_> {
         std::fs::write(&source, EMPTY)?;
         let parabench = self.place.parabench();
         let mut shim = Command::new(parabench);
-        shim.args(["mpi", "build", "--mpicc", mpicc, "-o"]).arg(&self.shim).stdout(Stdio::null());
+        shim.args(["mpi", "build", "--mpicc", mpicc, "-o"]).arg(&self.shim);
         let mut empty = Command::new(mpicc);
         empty.arg("-O2").arg("-o").arg(&self.empty).arg(source);
         for mut command in [shim, empty] {
-            if !command.status()?.success() {
-                return Err(format!("{command:?} failed").into());
+            let done = command.output()?;
+            if !done.status.success() {
+                let said = String::from_utf8_lossy(&done.stderr);
+                return Err(format!("{command:?} failed: {said}").into());
             }
         }
         Ok(())

@@ -48,6 +48,8 @@ fn pair(part: &str) -> Result<(&str, &str), String> {
         return Err(format!("expected key=value, found \"{}\"", shortened(part, SHOWN)));
     };
     let (key, value) = (key.trim(), value.trim());
+    // Lustre's way to say "all storage targets".
+    let all_targets = ("striping_factor", "-1");
     let problem = if key.is_empty() {
         "has no key before the `=`"
     } else if value.is_empty() {
@@ -58,7 +60,7 @@ fn pair(part: &str) -> Result<(&str, &str), String> {
         "has a value of more than 255 bytes"
     } else if part.contains('\0') {
         "holds a byte 0"
-    } else if NUMBERS.contains(&key) && !is_number(value) {
+    } else if NUMBERS.contains(&key) && !is_number(value) && all_targets != (key, value) {
         "needs a whole number from 1 to 2147483647, without a unit"
     } else {
         return Ok((key, value));
@@ -114,7 +116,7 @@ mod tests {
         for hint in NUMBERS {
             assert!(parse(&format!("{hint}=0")).is_err() && parse(&format!("{hint}=1")).is_ok());
         }
-        assert!(parse("cb_buffer_size=2147483647;no_such_hint=0").is_ok());
+        assert!(parse("cb_buffer_size=2147483647;no_such_hint=0;striping_factor=-1").is_ok());
     }
 
     #[test]
