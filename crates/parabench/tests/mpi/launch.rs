@@ -3,7 +3,7 @@
 use crate::scene::{PARABENCH, Scene};
 use crate::schema::run_object;
 use crate::testing;
-use crate::{under, with};
+use crate::{briefly, under, with};
 
 const WRITES: &str = "print \"rank\", $$rank, \"of\", $$size; time[\"w\"] write(\"f-$$rank\", 4k);";
 
@@ -49,7 +49,7 @@ fn lines_of_print_are_whole() {
 fn a_number_of_ranks_that_is_not_the_launchers_is_refused_once() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WRITES);
-        let done = under(&mpi, 3, &scene, "run -n 4 x.ppl").run().exits(2);
+        let done = briefly(&mpi, 3, &scene, "run -n 4 x.ppl").exits(2);
         assert_eq!(done.err.matches("has started 3 ranks").count(), 1, "{}", done.err);
         assert_eq!(scene.names("."), ["x.ppl"]);
     }
@@ -125,9 +125,9 @@ fn programs_that_may_leave_need_trust_under_mpi() {
 fn other_subcommands_speak_once() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", "writ(1);").file("y.ppl", WRITES);
-        let done = under(&mpi, 3, &scene, "check x.ppl").run().exits(2);
+        let done = briefly(&mpi, 3, &scene, "check x.ppl").exits(2);
         assert_eq!(done.err.matches("E0302").count(), 1, "{}", done.err);
-        let done = under(&mpi, 3, &scene, "run y.ppl --backend mem -n 5 --format json").run();
+        let done = briefly(&mpi, 3, &scene, "run y.ppl --backend mem -n 5 --format json");
         assert_eq!(run_object(&done)["run"]["ranks"], 5, "rank 0 simulates them all");
     }
     assert!(PARABENCH.ends_with("parabench"));

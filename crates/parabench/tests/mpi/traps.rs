@@ -4,7 +4,7 @@ use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use crate::testing;
-use crate::under;
+use crate::{briefly, under};
 
 /// fsync and metadata latencies survive merging over ranks.
 #[test]
@@ -85,7 +85,7 @@ fn trap_30_a_parse_error_does_not_hang_anybody() {
             errors.dedup();
             assert!(all > 0 && errors.len() == all, "under {}: {}", mpi.name, done.err);
         }
-        under(&mpi, 4, &scene, "run x.ppl --nonsense").run().exits(2);
+        briefly(&mpi, 4, &scene, "run x.ppl --nonsense").exits(2);
         let late =
             "if ($$rank == 3) { $x = 1 / ($$rank - 3); } barrier; time[\"t\", sync] stat(\".\");";
         let scene = Scene::new().file("x.ppl", late);
