@@ -13,6 +13,9 @@
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
 use crate::permutation::mix;
 
+/// Most turns of all members: adding up their lengths takes about a second.
+const MAX_TURNS: u64 = 1 << 28;
+
 /// Turns of random length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Random {
@@ -56,7 +59,15 @@ impl Shape for Random {
 
     fn check(&self, members: u32) -> Result<(), String> {
         self.check_numbers()?;
-        fits(self.bound(members), members)
+        fits(self.bound(members), members)?;
+        if self.count.saturating_mul(members.into()) > MAX_TURNS {
+            return Err(format!(
+                "expected at most {MAX_TURNS} pieces of all members, found count={} for each of \
+                 {members}: every member adds up the lengths of all",
+                self.count
+            ));
+        }
+        Ok(())
     }
 
     fn end(&self, members: u32) -> Option<u64> {

@@ -292,6 +292,10 @@ fn numbers_that_do_not_go_together_are_refused() {
     assert!(
         said(built("random", &[("min", n(9)), ("max", n(3)), ("count", n(1))])).contains("min=9")
     );
+    for max in [0, 1] {
+        let endless = built("random", &[("min", n(0)), ("max", n(max)), ("count", n(1 << 40))]);
+        assert!(shape_of(&endless).check(4).unwrap_err().contains("268435456 pieces"));
+    }
     let tile = [("nx", n(2)), ("ny", n(1)), ("sx", n(4)), ("sy", n(1)), ("ox", n(4))];
     assert!(said(built("tiled", &tile)).contains("ox=4 and sx=4"));
 }
