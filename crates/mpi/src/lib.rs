@@ -1,7 +1,7 @@
 //! MPI without linking MPI.
 //!
 //! ```text
-//! shim.c --mpicc--> libparabench_mpi_shim.so --dlopen--> Shim --> World --> Groups, Comm
+//! shim/*.c --mpicc--> libparabench_mpi_shim.so --dlopen--> Shim --> World --> Groups, Comm
 //!                                                                   |
 //!                                         run_rank: a plan as the rank that this process is
 //! ```
@@ -27,7 +27,7 @@ pub mod mpiexec;
 pub mod patience;
 pub mod run;
 pub mod shim;
-mod version;
+pub mod source;
 pub mod watch;
 pub mod world;
 

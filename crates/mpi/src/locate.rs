@@ -2,12 +2,9 @@
 
 use crate::error::MpiError;
 use crate::shim::{MISSING, Shim};
+use crate::source;
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// Source of the shim, embedded in the binary.
-pub const SHIM_SOURCE: &str = include_str!("../shim.c");
 
 /// File name of the compiled shim.
 pub const SHIM_FILE: &str = "libparabench_mpi_shim.so";
@@ -98,32 +95,14 @@ pub fn build(mpicc: &str, output: &Path) -> Result<(), MpiError> {
     let mut fresh = output.as_os_str().to_owned();
     fresh.push(format!(".{}", std::process::id()));
     let fresh = PathBuf::from(fresh);
-    let define = format!("-DPB_SHIM_VERSION={}", crate::version::of(SHIM_SOURCE.as_bytes()));
-    let arguments = [&define, "-shared", "-fPIC", "-O2", "-x", "c", "-", "-o"];
-    let command = format!("{mpicc} {} {}", arguments.join(" "), output.display());
-    let result = compile(Command::new(mpicc).args(arguments).arg(&fresh))
+    let command = format!("{mpicc} {} {}", source::arguments().join(" "), output.display());
+    let result = source::compile(mpicc, &fresh)
         .and_then(|()| std::fs::rename(&fresh, output).map_err(|error| error.to_string()));
     result.map_err(|text| {
         // What the compiler left half done is of no use.
         let _ = std::fs::remove_file(&fresh);
         MpiError::Compile(command, text)
     })
-}
-
-/// The source goes in by standard input: no file has to be made for it.
-fn compile(command: &mut Command) -> Result<(), String> {
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
-    let written = child.stdin.take().map_or(Ok(()), |mut stdin| {
-        use std::io::Write;
-        stdin.write_all(SHIM_SOURCE.as_bytes())
-    });
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return written.map_err(|error| error.to_string());
-    }
-    let said = [output.stderr, output.stdout].concat();
-    Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&said)))
 }
 
 #[cfg(test)]

@@ -2,19 +2,17 @@
 
 use crate::elf::cut_off;
 use crate::error::MpiError;
+use crate::source::SHIM_VERSION;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::path::Path;
-
-/// What a shim must say that was compiled from the source of this binary.
-const SHIM_VERSION: c_int = crate::version::of(crate::locate::SHIM_SOURCE.as_bytes());
 
 /// Why a place without a file does not do.
 pub(crate) const MISSING: &str = "there is no such file";
 
 macro_rules! functions {
     ($( $field:ident = $symbol:literal: fn($($arg:ty),*); )*) => {
-        /// The functions of shim.c, one field each; arguments are documented there.
+        /// The functions of shim/*.c, one field each; arguments are documented there.
         #[allow(missing_docs)]
         pub struct Shim {
             $( pub $field: unsafe extern "C" fn($($arg),*) -> c_int, )*

@@ -85,7 +85,7 @@ impl Mpi {
     pub fn shim(&self) -> PathBuf {
         static TURN: AtomicU32 = AtomicU32::new(0);
         let mut hash = DefaultHasher::new();
-        (mpi::locate::SHIM_SOURCE, &self.mpicc).hash(&mut hash);
+        (mpi::source::SHIM_SOURCE, &self.mpicc).hash(&mut hash);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let shim = folder.join(format!("shim-{}-{:016x}.so", self.name, hash.finish()));
         if !shim.exists() {

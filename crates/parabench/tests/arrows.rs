@@ -109,6 +109,7 @@ fn unsafe_stands_only_in_the_engine_and_mpi() {
             }
             for (number, line) in text.lines().enumerate() {
                 let code = line.split("//").next().unwrap_or("");
+                // SAFETY: words that are looked for, no code.
                 let found =
                     ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe_code"]
                         .iter()

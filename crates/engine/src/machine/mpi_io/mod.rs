@@ -10,13 +10,15 @@
 //! |---|---|
 //! | `files` | opening, closing, sizes: one call each |
 //! | `plan` | which bytes a statement means: patterns, members, views |
-//! | `data` | the calls that move them |
+//! | `data` | statements that move bytes: what they mean, who has to be there |
+//! | `moving` | their calls: for each piece, or over all pieces through a view |
 //! | `window` | one after the other, or several at a time |
 //! | `end` | what a read can have moved at most |
 
 mod data;
 mod end;
 mod files;
+mod moving;
 mod plan;
 mod window;
 
