@@ -129,8 +129,13 @@ fn an_interrupted_mpiexec_leaves_a_run_that_can_be_reported() {
         let running = under(&mpi, 3, &scene, "run x.ppl --format json --out r").start();
         until_ready(&running, 3);
         running.signal(INT);
-        assert_ne!(running.finish().code, Some(0), "under {}", mpi.name);
-        assert_kept(&reported_when_over(&scene), &mpi);
+        let done = running.finish();
+        // MPICH's mpiexec loses the codes of its processes now and then on a busy machine: a C
+        // program that ends with 130 gave 0 in 4 of 60 interrupts. The run has the true one.
+        assert!(mpi.name != "openmpi" || done.code != Some(0), "under {}", mpi.name);
+        let run = reported_when_over(&scene);
+        assert_eq!(run["run"]["exit_code"], 130, "under {}", mpi.name);
+        assert_kept(&run, &mpi);
     }
 }
 
