@@ -58,18 +58,52 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     buffers: &mut Buffers,
     inner: Inner,
 ) -> Result<(), Fault> {
-    let mut tally = Tally::EMPTY;
     let flags = open_flags(io, inner.flags());
     let only = only_call(io.options.active(), buffers, inner);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
     let open = timed(&mut io.backend, &io.clock, call);
     if open.reply < 0 {
-        tally.add(Part::Open, open);
-        refused_direct(io, flags, tally.errno);
-        return io.conclude(step.op, step.site, &tally, Subject::Path);
+        return not_opened(step, io, flags, open);
     }
     let fd = Fd(open.reply as i32);
-    let (data, close) = only.map_or((None, None), |buf| at_once(io, inner, fd, buf, open));
+    let (data, close) = match only {
+        Some(buf) => at_once(io, inner, fd, buf, open),
+        None => (None, None),
+    };
+    match close {
+        Some(close) if close.reply >= 0 && !io.keeps_events => {
+            io.settle_file(step.op, step.site, (open, data, close));
+            Ok(())
+        }
+        _ => one_by_one(step, io, buffers, inner, flags, (open, data, close)),
+    }
+}
+
+#[cold]
+fn not_opened<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    flags: i32,
+    open: Shot,
+) -> Result<(), Fault> {
+    let mut tally = Tally::EMPTY;
+    tally.add(Part::Open, open);
+    refused_direct(io, flags, tally.errno);
+    io.conclude(step.op, step.site, &tally, Subject::Path)
+}
+
+/// What is left to do after the calls that were made already, all added up.
+#[inline(never)]
+fn one_by_one<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    inner: Inner,
+    flags: i32,
+    (open, data, close): (Shot, Option<Shot>, Option<Shot>),
+) -> Result<(), Fault> {
+    let fd = Fd(open.reply as i32);
+    let mut tally = Tally::EMPTY;
     tally.add(Part::Open, open);
     match (data, close) {
         (None, Some(_)) => {}

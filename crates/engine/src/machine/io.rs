@@ -44,7 +44,7 @@ pub(super) struct Io<'c, B, K> {
     /// What the page cache held of those that were looked at.
     pub(super) cached: Cached,
     pub(super) settings: &'c Settings,
-    keeps_events: bool,
+    pub(super) keeps_events: bool,
 }
 
 /// One call and the two clock readings around it.
@@ -53,6 +53,14 @@ pub(super) struct Shot {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) reply: Reply,
+}
+
+impl Shot {
+    /// Time between the readings.
+    #[inline(always)]
+    fn took_ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
 }
 
 /// Executes a call between two clock readings. Nothing else happens there.
@@ -134,7 +142,7 @@ impl Tally {
     /// Adds the time of a call.
     #[inline(always)]
     pub(super) fn add_time(&mut self, part: Part, shot: Shot) {
-        let took_ns = shot.end_ns.saturating_sub(shot.start_ns);
+        let took_ns = shot.took_ns();
         self.timing.start_ns = self.timing.start_ns.min(shot.start_ns);
         self.timing.end_ns = shot.end_ns;
         self.timing.busy_ns += took_ns;
@@ -221,7 +229,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         if shot.reply < 0 {
             return self.settle_failed(op, site, shot, subject);
         }
-        let busy_ns = shot.end_ns.saturating_sub(shot.start_ns);
+        let busy_ns = shot.took_ns();
         let timing = Timing { start_ns: shot.start_ns, end_ns: shot.end_ns, busy_ns };
         let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
         self.recorder.done(stat, site, timing, 0, false);
@@ -230,6 +238,29 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         }
         self.operations += 1;
         Ok(())
+    }
+
+    /// Open, at most one call that moves data, and close have followed each other at once and
+    /// not failed: the same as [`Io::conclude`] with their tally.
+    #[inline(always)]
+    pub(super) fn settle_file(
+        &mut self,
+        op: Op,
+        site: Pc,
+        (open, data, close): (Shot, Option<Shot>, Shot),
+    ) {
+        let (start_ns, end_ns) = (open.start_ns, close.end_ns);
+        let busy_ns = end_ns.saturating_sub(start_ns);
+        let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
+        self.recorder.part(stat, Part::Open, open.took_ns());
+        if let Some(data) = data {
+            self.recorder.part(stat, Part::Data, data.took_ns());
+        }
+        self.recorder.part(stat, Part::Close, close.took_ns());
+        let bytes = data.map_or(0, |data| data.reply as u64);
+        let timing = Timing { start_ns, end_ns, busy_ns };
+        self.recorder.done(stat, site, timing, bytes, false);
+        self.operations += 1;
     }
 
     #[cold]

@@ -12,20 +12,19 @@ use model::{Op, Part};
 
 /// Label id | operation << 32.
 pub(super) const S_LABEL_OP: usize = 0;
-/// Operations that did not fail.
+/// Operations that did not fail, and their times: sum, minimum, maximum.
 pub(super) const S_DONE: usize = 1;
+pub(super) const S_SUM_NS: usize = 2;
+pub(super) const S_MIN_NS: usize = 3;
+pub(super) const S_MAX_NS: usize = 4;
 /// Operations that failed unexpectedly.
-pub(super) const S_FAILED: usize = 2;
+pub(super) const S_FAILED: usize = 5;
 /// Operations that failed as expected.
-pub(super) const S_EXPECTED: usize = 3;
+pub(super) const S_EXPECTED: usize = 6;
 /// Operations that were short; they did not fail.
-pub(super) const S_SHORT: usize = 4;
+pub(super) const S_SHORT: usize = 7;
 /// Bytes moved.
-pub(super) const S_BYTES: usize = 5;
-/// Times of those that did not fail: sum, minimum, maximum.
-pub(super) const S_SUM_NS: usize = 6;
-pub(super) const S_MIN_NS: usize = 7;
-pub(super) const S_MAX_NS: usize = 8;
+pub(super) const S_BYTES: usize = 8;
 /// Earliest start and latest end of those that did not fail.
 pub(super) const S_FIRST_NS: usize = 9;
 pub(super) const S_LAST_NS: usize = 10;
@@ -137,30 +136,34 @@ impl Stats {
         short: bool,
     ) {
         let hot = self.hot[stat.0 as usize];
+        self.count(area, hot.at + S_DONE as u32, hot.done, time.busy_ns);
         let words = area.array::<STAT_WORDS>(hot.at);
-        words[S_DONE] += 1;
         words[S_SHORT] += u64::from(short);
         words[S_BYTES] = words[S_BYTES].saturating_add(bytes);
-        words[S_SUM_NS] = words[S_SUM_NS].saturating_add(time.busy_ns);
-        words[S_MIN_NS] = words[S_MIN_NS].min(time.busy_ns);
-        words[S_MAX_NS] = words[S_MAX_NS].max(time.busy_ns);
         words[S_FIRST_NS] = words[S_FIRST_NS].min(time.start_ns);
         words[S_LAST_NS] = words[S_LAST_NS].max(time.end_ns);
-        self.histograms.count(area, hot.done, time.busy_ns);
     }
 
     #[inline(always)]
     pub(super) fn part(&mut self, area: &mut Area, stat: StatId, part: Part, ns: u64) {
         let hot = self.hot[stat.0 as usize];
-        if hot.parts_at == 0 {
-            return;
+        if hot.parts_at != 0 {
+            let at = hot.parts_at + part as u32 * PART_WORDS as u32;
+            self.count(area, at, hot.parts + part as u32, ns);
         }
-        let words = area.array::<PART_WORDS>(hot.parts_at + part as u32 * PART_WORDS as u32);
-        words[0] += 1;
-        words[1] = words[1].saturating_add(ns);
-        words[2] = words[2].min(ns);
-        words[3] = words[3].max(ns);
-        self.histograms.count(area, hot.parts + part as u32, ns);
+    }
+
+    /// Counts a time in the words count, sum, minimum and maximum at `at`, and in a histogram.
+    /// Not inlined: system calls drive code out of the processor's caches, and a compound
+    /// operation comes here several times.
+    #[inline(never)]
+    fn count(&mut self, area: &mut Area, at: u32, histogram: HistogramId, ns: u64) {
+        let [count, sum_ns, min_ns, max_ns] = area.array(at);
+        *count += 1;
+        *sum_ns = sum_ns.saturating_add(ns);
+        *min_ns = ns.min(*min_ns);
+        *max_ns = ns.max(*max_ns);
+        self.histograms.count(area, histogram, ns);
     }
 
     #[inline]
