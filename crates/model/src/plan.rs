@@ -18,6 +18,7 @@ use crate::op::Op;
 use crate::pattern::Geometry;
 use crate::value::Value;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Index of an instruction; also the *site* of an operation in events and reports.
 pub type Pc = u32;
@@ -403,8 +404,8 @@ pub struct SourceFile {
     pub name: String,
     /// Where its text starts in the joined text that spans refer to.
     pub start: u32,
-    /// Its text.
-    pub text: String,
+    /// Its text, shared by all who hold the file: a program may have hundreds of megabytes.
+    pub text: Arc<String>,
 }
 
 /// A path that lowering could not prove to stay inside the run directory.

@@ -290,6 +290,8 @@ pub struct Ast {
     pub comments: Vec<Span>,
     /// Keywords and operations that are not written in lower case.
     pub capitals: Vec<Span>,
+    /// Expressions `a % b` in order of the text, for the warning about precedence.
+    pub remainders: Vec<ExprId>,
     /// Identifiers.
     pub names: Names,
     /// Statements of the program.

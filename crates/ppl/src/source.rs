@@ -74,7 +74,7 @@ impl Sources {
             })
         };
         self.end = start + text.len() as u32 + 1;
-        self.files.push(SourceFile { name: name.into(), start, text });
+        self.files.push(SourceFile { name: name.into(), start, text: text.into() });
         (FileId(self.files.len() as u32 - 1), diagnostics)
     }
 
@@ -91,17 +91,6 @@ impl Sources {
     /// A file.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
-    }
-
-    /// Lends the text of a file out while it is parsed, because files can be added
-    /// meanwhile; [`Sources::give_back`] ends that.
-    pub(crate) fn lend(&mut self, id: FileId) -> String {
-        std::mem::take(&mut self.files[id.0 as usize].text)
-    }
-
-    /// Ends [`Sources::lend`].
-    pub(crate) fn give_back(&mut self, id: FileId, text: String) {
-        self.files[id.0 as usize].text = text;
     }
 
     /// The file that holds a position.

@@ -44,7 +44,7 @@ impl Build {
         self.plan.spans =
             (0..lines as u32).map(|line| Span { start: line * 2, end: line * 2 + 1 }).collect();
         let text = "x\n".repeat(lines);
-        self.plan.files = vec![SourceFile { name: "test.ppl".into(), start: 0, text }];
+        self.plan.files = vec![SourceFile { name: "test.ppl".into(), start: 0, text: text.into() }];
         self.plan
     }
 

@@ -44,7 +44,7 @@ pub fn to_plan(bytes: &[u8], program: &Program) -> Option<Plan> {
 fn files(program: &Program) -> Vec<SourceFile> {
     let mut start = 0;
     let place = |file: &model::run::ProgramFile| {
-        let placed = SourceFile { name: file.name.clone(), start, text: file.text.clone() };
+        let placed = SourceFile { name: file.name.clone(), start, text: file.text.clone().into() };
         start += file.text.len() as u32 + 1;
         placed
     };

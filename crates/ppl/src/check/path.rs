@@ -57,24 +57,36 @@ impl Problems {
 /// nothing that [`problems`] would have to look at.
 #[inline]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let mut last = b'/';
-    let mut plain = text.first() != Some(&b'/');
-    for byte in text {
-        let parent = *byte == b'.' && last == b'.';
-        plain &= !(PECULIAR[usize::from(*byte)] || parent);
-        last = *byte;
-    }
-    plain
+    text.first() != Some(&b'/') && is_plain_part(text)
 }
 
+/// The same of a part that does not stand at the start of a path.
+#[inline]
+pub(crate) fn is_plain_part(text: &[u8]) -> bool {
+    let mut last = ORDINARY;
+    for byte in text {
+        let class = CLASS[usize::from(*byte)];
+        if class != ORDINARY && (class == PECULIAR || last == DOT) {
+            return false;
+        }
+        last = class;
+    }
+    true
+}
+
+const ORDINARY: u8 = 0;
+const DOT: u8 = 1;
 /// Bytes that a plain path does not have.
-static PECULIAR: [bool; 256] = {
-    let mut table = [false; 256];
-    table[0] = true;
-    table[b' ' as usize] = true;
-    table[b'\t' as usize] = true;
-    table[b'$' as usize] = true;
-    table[b'\\' as usize] = true;
+const PECULIAR: u8 = 2;
+
+static CLASS: [u8; 256] = {
+    let mut table = [ORDINARY; 256];
+    table[b'.' as usize] = DOT;
+    table[0] = PECULIAR;
+    table[b' ' as usize] = PECULIAR;
+    table[b'\t' as usize] = PECULIAR;
+    table[b'$' as usize] = PECULIAR;
+    table[b'\\' as usize] = PECULIAR;
     table
 };
 
@@ -161,6 +173,22 @@ mod tests {
             assert_eq!(problems(text.as_bytes(), Some("/run/dir")).worst, worst, "{text}");
         }
         assert_eq!(problems(b"/run/dir/a", None).worst, Some(Absolute));
+    }
+
+    #[test]
+    fn plain_paths_have_no_problem_and_mean_themselves() {
+        let longer = |text: &Vec<u8>| b"./a $\\\0".map(|byte| [&text[..], &[byte]].concat());
+        let mut texts: Vec<Vec<u8>> = vec![Vec::new()];
+        for _ in 0..5 {
+            texts = texts.iter().flat_map(longer).collect();
+            for text in &texts {
+                let means_itself = !text.iter().any(|byte| b"$\\".contains(byte));
+                // A blank or two dots in a name are no problem, but looked at more closely.
+                let odd = text.contains(&b' ') || text.windows(2).any(|pair| pair == b"..");
+                let expected = means_itself && !odd && !problems(text, None).any();
+                assert_eq!(is_plain(text), expected, "{text:?}");
+            }
+        }
     }
 
     #[test]

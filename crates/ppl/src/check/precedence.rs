@@ -9,11 +9,11 @@ use model::plan::{BinaryOp, Span};
 /// Warns where `%` meets `*` or `/` without parentheses.
 pub(crate) fn check(ast: &Ast, sources: &Sources) -> Vec<Diagnostic> {
     let mut reports = Reports::default();
-    for (at, expr) in ast.exprs.iter().enumerate() {
-        if let Expr::Binary(BinaryOp::Rem, a, b) = expr {
-            for side in [*a, *b] {
+    for whole in ast.remainders.iter().copied() {
+        if let Expr::Binary(_, a, b) = ast.expr(whole) {
+            for side in [a, b] {
                 if let Some(sign) = product(ast, side) {
-                    reports.push(warning(ast, sources, ExprId(at as u32), side, sign));
+                    reports.push(warning(ast, sources, whole, side, sign));
                 }
             }
         }

@@ -16,44 +16,52 @@ use model::{Op, Value};
 /// Fills [`Plan::unproved`].
 pub(crate) fn prove(plan: &mut Plan, directory: Option<&str>) {
     let mut facts = Facts::new(plan, directory);
-    while facts.pass() {}
+    facts.work_out();
     let links = facts.link_names();
     let mut unproved = Vec::new();
-    for (site, operand) in paths(plan) {
-        let reason = facts.reason(site, operand, &links);
+    for (site, instr) in plan.code.iter().enumerate() {
+        let site = site as Pc;
+        let mut paths = paths_of(plan, instr).into_iter().flatten();
         // The two paths of a rename are one place.
-        if let Some(reason) = reason
-            && unproved.last().is_none_or(|last: &Unproved| last.site != site)
-        {
+        if let Some(reason) = paths.find_map(|operand| facts.reason(site, operand, &links)) {
             unproved.push(Unproved { site, reason: reason.into() });
         }
     }
     plan.unproved = unproved;
 }
 
-/// All operands that are paths, or what links hold.
-fn paths(plan: &Plan) -> impl Iterator<Item = (Pc, Operand)> + '_ {
-    plan.code.iter().enumerate().flat_map(|(site, instr)| {
-        let found = match instr {
-            Instr::Op { op, args, .. } => paths_of(plan, *op, *args),
-            Instr::Function { function: Function::Size, args, .. } => {
-                [plan.args.get(args.start as usize).copied(), None]
-            }
-            _ => [None, None],
-        };
-        found.into_iter().flatten().map(move |operand| (site as Pc, operand))
-    })
+/// The operands of an instruction that are paths, or what links hold.
+#[inline]
+fn paths_of(plan: &Plan, instr: &Instr) -> [Option<Operand>; 2] {
+    match instr {
+        Instr::Op { op, args, .. } => [0, 1].map(|at| {
+            let is_path = PATHS[*op as usize][at];
+            plan.args.get(*args as usize + at).copied().filter(|_| is_path)
+        }),
+        Instr::Function { function: Function::Size, args, .. } => {
+            [plan.args.get(args.start as usize).copied(), None]
+        }
+        _ => [None, None],
+    }
 }
 
-fn paths_of(plan: &Plan, op: Op, args: u32) -> [Option<Operand>; 2] {
-    let mut found = [None, None];
-    for (at, param) in op.row().params.iter().enumerate().take(2) {
-        if matches!(param.kind, ParamKind::Path | ParamKind::LinkTarget) {
-            found[at] = plan.args.get(args as usize + at).copied();
+/// Which of the first two parameters of every operation are paths; none has more.
+static PATHS: [[bool; 2]; Op::COUNT] = {
+    let mut paths = [[false; 2]; Op::COUNT];
+    let mut op = 0;
+    while op < Op::COUNT {
+        let params = model::op::OPS[op].params;
+        let mut at = 0;
+        while at < params.len() {
+            if matches!(params[at].kind, ParamKind::Path | ParamKind::LinkTarget) {
+                paths[op][at] = true;
+            }
+            at += 1;
         }
+        op += 1;
     }
-    found
-}
+    paths
+};
 
 /// What is known about all variables.
 struct Facts<'a> {
@@ -89,23 +97,56 @@ impl<'a> Facts<'a> {
         frame + (slot.0 & !Slot::LOCAL) as usize
     }
 
-    /// Takes in every assignment once more; false if nothing new came of it.
-    fn pass(&mut self) -> bool {
-        let mut changed = false;
+    /// Takes in all assignments; those of values that depend on variables until nothing new
+    /// comes of them.
+    fn work_out(&mut self) {
+        let mut dependent = Vec::new();
         for (site, instr) in self.plan.code.iter().enumerate() {
-            let site = site as Pc;
-            if let Instr::CallProc { proc, args } = instr {
-                let frame = self.frames[*proc as usize];
-                for (at, operand) in self.plan.args[args.range()].iter().enumerate() {
-                    let shape = self.shape(site, *operand);
-                    changed |= self.add(frame + at, shape);
-                }
-            } else if let Some((slot, shape)) = self.result(site, instr) {
-                let at = self.index(site, slot);
-                changed |= self.add(at, shape);
+            self.take_in(site as Pc, instr);
+            if self.depends(instr) {
+                dependent.push(site as Pc);
             }
         }
-        changed
+        let plan = self.plan;
+        while dependent
+            .iter()
+            .fold(false, |changed, site| changed | self.take_in(*site, &plan.code[*site as usize]))
+        {
+        }
+    }
+
+    /// What an instruction assigns can have the shape of a variable.
+    fn depends(&self, instr: &Instr) -> bool {
+        let has_variable = |operand: Operand| match operand.source() {
+            Source::Const(_) | Source::Absent => false,
+            Source::Slot(_) | Source::Template(_) => true,
+        };
+        match *instr {
+            Instr::Move { src, .. } => has_variable(src),
+            Instr::Binary { op: BinaryOp::Add, .. }
+            | Instr::Index { .. }
+            | Instr::CallProc { .. }
+            | Instr::List { .. }
+            | Instr::Function { function: Function::Min | Function::Max, .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Takes in what an instruction assigns; false if nothing new came of it.
+    #[inline]
+    fn take_in(&mut self, site: Pc, instr: &Instr) -> bool {
+        if let Instr::CallProc { proc, args } = instr {
+            let frame = self.frames[*proc as usize];
+            let mut changed = false;
+            for (at, operand) in self.plan.args[args.range()].iter().enumerate() {
+                let shape = self.shape(site, *operand);
+                changed |= self.add(frame + at, shape);
+            }
+            return changed;
+        }
+        let Some((slot, shape)) = self.result(site, instr) else { return false };
+        let at = self.index(site, slot);
+        self.add(at, shape)
     }
 
     fn add(&mut self, at: usize, shape: Shape) -> bool {
@@ -300,6 +341,11 @@ mod tests {
             ("define proc p($n) { stat($n); } p(\"/etc\");", "absolute"),
             ("define proc p($n) { if ($n == \"\") stat(\"$n/x\"); } p(\"\");", "absolute"),
             ("symlink(\"a\", \"l\");", "symbolic link"),
+            // What is assigned last is read first, three turns later.
+            (
+                "$a = \"x\"; $b = $a; $c = $b; repeat 4 { stat($c); $c = $b; $b = $a; $a = \"..\"; }",
+                "`..`",
+            ),
             ("$p = \"a\"; repeat 3 { stat($p); $p = $p + \"/..\"; }", "`..`"),
         ] {
             let found = reasons(text);

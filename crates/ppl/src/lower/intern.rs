@@ -7,12 +7,12 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 /// Finds what the plan has already.
-#[derive(Default)]
 pub(super) struct Interner {
     consts: HashTable<u32>,
     templates: HashTable<u32>,
-    /// Integers used lately, by their low bits.
-    recent: Vec<Option<(i64, u32)>>,
+    /// Integers used lately, by their low bits. Others are kept twice: looking for each costs
+    /// more than that.
+    recent: [Option<(i64, u32)>; RECENT],
 }
 
 /// Constants and templates that are looked up. In longer programs most later ones are
@@ -22,18 +22,25 @@ const MAX_LOOKED_UP: usize = 1 << 15;
 /// Entries of [`Interner::recent`].
 const RECENT: usize = 256;
 
+impl Default for Interner {
+    fn default() -> Interner {
+        let (consts, templates) = (HashTable::default(), HashTable::default());
+        Interner { consts, templates, recent: [None; RECENT] }
+    }
+}
+
 impl Interner {
     /// The number of a constant integer.
     #[inline]
     pub(super) fn integer(&mut self, plan: &mut Plan, n: i64) -> u32 {
-        self.recent.resize(RECENT, None);
         let slot = (n ^ n >> 10 ^ n >> 20) as usize % RECENT;
         if let Some((known, index)) = self.recent[slot]
             && known == n
         {
             return index;
         }
-        let index = self.constant(plan, Value::Int(n));
+        plan.consts.push(Value::Int(n));
+        let index = plan.consts.len() as u32 - 1;
         self.recent[slot] = Some((n, index));
         index
     }

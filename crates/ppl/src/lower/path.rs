@@ -1,6 +1,7 @@
 //! Arguments that are paths: checked as far as their text is known.
 
 use super::Lower;
+use super::value::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::check::path::{self, Problem};
 use crate::diag::{Code, Diagnostic};
@@ -12,16 +13,17 @@ use model::plan::{Operand, Piece, Source, Span, Template};
 impl Lower<'_> {
     /// Lowers a path; `None` if it is wrong, which is reported.
     pub(super) fn path(&mut self, id: ExprId, kind: ParamKind) -> Option<Operand> {
-        if self.ast.expr(id) == Expr::Str
-            && let Some(operand) = self.literal_path(id)
-        {
-            return Some(operand);
-        }
-        let ev = self.expr(id);
+        let span = self.ast.expr_span(id);
+        let ev = match self.ast.expr(id) {
+            Expr::Str => match self.quoted_path(span) {
+                Ok(operand) => return Some(operand),
+                Err(ev) => ev,
+            },
+            _ => self.expr(id),
+        };
         if ev.is_bad() {
             return None;
         }
-        let span = self.ast.expr_span(id);
         if !ev.types.may(Types::STR) {
             let message = format!("expected a path in quotes, found {}", ev.types.describe());
             let help = "a path is text; a number in it is written \"file-$i\"";
@@ -45,22 +47,46 @@ impl Lower<'_> {
         self.path_problems(problems, kind, span, ev.operand)
     }
 
-    /// A path without variables, escapes and problems: a template of one text. Long
-    /// programs have very many of them, most of them once, so they are not looked up.
+    /// A path in quotes without problems, as most are. Long programs have very many, and those
+    /// without variables most often once: they become templates of one text, which are not
+    /// looked up. `Err`: one that has to be looked at more closely.
     #[inline]
-    fn literal_path(&mut self, id: ExprId) -> Option<Operand> {
-        let raw = self.raw(self.ast.expr_span(id)).as_bytes();
-        let text = raw.get(1..raw.len().saturating_sub(1))?;
-        if !path::is_plain(text) {
-            return None;
+    fn quoted_path(&mut self, span: Span) -> Result<Operand, Ev> {
+        let raw = self.raw(span);
+        let text = raw.as_bytes().get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        let mark = self.plan.text.len();
+        if path::is_plain(text) {
+            self.plan.text.extend_from_slice(text);
+            return Ok(self.template_of_text(mark));
         }
-        let start = self.plan.text.len() as u32;
-        self.plan.text.extend_from_slice(text);
-        let end = self.plan.text.len() as u32;
+        let Some(filled) = self.read_string(raw, span) else { return Err(Ev::BAD) };
+        if !self.is_plain_path() {
+            return Err(self.text_or_template(mark, filled));
+        }
+        Ok(match self.pieces[..] {
+            [Piece::Text { .. }] => self.template_of_text(mark),
+            _ => Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark)),
+        })
+    }
+
+    /// A template of the text from `mark` to the end of the plan's.
+    fn template_of_text(&mut self, mark: usize) -> Operand {
+        let (start, end) = (mark as u32, self.plan.text.len() as u32);
         let first = self.plan.pieces.len() as u32;
         self.plan.pieces.push(Piece::Text { start, end });
         self.plan.templates.push(Template { start: first, end: first + 1 });
-        Some(Operand::template(self.plan.templates.len() as u32 - 1))
+        Operand::template(self.plan.templates.len() as u32 - 1)
+    }
+
+    /// The string read last is a path about which nothing has to be said.
+    fn is_plain_path(&self) -> bool {
+        let Some(first) = self.pieces.first() else { return false };
+        let text = |piece: &Piece| match piece {
+            Piece::Text { start, end } => &self.plan.text[*start as usize..*end as usize],
+            _ => &[],
+        };
+        path::is_plain(text(first))
+            && self.pieces[1..].iter().all(|piece| path::is_plain_part(text(piece)))
     }
 
     fn directory(&self) -> Option<&str> {

@@ -20,6 +20,16 @@ impl Lower<'_> {
             return self.known_text(inner);
         }
         let mark = self.plan.text.len();
+        match self.read_string(raw, span) {
+            Some(found) => self.text_or_template(mark, found),
+            None => Ev::BAD,
+        }
+    }
+
+    /// Reads a string token into [`Lower::pieces`]; its literal text goes to the end of the
+    /// plan's. `None`: it has no value, which is reported.
+    pub(super) fn read_string(&mut self, raw: &str, span: Span) -> Option<Filled> {
+        let mark = self.plan.text.len();
         self.text_from = mark;
         self.pieces.clear();
         let mut found = Filled { differs: false, bad: false };
@@ -27,18 +37,20 @@ impl Lower<'_> {
             self.piece(piece, &mut found);
             if let Err(error) = limits::check_text(self.plan.text.len() - mark) {
                 self.plan.text.truncate(mark);
-                return self.no_value(error, span);
+                self.no_value(error, span);
+                return None;
             }
         }
         if found.bad {
             self.plan.text.truncate(mark);
-            return Ev::BAD;
+            return None;
         }
         self.close_text();
-        self.text_or_template(mark, found)
+        Some(found)
     }
 
-    fn text_or_template(&mut self, mark: usize, found: Filled) -> Ev {
+    /// The value of the string read last, whose text stands from `mark` on.
+    pub(super) fn text_or_template(&mut self, mark: usize, found: Filled) -> Ev {
         let operand = match self.pieces[..] {
             [] | [Piece::Text { .. }] => {
                 let text = self.plan.text.split_off(mark);
@@ -164,7 +176,7 @@ impl Lower<'_> {
 }
 
 /// What was found in a string.
-struct Filled {
+pub(super) struct Filled {
     /// A value in it differs between ranks.
     differs: bool,
     /// Something in it was reported.

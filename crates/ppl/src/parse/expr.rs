@@ -67,7 +67,11 @@ impl Parser<'_, '_, '_> {
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, height: u32) -> Parse<ExprId> {
         let span = self.joined(a, b);
         self.grow(height)?;
-        Ok(self.push_expr(Expr::Binary(op, a, b), span))
+        let id = self.push_expr(Expr::Binary(op, a, b), span);
+        if op == BinaryOp::Rem {
+            self.cx.ast.remainders.push(id);
+        }
+        Ok(id)
     }
 
     fn joined(&self, a: ExprId, b: ExprId) -> Span {

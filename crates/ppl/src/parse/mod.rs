@@ -115,13 +115,13 @@ impl<'a> Context<'a> {
     /// Parses one file of the sources.
     fn file(&mut self, id: FileId) -> List {
         let base = self.sources.file(id).start;
-        let text = self.sources.lend(id);
+        // A share of it: files can be added while this one is parsed.
+        let text = self.sources.file(id).text.clone();
         reserve(&mut self.ast, text.len());
         let mut parser = Parser::new(self, &text, base);
         let list = parser.program();
         let comments = std::mem::take(&mut parser.lex.comments);
         self.ast.comments.extend(comments);
-        self.sources.give_back(id, text);
         list
     }
 

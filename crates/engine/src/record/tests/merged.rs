@@ -273,7 +273,7 @@ fn placed_plan() -> Plan {
     Plan {
         code: vec![op(Op::Stat), op(Op::Stat), op(Op::Delete)],
         spans: vec![span(100), span(113), span(125)],
-        files: vec![SourceFile { name: "p.ppl".into(), start: 100, text: text.into() }],
+        files: vec![SourceFile { name: "p.ppl".into(), start: 100, text: text.to_owned().into() }],
         ..Plan::default()
     }
 }

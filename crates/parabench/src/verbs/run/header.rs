@@ -16,7 +16,7 @@ use model::run::{
 pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model::Run {
     let file = |file: &model::plan::SourceFile| ProgramFile {
         name: file.name.clone(),
-        text: file.text.clone(),
+        text: file.text.to_string(),
     };
     let param = |(name, value): &(String, model::Value)| Param {
         name: name.clone(),
