@@ -15,6 +15,8 @@ enum Class {
     Blank,
     Letter,
     Digit,
+    /// A token by itself: [`SINGLE`] tells which.
+    Single,
     Sign,
     Bad,
 }
@@ -27,13 +29,35 @@ const CLASS: [Class; 256] = {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => Class::Blank,
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Letter,
             b'0'..=b'9' => Class::Digit,
-            b'"' | b'#' | b'/' | b'$' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';'
-            | b':' | b'=' | b'.' | b'|' | b'&' | b'!' | b'<' | b'>' | b'+' | b'-' | b'%' | b'*'
-            | b'^' => Class::Sign,
+            b'"' | b'#' | b'/' | b'$' | b'=' | b'.' | b'|' | b'&' | b'!' | b'<' | b'>' => {
+                Class::Sign
+            }
+            _ if !matches!(SINGLE[byte], Kind::Error) => Class::Single,
             _ => Class::Bad,
         };
         byte += 1;
     }
+    table
+};
+
+/// Tokens of one byte that nothing longer begins with. A table, because jumps by such a byte
+/// are seldom foreseen by the processor.
+const SINGLE: [Kind; 256] = {
+    let mut table = [Kind::Error; 256];
+    table[b'(' as usize] = Kind::LParen;
+    table[b')' as usize] = Kind::RParen;
+    table[b'[' as usize] = Kind::LBracket;
+    table[b']' as usize] = Kind::RBracket;
+    table[b'{' as usize] = Kind::LBrace;
+    table[b'}' as usize] = Kind::RBrace;
+    table[b',' as usize] = Kind::Comma;
+    table[b';' as usize] = Kind::Semi;
+    table[b':' as usize] = Kind::Colon;
+    table[b'+' as usize] = Kind::Plus;
+    table[b'-' as usize] = Kind::Minus;
+    table[b'%' as usize] = Kind::Percent;
+    table[b'*' as usize] = Kind::Star;
+    table[b'^' as usize] = Kind::Caret;
     table
 };
 
@@ -138,15 +162,19 @@ impl<'t> Lexer<'t> {
     #[inline(always)]
     fn scan(&mut self) -> Kind {
         loop {
+            while CLASS[usize::from(self.byte(self.at))] == Class::Blank {
+                self.at += 1;
+            }
             self.start = self.at;
             let Some(byte) = self.bytes.get(self.at) else {
                 return Kind::End;
             };
             let found = match CLASS[*byte as usize] {
-                Class::Blank => {
+                Class::Single => {
                     self.at += 1;
-                    continue;
+                    return SINGLE[*byte as usize];
                 }
+                Class::Blank => continue,
                 Class::Letter => {
                     self.at += 1;
                     self.skip_name();
@@ -208,15 +236,6 @@ impl<'t> Lexer<'t> {
             b'/' if next == b'/' => return self.line_comment(),
             b'/' if next == b'*' => return self.block_comment(),
             b'/' => (Kind::Slash, 1),
-            b'(' => (Kind::LParen, 1),
-            b')' => (Kind::RParen, 1),
-            b'[' => (Kind::LBracket, 1),
-            b']' => (Kind::RBracket, 1),
-            b'{' => (Kind::LBrace, 1),
-            b'}' => (Kind::RBrace, 1),
-            b',' => (Kind::Comma, 1),
-            b';' => (Kind::Semi, 1),
-            b':' => (Kind::Colon, 1),
             b'=' if next == b'=' => (Kind::EqEq, 2),
             b'=' => (Kind::Assign, 1),
             b'!' if next == b'=' => (Kind::NotEq, 2),
@@ -225,11 +244,6 @@ impl<'t> Lexer<'t> {
             b'<' => (Kind::Lt, 1),
             b'>' if next == b'=' => (Kind::Ge, 2),
             b'>' => (Kind::Gt, 1),
-            b'+' => (Kind::Plus, 1),
-            b'-' => (Kind::Minus, 1),
-            b'%' => (Kind::Percent, 1),
-            b'*' => (Kind::Star, 1),
-            b'^' => (Kind::Caret, 1),
             b'.' if next == b'.' => (Kind::DotDot, 2),
             b'|' if next == b'|' => (Kind::OrOr, 2),
             b'&' if next == b'&' => (Kind::AndAnd, 2),

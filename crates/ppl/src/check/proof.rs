@@ -16,12 +16,13 @@ use model::{Op, Value};
 /// Fills [`Plan::unproved`].
 pub(crate) fn prove(plan: &mut Plan, directory: Option<&str>) {
     let mut facts = Facts::new(plan, directory);
-    facts.work_out();
-    let links = facts.link_names();
+    let found = facts.survey();
+    facts.settle(&found.dependent);
+    let links = facts.link_names(&found.naming);
     let mut unproved = Vec::new();
-    for (site, instr) in plan.code.iter().enumerate() {
-        let site = site as Pc;
-        let mut paths = paths_of(plan, instr).into_iter().flatten();
+    let all = || (0..plan.code.len() as Pc).collect();
+    for site in if links.is_empty() { found.open } else { all() } {
+        let mut paths = paths_of(plan, &plan.code[site as usize]).into_iter().flatten();
         // The two paths of a rename are one place.
         if let Some(reason) = paths.find_map(|operand| facts.reason(site, operand, &links)) {
             unproved.push(Unproved { site, reason: reason.into() });
@@ -63,6 +64,17 @@ static PATHS: [[bool; 2]; Op::COUNT] = {
     paths
 };
 
+/// Sites that are to be looked at again.
+#[derive(Default)]
+struct Found {
+    /// What they assign can have the shape of a variable.
+    dependent: Vec<Pc>,
+    /// They make names: of links, or new ones for what may be a link.
+    naming: Vec<Pc>,
+    /// They have a path that is not a plain text.
+    open: Vec<Pc>,
+}
+
 /// What is known about all variables.
 struct Facts<'a> {
     plan: &'a Plan,
@@ -97,22 +109,43 @@ impl<'a> Facts<'a> {
         frame + (slot.0 & !Slot::LOCAL) as usize
     }
 
-    /// Takes in all assignments; those of values that depend on variables until nothing new
-    /// comes of them.
-    fn work_out(&mut self) {
-        let mut dependent = Vec::new();
+    /// Takes in all assignments once, and notes what is to be looked at again.
+    fn survey(&mut self) -> Found {
+        let mut found = Found::default();
         for (site, instr) in self.plan.code.iter().enumerate() {
-            self.take_in(site as Pc, instr);
+            let site = site as Pc;
+            self.take_in(site, instr);
             if self.depends(instr) {
-                dependent.push(site as Pc);
+                found.dependent.push(site);
+            }
+            if let Instr::Op { op: Op::Symlink | Op::Rename | Op::Link, .. } = instr {
+                found.naming.push(site);
+            }
+            let mut paths = paths_of(self.plan, instr).into_iter().flatten();
+            if !paths.all(|operand| self.is_plain(operand)) {
+                found.open.push(site);
             }
         }
+        found
+    }
+
+    /// Takes in assignments again until nothing new comes of it.
+    fn settle(&mut self, sites: &[Pc]) {
         let plan = self.plan;
-        while dependent
+        while sites
             .iter()
             .fold(false, |changed, site| changed | self.take_in(*site, &plan.code[*site as usize]))
         {
         }
+    }
+
+    /// A plain text, as most paths are. Lowering makes templates of one text of no others.
+    #[inline]
+    fn is_plain(&self, operand: Operand) -> bool {
+        self.plan.literal(operand).is_some_and(|text| {
+            matches!(operand.source(), Source::Template(_))
+                || path::problems(text, self.directory).worst.is_none()
+        })
     }
 
     /// What an instruction assigns can have the shape of a variable.
@@ -227,12 +260,7 @@ impl<'a> Facts<'a> {
     }
 
     fn reason(&self, site: Pc, operand: Operand, links: &[Vec<u8>]) -> Option<&'static str> {
-        // Most paths are plain texts; lowering makes templates of one text of no others.
-        if links.is_empty()
-            && let Some(text) = self.plan.literal(operand)
-            && (matches!(operand.source(), Source::Template(_))
-                || path::problems(text, self.directory).worst.is_none())
-        {
+        if links.is_empty() && self.is_plain(operand) {
             return None;
         }
         if let Some(reason) = self.shape(site, operand).leaves() {
@@ -247,15 +275,13 @@ impl<'a> Facts<'a> {
     }
 
     /// How the names begin that symbolic links may have, as far as it is known. What
-    /// is renamed or linked may be one too.
-    fn link_names(&self) -> Vec<Vec<u8>> {
-        let makes_name = |instr: &Instr| match instr {
-            Instr::Op { op: op @ (Op::Symlink | Op::Rename | Op::Link), args, .. } => {
-                Some((*op, self.plan.args[*args as usize + 1]))
-            }
+    /// is renamed or linked may be one too. `sites`: [`Found::naming`].
+    fn link_names(&self, sites: &[Pc]) -> Vec<Vec<u8>> {
+        let names = sites.iter().filter_map(|site| match self.plan.code[*site as usize] {
+            Instr::Op { op, args, .. } => Some((op, self.plan.args[args as usize + 1])),
             _ => None,
-        };
-        let names: Vec<(Op, Operand)> = self.plan.code.iter().filter_map(makes_name).collect();
+        });
+        let names: Vec<(Op, Operand)> = names.collect();
         if names.iter().all(|(op, _)| *op != Op::Symlink) {
             return Vec::new();
         }
