@@ -23,6 +23,7 @@ mod dents;
 pub mod directory;
 pub mod host;
 pub mod machine;
+pub mod memory;
 pub mod preflight;
 pub mod record;
 pub mod rng;

@@ -22,6 +22,9 @@ mod verbs;
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: engine::memory::Allocator = engine::memory::Allocator;
+
 fn main() -> ExitCode {
     let words = legacy::with_verb(std::env::args_os().collect());
     // Of the processes of an MPI job the first one speaks for all.
