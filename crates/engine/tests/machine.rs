@@ -480,3 +480,28 @@ fn an_endless_loop_without_calls_is_given_up() {
     let listed = list_calls(&plan, &config(), 0..1, 1).unwrap();
     assert_eq!(listed.ranks[0].1, ["mkdir(\"a\", 0777)"]);
 }
+
+#[test]
+fn statements_count_the_same_with_and_without_events() {
+    let plan = Build::plan(1, |b| {
+        let (path, none, zero) = (b.str("f"), b.str("d/none"), b.int(0));
+        let size = b.int(3000);
+        b.op(Op::Create, &[path]);
+        b.op(Op::Write, &[path, size]);
+        b.op(Op::Write, &[path, zero]);
+        b.op(Op::Append, &[path, size]);
+        b.op(Op::Read, &[path]);
+        b.op(Op::Write, &[none, size]);
+        b.op(Op::Stat, &[path]);
+    });
+    let (_, without) = run(&plan);
+    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0, sample_every: 1 });
+    let (_, with) = run_with(&plan, &Config { events, ..config() });
+    assert_eq!(rows(&without), rows(&with));
+    assert_eq!(without.rows, with.rows);
+    assert!(
+        rows(&with).contains(&"\"\" append.data 1 0 0 3000 2500".to_string()),
+        "{:#?}",
+        rows(&with)
+    );
+}
