@@ -27,12 +27,12 @@ static ALLOCATOR: engine::memory::Allocator = engine::memory::Allocator;
 
 fn main() -> ExitCode {
     let words = legacy::with_verb(std::env::args_os().collect());
-    // Of the processes of an MPI job the first one speaks for all.
-    let speaks = mpi::launcher::job().is_none_or(|job| job.rank == 0);
+    // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
+    // launcher gives: the job is that of an inherited environment.
+    let speaks = mpi::launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
     match args::parse(words, speaks) {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
-            // A terminal is none that a launcher gives: the job is that of an inherited environment.
-            if speaks || console::is_watched() {
+            if speaks {
                 console::error(&error);
             }
             error.exit

@@ -30,6 +30,21 @@ fn code_1_a_rank_failed() {
         .out_has("no");
 }
 
+/// Variables of an MPI job that is gone, in a shell at a terminal: nobody else would speak.
+#[test]
+fn code_2_reaches_a_terminal_whatever_the_environment_tells() {
+    let scene = Scene::new().file("x.ppl", "writ(1);");
+    for line in ["check x.ppl", "nosuch"] {
+        // script(1) of util-linux gives a terminal.
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &format!("{} {line}", crate::scene::PARABENCH), "/dev/null"]);
+        let call = scene.command(script).env("PMI_RANK", "1").env("PMI_SIZE", "2");
+        call.run().exits(2).out_has("error");
+        let silent = scene.call(line).env("PMI_RANK", "1").env("PMI_SIZE", "2");
+        assert_eq!(silent.run().exits(0).err, "", "another process of the job tells it");
+    }
+}
+
 #[test]
 fn code_2_the_input_was_wrong() {
     let scene = Scene::new().file("x.ppl", "stat(\"missing\"); writ(1);").file("d/thing", "");

@@ -295,7 +295,13 @@ fn results_are_stored_although_they_cannot_be_printed() {
 fn ctrl_c_at_any_moment_leaves_nothing_behind() {
     for wait_ms in [0, 1, 2, 3, 5, 8, 13, 20, 30, 50, 80] {
         let scene = Scene::new().file("x.ppl", "write(\"a-$$rank\", 1); sleep(1h);");
-        let call: Running = scene.call("run x.ppl -n 16 --format json").start();
+        // A shell lets its jobs in the background ignore it until they say otherwise.
+        let mut heard = Command::new("env");
+        heard.args(["--default-signal=INT", PARABENCH]);
+        heard.args(["run", "x.ppl", "-n", "16", "--format", "json"]);
+        let call: Running = scene.command(heard).start();
+        let name = format!("/proc/{}/comm", call.pid());
+        call.until("the program", || fs::read_to_string(&name).is_ok_and(|n| n == "parabench\n"));
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));
         let ranks = call.ranks();
         call.signal(2);
