@@ -99,9 +99,10 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("600");
         let mut launched = Launched::start(command).expect("sleep starts");
-        launched.signal(libc::SIGINT);
-        assert_eq!(launched.child.wait().expect("it ends").signal(), Some(libc::SIGINT));
-        launched.signal(libc::SIGINT);
+        // Not SIGINT, which jobs in the background of a shell ignore.
+        launched.signal(libc::SIGTERM);
+        assert_eq!(launched.child.wait().expect("it ends").signal(), Some(libc::SIGTERM));
+        launched.signal(libc::SIGTERM);
     }
 
     #[test]
