@@ -1,4 +1,5 @@
-//! Memory of the process: the system's allocator, with huge pages behind large blocks.
+//! Memory of the process: the system's allocator, with huge pages behind large blocks. Buffers of
+//! I/O are not here but in [`crate::buffer`], which maps memory by itself.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -17,21 +18,25 @@ pub struct Allocator;
 // SAFETY: every block is the system allocator's, and what is asked of the kernel changes neither
 // its place nor its contents.
 unsafe impl GlobalAlloc for Allocator {
+    // SAFETY: the caller keeps the contract of the trait, which is the system allocator's.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: by the caller.
         ask_for_huge_pages(unsafe { System.alloc(layout) }, layout.size())
     }
 
+    // SAFETY: as for `alloc`.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: by the caller.
         ask_for_huge_pages(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
+    // SAFETY: as for `alloc`.
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: by the caller; the block is the system allocator's.
         unsafe { System.dealloc(block, layout) }
     }
 
+    // SAFETY: as for `alloc`.
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         // SAFETY: by the caller; the block is the system allocator's.
         ask_for_huge_pages(unsafe { System.realloc(block, layout, new_size) }, new_size)

@@ -101,7 +101,8 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 /// The raw token without its quotes.
-fn inner(raw: &str) -> &str {
+#[inline]
+pub(crate) fn inner(raw: &str) -> &str {
     let raw = raw.strip_prefix('"').unwrap_or(raw);
     raw.strip_suffix('"').unwrap_or(raw)
 }

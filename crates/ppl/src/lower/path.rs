@@ -5,6 +5,7 @@ use super::value::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::check::path::{self, Problem};
 use crate::diag::{Code, Diagnostic};
+use crate::text;
 use crate::types::Types;
 use model::Value;
 use model::op::ParamKind;
@@ -53,7 +54,7 @@ impl Lower<'_> {
     #[inline]
     fn quoted_path(&mut self, span: Span) -> Result<Operand, Ev> {
         let raw = self.raw(span);
-        let text = raw.as_bytes().get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        let text = text::inner(raw).as_bytes();
         let mark = self.plan.text.len();
         if path::is_plain(text) {
             self.plan.text.extend_from_slice(text);
@@ -65,7 +66,7 @@ impl Lower<'_> {
         }
         Ok(match self.pieces[..] {
             [Piece::Text { .. }] => self.template_of_text(mark),
-            _ => Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark)),
+            _ => self.template_of_pieces(mark),
         })
     }
 

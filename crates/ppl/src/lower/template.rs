@@ -15,7 +15,7 @@ impl Lower<'_> {
     /// The value of a string: a constant, or a template.
     pub(super) fn string(&mut self, span: Span) -> Ev {
         let raw = self.raw(span);
-        let inner = raw.as_bytes().get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        let inner = text::inner(raw).as_bytes();
         if !inner.iter().any(|byte| matches!(byte, b'$' | b'\\')) {
             return self.known_text(inner);
         }
@@ -56,9 +56,14 @@ impl Lower<'_> {
                 let text = self.plan.text.split_off(mark);
                 return self.known_text(&text);
             }
-            _ => Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark)),
+            _ => self.template_of_pieces(mark),
         };
         Ev { operand, types: Types::STR, differs: found.differs }
+    }
+
+    /// A template of the string read last.
+    pub(super) fn template_of_pieces(&mut self, mark: usize) -> Operand {
+        Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark))
     }
 
     fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
