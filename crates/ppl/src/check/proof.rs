@@ -156,12 +156,15 @@ impl<'a> Facts<'a> {
         };
         match *instr {
             Instr::Move { src, .. } => has_variable(src),
-            Instr::Binary { op: BinaryOp::Add, .. }
-            | Instr::Index { .. }
-            | Instr::CallProc { .. }
-            | Instr::List { .. }
-            | Instr::Function { function: Function::Min | Function::Max, .. } => true,
-            _ => false,
+            Instr::Binary { op, .. } => op == BinaryOp::Add,
+            // They assign nothing, or numbers. What is not named here is looked at again: that
+            // costs time, where a forgotten one would cost the proof.
+            Instr::Op { .. }
+            | Instr::Loop { .. }
+            | Instr::Next { .. }
+            | Instr::Jump { .. }
+            | Instr::JumpIf { .. } => false,
+            _ => true,
         }
     }
 
