@@ -14,7 +14,7 @@ pub enum Ended {
     Nobody,
     /// This one, by its place in the list, before all others.
     First(usize),
-    /// More than one: which was the first cannot be told.
+    /// Some: more than one, or others are not watched. Which was the first cannot be told.
     Several,
 }
 
@@ -23,6 +23,8 @@ pub enum Ended {
 pub struct Watch {
     /// Place in the list that was given, and the process.
     processes: Vec<(usize, OwnedFd)>,
+    /// All that were given: none runs elsewhere, none was gone already.
+    whole: bool,
 }
 
 impl Watch {
@@ -33,26 +35,31 @@ impl Watch {
             let ours = fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|exe| exe == binary);
             Some((at, open(*number).filter(|_| ours)?))
         };
-        Watch { processes: processes.iter().enumerate().filter_map(open).collect() }
+        let found: Vec<_> = processes.iter().enumerate().filter_map(open).collect();
+        Watch { whole: found.len() == processes.len(), processes: found }
     }
 
     /// Waits until one of them ends, at most so long.
     pub fn wait(&self, timeout: Duration) -> Ended {
-        let mut polled: Vec<libc::pollfd> = self
-            .processes
-            .iter()
-            .map(|(_, fd)| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 })
-            .collect();
+        match self.ended(timeout)[..] {
+            [] => Ended::Nobody,
+            // Asked once more: poll(2) looks at one after the other, and one that it had passed
+            // may have ended before this one.
+            [first] if self.whole && self.ended(Duration::ZERO).len() == 1 => Ended::First(first),
+            _ => Ended::Several,
+        }
+    }
+
+    /// Those that have ended, waiting for the first at most so long.
+    fn ended(&self, timeout: Duration) -> Vec<usize> {
+        let poll =
+            |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut polled: Vec<libc::pollfd> = self.processes.iter().map(|(_, fd)| poll(fd)).collect();
         let timeout_ms = timeout.as_millis().min(60_000) as i32;
         // SAFETY: the array is as long as said.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
-        let mut ended =
-            self.processes.iter().zip(&polled).filter(|(_, polled)| polled.revents != 0);
-        match (ended.next(), ended.next()) {
-            (None, _) => Ended::Nobody,
-            (Some(((first, _), _)), None) => Ended::First(*first),
-            _ => Ended::Several,
-        }
+        let both = self.processes.iter().zip(&polled);
+        both.filter(|(_, polled)| polled.revents != 0).map(|((at, _), _)| *at).collect()
     }
 
     /// Nothing is watched.
@@ -90,9 +97,11 @@ mod tests {
             std::thread::yield_now();
         }
         let watch = Watch::new(&numbers, &binary);
+        let with_one_elsewhere = Watch::new(&[numbers[0], numbers[1], -1], &binary);
         assert_eq!(watch.wait(Duration::ZERO), Ended::Nobody);
         children[1].kill().expect("it can be killed");
         assert_eq!(watch.wait(Duration::from_secs(60)), Ended::First(1));
+        assert_eq!(with_one_elsewhere.wait(Duration::ZERO), Ended::Several);
         for child in &mut children {
             let _ = child.kill();
             child.wait().expect("it ends");
