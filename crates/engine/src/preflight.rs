@@ -67,7 +67,7 @@ impl Needs {
             let add =
                 |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
             add(&mut needs.bytes, one.footprint_bytes);
-            add(&mut needs.files, one.files.saturating_add(one.directories));
+            add(&mut needs.files, one.footprint_files);
             add(&mut needs.buffers_bytes, one.buffer_bytes);
             needs.handles = needs.handles.max(one.handles);
             needs.exact &= one.exact;
@@ -150,7 +150,7 @@ fn judge(facts: &Facts, needs: &Needs) -> Findings {
     }
     if let Some(free) = facts.free_files.filter(|free| needs.files > *free) {
         errors.push(format!(
-            "the program makes {} files and directories, but {directory} ({file_system}) has room \
+            "the program needs {} files and directories at one time, but {directory} ({file_system}) has room \
              for {free}; choose another directory with --dir, {ask}",
             needs.files
         ));
@@ -268,8 +268,9 @@ mod tests {
     #[test]
     fn needs_add_up_over_ranks_without_overflow() {
         let one = Budget {
-            files: 2,
-            directories: 1,
+            files: 20,
+            directories: 10,
+            footprint_files: 3,
             footprint_bytes: 100,
             handles: 4,
             exact: true,
@@ -284,7 +285,8 @@ mod tests {
     #[test]
     fn a_temporary_directory_is_fit_for_a_small_program() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let small = Budget { files: 1, footprint_bytes: 1, exact: true, ..Budget::default() };
+        let small =
+            Budget { footprint_files: 1, footprint_bytes: 1, exact: true, ..Budget::default() };
         assert_eq!(preflight(directory.path(), &[(0..1, small)]), Findings::default());
         assert!(writable(Path::new("/does/not/exist")).is_err());
     }

@@ -439,6 +439,8 @@ pub struct Budget {
     pub directories: u64,
     /// Largest total size of files at any time, bytes.
     pub footprint_bytes: u64,
+    /// Largest number of files and directories at any time.
+    pub footprint_files: u64,
     /// Largest buffer, bytes.
     pub buffer_bytes: u64,
     /// Most handles open at one time.

@@ -27,8 +27,8 @@ impl Deferred {
 pub(super) enum Change {
     /// And who wrote them: see [`writer`].
     Bytes(u64, u32),
-    File(u64),
-    Directory(u64),
+    /// So many files were made; `true`: directories.
+    Made(u64, bool),
     /// The file begins anew.
     Reset,
     /// Files of this skeleton may begin anew.

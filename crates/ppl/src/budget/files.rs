@@ -8,6 +8,7 @@ use super::abs::Turn;
 use super::claims::Claims;
 use super::deferred::{Change, Deferred, Resets};
 use super::key::Key;
+use super::room::{Room, Totals};
 use rustc_hash::FxHashMap;
 
 /// More files than this are not counted.
@@ -19,7 +20,7 @@ pub(super) const ONCE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// Of all members.
-    bytes: u64,
+    room: Room,
     /// Of one member: everything before this position is there.
     end: u64,
     skeleton: u32,
@@ -37,31 +38,10 @@ struct Entry {
 #[derive(Clone, Copy, Debug, Default)]
 struct Skeleton {
     generation: u32,
-    own_bytes: u64,
-    shared_bytes: u64,
+    own: Room,
+    shared: Room,
     /// Some of them are families, of which a name without marks may be a member.
     families: bool,
-}
-
-/// Totals of the files of one rank: with those that it shares with others, and without.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Totals {
-    bytes: u64,
-    pub(super) peak_bytes: u64,
-    pub(super) files: u64,
-    pub(super) directories: u64,
-}
-
-impl Totals {
-    fn grow(&mut self, bytes: u64) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.peak_bytes = self.peak_bytes.max(self.bytes);
-    }
-
-    fn made(&mut self, directory: bool, count: u64) {
-        let counter = if directory { &mut self.directories } else { &mut self.files };
-        *counter = counter.saturating_add(count);
-    }
 }
 
 /// A write at a position.
@@ -116,17 +96,18 @@ impl Files {
                 (Change::Bytes(..), Some(entry)) if entry.epoch != change.epoch => continue,
                 (Change::Bytes(bytes, writer), Some(entry)) if again => {
                     let more = bytes.saturating_mul(turns - 1);
-                    self.add(change.hash, entry, more, if other_file { 0 } else { more });
+                    let room = Room { bytes: more, files: 0 };
+                    self.add(change.hash, entry, room, if other_file { 0 } else { more });
                     Change::Bytes(bytes.saturating_add(more), writer)
                 }
                 // What is removed in the loop is made again in every turn.
-                (Change::File(n), entry) if again || entry.is_none() => {
-                    self.count(false, n.saturating_mul(turns - 1), change.shared);
-                    Change::File(n.saturating_mul(turns))
-                }
-                (Change::Directory(n), entry) if again || entry.is_none() => {
-                    self.count(true, n.saturating_mul(turns - 1), change.shared);
-                    Change::Directory(n.saturating_mul(turns))
+                (Change::Made(n, directory), entry) if again || entry.is_none() => {
+                    let more = n.saturating_mul(turns - 1);
+                    self.count(directory, more, change.shared);
+                    if let Some(entry) = entry {
+                        self.add(change.hash, entry, Room { bytes: 0, files: more }, 0);
+                    }
+                    Change::Made(n.saturating_add(more), directory)
                 }
                 (other, _) => other,
             };
@@ -142,35 +123,35 @@ impl Files {
         (entry.generation == skeleton.generation).then_some(*entry)
     }
 
-    /// More bytes in a file; `longer`: its end moves by so much.
-    fn add(&mut self, hash: u64, entry: Entry, bytes: u64, longer: u64) {
+    /// A file takes more room; `longer`: its end moves by so much.
+    fn add(&mut self, hash: u64, entry: Entry, more: Room, longer: u64) {
         let skeleton = self.skeletons.entry(entry.skeleton).or_default();
-        self.all.grow(bytes);
+        self.all.grow(more);
         if entry.shared {
-            skeleton.shared_bytes = skeleton.shared_bytes.saturating_add(bytes);
+            skeleton.shared = skeleton.shared.plus(more);
         } else {
-            skeleton.own_bytes = skeleton.own_bytes.saturating_add(bytes);
-            self.own.grow(bytes);
+            skeleton.own = skeleton.own.plus(more);
+            self.own.grow(more);
         }
         if let Some(entry) = self.entries.get_mut(&hash) {
-            entry.bytes = entry.bytes.saturating_add(bytes);
+            entry.room = entry.room.plus(more);
             entry.end = entry.end.saturating_add(longer);
         }
     }
 
     /// Bytes in a file that other ranks count.
     pub(super) fn add_elsewhere(&mut self, bytes: u64) {
-        self.all.grow(bytes);
+        self.all.grow(Room { bytes, files: 0 });
     }
 
-    fn shrink(&mut self, entry: Entry, bytes: u64) {
-        self.all.bytes = self.all.bytes.saturating_sub(bytes);
+    fn shrink(&mut self, entry: Entry, less: Room) {
+        self.all.now = self.all.now.minus(less);
         let Some(skeleton) = self.skeletons.get_mut(&entry.skeleton) else { return };
         if entry.shared {
-            skeleton.shared_bytes = skeleton.shared_bytes.saturating_sub(bytes);
+            skeleton.shared = skeleton.shared.minus(less);
         } else {
-            skeleton.own_bytes = skeleton.own_bytes.saturating_sub(bytes);
-            self.own.bytes = self.own.bytes.saturating_sub(bytes);
+            skeleton.own = skeleton.own.minus(less);
+            self.own.now = self.own.now.minus(less);
         }
     }
 
@@ -209,7 +190,7 @@ impl Files {
         names.families |= !key.is_concrete();
         let generation = names.generation;
         let entry = Entry {
-            bytes: 0,
+            room: Room::default(),
             end: 0,
             skeleton,
             generation,
@@ -220,8 +201,8 @@ impl Files {
         };
         self.entries.insert(hash, entry);
         self.count(directory, 1, claim.shared);
-        let what = if directory { Change::Directory(1) } else { Change::File(1) };
-        self.defer(hash, entry, what, key.turns, ONCE);
+        self.add(hash, entry, Room { bytes: 0, files: 1 }, 0);
+        self.defer(hash, entry, Change::Made(1, directory), key.turns, ONCE);
     }
 
     fn defer(&mut self, hash: u64, entry: Entry, what: Change, turns: u64, additive_from: u32) {
@@ -256,12 +237,12 @@ impl Files {
         let hash = key.hash();
         self.reset(key);
         let Some(entry) = self.alive(hash) else { return self.doubt(key) };
-        let members = entry.bytes.checked_div(entry.end).unwrap_or(1).max(1);
+        let members = entry.room.bytes.checked_div(entry.end).unwrap_or(1).max(1);
         if size < entry.end {
-            let less = (entry.end - size).saturating_mul(members).min(entry.bytes);
-            self.shrink(entry, less);
+            let less = (entry.end - size).saturating_mul(members).min(entry.room.bytes);
+            self.shrink(entry, Room { bytes: less, files: 0 });
             if let Some(entry) = self.entries.get_mut(&hash) {
-                entry.bytes -= less;
+                entry.room.bytes -= less;
                 entry.end = size;
                 entry.epoch += 1;
             }
@@ -306,7 +287,7 @@ impl Files {
         if matches!(place, Place::End | Place::Onward(..)) && start >= entry.end {
             additive = additive_from;
         }
-        self.add(hash, entry, new, 0);
+        self.add(hash, entry, Room { bytes: new, files: 0 }, 0);
         if let Some(stored) = self.entries.get_mut(&hash) {
             stored.end = stored.end.max(last_end(place, start, bytes));
             stored.sure &= start <= entry.end && !matches!(place, Place::Somewhere);
@@ -325,7 +306,7 @@ impl Files {
         self.reset(key);
         match self.alive(hash) {
             Some(entry) => {
-                self.shrink(entry, entry.bytes);
+                self.shrink(entry, entry.room);
                 self.entries.remove(&hash);
             }
             None => self.doubt(key),
@@ -343,18 +324,32 @@ impl Files {
         let files = (self.own.files, self.all.files);
         if to.vague.is_none() && to.turns == from.turns {
             self.make(to, false, claims);
-            if let Some(entry) = self.alive(to.hash()) {
-                self.add(to.hash(), entry, old.bytes, 0);
-            }
-            if let Some(entry) = self.entries.get_mut(&to.hash()) {
-                (entry.end, entry.sure) = (old.end, entry.sure && old.sure);
-            }
+            self.fill(to, &old);
             if let Some(innermost) = self.deferred.last_mut() {
+                // Nothing is made here, but what was there begins anew in every turn.
                 let hash = to.hash();
-                innermost.retain(|change| change.hash != hash);
+                innermost
+                    .retain(|change| change.hash != hash || matches!(change.what, Change::Reset));
             }
         }
         (self.own.files, self.all.files) = files;
+    }
+
+    /// A file that was just made has what the old one had. In other turns of a loop it may
+    /// have something else, or not be there.
+    fn fill(&mut self, key: &Key, old: &Entry) {
+        let Some(entry) = self.alive(key.hash()) else { return };
+        let every_turn = key.turns.count_ones() as usize == self.deferred.len();
+        if every_turn {
+            let members = old.room.files.saturating_sub(1);
+            self.add(key.hash(), entry, Room { files: members, ..old.room }, old.end);
+        } else {
+            self.shrink(entry, entry.room);
+        }
+        if let Some(entry) = self.entries.get_mut(&key.hash()) {
+            entry.sure &= old.sure && every_turn;
+            entry.room = if every_turn { entry.room } else { Room::default() };
+        }
     }
 
     /// The name is not one that is counted: if it may be one of a counted family, or one of
@@ -368,10 +363,10 @@ impl Files {
         let names = self.skeletons.get_mut(&number);
         if let Some(skeleton) = names.filter(|names| names.families || !key.is_concrete()) {
             skeleton.generation += 1;
-            let (own, shared) = (skeleton.own_bytes, skeleton.shared_bytes);
-            (skeleton.own_bytes, skeleton.shared_bytes) = (0, 0);
-            self.own.bytes = self.own.bytes.saturating_sub(own);
-            self.all.bytes = self.all.bytes.saturating_sub(own.saturating_add(shared));
+            let (own, shared) = (skeleton.own, skeleton.shared);
+            (skeleton.own, skeleton.shared) = (Room::default(), Room::default());
+            self.own.now = self.own.now.minus(own);
+            self.all.now = self.all.now.minus(own.plus(shared));
         }
     }
 
@@ -380,7 +375,7 @@ impl Files {
         self.anew(0, 0, Change::Forget);
         self.entries.clear();
         self.skeletons.clear();
-        (self.own.bytes, self.all.bytes) = (0, 0);
+        (self.own.now, self.all.now) = (Room::default(), Room::default());
     }
 
     /// Code that may not run, or that is not understood, changes files.

@@ -65,11 +65,11 @@ impl Walk<'_, '_> {
             let outer = std::mem::take(&mut self.needs_turns);
             let slots = self.assigned(code.body, code.exit - 1);
             let values: Vec<Abs> = slots.iter().map(|slot| self.value(*slot)).collect();
-            let muted = self.muted_until;
+            let skip = self.skip.clone();
             self.probing += 1;
             let _ = self.whole(code, turn);
             self.probing -= 1;
-            self.muted_until = muted;
+            self.skip = skip;
             for (slot, value) in slots.into_iter().zip(values) {
                 self.set_value(slot, value);
             }

@@ -16,6 +16,8 @@ mod key;
 mod loops;
 mod mpi;
 mod patterns;
+mod room;
+mod skip;
 mod tally;
 mod walk;
 mod watch;
@@ -157,12 +159,13 @@ fn classes(plan: &Plan) -> Vec<Range<u32>> {
 }
 
 impl Walk<'_, '_> {
-    fn figures(&self, totals: files::Totals) -> Budget {
+    fn figures(&self, totals: room::Totals) -> Budget {
         Budget {
             ops: self.tally.ops(),
             files: totals.files,
             directories: totals.directories,
-            footprint_bytes: totals.peak_bytes,
+            footprint_bytes: totals.peak.bytes,
+            footprint_files: totals.peak.files,
             buffer_bytes: self.tally.buffer_bytes,
             handles: self.handles.most,
             exact: self.tally.exact && self.tally.files_exact,

@@ -9,6 +9,7 @@ use super::claims::Claims;
 use super::files::Files;
 use super::handles::Handles;
 use super::mpi::Together;
+use super::skip::Skip;
 use super::tally::Tally;
 use super::watch::Watch;
 use model::Value;
@@ -75,8 +76,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) seeks_below: u32,
     /// Conditions around it that are not known.
     pub(super) maybe: u32,
-    /// It may not be executed up to this instruction, which a jump may have gone to.
-    pub(super) muted_until: Option<Pc>,
+    /// It may be skipped.
+    pub(super) skip: Option<Skip>,
     /// Only looking whether a loop can be looked at as a whole.
     pub(super) probing: u32,
     /// Bit n: something depended on the turn of loop n, which was looked at as a whole.
@@ -105,7 +106,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             level: 0,
             seeks_below: 0,
             maybe: 0,
-            muted_until: None,
+            skip: None,
             probing: 0,
             needs_turns: 0,
             needs_ranks: false,
@@ -117,7 +118,7 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     /// What is done here is done for certain, and counts.
     pub(super) fn is_certain(&self) -> bool {
-        self.maybe == 0 && self.muted_until.is_none() && self.probing == 0
+        self.maybe == 0 && self.skip.is_none() && self.probing == 0
     }
 
     /// What is done hangs on a value that is not known.
@@ -145,7 +146,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let plan = self.shared.plan;
         let start = pc;
         while pc != end {
-            self.unmute(pc);
+            self.arrive(pc);
             if self.shared.steps == 0 {
                 self.tally.exact = false;
                 return Exit::Stopped;
@@ -185,15 +186,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             pc = next;
         }
-        self.unmute(end);
+        self.arrive(end);
         Exit::Reached
-    }
-
-    /// Where a jump may have gone to, all ways come together.
-    fn unmute(&mut self, pc: Pc) {
-        if self.muted_until.is_some_and(|until| pc >= until) {
-            self.muted_until = None;
-        }
     }
 
     /// Instructions that go on to the next one or to a place that is known.
@@ -271,7 +265,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let before: Vec<Abs> = assigned.iter().map(|slot| self.value(*slot)).collect();
         self.maybe += 1;
         let depths = (self.groups.len(), self.options.len());
-        let mut farthest = None;
+        let mut left = Vec::new();
         for start in [pc + 1, to] {
             let exit = if start < merge { self.run(start, merge) } else { Exit::Reached };
             self.groups.truncate(depths.0);
@@ -280,7 +274,7 @@ impl<'s, 'a> Walk<'s, 'a> {
                 self.set_value(*slot, value.clone());
             }
             match exit {
-                Exit::Left(target) if target > merge => farthest = farthest.max(Some(target)),
+                Exit::Left(target) if target != merge => left.push(target),
                 // Only the walk itself ends: a rank may go the other way.
                 Exit::Stopped if self.shared.steps == 0 => return Err(Exit::Stopped),
                 _ => {}
@@ -290,7 +284,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         for slot in assigned {
             self.set_value(slot, Abs::Unknown(why));
         }
-        self.muted_until = self.muted_until.max(farthest);
+        left.into_iter().for_each(|target| self.may_skip(pc, target, why));
         Ok(merge)
     }
 
@@ -335,16 +329,16 @@ impl<'s, 'a> Walk<'s, 'a> {
             plan.args[args.range()].iter().map(|operand| self.abs(*operand)).collect();
         frame.resize(callee.locals as usize, Abs::Unknown(Why::Never));
         let outer = std::mem::replace(&mut self.base, self.values.len());
-        let muted = self.muted_until.take();
-        self.maybe += u32::from(muted.is_some());
+        let skip = self.skip.take();
+        self.maybe += u32::from(skip.is_some());
         self.values.extend(frame);
         self.calls += 1;
         let exit = self.run(callee.entry, end);
         self.calls -= 1;
         self.values.truncate(self.base);
         self.base = outer;
-        self.maybe -= u32::from(muted.is_some());
-        self.muted_until = muted;
+        self.maybe -= u32::from(skip.is_some());
+        self.skip = skip;
         exit
     }
 
@@ -360,6 +354,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     pub(super) fn set_value(&mut self, slot: Slot, value: Abs) {
+        self.note_assigned(slot);
         let at = self.at(slot);
         self.values[at] = value;
     }

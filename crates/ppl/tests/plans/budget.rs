@@ -41,6 +41,8 @@ struct Disk {
     /// File, position, append; no file where the open failed.
     handles: Vec<(Option<usize>, u64, bool)>,
     peak: u64,
+    /// Most files at one time.
+    peak_files: u64,
 }
 
 impl Disk {
@@ -52,6 +54,7 @@ impl Disk {
             disk.operation(&words);
             let total = disk.names.values().map(|file| disk.files[*file].len() as u64).sum();
             disk.peak = disk.peak.max(total);
+            disk.peak_files = disk.peak_files.max(disk.names.len() as u64);
         }
         disk
     }
@@ -241,6 +244,28 @@ fn figures_of_programs() {
             true,
         ),
         ("repeat 1000 append(\"f\", 1k);", 1, 1000 << 10, 0, true),
+        (
+            "create(\"b\"); write(\"a\", 9); \
+             repeat 4 { rename(\"a\", \"b\"); append(\"b\", 10); write(\"a\", 9); }",
+            3,
+            19,
+            0,
+            true,
+        ),
+        (
+            "write(\"a\", 9); repeat 2 { rename(\"a\", \"b\"); create(\"a\"); } write(\"a\", 5);",
+            2,
+            9,
+            0,
+            true,
+        ),
+        (
+            "repeat $i 3 write(\"a-$i\", 9); repeat $i 3 rename(\"a-$i\", \"b-$i\"); write(\"c\", 5);",
+            4,
+            32,
+            0,
+            true,
+        ),
         ("repeat $i 10 { repeat $j 20 write(\"$i-$j\", 3); }", 200, 600, 0, true),
         ("repeat 10 { repeat $j 20 append(\"f-$j\", 3); }", 20, 600, 0, true),
         ("$h = fopen(\"a\", \"w\"); repeat 100 fwrite($h, 10); fclose($h);", 1, 1000, 1, true),
@@ -288,6 +313,52 @@ fn figures_of_programs() {
         let figures = (found.files, found.footprint_bytes, found.handles, found.exact);
         assert_eq!(figures, (files, bytes, handles, exact), "{text}\n{found:?}");
         check_counts(text, 1);
+    }
+}
+
+#[test]
+fn what_a_jump_may_skip_does_not_count() {
+    for text in [
+        "$i = 0; while ($i < 3) { $i = $i + 1; if ($$rand % 2 == 0) continue; write(\"f\", 3); }",
+        "$i = 0; while ($i < 3) { $i = $i + 1; if ($$rand % 2 == 0) break; } if ($i == 3) write(\"f\", 3);",
+        "$a = 1; repeat 3 { if ($a == 1) continue; $a = 2; } if ($a == 2) write(\"f\", 3);",
+        "$a = 1; repeat $i 3 { if ($a == 1 || $$rand > 7) continue; $a = 2; write(\"f-$i\", 3); }",
+        "repeat $i 3 { if ($$rand % 2 == 0) break; write(\"f-$i\", 3); }",
+        "repeat 2 { $i = 0; while ($i < 3) { $i = $i + 1; if ($$rand % 2 == 0) continue; \
+         while ($i < 2) { $i = $i + 1; if ($$rand % 2 == 0) break; } write(\"f\", 3); } }",
+    ] {
+        let made = planned(text, 1).unwrap_or_else(|| panic!("errors in {text}"));
+        let found = budget(&made, 0);
+        assert_eq!(found.footprint_bytes, 0, "{text}");
+        assert!(found.ops.iter().all(|(op, known)| *op != Op::Write || known.count == 0), "{text}");
+    }
+    let after =
+        "$i = 0; while ($i < 3) { $i = $i + 1; if ($$rand % 2 == 0) continue; } write(\"f\", 3);";
+    assert_eq!(budget(&planned(after, 1).expect("no errors"), 0).footprint_bytes, 3);
+}
+
+#[test]
+fn files_that_are_gone_take_no_room() {
+    for (text, made, at_once) in [
+        ("repeat $i 1000 { create(\"f-$i\"); delete(\"f-$i\"); }", 1000, 1),
+        ("repeat $i 1000 { mkdir(\"d-$i\"); rmdir(\"d-$i\"); }", 1000, 1),
+        ("repeat $i 9 create(\"f-$i\"); repeat $i 9 delete(\"f-$i\"); create(\"g\");", 10, 9),
+        ("repeat 3 { repeat $i 9 create(\"f-$i\"); repeat $i 9 delete(\"f-$i\"); }", 27, 9),
+        ("repeat $i 3 { mkdir(\"d-$i\"); repeat $j 4 create(\"d-$i/$j\"); }", 15, 15),
+        (
+            "repeat $i 3 create(\"a-$i\"); repeat $i 3 rename(\"a-$i\", \"b-$i\"); create(\"c\");",
+            4,
+            4,
+        ),
+        ("create(\"a\"); create(\"b\"); rename(\"a\", \"b\"); create(\"a\");", 3, 2),
+    ] {
+        let made_up = planned(text, 1).expect("no errors");
+        let found = budget(&made_up, 0);
+        assert_eq!(
+            (found.files + found.directories, found.footprint_files),
+            (made, at_once),
+            "{text}"
+        );
     }
 }
 
@@ -394,6 +465,7 @@ proptest! {
             if trace.last().is_some_and(|last| last == "end") {
                 let (disk, found) = (Disk::of(&trace), budget(&made, 0));
                 prop_assert!(found.footprint_bytes <= disk.peak, "{} > {}\n{text}", found.footprint_bytes, disk.peak);
+                prop_assert!(found.footprint_files <= disk.peak_files, "{} > {}\n{text}", found.footprint_files, disk.peak_files);
                 check_counts(&text, 1);
             }
         }

@@ -19,6 +19,8 @@ pub struct Figures {
     pub directories: u64,
     /// Largest total size of files at any time, bytes.
     pub footprint_bytes: u64,
+    /// Largest number of files and directories at any time.
+    pub footprint_files: u64,
     /// Largest buffers, bytes.
     pub buffer_bytes: u64,
     /// Most handles open at one time.
@@ -52,6 +54,7 @@ impl Figures {
         add(&mut self.files, budget.files);
         add(&mut self.directories, budget.directories);
         add(&mut self.footprint_bytes, budget.footprint_bytes);
+        add(&mut self.footprint_files, budget.footprint_files);
         add(&mut self.buffer_bytes, budget.buffer_bytes);
         add(&mut self.handles, budget.handles);
         self.exact &= budget.exact;

@@ -41,6 +41,7 @@ fn figures(figures: &Figures) -> Value {
         "files": figures.files,
         "directories": figures.directories,
         "footprint_bytes": figures.footprint_bytes,
+        "footprint_files": figures.footprint_files,
         "buffer_bytes": figures.buffer_bytes,
         "handles": figures.handles,
         "exact": figures.exact,

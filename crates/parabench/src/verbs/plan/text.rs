@@ -58,11 +58,12 @@ fn section(out: &mut String, title: &str, figures: &Figures) {
     }
     let _ = writeln!(
         out,
-        "  reads {}, writes {}, makes {} files and {} directories",
+        "  reads {}, writes {}, makes {} files and {} directories, {} at one time",
         format_bytes(figures.read_bytes),
         format_bytes(figures.written_bytes),
         figures.files,
-        figures.directories
+        figures.directories,
+        figures.footprint_files
     );
     let _ = writeln!(
         out,
