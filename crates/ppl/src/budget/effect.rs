@@ -195,10 +195,10 @@ impl Walk<'_, '_> {
                 self.files.write(&key, Place::At(0), bytes, ONCE);
             }
             Some(start) => {
-                self.files.resize(&key, 0, false);
+                self.files.resize(&key, 0);
                 self.files.write(&key, Place::At(start), bytes, ONCE);
             }
-            None => self.files.resize(&key, 0, false),
+            None => self.files.resize(&key, 0),
         }
     }
 
@@ -207,7 +207,7 @@ impl Walk<'_, '_> {
         self.shared.watch.written(key, None, 0);
         self.files.doubt_sizes();
         if truncates {
-            self.files.resize(key, 0, false);
+            self.files.resize(key, 0);
         }
     }
 
@@ -277,7 +277,7 @@ impl Walk<'_, '_> {
             self.need(pc, &key);
         }
         if truncates {
-            self.files.resize(&key, 0, false);
+            self.files.resize(&key, 0);
         }
         if !self.is_certain() {
             return Abs::Unknown(Why::Never);
@@ -456,11 +456,11 @@ impl Walk<'_, '_> {
                 // It does not make a file shorter.
                 self.files.write(key, Place::At(0), size, ONCE);
             }
-            Some(size) => self.files.resize(key, size, false),
+            Some(size) => self.files.resize(key, size),
             None => {
                 self.files.doubt_sizes();
                 if !allocate {
-                    self.files.resize(key, 0, false);
+                    self.files.resize(key, 0);
                 }
             }
         }

@@ -21,8 +21,10 @@ pub(super) const ONCE: u32 = u32::MAX;
 struct Entry {
     /// Of all members.
     room: Room,
-    /// Of one member: everything before this position is there.
+    /// Of one member: nothing that was written ends behind this position.
     end: u64,
+    /// Of one member: it is not longer than this. Behind `end` is a hole.
+    size: u64,
     skeleton: u32,
     /// The entry is gone if its skeleton's is another.
     generation: u32,
@@ -109,6 +111,10 @@ impl Files {
                     }
                     Change::Made(n.saturating_add(more), directory)
                 }
+                (Change::Bytes(bytes, writer), Some(_)) => {
+                    self.lose_end(change.hash, writer);
+                    Change::Bytes(bytes, writer)
+                }
                 (other, _) => other,
             };
             if let Some(outer) = self.deferred.last_mut() {
@@ -136,6 +142,14 @@ impl Files {
         if let Some(entry) = self.entries.get_mut(&hash) {
             entry.room = entry.room.plus(more);
             entry.end = entry.end.saturating_add(longer);
+            entry.size = entry.size.saturating_add(longer);
+        }
+    }
+
+    /// In other turns a handle wrote at other positions of a file that began anew.
+    fn lose_end(&mut self, hash: u64, writer: u32) {
+        if let Some(entry) = self.entries.get_mut(&hash).filter(|_| is_handle(writer)) {
+            (entry.end, entry.size, entry.sure) = (u64::MAX, u64::MAX, false);
         }
     }
 
@@ -165,7 +179,7 @@ impl Files {
     /// Size of one member if it is known for certain.
     pub(super) fn size(&self, key: &Key) -> Option<u64> {
         let entry = self.alive(key.hash())?;
-        (entry.sure && key.vague.is_none() && !self.sizes_unknown).then_some(entry.end)
+        (entry.sure && key.vague.is_none() && !self.sizes_unknown).then_some(entry.size)
     }
 
     /// The file that was made under this name: a number that no other file has.
@@ -192,6 +206,7 @@ impl Files {
         let entry = Entry {
             room: Room::default(),
             end: 0,
+            size: 0,
             skeleton,
             generation,
             serial: self.serial,
@@ -233,34 +248,45 @@ impl Files {
     }
 
     /// The file has this size now.
-    pub(super) fn resize(&mut self, key: &Key, size: u64, allocate: bool) {
+    pub(super) fn resize(&mut self, key: &Key, size: u64) {
         let hash = key.hash();
         self.reset(key);
         let Some(entry) = self.alive(hash) else { return self.doubt(key) };
-        let members = entry.room.bytes.checked_div(entry.end).unwrap_or(1).max(1);
-        if size < entry.end {
-            let less = (entry.end - size).saturating_mul(members).min(entry.room.bytes);
-            self.shrink(entry, Room { bytes: less, files: 0 });
-            if let Some(entry) = self.entries.get_mut(&hash) {
-                entry.room.bytes -= less;
-                entry.end = size;
-                entry.epoch += 1;
-            }
-        } else if allocate {
-            self.write(key, Place::At(0), size, ONCE);
-        } else if size > entry.end
-            && let Some(entry) = self.entries.get_mut(&hash)
-        {
-            // A hole: how large the file is and how many bytes it takes are two things.
-            entry.sure = false;
+        let lost = entry.room.bytes - self.left(key, &entry, size);
+        self.shrink(entry, Room { bytes: lost, files: 0 });
+        if let Some(stored) = self.entries.get_mut(&hash) {
+            stored.room.bytes -= lost;
+            stored.epoch += u32::from(lost > 0);
+            // Over a hole it is not known what can be read.
+            stored.sure &= size <= entry.end;
+            let end = if self.sizes_unknown { 0 } else { entry.end };
+            (stored.end, stored.size) = (end.min(size), size);
+        }
+    }
+
+    /// What is left of its bytes, at least, if a file is not longer than `size`.
+    fn left(&self, key: &Key, entry: &Entry, size: u64) -> u64 {
+        let bytes = entry.room.bytes;
+        if self.sizes_unknown {
+            0
+        } else if size >= entry.end {
+            bytes
+        } else if key.is_concrete() {
+            // All that is lost may be there, and what is left a hole.
+            bytes.saturating_sub(entry.end - size)
+        } else if entry.sure {
+            // Not all members may be counted, but each has all bytes up to its end.
+            (u128::from(bytes) * u128::from(size) / u128::from(entry.end)) as u64
+        } else {
+            0
         }
     }
 
     /// The file is not longer than this now.
     pub(super) fn cut(&mut self, key: &Key, size: u64) {
         match self.alive(key.hash()) {
-            Some(entry) if entry.end <= size => self.reset(key),
-            _ => self.resize(key, size, false),
+            Some(entry) if entry.end <= size && !self.sizes_unknown => self.reset(key),
+            _ => self.resize(key, size),
         }
     }
 
@@ -271,7 +297,7 @@ impl Files {
         let mut turns = key.turns;
         let mut additive = ONCE;
         let (start, new) = match place {
-            Place::End => (entry.end, bytes),
+            Place::End => (entry.size, bytes),
             Place::At(at) | Place::Onward(at, _) => {
                 (at, at.saturating_add(bytes).saturating_sub(entry.end).min(bytes))
             }
@@ -282,7 +308,7 @@ impl Files {
                 turns |= if fresh && turn.level < u64::BITS { 1 << turn.level } else { 0 };
                 (start, if fresh { apart } else { 0 })
             }
-            Place::Somewhere => (entry.end, 0),
+            Place::Somewhere => (u64::MAX, 0),
         };
         if matches!(place, Place::End | Place::Onward(..)) && start >= entry.end {
             additive = additive_from;
@@ -290,7 +316,8 @@ impl Files {
         self.add(hash, entry, Room { bytes: new, files: 0 }, 0);
         if let Some(stored) = self.entries.get_mut(&hash) {
             stored.end = stored.end.max(last_end(place, start, bytes));
-            stored.sure &= start <= entry.end && !matches!(place, Place::Somewhere);
+            stored.size = stored.size.max(stored.end);
+            stored.sure &= start <= entry.end;
         }
         if !matches!(place, Place::End | Place::Onward(..)) {
             self.anew(hash, turns, Change::Reset);
@@ -397,6 +424,11 @@ fn writer(place: Place) -> u32 {
         Place::End => u32::MAX,
         _ => u32::MAX - 1,
     }
+}
+
+/// See [`writer`].
+fn is_handle(writer: u32) -> bool {
+    writer < u32::MAX - 1
 }
 
 /// Where the last byte of a write ends, over all turns.
