@@ -244,7 +244,7 @@ mod tests {
     fn everything_that_does_not_fit_is_said() {
         let cases = [
             (facts(), Needs { bytes: 1001, ..needs() }, "needs 1001 B at one time"),
-            (facts(), Needs { files: 11, ..needs() }, "makes 11 files"),
+            (facts(), Needs { files: 11, ..needs() }, "needs 11 files"),
             (facts(), Needs { handles: 69, ..needs() }, "opens 69 files at one time"),
             (facts(), Needs { buffers_bytes: 501, ..needs() }, "buffers of all ranks need 501 B"),
             (Facts { writable: Err(libc::EROFS), ..facts() }, needs(), "(EROFS)"),

@@ -21,6 +21,17 @@ fn a_plan_that_does_not_fit_is_refused_before_anything_is_touched() {
 }
 
 #[test]
+fn files_count_as_long_as_they_are_there() {
+    let churn = "repeat $i 1000 { create(\"f-$i\"); delete(\"f-$i\"); }\n";
+    let fill = "repeat $i 1000 create(\"f-$i\"); repeat $i 1000 delete(\"f-$i\");\n";
+    let scene = Scene::new().file("churn.ppl", churn).file("fill.ppl", fill).file("m/mount", "");
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "nr_inodes=200") else { return };
+    scene.parabench("run churn.ppl --dir m").exits(0);
+    scene.parabench("run fill.ppl --dir m").exits(2).err_has("needs 1000 files and directories");
+    scene.parabench("plan churn.ppl").out_has("makes 1000 files and 0 directories, 1 at one time");
+}
+
+#[test]
 fn a_full_disk_is_told_with_path_rank_offset_and_line() {
     let scene = Scene::new().file("x.ppl", FILL).file("m/mount", "");
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
