@@ -1,6 +1,6 @@
 //! A small interpreter of plans that writes the same lines as the one of trees.
 
-use super::tree::MAX_LINES;
+use super::tree::{MAX_LINES, shortened};
 use model::plan::{
     Args, BinaryOp, Function, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source,
 };
@@ -47,6 +47,10 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
+    fn line(&mut self, line: String) {
+        self.lines.push(shortened(line));
+    }
+
     fn step(&mut self) -> Eval<bool> {
         let pc = self.pc;
         let instr = self.plan.code[pc as usize];
@@ -96,9 +100,9 @@ impl Machine<'_> {
             Instr::Next { code } => self.next_turn(code),
             Instr::LabelEnter { label } => {
                 let text = self.value(self.plan.labels[label as usize].text)?;
-                self.lines.push(format!("time {text}"));
+                self.line(format!("time {text}"));
             }
-            Instr::LabelLeave => self.lines.push("time end".into()),
+            Instr::LabelLeave => self.line("time end".into()),
             Instr::GroupEnter { group, skip } => {
                 let inner = self.plan.sets[self.set_id() as usize].enter[group as usize];
                 match self.plan.sets[inner as usize].members.contains(&self.rank) {
@@ -114,10 +118,10 @@ impl Machine<'_> {
             }
             Instr::Barrier { group } => {
                 let name = group.map_or("", |group| &self.plan.groups[group as usize].name);
-                self.lines.push(format!("barrier {name}").trim_end().to_string());
+                self.line(format!("barrier {name}").trim_end().to_string());
             }
-            Instr::WithEnter { .. } => self.lines.push("with".into()),
-            Instr::WithLeave => self.lines.push("with end".into()),
+            Instr::WithEnter { .. } => self.line("with".into()),
+            Instr::WithLeave => self.line("with end".into()),
             Instr::Op { op, dst, args } => self.op(op, dst, args)?,
             Instr::CallProc { proc, args } => {
                 let mut frame = self.all(args)?;
@@ -194,7 +198,7 @@ impl Machine<'_> {
                 _ => self.value(*operand)?.to_string(),
             });
         }
-        self.lines.push(words.join(" "));
+        self.line(words.join(" "));
         if op == Op::Assert && words[1] == "false" {
             return Err(value::EvalError::Unset);
         }

@@ -58,6 +58,18 @@ struct Seen {
     globals: HashSet<Name>,
 }
 
+/// Texts that double in a loop would fill the memory: of a long line, its beginning, length and hash.
+pub fn shortened(mut line: String) -> String {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    const MAX_CHARS: usize = 2_000;
+    if line.len() > MAX_CHARS {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&line);
+        let rest = format!(" and so on, {} bytes, {hash:016x}", line.len());
+        line = line.chars().take(MAX_CHARS).collect::<String>() + &rest;
+    }
+    line
+}
+
 struct Tree<'a> {
     ast: &'a Ast,
     sources: &'a Sources,
@@ -80,7 +92,7 @@ fn eval<T>(result: value::Eval<T>) -> Done<T> {
 
 impl Tree<'_> {
     fn line(&mut self, line: String) -> Done<()> {
-        self.lines.push(line);
+        self.lines.push(shortened(line));
         if self.lines.len() < MAX_LINES { Ok(()) } else { Err(Stop::Cut) }
     }
 
