@@ -1,14 +1,15 @@
 //! The budget against what is really done: counts by the trace of the plan interpreter,
 //! files by a small simulation of the operations in it.
 
+use crate::disk::Disk;
+use crate::file_programs::file_program;
 use crate::{generate, plan};
 use model::plan::Budget;
-use model::units::parse_integer_text;
 use model::{Op, Plan};
 use ppl::source::NoIncludes;
 use ppl::{Binding, compile};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 
 fn planned(text: &str, ranks: u32) -> Option<Plan> {
     compile("test.ppl", text.into(), &mut NoIncludes, &Binding::new(ranks)).plan
@@ -31,185 +32,6 @@ fn counted(trace: &[String]) -> BTreeMap<&str, u64> {
     counts
 }
 
-/// Files as sets of bytes; what operations of a trace do to them.
-#[derive(Default)]
-struct Disk {
-    /// Names and numbers of files.
-    names: HashMap<String, usize>,
-    /// What is in each file.
-    files: Vec<BTreeSet<u64>>,
-    /// File, position, append; no file where the open failed.
-    handles: Vec<(Option<usize>, u64, bool)>,
-    peak: u64,
-    /// Most files at one time.
-    peak_files: u64,
-}
-
-impl Disk {
-    fn of(trace: &[String]) -> Disk {
-        let mut disk = Disk::default();
-        for line in trace {
-            let words = line.split(' ').map(|word| word.strip_prefix("./").unwrap_or(word));
-            let words: Vec<&str> = words.collect();
-            disk.operation(&words);
-            let total = disk.names.values().map(|file| disk.files[*file].len() as u64).sum();
-            disk.peak = disk.peak.max(total);
-            disk.peak_files = disk.peak_files.max(disk.names.len() as u64);
-        }
-        disk
-    }
-
-    fn make(&mut self, name: &str) -> &mut BTreeSet<u64> {
-        let new = self.files.len();
-        let file = *self.names.entry(name.to_string()).or_insert(new);
-        if file == new {
-            self.files.push(BTreeSet::new());
-        }
-        &mut self.files[file]
-    }
-
-    fn operation(&mut self, words: &[&str]) {
-        let number = |at: usize| {
-            words.get(at).and_then(|word| parse_integer_text(word.as_bytes())).map(|n| n as u64)
-        };
-        let name = words.get(1).copied().unwrap_or("");
-        match words[0] {
-            "write" => {
-                let start = number(3).unwrap_or(0);
-                *self.make(name) = (start..start + number(2).unwrap_or(0)).collect();
-            }
-            "append" => {
-                let n = number(2).unwrap_or(0);
-                let file = self.make(name);
-                let end = file.last().map_or(0, |last| last + 1);
-                file.extend(end..end + n);
-            }
-            "create" => self.make(name).clear(),
-            "delete" => drop(self.names.remove(name)),
-            "rename" => {
-                if let Some(file) = self.names.remove(name) {
-                    self.names.insert(words[2].to_string(), file);
-                }
-            }
-            "truncate" => {
-                let n = number(2).unwrap_or(0);
-                if let Some(file) = self.names.get(name) {
-                    self.files[*file].retain(|byte| *byte < n);
-                }
-            }
-            "fopen" => {
-                match words[2] {
-                    "w" => self.make(name).clear(),
-                    "a" => drop(self.make(name)),
-                    _ => {}
-                }
-                self.handles.push((self.names.get(name).copied(), 0, words[2] == "a"));
-            }
-            // fwrite (file handle 3) 10 -
-            "fwrite" => self.fwrite(words[3].trim_end_matches(')'), number(4), number(5)),
-            "fseek" => {
-                let handle: usize = words[3].trim_end_matches(')').parse().expect("a number");
-                self.handles[handle - 1].1 = number(4).unwrap_or(0);
-            }
-            _ => {}
-        }
-    }
-
-    fn fwrite(&mut self, handle: &str, n: Option<u64>, offset: Option<u64>) {
-        let handle: usize = handle.parse().expect("a number");
-        let (Some(file), position, appends) = self.handles[handle - 1] else { return };
-        let n = n.unwrap_or(0);
-        let end = self.files[file].last().map_or(0, |last| last + 1);
-        let start = if appends { end } else { offset.unwrap_or(position) };
-        self.files[file].extend(start..start + n);
-        if offset.is_none() {
-            self.handles[handle - 1].1 = start + n;
-        }
-    }
-}
-
-/// Programs that make, change and remove files in loops and under conditions.
-struct Writer<'a> {
-    tape: &'a [u8],
-    at: usize,
-    text: String,
-    depth: u32,
-}
-
-fn file_program(tape: &[u8]) -> String {
-    let mut writer = Writer {
-        tape,
-        at: 0,
-        text: "$x = 1; param $n = 3; $h = fopen(\"z\", \"w\");\n".into(),
-        depth: 0,
-    };
-    while writer.at < tape.len() {
-        writer.statement();
-    }
-    writer.text
-}
-
-impl Writer<'_> {
-    fn choose(&mut self, n: u8) -> u8 {
-        let byte = self.tape.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        byte % n
-    }
-
-    fn path(&mut self) -> String {
-        let last = if self.depth > 0 { 8 } else { 4 };
-        let names = ["a", "./a", "f-1", "b$x", "f-$i", "f-$i", "g-$i-$i", "f-$x-$i"];
-        format!("\"{}\"", names[usize::from(self.choose(last))])
-    }
-
-    fn size(&mut self) -> String {
-        let last = if self.depth > 0 { 5 } else { 3 };
-        ["10", "25", "$x", "$i", "$i * 3 + 1"][usize::from(self.choose(last))].to_string()
-    }
-
-    fn statement(&mut self) {
-        let (path, size) = (self.path(), self.size());
-        let line = match self.choose(16) {
-            0 | 1 => format!("write({path}, {size});"),
-            2 => format!("append({path}, {size});"),
-            3 => format!("delete({path});"),
-            4 => format!("rename({path}, {});", self.path()),
-            5 => format!("truncate({path}, {size});"),
-            6 => format!(
-                "$h = fopen({path}, \"{}\");",
-                ["w", "a", "r+"][usize::from(self.choose(3))]
-            ),
-            7 => format!("fwrite($h, {size});"),
-            8 => format!("fwrite($h, {size}, {});", self.size()),
-            9 => format!("fseek($h, {size});"),
-            10 => format!("$x = {size};"),
-            11 if self.depth < 3 => {
-                let condition =
-                    ["$x > 2", "rand(1, 2) > 5", "$n == 3"][usize::from(self.choose(3))];
-                return self.block(&format!("if ({condition}) "), 0);
-            }
-            12..=14 if self.depth < 3 => {
-                let count = ["2", "$n", "1..6 step 2", "4"][usize::from(self.choose(4))];
-                return self.block(&format!("repeat $i {count} "), 1);
-            }
-            _ => format!("create({path});"),
-        };
-        self.text.push_str(&line);
-        self.text.push('\n');
-    }
-
-    fn block(&mut self, head: &str, depth: u32) {
-        self.text.push_str(head);
-        self.text.push_str("{\n");
-        self.depth += depth;
-        for _ in 0..=self.choose(3) {
-            self.statement();
-        }
-        self.depth -= depth;
-        self.text.push_str("}\n");
-    }
-}
-
 /// Counts: exact where they say so, never too large.
 fn check_counts(text: &str, ranks: u32) {
     let Some(made) = planned(text, ranks).filter(|_| !text.contains("rand(")) else { return };
@@ -226,6 +48,20 @@ fn check_counts(text: &str, ranks: u32) {
         }
         if budget.exact {
             assert_eq!(budget.ops.len(), counts.len(), "{budget:?} {counts:?}\n{text}");
+        }
+    }
+}
+
+/// Files of every rank: never more than there would be if it were alone.
+fn check_files(text: &str, ranks: u32) {
+    let Some(made) = planned(text, ranks) else { return };
+    for rank in 0..ranks {
+        let trace = plan::trace(&made, rank);
+        if trace.last().is_some_and(|last| last == "end") {
+            let (disk, found) = (Disk::of(&trace), budget(&made, rank));
+            let (bytes, files) = (found.footprint_bytes, found.footprint_files);
+            assert!(bytes <= disk.peak, "{bytes} bytes > {} of {rank}\n{text}", disk.peak);
+            assert!(files <= disk.peak_files, "{files} > {} of {rank}\n{text}", disk.peak_files);
         }
     }
 }
@@ -460,14 +296,27 @@ proptest! {
     #[test]
     fn files_are_never_overestimated(tape in prop::collection::vec(any::<u8>(), 0..80)) {
         let text = file_program(&tape).replace("rand(1, 2) > 5", "$$rank > 5");
-        if let Some(made) = planned(&text, 1) {
-            let trace = plan::trace(&made, 0);
-            if trace.last().is_some_and(|last| last == "end") {
-                let (disk, found) = (Disk::of(&trace), budget(&made, 0));
-                prop_assert!(found.footprint_bytes <= disk.peak, "{} > {}\n{text}", found.footprint_bytes, disk.peak);
-                prop_assert!(found.footprint_files <= disk.peak_files, "{} > {}\n{text}", found.footprint_files, disk.peak_files);
-                check_counts(&text, 1);
+        check_files(&text, 1);
+        check_counts(&text, 1);
+    }
+
+    #[test]
+    fn files_of_several_ranks_are_never_overestimated(
+        tape in prop::collection::vec(any::<u8>(), 0..80),
+        own in any::<u8>(),
+    ) {
+        let mut text = file_program(&tape).replace("rand(1, 2) > 5", "$$rank > 1");
+        // Some names are of one rank, some of all.
+        for (bit, (shared, of_rank)) in
+            [("a\"", "a-$$rank\""), ("f-", "f-$$rank-"), ("\"b", "\"b$$rank-"), ("\"z", "\"$$rank/z")]
+                .into_iter()
+                .enumerate()
+        {
+            if own >> bit & 1 != 0 {
+                text = text.replace(shared, of_rank);
             }
         }
+        check_files(&text, 3);
+        check_counts(&text, 3);
     }
 }

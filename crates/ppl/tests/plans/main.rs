@@ -6,8 +6,10 @@
 
 mod budget;
 mod definitions;
+mod disk;
 mod examples;
 mod extents;
+mod file_programs;
 mod generate;
 mod golden;
 mod interpreters;
