@@ -124,6 +124,11 @@ impl RunDirectory {
             Links::TooMany => {
                 Some("the directory holds too many entries to look for links that leave".into())
             }
+            Links::Unread(path, errno) => Some(format!(
+                "{} in the directory cannot be looked at for links that leave: {}",
+                path.display(),
+                io::Error::from_raw_os_error(errno)
+            )),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::backend::beneath::openat2;
 use crate::dents;
 use std::ffi::{CString, OsString};
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,10 @@ pub enum Links {
     /// This one (a path below the directory) leaves, or leads to something that does
     /// not exist yet, or cannot be followed.
     Leaves(PathBuf),
-    /// There are too many entries, or some cannot be read.
+    /// There are too many entries.
     TooMany,
+    /// A directory (a path below the directory) cannot be read: its errno.
+    Unread(PathBuf, i32),
 }
 
 /// Looks for symbolic links below a directory that leave it.
@@ -33,7 +36,10 @@ pub fn foreign_links(directory: &Path) -> Links {
 }
 
 fn foreign_links_within(directory: &Path, mut budget: usize) -> Links {
-    let Ok(root) = File::open(directory) else { return Links::TooMany };
+    let root = match File::open(directory) {
+        Ok(root) => root,
+        Err(error) => return unread(b"", errno_of(&error)),
+    };
     let mut waiting = vec![Vec::new()];
     while let Some(path) = waiting.pop() {
         let found = list(root.as_fd(), &path, &mut waiting, &mut budget);
@@ -53,12 +59,16 @@ fn list(
 ) -> Links {
     let name = if path.is_empty() { b".".to_vec() } else { path.to_vec() };
     let flags = libc::O_RDONLY | libc::O_DIRECTORY;
-    let Ok(opened) = open(root, name, flags, libc::RESOLVE_NO_SYMLINKS) else {
-        return Links::TooMany;
+    let opened = match open(root, name, flags, libc::RESOLVE_NO_SYMLINKS) {
+        Ok(opened) => opened,
+        Err(errno) => return unread(path, errno),
     };
     let mut buf = [0u8; 8192];
     loop {
-        let Ok(filled) = dents::read(opened.as_fd(), &mut buf) else { return Links::TooMany };
+        let filled = match dents::read(opened.as_fd(), &mut buf) {
+            Ok(filled) => filled,
+            Err(error) => return unread(path, errno_of(&error)),
+        };
         if filled.is_empty() {
             return Links::None;
         }
@@ -81,6 +91,15 @@ fn list(
             }
         }
     }
+}
+
+fn errno_of(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+fn unread(path: &[u8], errno: i32) -> Links {
+    let path = if path.is_empty() { b"." } else { path };
+    Links::Unread(OsString::from_vec(path.to_vec()).into(), errno)
 }
 
 /// The kernel itself says whether a link leaves, so that links by way of other links
@@ -139,5 +158,11 @@ mod tests {
         (0..10).for_each(|i| fs::write(place.path().join(i.to_string()), "").expect("write"));
         assert_eq!(foreign_links_within(place.path(), 10), Links::None);
         assert_eq!(foreign_links_within(place.path(), 9), Links::TooMany);
+    }
+    #[test]
+    fn a_directory_that_cannot_be_read_is_named() {
+        let place = tempfile::NamedTempFile::new().expect("a temporary file");
+        let unread = Links::Unread(".".into(), libc::ENOTDIR);
+        assert_eq!(foreign_links(place.path()), unread);
     }
 }
