@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
+use crate::record::Spot;
 use model::Part;
 
 /// What happens between open and close.
@@ -31,7 +32,7 @@ pub(super) enum Inner {
 }
 
 impl Inner {
-    fn flags(self) -> i32 {
+    pub(super) fn flags(self) -> i32 {
         match self {
             Inner::Nothing | Inner::Write { .. } => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
             Inner::Append { .. } => libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND,
@@ -59,6 +60,20 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     inner: Inner,
 ) -> Result<(), Fault> {
     let flags = open_flags(io, inner.flags());
+    let spot = io.spot(step.op, step.site);
+    file_at(step, io, buffers, inner, flags, &spot)
+}
+
+/// The same with what the turns of a loop have in common.
+#[inline(always)]
+pub(super) fn file_at<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    inner: Inner,
+    flags: i32,
+    spot: &Spot,
+) -> Result<(), Fault> {
     let only = only_call(io.options.active(), buffers, inner);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
     let open = timed(&mut io.backend, &io.clock, call);
@@ -72,7 +87,7 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     };
     match close {
         Some(close) if close.reply >= 0 && !io.keeps_events => {
-            io.settle_file(step.op, step.site, (open, data, close));
+            io.settle_file(spot, (open, data, close));
             Ok(())
         }
         _ => one_by_one(step, io, buffers, inner, flags, (open, data, close)),

@@ -8,6 +8,7 @@ use super::mpi_io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
+use super::turns::{Turned, turns_of_file};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -89,7 +90,12 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                     if let Some(pause) = check(comm) {
                         return Ok(pause);
                     }
-                    next_turn(env, &plan.loops[code as usize], pc)?
+                    let code = &plan.loops[code as usize];
+                    match turns_of_one(code, prepared, position, env, io, comm, buffers)? {
+                        Turned::NotHere => next_turn(env, code, pc)?,
+                        Turned::Over => pc + 1,
+                        Turned::Paused(pause) => return Ok(pause),
+                    }
                 }
                 Instr::Jump { to } => {
                     if to <= pc
@@ -122,8 +128,37 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
     }
 }
 
+/// The turns that are left, if the body is an operation on a file as a whole.
 #[inline(always)]
-fn check<C: Comm>(comm: &mut C) -> Option<Pause> {
+fn turns_of_one<B: Backend, C: Comm, K: Clock>(
+    code: &LoopCode,
+    prepared: &Prepared<'_>,
+    position: &mut Position,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+    buffers: &mut Buffers,
+) -> Result<Turned, Fault> {
+    if code.exit != code.body + 2 {
+        return Ok(Turned::NotHere);
+    }
+    let plan = prepared.plan;
+    let site = code.body;
+    let Some(Instr::Op { op, dst, args }) = plan.code.get(site as usize).copied() else {
+        return Ok(Turned::NotHere);
+    };
+    if !matches!(op, Op::Create | Op::Write | Op::Append) {
+        return Ok(Turned::NotHere);
+    }
+    let next = std::mem::replace(&mut position.pc, site);
+    let step = Step { op, site, dst, args: arguments(plan, op, args)? };
+    let turned = turns_of_file(step, code, env, io, comm, buffers)?;
+    position.pc = next;
+    Ok(turned)
+}
+
+#[inline(always)]
+pub(super) fn check<C: Comm>(comm: &mut C) -> Option<Pause> {
     match comm.check() {
         Check::GoOn => None,
         Check::Yield => Some(Pause::Pending),

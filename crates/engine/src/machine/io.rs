@@ -9,7 +9,7 @@ use super::{Settings, fault::Fault};
 use crate::backend::{Backend, Cached};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
-use crate::record::{Recorder, Timing};
+use crate::record::{Recorder, Spot, Timing};
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
 use model::plan::Pc;
 use model::{Event, Op, Part, errno};
@@ -231,7 +231,8 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         }
         let busy_ns = shot.took_ns();
         let timing = Timing { start_ns: shot.start_ns, end_ns: shot.end_ns, busy_ns };
-        let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
+        self.labels.own_ns += busy_ns;
+        let stat = self.labels.stat(&mut self.recorder, op);
         self.recorder.done(stat, site, timing, 0, false);
         if self.keeps_events {
             self.simple_event(op, site, timing, subject);
@@ -240,26 +241,32 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         Ok(())
     }
 
+    /// Where a statement is counted now.
+    #[inline(always)]
+    pub(super) fn spot(&mut self, op: Op, site: Pc) -> Spot {
+        let stat = self.labels.stat(&mut self.recorder, op);
+        self.recorder.spot(stat, site)
+    }
+
     /// Open, at most one call that moves data, and close have followed each other at once and
     /// not failed: the same as [`Io::conclude`] with their tally.
     #[inline(always)]
     pub(super) fn settle_file(
         &mut self,
-        op: Op,
-        site: Pc,
+        spot: &Spot,
         (open, data, close): (Shot, Option<Shot>, Shot),
     ) {
         let (start_ns, end_ns) = (open.start_ns, close.end_ns);
         let busy_ns = end_ns.saturating_sub(start_ns);
-        let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
-        self.recorder.part(stat, Part::Open, open.took_ns());
-        if let Some(data) = data {
-            self.recorder.part(stat, Part::Data, data.took_ns());
-        }
-        self.recorder.part(stat, Part::Close, close.took_ns());
+        let parts = [
+            (Part::Open, Some(open.took_ns())),
+            (Part::Data, data.map(Shot::took_ns)),
+            (Part::Close, Some(close.took_ns())),
+        ];
         let bytes = data.map_or(0, |data| data.reply as u64);
         let timing = Timing { start_ns, end_ns, busy_ns };
-        self.recorder.done(stat, site, timing, bytes, false);
+        self.recorder.done_in_parts(spot, timing, bytes, parts);
+        self.labels.own_ns += busy_ns;
         self.operations += 1;
     }
 
@@ -298,7 +305,8 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
 
     #[inline(always)]
     fn count(&mut self, op: Op, site: Pc, tally: &Tally) {
-        let stat = self.labels.stat(&mut self.recorder, op, tally.timing.busy_ns);
+        self.labels.own_ns += tally.timing.busy_ns;
+        let stat = self.labels.stat(&mut self.recorder, op);
         self.recorder.done(stat, site, tally.timing, tally.done_bytes, tally.short);
         if op.is_compound() {
             for part in Part::ALL {
@@ -328,7 +336,8 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             self.count(op, site, &tally);
         } else {
             let busy_ns = tally.timing.busy_ns;
-            let stat = self.labels.stat(&mut self.recorder, op, busy_ns);
+            self.labels.own_ns += busy_ns;
+            let stat = self.labels.stat(&mut self.recorder, op);
             self.recorder.failed(stat, site, busy_ns, expected);
         }
         if self.keeps_events {

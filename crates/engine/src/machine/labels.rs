@@ -11,7 +11,7 @@ use model::plan::LabelKind;
 struct Frame {
     id: u32,
     start_ns: u64,
-    /// Sum of the operations' own times inside.
+    /// [`Labels::own_ns`] while a label inside is executed.
     own_ns: u64,
     /// I/O directly inside is executed.
     selected: bool,
@@ -31,6 +31,8 @@ impl Frame {
 pub(super) struct Labels {
     frames: Vec<Frame>,
     depth: usize,
+    /// Sum of the operations' own times inside the innermost label.
+    pub(super) own_ns: u64,
     /// Labels of `--only`; empty: everything is executed.
     only: Vec<Vec<u8>>,
     path: Vec<u8>,
@@ -43,6 +45,7 @@ impl Labels {
         Labels {
             frames: vec![Frame::new(NO_ID, true, false)],
             depth: 0,
+            own_ns: 0,
             only: only.iter().map(|label| label.as_bytes().to_vec()).collect(),
             path: Vec::new(),
             cuts: Vec::new(),
@@ -79,11 +82,12 @@ impl Labels {
         let text = if text.is_empty() { b"(empty)" } else { text };
         let selected = self.selects(text);
         let id = recorder.label(self.id(), text, kind);
+        self.frames[self.depth].own_ns = std::mem::take(&mut self.own_ns);
         self.depth += 1;
         match self.frames.get_mut(self.depth) {
             None => self.frames.push(Frame::new(id, selected, sync)),
             Some(frame) if frame.id != id => *frame = Frame::new(id, selected, sync),
-            Some(frame) => (frame.own_ns, frame.selected, frame.sync) = (0, selected, sync),
+            Some(frame) => (frame.selected, frame.sync) = (selected, sync),
         }
     }
 
@@ -98,23 +102,22 @@ impl Labels {
             return false;
         }
         let frame = &self.frames[self.depth];
-        let (id, start_ns, own_ns, sync) = (frame.id, frame.start_ns, frame.own_ns, frame.sync);
+        let (id, start_ns, sync) = (frame.id, frame.start_ns, frame.sync);
         if frame.selected {
-            recorder.occurrence(id, start_ns, end_ns, own_ns);
+            recorder.occurrence(id, start_ns, end_ns, self.own_ns);
         }
         self.depth -= 1;
-        self.frames[self.depth].own_ns += own_ns;
+        self.own_ns += self.frames[self.depth].own_ns;
         if !self.only.is_empty() {
             self.path.truncate(self.cuts.pop().unwrap_or(0));
         }
         sync
     }
 
-    /// Where an operation is counted; its own time is added to the label.
+    /// Where an operation is counted.
     #[inline(always)]
-    pub(super) fn stat(&mut self, recorder: &mut Recorder, op: Op, busy_ns: u64) -> StatId {
+    pub(super) fn stat(&mut self, recorder: &mut Recorder, op: Op) -> StatId {
         let frame = &mut self.frames[self.depth];
-        frame.own_ns += busy_ns;
         match frame.stats[op as usize] {
             Some(stat) => stat,
             None => *frame.stats[op as usize].insert(recorder.stat(frame.id, op)),

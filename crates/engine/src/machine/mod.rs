@@ -8,6 +8,7 @@
 //!   ├─ perform, compound       operations become calls
 //!   │    ├─ transfer           bytes become calls
 //!   │    └─ pieces, shares     patterns become transfers
+//!   ├─ turns                   the same operation on file after file
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   ├─ io                      one call between two clock readings; counting
 //!   └─ explain                 why it ended, in words
@@ -38,6 +39,7 @@ mod scope;
 mod shares;
 mod text;
 mod transfer;
+mod turns;
 
 pub use prepare::Prepared;
 

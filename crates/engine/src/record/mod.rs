@@ -32,7 +32,7 @@ pub use read::{
     FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read, read_file,
     read_path,
 };
-pub use recorder::Recorder;
+pub use recorder::{Recorder, Spot};
 pub use stats::{StatId, Timing};
 
 use std::os::fd::OwnedFd;

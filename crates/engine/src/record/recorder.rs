@@ -11,8 +11,8 @@ use super::events::Events;
 use super::failures::{Failed, Failures, rank_error};
 use super::labels::Labels;
 use super::layout::*;
-use super::sites::Sites;
-use super::stats::Stats;
+use super::sites::{self, Sites};
+use super::stats::{Hot, Stats};
 use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
@@ -30,6 +30,13 @@ pub struct Recorder {
     sites: Sites,
     failures: Failures,
     events: Option<Events>,
+}
+
+/// Where a statement inside a label is counted. Stays valid.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    hot: Hot,
+    site_at: Option<u32>,
 }
 
 impl Recorder {
@@ -76,14 +83,43 @@ impl Recorder {
     /// An operation was executed and did not fail. `short`: the file ended early.
     #[inline(always)]
     pub fn done(&mut self, stat: StatId, site: u32, time: Timing, bytes: u64, short: bool) {
-        self.stats.done(&mut self.area, stat, time, bytes, short);
+        let hot = self.stats.hot(stat);
+        self.stats.done(&mut self.area, hot, time, bytes, short);
         self.sites.count(&mut self.area, site, time.busy_ns);
     }
 
     /// A part of a compound operation was executed and did not fail.
     #[inline(always)]
     pub fn part(&mut self, stat: StatId, part: Part, ns: u64) {
-        self.stats.part(&mut self.area, stat, part, ns);
+        let hot = self.stats.hot(stat);
+        self.stats.part(&mut self.area, hot, part, ns);
+    }
+
+    /// Where a statement inside a label is counted, for many executions.
+    #[inline(always)]
+    pub fn spot(&mut self, stat: StatId, site: u32) -> Spot {
+        Spot { hot: self.stats.hot(stat), site_at: self.sites.find(&mut self.area, site) }
+    }
+
+    /// A compound operation was executed once; its parts did not fail either. `None`: a part
+    /// that was not executed.
+    #[inline(always)]
+    pub fn done_in_parts(
+        &mut self,
+        spot: &Spot,
+        time: Timing,
+        bytes: u64,
+        parts: [(Part, Option<u64>); 3],
+    ) {
+        for (part, ns) in parts {
+            if let Some(ns) = ns {
+                self.stats.part(&mut self.area, spot.hot, part, ns);
+            }
+        }
+        self.stats.done(&mut self.area, spot.hot, time, bytes, false);
+        if let Some(at) = spot.site_at {
+            sites::count(&mut self.area, at, time.busy_ns);
+        }
     }
 
     /// An operation failed. `expected`: with an errno that the program names.

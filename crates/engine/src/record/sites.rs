@@ -17,17 +17,22 @@ impl Sites {
         Sites { blocks: vec![0; (sites as usize).div_ceil(SITES_PER_BLOCK)] }
     }
 
+    /// Place of a site's counters; `None`: there is no room for them.
+    #[inline(always)]
+    pub(super) fn find(&mut self, area: &mut Area, site: u32) -> Option<u32> {
+        let (block, within) = (site as usize / SITES_PER_BLOCK, site as usize % SITES_PER_BLOCK);
+        let mut at = self.blocks.get(block).copied()?;
+        if at == 0 {
+            at = self.add_block(area, block)?;
+        }
+        Some(at + 2 * within as u32)
+    }
+
     #[inline(always)]
     pub(super) fn count(&mut self, area: &mut Area, site: u32, busy_ns: u64) {
-        let (block, within) = (site as usize / SITES_PER_BLOCK, site as usize % SITES_PER_BLOCK);
-        let Some(mut at) = self.blocks.get(block).copied() else { return };
-        if at == 0 {
-            let Some(new) = self.add_block(area, block) else { return };
-            at = new;
+        if let Some(at) = self.find(area, site) {
+            count(area, at, busy_ns);
         }
-        let words = area.array::<2>(at + 2 * within as u32);
-        words[0] += 1;
-        words[1] = words[1].saturating_add(busy_ns);
     }
 
     #[cold]
@@ -37,4 +42,12 @@ impl Sites {
         self.blocks[block] = at + 1;
         Some(at + 1)
     }
+}
+
+/// Counts an execution at the place that [`Sites::find`] gave.
+#[inline(always)]
+pub(super) fn count(area: &mut Area, at: u32, busy_ns: u64) {
+    let words = area.array::<2>(at);
+    words[0] += 1;
+    words[1] = words[1].saturating_add(busy_ns);
 }

@@ -63,7 +63,7 @@ pub(super) struct Stats {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Hot {
+pub(super) struct Hot {
     /// Place of the stat.
     at: u32,
     /// Place of the first part; 0: the operation is simple.
@@ -126,16 +126,21 @@ impl Stats {
         Some(at + 1)
     }
 
+    /// Where a stat's figures lie.
+    #[inline(always)]
+    pub(super) fn hot(&self, stat: StatId) -> Hot {
+        self.hot[stat.0 as usize]
+    }
+
     #[inline(always)]
     pub(super) fn done(
         &mut self,
         area: &mut Area,
-        stat: StatId,
+        hot: Hot,
         time: Timing,
         bytes: u64,
         short: bool,
     ) {
-        let hot = self.hot[stat.0 as usize];
         self.count(area, hot.at + S_DONE as u32, hot.done, time.busy_ns);
         let words = area.array::<STAT_WORDS>(hot.at);
         words[S_SHORT] += u64::from(short);
@@ -145,8 +150,7 @@ impl Stats {
     }
 
     #[inline(always)]
-    pub(super) fn part(&mut self, area: &mut Area, stat: StatId, part: Part, ns: u64) {
-        let hot = self.hot[stat.0 as usize];
+    pub(super) fn part(&mut self, area: &mut Area, hot: Hot, part: Part, ns: u64) {
         if hot.parts_at != 0 {
             let at = hot.parts_at + part as u32 * PART_WORDS as u32;
             self.count(area, at, hot.parts + part as u32, ns);

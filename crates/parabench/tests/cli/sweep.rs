@@ -196,7 +196,9 @@ fn a_killed_sweep_is_reported_up_to_its_last_execution() {
     assert!(rows.iter().any(|row| row["cell"] == 0) && rows.iter().any(|row| row["cell"] == 1));
     let sum = rows.iter().filter(|row| row["part_of"].is_null());
     let sum: u64 = sum.map(|row| row["count"].as_u64().unwrap()).sum();
-    assert_eq!(run["run"]["events"]["count"].as_u64().unwrap(), sum);
+    // The rank may have been killed between the count of an operation and its event.
+    let events = run["run"]["events"]["count"].as_u64().unwrap();
+    assert!(events == sum || events + 1 == sum, "{events} events of {sum} operations");
     assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "the folder is in order");
     scene.parabench("report r --format json").exits(0).out_is(&done.out);
 }
