@@ -42,38 +42,10 @@ pub(super) fn turns_of_file<B: Backend, C: Comm, K: Clock>(
     comm: &mut C,
     buffers: &mut Buffers,
 ) -> Result<Turned, Fault> {
-    let same = step.args[1..].iter().all(|number| is_same(*number, code));
-    if io.keeps_events || !io.labels.is_selected() || !same {
-        return Ok(Turned::NotHere);
-    }
-    // Each kind has a loop of its own, in which it is a constant.
-    match step.op {
-        Op::Create => turns(step, code, env, io, comm, buffers, Inner::Nothing),
-        Op::Write => {
-            let len = env.size(step.site, step.args[1])?;
-            let offset_bytes = env.optional_size(step.site, step.args[2])?.unwrap_or(0);
-            turns(step, code, env, io, comm, buffers, Inner::Write { len, offset_bytes })
-        }
-        Op::Append => {
-            let len = env.size(step.site, step.args[1])?;
-            turns(step, code, env, io, comm, buffers, Inner::Append { len })
-        }
-        _ => Ok(Turned::NotHere),
-    }
-}
-
-#[inline(always)]
-fn turns<B: Backend, C: Comm, K: Clock>(
-    step: Step<'_>,
-    code: &LoopCode,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
-    buffers: &mut Buffers,
-    inner: Inner,
-) -> Result<Turned, Fault> {
+    let Some(inner) = inner(step, code, env, io)? else { return Ok(Turned::NotHere) };
     let flags = open_flags(io, inner.flags());
     let spot = io.spot(step.op, step.site);
+    let counts_on = io.paths[0].origin().slot != NO_SLOT;
     let mut turns = Turns::load(env, code)?;
     while goes_on(step, code, io) {
         if let Some(pause) = check(comm) {
@@ -85,7 +57,7 @@ fn turns<B: Backend, C: Comm, K: Clock>(
             return Ok(Turned::Over);
         }
         turns.next();
-        if io.paths[0].origin().slot != NO_SLOT && !io.paths[0].step_to(turns.value) {
+        if counts_on && !io.paths[0].step_to(turns.value) {
             turns.store(env, code);
             env.path(step.site, step.args[0], &mut io.paths[0])?;
         }
@@ -101,6 +73,28 @@ fn turns<B: Backend, C: Comm, K: Clock>(
 fn goes_on<B, K>(step: Step<'_>, code: &LoopCode, io: &Io<'_, B, K>) -> bool {
     let origin = io.paths[0].origin();
     origin.operand == step.args[0] && (origin.slot == code.var || origin.slot == NO_SLOT)
+}
+
+/// What every turn does, if it is the same in all.
+fn inner<B: Backend, K: Clock>(
+    step: Step<'_>,
+    code: &LoopCode,
+    env: &mut Env<'_, K>,
+    io: &Io<'_, B, K>,
+) -> Eval<Option<Inner>> {
+    let numbers = step.args[1..].iter().all(|number| is_same(*number, code));
+    if io.keeps_events || !io.labels.is_selected() || !numbers {
+        return Ok(None);
+    }
+    Ok(match step.op {
+        Op::Create => Some(Inner::Nothing),
+        Op::Write => Some(Inner::Write {
+            len: env.size(step.site, step.args[1])?,
+            offset_bytes: env.optional_size(step.site, step.args[2])?.unwrap_or(0),
+        }),
+        Op::Append => Some(Inner::Append { len: env.size(step.site, step.args[1])? }),
+        _ => None,
+    })
 }
 
 /// An operand has the same value in all turns.
