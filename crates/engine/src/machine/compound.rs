@@ -60,11 +60,10 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     inner: Inner,
 ) -> Result<(), Fault> {
     let flags = open_flags(io, inner.flags());
-    let spot = io.spot(step.op, step.site);
-    file_at(step, io, buffers, inner, flags, &spot)
+    file_at(step, io, buffers, inner, flags, None)
 }
 
-/// The same with what the turns of a loop have in common.
+/// The same with what the turns of a loop have in common; `spot`: where they are counted.
 #[inline(always)]
 pub(super) fn file_at<B: Backend, K: Clock>(
     step: Step<'_>,
@@ -72,7 +71,7 @@ pub(super) fn file_at<B: Backend, K: Clock>(
     buffers: &mut Buffers,
     inner: Inner,
     flags: i32,
-    spot: &Spot,
+    spot: Option<&Spot>,
 ) -> Result<(), Fault> {
     let only = only_call(io.options.active(), buffers, inner);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
@@ -87,7 +86,11 @@ pub(super) fn file_at<B: Backend, K: Clock>(
     };
     match close {
         Some(close) if close.reply >= 0 && !io.keeps_events => {
-            io.settle_file(spot, (open, data, close));
+            let spot = match spot {
+                Some(spot) => *spot,
+                None => io.spot(step.op, step.site),
+            };
+            io.settle_file(&spot, (open, data, close));
             Ok(())
         }
         _ => one_by_one(step, io, buffers, inner, flags, (open, data, close)),

@@ -42,7 +42,10 @@ pub(super) fn turns_of_file<B: Backend, C: Comm, K: Clock>(
     comm: &mut C,
     buffers: &mut Buffers,
 ) -> Result<Turned, Fault> {
-    let Some(inner) = inner(step, code, env, io)? else { return Ok(Turned::NotHere) };
+    if io.keeps_events || !io.labels.is_selected() || !goes_on(step, code, io) {
+        return Ok(Turned::NotHere);
+    }
+    let Some(inner) = inner(step, code, env)? else { return Ok(Turned::NotHere) };
     let flags = open_flags(io, inner.flags());
     let spot = io.spot(step.op, step.site);
     let counts_on = io.paths[0].origin().slot != NO_SLOT;
@@ -61,7 +64,7 @@ pub(super) fn turns_of_file<B: Backend, C: Comm, K: Clock>(
             turns.store(env, code);
             env.path(step.site, step.args[0], &mut io.paths[0])?;
         }
-        file_at(step, io, buffers, inner, flags, &spot)?;
+        file_at(step, io, buffers, inner, flags, Some(&spot))?;
         comm.progress(io.labels.depth(), io.operations);
     }
     turns.store(env, code);
@@ -76,14 +79,8 @@ fn goes_on<B, K>(step: Step<'_>, code: &LoopCode, io: &Io<'_, B, K>) -> bool {
 }
 
 /// What every turn does, if it is the same in all.
-fn inner<B: Backend, K: Clock>(
-    step: Step<'_>,
-    code: &LoopCode,
-    env: &mut Env<'_, K>,
-    io: &Io<'_, B, K>,
-) -> Eval<Option<Inner>> {
-    let numbers = step.args[1..].iter().all(|number| is_same(*number, code));
-    if io.keeps_events || !io.labels.is_selected() || !numbers {
+fn inner<K: Clock>(step: Step<'_>, code: &LoopCode, env: &mut Env<'_, K>) -> Eval<Option<Inner>> {
+    if !step.args[1..].iter().all(|number| is_same(*number, code)) {
         return Ok(None);
     }
     Ok(match step.op {
