@@ -8,7 +8,7 @@ use super::mpi_io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
-use super::turns::{Turned, turns_of_file};
+use super::turns::{Turned, goes_on, turns_of_file};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -147,7 +147,8 @@ fn turns_of_one<B: Backend, C: Comm, K: Clock>(
     let Some(Instr::Op { op, dst, args }) = plan.code.get(site as usize).copied() else {
         return Ok(Turned::NotHere);
     };
-    if !matches!(op, Op::Create | Op::Write | Op::Append) {
+    let is_file = matches!(op, Op::Create | Op::Write | Op::Append);
+    if !is_file || io.keeps_events || !goes_on(plan.args[args as usize], code, io) {
         return Ok(Turned::NotHere);
     }
     let next = std::mem::replace(&mut position.pc, site);

@@ -32,7 +32,8 @@ pub(super) enum Turned {
     Paused(Pause),
 }
 
-/// Executes the turns that are left of a loop whose body is `step` alone.
+/// Executes the turns that are left of a loop whose body is `step` alone; its path [`goes_on`], and
+/// no events are kept.
 #[inline(never)]
 pub(super) fn turns_of_file<B: Backend, C: Comm, K: Clock>(
     step: Step<'_>,
@@ -42,15 +43,13 @@ pub(super) fn turns_of_file<B: Backend, C: Comm, K: Clock>(
     comm: &mut C,
     buffers: &mut Buffers,
 ) -> Result<Turned, Fault> {
-    if io.keeps_events || !io.labels.is_selected() || !goes_on(step, code, io) {
-        return Ok(Turned::NotHere);
-    }
-    let Some(inner) = inner(step, code, env)? else { return Ok(Turned::NotHere) };
+    let inner = if io.labels.is_selected() { inner(step, code, env)? } else { None };
+    let Some(inner) = inner else { return Ok(Turned::NotHere) };
     let flags = open_flags(io, inner.flags());
     let spot = io.spot(step.op, step.site);
     let counts_on = io.paths[0].origin().slot != NO_SLOT;
     let mut turns = Turns::load(env, code)?;
-    while goes_on(step, code, io) {
+    while goes_on(step.args[0], code, io) {
         if let Some(pause) = check(comm) {
             turns.store(env, code);
             return Ok(Turned::Paused(pause));
@@ -73,9 +72,9 @@ pub(super) fn turns_of_file<B: Backend, C: Comm, K: Clock>(
 
 /// The next path is the one of the turn before but for the number at its end.
 #[inline(always)]
-fn goes_on<B, K>(step: Step<'_>, code: &LoopCode, io: &Io<'_, B, K>) -> bool {
+pub(super) fn goes_on<B, K>(path: Operand, code: &LoopCode, io: &Io<'_, B, K>) -> bool {
     let origin = io.paths[0].origin();
-    origin.operand == step.args[0] && (origin.slot == code.var || origin.slot == NO_SLOT)
+    origin.operand == path && (origin.slot == code.var || origin.slot == NO_SLOT)
 }
 
 /// What every turn does, if it is the same in all.
