@@ -23,6 +23,8 @@ pub enum Ended {
 pub struct Watch {
     /// Place in the list that was given, and the process.
     processes: Vec<(usize, OwnedFd)>,
+    /// Numbers of all that were given.
+    numbers: Vec<i64>,
     /// All that were given: none runs elsewhere, none was gone already.
     whole: bool,
 }
@@ -36,7 +38,8 @@ impl Watch {
             Some((at, open(*number).filter(|_| ours)?))
         };
         let found: Vec<_> = processes.iter().enumerate().filter_map(open).collect();
-        Watch { whole: found.len() == processes.len(), processes: found }
+        let whole = found.len() == processes.len();
+        Watch { whole, processes: found, numbers: processes.to_vec() }
     }
 
     /// Waits until one of them ends, at most so long.
@@ -45,9 +48,22 @@ impl Watch {
             [] => Ended::Nobody,
             // Asked once more: poll(2) looks at one after the other, and one that it had passed
             // may have ended before this one.
-            [first] if self.whole && self.ended(Duration::ZERO).len() == 1 => Ended::First(first),
+            [first]
+                if self.whole
+                    && self.ended(Duration::ZERO).len() == 1
+                    && !self.others_are_ending(first) =>
+            {
+                Ended::First(first)
+            }
             _ => Ended::Several,
         }
+    }
+
+    /// One that was killed before may still be on its way: a launcher sees its connection
+    /// close and kills others, which then may be gone first.
+    fn others_are_ending(&self, first: usize) -> bool {
+        let mut others = self.numbers.iter().enumerate().filter(|(at, _)| *at != first);
+        others.any(|(_, number)| is_ending(*number))
     }
 
     /// Those that have ended, waiting for the first at most so long.
@@ -76,6 +92,17 @@ fn open(number: i64) -> Option<OwnedFd> {
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
+/// The kernel has begun to end the process, or it is gone: flag PF_EXITING in /proc/PID/stat
+/// (proc_pid_stat(5), field 9; include/linux/sched.h).
+fn is_ending(number: i64) -> bool {
+    const PF_EXITING: u64 = 4;
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    // The name in parentheses may hold spaces; state is the first field after it.
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let flags = rest.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_none_or(|flags| flags & PF_EXITING != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,8 +126,10 @@ mod tests {
         let watch = Watch::new(&numbers, &binary);
         let with_one_elsewhere = Watch::new(&[numbers[0], numbers[1], -1], &binary);
         assert_eq!(watch.wait(Duration::ZERO), Ended::Nobody);
+        assert!(numbers.iter().all(|number| !is_ending(*number)));
         children[1].kill().expect("it can be killed");
         assert_eq!(watch.wait(Duration::from_secs(60)), Ended::First(1));
+        assert!(is_ending(numbers[1]) && !is_ending(numbers[0]), "a zombie is ending");
         assert_eq!(with_one_elsewhere.wait(Duration::ZERO), Ended::Several);
         for child in &mut children {
             let _ = child.kill();
