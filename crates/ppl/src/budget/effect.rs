@@ -3,9 +3,10 @@
 //! Operations are taken to succeed in full; only an end of file that is known cuts a read.
 
 use super::abs::{Abs, Why};
-use super::files::{ONCE, Place};
+use super::files::ONCE;
 use super::handles::Handle;
 use super::key::Key;
+use super::place::{Opened, Place};
 use super::walk::Walk;
 use crate::check::flags::{self, Meaning};
 use model::plan::{Operand, Pc, Source};
@@ -190,10 +191,7 @@ impl Walk<'_, '_> {
         }
         match start {
             // What it held and is not written again is gone.
-            Some(0) => {
-                self.files.cut(&key, bytes);
-                self.files.write(&key, Place::At(0), bytes, ONCE);
-            }
+            Some(0) => self.files.rewrite(&key, bytes),
             Some(start) => {
                 self.files.resize(&key, 0);
                 self.files.write(&key, Place::At(start), bytes, ONCE);
@@ -205,10 +203,10 @@ impl Walk<'_, '_> {
     /// Code that may not run changes a file.
     fn perhaps_written(&mut self, key: &Key, truncates: bool) {
         self.shared.watch.written(key, None, 0);
-        self.files.doubt_sizes();
         if truncates {
             self.files.resize(key, 0);
         }
+        self.files.doubt_sizes();
     }
 
     fn read_file(&mut self, pc: Pc, args: u32) {
@@ -375,7 +373,7 @@ impl Walk<'_, '_> {
         self.handles.go_to(number, next);
         match handle.position {
             _ if handle.appends => Place::End,
-            Some(position) => Place::Onward(position, number),
+            Some(position) => Place::Onward(position, Opened { number, level: handle.level }),
             None => Place::Somewhere,
         }
     }
@@ -458,10 +456,10 @@ impl Walk<'_, '_> {
             }
             Some(size) => self.files.resize(key, size),
             None => {
-                self.files.doubt_sizes();
                 if !allocate {
                     self.files.resize(key, 0);
                 }
+                self.files.doubt_sizes();
             }
         }
     }

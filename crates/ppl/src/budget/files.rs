@@ -4,10 +4,10 @@
 //! put off to its end. Wherever it is not clear whether two names are
 //! one file, bytes are rather not counted, because a run is refused by this figure.
 
-use super::abs::Turn;
 use super::claims::Claims;
-use super::deferred::{Change, Deferred, Resets};
+use super::deferred::{Change, Deferred};
 use super::key::Key;
+use super::place::Place;
 use super::room::{Room, Totals};
 use rustc_hash::FxHashMap;
 
@@ -18,22 +18,31 @@ pub(super) const ONCE: u32 = u32::MAX;
 
 /// A file, or a family of files.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(super) struct Entry {
     /// Of all members.
     room: Room,
     /// Of one member: nothing that was written ends behind this position.
     end: u64,
     /// Of one member: it is not longer than this. Behind `end` is a hole.
     size: u64,
-    skeleton: u32,
+    pub(super) skeleton: u32,
     /// The entry is gone if its skeleton's is another.
     generation: u32,
-    serial: u32,
+    pub(super) serial: u32,
     /// Counts how often it lost bytes.
-    epoch: u32,
+    pub(super) epoch: u32,
+    /// Its sizes are as they were before later doubts.
+    doubts: u32,
     shared: bool,
     /// Nothing but what is counted here can be in the file.
     sure: bool,
+}
+
+impl Entry {
+    /// It is not known any more how long it is.
+    fn of_any_size(self) -> Entry {
+        Entry { end: u64::MAX, size: u64::MAX, sure: false, ..self }
+    }
 }
 
 /// All names that differ only in numbers.
@@ -46,91 +55,35 @@ struct Skeleton {
     families: bool,
 }
 
-/// A write at a position.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// At this position, once.
-    At(u64),
-    /// At this position and on from there in the next turn, through this handle.
-    Onward(u64, u32),
-    /// At the end.
-    End,
-    /// At another position in every turn.
-    Turn(Turn),
-    /// Somewhere.
-    Somewhere,
-}
-
 /// Files of one walk.
 #[derive(Default)]
 pub(super) struct Files {
     entries: FxHashMap<u64, Entry>,
     skeletons: FxHashMap<u32, Skeleton>,
-    deferred: Vec<Vec<Deferred>>,
+    pub(super) deferred: Vec<Vec<Deferred>>,
     serial: u32,
     pub(super) own: Totals,
     pub(super) all: Totals,
     /// Names can mean each other in unknown ways: nothing more is counted.
     confused: bool,
-    /// Sizes of files are not known any more.
-    sizes_unknown: bool,
+    /// How often something was written of which it is not known where.
+    doubts: u32,
+    /// Files that were counted were given up, all at once.
+    forgot: bool,
+    /// A name was made that may have been there: it does not count.
+    pub(super) uncounted: bool,
 }
 
 impl Files {
-    /// Starts a loop that is looked at as a whole.
-    pub(super) fn enter_loop(&mut self) {
-        self.deferred.push(Vec::new());
-    }
-
-    /// Its other turns do the same.
-    pub(super) fn leave_loop(&mut self, level: u32, turns: u64) {
-        let changes = self.deferred.pop().unwrap_or_default();
-        let resets = Resets::of(&changes, level);
-        for mut change in changes {
-            let entry = self.alive(change.hash).filter(|entry| entry.serial == change.serial);
-            // Where the name changes with the turn, each file gets its own part.
-            let other_file = change.differs_at(level);
-            let longer = level >= change.additive_from && !resets.names.contains(&change.hash);
-            let again = (other_file || longer)
-                && !resets.may_hit(change.hash, entry.map(|entry| entry.skeleton));
-            change.what = match (change.what, entry) {
-                (Change::Bytes(..), None) => continue,
-                (Change::Bytes(..), Some(entry)) if entry.epoch != change.epoch => continue,
-                (Change::Bytes(bytes, writer), Some(entry)) if again => {
-                    let more = bytes.saturating_mul(turns - 1);
-                    let room = Room { bytes: more, files: 0 };
-                    self.add(change.hash, entry, room, if other_file { 0 } else { more });
-                    Change::Bytes(bytes.saturating_add(more), writer)
-                }
-                // What is removed in the loop is made again in every turn.
-                (Change::Made(n, directory), entry) if again || entry.is_none() => {
-                    let more = n.saturating_mul(turns - 1);
-                    self.count(directory, more, change.shared);
-                    if let Some(entry) = entry {
-                        self.add(change.hash, entry, Room { bytes: 0, files: more }, 0);
-                    }
-                    Change::Made(n.saturating_add(more), directory)
-                }
-                (Change::Bytes(bytes, writer), Some(_)) => {
-                    self.lose_end(change.hash, writer);
-                    Change::Bytes(bytes, writer)
-                }
-                (other, _) => other,
-            };
-            if let Some(outer) = self.deferred.last_mut() {
-                outer.push(change);
-            }
-        }
-    }
-
-    fn alive(&self, hash: u64) -> Option<Entry> {
-        let entry = self.entries.get(&hash)?;
+    pub(super) fn alive(&self, hash: u64) -> Option<Entry> {
+        let entry = *self.entries.get(&hash)?;
         let skeleton = self.skeletons.get(&entry.skeleton)?;
-        (entry.generation == skeleton.generation).then_some(*entry)
+        let known = if entry.doubts == self.doubts { entry } else { entry.of_any_size() };
+        (entry.generation == skeleton.generation).then_some(known)
     }
 
     /// A file takes more room; `longer`: its end moves by so much.
-    fn add(&mut self, hash: u64, entry: Entry, more: Room, longer: u64) {
+    pub(super) fn add(&mut self, hash: u64, entry: Entry, more: Room, longer: u64) {
         let skeleton = self.skeletons.entry(entry.skeleton).or_default();
         self.all.grow(more);
         if entry.shared {
@@ -146,10 +99,18 @@ impl Files {
         }
     }
 
-    /// In other turns a handle wrote at other positions of a file that began anew.
-    fn lose_end(&mut self, hash: u64, writer: u32) {
-        if let Some(entry) = self.entries.get_mut(&hash).filter(|_| is_handle(writer)) {
-            (entry.end, entry.size, entry.sure) = (u64::MAX, u64::MAX, false);
+    /// It is not known how long it is.
+    pub(super) fn lose_end(&mut self, hash: u64) {
+        if let Some(entry) = self.entries.get_mut(&hash) {
+            *entry = entry.of_any_size();
+        }
+    }
+
+    /// It is not known how much is in it.
+    pub(super) fn lose_bytes(&mut self, hash: u64, entry: Entry) {
+        self.shrink(entry, Room { bytes: entry.room.bytes, files: 0 });
+        if let Some(entry) = self.entries.get_mut(&hash) {
+            (entry.room.bytes, entry.epoch) = (0, entry.epoch + 1);
         }
     }
 
@@ -169,7 +130,7 @@ impl Files {
         }
     }
 
-    fn count(&mut self, directory: bool, count: u64, shared: bool) {
+    pub(super) fn count(&mut self, directory: bool, count: u64, shared: bool) {
         self.all.made(directory, count);
         if !shared {
             self.own.made(directory, count);
@@ -179,7 +140,7 @@ impl Files {
     /// Size of one member if it is known for certain.
     pub(super) fn size(&self, key: &Key) -> Option<u64> {
         let entry = self.alive(key.hash())?;
-        (entry.sure && key.vague.is_none() && !self.sizes_unknown).then_some(entry.size)
+        (entry.sure && key.vague.is_none()).then_some(entry.size)
     }
 
     /// The file that was made under this name: a number that no other file has.
@@ -190,34 +151,54 @@ impl Files {
 
     /// A name is made if it is not there. `claims` tells whether it may be counted.
     pub(super) fn make(&mut self, key: &Key, directory: bool, claims: &mut Claims) {
-        let hash = key.hash();
-        if self.alive(hash).is_some() || self.confused {
+        let Some(entry) = self.insert(key, claims) else { return };
+        if self.may_be_there(entry.skeleton) {
+            self.uncounted = true;
             return;
         }
-        if self.entries.len() >= MAX_ENTRIES {
-            return self.confuse();
+        self.count(directory, 1, entry.shared);
+        self.add(key.hash(), entry, Room { bytes: 0, files: 1 }, 0);
+        let made = Change::Made { count: 1, there: 1, directory };
+        self.defer(key.hash(), entry, made, key.turns, ONCE);
+    }
+
+    /// A name that is not there begins, without anything in it.
+    fn insert(&mut self, key: &Key, claims: &mut Claims) -> Option<Entry> {
+        let hash = key.hash();
+        if self.alive(hash).is_some() || self.confused {
+            return None;
         }
-        let Some(claim) = claims.claim(key) else { return };
+        if self.entries.len() >= MAX_ENTRIES {
+            self.confuse();
+            return None;
+        }
+        let claim = claims.claim(key)?;
         self.serial += 1;
         let skeleton = key.skeleton();
         let names = self.skeletons.entry(skeleton).or_default();
         names.families |= !key.is_concrete();
-        let generation = names.generation;
         let entry = Entry {
             room: Room::default(),
             end: 0,
             size: 0,
             skeleton,
-            generation,
+            generation: names.generation,
             serial: self.serial,
             epoch: 0,
+            doubts: self.doubts,
             shared: claim.shared,
             sure: claim.sure,
         };
+        // It may be there all the same, and hold something.
+        let unknown = self.doubts > 0 || self.may_be_there(skeleton);
+        let entry = if unknown { entry.of_any_size() } else { entry };
         self.entries.insert(hash, entry);
-        self.count(directory, 1, claim.shared);
-        self.add(hash, entry, Room { bytes: 0, files: 1 }, 0);
-        self.defer(hash, entry, Change::Made(1, directory), key.turns, ONCE);
+        Some(entry)
+    }
+
+    /// Names that are not counted any more need not be gone.
+    fn may_be_there(&self, skeleton: u32) -> bool {
+        self.forgot || self.skeletons.get(&skeleton).is_some_and(|names| names.generation > 0)
     }
 
     fn defer(&mut self, hash: u64, entry: Entry, what: Change, turns: u64, additive_from: u32) {
@@ -228,8 +209,9 @@ impl Files {
     }
 
     /// The file loses bytes here, or begins anew, in every turn of the loops around.
-    fn reset(&mut self, key: &Key) {
-        self.anew(key.hash(), key.turns, Change::Reset);
+    fn reset(&mut self, key: &Key, size: u64) {
+        let what = if size == 0 { Change::Reset } else { Change::Cut };
+        self.anew(key.hash(), key.turns, what);
     }
 
     fn anew(&mut self, hash: u64, turns: u64, what: Change) {
@@ -250,7 +232,7 @@ impl Files {
     /// The file has this size now.
     pub(super) fn resize(&mut self, key: &Key, size: u64) {
         let hash = key.hash();
-        self.reset(key);
+        self.reset(key, size);
         let Some(entry) = self.alive(hash) else { return self.doubt(key) };
         let lost = entry.room.bytes - self.left(key, &entry, size);
         self.shrink(entry, Room { bytes: lost, files: 0 });
@@ -258,18 +240,16 @@ impl Files {
             stored.room.bytes -= lost;
             stored.epoch += u32::from(lost > 0);
             // Over a hole it is not known what can be read.
-            stored.sure &= size <= entry.end;
-            let end = if self.sizes_unknown { 0 } else { entry.end };
-            (stored.end, stored.size) = (end.min(size), size);
+            stored.sure = entry.sure && size <= entry.end;
+            stored.doubts = self.doubts;
+            (stored.end, stored.size) = (entry.end.min(size), size);
         }
     }
 
     /// What is left of its bytes, at least, if a file is not longer than `size`.
     fn left(&self, key: &Key, entry: &Entry, size: u64) -> u64 {
         let bytes = entry.room.bytes;
-        if self.sizes_unknown {
-            0
-        } else if size >= entry.end {
+        if size >= entry.end {
             bytes
         } else if key.is_concrete() {
             // All that is lost may be there, and what is left a hole.
@@ -282,12 +262,13 @@ impl Files {
         }
     }
 
-    /// The file is not longer than this now.
-    pub(super) fn cut(&mut self, key: &Key, size: u64) {
+    /// It is written anew from its start, up to this size.
+    pub(super) fn rewrite(&mut self, key: &Key, size: u64) {
         match self.alive(key.hash()) {
-            Some(entry) if entry.end <= size && !self.sizes_unknown => self.reset(key),
-            _ => self.resize(key, size),
+            Some(entry) if entry.end <= size => self.reset(key, size),
+            _ => self.resize(key, 0),
         }
+        self.write(key, Place::At(0), size, ONCE);
     }
 
     /// So many bytes are written. `additive_from`: see [`Deferred`].
@@ -315,7 +296,7 @@ impl Files {
         }
         self.add(hash, entry, Room { bytes: new, files: 0 }, 0);
         if let Some(stored) = self.entries.get_mut(&hash) {
-            stored.end = stored.end.max(last_end(place, start, bytes));
+            stored.end = stored.end.max(place.last_end(start, bytes));
             stored.size = stored.size.max(stored.end);
             stored.sure &= start <= entry.end;
         }
@@ -323,14 +304,14 @@ impl Files {
             self.anew(hash, turns, Change::Reset);
         }
         if new > 0 {
-            self.defer(hash, entry, Change::Bytes(new, writer(place)), turns, additive);
+            self.defer(hash, entry, Change::Bytes(new, place.writer()), turns, additive);
         }
     }
 
     /// The name is removed.
     pub(super) fn remove(&mut self, key: &Key) {
         let hash = key.hash();
-        self.reset(key);
+        self.anew(hash, key.turns, Change::Removed);
         match self.alive(hash) {
             Some(entry) => {
                 self.shrink(entry, entry.room);
@@ -346,36 +327,22 @@ impl Files {
             // A directory: everything in it has other names now.
             return self.confuse();
         };
+        if from.hash() == to.hash() {
+            return;
+        }
         self.remove(to);
         self.remove(from);
-        let files = (self.own.files, self.all.files);
-        if to.vague.is_none() && to.turns == from.turns {
-            self.make(to, false, claims);
-            self.fill(to, &old);
-            if let Some(innermost) = self.deferred.last_mut() {
-                // Nothing is made here, but what was there begins anew in every turn.
-                let hash = to.hash();
-                innermost
-                    .retain(|change| change.hash != hash || matches!(change.what, Change::Reset));
+        // In other turns of a loop it may be another file, or not be there.
+        let every_turn = to.turns.count_ones() as usize == self.deferred.len();
+        if !every_turn || to.turns != from.turns {
+            self.anew(0, 0, Change::Doubt(to.skeleton()));
+            return self.give_up(to.skeleton());
+        }
+        if let Some(entry) = self.insert(to, claims) {
+            self.add(to.hash(), entry, old.room, old.end);
+            if let Some(entry) = self.entries.get_mut(&to.hash()) {
+                entry.sure &= old.sure;
             }
-        }
-        (self.own.files, self.all.files) = files;
-    }
-
-    /// A file that was just made has what the old one had. In other turns of a loop it may
-    /// have something else, or not be there.
-    fn fill(&mut self, key: &Key, old: &Entry) {
-        let Some(entry) = self.alive(key.hash()) else { return };
-        let every_turn = key.turns.count_ones() as usize == self.deferred.len();
-        if every_turn {
-            let members = old.room.files.saturating_sub(1);
-            self.add(key.hash(), entry, Room { files: members, ..old.room }, old.end);
-        } else {
-            self.shrink(entry, entry.room);
-        }
-        if let Some(entry) = self.entries.get_mut(&key.hash()) {
-            entry.sure &= old.sure && every_turn;
-            entry.room = if every_turn { entry.room } else { Room::default() };
         }
     }
 
@@ -387,19 +354,27 @@ impl Files {
         }
         let number = key.skeleton();
         self.anew(0, 0, Change::Doubt(number));
-        let names = self.skeletons.get_mut(&number);
-        if let Some(skeleton) = names.filter(|names| names.families || !key.is_concrete()) {
-            skeleton.generation += 1;
-            let (own, shared) = (skeleton.own, skeleton.shared);
-            (skeleton.own, skeleton.shared) = (Room::default(), Room::default());
-            self.own.now = self.own.now.minus(own);
-            self.all.now = self.all.now.minus(own.plus(shared));
+        let names = self.skeletons.get(&number);
+        if names.is_some_and(|names| names.families || !key.is_concrete()) {
+            self.give_up(number);
         }
+    }
+
+    /// Names of this skeleton do not count any more.
+    fn give_up(&mut self, number: u32) {
+        let skeleton = self.skeletons.entry(number).or_default();
+        skeleton.generation += 1;
+        let (own, shared) = (skeleton.own, skeleton.shared);
+        (skeleton.own, skeleton.shared) = (Room::default(), Room::default());
+        self.own.now = self.own.now.minus(own);
+        self.all.now = self.all.now.minus(own.plus(shared));
     }
 
     /// Everything may be gone.
     pub(super) fn forget_all(&mut self) {
         self.anew(0, 0, Change::Forget);
+        self.doubts += 1;
+        self.forgot |= !self.entries.is_empty();
         self.entries.clear();
         self.skeletons.clear();
         (self.own.now, self.all.now) = (Room::default(), Room::default());
@@ -407,38 +382,12 @@ impl Files {
 
     /// Code that may not run, or that is not understood, changes files.
     pub(super) fn doubt_sizes(&mut self) {
-        self.sizes_unknown = true;
+        self.doubts += 1;
     }
 
     /// From now on a name may mean anything.
     pub(super) fn confuse(&mut self) {
         self.forget_all();
-        (self.confused, self.sizes_unknown) = (true, true);
+        self.confused = true;
     }
-}
-
-/// Who writes on from turn to turn: a handle, or whoever appends.
-fn writer(place: Place) -> u32 {
-    match place {
-        Place::Onward(_, handle) => handle,
-        Place::End => u32::MAX,
-        _ => u32::MAX - 1,
-    }
-}
-
-/// See [`writer`].
-fn is_handle(writer: u32) -> bool {
-    writer < u32::MAX - 1
-}
-
-/// Where the last byte of a write ends, over all turns.
-fn last_end(place: Place, start: u64, bytes: u64) -> u64 {
-    let last = match place {
-        Place::Turn(turn) => {
-            let last = turn.last().unwrap_or(i64::MAX).max(turn.from);
-            u64::try_from(last).unwrap_or(0)
-        }
-        _ => start,
-    };
-    last.saturating_add(bytes)
 }

@@ -66,10 +66,12 @@ impl Walk<'_, '_> {
             let slots = self.assigned(code.body, code.exit - 1);
             let values: Vec<Abs> = slots.iter().map(|slot| self.value(*slot)).collect();
             let skip = self.skip.clone();
+            let scopes = (self.groups.clone(), self.options.clone());
             self.probing += 1;
             let _ = self.whole(code, turn);
             self.probing -= 1;
             self.skip = skip;
+            (self.groups, self.options) = scopes;
             for (slot, value) in slots.into_iter().zip(values) {
                 self.set_value(slot, value);
             }

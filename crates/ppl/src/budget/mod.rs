@@ -16,6 +16,8 @@ mod key;
 mod loops;
 mod mpi;
 mod patterns;
+mod place;
+mod repeat;
 mod room;
 mod skip;
 mod tally;
@@ -168,7 +170,7 @@ impl Walk<'_, '_> {
             footprint_files: totals.peak.files,
             buffer_bytes: self.tally.buffer_bytes,
             handles: self.handles.most,
-            exact: self.tally.exact && self.tally.files_exact,
+            exact: self.tally.exact && self.tally.files_exact && !self.files.uncounted,
         }
     }
 

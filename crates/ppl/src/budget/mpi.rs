@@ -4,8 +4,9 @@
 //! Ranks looked at after it add what they write behind everything that was counted before.
 
 use super::abs::{Abs, Why};
-use super::files::{ONCE, Place};
+use super::files::ONCE;
 use super::key::Key;
+use super::place::Place;
 use super::walk::Walk;
 use model::pattern::Shape;
 use model::plan::{Instr, Operand, Plan};

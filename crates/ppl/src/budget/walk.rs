@@ -264,12 +264,13 @@ impl<'s, 'a> Walk<'s, 'a> {
         let assigned = self.assigned(pc, merge);
         let before: Vec<Abs> = assigned.iter().map(|slot| self.value(*slot)).collect();
         self.maybe += 1;
-        let depths = (self.groups.len(), self.options.len());
+        // A jump out of it leaves the groups and options that it goes out of.
+        let (groups, options) = (self.groups.clone(), self.options.clone());
         let mut left = Vec::new();
         for start in [pc + 1, to] {
             let exit = if start < merge { self.run(start, merge) } else { Exit::Reached };
-            self.groups.truncate(depths.0);
-            self.options.truncate(depths.1);
+            self.groups.clone_from(&groups);
+            self.options.clone_from(&options);
             for (slot, value) in assigned.iter().zip(&before) {
                 self.set_value(*slot, value.clone());
             }

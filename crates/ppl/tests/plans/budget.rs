@@ -83,14 +83,14 @@ fn figures_of_programs() {
         (
             "create(\"b\"); write(\"a\", 9); \
              repeat 4 { rename(\"a\", \"b\"); append(\"b\", 10); write(\"a\", 9); }",
-            3,
+            6,
             19,
             0,
-            true,
+            false,
         ),
         (
             "write(\"a\", 9); repeat 2 { rename(\"a\", \"b\"); create(\"a\"); } write(\"a\", 5);",
-            2,
+            3,
             9,
             0,
             true,
@@ -100,6 +100,38 @@ fn figures_of_programs() {
             4,
             32,
             0,
+            true,
+        ),
+        (
+            "$h = fopen(\"a\", \"w\"); repeat 3 { create(\"a\"); fwrite($h, 4); \
+             truncate(\"a\", 9); fwrite($h, 8); } write(\"b\", 10);",
+            2,
+            12,
+            1,
+            true,
+        ),
+        (
+            "$h = fopen(\"a\", \"w\"); fwrite($h, 10); fwrite($h, 10, 10); \
+             repeat $i 2 { write(\"a\", 10); fwrite($h, 10); fseek($h, $i); } fwrite($h, 10); \
+             write(\"b\", 10);",
+            2,
+            20,
+            1,
+            true,
+        ),
+        (
+            "repeat $i 3 { $h = fopen(\"f-1\", \"w\"); truncate(\"f-$i\", 10); } fwrite($h, 1, 25); \
+             append(\"f-1\", 10); truncate(\"f-1\", 10); append(\"f-1\", 10);",
+            1,
+            10,
+            3,
+            false,
+        ),
+        (
+            "repeat 5 { $h = fopen(\"a\", \"w\"); fwrite($h, 9); fclose($h); } write(\"b\", 9);",
+            2,
+            18,
+            1,
             true,
         ),
         ("repeat $i 10 { repeat $j 20 write(\"$i-$j\", 3); }", 200, 600, 0, true),
@@ -124,6 +156,14 @@ fn figures_of_programs() {
         ("write(\"a\", 10); write(\"a\", 4); write(\"b\", 5);", 2, 10, 0, true),
         ("write(\"a\", 10); truncate(\"a\", 2); write(\"b\", 5);", 2, 10, 0, true),
         ("write(\"a\", 10); rename(\"a\", \"b\"); write(\"a\", 10);", 2, 20, 0, true),
+        (
+            "$h = fopen(\"a\", \"w\"); rename(\"a\", \"b\"); create(\"a\"); fwrite($h, 1, 10); \
+             append(\"b\", 10); $h = fopen(\"b\", \"r+\"); fwrite($h, 10, 10);",
+            2,
+            10,
+            2,
+            true,
+        ),
         ("write(\"a\", rand(1, 5)); write(\"b\", 7);", 2, 7, 0, false),
         ("if (rand(1, 2) == 1) write(\"a\", 5); write(\"b\", 7);", 1, 7, 0, false),
         (
@@ -187,6 +227,15 @@ fn files_that_are_gone_take_no_room() {
             4,
         ),
         ("create(\"a\"); create(\"b\"); rename(\"a\", \"b\"); create(\"a\");", 3, 2),
+        ("create(\"a\"); repeat 5 { delete(\"a\"); create(\"a\"); }", 6, 1),
+        ("repeat 5 { create(\"a\"); delete(\"a\"); create(\"a\"); }", 6, 1),
+        (
+            "repeat $i 4 { create(\"f-$i\"); repeat 3 { delete(\"f-$i\"); create(\"f-$i\"); } }",
+            16,
+            4,
+        ),
+        ("repeat 5 { create(\"a\"); delete(\"a\"); create(\"a\"); delete(\"a\"); }", 10, 1),
+        ("create(\"a\"); repeat $i 3 { rename(\"a\", \"b-$i\"); create(\"a\"); }", 4, 1),
     ] {
         let made_up = planned(text, 1).expect("no errors");
         let found = budget(&made_up, 0);
@@ -220,6 +269,11 @@ fn ranks_have_their_own_figures() {
             vec![(0..2, 10), (2..4, 0)],
         ),
         ("master write(\"a\", 8);", vec![(0..1, 8), (1..4, 0)]),
+        (
+            "define groups {\"a\":D, \"b\":D}; $n = 1; group \"b\" repeat 3 { master append(\"a\", 8); \
+             $n = $n; group \"b\" { if ($n > 1) continue; group \"b\" $n = 1; } }",
+            vec![(0..2, 0), (2..3, 24), (3..4, 0)],
+        ),
         (
             "define groups {\"a\":D, \"b\":D}; group \"b\" master write(\"a\", 8);",
             vec![(0..2, 0), (2..3, 8), (3..4, 0)],

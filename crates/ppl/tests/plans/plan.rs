@@ -5,7 +5,7 @@ use model::plan::{
     Args, BinaryOp, Function, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source,
 };
 use model::value::Eval;
-use model::{Op, Value, value};
+use model::{Op, Value, limits, value};
 
 /// What one rank does; see [`super::tree::trace`].
 pub fn trace(plan: &Plan, rank: u32) -> Vec<String> {
@@ -80,7 +80,7 @@ impl Machine<'_> {
             }
             Instr::List { dst, args } => {
                 let items = self.all(args)?;
-                self.set(dst, Value::List(items.into()));
+                self.set(dst, limits::list(items)?);
             }
             Instr::Index { dst, list, index } => {
                 let value = value::index(&self.value(list)?, &self.value(index)?)?;
@@ -292,6 +292,7 @@ impl Machine<'_> {
                         Piece::Internal(what) => self.internal(*what).render(&mut out)?,
                     }
                 }
+                limits::check_text(out.len())?;
                 Ok(Value::Str(out))
             }
             Source::Absent => Err(value::EvalError::Unset),

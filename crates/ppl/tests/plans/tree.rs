@@ -4,7 +4,7 @@
 
 use model::group::{self, GroupDef, Size, Tag};
 use model::plan::{BinaryOp, Group, UnaryOp};
-use model::{Op, Value, value};
+use model::{Op, Value, limits, value};
 use ppl::ast::{Ast, Expr, ExprId, GroupSize, GroupTag, List, Name, Stmt, StmtId};
 use ppl::source::Sources;
 use ppl::text::{self, Piece};
@@ -335,7 +335,7 @@ impl Tree<'_> {
                 let items: Vec<ExprId> = self.ast.exprs_in(items).collect();
                 let values: Vec<Value> =
                     items.into_iter().map(|id| self.value(id)).collect::<Result<_, _>>()?;
-                Value::List(values.into())
+                eval(limits::list(values))?
             }
             Expr::Index(list, at) => {
                 let (list, at) = (self.value(list)?, self.value(at)?);
@@ -426,6 +426,7 @@ impl Tree<'_> {
                 Piece::Env { .. } => unreachable!("the environment is not generated"),
             }
         }
+        eval(limits::check_text(out.len()))?;
         Ok(Value::Str(out))
     }
 
