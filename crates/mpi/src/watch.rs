@@ -18,13 +18,18 @@ pub enum Ended {
     Several,
 }
 
+#[derive(Debug)]
+struct Watched {
+    /// Place in the list that was given.
+    at: usize,
+    number: i64,
+    process: OwnedFd,
+}
+
 /// Processes that are watched.
 #[derive(Debug)]
 pub struct Watch {
-    /// Place in the list that was given, and the process.
-    processes: Vec<(usize, OwnedFd)>,
-    /// Numbers of all that were given.
-    numbers: Vec<i64>,
+    processes: Vec<Watched>,
     /// All that were given: none runs elsewhere, none was gone already.
     whole: bool,
 }
@@ -35,11 +40,11 @@ impl Watch {
     pub fn new(processes: &[i64], binary: &Path) -> Watch {
         let open = |(at, number): (usize, &i64)| {
             let ours = fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|exe| exe == binary);
-            Some((at, open(*number).filter(|_| ours)?))
+            let process = open(*number).filter(|_| ours)?;
+            Some(Watched { at, number: *number, process })
         };
         let found: Vec<_> = processes.iter().enumerate().filter_map(open).collect();
-        let whole = found.len() == processes.len();
-        Watch { whole, processes: found, numbers: processes.to_vec() }
+        Watch { whole: found.len() == processes.len(), processes: found }
     }
 
     /// Waits until one of them ends, at most so long.
@@ -62,20 +67,20 @@ impl Watch {
     /// One that was killed before may still be on its way: a launcher sees its connection
     /// close and kills others, which then may be gone first.
     fn others_are_ending(&self, first: usize) -> bool {
-        let mut others = self.numbers.iter().enumerate().filter(|(at, _)| *at != first);
-        others.any(|(_, number)| is_ending(*number))
+        self.processes.iter().any(|watched| watched.at != first && is_ending(watched.number))
     }
 
     /// Those that have ended, waiting for the first at most so long.
     fn ended(&self, timeout: Duration) -> Vec<usize> {
         let poll =
             |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let mut polled: Vec<libc::pollfd> = self.processes.iter().map(|(_, fd)| poll(fd)).collect();
+        let mut polled: Vec<libc::pollfd> =
+            self.processes.iter().map(|watched| poll(&watched.process)).collect();
         let timeout_ms = timeout.as_millis().min(60_000) as i32;
         // SAFETY: the array is as long as said.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
         let both = self.processes.iter().zip(&polled);
-        both.filter(|(_, polled)| polled.revents != 0).map(|((at, _), _)| *at).collect()
+        both.filter(|(_, polled)| polled.revents != 0).map(|(watched, _)| watched.at).collect()
     }
 
     /// Nothing is watched.
