@@ -99,6 +99,15 @@ fn figures(plan: &Plan, config: &Config) -> String {
     format!("{:?} {:#?} {:#?} {:?}", outcome.ends, found.rows, found.times, found.rank_errors.len())
 }
 
+/// The same calls and the same figures.
+#[track_caller]
+fn check(plans: &[Plan; 2], what: &str) {
+    let [here, apart] = plans.each_ref().map(calls);
+    assert_eq!(here, apart, "{what}");
+    let [here, apart] = plans.each_ref().map(|plan| figures(plan, &config()));
+    assert_eq!(here, apart, "{what}");
+}
+
 #[test]
 fn turns_do_what_the_instructions_do() {
     for case in &CASES {
@@ -106,10 +115,7 @@ fn turns_do_what_the_instructions_do() {
         for range in RANGES.into_iter().filter(|r| r[0].abs_diff(0) < 1000 || case.1 == Op::Create)
         {
             let plans = [false, true].map(|apart| looped(case, range, None, apart));
-            let [here, apart] = plans.each_ref().map(calls);
-            assert_eq!(here, apart, "{}, {range:?}", case.0);
-            let [here, apart] = plans.each_ref().map(|plan| figures(plan, &config()));
-            assert_eq!(here, apart, "{}, {range:?}", case.0);
+            check(&plans, &format!("{}, {range:?}", case.0));
         }
     }
 }
@@ -147,10 +153,7 @@ fn turns_heed_options() {
                     });
                 })
             });
-            let [here, apart] = plans.each_ref().map(calls);
-            assert_eq!(here, apart, "{}, option {number}", case.0);
-            let [here, apart] = plans.each_ref().map(|plan| figures(plan, &config()));
-            assert_eq!(here, apart, "{}, option {number}", case.0);
+            check(&plans, &format!("{}, option {number}", case.0));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::mpi_io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
-use super::turns::{Turned, goes_on, turns_of_file};
+use super::turns::{self, Turned};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -90,11 +90,19 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                     if let Some(pause) = check(comm) {
                         return Ok(pause);
                     }
+                    let repeats_file = prepared.repeats_file(code);
                     let code = &plan.loops[code as usize];
-                    match turns_of_one(code, prepared, position, env, io, comm, buffers)? {
-                        Turned::NotHere => next_turn(env, code, pc)?,
-                        Turned::Over => pc + 1,
-                        Turned::Paused(pause) => return Ok(pause),
+                    if repeats_file && turns::can_go_on(plan, code, io) {
+                        position.pc = code.body;
+                        let turned = turns::of_file(plan, code, env, io, comm, buffers)?;
+                        position.pc = pc;
+                        match turned {
+                            Turned::GoesOn => next_turn(env, code, pc)?,
+                            Turned::Over => pc + 1,
+                            Turned::Paused(pause) => return Ok(pause),
+                        }
+                    } else {
+                        next_turn(env, code, pc)?
                     }
                 }
                 Instr::Jump { to } => {
@@ -126,36 +134,6 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
             };
         pc = next;
     }
-}
-
-/// The turns that are left, if the body is an operation on a file as a whole.
-#[inline(always)]
-fn turns_of_one<B: Backend, C: Comm, K: Clock>(
-    code: &LoopCode,
-    prepared: &Prepared<'_>,
-    position: &mut Position,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
-    buffers: &mut Buffers,
-) -> Result<Turned, Fault> {
-    if code.exit != code.body + 2 {
-        return Ok(Turned::NotHere);
-    }
-    let plan = prepared.plan;
-    let site = code.body;
-    let Some(Instr::Op { op, dst, args }) = plan.code.get(site as usize).copied() else {
-        return Ok(Turned::NotHere);
-    };
-    let is_file = matches!(op, Op::Create | Op::Write | Op::Append);
-    if !is_file || io.keeps_events || !goes_on(plan.args[args as usize], code, io) {
-        return Ok(Turned::NotHere);
-    }
-    let next = std::mem::replace(&mut position.pc, site);
-    let step = Step { op, site, dst, args: arguments(plan, op, args)? };
-    let turned = turns_of_file(step, code, env, io, comm, buffers)?;
-    position.pc = next;
-    Ok(turned)
 }
 
 #[inline(always)]
@@ -312,7 +290,7 @@ fn first_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result
     if step == 0 {
         return Err(Fault::message("repeat needs a step that is not 0"));
     }
-    let Some(left) = turns(from, to, step).checked_sub(1) else { return Ok(code.exit) };
+    let Some(left) = count_turns(from, to, step).checked_sub(1) else { return Ok(code.exit) };
     env.set(state(code, 0), Value::Int(from));
     // As bits: all values of a 64-bit variable are 2^64 turns less one.
     env.set(state(code, 1), Value::Int(left as i64));
@@ -321,7 +299,7 @@ fn first_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result
 }
 
 /// Values from `from` to `to`, exclusive.
-fn turns(from: i64, to: i64, step: i64) -> u64 {
+fn count_turns(from: i64, to: i64, step: i64) -> u64 {
     let forward = step > 0;
     if forward && from < to || !forward && from > to {
         (from.abs_diff(to) - 1) / step.unsigned_abs() + 1

@@ -68,27 +68,11 @@ pub(super) fn perform<B: Backend, K: Clock>(
         Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
         Op::Delete => delete(step, env, io),
         Op::Readdir => readdir(step, env, io, buffers),
-        Op::Create => {
-            env.path(site, args[0], &mut io.paths[0])?;
-            whole_file(step, io, buffers, Inner::Nothing)
-        }
-        Op::Write => {
-            let len = env.size(site, args[1])?;
-            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
-            env.path(site, args[0], &mut io.paths[0])?;
-            whole_file(step, io, buffers, Inner::Write { len, offset_bytes })
-        }
-        Op::Append => {
-            let len = env.size(site, args[1])?;
-            env.path(site, args[0], &mut io.paths[0])?;
-            whole_file(step, io, buffers, Inner::Append { len })
-        }
-        Op::Read => {
-            let len = env.optional_size(site, args[1])?;
-            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
-            env.path(site, args[0], &mut io.paths[0])?;
-            whole_file(step, io, buffers, Inner::Read { len, offset_bytes })
-        }
+        // An arm for each: the compiler then knows what stands between open and close.
+        Op::Create => on_file(step, env, io, buffers),
+        Op::Write => on_file(step, env, io, buffers),
+        Op::Append => on_file(step, env, io, buffers),
+        Op::Read => on_file(step, env, io, buffers),
         Op::Fopen | Op::Fcreat => open(step, prepared, env, io),
         Op::Fread => fread(step, env, io, buffers),
         Op::Fwrite => fwrite(step, env, io, buffers),
@@ -110,6 +94,36 @@ pub(super) fn perform<B: Backend, K: Clock>(
         // The execute loop has taken control statements and those of MPI-IO.
         _ => Ok(()),
     }
+}
+
+/// What an operation on a file as a whole does between open and close.
+#[inline(always)]
+pub(super) fn whole_file_of<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Eval<Inner> {
+    let Step { site, args, .. } = step;
+    Ok(match step.op {
+        Op::Write => Inner::Write {
+            len: env.size(site, args[1])?,
+            offset_bytes: env.optional_size(site, args[2])?.unwrap_or(0),
+        },
+        Op::Append => Inner::Append { len: env.size(site, args[1])? },
+        Op::Read => Inner::Read {
+            len: env.optional_size(site, args[1])?,
+            offset_bytes: env.optional_size(site, args[2])?.unwrap_or(0),
+        },
+        _ => Inner::Nothing,
+    })
+}
+
+#[inline(always)]
+fn on_file<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let inner = whole_file_of(step, env)?;
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    whole_file(step, io, buffers, inner)
 }
 
 #[inline(always)]
