@@ -36,6 +36,13 @@ impl Turn {
         let turns = i64::try_from(self.turns.saturating_sub(1)).ok()?;
         self.from.checked_add(self.step.checked_mul(turns)?)
     }
+
+    /// So many bytes further on in every turn.
+    pub(super) fn moved(self, bytes: u64) -> Option<Turn> {
+        let from = self.from.checked_add_unsigned(bytes)?;
+        let moved = Turn { from, ..self };
+        moved.last().map(|_| moved)
+    }
 }
 
 /// What is known about a value.

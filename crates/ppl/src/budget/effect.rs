@@ -370,11 +370,18 @@ impl Walk<'_, '_> {
     /// Where a write without an offset goes; the position moves on.
     pub(super) fn onward(&mut self, handle: &Handle, number: u32, bytes: u64) -> Place {
         let next = handle.position.map(|position| position.saturating_add(bytes));
-        self.handles.go_to(number, next);
-        match handle.position {
+        match handle.turn {
+            Some(turn) => self.handles.go_to_turn(number, turn.moved(bytes), handle.why),
+            None => self.handles.go_to(number, next),
+        }
+        match (handle.position, handle.turn) {
             _ if handle.appends => Place::End,
-            Some(position) => Place::Onward(position, Opened { number, level: handle.level }),
-            None => Place::Somewhere,
+            (Some(position), _) => Place::Onward(position, Opened { number, level: handle.level }),
+            (None, Some(turn)) => Place::Turn(turn),
+            (None, None) => {
+                self.files_hang_on(handle.why);
+                Place::Somewhere
+            }
         }
     }
 
@@ -417,14 +424,19 @@ impl Walk<'_, '_> {
     }
 
     fn fseek(&mut self, args: u32) {
-        let to = self.abs(self.argument(args, 1)).int().ok();
-        if let (Some(number), true) = (self.handle(args), self.probing == 0) {
-            let to = to.and_then(|to| u64::try_from(to).ok()).filter(|_| self.is_certain());
-            self.handles.go_to(number, to);
-            // What is read from here on does not add up with what was read before.
-            let handle = &mut self.handles.list[number as usize];
-            (handle.asked_bytes, handle.reads) = (0, 0);
+        let to = self.abs(self.argument(args, 1));
+        let (Some(number), 0) = (self.handle(args), self.probing) else { return };
+        match to {
+            _ if !self.is_certain() => self.handles.go_to(number, None),
+            Abs::Turn(turn) => self.handles.go_to_turn(number, Some(turn), Why::Turn(turn.level)),
+            other => match other.int() {
+                Ok(to) => self.handles.go_to(number, u64::try_from(to).ok()),
+                Err(why) => self.handles.go_to_turn(number, None, why),
+            },
         }
+        // What is read from here on does not add up with what was read before.
+        let handle = &mut self.handles.list[number as usize];
+        (handle.asked_bytes, handle.reads) = (0, 0);
     }
 
     /// `ftruncate`, `fallocate`, and those of MPI-IO

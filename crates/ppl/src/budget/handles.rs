@@ -1,5 +1,6 @@
 //! Open files before the program runs: positions, and how many are open at once.
 
+use super::abs::{Turn, Why};
 use super::key::Key;
 use model::plan::Pc;
 use std::rc::Rc;
@@ -8,8 +9,12 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(super) struct Handle {
     pub(super) key: Rc<Key>,
-    /// `None`: not known any more.
+    /// `None`: not known any more, or another in every turn.
     pub(super) position: Option<u64>,
+    /// The position in every turn of a loop that is looked at as a whole.
+    pub(super) turn: Option<Turn>,
+    /// Why it is not known.
+    pub(super) why: Why,
     pub(super) appends: bool,
     /// The file that was there or was made; `None`: the open may fail.
     pub(super) file: Option<u32>,
@@ -50,6 +55,8 @@ impl Handles {
         self.list.push(Handle {
             key,
             position: Some(0),
+            turn: None,
+            why: Why::Never,
             appends: false,
             file: None,
             level,
@@ -77,7 +84,14 @@ impl Handles {
             handle.before = Some((depth, handle.position));
             self.moved.push(number);
         }
-        handle.position = position;
+        (handle.position, handle.turn, handle.why) = (position, None, Why::Never);
+    }
+
+    /// Sets a position that is another in every turn, or not known.
+    pub(super) fn go_to_turn(&mut self, number: u32, turn: Option<Turn>, why: Why) {
+        self.go_to(number, None);
+        let handle = &mut self.list[number as usize];
+        (handle.turn, handle.why) = (turn, why);
     }
 
     pub(super) fn enter_loop(&mut self) -> Mark {
@@ -92,6 +106,7 @@ impl Handles {
         for number in self.moved.split_off(mark.moved) {
             let handle = &mut self.list[number as usize];
             let Some((_, before)) = handle.before.take() else { continue };
+            handle.turn = None;
             handle.position = match (before, handle.position) {
                 (Some(from), Some(to)) if to >= from && !seeks => {
                     Some(to.saturating_add((to - from).saturating_mul(again)))

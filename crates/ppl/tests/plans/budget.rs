@@ -117,7 +117,7 @@ fn figures_of_programs() {
             2,
             20,
             1,
-            true,
+            false,
         ),
         (
             "repeat $i 3 { $h = fopen(\"f-1\", \"w\"); truncate(\"f-$i\", 10); } fwrite($h, 1, 25); \
@@ -143,6 +143,20 @@ fn figures_of_programs() {
             1000,
             1,
             true,
+        ),
+        (
+            "$h = fopen(\"a\", \"w\"); repeat $i 100 { fseek($h, $i * 10); fwrite($h, 10); }",
+            1,
+            1000,
+            1,
+            true,
+        ),
+        (
+            "$h = fopen(\"a\", \"w\"); repeat 10 { fseek($h, rand(1, 5)); fwrite($h, 4); }",
+            1,
+            0,
+            1,
+            false,
         ),
         (
             "repeat $i 5 { $h = fopen(\"f-$i\", \"w\"); repeat 4 fwrite($h, 10); fclose($h); }",
