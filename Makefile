@@ -5,11 +5,12 @@ FUZZ_SECONDS ?= 5
 PREFIX       ?= $(HOME)/.local
 PROGRAM      ?= examples/listing1.ppl
 
-.PHONY: help demo test bench setup install clean
+.PHONY: help demo test attack bench setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
 	@echo "make test     everything: format, lints, documents, fuzz targets, all tests"
+	@echo "make attack   the attacks alone"
 	@echo "make bench    speed against the raw system calls, as ratios"
 	@echo "make setup    install what the tests need, as far as it is missing"
 	@echo "make install  put parabench into PREFIX/bin (now $(PREFIX)/bin)"
@@ -28,6 +29,9 @@ test: setup
 	.ci/fuzz $(FUZZ_SECONDS)
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked
+
+attack:
+	$(CARGO) test -p parabench --test attacks --locked -- --nocapture
 
 bench:
 	$(CARGO) run --release --locked --quiet -p benches
