@@ -13,7 +13,7 @@
 //! families/starved.txt      limits, full disks, failing system calls
 //! ```
 //!
-//! [`perform`] runs one and compares what lies beside the run directory before and after.
+//! [`random`] draws more. [`perform`] runs one and compares what lies beside the run directory before and after.
 
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
@@ -22,7 +22,10 @@ mod scene;
 mod outside;
 mod perform;
 mod process;
+mod program;
+mod stranger;
 mod table;
 
 mod families;
+mod random;
 mod words;

@@ -11,7 +11,7 @@ use std::process::Command;
 /// Beside the outside: the run directory, results, temporary files, notes of the attack itself.
 const OURS: [&str; 4] = ["d", "results", "tmp", "log"];
 /// No message of ours has these words; those of a panic, an overflow and a failed allocation do.
-const NEVER: [&str; 4] =
+pub const NEVER: [&str; 4] =
     ["panicked at", "has overflowed its stack", "memory allocation of", "RUST_BACKTRACE"];
 
 /// Performs it in a folder of its own.
