@@ -7,6 +7,7 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod errno;
+pub mod escape;
 pub mod event;
 pub mod function;
 pub mod group;

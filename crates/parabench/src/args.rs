@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::verbs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::escape;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -82,12 +83,23 @@ impl Verb {
 /// Reads the command line. Where it only asked for help, or was wrong, that has
 /// been printed (if this process `speaks`) and the exit is given.
 pub fn parse(words: Vec<OsString>, speaks: bool) -> std::result::Result<Verb, Exit> {
-    Cli::try_parse_from(with_amounts(words)).map(|cli| cli.verb).map_err(|error| {
+    let words = with_amounts(words);
+    Cli::try_parse_from(&words).map(|cli| cli.verb).map_err(|error| {
+        let error = harmless(&words).unwrap_or(error);
         if speaks {
             let _ = error.print();
         }
         if error.use_stderr() { Exit::Input } else { Exit::Success }
     })
+}
+
+/// The same error about words without control characters: clap repeats them with colours around.
+/// `None` where there are none, so that the error stays the one it is.
+fn harmless(words: &[OsString]) -> Option<clap::Error> {
+    let shown: Vec<String> =
+        words.iter().map(|word| escape::line(&word.to_string_lossy())).collect();
+    let same = words.iter().zip(&shown).all(|(word, shown)| word == shown.as_str());
+    if same { None } else { Cli::try_parse_from(shown).err() }
 }
 
 /// `--events sample=1/100` and `--events max=1g` as one word with `=`: an option whose value may be

@@ -168,7 +168,7 @@ pub fn show(compiled: &Compiled, what: &str) {
         return;
     }
     let (found, sources) = (&compiled.diagnostics, &compiled.sources);
-    console::say(&diagnostics::draw(found, sources, console::columns()));
+    console::say_made(&diagnostics::draw(found, sources, console::columns()));
     console::say(&format!("{what}: {}\n", diagnostics::summary(found)));
 }
 

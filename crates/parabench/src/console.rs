@@ -1,16 +1,31 @@
 //! The two streams. Standard output carries results, standard error everything
 //! else; colours are left out where nobody can see them (`NO_COLOR`, pipes).
+//!
+//! Names and texts come from strangers: what has no colours of our own is escaped here
+//! ([`model::escape`]); what has, or is for programs, was escaped by its maker.
 
 use crate::error::{Error, Result};
 use anstyle::{AnsiColor, Style};
+use model::escape;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 /// Width of tables where no terminal tells one.
 const DEFAULT_COLUMNS: usize = 100;
 
-/// Writes text to standard output. A reader that has gone away (`| head`) is no error.
+/// Writes text to standard output, control characters escaped. A reader that has gone away
+/// (`| head`) is no error.
 pub fn print(text: &str) -> Result<()> {
+    print_made(&escape::lines(text))
+}
+
+/// Writes text that was escaped when it was made.
+pub fn print_made(text: &str) -> Result<()> {
     write_with(|out| out.write_all(text.as_bytes()))
+}
+
+/// Writes the text of a program: as it is, except to a terminal.
+pub fn print_program(text: &str) -> Result<()> {
+    if io::stdout().is_terminal() { print(text) } else { print_made(text) }
 }
 
 /// Lets `write` write to standard output, buffered and byte for byte.
@@ -24,41 +39,37 @@ pub fn write_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     }
 }
 
-/// Writes text to standard error. There is nobody to tell if that fails.
+/// Writes text to standard error, control characters escaped.
 pub fn say(text: &str) {
+    say_made(&escape::lines(text));
+}
+
+/// Writes text that was escaped when it was made. There is nobody to tell if that fails.
+pub fn say_made(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
 /// `note: text` on standard error.
 pub fn note(text: &str) {
-    say(&titled("note", AnsiColor::Green, text));
+    say_made(&titled("note", AnsiColor::Green, text));
 }
 
 /// `warning: text` on standard error.
 pub fn warning(text: &str) {
-    say(&titled("warning", AnsiColor::Yellow, text));
+    say_made(&titled("warning", AnsiColor::Yellow, text));
 }
 
 /// `error: text` on standard error, with what to do.
 pub fn error(error: &Error) {
-    say(&titled("error", AnsiColor::BrightRed, &error.message));
+    say_made(&titled("error", AnsiColor::BrightRed, &error.message));
     if let Some(help) = &error.help {
-        say(&titled("  help", AnsiColor::Cyan, help));
+        say_made(&titled("  help", AnsiColor::Cyan, help));
     }
 }
 
 fn titled(title: &str, color: AnsiColor, text: &str) -> String {
     let style = Style::new().bold().fg_color(Some(color.into()));
-    format!("{style}{title}{style:#}: {}\n", visible(text))
-}
-
-/// The text with control characters escaped: names come from strangers.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() && c != '\n' { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out
+    format!("{style}{title}{style:#}: {}\n", escape::lines(text))
 }
 
 /// Columns of the terminal that standard output goes to; `COLUMNS`, then 100 if there is none.
@@ -83,14 +94,4 @@ pub fn colours() -> bool {
 /// Somebody looks at standard error.
 pub fn is_watched() -> bool {
     io::stderr().is_terminal()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(visible("a\u{1b}[31mb\nc\u{7f}"), "a\\u{1b}[31mb\nc\\u{7f}");
-    }
 }

@@ -11,7 +11,7 @@ pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
     match format {
         ResultFormat::Table => {
             let terminal = Terminal { columns: console::columns(), color: console::colours() };
-            console::print(&::report::table::render(run, terminal))
+            console::print_made(&::report::table::render(run, terminal))
         }
         ResultFormat::Json => console::write_with(|mut out| ::report::json::write(run, &mut out)),
         ResultFormat::Csv => console::write_with(|mut out| ::report::csv::rows(run, &mut out)),

@@ -9,6 +9,7 @@
 //!
 //! Behind `;` stands the line of the program, with the file where there are several.
 
+use model::escape::is_harmful;
 use model::plan::{
     Args, Function, Instr, Internal, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece,
     Plan, Slot, Source, UnaryOp,
@@ -311,21 +312,22 @@ fn quoted_value(value: &Value) -> String {
 
 /// Text as it is written in a program.
 fn escaped(text: &[u8], out: &mut String) {
+    let hexadecimal = |bytes: &[u8], out: &mut String| {
+        for byte in bytes {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    };
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
                 '"' | '\\' | '$' => out.extend(['\\', c]),
                 '\n' => out.push_str("\\n"),
                 '\t' => out.push_str("\\t"),
-                c if c.is_ascii_control() => {
-                    let _ = write!(out, "\\x{:02x}", c as u32);
-                }
+                c if is_harmful(c) => hexadecimal(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
                 c => out.push(c),
             }
         }
-        for byte in chunk.invalid() {
-            let _ = write!(out, "\\x{byte:02x}");
-        }
+        hexadecimal(chunk.invalid(), out);
     }
 }
 

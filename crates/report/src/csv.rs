@@ -1,9 +1,11 @@
 //! `--format csv`: one table per file, RFC 4180, names and units as in the JSON object.
 //!
 //! A column that a row has no figure for is empty. Line ends are CRLF as the
-//! RFC says; quotes, commas and line ends inside labels are quoted.
+//! RFC says; quotes, commas and line ends inside labels are quoted. Labels that a spreadsheet would
+//! calculate or a terminal obey are those of [`model::escape::cell`].
 
 use crate::statistics::{self, Statistic};
+use model::escape::cell;
 use model::run::{Row, Run, TimeRow};
 use std::io::{self, Write};
 
@@ -108,9 +110,9 @@ fn failed(error: ::csv::Error) -> io::Error {
 
 fn row(row: &Row) -> [String; 17] {
     [
-        row.label.clone(),
-        row.op.clone(),
-        row.part_of.clone().unwrap_or_default(),
+        cell(&row.label).into_owned(),
+        cell(&row.op).into_owned(),
+        cell(row.part_of.as_deref().unwrap_or_default()).into_owned(),
         row.cell.to_string(),
         row.repetition.to_string(),
         row.count.to_string(),
@@ -130,7 +132,7 @@ fn row(row: &Row) -> [String; 17] {
 
 fn time(time: &TimeRow) -> [String; 9] {
     [
-        time.label.clone(),
+        cell(&time.label).into_owned(),
         time.cell.to_string(),
         time.repetition.to_string(),
         time.index.to_string(),
@@ -145,8 +147,8 @@ fn time(time: &TimeRow) -> [String; 9] {
 fn statistic(statistic: &Statistic) -> [String; 13] {
     let outliers: Vec<String> = statistic.outliers.iter().map(u32::to_string).collect();
     [
-        statistic.label.clone(),
-        statistic.op.clone(),
+        cell(&statistic.label).into_owned(),
+        cell(&statistic.op).into_owned(),
         statistic.cell.to_string(),
         statistic.metric.name().to_string(),
         statistic.n.to_string(),
@@ -173,6 +175,7 @@ fn float(value: Option<f64>) -> String {
 mod tests {
     use super::*;
     use crate::sample;
+    use model::escape::value;
 
     fn read(bytes: &[u8]) -> Vec<Vec<String>> {
         let mut table = ::csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
@@ -232,8 +235,8 @@ mod tests {
             let (mut row_bytes, mut time_bytes) = (Vec::new(), Vec::new());
             rows(&run, &mut row_bytes).unwrap();
             times(&run, &mut time_bytes).unwrap();
-            assert_eq!(read(&row_bytes)[1][0], label);
-            assert_eq!(read(&time_bytes)[1][0], label);
+            assert_eq!(value(&read(&row_bytes)[1][0]), label);
+            assert_eq!(value(&read(&time_bytes)[1][0]), label);
         }
     }
 

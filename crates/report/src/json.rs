@@ -4,6 +4,7 @@
 //! Histograms of rows stay out ([`crate::store`] keeps them).
 
 use crate::statistics::{self, Statistic};
+use model::escape;
 use model::run::{Header, Row, Run, TimeRow};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -51,7 +52,9 @@ fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io:
         statistics: statistics::of(run),
         run: finite(&run.run),
     };
-    serde_json::to_writer(&mut *out, &view)?;
+    // Escaped beyond what JSON asks for, because a terminal may be what reads it.
+    let text = serde_json::to_string(&view)?;
+    out.write_all(escape::json(&text).as_bytes())?;
     out.write_all(b"\n")
 }
 

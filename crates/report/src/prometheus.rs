@@ -1,6 +1,7 @@
 //! `--format prometheus`: the text exposition format 0.0.4, for the node exporter's textfile
 //! collector and push gateways. Base units (seconds, bytes) as Prometheus wants them.
 
+use model::escape::{cell, is_harmful};
 use model::run::{Row, Run};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -41,8 +42,14 @@ impl<'a> Metric<'a> {
     }
 }
 
-/// Escapes of a label value: backslash, quote, line feed; everything else is UTF-8 as it is.
+/// Escapes of a label value: backslash, quote, line feed. Everything else would be UTF-8 as it is,
+/// so what a terminal obeys is made harmless before.
 fn quoted(text: &str) -> String {
+    let is_obeyed = |c| is_harmful(c) && c != '\n';
+    let text = match text.starts_with('\'') || text.contains(is_obeyed) {
+        true => cell(text),
+        false => text.into(),
+    };
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
@@ -155,6 +162,7 @@ fn about(run: &Run, out: &mut String) {
 mod tests {
     use super::*;
     use crate::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
+    use model::escape;
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
 
@@ -243,9 +251,9 @@ mod tests {
         let long = "\"\\\n".repeat(100);
         for label in HARD_LABELS.iter().chain([&long.as_str()]) {
             let all = check(&render(&labelled(label)));
-            assert!(
-                all.iter().any(|series| series.1.contains(&("label".into(), label.to_string())))
-            );
+            assert!(all.iter().any(|series| {
+                series.1.iter().any(|(name, text)| name == "label" && escape::value(text) == *label)
+            }));
         }
         check(&render(&aborted()));
         check(&render(&Run::default()));

@@ -1,30 +1,7 @@
-//! Text that is safe and fits: escaping for terminals, cutting to a width,
-//! numbers of one column.
+//! Text that is safe and fits: escaped, cut to a width, numbers of one column.
 
+pub use model::escape::line as escape;
 use unicode_width::UnicodeWidthStr;
-
-/// `text` without anything that moves the cursor, ends the line, colours or reorders:
-/// control and format characters become escapes as in PPL (`\n`, `\x1b`, `\u{202e}`).
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
-            c if c.is_control() || is_format(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Characters of Unicode category Cf and the line separators that terminals obey.
-fn is_format(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
 
 /// `text` as one word of a POSIX shell, quoted if it has to be.
 pub fn safe_word(text: &str) -> String {
@@ -139,19 +116,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn control_characters_are_shown_not_obeyed() {
-        for (text, shown) in [
-            ("plain ü", "plain ü"),
-            ("a\nb\tc\r", "a\\nb\\tc\\r"),
-            ("\x1b[31mred\x07\x7f", "\\x1b[31mred\\x07\\x7f"),
-            ("\u{9b}31m", "\\u{9b}31m"),
-            ("\u{202e}gnp", "\\u{202e}gnp"),
-        ] {
-            assert_eq!(escape(text), shown);
-        }
-    }
-
-    #[test]
     fn words_of_a_shell_are_quoted_where_they_must_be() {
         for (text, word) in [
             ("num=10", "num=10"),
@@ -204,11 +168,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn escaped_text_is_one_harmless_line(text in any::<String>()) {
-            prop_assert!(!escape(&text).chars().any(|c| c.is_control() || is_format(c)));
-        }
-
         #[test]
         fn fitted_text_fits(text in "\\PC{0,60}", columns in 1usize..40) {
             prop_assert!(width(&fit(&text, columns)) <= columns);

@@ -7,6 +7,7 @@ use super::perform::Step;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm, Members, Poll};
 use model::Op;
+use model::escape;
 use model::plan::{Operand, Pc, SetId};
 use model::value::{Eval, EvalError};
 use std::collections::HashMap;
@@ -115,6 +116,13 @@ fn print<K: Clock>(
     for operand in step.args {
         line.push(b' ');
         env.render(step.site, *operand, line)?;
+    }
+    // Names and parameters come from outside: they must not command the terminal.
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
+    if !line.iter().all(is_plain) {
+        let shown = escape::bytes(line);
+        line.clear();
+        line.extend_from_slice(shown.as_bytes());
     }
     line.push(b'\n');
     if let Some(fd) = fd {

@@ -10,6 +10,7 @@
 
 use super::lines::{LineIndex, Lines};
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Patch, Renderer, Snippet};
+use model::escape::{self, is_harmful};
 use model::plan::Span;
 use ppl::{Diagnostic, Severity, Sources};
 use std::ops::Range;
@@ -24,13 +25,25 @@ const NEAR_LINES: usize = 4;
 /// All diagnostics, drawn, with styles; the stream drops those nobody can see.
 pub fn draw(diagnostics: &[Diagnostic], sources: &Sources, columns: usize) -> String {
     let renderer = Renderer::styled().term_width(columns);
+    let shown: Vec<Diagnostic> = diagnostics.iter().map(harmless).collect();
     let mut index = LineIndex::new(sources);
     let mut text = String::new();
-    for diagnostic in diagnostics {
+    for diagnostic in &shown {
         text.push_str(&renderer.render(&groups(diagnostic, &mut index)));
         text.push_str("\n\n");
     }
-    text
+    // The renderer shows ASCII's control characters of the source as symbols; the colours are its own.
+    let is_left = |c: char| is_harmful(c) && !matches!(c, '\n' | '\x1b');
+    text.replace(is_left, "\u{fffd}")
+}
+
+/// The same with nothing in its words that a terminal obeys.
+fn harmless(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut shown = diagnostic.clone();
+    let texts = [&mut shown.message, &mut shown.label].into_iter().chain(&mut shown.help);
+    let others = shown.related.iter_mut().chain(&mut shown.fix).map(|(_, text)| text);
+    texts.chain(others).for_each(|text| *text = escape::lines(text));
+    shown
 }
 
 fn groups<'a>(diagnostic: &'a Diagnostic, index: &mut LineIndex<'a>) -> Vec<Group<'a>> {
@@ -97,7 +110,9 @@ impl<'a> Window<'a> {
             let label = (!label.is_empty()).then_some(label);
             kind.span(within(bytes.start)..within(bytes.end)).label(label)
         });
-        let snippet = Snippet::source(self.text).line_start(self.lines.start + 1).path(self.name);
+        let snippet = Snippet::source(self.text)
+            .line_start(self.lines.start + 1)
+            .path(escape::line(self.name));
         snippet.annotations(annotations).into()
     }
 }
@@ -144,7 +159,8 @@ fn place<'w, 'a>(
 /// A place whose line is too long to be drawn.
 fn named<'a>(lines: &Lines<'a>, bytes: &Range<usize>, label: &'a str) -> Vec<Element<'a>> {
     let place = lines.place(bytes.start);
-    let origin = Origin::path(lines.file.name.as_str()).line(place.line).char_column(place.column);
+    let origin =
+        Origin::path(escape::line(&lines.file.name)).line(place.line).char_column(place.column);
     let note = (!label.is_empty()).then(|| Level::NOTE.message(label).into());
     std::iter::once(origin.into()).chain(note).collect()
 }
@@ -159,7 +175,7 @@ fn patch<'a>(fix: &'a (Span, String), index: &mut LineIndex<'a>) -> Option<Eleme
     }
     let span = bytes.start - window.start..bytes.end - window.start;
     let snippet = Snippet::source(window.text).line_start(window.lines.start + 1);
-    Some(snippet.path(window.name).patch(Patch::new(span, fix.1.as_str())).into())
+    Some(snippet.path(escape::line(window.name)).patch(Patch::new(span, fix.1.as_str())).into())
 }
 
 #[cfg(test)]

@@ -36,9 +36,8 @@ struct Fix<'a> {
 pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let mut index = LineIndex::new(sources);
     let entries: Vec<Entry<'_>> = diagnostics.iter().map(|d| entry(d, &mut index)).collect();
-    let mut text = serde_json::to_string_pretty(&entries).expect("strings and numbers only");
-    text.push('\n');
-    text
+    let text = serde_json::to_string_pretty(&entries).expect("strings and numbers only");
+    model::escape::json(&text).into_owned() + "\n"
 }
 
 fn entry<'a>(diagnostic: &'a Diagnostic, index: &mut LineIndex<'a>) -> Entry<'a> {

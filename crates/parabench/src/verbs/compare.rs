@@ -151,7 +151,7 @@ impl Compare {
             Format::Markdown => comparisons.iter().map(show::markdown).collect(),
             Format::Junit => vec![show::junit(comparisons)],
         };
-        console::print(&texts.join(if self.format == Format::Json { "" } else { "\n" }))
+        console::print_made(&texts.join(if self.format == Format::Json { "" } else { "\n" }))
     }
 }
 

@@ -54,7 +54,7 @@ impl Fmt {
         if ppl::diag::has_errors(&mistakes) {
             let mut sources = Sources::default();
             let _ = sources.add(&name, text.into_bytes());
-            console::say(&diagnostics::draw(&mistakes, &sources, console::columns()));
+            console::say_made(&diagnostics::draw(&mistakes, &sources, console::columns()));
             console::say(&format!("{name}: {}; left as it is\n", diagnostics::summary(&mistakes)));
             return Ok(Exit::Input);
         }
@@ -71,7 +71,7 @@ impl Fmt {
             return Ok(Exit::Failed);
         }
         if self.stdout || is_embedded || name == program::STDIN {
-            console::print(formatted)?;
+            console::print_program(formatted)?;
         } else if text != formatted {
             replace(file, formatted.as_bytes())
                 .map_err(|error| Error::failed(format!("cannot write {name}: {error}")))?;

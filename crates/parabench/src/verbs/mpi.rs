@@ -214,7 +214,7 @@ impl Info {
             return Ok(Exit::Success);
         }
         if self.here {
-            console::print(&told.to_string())?;
+            console::print(&model::escape::json(&told.to_string()))?;
         } else {
             self.show(&told)?;
         }
@@ -223,7 +223,7 @@ impl Info {
 
     fn show(&self, told: &Value) -> Result<()> {
         let text = match self.format {
-            TextFormat::Json => serde_json::to_string_pretty(told).unwrap_or_default() + "\n",
+            TextFormat::Json => model::escape::json(&format!("{told:#}\n")).into_owned(),
             TextFormat::Text => text(told),
         };
         console::print(&text)

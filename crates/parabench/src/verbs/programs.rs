@@ -25,7 +25,7 @@ impl Programs {
                     Error::input(format!("there is no program called {name:?}"))
                         .help("`parabench programs` lists them")
                 })?;
-                console::print(program.text)?;
+                console::print_made(program.text)?;
             }
         }
         Ok(Exit::Success)

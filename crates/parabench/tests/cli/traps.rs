@@ -257,7 +257,7 @@ fn trap_31_hard_labels_survive_every_output_format() {
         let csv = scene.parabench("report results --format csv").exits(0);
         let mut reader = csv::Reader::from_reader(csv.out.as_bytes());
         let record = reader.records().next().unwrap().unwrap();
-        assert_eq!(&record[0], label);
+        assert_eq!(model::escape::value(&record[0]), label);
     }
 }
 

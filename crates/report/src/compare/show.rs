@@ -99,9 +99,8 @@ fn line(row: &Row) -> Line {
 /// The comparison as one JSON object.
 pub fn json(comparison: &Comparison) -> String {
     // Figures that are not finite become null, which the schema allows.
-    let mut text = serde_json::to_string(comparison).unwrap_or_default();
-    text.push('\n');
-    text
+    let text = serde_json::to_string(comparison).unwrap_or_default();
+    model::escape::json(&text).into_owned() + "\n"
 }
 
 /// Tables for an issue or a merge request.

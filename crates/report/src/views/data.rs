@@ -43,7 +43,7 @@ pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
             let mut all = vec![vec!["name".into(), "series".into(), column(value)]];
             for (series, values) in series {
                 for (name, value) in names.iter().zip(values) {
-                    all.push(vec![name.clone(), series.clone(), number(*value)]);
+                    all.push(vec![text(name), text(series), number(*value)]);
                 }
             }
             all
@@ -53,10 +53,11 @@ pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
             let header = ["row", "class"].map(String::from).into_iter();
             let mut all: Vec<Vec<String>> =
                 vec![header.chain([format!("from_{x}"), format!("to_{x}")]).collect()];
-            let text =
-                |texts: &[String], at: u32| texts.get(at as usize).cloned().unwrap_or_default();
+            let name = |texts: &[String], at: u32| {
+                texts.get(at as usize).map(|it| text(it)).unwrap_or_default()
+            };
             for bar in bars {
-                let names = [text(rows, bar.row), text(classes, bar.class)];
+                let names = [name(rows, bar.row), name(classes, bar.class)];
                 all.push(names.into_iter().chain(numbers(&[bar.start, bar.end])).collect());
             }
             all
@@ -74,7 +75,7 @@ fn of_series(x: &Axis, y: &Axis, series: &[Series]) -> Vec<Vec<String>> {
     let mut all = vec![header];
     for series in series {
         for point in &series.points {
-            let mut line = vec![series.name.clone(), number(point.x), number(point.y)];
+            let mut line = vec![text(&series.name), number(point.x), number(point.y)];
             if intervals {
                 let (low, high) = point.interval.unwrap_or((f64::NAN, f64::NAN));
                 line.extend([number(low), number(high)]);
@@ -103,6 +104,10 @@ fn column(axis: &Axis) -> String {
         unit if name.ends_with(unit) => name,
         unit => format!("{name}_{unit}"),
     }
+}
+
+fn text(text: &str) -> String {
+    model::escape::cell(text).into_owned()
 }
 
 fn numbers(values: &[f64]) -> Vec<String> {

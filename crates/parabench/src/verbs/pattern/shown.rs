@@ -2,6 +2,7 @@
 
 use super::Layout;
 use super::map::Map;
+use model::escape;
 use model::pattern::{Extent, Geometry};
 use serde_json::{Value, json};
 
@@ -50,7 +51,7 @@ fn bytes(pieces: &[Extent]) -> u64 {
 /// For programs: an array with an object for each pattern.
 pub fn json(layouts: &[Layout<'_>], limit: usize) -> String {
     let objects: Vec<Value> = layouts.iter().map(|layout| object(layout, limit)).collect();
-    format!("{:#}\n", json!(objects))
+    escape::json(&format!("{:#}\n", json!(objects))).into_owned()
 }
 
 fn object(layout: &Layout<'_>, limit: usize) -> Value {

@@ -3,6 +3,7 @@
 use super::Layout;
 use super::map::Map;
 use model::units::format_bytes;
+use report::html::escape;
 use std::fmt::Write;
 
 /// Size of the drawing in pixels, without its margins.
@@ -88,8 +89,4 @@ fn axes(svg: &mut String, layout: &Layout<'_>, map: &Map, line: u64, height: u64
 
 fn text(svg: &mut String, x: u64, y: u64, anchor: &str, text: &str) {
     let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -27,7 +27,7 @@ pub fn render(name: &str, plan: &Plan, calls: Option<&Calls>) -> String {
         "all": figures(&Figures::of_all(&plan.budget)),
         "calls": calls,
     });
-    format!("{object:#}\n")
+    model::escape::json(&format!("{object:#}\n")).into_owned()
 }
 
 fn figures(figures: &Figures) -> Value {

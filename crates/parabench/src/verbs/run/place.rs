@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use engine::confine;
 use engine::directory::{Removal, Request, RunDirectory};
 use engine::preflight;
-use model::Plan;
+use model::{Plan, escape};
 use std::path::Path;
 
 /// The place of a run; back-ends that touch no disk need none.
@@ -167,8 +167,8 @@ pub fn report(removal: &Removal) {
     for (path, why) in &removal.examples {
         console::say(&format!(
             "  {}: {}\n",
-            console::visible(&path.display().to_string()),
-            console::visible(why)
+            escape::line(&path.display().to_string()),
+            escape::line(why)
         ));
     }
 }

@@ -63,7 +63,7 @@ impl SweepBar {
     /// An execution of this cell begins.
     pub fn begin(&self, cell: &str) {
         if let Some(bar) = &self.drawn {
-            bar.set_prefix(console::visible(cell));
+            bar.set_prefix(model::escape::line(cell));
             bar.set_message("");
         }
     }
