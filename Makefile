@@ -1,16 +1,17 @@
 # Two commands do all set-up: `make demo` and `make test`.
 
-CARGO        ?= cargo
-FUZZ_SECONDS ?= 5
-PREFIX       ?= $(HOME)/.local
-PROGRAM      ?= examples/listing1.ppl
+CARGO          ?= cargo
+FUZZ_SECONDS   ?= 5
+ATTACK_SECONDS ?= 86400
+PREFIX         ?= $(HOME)/.local
+PROGRAM        ?= examples/listing1.ppl
 
 .PHONY: help demo test attack bench setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
 	@echo "make test     everything: format, lints, documents, fuzz targets, all tests"
-	@echo "make attack   the attacks alone"
+	@echo "make attack   the attacks alone, the random ones for ATTACK_SECONDS"
 	@echo "make bench    speed against the raw system calls, as ratios"
 	@echo "make setup    install what the tests need, as far as it is missing"
 	@echo "make install  put parabench into PREFIX/bin (now $(PREFIX)/bin)"
@@ -30,8 +31,10 @@ test: setup
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked
 
+# A random attack that gets through prints its PARABENCH_ATTACK_SEED=N, which repeats it.
+attack: export PARABENCH_ATTACK_SECONDS = $(ATTACK_SECONDS)
 attack:
-	$(CARGO) test -p parabench --test attacks --locked -- --nocapture
+	$(CARGO) test -p parabench --test attacks --locked -- --nocapture --test-threads 8
 
 bench:
 	$(CARGO) run --release --locked --quiet -p benches

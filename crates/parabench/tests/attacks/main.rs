@@ -13,7 +13,7 @@
 //! families/starved.txt      limits, full disks, failing system calls
 //! ```
 //!
-//! [`random`] draws more, [`surface`] puts evil names on every way out. [`perform`] runs one and compares what lies beside the run directory before and after.
+//! [`random`] and [`mutated`] draw more, [`surface`] puts evil names on every way out. [`perform`] runs one and compares what lies beside the run directory before and after.
 
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
@@ -27,6 +27,7 @@ mod stranger;
 mod table;
 
 mod families;
+mod mutated;
 mod random;
 mod surface;
 mod words;

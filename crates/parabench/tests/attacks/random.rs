@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! PARABENCH_ATTACK_SEED=N      begin with case N; a case that succeeds tells its number
-//! PARABENCH_ATTACK_SECONDS=S   how long, 30 s if it is not set
+//! PARABENCH_ATTACK_SECONDS=S   how long, if not for some seconds
 //! ```
 
 use crate::outside::{self, Outside};
@@ -24,6 +24,11 @@ use std::time::{Duration, Instant};
 pub struct Dice(u64);
 
 impl Dice {
+    /// Dice that always fall the same.
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
     /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -44,15 +49,13 @@ impl Dice {
     }
 }
 
-#[test]
-fn random_moves_links_exchanges_and_kills_stay_inside() {
-    if std::env::var_os("PARABENCH_ATTACK_PENDING").is_none() {
-        return;
-    }
+/// Tries case after case for `seconds`, or as long as is wanted; gives how many.
+#[track_caller]
+pub fn cases(seconds: u64, case: impl Fn(u64) -> Result<(), String>) -> String {
     let variable = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let drawn = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0) >> 32;
     let seed = variable("PARABENCH_ATTACK_SEED").unwrap_or_else(drawn);
-    let limit = Duration::from_secs(variable("PARABENCH_ATTACK_SECONDS").unwrap_or(30));
+    let limit = Duration::from_secs(variable("PARABENCH_ATTACK_SECONDS").unwrap_or(seconds));
     let since = Instant::now();
     let mut count = 0;
     while count == 0 || since.elapsed() < limit {
@@ -61,12 +64,20 @@ fn random_moves_links_exchanges_and_kills_stay_inside() {
         }
         count += 1;
     }
-    println!("{count} cases from seed {seed} on");
+    format!("{count} cases from seed {seed} on")
+}
+
+#[test]
+fn random_moves_links_exchanges_and_kills_stay_inside() {
+    if std::env::var_os("PARABENCH_ATTACK_PENDING").is_none() {
+        return;
+    }
+    println!("{}", cases(30, case));
 }
 
 /// Two or three runs in one directory.
 fn case(seed: u64) -> Result<(), String> {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let scene = Scene::new();
     let folder = scene.path(".");
     outside::plant(&folder);
