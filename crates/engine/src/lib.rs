@@ -24,6 +24,7 @@ pub mod directory;
 pub mod host;
 pub mod machine;
 pub mod memory;
+pub mod own_folder;
 pub mod preflight;
 pub mod record;
 pub mod rng;

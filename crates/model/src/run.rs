@@ -167,6 +167,23 @@ pub struct Header {
     /// The grid, if the program was executed more than once.
     #[serde(default)]
     pub sweep: Option<Sweep>,
+    /// Where the run is recorded as long as it has not ended; `None`: it has, and this is all of it.
+    #[serde(default)]
+    pub recording: Option<Recording>,
+}
+
+/// Where the records of a run lie that has not ended, or was cut off.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// The machine's name.
+    pub host: String,
+    /// Number of the machine's start: what lies in memory is gone with the next one.
+    pub boot: String,
+    /// Folder in memory with what each rank has measured so far; `None`: nothing outlives the
+    /// process that supervises the ranks.
+    pub memory: Option<String>,
+    /// Of a sweep: folder beside run.json with the executions that have begun.
+    pub executions: Option<String>,
 }
 
 /// The program of a run.

@@ -13,9 +13,9 @@
 use crate::world::World;
 use engine::config::Records;
 use std::ffi::c_int;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, Once};
 
 /// Why the rank has ended.
@@ -89,9 +89,9 @@ extern "C" fn left() {
     }
 }
 
-/// The first rank that left, and why; those after it may have been ended by MPI.
-pub fn told(records: &Path) -> Option<(u32, String)> {
-    let words = fs::read_to_string(records.join(LAST_WORDS)).ok()?;
+/// The first rank that left, and why, from the text of [`LAST_WORDS`]; those after it may have
+/// been ended by MPI.
+pub fn told(words: &str) -> Option<(u32, String)> {
     let (rank, why) = words.lines().next()?.split_once(": ")?;
     Some((rank.parse().ok()?, why.to_string()))
 }

@@ -14,6 +14,7 @@ mod exit;
 mod legacy;
 mod library;
 mod loader;
+mod output;
 mod pictures;
 mod present;
 mod program;

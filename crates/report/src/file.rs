@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Why a result file could not be written or read. Displays as one sentence that names the
@@ -111,51 +112,89 @@ fn shown(path: &Path) -> String {
     crate::text::escape(&path.display().to_string())
 }
 
+/// Opens a file for reading if it is a regular one of at most `size_max` bytes; a link is not
+/// followed. Nothing else is touched: a pipe would wait for a writer, a device may do things.
+/// Gives its size, too.
+///
+/// # Errors
+/// [`StoreError::Missing`], [`StoreError::Foreign`], [`StoreError::Corrupt`] if it is too large.
+pub fn open_regular(
+    path: &Path,
+    expected: &'static str,
+    size_max: u64,
+) -> Result<(File, u64), StoreError> {
+    let failed = |error| StoreError::io(path, "read", error);
+    let foreign = || StoreError::Foreign { path: path.into(), expected };
+    if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
+        return Err(foreign());
+    }
+    // It may have been exchanged since.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    let facts = file.metadata().map_err(failed)?;
+    if !facts.is_file() {
+        return Err(foreign());
+    }
+    if facts.len() > size_max {
+        let detail = format!("{} bytes, at most {size_max} are possible", facts.len());
+        return Err(StoreError::Corrupt { path: path.into(), detail });
+    }
+    Ok((file, facts.len()))
+}
+
+/// The file that a user's path means, links followed: what they name is theirs to choose.
+pub(crate) fn named(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.into())
+}
+
 /// A file that appears under its name only when it is complete and on stable storage.
 ///
-/// Until [`AtomicFile::commit`] it has a hidden temporary name in the same directory; dropped
-/// without commit it is removed. A killed process leaves the temporary file, never half a result.
+/// Until [`AtomicFile::commit`] it has a hidden name of its own in the same directory; dropped
+/// without commit it is removed. A killed process leaves that file, never half a result.
 #[derive(Debug)]
-pub(crate) struct AtomicFile {
-    file: File,
-    temporary: PathBuf,
+pub struct AtomicFile {
+    temporary: tempfile::NamedTempFile,
     target: PathBuf,
-    committed: bool,
 }
 
 impl AtomicFile {
     /// Starts the file that shall become `target`.
+    ///
+    /// # Errors
+    /// Those of the operating system, here and in the other functions.
     pub fn create(target: &Path) -> io::Result<AtomicFile> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        // Left by a killed process with the same number; never written through, it may be a link.
-        let _ = fs::remove_file(&temporary);
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-        Ok(AtomicFile { file, temporary, target: target.to_path_buf(), committed: false })
+        let temporary = tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .suffix(".tmp")
+            // What the user's mask leaves of it, as for any other file.
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder_of(target))?;
+        Ok(AtomicFile { temporary, target: target.to_path_buf() })
     }
 
     /// A handle to write to; shares the position with every other handle.
+    ///
+    /// # Errors
+    /// No descriptor is left.
     pub fn handle(&self) -> io::Result<File> {
-        self.file.try_clone()
+        self.temporary.as_file().try_clone()
     }
 
     /// Makes the content stable, then gives it its name, then makes the name stable.
-    pub fn commit(mut self) -> io::Result<()> {
-        self.file.sync_all()?;
-        fs::rename(&self.temporary, &self.target)?;
-        self.committed = true;
-        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    ///
+    /// # Errors
+    /// The older file is then untouched.
+    pub fn commit(self) -> io::Result<()> {
+        self.temporary.as_file().sync_all()?;
+        let folder = folder_of(&self.target).to_path_buf();
+        self.temporary.persist(&self.target).map_err(|error| error.error)?;
+        File::open(folder)?.sync_all()
     }
 }
 
-impl Drop for AtomicFile {
-    fn drop(&mut self) {
-        if !self.committed {
-            // Nothing more can be done about a file that cannot be removed.
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -188,16 +227,31 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_link_is_not_followed() {
+    fn a_file_that_looks_unfinished_is_not_ours_to_remove() {
         let dir = tempfile::tempdir().unwrap();
-        let target = dir.path().join("run.json");
-        let outside = dir.path().join("outside");
-        fs::write(&outside, "mine").unwrap();
-        let planted = dir.path().join(format!(".run.json.{}.tmp", std::process::id()));
-        std::os::unix::fs::symlink(&outside, &planted).unwrap();
-        let file = AtomicFile::create(&target).unwrap();
-        file.handle().unwrap().write_all(b"new").unwrap();
+        let others = dir.path().join(format!(".run.json.{}.tmp", std::process::id()));
+        fs::write(&others, "mine").unwrap();
+        let file = AtomicFile::create(&dir.path().join("run.json")).unwrap();
         file.commit().unwrap();
-        assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&others).unwrap(), "mine");
+    }
+
+    #[test]
+    fn only_regular_files_of_a_sensible_size_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let open = |name: &str| open_regular(&path(name), "a run", 3);
+        fs::write(path("good"), "abc").unwrap();
+        fs::write(path("long"), "abcd").unwrap();
+        std::os::unix::fs::symlink(path("good"), path("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path("zero")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path("pipe")).status();
+        assert!(made.unwrap().success());
+        assert_eq!(open("good").unwrap().1, 3);
+        assert!(matches!(open("none"), Err(StoreError::Missing { .. })));
+        assert!(matches!(open("long"), Err(StoreError::Corrupt { .. })));
+        for name in ["link", "zero", "pipe", "."] {
+            assert!(matches!(open(name), Err(StoreError::Foreign { .. })), "{name}");
+        }
     }
 }

@@ -21,6 +21,7 @@ pub mod chart;
 pub mod compare;
 pub mod csv;
 pub mod events;
+pub mod file;
 pub mod html;
 pub mod json;
 pub mod markdown;
@@ -34,7 +35,6 @@ pub mod table;
 pub mod verdict;
 pub mod views;
 
-mod file;
 mod text;
 
 #[cfg(test)]

@@ -7,18 +7,20 @@
 //!
 //! The format is that of [`crate::json`] plus the rows' histograms; see docs/run-format.md.
 
-use crate::file::{AtomicFile, StoreError};
+use crate::file::{AtomicFile, StoreError, named, open_regular};
 use model::histogram::{BUCKETS, Histogram};
 use model::run::{Run, VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
-use std::fs;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::Path;
 
 /// Name of the stored run in its folder.
 pub const RUN_FILE: &str = "run.json";
+/// Largest file that is read, bytes: sweeps of 100,000 executions have a tenth of it.
+const SIZE_MAX: u64 = 1 << 30;
+const EXPECTED: &str = "a run of Parabench (run.json)";
 
 /// Writes `run` with everything in it to `dir`/run.json; an older one is replaced in one step.
 /// `dir` must exist.
@@ -43,13 +45,9 @@ fn write_file(path: &Path, run: &Run) -> io::Result<()> {
 /// # Errors
 /// A missing, truncated, damaged, newer or foreign file, each told apart.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
-    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let failed = |error| StoreError::io(&path, "read", error);
-    // Opening a pipe would wait for a writer, and a device may never end.
-    if !fs::metadata(&path).map_err(failed)?.is_file() {
-        return Err(foreign(&path));
-    }
-    parse(&fs::read(&path).map_err(failed)?, &path)
+    let path = if path.is_dir() { path.join(RUN_FILE) } else { named(path) };
+    let (file, size_bytes) = open_regular(&path, EXPECTED, SIZE_MAX)?;
+    parse(BufReader::new(file), size_bytes, &path)
 }
 
 /// What tells a run from other JSON, whatever its version.
@@ -60,32 +58,37 @@ struct Probe {
     run: Option<IgnoredAny>,
 }
 
-fn parse(bytes: &[u8], path: &Path) -> Result<Run, StoreError> {
-    let probe: Probe = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-        Category::Data => foreign(path),
-        _ => damaged(&error, bytes, path),
-    })?;
+/// Reads the text twice, as a stream: other JSON is found out without keeping any of it.
+fn parse(mut text: impl Read + Seek, size_bytes: u64, path: &Path) -> Result<Run, StoreError> {
+    let damaged = |error| damaged(error, size_bytes, path);
+    let probe: Probe =
+        serde_json::from_reader(&mut text).map_err(|error| match error.classify() {
+            Category::Data => foreign(path),
+            _ => damaged(error),
+        })?;
     let Probe { version: Some(version @ 1..), rows: Some(_), run: Some(_) } = probe else {
         return Err(foreign(path));
     };
     if version > u64::from(VERSION) {
         return Err(StoreError::Newer { path: path.into(), found: version, newest: VERSION });
     }
-    let run: Run = serde_json::from_slice(bytes).map_err(|error| damaged(&error, bytes, path))?;
+    text.rewind().map_err(|error| StoreError::io(path, "read", error))?;
+    let run: Run = serde_json::from_reader(text).map_err(damaged)?;
     check_histograms(&run, path)?;
     Ok(run)
 }
 
 fn foreign(path: &Path) -> StoreError {
-    StoreError::Foreign { path: path.into(), expected: "a run of Parabench (run.json)" }
+    StoreError::Foreign { path: path.into(), expected: EXPECTED }
 }
 
-fn damaged(error: &serde_json::Error, bytes: &[u8], path: &Path) -> StoreError {
-    let path = PathBuf::from(path);
+fn damaged(error: serde_json::Error, size_bytes: u64, path: &Path) -> StoreError {
     match error.classify() {
-        Category::Eof => StoreError::Truncated { path, size_bytes: bytes.len() as u64 },
-        _ => StoreError::Corrupt { path, detail: error.to_string() },
+        Category::Io => return StoreError::io(path, "read", error.into()),
+        Category::Eof => return StoreError::Truncated { path: path.into(), size_bytes },
+        _ => {}
     }
+    StoreError::Corrupt { path: path.into(), detail: error.to_string() }
 }
 
 /// The functions of [`Histogram`] rely on what its type does not say.
@@ -112,9 +115,10 @@ mod tests {
     use super::*;
     use crate::sample;
     use proptest::prelude::*;
+    use std::fs;
 
     fn read_back(content: &[u8]) -> Result<Run, StoreError> {
-        parse(content, Path::new("/runs/run.json"))
+        parse(io::Cursor::new(content), content.len() as u64, Path::new("/runs/run.json"))
     }
 
     fn stored(run: &Run) -> Vec<u8> {

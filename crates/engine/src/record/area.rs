@@ -59,7 +59,7 @@ impl Area {
             Place::Memory(fd) => Area::mapped(File::from(fd), events_bytes)?,
             Place::File(path) => {
                 let mut options = File::options();
-                options.read(true).write(true).create(true).truncate(true);
+                options.read(true).write(true).create_new(true);
                 Area::mapped(options.open(path)?, events_bytes)?
             }
         };

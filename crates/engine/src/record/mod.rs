@@ -41,7 +41,7 @@ use std::path::PathBuf;
 /// Where a rank's area lies.
 #[derive(Debug)]
 pub enum Place {
-    /// A file that outlives the rank; made or emptied.
+    /// A file in memory (tmpfs) that outlives the rank; it must not be there yet.
     File(PathBuf),
     /// Memory behind a descriptor ([`memory_file`]) that the parent made before it forked.
     Memory(OwnedFd),
@@ -72,6 +72,16 @@ pub struct EventsConfig {
     pub expected: u64,
     /// Keep one of so many events, chosen at random; 0 and 1 keep all.
     pub sample_every: u64,
+}
+
+impl EventsConfig {
+    /// Bytes that the events which are expected need, a quarter of them for path names.
+    pub fn expected_bytes(&self) -> u64 {
+        let kept = self.expected / self.sample_every.max(1);
+        (kept.saturating_mul(size_of::<model::Event>() as u64) / 3)
+            .saturating_mul(4)
+            .min(self.max_bytes)
+    }
 }
 
 /// How a rank ended.

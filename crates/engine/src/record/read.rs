@@ -265,6 +265,11 @@ impl RankRecord {
         self.clock.map_or(ns, |clock| clock.aligned(ns))
     }
 
+    /// The area as it was recorded.
+    pub fn as_bytes(&self) -> &[u8] {
+        as_bytes(self.source.words())
+    }
+
     /// Executions of a stat, failed ones included.
     pub fn executions(stat: &StatRecord) -> u64 {
         stat.done.count + stat.failed + stat.expected

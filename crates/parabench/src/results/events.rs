@@ -4,18 +4,20 @@ use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Origin};
 use engine::record::RankRecord;
 use model::run::{EventsInfo, Run};
+use std::borrow::Borrow;
 use std::path::Path;
 
 /// Writes DIR/events.parquet from records in the order of ranks, and says in the run what is in it.
-pub fn write(
+pub fn write<R: Borrow<RankRecord>>(
     folder: &Path,
     run: &mut Run,
-    records: &mut dyn Iterator<Item = RankRecord>,
+    records: &mut dyn Iterator<Item = R>,
 ) -> Result<()> {
     let failed = |error: ::report::StoreError| Error::failed(error.to_string());
     let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
     let mut left_out = 0;
     for record in records {
+        let record: &RankRecord = record.borrow();
         left_out += record.left_out_events;
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<&[u8]> = record.paths().collect();

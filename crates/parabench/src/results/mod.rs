@@ -1,39 +1,47 @@
 //! The folder of `--out`: what is in it while a run is under way, and afterwards.
 //!
 //! ```text
-//! DIR/run.json         the run; while the ranks are at work it says "cut off"
+//! DIR/run.json         the run; as long as it goes on `recording` says where its records lie
 //! DIR/events.parquet   with --events
-//! DIR/ranks/           while the ranks are at work: their own files, and
-//! DIR/ranks/places     where in the program text each instruction stands
-//! DIR/ranks/last-words  why a rank's process ended by itself, if one did
-//! DIR/ranks/owner      the process that supervises them
+//! DIR/executions-*/    of a sweep, while it goes on: its executions
 //! ```
 //!
-//! A run that is killed leaves `ranks`; `parabench report DIR` merges it and
-//! puts the folder in order.
+//! Ranks record in memory, so that nothing of it touches the storage that is measured
+//! ([`recording`]). A run ends with one renaming: a run.json without `recording` is all of it.
+//! Of a run that was killed a reader puts together what its ranks left ([`stored`]).
 
 mod data;
 mod events;
+mod leftover;
 pub mod merge;
-mod owner;
 mod places;
+mod recording;
+mod stored;
 mod sweep;
 
-pub use data::{store_data, views};
+pub use data::store_data;
+pub use stored::{Stored, read};
 
 use crate::error::{Error, Result};
-use ::report::events::EVENTS_FILE;
+use ::report::StoreError;
+use ::report::events::{EVENTS_FILE, EventReader};
 use ::report::store::{self, RUN_FILE};
-use engine::record::{RankRecord, read_path};
+use engine::config::Records;
+use engine::own_folder::OwnFolder;
+use engine::record::RankRecord;
 use model::Plan;
-use model::run::{Evidence, RankError, Run, VERSION};
+use model::run::{Evidence, Recording, Run, VERSION};
 use mpi::leaving::LAST_WORDS;
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-/// Folder of the ranks' files below the results.
-const RANKS: &str = "ranks";
+/// What the name of a folder in memory begins with, in which ranks record.
+const MEMORY: &str = "parabench-records-";
+/// What the name of a folder begins with that holds the executions of a sweep.
+const EXECUTIONS: &str = "executions-";
 /// File with the places, beside the ranks' files.
 const PLACES: &str = "places";
 
@@ -41,75 +49,112 @@ const PLACES: &str = "places";
 pub struct Folder {
     path: PathBuf,
     /// It goes at the end.
-    temporary: bool,
+    temporary: Option<OwnFolder>,
+    /// Where the ranks record; executions of a sweep share that of the sweep.
+    memory: Option<Rc<OwnFolder>>,
+    /// Of a sweep: its executions.
+    executions: Option<OwnFolder>,
+    /// It is one of those.
+    is_execution: bool,
+    /// Tells that the run is not over where there is no memory to hold.
+    held: Option<OwnFolder>,
+    /// The run that was here, as long as nothing has taken its place.
+    replaced: Option<Stored>,
 }
 
 /// Where the events of the ranks are at the end.
 pub enum EventSource {
     /// In memory, or mapped.
     Records(Vec<RankRecord>),
-    /// In the ranks' files in this folder, as far as this machine sees them: they are read one
-    /// after the other.
-    Files,
+    /// In the ranks' files, which are read one after the other: in memory, and those in this
+    /// folder ([`Folder::for_hidden`]).
+    Files(Option<OwnFolder>),
+}
+
+/// What ranks need to record.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs<'a> {
+    /// Memory on this machine, bytes.
+    pub bytes: u64,
+    /// The storage that is measured.
+    pub measured: Option<&'a Path>,
 }
 
 impl Folder {
-    /// Makes or accepts a folder. Everything is checked before anything is changed.
+    /// Accepts a folder that is there, or can be made. Nothing is changed before [`Folder::begin`].
     pub fn open(path: &Path, run_directory: Option<&Path>, force: bool) -> Result<Folder> {
         let shown = path.display();
+        let wrong = |why: String| Error::input(format!("--out {shown}{why}"));
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(Error::input(format!(
-                    "--out {shown}: expected a folder, found a file"
-                )));
+                return Err(wrong(": expected a folder, found a file".into()));
             }
-            Err(error) => return Err(Error::input(format!("--out {shown}: {error}"))),
+            Err(error) => return Err(wrong(format!(": {error}"))),
         };
-        let real =
-            real_path(path).map_err(|error| Error::input(format!("--out {shown}: {error}")))?;
+        let real = real_path(path).map_err(|error| wrong(format!(": {error}")))?;
         if run_directory.is_some_and(|directory| real.starts_with(directory)) {
-            return Err(Error::input(format!("--out {shown} lies inside the run directory"))
+            return Err(wrong(" lies inside the run directory".into())
                 .help("results stand apart from what the program makes: choose another folder"));
         }
-        let ours = |name: &&std::ffi::OsString| *name == RUN_FILE || *name == RANKS;
-        let foreign = entries.iter().find(|name| !ours(name) && **name != EVENTS_FILE);
-        if let Some(name) = foreign.filter(|_| !force) {
-            let name = name.to_string_lossy();
-            return Err(Error::input(format!("--out {shown} holds other things, such as {name}"))
-                .help("choose a new or empty folder, or add --force to put the run beside them"));
+        check_names(path)?;
+        let replaced = Folder::stored(path).map_err(|error| {
+            wrong(format!(" holds a run.json that no run replaces: {}", error.message))
+                .help("choose another folder, or move the file")
+        })?;
+        if replaced.as_ref().is_some_and(Stored::is_under_way) {
+            return Err(wrong(" holds a run that is not over".into())
+                .help("choose another folder with --out"));
         }
-        if !force && entries.iter().any(|name| ours(&name)) {
-            return Err(Error::input(format!("--out {shown} holds another run"))
+        if replaced.is_some() && !force {
+            return Err(wrong(" holds another run".into())
                 .help("choose another folder, or add --force to replace that run"));
+        }
+        if let Some(name) = entries
+            .iter()
+            .find(|name| *name != RUN_FILE && *name != EVENTS_FILE || replaced.is_none())
+            && !force
+        {
+            return Err(wrong(format!(" holds other things, such as {}", name.to_string_lossy()))
+                .help("choose a new or empty folder, or add --force to put the run beside them"));
         }
         // A rank leaves the current directory, and under MPI one of them stores the results.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        let folder = Folder { path, temporary: false };
-        folder.empty().map_err(|error| folder.refused("prepare", &error))?;
-        Ok(folder)
+        Ok(Folder { replaced, ..Folder::at(path) })
+    }
+
+    fn at(path: PathBuf) -> Folder {
+        Folder {
+            path,
+            temporary: None,
+            memory: None,
+            executions: None,
+            is_execution: false,
+            held: None,
+            replaced: None,
+        }
     }
 
     /// A folder that goes at the end: this one, or a new one.
     pub fn temporary(path: Option<PathBuf>) -> Result<Folder> {
-        let failed =
-            |error: io::Error| Error::input(format!("cannot make a temporary folder: {error}"));
-        let path = match path {
-            Some(path) => path,
-            None => {
-                let folder = tempfile::Builder::new().prefix("parabench-run-").tempdir();
-                folder.map_err(failed)?.keep()
-            }
+        let make = || match path {
+            Some(path) => fs::create_dir(&path).and_then(|()| OwnFolder::open(&path)),
+            None => OwnFolder::fresh(&std::env::temp_dir(), "parabench-run-"),
         };
-        let folder = Folder { path, temporary: true };
-        folder.empty().map_err(failed)?;
-        Ok(folder)
+        let own = make()
+            .map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))?;
+        Ok(Folder { temporary: Some(own), ..Folder::at(PathBuf::new()) }.named())
+    }
+
+    fn named(mut self) -> Folder {
+        self.path = self.temporary.as_ref().map_or(PathBuf::new(), |own| own.path().into());
+        self
     }
 
     /// It is still there when the run is over.
     pub fn stays(&self) -> bool {
-        !self.temporary
+        self.temporary.is_none()
     }
 
     /// Its absolute path.
@@ -117,66 +162,159 @@ impl Folder {
         &self.path
     }
 
-    /// Where the ranks keep their files while they are at work.
-    pub fn ranks(&self) -> PathBuf {
-        self.path.join(RANKS)
+    /// Where the ranks record.
+    pub fn records(&self) -> Records {
+        match &self.memory {
+            Some(memory) => Records::Directory(memory.path().into()),
+            None => Records::Memory,
+        }
     }
 
-    /// Before the ranks start: what `report` needs should this process be killed.
-    pub fn begin(&self, run: &Run, plan: &Plan) -> Result<()> {
-        let places = places::to_bytes(plan);
-        fs::create_dir(self.ranks())
-            .and_then(|()| owner::write(&self.ranks()))
-            .and_then(|()| fs::write(self.ranks().join(PLACES), places))
-            .map_err(|error| self.refused("write into", &error))?;
-        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
+    /// Before the ranks start: what a reader needs should this process be killed.
+    pub fn begin(&mut self, run: &mut Run, plan: &Plan, needs: &Needs<'_>) -> Result<()> {
+        let begun = self
+            .prepare(run, needs)
+            .and_then(|()| self.place(plan))
+            .and_then(|()| self.announce(run));
+        begun.inspect_err(|_| self.abandon(run.run.ranks))
+    }
+
+    fn place(&self, plan: &Plan) -> Result<()> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let written = write_new(&memory.path().join(PLACES), &places::to_bytes(plan));
+        written.map_err(|error| self.refused("record beside", &error))
+    }
+
+    /// Finds memory to record in.
+    fn prepare(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
+        fs::create_dir_all(&self.path).map_err(|error| self.refused("prepare", &error))?;
+        if self.memory.is_none() {
+            self.memory = OwnFolder::in_memory(needs.bytes, needs.measured, MEMORY).map(Rc::new);
+            self.memory.iter().for_each(|memory| leftover::remove_beside(memory));
+        }
+        let held = match &self.memory {
+            Some(memory) => {
+                if is_for_everybody(&self.path) {
+                    // Who may read the run may read it before its end, too.
+                    let _ = memory.share();
+                }
+                memory.hold()
+            }
+            None => {
+                run.run.evidence.notes.push(WITHOUT_MEMORY.into());
+                self.held = OwnFolder::open(&self.path).ok();
+                // File systems without locks cannot tell a run that goes on from one that does not.
+                let _ = self.held.as_ref().map(OwnFolder::hold);
+                Ok(())
+            }
+        };
+        held.map_err(|error| self.refused("record beside", &error))?;
+        match (&self.memory, self.is_execution) {
+            (Some(memory), false) => leftover::name_owner(memory, &self.path)
+                .map_err(|error| self.refused("record beside", &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the run as one that has not ended. What was here before is replaced by it.
+    fn announce(&mut self, run: &mut Run) -> Result<()> {
+        let text = |folder: &OwnFolder| Some(folder.path().to_str()?.to_string());
+        let name = |folder: &OwnFolder| Some(folder.path().file_name()?.to_str()?.to_string());
+        run.run.recording = Some(Recording {
+            memory: self.memory.as_deref().and_then(text),
+            executions: self.executions.as_ref().and_then(name),
+            ..recording::here()
+        });
+        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))?;
+        let Some(replaced) = self.replaced.take() else { return Ok(()) };
+        gone(fs::remove_file(self.path.join(EVENTS_FILE)))
+            .map_err(|error| self.failed("empty", &error))?;
+        replaced.clear(replaced.run.run.ranks)
     }
 
     /// At the end: the run as it was measured, with its events. The ranks' files go.
     pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
-        if self.temporary {
-            return fs::remove_dir_all(&self.path).map_err(|error| self.failed("remove", &error));
+        run.run.recording = None;
+        if self.temporary.is_none() {
+            self.store(run, events).map_err(|error| self.kept(error))?;
         }
+        self.clear(run.run.ranks)
+    }
+
+    fn store(&self, run: &mut Run, events: EventSource) -> Result<()> {
         if run.run.events.is_some() {
             self.write_events(run, events)?;
         }
-        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))?;
-        fs::remove_dir_all(self.ranks()).map_err(|error| self.failed("tidy up", &error))
+        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
+    }
+
+    /// What could not be stored is not lost.
+    fn kept(&self, error: Error) -> Error {
+        let Some(memory) = &self.memory else { return error };
+        let (memory, shown) = (memory.path().display(), self.path.display());
+        error.help(format!(
+            "what was measured is still in memory ({memory}): make room, then              `parabench report {shown} --settle`"
+        ))
     }
 
     fn write_events(&self, run: &mut Run, events: EventSource) -> Result<()> {
-        let files = match events {
+        match events {
             EventSource::Records(mut records) => {
                 records.sort_by_key(|record| record.rank);
-                return events::write(&self.path, run, &mut records.into_iter());
+                events::write(&self.path, run, &mut records.into_iter())
             }
-            EventSource::Files => rank_files(&self.ranks()),
-        };
+            EventSource::Files(hidden) => {
+                let folders = self.memory.as_deref().into_iter().chain(&hidden);
+                self.join_events(run, recording::rank_files(folders))?;
+                let removed = hidden.map_or(Ok(()), |hidden| remove_ranks(&hidden, run.run.ranks));
+                removed.map_err(|error| self.failed("tidy up", &error))
+            }
+        }
+    }
+
+    fn join_events(&self, run: &mut Run, files: Vec<PathBuf>) -> Result<()> {
         let missing = (run.run.ranks as usize).saturating_sub(files.len());
         if missing > 0 {
             run.run.evidence.notes.push(format!(
-                "the events of {missing} ranks are not stored: their machines do not share the folder {}",
-                self.path.display()
+                "the events of {missing} ranks are not stored: they did not reach rank 0"
             ));
         }
         // What cannot be read was said when it was merged.
-        let mut records = files.iter().filter_map(|file| read_path(file).ok());
+        let mut records = files.iter().filter_map(|file| recording::read_rank(file).ok());
         events::write(&self.path, run, &mut records)
     }
 
-    /// The ranks never started: what [`Folder::begin`] wrote goes.
-    pub fn abandon(&self) {
-        // What cannot be removed is replaced by the next run.
-        let _ = if self.temporary { fs::remove_dir_all(&self.path) } else { self.empty() };
+    /// A folder for what ranks have recorded on other machines: no machine may have memory for
+    /// all, and the run is over when it is filled.
+    pub fn for_hidden(&self) -> Result<OwnFolder> {
+        OwnFolder::fresh(&self.path, "records-").map_err(|error| self.refused("prepare", &error))
     }
 
-    /// Removes what an earlier run left here.
-    fn empty(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.path)?;
-        for name in [RUN_FILE, EVENTS_FILE] {
-            gone(fs::remove_file(self.path.join(name)))?;
+    /// The ranks never started: what [`Folder::begin`] wrote goes.
+    pub fn abandon(&self, ranks: u32) {
+        let ours = |recording: Recording| {
+            let memory = self.memory.as_deref().and_then(|memory| memory.path().to_str());
+            recording.memory.as_deref() == memory
+        };
+        let stored = store::read(&self.path).ok().and_then(|run| run.run.recording);
+        if self.temporary.is_none() && stored.is_some_and(ours) {
+            // A run.json that cannot be removed tells that nothing was measured.
+            let _ = fs::remove_file(self.path.join(RUN_FILE));
         }
-        gone(fs::remove_dir_all(self.path.join(RANKS)))
+        let _ = self.clear(ranks);
+    }
+
+    /// Removes what ranks have recorded, and a folder that was to go.
+    fn clear(&self, ranks: u32) -> Result<()> {
+        let memory = self.memory.as_ref().map_or(Ok(()), |memory| match self.is_execution {
+            true => clear_memory(memory, ranks),
+            false => leftover::remove(memory, ranks),
+        });
+        let temporary = self.temporary.as_ref().map_or(Ok(()), |own| {
+            own.remove_file(RUN_FILE)?;
+            own.remove()
+        });
+        memory.and(temporary).map_err(|error| self.failed("tidy up after", &error))
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> Error {
@@ -189,64 +327,55 @@ impl Folder {
     }
 }
 
-/// A stored run as a reader finds it: whole, or merged from what the ranks left if it was
-/// cut off. The folder of a run whose process is gone is put in order on the way.
-pub fn read(path: &Path) -> Result<Run> {
-    let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
-    let folder = Folder { path: path.to_path_buf(), temporary: false };
-    if !folder.ranks().is_dir() {
-        return Ok(run);
+const WITHOUT_MEMORY: &str = "what the ranks record would be lost if the process that supervises      them were killed: no tmpfs, such as /dev/shm, has room for it beside what is measured";
+
+/// What others have put under our names is not ours to replace.
+fn check_names(folder: &Path) -> Result<()> {
+    let path = folder.join(EVENTS_FILE);
+    if path.symlink_metadata().is_err() {
+        return Ok(());
     }
-    if run.run.sweep.is_some() {
-        return folder.read_sweep(run);
+    match EventReader::open(&path) {
+        Ok(_) | Err(StoreError::Newer { .. }) if !path.is_symlink() => Ok(()),
+        _ => Err(Error::input(format!(
+            "--out {}: {EVENTS_FILE} in it is not an event table of Parabench",
+            folder.display()
+        ))
+        .help("choose another folder, or move the file")),
     }
-    folder.merge(&mut run);
-    if owner::is_gone(&folder.ranks()) {
-        settle(path, &mut run)?;
-    } else {
-        run.run.evidence.notes.push("the run is not over: these are figures up to now".into());
-    }
-    Ok(run)
 }
 
-/// A stored run, merged from what the ranks left if there is anything of that.
-pub fn cut_off(path: &Path) -> Result<Run> {
-    let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
-    let folder = Folder { path: path.to_path_buf(), temporary: false };
-    if folder.ranks().is_dir() {
-        folder.merge(&mut run);
-    }
-    Ok(run)
+/// Removes the files that a run has put into its folder in memory.
+fn clear_memory(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
+    (0..ranks).try_for_each(|rank| memory.remove_file(&format!("rank-{rank}")))?;
+    memory.remove_file(PLACES)?;
+    memory.remove_file(LAST_WORDS)
 }
 
-/// Stores a run that was cut off as one that is over.
-pub fn settle(path: &Path, run: &mut Run) -> Result<()> {
-    Folder { path: path.to_path_buf(), temporary: false }.finish(run, EventSource::Files)
+/// The files of ranks, and the folder that they are in.
+fn remove_ranks(folder: &OwnFolder, ranks: u32) -> io::Result<()> {
+    (0..ranks).try_for_each(|rank| folder.remove_file(&format!("rank-{rank}")))?;
+    folder.remove()
 }
 
-impl Folder {
-    /// Fills a provisional run with what the ranks have written.
-    fn merge(&self, run: &mut Run) {
-        let mut notes = vec!["the run was cut off: this is what its ranks had measured".into()];
-        let bytes = fs::read(self.ranks().join(PLACES)).ok();
-        let plan = bytes.and_then(|bytes| places::to_plan(&bytes, &run.run.program));
-        let mut records = Vec::new();
-        for file in rank_files(&self.ranks()) {
-            match read_path(&file) {
-                Ok(record) => records.push(record),
-                Err(why) => notes.push(format!("a rank's file cannot be read: {why}")),
-            }
-        }
-        let missing = (run.run.ranks as usize).saturating_sub(records.len());
-        if missing > 0 {
-            notes.push(format!("{missing} of {} ranks left nothing", run.run.ranks));
-        }
-        fill(run, engine::record::collect(&records, &plan.unwrap_or_default()));
-        let left = mpi::leaving::told(&self.ranks());
-        let left = left.map(|(rank, message)| RankError { rank, message, ..RankError::default() });
-        run.run.rank_errors.extend(left);
-        run.run.evidence.notes.extend(notes);
-        run.run.evidence.marks = report::verdict::marks(run);
+/// A file that is not there yet.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    fs::File::create_new(path)?.write_all(bytes)
+}
+
+/// Every user may list it, and get there.
+fn is_for_everybody(folder: &Path) -> bool {
+    let allows = |path: &Path, bits| {
+        fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & bits == bits)
+    };
+    allows(folder, 0o5) && folder.ancestors().all(|above| allows(above, 0o1))
+}
+
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 
@@ -275,21 +404,6 @@ pub fn fill(run: &mut Run, collected: engine::record::Collected) {
     };
 }
 
-/// The ranks' files, without what is not one.
-fn rank_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.retain(|path| {
-        ![PLACES, owner::OWNER, LAST_WORDS].iter().any(|other| path.ends_with(other))
-    });
-    // By number: events are stored rank by rank.
-    files.sort_by_key(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.rsplit_once('-').and_then(|(_, rank)| rank.parse::<u32>().ok())
-    });
-    files
-}
-
 /// A path without symbolic links; its last part need not exist.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
@@ -300,13 +414,6 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
                 _ => Err(error),
             }
         }
-        other => other,
-    }
-}
-
-fn gone(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
 }

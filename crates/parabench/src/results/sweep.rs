@@ -1,115 +1,193 @@
-//! The executions of a sweep on disk: each is a run of its own in `DIR/ranks/`, whole or cut off
-//! like any other, until the sweep is over and they are put together.
+//! The executions of a sweep on disk: each is a run of its own, finished or cut off like any
+//! other, until the sweep is over and they are put together.
 //!
 //! ```text
-//! DIR/run.json                  the grid; "cut off" until the end
-//! DIR/ranks/owner               the process that supervises the sweep
-//! DIR/ranks/000007/run.json     the eighth execution
-//! DIR/ranks/000007/events.parquet
-//! DIR/ranks/000007/ranks/       only while it is under way
+//! DIR/run.json                                  the grid; `recording` names the next
+//! DIR/executions-k3Rw9a/000007/run.json         the eighth execution
+//! DIR/executions-k3Rw9a/000007/events.parquet
 //! ```
 
-use super::{EventSource, Folder, merge, owner};
+use super::recording::Found;
+use super::{EXECUTIONS, Folder, Needs, merge, stored};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
+use ::report::store::RUN_FILE;
 use ::report::{StoreError, store};
-use model::run::{EventsInfo, Run};
+use engine::own_folder::OwnFolder;
+use engine::record::RankRecord;
+use model::run::{EventsInfo, Run, Site};
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What an execution adds to the events of a sweep.
+pub struct Part {
+    at: (u32, u32),
+    sites: Vec<Site>,
+    left_out: u64,
+    /// The folder of its table.
+    folder: PathBuf,
+    /// It was cut off: what its ranks have recorded is here.
+    records: Option<(Run, Vec<RankRecord>)>,
+}
 
 impl Folder {
-    /// The folder of an execution that is about to begin, `number` from 0.
-    pub fn execution(&self, number: usize) -> Result<Folder> {
-        let path = self.ranks().join(format!("{number:06}"));
-        let folder = Folder { path, temporary: false };
-        fs::create_dir(&folder.path).map_err(|error| folder.failed("make", &error))?;
-        Ok(folder)
+    /// Before the first execution: what a reader needs should this process be killed.
+    pub fn begin_sweep(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
+        let begun = self.prepare(run, needs).and_then(|()| self.make_executions());
+        begun.and_then(|()| self.announce(run)).inspect_err(|_| self.abandon(run.run.ranks))
     }
 
-    /// The executions in their order.
-    fn executions(&self) -> Vec<Folder> {
-        let entries = fs::read_dir(self.ranks()).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        paths.retain(|path| path.is_dir());
-        paths.sort();
-        paths.into_iter().map(|path| Folder { path, temporary: false }).collect()
+    fn make_executions(&mut self) -> Result<()> {
+        let made = OwnFolder::fresh(&self.path, EXECUTIONS);
+        self.executions = Some(made.map_err(|error| self.refused("prepare", &error))?);
+        Ok(())
+    }
+
+    /// The folder of an execution that is about to begin, `number` from 0.
+    pub fn execution(&self, number: usize) -> Result<Folder> {
+        let executions = self.executions.as_ref().map_or(self.path.as_path(), OwnFolder::path);
+        let path = executions.join(format!("{number:06}"));
+        let made = fs::create_dir(&path);
+        made.map_err(|error| self.failed("store another execution in", &error))?;
+        let memory = self.memory.as_ref().map(Rc::clone);
+        Ok(Folder { memory, is_execution: true, ..Folder::at(path) })
     }
 
     /// At the end of a sweep, whose executions are in `run`: their events are joined, and their
     /// folders go.
     pub fn finish_sweep(&self, run: &mut Run) -> Result<()> {
+        run.run.recording = None;
         if run.run.events.is_some() {
-            self.join_events(run)?;
+            join_events(&self.path, run, &self.parts()?)?;
         }
         store::write(&self.path, run).map_err(failed)?;
-        fs::remove_dir_all(self.ranks()).map_err(|error| self.failed("tidy up", &error))
+        let removed = self.executions.as_ref().map_or(Ok(()), remove);
+        removed.map_err(|error| self.failed("tidy up", &error))?;
+        self.clear(run.run.ranks)
     }
 
-    /// One table out of those of the executions, a row group in memory at a time.
-    fn join_events(&self, run: &mut Run) -> Result<()> {
-        let mut table = EventWriter::create(&self.path, &run.run.sites).map_err(failed)?;
-        let sites = &mut run.run.sites.clone();
-        let mut left_out = 0;
-        for folder in self.executions() {
-            if !folder.path.join(EVENTS_FILE).is_file() {
+    /// Its executions, all of which are finished.
+    fn parts(&self) -> Result<Vec<Part>> {
+        let part =
+            |path: PathBuf| store::read(&path).map(|run| Part::of(path, &run)).map_err(failed);
+        self.executions.iter().flat_map(|own| names(own.path())).map(part).collect()
+    }
+}
+
+impl Part {
+    fn of(folder: PathBuf, run: &Run) -> Part {
+        let order = run.run.sweep.as_ref().map(|sweep| &sweep.order[..]).unwrap_or_default();
+        Part {
+            at: order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default(),
+            sites: run.run.sites.clone(),
+            left_out: run.run.events.as_ref().map_or(0, |events| events.left_out),
+            folder,
+            records: None,
+        }
+    }
+}
+
+/// The folders of executions in their order.
+fn names(executions: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(executions).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| name.len() == 6 && name.bytes().all(|byte| byte.is_ascii_digit()));
+    names.sort();
+    names.iter().map(|name| executions.join(name)).collect()
+}
+
+/// Fills a sweep that has not ended with its executions.
+pub(super) fn put_together(run: &mut Run, found: &Found) -> Result<Vec<Part>> {
+    let (mut parts, mut unreadable) = (Vec::new(), 0);
+    for path in found.executions.iter().flat_map(|own| names(own.path())) {
+        let mut execution = match store::read(&path) {
+            Ok(execution) => execution,
+            // It was about to begin.
+            Err(StoreError::Missing { .. }) => continue,
+            Err(_) => {
+                unreadable += 1;
                 continue;
             }
-            let execution = store::read(&folder.path).map_err(failed)?;
-            left_out += execution.run.events.map_or(0, |events| events.left_out);
-            let order = execution.run.sweep.map(|sweep| sweep.order).unwrap_or_default();
-            let Some(at) = order.first() else { continue };
-            let numbers: HashMap<u32, u32> = merge::add_sites(sites, execution.run.sites);
-            table.append(&folder.path, (at.cell, at.repetition), &numbers).map_err(failed)?;
+        };
+        let mut part = Part::of(path, &execution);
+        if execution.run.recording.take().is_some() {
+            execution.run.sweep = None;
+            let records = stored::merge(&mut execution, found);
+            merge::stamp(&mut execution, part.at.0, part.at.1);
+            part.sites = execution.run.sites.clone();
+            part.records = Some((execution.clone(), records));
         }
-        let info = table.finish().map_err(failed)?;
-        let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
-        let dropped = run.run.evidence.dropped_events;
-        run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
-        Ok(())
+        if let (Some(whole), Some(events)) = (&mut run.run.events, &execution.run.events) {
+            whole.count += events.count;
+            whole.left_out += events.left_out;
+        }
+        merge::add(run, execution);
+        parts.push(part);
     }
+    if unreadable > 0 {
+        let note = format!("{unreadable} executions left nothing that can be read");
+        run.run.evidence.notes.push(note);
+    }
+    Ok(parts)
+}
 
-    /// A sweep as a reader finds it before its end.
-    pub(super) fn read_sweep(&self, mut run: Run) -> Result<Run> {
-        let is_over = owner::is_gone(&self.ranks());
-        let mut unreadable = 0;
-        for folder in self.executions() {
-            match folder.read_execution() {
-                Ok(execution) => {
-                    merge::add(&mut run, execution);
-                }
-                Err(_) => unreadable += 1,
+/// One table out of those of the executions, a row group in memory at a time.
+pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Result<()> {
+    let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
+    let sites = &mut run.run.sites.clone();
+    let mut left_out = 0;
+    for part in parts {
+        let numbers: HashMap<u32, u32> = merge::add_sites(sites, part.sites.clone());
+        left_out += part.left_out;
+        match &part.records {
+            Some((run, records)) => {
+                let temporary = tempfile::tempdir_in(folder)
+                    .map_err(|error| Error::failed(format!("cannot make a folder: {error}")))?;
+                let mut run = run.clone();
+                super::events::write(temporary.path(), &mut run, &mut records.iter())?;
+                left_out += run.run.events.map_or(0, |events| events.left_out);
+                table.append(temporary.path(), part.at, &numbers).map_err(failed)?;
             }
+            None if part.folder.join(EVENTS_FILE).is_file() => {
+                table.append(&part.folder, part.at, &numbers).map_err(failed)?;
+            }
+            None => {}
         }
-        let notes = &mut run.run.evidence.notes;
-        if unreadable > 0 {
-            notes.push(format!("{unreadable} executions left nothing that can be read"));
-        }
-        if !is_over {
-            notes.push("the run is not over: these are figures up to now".into());
-            return Ok(run);
-        }
-        notes.push("the sweep was cut off: these are the executions up to then".into());
-        self.finish_sweep(&mut run)?;
-        Ok(run)
     }
+    let info = table.finish().map_err(failed)?;
+    let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
+    let dropped = run.run.evidence.dropped_events;
+    run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
+    Ok(())
+}
 
-    /// An execution, merged from what its ranks left if it was cut off.
-    fn read_execution(&self) -> Result<Run> {
-        let mut run = store::read(&self.path).map_err(failed)?;
-        let order = run.run.sweep.take().map(|sweep| sweep.order).unwrap_or_default();
-        let (cell, repetition) =
-            order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default();
-        if self.ranks().is_dir() {
-            self.merge(&mut run);
-            merge::stamp(&mut run, cell, repetition);
-            if owner::is_gone(&self.ranks()) {
-                self.finish(&mut run, EventSource::Files)?;
-            }
+/// Removes the executions of a sweep, and nothing else that may lie there.
+pub(super) fn remove(executions: &OwnFolder) -> io::Result<()> {
+    for path in names(executions.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let own = executions.open_in(&name)?;
+        for file in [RUN_FILE, EVENTS_FILE] {
+            own.remove_file(file)?;
         }
-        merge::stamp(&mut run, cell, repetition);
-        Ok(run)
+        remove_unfinished(&own)?;
+        executions.remove_folder(&name)?;
     }
+    executions.remove()
+}
+
+/// Files that a killed process was writing: `.run.json.a7Bc3d.tmp`.
+fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
+    let entries = fs::read_dir(own.path())?.flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let starts = [RUN_FILE, EVENTS_FILE].map(|name| format!(".{name}."));
+    let is_ours = |name: &String| {
+        name.ends_with(".tmp") && starts.iter().any(|start| name.starts_with(start))
+    };
+    names.filter(is_ours).try_for_each(|name| own.remove_file(&name))
 }
 
 fn failed(error: StoreError) -> Error {

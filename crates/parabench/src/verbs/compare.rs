@@ -3,6 +3,7 @@
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};
 use report::compare::gate::GateError;
@@ -137,10 +138,7 @@ impl Compare {
         let Some(file) = &self.html else { return Ok(()) };
         let compared: Vec<(&Side, &Side, &Comparison)> =
             pairs.iter().zip(comparisons).map(|((base, new), one)| (base, new, one)).collect();
-        std::fs::write(file, pictures::html(&compared)).map_err(|error| {
-            Error::failed(format!("cannot write {}: {error}", file.display()))
-                .help("choose another file with --html")
-        })
+        output::write(file, "--html", PAGE, pictures::html(&compared).as_bytes())
     }
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {
@@ -156,7 +154,8 @@ impl Compare {
 }
 
 fn side(paths: &[PathBuf]) -> Result<Side> {
-    let runs = paths.iter().map(|path| results::read(path)).collect::<Result<Vec<_>>>()?;
+    let run = |path: &PathBuf| results::read(path).map(|stored| stored.run);
+    let runs = paths.iter().map(run).collect::<Result<Vec<_>>>()?;
     let names: Vec<String> = paths.iter().map(|path: &PathBuf| shown(path)).collect();
     Ok(Side { name: names.join(" "), runs })
 }

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Print the tables of a stored run; write its page and its pictures
 ///
-/// If the run was cut off (killed, a crash, a power failure), what its ranks had measured
-/// by then is merged first.
+/// A run that goes on or was cut off (killed, a crash) is put together from what its ranks have
+/// measured so far. Nothing in DIR changes without --settle.
 #[derive(Args)]
 pub struct Report {
     /// Folder of `parabench run --out`, or its run.json
@@ -31,6 +31,11 @@ pub struct Report {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    /// Store a run that was cut off like one that has ended: what its ranks had measured lies in
+    /// memory until then
+    #[arg(long)]
+    settle: bool,
+
     /// Store every picture in this folder, one SVG file each
     #[arg(long, value_name = "DIR2")]
     svg: Option<PathBuf>,
@@ -39,14 +44,17 @@ pub struct Report {
 impl Report {
     /// Prints the run, writes the files.
     pub fn execute(self) -> Result<Exit> {
-        let run = results::read(&self.folder)?;
+        let mut stored = results::read(&self.folder)?;
+        if self.settle {
+            stored.settle()?;
+        }
         if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
-            let views = results::views(&self.folder, &run)?;
+            let views = stored.views()?;
             self.data.iter().try_for_each(|folder| results::store_data(folder, &views))?;
-            self.html.iter().try_for_each(|file| pictures::html(&run, &views, file))?;
+            self.html.iter().try_for_each(|file| pictures::html(&stored.run, &views, file))?;
             self.svg.iter().try_for_each(|folder| pictures::svg(&views, folder))?;
         }
-        present::print(&run, self.format)?;
+        present::print(&stored.run, self.format)?;
         Ok(Exit::Success)
     }
 }

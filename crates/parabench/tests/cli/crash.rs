@@ -10,6 +10,12 @@ use std::path::Path;
 /// Writes for ever; the file tells that it has begun.
 const ENDLESS: &str = "time[\"work\"] while (1) write(\"file-$$rank\", 4k);\n";
 
+/// The folder in memory that the ranks of a run record into.
+fn memory_of(scene: &Scene, results: &str) -> std::path::PathBuf {
+    let run = scene.json(&format!("{results}/run.json"));
+    run["run"]["recording"]["memory"].as_str().expect("a tmpfs").into()
+}
+
 fn count(run: &Value, label: &str, op: &str) -> u64 {
     row(run, label, op)["count"].as_u64().unwrap()
 }
@@ -80,11 +86,19 @@ fn a_killed_parent_leaves_a_run_that_can_be_reported() {
         std::thread::yield_now();
     }
     let done = scene.parabench("report results").exits(0);
-    done.out_has("cut off").out_has("work").out_has("write");
-    // Now the folder is in order: the ranks' files are merged, and the events are stored.
+    done.out_has("cut off").out_has("work").out_has("write").out_has("--settle");
+    // Reading has changed nothing; pictures of the events are to be had all the same.
+    assert_eq!(scene.names("results"), ["run.json"]);
+    let before = scene.parabench("report results --format json --data csv").exits(0).out;
+    assert!(scene.path("csv/calls-over-time.csv").exists());
+    assert_eq!(scene.parabench("report results --format json").exits(0).out, before);
+    let memory = memory_of(&scene, "results");
+    scene.parabench("report results --settle").exits(0);
+    assert!(!memory.exists());
     assert_eq!(scene.names("results"), ["events.parquet", "run.json"]);
     let run = scene.parabench("report results --format json").exits(0).json();
     assert_valid(&run);
+    assert_eq!(run["rows"], serde_json::from_str::<Value>(&before).unwrap()["rows"]);
     assert!(count(&run, "work", "write") > 0);
     assert_eq!(run["run"]["outcome"], "cut off");
     assert_eq!(run["run"]["sites"][0]["line"], 1);
@@ -97,8 +111,12 @@ fn a_run_under_way_can_be_looked_at() {
     let call = scene.call("run x.ppl --dir d --out results").start();
     call.until("the file", || scene.path("d/file").exists());
     scene.parabench("report results").exits(0).out_has("not over").out_has("write");
+    scene.parabench("report results --settle").exits(2).err_has("is not over");
+    scene.parabench("run x.ppl --dir e --out results --force").exits(2).err_has("is not over");
     call.signal(2);
+    let memory = memory_of(&scene, "results");
     call.finish().exits(130);
+    assert!(!memory.exists(), "nothing is left in memory");
     assert_eq!(scene.names("results"), ["run.json"]);
 }
 

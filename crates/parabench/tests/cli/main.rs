@@ -23,6 +23,7 @@ mod pattern;
 mod plan;
 mod programs;
 mod refused;
+mod results;
 mod run;
 mod storage;
 mod sweep;

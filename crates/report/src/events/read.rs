@@ -4,7 +4,7 @@ use super::columns::{COLUMNS, Value};
 use super::contain::contained;
 use super::fill::{Tables, put_numbers};
 use super::{EVENTS_FILE, VERSION_KEY};
-use crate::file::StoreError;
+use crate::file::{StoreError, named, open_regular};
 use model::event::Event;
 use model::run::VERSION;
 use parquet::basic::Type;
@@ -16,7 +16,7 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescPtr;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// An event and where it comes from.
@@ -207,33 +207,43 @@ impl std::fmt::Debug for EventReader {
     }
 }
 
+const EXPECTED: &str = "an event table of Parabench";
+/// Largest directory of a table that is read, bytes: 2^32 rows have a tenth of it.
+const DIRECTORY_MAX: u32 = 1 << 30;
+
 fn foreign(path: &Path) -> StoreError {
-    StoreError::Foreign { path: path.into(), expected: "an event table of Parabench" }
+    StoreError::Foreign { path: path.into(), expected: EXPECTED }
 }
 
-fn starts_like_parquet(path: &Path) -> bool {
+fn starts_like_parquet(file: &File) -> bool {
     let mut magic = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"PAR1"
+    file.read_exact_at(&mut magic, 0).is_ok() && magic == *b"PAR1"
+}
+
+/// The file's last words tell how much of it is Parquet's directory, all of which is read.
+fn directory_is_sensible(file: &File, size_bytes: u64) -> bool {
+    let mut last = [0; 8];
+    let read = size_bytes.checked_sub(8).map(|at| file.read_exact_at(&mut last, at));
+    let [a, b, c, d, magic @ ..] = last;
+    let is_whole = matches!(read, Some(Ok(()))) && magic == *b"PAR1";
+    !is_whole || u32::from_le_bytes([a, b, c, d]) <= DIRECTORY_MAX
 }
 
 /// The file of the table: `path` is the folder of a run, or the file itself.
 pub(crate) fn table_path(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(EVENTS_FILE) } else { path.to_path_buf() }
+    if path.is_dir() { path.join(EVENTS_FILE) } else { named(path) }
 }
 
 /// Opens a file and reads Parquet's directory at its end.
 pub(crate) fn open_table(
     path: &Path,
 ) -> std::result::Result<SerializedFileReader<File>, StoreError> {
-    let failed = |error| StoreError::io(path, "read", error);
-    // Opening a pipe would wait for a writer.
-    let meta = std::fs::metadata(path).map_err(failed)?;
-    if !meta.is_file() {
-        return Err(foreign(path));
+    let (file, size_bytes) = open_regular(path, EXPECTED, u64::MAX)?;
+    let ours = size_bytes == 0 || starts_like_parquet(&file);
+    if !directory_is_sensible(&file, size_bytes) {
+        let detail = "a directory of impossible size".into();
+        return Err(StoreError::Corrupt { path: path.into(), detail });
     }
-    let file = File::open(path).map_err(failed)?;
-    let size_bytes = meta.len();
-    let ours = size_bytes == 0 || starts_like_parquet(path);
     contained(|| SerializedFileReader::new(file)).map_err(|_| match ours {
         // Parquet's directory stands at the end: without it the file was cut.
         true => StoreError::Truncated { path: path.into(), size_bytes },

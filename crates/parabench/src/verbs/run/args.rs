@@ -129,10 +129,11 @@ pub struct Results {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Keep every operation as an event, in memory up to so many bytes per node (default max=1g), or
-    /// a random sample of them (sample=1/100, or both with a comma); stored with --out
+    /// Keep every operation as an event, in memory up to so many bytes per node (max=BYTES; default:
+    /// half of what is free, at most 8 GiB), or a random sample (sample=1/100, or both with a comma);
+    /// stored with --out
     #[arg(long, value_name = "max=BYTES,sample=1/N", num_args = 0..=1, require_equals = true,
-          default_missing_value = "max=1g", value_parser = KeptEvents::parse)]
+          default_missing_value = "sample=1/1", value_parser = KeptEvents::parse)]
     pub events: Option<KeptEvents>,
 
     /// Short operations count as failed, contradicted figures give exit code 3
@@ -221,31 +222,38 @@ impl Run {
 /// How much of the event table is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptEvents {
-    /// Memory for events on a node, bytes.
-    pub max_bytes: u64,
+    /// Memory for events on a node, bytes; `None`: what it can spare.
+    pub max_bytes: Option<u64>,
     /// One of so many events; 1: all.
     pub sample_every: u64,
 }
 
 impl Default for KeptEvents {
-    /// All events, in at most 1 GiB.
+    /// All events, in what memory can be spared.
     fn default() -> KeptEvents {
-        KeptEvents { max_bytes: 1 << 30, sample_every: 1 }
+        KeptEvents { max_bytes: None, sample_every: 1 }
     }
 }
 
 impl KeptEvents {
+    /// Memory for events on this node, bytes: what was asked for, or half of what is free, at
+    /// most 8 GiB.
+    pub fn max_bytes(self) -> u64 {
+        let spare = || engine::host::memory("MemAvailable").unwrap_or(2 << 30) / 2;
+        self.max_bytes.unwrap_or_else(|| spare().min(8 << 30))
+    }
+
     /// Reads `max=BYTES`, `sample=1/N` or both; a number of bytes alone is the former.
     fn parse(text: &str) -> Result<KeptEvents, String> {
         let mut kept = KeptEvents::default();
         for part in text.split(',') {
             match part.split_once('=') {
-                Some(("max", bytes)) => kept.max_bytes = size(bytes)?,
+                Some(("max", bytes)) => kept.max_bytes = Some(size(bytes)?),
                 Some(("sample", share)) => kept.sample_every = one_of(share)?,
                 Some((name, _)) => {
                     return Err(format!("expected max=BYTES or sample=1/N, found {name:?}"));
                 }
-                None => kept.max_bytes = size(part)?,
+                None => kept.max_bytes = Some(size(part)?),
             }
         }
         Ok(kept)
@@ -267,10 +275,10 @@ mod tests {
     #[test]
     fn events_are_limited_or_sampled() {
         let kept = |max_bytes, sample_every| Ok(KeptEvents { max_bytes, sample_every });
-        assert_eq!(KeptEvents::parse("max=64k"), kept(65536, 1));
-        assert_eq!(KeptEvents::parse("64k"), kept(65536, 1));
-        assert_eq!(KeptEvents::parse("sample=1/100"), kept(1 << 30, 100));
-        assert_eq!(KeptEvents::parse("sample=1/7,max=1m"), kept(1 << 20, 7));
+        assert_eq!(KeptEvents::parse("max=64k"), kept(Some(65536), 1));
+        assert_eq!(KeptEvents::parse("64k"), kept(Some(65536), 1));
+        assert_eq!(KeptEvents::parse("sample=1/100"), kept(None, 100));
+        assert_eq!(KeptEvents::parse("sample=1/7,max=1m"), kept(Some(1 << 20), 7));
         for (text, said) in [
             ("sample=0.01", "sample=1/100"),
             ("sample=1/0", "sample=1/100"),

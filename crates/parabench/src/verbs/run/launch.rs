@@ -254,8 +254,8 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
         return Err(Error::failed(format!("the ranks never started: the launcher {}", told(end)))
             .help(advice(&end.lines)));
     };
-    let mut run_left = results::cut_off(&job.results)?;
-    let header = &mut run_left.run;
+    let mut left = results::read(&job.results)?;
+    let header = &mut left.run.run;
     // A rank that could say that it ended knows better than the launcher.
     let knows = |error: &RankError| error.message == mpi::leaving::CALLED_EXIT;
     let killed = match header.rank_errors.iter().any(knows) {
@@ -267,10 +267,10 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
     header.rank_errors.sort_by_key(|error| error.rank);
     let exit = if end.signals > 0 { Exit::Interrupted } else { Exit::Failed };
     header.exit_code = exit.code();
-    let stored = results::settle(&job.results, &mut run_left);
+    let stored = left.finish();
     let shown = match run.results.quiet && run.results.format == ResultFormat::Table {
         true => Ok(()),
-        false => present::print(&run_left, run.results.format),
+        false => present::print(&left.run, run.results.format),
     };
     tidy_up(&job);
     let end = stored.and(shown).map(|()| exit).map_err(Stopped::After);

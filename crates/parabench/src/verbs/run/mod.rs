@@ -9,6 +9,7 @@
 //! and stored, and the directory is tidied up.
 
 mod args;
+mod gather;
 mod header;
 mod interrupt;
 mod launch;
@@ -31,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::present;
 use crate::program::{self, Text};
-use crate::results::{self, Folder};
+use crate::results::{self, Folder, Needs};
 use args::{Backend, KeptEvents};
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
@@ -49,6 +50,8 @@ use team::Team;
 
 /// Most ranks that are processes: a typing error must not take the machine down.
 const MAX_PROCESSES: u32 = 4096;
+/// Memory for the figures of a rank, without events.
+const STATISTICS_BYTES: u64 = 2 << 20;
 /// File descriptors that `print` writes to.
 const STDOUT: i32 = 1;
 const STDERR: i32 = 2;
@@ -217,16 +220,17 @@ impl Run {
         team: Option<&'a Team>,
     ) -> Result<Ready<'a>> {
         let binding = Binding { program: self.program.clone(), ranks: self.ranks };
-        let Bound { origin, plan, confinement, run } =
+        let Bound { origin, plan, confinement, mut run } =
             self.bind(text, &binding, place, team, true)?;
-        let folder = self.folder(place, team.is_some())?;
+        let mut folder = self.folder(place, team.is_some())?;
         if interrupt.requested() {
             return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
         }
-        if let Some(folder) = &folder {
-            folder.begin(&run, &plan)?;
+        let nodes = team.map_or(1, Team::nodes);
+        if let Some(folder) = &mut folder {
+            folder.begin(&mut run, &plan, &self.needs(&plan, place, nodes))?;
         }
-        let config = self.config(&plan, place, &confinement, folder.as_ref());
+        let config = self.config(&plan, place, &confinement, folder.as_ref(), nodes);
         Ok(Ready { args: self, team, origin, plan, config, folder, run })
     }
 
@@ -255,20 +259,29 @@ impl Run {
         }
     }
 
+    /// What the ranks of one machine need to record.
+    fn needs<'a>(&self, plan: &Plan, place: &'a Place, nodes: u32) -> Needs<'a> {
+        let events = self.results.events.map(|kept| events(plan, kept, nodes));
+        let events = events.map_or(0, |events| events.expected_bytes());
+        let ranks = u64::from(plan.ranks.div_ceil(nodes.max(1)));
+        Needs { bytes: ranks.saturating_mul(STATISTICS_BYTES + events), measured: place.path() }
+    }
+
     fn config(
         &self,
         plan: &Plan,
         place: &Place,
         confinement: &place::Confinement,
         folder: Option<&Folder>,
+        nodes: u32,
     ) -> Config {
         Config {
             directory: place.path().map(Into::into).unwrap_or_default(),
             backend: self.backend(),
             landlock: confinement.landlock,
             guarded: confinement.guarded,
-            events: self.results.events.map(|kept| events(plan, kept)),
-            records: folder.map_or(Records::Memory, |folder| Records::Directory(folder.ranks())),
+            events: self.results.events.map(|kept| events(plan, kept, nodes)),
+            records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,
             settings: Settings {
                 agile: self.execution.agile,
@@ -315,12 +328,13 @@ impl From<Error> for Stopped {
     }
 }
 
-/// Memory for events: what was given is for all ranks together.
-fn events(plan: &Plan, kept: KeptEvents) -> EventsConfig {
+/// Memory for events: what was given is for all ranks of a machine together.
+fn events(plan: &Plan, kept: KeptEvents, nodes: u32) -> EventsConfig {
     let operations = |budget: &model::plan::Budget| budget.ops.iter().map(|(_, op)| op.count).sum();
     let expected = plan.budget.iter().map(|(_, budget)| operations(budget)).max().unwrap_or(0);
+    let ranks = plan.ranks.div_ceil(nodes.max(1)).max(1);
     EventsConfig {
-        max_bytes: kept.max_bytes / u64::from(plan.ranks.max(1)),
+        max_bytes: kept.max_bytes() / u64::from(ranks),
         expected,
         sample_every: kept.sample_every,
     }
@@ -365,7 +379,7 @@ impl Ready<'_> {
             Ok(measured) => measured,
             Err(error) => {
                 place.discard();
-                self.folder.iter().for_each(Folder::abandon);
+                self.folder.iter().for_each(|folder| folder.abandon(self.plan.ranks));
                 return Err(error.into());
             }
         };

@@ -1,21 +1,27 @@
 //! `--html FILE`: the page of a run, made from what the run stored.
 //!
 //! The same as `--out DIR --events` followed by `parabench report DIR --html FILE`; without
-//! `--out` the folder lies beside the file until the page is written.
+//! `--out` the folder lies beside the file until the page is written: `FILE.run-x7Qz2w`. If the run
+//! is killed it stays, for `parabench report`.
 
 use super::Stopped;
 use super::args::{KeptEvents, Run};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::{pictures, results};
-use std::fs;
+use crate::output::{self, PAGE};
+use crate::{console, pictures, results};
+use engine::own_folder::OwnFolder;
+use report::events::EVENTS_FILE;
+use report::store::RUN_FILE;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A page that is wanted after the run.
 pub struct Page {
     file: PathBuf,
     folder: PathBuf,
-    temporary: bool,
+    /// The folder, if it goes at the end.
+    temporary: Option<OwnFolder>,
 }
 
 impl Page {
@@ -25,15 +31,20 @@ impl Page {
         check(&file)?;
         // Under MPI the rank that writes the page has gone to the run directory by then.
         let file = absolute(&file);
-        let temporary = run.results.out.is_none();
-        let folder = absolute(run.results.out.get_or_insert_with(|| beside(&file)));
+        let temporary = match &run.results.out {
+            Some(_) => None,
+            None => Some(beside(&file)?),
+        };
+        let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
+        let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
         run.results.events.get_or_insert_with(KeptEvents::default);
         Ok(Some(Page { file, folder, temporary }))
     }
 
     /// The page of a job that was cut off: its rank 0 prepared it, and has left its run in `folder`.
     pub fn left(run: &Run, folder: &Path) -> Option<Page> {
-        let (file, temporary) = (run.results.html.clone()?, run.results.out.is_none());
+        let file = run.results.html.clone()?;
+        let temporary = run.results.out.is_none().then(|| OwnFolder::open(folder).ok()).flatten();
         Some(Page { file, folder: folder.into(), temporary })
     }
 
@@ -46,30 +57,36 @@ impl Page {
             Err(Stopped::Before(_)) => Ok(()),
             _ => self.write(),
         };
-        if self.temporary {
-            // There is nothing to be done about a folder that cannot be removed.
-            let _ = fs::remove_dir_all(&self.folder);
+        match &self.temporary {
+            Some(own) if written.is_ok() => {
+                if let Err(error) = remove(own) {
+                    let shown = self.folder.display();
+                    console::warning(&format!("cannot remove the folder {shown}: {error}"));
+                }
+            }
+            Some(_) => console::note(&format!("the run is kept in {}", self.folder.display())),
+            None => {}
         }
         end.and_then(|exit| written.map(|()| exit).map_err(Stopped::After))
     }
 
     fn write(&self) -> Result<()> {
-        let run = results::read(&self.folder)?;
-        let views = results::views(&self.folder, &run)?;
-        pictures::html(&run, &views, &self.file)
+        let mut stored = results::read(&self.folder)?;
+        let views = stored.views()?;
+        pictures::html(&stored.run, &views, &self.file)
     }
 }
 
 /// The file can be written as far as one can see before the run.
 fn check(file: &Path) -> Result<()> {
-    let shown = file.display();
-    let refused = |why: String| Err(Error::input(why).help("choose another file with --html"));
-    if file.is_dir() {
-        return refused(format!("--html {shown}: expected a file, found a folder"));
-    }
+    output::check(file, "--html", PAGE)?;
     match folder_of(file) {
         folder if folder.is_dir() => Ok(()),
-        folder => refused(format!("--html {shown}: there is no folder {}", folder.display())),
+        folder => {
+            let (shown, folder) = (file.display(), folder.display());
+            Err(Error::input(format!("--html {shown}: there is no folder {folder}"))
+                .help("choose another file with --html"))
+        }
     }
 }
 
@@ -86,7 +103,17 @@ fn folder_of(file: &Path) -> &Path {
 }
 
 /// A folder that nobody else uses: events may be large, so it lies where the page will be.
-fn beside(file: &Path) -> PathBuf {
+fn beside(file: &Path) -> Result<OwnFolder> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    folder_of(file).join(format!(".{name}.parabench-{}", std::process::id()))
+    OwnFolder::fresh(folder_of(file), &format!("{name}.run-")).map_err(|error| {
+        Error::input(format!("--html {}: cannot make a folder beside it: {error}", file.display()))
+            .help("choose another file with --html")
+    })
+}
+
+/// The folder and the results in it.
+fn remove(own: &OwnFolder) -> io::Result<()> {
+    own.remove_file(RUN_FILE)?;
+    own.remove_file(EVENTS_FILE)?;
+    own.remove()
 }

@@ -10,12 +10,14 @@
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
+use super::gather::gather;
 use crate::compile::{Origin, fingerprint};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use engine::comm::Progress;
 use engine::config::{BackendKind, Config, Records};
+use engine::own_folder::OwnFolder;
 use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
@@ -95,18 +97,20 @@ impl Team {
     }
 
     /// Rank 0's part of a run: tells the others what to execute, executes it and merges.
-    /// `on_start` gets the process numbers by rank.
+    /// `hidden`: folder for what other machines have recorded; `on_start` gets the process numbers
+    /// by rank.
     pub fn lead(
         &self,
         origin: &Origin,
         plan: &Plan,
         config: &Config,
+        hidden: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Collected)> {
         let task = Task { origin: origin.clone(), config: config.clone() };
         self.tell(&Message::Task(Box::new(task)))?;
-        let (outcome, collected) = self.execute(plan, config, on_start, on_progress)?;
+        let (outcome, collected) = self.execute(plan, config, hidden, on_start, on_progress)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
         Ok((outcome, collected.ok_or_else(lost)?))
     }
@@ -132,7 +136,7 @@ impl Team {
     fn take_part(&self, task: &Task) -> Result<()> {
         // A program that does not compile here is none of rank 0's: the comparison tells.
         let plan = task.origin.compile_again().plan.unwrap_or_default();
-        self.execute(&plan, &task.config, |_| (), &mut |_| ()).map(|_| ())
+        self.execute(&plan, &task.config, None, |_| (), &mut |_| ()).map(|_| ())
     }
 
     /// The run is over, or has never begun: all leave with this exit code. Rank 0 calls it.
@@ -162,12 +166,15 @@ impl Team {
         &self,
         plan: &Plan,
         config: &Config,
+        hidden: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Option<Collected>)> {
         self.agree_on_plan(plan)?;
         self.agree_on_directory(config)?;
-        let elsewhere = Elsewhere::make(config);
+        let mut config = config.clone();
+        let shelf = Shelf::find(&self.world, &mut config.records);
+        let config = &config;
         on_start(&self.processes()?);
         let ran = mpi::run_rank(&self.world, plan, config, on_progress)
             .map_err(|error| Error::failed(error.to_string()))?;
@@ -176,7 +183,10 @@ impl Team {
             true => self.merge(&ran, plan)?,
             false => (self.merge_files(config, plan), Vec::new()),
         };
-        drop(elsewhere);
+        if ran.complete && config.events.is_some() {
+            gather(&self.world, config, ran.record.as_ref().ok(), hidden).map_err(broken)?;
+        }
+        drop(shelf);
         Ok((outcome(ran, config, errors), collected))
     }
 
@@ -255,30 +265,33 @@ fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
     }
 }
 
-/// The folder of the ranks' files, where it is not the one that rank 0 has made: a machine
-/// that does not share it keeps the files of its ranks itself while they are at work.
-struct Elsewhere<'a> {
-    /// The rank's file, which goes at the end because nobody else can see it.
-    own: Option<&'a Path>,
+/// The folder that a rank records into: rank 0 has made that of its machine and removes it; on
+/// every other one it bears the same name, and the ranks there make and remove it themselves.
+struct Shelf {
+    folder: Option<OwnFolder>,
+    /// The rank's file in it, which goes with this.
+    own: Option<String>,
 }
 
-impl Elsewhere<'_> {
-    fn make(config: &Config) -> Elsewhere<'_> {
-        let Records::Directory(path) = &config.records else { return Elsewhere { own: None } };
-        if path.is_dir() {
-            return Elsewhere { own: None };
-        }
-        let _ = std::fs::create_dir_all(path);
-        Elsewhere { own: Some(path) }
+impl Shelf {
+    fn find(world: &World, records: &mut Records) -> Shelf {
+        let Records::Directory(path) = records else { return Shelf { folder: None, own: None } };
+        // Held by all: the run is over when the last one has gone.
+        let found = OwnFolder::join(path).and_then(|folder| folder.hold().map(|()| folder));
+        let Ok(folder) = found else {
+            *records = Records::Memory;
+            return Shelf { folder: None, own: None };
+        };
+        let own = (world.node > 0).then(|| format!("rank-{}", world.rank));
+        Shelf { folder: Some(folder), own }
     }
 }
 
-impl Drop for Elsewhere<'_> {
+impl Drop for Shelf {
     fn drop(&mut self) {
-        if let Some(own) = self.own {
-            // Ranks of the same machine do the same: the last one finds it gone.
-            let _ = std::fs::remove_dir_all(own);
-        }
+        let (Some(folder), Some(own)) = (&self.folder, &self.own) else { return };
+        // The last rank of the machine removes the folder; for the others it is not empty.
+        let _ = folder.remove_file(own).and_then(|()| folder.remove());
     }
 }
 

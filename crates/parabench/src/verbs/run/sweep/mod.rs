@@ -92,7 +92,7 @@ fn prepare<'a>(
         })?);
     }
     let mut whole = whole(&bound, sweep);
-    let folder = match &run.results.out {
+    let mut folder = match &run.results.out {
         Some(out) => Some(Folder::open(out, place.path(), run.place.force)?),
         None => None,
     };
@@ -100,8 +100,10 @@ fn prepare<'a>(
         console::note("events are not kept: add --out DIR to store them");
         whole.run.events = None;
     }
-    if let (Some(folder), Some(first)) = (&folder, bound.first()) {
-        folder.begin(&whole, &first.plan)?;
+    if let Some(folder) = &mut folder {
+        let needs = bound.iter().map(|bound| run.needs(&bound.plan, place, 1));
+        let most = needs.max_by_key(|needs| needs.bytes);
+        most.map_or(Ok(()), |needs| folder.begin_sweep(&mut whole, &needs))?;
     }
     let exit = Exit::Success;
     Ok(Ready { args: run, bound, folder, run: whole, exit, started: 0, interrupted: false })
@@ -246,12 +248,13 @@ impl Ready<'_> {
         let mut run = bound.run.clone();
         let mut folder = None;
         if let (Some(repetition), Some(whole)) = (repetition, &self.folder) {
-            let own = whole.execution(self.started)?;
+            let mut own = whole.execution(self.started)?;
             merge::stamp(&mut run, cell, repetition);
-            own.begin(&run, &bound.plan)?;
+            own.begin(&mut run, &bound.plan, &self.args.needs(&bound.plan, place, 1))?;
             folder = Some(own);
         }
-        let mut config = self.args.config(&bound.plan, place, &bound.confinement, folder.as_ref());
+        let mut config =
+            self.args.config(&bound.plan, place, &bound.confinement, folder.as_ref(), 1);
         config.wait_for_signal &= self.started == 0;
         if folder.is_none() {
             (config.records, config.events) = (Records::Memory, None);

@@ -1,0 +1,68 @@
+//! Files that the user names for pages and pictures: written under another name and renamed, so
+//! that nobody finds half of one, and never in the place of what is none of ours.
+
+use crate::error::{Error, Result};
+use report::events::EVENTS_FILE;
+use report::file::AtomicFile;
+use report::store::RUN_FILE;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+/// What a file begins with that a page may take the place of.
+pub const PAGE: &str = "<!doctype html";
+/// The same for a picture.
+pub const PICTURE: &str = "<svg";
+/// Tables are not to be told from other text.
+pub const ANYTHING: &str = "";
+
+/// The file may be written as far as one can see: there is none yet, or an older one that begins
+/// with `start`, and it has not the name of a result. `option` is for the message.
+pub fn check(file: &Path, option: &str, start: &str) -> Result<()> {
+    let refused = |why: &str| {
+        let message = format!("{option} {}: {why}", file.display());
+        Err(Error::input(message).help(format!("choose another name with {option}")))
+    };
+    if file.file_name().is_some_and(|name| name == RUN_FILE || name == EVENTS_FILE) {
+        return refused("results of runs have that name");
+    }
+    match fs::symlink_metadata(file) {
+        Ok(facts) if facts.is_dir() => refused("expected a file, found a folder"),
+        Ok(facts) if !facts.is_file() => refused("expected a regular file, found something else"),
+        Ok(_) if !begins_with(file, start) => {
+            refused("the file that is there is none of Parabench")
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+/// An empty file may become anything.
+fn begins_with(file: &Path, start: &str) -> bool {
+    let mut bytes = Vec::new();
+    let read =
+        File::open(file).and_then(|file| file.take(start.len() as u64).read_to_end(&mut bytes));
+    read.is_ok() && (bytes.is_empty() || bytes.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+/// Writes the file, or leaves the older one as it was.
+pub fn write(file: &Path, option: &str, start: &str, bytes: &[u8]) -> Result<()> {
+    check(file, option, start)?;
+    let written = AtomicFile::create(file).and_then(|new| {
+        new.handle()?.write_all(bytes)?;
+        new.commit()
+    });
+    written.map_err(|error| {
+        Error::failed(format!("{option} {}: cannot write: {error}", file.display()))
+            .help(format!("choose another name with {option}"))
+    })
+}
+
+/// Makes a folder for files, if it is not there.
+pub fn make_folder(folder: &Path, option: &str) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| {
+        Error::input(format!("{option} {}: cannot make the folder: {error}", folder.display()))
+            .help(format!("choose another folder with {option}"))
+    })
+}

@@ -1,0 +1,131 @@
+//! Folders in memory that nobody needs any more: of runs that were killed in the last moment, when
+//! their results were stored and only the folder had yet to go, and of runs whose results somebody
+//! has removed. The next run finds them.
+//!
+//! ```text
+//! /dev/shm/parabench-records-x7Qz2w/owner   device of the results folder, its path
+//! ```
+
+use super::{MEMORY, clear_memory, recording};
+use ::report::file::open_regular;
+use ::report::{StoreError, store};
+use engine::own_folder::OwnFolder;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The file that names the run.
+const OWNER: &str = "owner";
+/// Longest content of that file, bytes.
+const PATH_MAX: u64 = 8192;
+
+/// Says in a new folder which run it belongs to.
+pub fn name_owner(memory: &OwnFolder, results: &Path) -> io::Result<()> {
+    let mut text = format!("{} ", fs::metadata(results)?.dev()).into_bytes();
+    text.extend(results.as_os_str().as_bytes());
+    fs::File::create_new(memory.path().join(OWNER))?.write_all(&text)
+}
+
+/// Removes a folder whose records are stored, or not wanted.
+pub fn remove(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
+    clear_memory(memory, ranks)?;
+    memory.remove_file(OWNER)?;
+    memory.remove()
+}
+
+/// Removes the folders beside this one that nobody holds and whose records are stored, replaced, or
+/// gone with their results.
+pub fn remove_beside(memory: &OwnFolder) {
+    let entries = memory.path().parent().map(fs::read_dir);
+    for entry in entries.into_iter().flatten().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(MEMORY) && entry.path() != memory.path() {
+            // What cannot be removed stays for the next run.
+            let _ = remove_if_unneeded(&entry.path());
+        }
+    }
+}
+
+fn remove_if_unneeded(path: &Path) -> io::Result<()> {
+    let left = OwnFolder::open(path)?;
+    let Some((device, results)) = owner(path) else { return Ok(()) };
+    if left.is_held()? || !left.is_mine()? || is_needed(path, device, &results) {
+        return Ok(());
+    }
+    for file in recording::rank_files([&left]) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        left.remove_file(&name)?;
+    }
+    remove(&left, 0)
+}
+
+/// The run.json that the folder belongs to says so, or cannot be asked.
+fn is_needed(memory: &Path, device: u64, results: &Path) -> bool {
+    match store::read(results) {
+        Ok(run) => {
+            let named = run.run.recording.and_then(|recording| recording.memory);
+            named.is_some_and(|named| Path::new(&named) == memory)
+        }
+        Err(StoreError::Missing { .. }) => !is_removed(device, results),
+        Err(_) => true,
+    }
+}
+
+/// It is not only out of sight: the file system that it lay on is there.
+fn is_removed(device: u64, results: &Path) -> bool {
+    let mut above = results.ancestors().filter_map(|above| fs::metadata(above).ok());
+    above.next().is_some_and(|found| found.dev() == device)
+}
+
+fn owner(memory: &Path) -> Option<(u64, PathBuf)> {
+    let (file, _) = open_regular(&memory.join(OWNER), "a path", PATH_MAX).ok()?;
+    let mut bytes = Vec::new();
+    file.take(PATH_MAX).read_to_end(&mut bytes).ok()?;
+    let at = bytes.iter().position(|byte| *byte == b' ')?;
+    let device = std::str::from_utf8(&bytes[..at]).ok()?.parse().ok()?;
+    Some((device, PathBuf::from(OsString::from_vec(bytes.split_off(at + 1)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::run::{Header, Recording, Run};
+
+    /// A folder as a killed run leaves it, and the run.json that says where the records are.
+    fn left(place: &Path, memory: impl Fn(&OwnFolder) -> Option<String>) -> OwnFolder {
+        let results = OwnFolder::fresh(place, "results-").unwrap();
+        let left = OwnFolder::fresh(place, MEMORY).unwrap();
+        name_owner(&left, results.path()).unwrap();
+        fs::write(left.path().join("rank-0"), "").unwrap();
+        let recording = Recording { memory: memory(&left), ..Recording::default() };
+        let header = Header { ranks: 1, recording: Some(recording), ..Header::default() };
+        store::write(results.path(), &Run { version: 1, run: header, ..Run::default() }).unwrap();
+        left
+    }
+
+    #[test]
+    fn only_what_nobody_needs_goes() {
+        let place = tempfile::tempdir().unwrap();
+        let named = |own: &OwnFolder| own.path().to_str().map(str::to_string);
+        let needed = left(place.path(), named);
+        let stored = left(place.path(), |_| None);
+        let held = left(place.path(), |_| None);
+        held.hold().unwrap();
+        let foreign = OwnFolder::fresh(place.path(), MEMORY).unwrap();
+        let removed = left(place.path(), named);
+        fs::remove_dir_all(owner(removed.path()).unwrap().1).unwrap();
+        let away = left(place.path(), named);
+        let results = owner(away.path()).unwrap().1;
+        fs::remove_dir_all(&results).unwrap();
+        let other_device = format!("{} {}", u64::MAX, results.display());
+        fs::write(away.path().join(OWNER), other_device).unwrap();
+        remove_beside(&OwnFolder::fresh(place.path(), MEMORY).unwrap());
+        assert!(needed.path().join("rank-0").exists() && held.path().join("rank-0").exists());
+        assert!(foreign.path().exists());
+        assert!(away.path().join("rank-0").exists(), "its file system is not mounted");
+        assert!(!stored.path().exists() && !removed.path().exists());
+    }
+}

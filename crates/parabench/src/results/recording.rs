@@ -1,0 +1,225 @@
+//! What the ranks of a run that has not ended have recorded, seen by a reader: where it lies, and
+//! whether somebody still works on it. Reading changes nothing.
+//!
+//! ```text
+//! /dev/shm/parabench-records-x7Qz2w/rank-0      what rank 0 has measured so far
+//! /dev/shm/parabench-records-x7Qz2w/places      where in the program text each instruction stands
+//! /dev/shm/parabench-records-x7Qz2w/last-words  why a rank's process ended by itself, if one did
+//! /dev/shm/parabench-records-x7Qz2w/owner       the folder of the run
+//! ```
+
+use super::{EXECUTIONS, MEMORY, PLACES};
+use ::report::file::open_regular;
+use engine::own_folder::OwnFolder;
+use engine::record::{RankRecord, read_file};
+use model::run::Recording;
+use mpi::leaving::LAST_WORDS;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Largest list of places: five bytes for each of 50 million instructions.
+const PLACES_MAX: u64 = 256 << 20;
+/// Largest list of last words: a line for each of 100,000 ranks.
+const LAST_WORDS_MAX: u64 = 16 << 20;
+
+/// This machine, as a run names the one that records it.
+pub fn here() -> Recording {
+    let text = |path| fs::read_to_string(path).unwrap_or_default().trim().to_string();
+    Recording {
+        host: text("/proc/sys/kernel/hostname"),
+        boot: text("/proc/sys/kernel/random/boot_id"),
+        ..Recording::default()
+    }
+}
+
+/// What has become of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its run.json is all of it.
+    Finished,
+    /// Its processes are at work.
+    UnderWay,
+    /// They were killed; what they recorded is here.
+    CutOff,
+    /// What they recorded is not, or cannot be read.
+    OutOfSight,
+}
+
+/// What there is of a run that has not ended.
+pub struct Found {
+    pub state: State,
+    /// The ranks' files.
+    pub memory: Option<OwnFolder>,
+    /// Of a sweep: its executions.
+    pub executions: Option<OwnFolder>,
+    /// Where it lies and what can be done, in a sentence.
+    pub remark: String,
+}
+
+impl Found {
+    /// Looks for what `recording` names; `folder`: that of run.json.
+    pub fn look(folder: &Path, recording: &Recording) -> Found {
+        let executions =
+            recording.executions.as_deref().filter(|name| is_made_from(name, EXECUTIONS));
+        let executions = executions.and_then(|name| OwnFolder::open(&folder.join(name)).ok());
+        let memory = recording.memory.as_deref().map(|path| open_memory(Path::new(path)));
+        let held = match &memory {
+            Some(Ok(memory)) => memory.is_held(),
+            Some(Err(_)) => Ok(false),
+            // Only the folder itself can tell.
+            None => OwnFolder::open(folder).and_then(|folder| folder.is_held()),
+        };
+        let there = matches!(memory, Some(Ok(_))) || executions.is_some();
+        let state = match held {
+            Ok(false) if there => State::CutOff,
+            Ok(false) => State::OutOfSight,
+            // Better too careful: nobody may take it for a run that is over.
+            Ok(true) | Err(_) => State::UnderWay,
+        };
+        let remark = match state {
+            State::UnderWay => "the run is not over: these are figures up to now".into(),
+            _ => remark(folder, recording, &memory),
+        };
+        Found { state, memory: memory.and_then(Result::ok), executions, remark }
+    }
+
+    /// Nothing of it.
+    pub fn nothing() -> Found {
+        let (memory, executions) = (None, None);
+        Found { state: State::Finished, memory, executions, remark: String::new() }
+    }
+
+    /// What the ranks on this machine have recorded, and remarks on what cannot be read.
+    pub fn records(&self) -> (Vec<RankRecord>, Vec<String>) {
+        let (mut records, mut notes) = (Vec::new(), Vec::new());
+        for file in rank_files(&self.memory) {
+            match read_rank(&file) {
+                Ok(record) => records.push(record),
+                Err(why) => notes.push(format!("a rank's file cannot be read: {why}")),
+            }
+        }
+        (records, notes)
+    }
+
+    /// The list of places.
+    pub fn places(&self) -> Option<Vec<u8>> {
+        self.file(PLACES, PLACES_MAX)
+    }
+
+    /// The first rank whose process ended by itself, and why.
+    pub fn last_words(&self) -> Option<(u32, String)> {
+        let words = self.file(LAST_WORDS, LAST_WORDS_MAX)?;
+        mpi::leaving::told(&String::from_utf8_lossy(&words))
+    }
+
+    fn file(&self, name: &str, size_max: u64) -> Option<Vec<u8>> {
+        let path = self.memory.as_ref()?.path().join(name);
+        let (file, _) = open_regular(&path, "a file of a run", size_max).ok()?;
+        let mut bytes = Vec::new();
+        file.take(size_max).read_to_end(&mut bytes).ok().map(|_| bytes)
+    }
+}
+
+fn open_memory(path: &Path) -> io::Result<OwnFolder> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match is_made_from(&name, MEMORY) && path.is_absolute() {
+        true => OwnFolder::open(path),
+        false => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "no folder of a run has that name"))
+        }
+    }
+}
+
+/// The name is one that [`OwnFolder::fresh`] gives.
+fn is_made_from(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix)
+        .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// Where the records of a run that was cut off are.
+fn remark(folder: &Path, recording: &Recording, memory: &Option<io::Result<OwnFolder>>) -> String {
+    let (here, host) = (here(), &recording.host);
+    let Some(memory) = memory else {
+        return "the run was cut off: what its ranks had measured is lost, because no memory \
+                that outlives a process (a tmpfs such as /dev/shm) had room for it"
+            .into();
+    };
+    match memory {
+        Ok(memory) => format!(
+            "the run was cut off: this is what its ranks had measured; it lies in memory ({}): \
+             `parabench report {} --settle` stores it before the machine restarts",
+            memory.path().display(),
+            folder.display()
+        ),
+        Err(_) if *host != here.host => format!(
+            "the run has not ended or was cut off: its ranks record in the memory of {host}; \
+             report it there"
+        ),
+        Err(_) if recording.boot != here.boot => format!(
+            "the run was cut off: what its ranks had measured lay in the memory of {host} and is \
+             lost, because the machine was restarted"
+        ),
+        Err(error) => format!(
+            "the run has not ended or was cut off, and what its ranks have measured cannot be \
+             read: {}: {error}",
+            recording.memory.as_deref().unwrap_or_default()
+        ),
+    }
+}
+
+/// The ranks' files in order of ranks: events are stored rank by rank.
+pub fn rank_files<'a>(folders: impl IntoIterator<Item = &'a OwnFolder>) -> Vec<PathBuf> {
+    let entries = folders.into_iter().flat_map(|own| fs::read_dir(own.path()).ok()).flatten();
+    let number = |name: &OsStr| name.to_str()?.strip_prefix("rank-")?.parse::<u32>().ok();
+    let mut files: Vec<(u32, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((number(&entry.file_name())?, entry.path())))
+        .collect();
+    files.sort();
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// What a rank has recorded.
+pub fn read_rank(path: &Path) -> Result<RankRecord, String> {
+    let (file, _) =
+        open_regular(path, "what a rank records", u64::MAX).map_err(|error| error.to_string())?;
+    read_file(&file).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_runs_are_looked_into() {
+        assert!(is_made_from("parabench-records-aB3dE6", MEMORY));
+        for other in ["parabench-records-", "parabench-records-../../x", "rank-0", "home"] {
+            assert!(!is_made_from(other, MEMORY), "{other}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let recording = Recording {
+            memory: Some(folder.path().to_string_lossy().into()),
+            executions: Some("..".into()),
+            ..here()
+        };
+        let found = Found::look(folder.path(), &recording);
+        assert_eq!(found.state, State::OutOfSight);
+        assert!(found.memory.is_none() && found.executions.is_none());
+    }
+
+    #[test]
+    fn what_is_out_of_sight_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Some("/dev/shm/parabench-records-zzzzzz".to_string());
+        let look = |recording: &Recording| Found::look(folder.path(), recording).remark;
+        let gone = Recording { memory, ..here() };
+        assert!(look(&gone).contains("No such file"), "{}", look(&gone));
+        let restarted = Recording { boot: "other".into(), ..gone.clone() };
+        assert!(look(&restarted).contains("was restarted"));
+        let elsewhere = Recording { host: "other".into(), ..restarted };
+        assert!(look(&elsewhere).contains("memory of other; report it there"));
+        assert!(look(&here()).contains("is lost"));
+    }
+}

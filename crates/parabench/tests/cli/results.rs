@@ -1,0 +1,313 @@
+//! What is measured is neither lost nor counted twice, whenever the process is killed; reading
+//! ends and changes nothing; and nothing of others is removed or replaced.
+
+use crate::run::row;
+use crate::scene::{PARABENCH, Scene, kill, skip};
+use crate::schema::run_object;
+use crate::tmpfs::Tmpfs;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Every operation leaves a byte that can be counted.
+const COUNTED: &str = "repeat 20 append(\"log-$$rank\", 1);";
+/// Calls that make files stable, visible or vanish: the steps of an end.
+const STEPS: [&str; 5] = ["fsync", "rename", "unlink", "unlinkat", "rmdir"];
+
+/// Kills `run x.ppl -n 2 --dir d --out results OPTIONS` before its first step of each kind, its
+/// second, ... to the last one, and compares what a report tells with what the ranks have done.
+fn kill_at_every_step(options: &str) {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return skip("strace is not here");
+    }
+    let steps = STEPS.iter().map(|call| (1..).take_while(|n| is_killed(call, *n, options)).count());
+    assert!(steps.sum::<usize>() > 8, "there are so many steps at least");
+}
+
+/// False if there is no such step.
+fn is_killed(call: &str, number: u32, options: &str) -> bool {
+    assert!(number < 300, "it never ends");
+    let at = format!("{call} {number}");
+    let scene = Scene::new().file("x.ppl", COUNTED);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e"]);
+    command.arg(format!("inject={call}:signal=SIGKILL:when={number}"));
+    command.args([PARABENCH, "run", "x.ppl", "-n", "2", "--dir", "d", "--out", "results"]);
+    command.args(options.split_whitespace());
+    let done = scene.command(command).run();
+    if !scene.path("results/run.json").exists() {
+        assert_eq!(executed(&scene), 0, "{at}: {done:?}");
+        return true;
+    }
+    let report = || scene.parabench("report results --format json").exits(0).out;
+    let first = report();
+    assert_eq!(counted(&first), executed(&scene), "{at}: {first}");
+    assert_eq!(report(), first, "{at}");
+    let is_finished = scene.json("results/run.json")["run"]["recording"].is_null();
+    scene.parabench("report results --settle").exits(0);
+    let settled = report();
+    assert_eq!(counted(&settled), executed(&scene), "{at}");
+    assert!(!is_finished || settled == first, "{at}");
+    assert_eq!(scene.path("results/events.parquet").exists(), options.contains("--events"), "{at}");
+    done.code != Some(0)
+}
+
+fn executed(scene: &Scene) -> u64 {
+    let size =
+        |rank: u32| fs::metadata(scene.path(&format!("d/log-{rank}"))).map_or(0, |f| f.len());
+    size(0) + size(1)
+}
+
+fn counted(report: &str) -> u64 {
+    let run: Value = serde_json::from_str(report).unwrap();
+    let rows = run["rows"].as_array().unwrap();
+    let whole = rows.iter().filter(|row| row["part_of"].is_null());
+    whole.map(|row| row["count"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_kill_at_any_step_loses_and_doubles_nothing_of_a_run() {
+    kill_at_every_step("--events");
+}
+
+#[test]
+fn a_kill_at_any_step_loses_and_doubles_nothing_of_a_sweep() {
+    kill_at_every_step("--reps 2");
+}
+
+/// A run that was killed with both ranks' records in memory.
+fn killed(scene: &Scene, options: &str) -> PathBuf {
+    let call = scene.call(&format!("run x.ppl --dir d {options}")).start();
+    call.until("the file", || scene.path("d/begun").exists());
+    let ranks = call.ranks();
+    kill(call.pid(), 9);
+    call.finish();
+    let alive = |pid: &i32| PathBuf::from(format!("/proc/{pid}")).exists();
+    while ranks.iter().any(alive) {
+        std::thread::yield_now();
+    }
+    let run = scene.json("results/run.json");
+    PathBuf::from(run["run"]["recording"]["memory"].as_str().expect("a tmpfs"))
+}
+
+const KILLED: &str = "write(\"begun\", 1); sleep(1h);";
+
+#[test]
+fn a_run_that_was_cut_off_is_read_from_a_folder_that_cannot_be_written() {
+    let scene = Scene::new().file("x.ppl", KILLED).file("results/mount", "");
+    let Some(mounted) = Tmpfs::mount(&scene.path("results"), "size=4m") else { return };
+    killed(&scene, "--out results --events");
+    mounted.make_read_only();
+    let first = scene.parabench("report results --format json --html a.html").exits(0);
+    assert_eq!(row(&first.json(), "", "write")["count"], 1);
+    assert!(scene.path("a.html").exists());
+    scene.parabench("report results --settle").exits(1).err_has("ead-only");
+    let again = scene.parabench("report results --format json").exits(0);
+    assert_eq!(again.out, scene.parabench("report results --format json").exits(0).out);
+    let done = Command::new("mount").args(["-o", "remount,rw"]).arg(scene.path("results")).status();
+    assert!(done.unwrap().success());
+    scene.parabench("report results --settle").exits(0);
+}
+
+#[test]
+fn a_new_run_takes_the_place_of_one_that_was_cut_off() {
+    let scene = Scene::new().file("x.ppl", KILLED).file("y.ppl", "create(\"c\");");
+    let memory = killed(&scene, "--out results --events");
+    scene.parabench("run y.ppl --out results").exits(2).err_has("--force");
+    assert!(memory.exists());
+    scene.parabench("run y.ppl --out results --force").exits(0);
+    assert!(!memory.exists(), "its memory is free again");
+    assert_eq!(scene.names("results"), ["run.json"]);
+}
+
+fn fifo(path: PathBuf) {
+    let _ = fs::remove_file(&path);
+    assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo runs").success());
+}
+
+/// Pipes, endless devices and giants under every name that a reader opens.
+#[test]
+fn reports_of_odd_files_end() {
+    let scene = Scene::new().file("x.ppl", "create(\"f\");");
+    scene.parabench("run x.ppl --out good --events").exits(0);
+    let limited = |line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v 3000000; exec {PARABENCH} {line}")]);
+        scene.command(command).run()
+    };
+    let json = scene.path("good/run.json");
+    let text = fs::read(&json).unwrap();
+    fifo(json.clone());
+    limited("report good").exits(2).err_has("not a run of Parabench");
+    limited("compare good good").exits(2).err_has("not a run of Parabench");
+    limited("run x.ppl --out good --force").exits(2).err_has("not a run of Parabench");
+    fs::remove_file(&json).unwrap();
+    symlink("/dev/zero", &json).unwrap();
+    limited("report good").exits(2).err_has("not a run of Parabench");
+    fs::remove_file(&json).unwrap();
+    fs::File::create(&json).unwrap().set_len(8 << 30).unwrap();
+    limited("report good").exits(2).err_has("bytes, at most");
+    fs::File::create(&json).unwrap().set_len(1 << 30).unwrap();
+    limited("report good").exits(2).err_has("damaged");
+    fs::remove_file(&json).unwrap();
+    fs::write(&json, text).unwrap();
+    let events = scene.path("good/events.parquet");
+    fifo(events.clone());
+    limited("report good --html a.html").exits(2).err_has("not an event table");
+    fs::remove_file(&events).unwrap();
+    symlink("/dev/zero", &events).unwrap();
+    limited("report good --svg s").exits(2).err_has("not an event table");
+    fs::remove_file(&events).unwrap();
+    fs::File::create(&events).unwrap().set_len(8 << 30).unwrap();
+    limited("report good --data s").exits(2).err_has("not an event table");
+}
+
+#[test]
+fn odd_files_among_the_records_of_a_killed_run_do_no_harm() {
+    let scene = Scene::new().file("x.ppl", KILLED);
+    let memory = killed(&scene, "--out results");
+    fifo(memory.join("rank-0"));
+    fifo(memory.join("rank-1"));
+    fs::remove_file(memory.join("places")).unwrap();
+    symlink("/dev/zero", memory.join("places")).unwrap();
+    fifo(memory.join("last-words"));
+    fifo(memory.join("owner"));
+    scene.parabench("report results").exits(0).out_has("a rank's file cannot be read");
+    scene.parabench("report results --settle").exits(1).err_has("cannot remove");
+    fs::remove_file(memory.join("rank-1")).unwrap();
+    fs::remove_dir_all(&memory).unwrap();
+}
+
+/// What lies in a folder of results, with `--force` and without, and is not Parabench's.
+#[test]
+fn files_of_others_stay() {
+    let scene = Scene::new()
+        .file("x.ppl", "create(\"f\");")
+        .file("o/ranks/mine", "precious")
+        .file("o/executions-aaaaaa/000000/run.json", "precious")
+        .file("p/events.parquet", "precious")
+        .file("q/run.json", "precious")
+        .file("outside/run.json", "precious");
+    symlink(scene.path("outside/run.json"), scene.path("outside/link")).unwrap();
+    fs::create_dir(scene.path("l")).unwrap();
+    symlink(scene.path("outside/run.json"), scene.path("l/run.json")).unwrap();
+    let mounted = fs::create_dir(scene.path("o/ranks/m"))
+        .ok()
+        .and_then(|()| Tmpfs::mount(&scene.path("o/ranks/m"), "size=64k"));
+    fs::write(scene.path("o/ranks/m/mine"), "precious").unwrap();
+    scene.parabench("run x.ppl --out o").exits(2).err_has("holds other things");
+    scene.parabench("run x.ppl --out o --force --events").exits(0);
+    scene.parabench("run x.ppl --out o --force --reps 2 --events").exits(0);
+    scene.parabench("report o --settle").exits(0);
+    for name in ["p", "q", "l"] {
+        scene.parabench(&format!("run x.ppl --out {name}")).exits(2);
+        scene.parabench(&format!("run x.ppl --out {name} --force")).exits(2).err_has("move");
+    }
+    for file in [
+        "o/ranks/mine",
+        "o/ranks/m/mine",
+        "o/executions-aaaaaa/000000/run.json",
+        "p/events.parquet",
+        "q/run.json",
+        "outside/run.json",
+    ] {
+        assert_eq!(scene.text(file), "precious", "{file}");
+    }
+    drop(mounted);
+}
+
+/// Pages and pictures replace older ones, and nothing else.
+#[test]
+fn pages_take_the_place_of_pages_only() {
+    let scene =
+        Scene::new().file("x.ppl", "create(\"f\");").file("mine", "precious").file("empty", "");
+    symlink("mine", scene.path("link")).unwrap();
+    symlink("nowhere", scene.path("dangling")).unwrap();
+    fifo(scene.path("pipe"));
+    fs::create_dir(scene.path("folder")).unwrap();
+    for name in [
+        "mine",
+        "link",
+        "dangling",
+        "pipe",
+        "folder",
+        "x.ppl",
+        "run.json",
+        "r/run.json",
+        "r/events.parquet",
+    ] {
+        let line = format!("run x.ppl --out r --html {name}");
+        scene.parabench(&line).exits(2).err_has("--html");
+        assert!(!scene.path("r").exists(), "{name}: nothing has begun");
+    }
+    scene.parabench("run x.ppl --out r --html empty").exits(0);
+    let page = fs::metadata(scene.path("empty")).unwrap();
+    scene.parabench("report r --html empty").exits(0);
+    assert_ne!(fs::metadata(scene.path("empty")).unwrap().ino(), page.ino(), "a new file");
+    scene.parabench("compare r r --html empty").exits(0);
+    for name in ["r/run.json", "r/events.parquet", "mine", "link", "pipe"] {
+        scene.parabench(&format!("report r --html {name}")).exits(2).err_has("--html");
+        scene.parabench(&format!("compare r r --html {name}")).exits(2).err_has("--html");
+    }
+    scene.parabench("report r --svg s --data s").exits(0);
+    let names = scene.names("s");
+    for name in &names {
+        fs::remove_file(scene.path("s").join(name)).unwrap();
+        symlink(scene.path("mine"), scene.path("s").join(name)).unwrap();
+    }
+    scene.parabench("report r --svg s").exits(2).err_has("--svg");
+    scene.parabench("report r --data s").exits(2).err_has("--data");
+    assert_eq!(scene.text("mine"), "precious");
+    assert_eq!(scene.text("x.ppl"), "create(\"f\");");
+    scene.parabench("report r").exits(0);
+}
+
+#[test]
+fn a_page_of_a_killed_run_can_still_be_had() {
+    let scene = Scene::new().file("x.ppl", KILLED);
+    let call = scene.call("run x.ppl --dir d --html a.html").start();
+    call.until("the file", || scene.path("d/begun").exists());
+    kill(call.pid(), 9);
+    call.finish();
+    let names = scene.names(".");
+    let kept = names.iter().find(|name| name.starts_with("a.html.run-")).expect("it is kept");
+    scene.parabench(&format!("report {kept} --html a.html")).exits(0).out_has("write");
+    scene.parabench(&format!("report {kept} --settle")).exits(0);
+    scene.parabench("run x.ppl --dry-run --agile --html b.html").exits(0);
+    let names = scene.names(".");
+    assert!(!names.iter().any(|name| name.starts_with("b.html.run-")), "{names:?}");
+}
+
+/// What ranks record does not reach the storage that the results will lie on.
+#[test]
+fn recording_sends_nothing_to_storage() {
+    let program = "create(\"f\"); repeat 20000 stat(\"f\"); sync;";
+    let scene = Scene::new().file("x.ppl", program);
+    let done = scene.parabench("run x.ppl --out results --events --format json").exits(0);
+    let evidence = &run_object(&done)["run"]["evidence"];
+    let Some(sent) = evidence["storage_write_bytes"].as_u64() else { return };
+    assert!(sent < 256 << 10, "the events alone would be 2.5 MB: {sent}");
+    assert_eq!(evidence["dropped_events"], 0);
+}
+
+/// The disk that the results are to be stored on is full: nothing is lost, and nobody gets a signal.
+#[test]
+fn a_full_disk_keeps_what_was_measured_in_memory() {
+    let scene = Scene::new()
+        .file("x.ppl", "repeat 200 write(\"f-$$rank\", 64k); write(\"big-$$rank\", 8m);")
+        .file("m/mount", "");
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=4m") else { return };
+    let done = scene.parabench("run x.ppl -n 2 --no-preflight --dir m/d --out m/results --events");
+    let done = done.exits(1).out_has("ENOSPC");
+    let run = scene.json("m/results/run.json");
+    let memory = PathBuf::from(run["run"]["recording"]["memory"].as_str().expect("a tmpfs"));
+    done.err_has(&memory.display().to_string()).err_has("--settle");
+    let report = scene.parabench("report m/results --format json").exits(0);
+    assert_eq!(row(&report.json(), "", "write")["count"], 402);
+    fs::remove_dir_all(scene.path("m/d")).unwrap();
+    scene.parabench("report m/results --settle").exits(0);
+    assert!(!memory.exists());
+    assert_eq!(row(&scene.json("m/results/run.json"), "", "write")["count"], 402);
+}
