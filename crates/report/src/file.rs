@@ -187,9 +187,18 @@ impl AtomicFile {
     /// The older file is then untouched.
     pub fn commit(self) -> io::Result<()> {
         self.temporary.as_file().sync_all()?;
-        let folder = folder_of(&self.target).to_path_buf();
         self.temporary.persist(&self.target).map_err(|error| error.error)?;
-        File::open(folder)?.sync_all()
+        File::open(folder_of(&self.target))?.sync_all()
+    }
+
+    /// The same if there is no file of that name.
+    ///
+    /// # Errors
+    /// There is one, or those of [`AtomicFile::commit`].
+    pub fn commit_new(self) -> io::Result<()> {
+        self.temporary.as_file().sync_all()?;
+        self.temporary.persist_noclobber(&self.target).map_err(|error| error.error)?;
+        File::open(folder_of(&self.target))?.sync_all()
     }
 }
 

@@ -29,15 +29,26 @@ const EXPECTED: &str = "a run of Parabench (run.json)";
 /// [`StoreError::Io`]; the older file is then untouched.
 pub fn write(dir: &Path, run: &Run) -> Result<(), StoreError> {
     let path = dir.join(RUN_FILE);
-    write_file(&path, run).map_err(|error| StoreError::io(&path, "write", error))
+    let written = write_file(&path, run).and_then(AtomicFile::commit);
+    written.map_err(|error| StoreError::io(&path, "write", error))
 }
 
-fn write_file(path: &Path, run: &Run) -> io::Result<()> {
+/// The same where no run is stored yet: of two that try, one succeeds.
+///
+/// # Errors
+/// [`StoreError::Io`]; an older file is then untouched.
+pub fn write_new(dir: &Path, run: &Run) -> Result<(), StoreError> {
+    let path = dir.join(RUN_FILE);
+    let written = write_file(&path, run).and_then(AtomicFile::commit_new);
+    written.map_err(|error| StoreError::io(&path, "write", error))
+}
+
+fn write_file(path: &Path, run: &Run) -> io::Result<AtomicFile> {
     let file = AtomicFile::create(path)?;
     let mut out = BufWriter::new(file.handle()?);
     crate::json::write_full(run, &mut out)?;
     out.flush()?;
-    file.commit()
+    Ok(file)
 }
 
 /// Reads a run back: `path` is the folder, or the file itself.
@@ -181,6 +192,15 @@ mod tests {
             error.ends_with("run.json: give the folder that `parabench run --out` wrote"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_new_run_replaces_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = sample::listing1();
+        write_new(dir.path(), &run).unwrap();
+        assert!(write_new(dir.path(), &Run::default()).is_err());
+        assert_eq!(read(dir.path()).unwrap(), run);
     }
 
     #[test]

@@ -225,8 +225,14 @@ impl Folder {
             executions: self.executions.as_ref().and_then(name),
             ..recording::here()
         });
-        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))?;
-        let Some(replaced) = self.replaced.take() else { return Ok(()) };
+        let failed = |error: StoreError| match self.is_execution {
+            true => Error::failed(error.to_string()),
+            false => Error::input(error.to_string()),
+        };
+        let Some(replaced) = self.replaced.take() else {
+            return store::write_new(&self.path, run).map_err(failed);
+        };
+        store::write(&self.path, run).map_err(failed)?;
         gone(fs::remove_file(self.path.join(EVENTS_FILE)))
             .map_err(|error| self.failed("empty", &error))?;
         replaced.clear(replaced.run.run.ranks)
@@ -253,7 +259,8 @@ impl Folder {
         let Some(memory) = &self.memory else { return error };
         let (memory, shown) = (memory.path().display(), self.path.display());
         error.help(format!(
-            "what was measured is still in memory ({memory}): make room, then              `parabench report {shown} --settle`"
+            "what was measured is still in memory ({memory}): make room, then \
+             `parabench report {shown} --settle`"
         ))
     }
 
@@ -327,7 +334,8 @@ impl Folder {
     }
 }
 
-const WITHOUT_MEMORY: &str = "what the ranks record would be lost if the process that supervises      them were killed: no tmpfs, such as /dev/shm, has room for it beside what is measured";
+const WITHOUT_MEMORY: &str = "what the ranks record would be lost if the process that supervises \
+     them were killed: no tmpfs, such as /dev/shm, has room for it beside what is measured";
 
 /// What others have put under our names is not ours to replace.
 fn check_names(folder: &Path) -> Result<()> {

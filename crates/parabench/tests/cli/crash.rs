@@ -113,8 +113,8 @@ fn a_run_under_way_can_be_looked_at() {
     scene.parabench("report results").exits(0).out_has("not over").out_has("write");
     scene.parabench("report results --settle").exits(2).err_has("is not over");
     scene.parabench("run x.ppl --dir e --out results --force").exits(2).err_has("is not over");
-    call.signal(2);
     let memory = memory_of(&scene, "results");
+    call.signal(2);
     call.finish().exits(130);
     assert!(!memory.exists(), "nothing is left in memory");
     assert_eq!(scene.names("results"), ["run.json"]);

@@ -48,12 +48,14 @@ fn a_full_disk_is_told_with_path_rank_offset_and_line() {
 }
 
 #[test]
-fn results_on_a_full_disk_do_not_take_the_table_away() {
-    let scene = Scene::new().file("x.ppl", FILL).file("m/mount", "");
+fn results_on_a_full_disk_are_refused_before_anything_runs() {
+    let scene = Scene::new().file("x.ppl", "create(\"f\");").file("m/mount", "");
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=64k") else { return };
-    let done = scene.parabench("run x.ppl --out m/results --force");
-    assert!(matches!(done.code, Some(1)), "{done:?}");
-    assert!(done.err.contains("No space left") || done.err.contains("ENOSPC"), "{done:?}");
+    scene.parabench("run x.ppl --out m/results").exits(0);
+    assert!(std::fs::write(scene.path("m/fill"), vec![1; 1 << 20]).is_err(), "full");
+    scene.parabench("run x.ppl --out m/more").exits(2).err_has("No space left");
+    scene.parabench("run x.ppl --out m/results --force").exits(2).err_has("No space left");
+    scene.parabench("report m/results").exits(0).out_has("create");
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_killed_sweep_is_reported_up_to_its_last_execution() {
     assert_valid(&run);
     assert_eq!(order(&run), [(0, 0), (1, 0)]);
     assert_eq!(run["run"]["sweep"]["order"][1]["outcome"], "cut off");
-    assert!(notes(&run).contains("the sweep was cut off"));
+    assert!(notes(&run).contains("the run was cut off"));
     let rows = run["rows"].as_array().unwrap();
     assert!(rows.iter().any(|row| row["cell"] == 0) && rows.iter().any(|row| row["cell"] == 1));
     let sum = rows.iter().filter(|row| row["part_of"].is_null());
@@ -199,6 +199,11 @@ fn a_killed_sweep_is_reported_up_to_its_last_execution() {
     // The rank may have been killed between the count of an operation and its event.
     let events = run["run"]["events"]["count"].as_u64().unwrap();
     assert!(events == sum || events + 1 == sum, "{events} events of {sum} operations");
+    scene.parabench("report r --format json --data csv").exits(0).out_is(&done.out);
+    assert!(scene.path("csv/calls-over-time.csv").exists());
+    scene.parabench("report r --settle").exits(0);
     assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "the folder is in order");
-    scene.parabench("report r --format json").exits(0).out_is(&done.out);
+    let settled = scene.parabench("report r --format json").exits(0).json();
+    assert_eq!(settled["rows"], run["rows"]);
+    assert_eq!(settled["run"]["events"]["count"], run["run"]["events"]["count"]);
 }

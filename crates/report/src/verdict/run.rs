@@ -46,7 +46,7 @@ pub(super) fn dropped_events(run: &Run) -> Option<Mark> {
             format!(
                 "{dropped} events were not kept for lack of memory: pictures over time end early"
             ),
-            "raise the limit with --events max=4g, or keep a part with --events sample=1/100",
+            "raise the limit with --events max=16g, or keep a part with --events sample=1/100",
         )
     })?
 }
