@@ -52,7 +52,7 @@ fn results_on_a_full_disk_are_refused_before_anything_runs() {
     let scene = Scene::new().file("x.ppl", "create(\"f\");").file("m/mount", "");
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=64k") else { return };
     scene.parabench("run x.ppl --out m/results").exits(0);
-    assert!(std::fs::write(scene.path("m/fill"), vec![1; 1 << 20]).is_err(), "full");
+    assert!(fs::write(scene.path("m/fill"), vec![1; 1 << 20]).is_err(), "full");
     scene.parabench("run x.ppl --out m/more").exits(2).err_has("No space left");
     scene.parabench("run x.ppl --out m/results --force").exits(2).err_has("No space left");
     scene.parabench("report m/results").exits(0).out_has("create");

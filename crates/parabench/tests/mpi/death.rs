@@ -51,13 +51,16 @@ pub fn assert_kept(run: &serde_json::Value, mpi: &Mpi) {
     );
 }
 
-/// The run in `r`, as soon as its last process is gone: launchers may be gone before.
+/// The run in `r`, settled as soon as its last process is gone: launchers may be gone before.
 pub fn reported_when_over(scene: &Scene) -> serde_json::Value {
     let since = Instant::now();
     loop {
         let run = scene.parabench("report r --format json").exits(0).json();
-        if !scene.path("r/ranks").exists() {
-            return run;
+        if run["run"]["outcome"] != "under way" {
+            scene.parabench("report r --settle").exits(0);
+            let settled = scene.parabench("report r --format json").exits(0).json();
+            assert_eq!(settled["rows"], run["rows"]);
+            return settled;
         }
         assert!(since.elapsed() < LIMIT, "the run is never over: {run:#}");
     }
