@@ -1,7 +1,11 @@
-//! How large a value can grow. Programs come from strangers: one that doubles a text, or puts
+//! How large values and calls can grow. Programs come from strangers: one that doubles a text, or puts
 //! a list into itself, in a short loop must end with a sentence, not with the machine's memory.
 
 use crate::value::{Eval, EvalError, Value};
+
+/// The most that a call moves, unless `with (transfer=...)` says otherwise: larger requests are
+/// split, so that the buffers of a rank stay small.
+pub const CALL_BYTES: u64 = 256 << 20;
 
 /// Longest text that an expression makes, in bytes; file names end at 4,096.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;

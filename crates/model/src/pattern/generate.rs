@@ -17,12 +17,12 @@ use crate::plan::{
 };
 use crate::value::{self, Eval, EvalError, Value};
 
-/// Instructions that a generator may execute in a run: some 20 s, and four for each of the most
-/// extents. A rank does not hear of an interrupt meanwhile.
-pub const MAX_STEPS: u64 = 1 << 28;
+/// Instructions that a generator may execute for a member: less than a second, and four for each
+/// of the most extents. A rank does not hear of an interrupt meanwhile.
+pub const MAX_STEPS: u64 = 1 << 23;
 
-/// Most extents of a member that a generator may give: 1 GiB of memory.
-const MAX_EXTENTS: usize = 1 << 26;
+/// Most extents of a member that a generator may give: 32 MiB of memory.
+const MAX_EXTENTS: usize = 1 << 21;
 
 /// Why a generator gave no pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +31,17 @@ pub struct GenerateError {
     pub site: Pc,
     /// What is wrong, as a sentence.
     pub message: String,
-    /// It was not wrong, only not done after so many steps.
+    /// It was not wrong, only not done after all of its steps.
     pub unfinished: bool,
+    /// Instructions that it was allowed.
+    pub steps: u64,
 }
 
 /// The extents that a generator gives for a member.
 ///
 /// # Errors
-/// Where the code has no value, goes on for more than `steps` instructions, or gives
-/// extents that are none.
+/// Where the code has no value, goes on for more than `steps` instructions ([`MAX_STEPS`] in a
+/// run), or gives extents that are none.
 pub fn generate(
     plan: &Plan,
     proc: u32,
@@ -63,13 +65,13 @@ pub fn generate(
             Ok(None) => return Ok(run.extents),
             Err(error) => {
                 let message = error.to_string();
-                return Err(GenerateError { site: pc, message, unfinished: false });
+                return Err(GenerateError { site: pc, message, unfinished: false, steps });
             }
         }
     }
     let message =
         format!("the pattern is not finished after {steps} steps: is there an end to it?");
-    Err(GenerateError { site: pc, message, unfinished: true })
+    Err(GenerateError { site: pc, message, unfinished: true, steps })
 }
 
 struct Generation<'p> {
@@ -214,7 +216,7 @@ impl Generation<'_> {
             EvalError::Range(what, found())
         })?;
         if self.extents.len() >= MAX_EXTENTS {
-            let what = "a generator can give 2^26 extents to a member; use a kind such as strided";
+            let what = "a generator can give 2^21 extents to a member; use a kind such as strided";
             return Err(EvalError::Range(what, "more".into()));
         }
         self.extents.push(Extent { offset_bytes, length_bytes });

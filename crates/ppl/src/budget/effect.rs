@@ -121,7 +121,7 @@ impl Walk<'_, '_> {
 
     pub(super) fn buffer(&mut self, bytes: u64) {
         let transfer = self.options.last().and_then(|active| active.transfer_bytes);
-        let largest = transfer.map_or(bytes, |transfer| bytes.min(transfer));
+        let largest = bytes.min(transfer.unwrap_or(model::limits::CALL_BYTES));
         if self.is_certain() {
             self.tally.buffer_bytes = self.tally.buffer_bytes.max(largest);
         }

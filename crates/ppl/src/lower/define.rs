@@ -59,6 +59,10 @@ impl Lower<'_> {
     fn group_definitions(&mut self, list: List, groups: &mut Vec<Defined>) {
         for at in list.start..list.start + list.len {
             let def = self.ast.groups[at as usize];
+            // One too many is enough to refuse them; a second definition is looked for among few.
+            if groups.len() > MAX_GROUPS {
+                return;
+            }
             let Some(name) = self.group_name(def.name) else { continue };
             let span = self.ast.expr_span(def.name);
             if let Some(first) = groups.iter().find(|group| group.def.name == name) {
@@ -110,8 +114,9 @@ impl Lower<'_> {
 
     fn resolve_groups(&mut self, mut groups: Vec<Defined>) {
         if let Some(too_many) = groups.get(MAX_GROUPS) {
-            let message = format!("expected at most {MAX_GROUPS} groups, found {}", groups.len());
-            self.reports.push(Diagnostic::new(Code::BadValue, too_many.span, message));
+            let message = format!("expected at most {MAX_GROUPS} groups, found one more");
+            let help = "ranks that do the same share a group; $$grank tells them apart";
+            self.reports.push(Diagnostic::new(Code::BadValue, too_many.span, message).help(help));
             groups.truncate(MAX_GROUPS);
         }
         self.sizes_given(&mut groups);

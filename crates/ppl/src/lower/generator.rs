@@ -7,10 +7,11 @@ use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::types::Types;
 use model::Value;
-use model::pattern::{Extent, Geometry};
+use model::pattern::{Extent, GenerateError, Geometry, MAX_STEPS, generate};
 use model::plan::{Function, Instr, Internal, Operand, Pattern, Proc, Span};
+use rustc_hash::FxHashSet;
 
-/// Instructions that the checker spends on the generators of a program.
+/// Instructions that the checker spends on the generators of a program, all members together.
 const CHECK_STEPS: u64 = 2_000_000;
 
 /// A generator whose body is still to be lowered.
@@ -153,37 +154,32 @@ impl Lower<'_> {
 
     /// Where patterns are used by groups of known size: do they exist for so many members?
     pub(super) fn check_uses(&mut self) {
-        let mut steps = CHECK_STEPS;
-        let mut seen: Vec<(String, u32, bool)> = Vec::new();
+        let mut effort = Effort { steps: CHECK_STEPS, tried: false };
+        let mut seen: FxHashSet<(String, u32, bool)> = FxHashSet::default();
         for Use { name, members, written, span } in std::mem::take(&mut self.pattern_uses) {
-            let key = (name, members, written);
-            if seen.contains(&key) {
-                continue;
-            }
-            let found = self.plan.patterns.iter().find(|pattern| pattern.name == key.0);
-            if let Some(pattern) = found.cloned() {
-                match self.exists(&pattern, members, &mut steps) {
-                    Err((place, said)) => {
-                        self.no_such_pattern(&pattern.name, members, span, place, said);
-                    }
-                    Ok(Some(member)) if written && pattern.level >= 2 => {
-                        self.view_overlaps(&pattern, (member, members), span);
-                    }
-                    Ok(_) => {}
+            let found = self.plan.patterns.iter().find(|pattern| pattern.name == name);
+            let pattern = found.cloned();
+            let is_new = seen.insert((name, members, written));
+            let Some(pattern) = pattern.filter(|_| is_new) else { continue };
+            match self.exists(&pattern, members, &mut effort) {
+                Err((place, said)) => {
+                    self.no_such_pattern(&pattern.name, members, span, place, said);
                 }
+                Ok(Some(member)) if written && pattern.level >= 2 => {
+                    self.view_overlaps(&pattern, (member, members), span);
+                }
+                Ok(_) => {}
             }
-            seen.push(key);
         }
     }
 
     /// Whether a pattern exists for a group of so many; if not, where and why. What takes more
-    /// than `steps` instructions to find out is left to the run. If it exists: the first member
-    /// whose extents overlap.
+    /// effort to find out is left to the run. If it exists: the first member whose extents overlap.
     fn exists(
         &self,
         pattern: &Pattern,
         members: u32,
-        steps: &mut u64,
+        effort: &mut Effort,
     ) -> Result<Option<u32>, (Option<Span>, String)> {
         let Geometry::Generator { proc } = pattern.geometry else {
             let shape = pattern.geometry.shape();
@@ -195,15 +191,14 @@ impl Lower<'_> {
         }
         let mut overlapping = None;
         for member in 0..members {
-            let share = *steps / u64::from(members - member);
-            match model::pattern::generate(&self.plan, proc, member, members, share) {
+            let extents = |steps| generate(&self.plan, proc, member, members, steps);
+            match effort.spend(members - member, extents) {
                 Ok(extents) => {
-                    *steps = steps.saturating_sub(extents.len() as u64);
                     if overlapping.is_none() && overlap(extents) {
                         overlapping = Some(member);
                     }
                 }
-                Err(error) if error.unfinished => *steps = steps.saturating_sub(share),
+                Err(error) if error.unfinished && error.steps < MAX_STEPS => {}
                 Err(error) => {
                     let place = self.plan.spans.get(error.site as usize).copied();
                     let said = format!("for member {member} of {members}: {}", error.message);
@@ -245,6 +240,41 @@ impl Lower<'_> {
             diagnostic = diagnostic.related(span, "it is used here");
         }
         self.reports.push(diagnostic);
+    }
+}
+
+/// What the checker spends on generators.
+struct Effort {
+    /// Instructions that are left for all of them.
+    steps: u64,
+    /// One that was not done was given as many instructions as in a run.
+    tried: bool,
+}
+
+impl Effort {
+    /// Runs a generator with this member's share of what is left for `members`. The first that is
+    /// not done with it may go on as far as in a run, so that one without an end is found out.
+    fn spend(
+        &mut self,
+        members: u32,
+        generate: impl Fn(u64) -> Result<Vec<Extent>, GenerateError>,
+    ) -> Result<Vec<Extent>, GenerateError> {
+        let share = self.steps / u64::from(members.max(1));
+        match generate(share) {
+            Ok(extents) => {
+                self.steps = self.steps.saturating_sub(extents.len() as u64);
+                Ok(extents)
+            }
+            Err(error) if error.unfinished => {
+                self.steps = self.steps.saturating_sub(share);
+                if std::mem::replace(&mut self.tried, true) {
+                    Err(error)
+                } else {
+                    generate(MAX_STEPS)
+                }
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -50,7 +50,7 @@ use model::{Op, Plan};
 use names::NameInfo;
 use procs::{OpenProc, ProcInfo};
 use report::Reports;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slots::Frame;
 use std::ops::Range;
 use stmt::{Nest, OpenLoop};
@@ -113,6 +113,10 @@ struct Lower<'a> {
     procs: FxHashMap<Name, ProcInfo>,
     /// By index into [`Ast::procs`]: when it was defined, see [`Lower::now`].
     proc_times: FxHashMap<u32, u32>,
+    /// Public names of the parameters defined so far.
+    param_names: FxHashSet<String>,
+    /// Parameters of the command line: the last text of each.
+    params_given: FxHashMap<&'a str, &'a str>,
     /// By index into [`Ast::params`]: the constant that is its value.
     param_values: FxHashMap<u32, u32>,
     /// Names of groups and their numbers.
@@ -185,6 +189,8 @@ impl<'a> Lower<'a> {
             proc: None,
             procs: FxHashMap::default(),
             proc_times: FxHashMap::default(),
+            param_names: FxHashSet::default(),
+            params_given: binding.params.iter().map(|(name, text)| (&**name, &**text)).collect(),
             param_values: FxHashMap::default(),
             groups: FxHashMap::default(),
             patterns: FxHashMap::default(),

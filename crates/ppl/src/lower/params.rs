@@ -12,6 +12,10 @@ use model::units::duration_factor;
 
 /// Environment variables that give parameters begin so.
 const PREFIX: &str = "PARABENCH_";
+/// Unknown parameters of the command line that are reported.
+const MAX_UNKNOWN: usize = 10;
+/// Parameters that a message lists.
+const MAX_LISTED: usize = 20;
 
 impl Lower<'_> {
     /// Works out a parameter's value.
@@ -19,7 +23,7 @@ impl Lower<'_> {
         let param = self.ast.params[number as usize];
         let public = self.public_name(&param);
         let span = param.var.1;
-        if self.plan.params.iter().any(|(known, _)| *known == public) {
+        if !self.param_names.insert(public.clone()) {
             let message = format!("the parameter {public} is defined twice");
             self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
         }
@@ -69,9 +73,8 @@ impl Lower<'_> {
 
     /// The text that is given for a parameter, and where it comes from.
     fn given(&self, name: &str) -> Option<(String, String)> {
-        let line = self.binding.params.iter().rev().find(|(known, _)| known == name);
-        if let Some((_, text)) = line {
-            return Some((text.clone(), format!("{name}={text}")));
+        if let Some(text) = self.params_given.get(name) {
+            return Some((text.to_string(), format!("{name}={text}")));
         }
         let variable = format!("{PREFIX}{name}");
         let text = (self.binding.env)(&variable)?;
@@ -101,15 +104,17 @@ impl Lower<'_> {
 
     /// Parameters of the command line that the program does not define.
     pub(super) fn unknown_params(&mut self) {
-        for (name, text) in &self.binding.params {
-            let names = || self.plan.params.iter().map(|(name, _)| name.as_str());
-            if names().any(|known| known == name) {
-                continue;
-            }
+        let names = || self.plan.params.iter().map(|(name, _)| name.as_str());
+        let unknown =
+            self.binding.params.iter().filter(|(name, _)| !self.param_names.contains(name));
+        for (name, text) in unknown.take(MAX_UNKNOWN) {
             let help = match (nearest(name, names()), names().count()) {
                 (Some(name), _) => format!("the nearest is {name}"),
                 (None, 0) => "the program has no parameters: param $name = default;".into(),
-                _ => format!("it has {}", names().collect::<Vec<_>>().join(" ")),
+                (None, 1..=MAX_LISTED) => {
+                    format!("it has {}", names().collect::<Vec<_>>().join(" "))
+                }
+                (None, count) => format!("it has {count} parameters of other names"),
             };
             let message = format!("{name}={text}: the program has no parameter {name}");
             let diagnostic = Diagnostic::new(Code::UnknownParameter, Span::COMMAND_LINE, message);

@@ -10,6 +10,9 @@ use model::Value;
 use model::pattern::{Geometry, Strided};
 use model::plan::{Pattern, Span};
 
+/// More patterns than this are refused: every rank works out all of them for each of its groups.
+const MAX_PATTERNS: usize = 256;
+
 /// A pattern of the program.
 pub(super) struct PatternInfo {
     pub(super) span: Span,
@@ -35,6 +38,14 @@ impl Lower<'_> {
                 format!("expected a name for the pattern that is no number, found \"{name}\"");
             self.reports.push(Diagnostic::new(Code::BadValue, place, message));
             return;
+        }
+        match self.patterns.len() {
+            0..MAX_PATTERNS => {}
+            MAX_PATTERNS => {
+                let message = format!("expected at most {MAX_PATTERNS} patterns, found one more");
+                self.reports.push(Diagnostic::new(Code::BadValue, place, message));
+            }
+            _ => return,
         }
         self.patterns.insert(name, PatternInfo { span: place, number, used: false });
     }
@@ -153,6 +164,10 @@ impl Lower<'_> {
 
     #[cold]
     pub(super) fn unknown_pattern(&mut self, name: &str, span: Span) {
+        if self.patterns.len() > MAX_PATTERNS {
+            // It may be one of those that were left out, which has been said.
+            return;
+        }
         let near = nearest(name, self.patterns.keys().map(String::as_str)).map(String::from);
         let help = match near {
             Some(near) => {
