@@ -3,7 +3,7 @@
 //! What does not fit is an error (exit code 2), what cannot be known is a note.
 //! `--no-preflight` is the caller's: it does not ask.
 
-use crate::host;
+use crate::{host, limits};
 use model::plan::Budget;
 use model::units::format_bytes;
 use std::ffi::CString;
@@ -99,7 +99,7 @@ impl Facts {
             free_bytes: space.map(|(bytes, _)| bytes),
             free_files: space.and_then(|(_, files)| files),
             open_files_max,
-            memory_bytes: host::memory("MemAvailable"),
+            memory_bytes: limits::free_memory_bytes(),
         }
     }
 }

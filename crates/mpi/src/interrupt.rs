@@ -1,23 +1,22 @@
 //! Signals that ask an MPI rank to stop: Ctrl-C (MPICH), SIGTERM (Open MPI's Ctrl-C, batch
-//! systems), a closed terminal; and the one that asks rank 0 to start.
+//! systems), a closed terminal, Ctrl-\\; and the one that asks rank 0 to start.
 //!
 //! The first one lets the rank stop at its next statement; one that comes later than
 //! half a second ends the process. (A terminal and a launcher may both send the first.)
 
 use engine::clock::monotonic_raw_ns;
+use engine::stop::{SIGNALS, request, requested};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-static STOP: AtomicBool = AtomicBool::new(false);
 /// When the first signal came; 0: none did.
 static SINCE_NS: AtomicU64 = AtomicU64::new(0);
 static START: AtomicBool = AtomicBool::new(false);
 /// Signals within this time are one.
 const TWICE_NS: u64 = 500_000_000;
-const STOPPING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// Takes the signals from now on. After MPI's initialisation, which may have handlers too.
 pub fn take() {
-    STOPPING.iter().for_each(|signal| handle(*signal, stop));
+    SIGNALS.iter().for_each(|signal| handle(*signal, stop));
 }
 
 /// Lets SIGUSR1 mean "start" from now on; it would end the process otherwise.
@@ -28,7 +27,7 @@ pub fn take_start() {
 /// Somebody asked this process to stop.
 #[inline(always)]
 pub fn is_told() -> bool {
-    STOP.load(Relaxed)
+    requested()
 }
 
 /// SIGUSR1 has come since [`take_start`].
@@ -38,7 +37,7 @@ pub fn may_start() -> bool {
 
 /// Stops this rank as a signal would: another rank was told.
 pub fn tell() {
-    STOP.store(true, Relaxed);
+    request();
 }
 
 fn handle(signal: i32, handler: extern "C" fn(i32)) {
@@ -53,7 +52,7 @@ fn handle(signal: i32, handler: extern "C" fn(i32)) {
 }
 
 extern "C" fn stop(signal: i32) {
-    STOP.store(true, Relaxed);
+    request();
     let now_ns = monotonic_raw_ns();
     let first = SINCE_NS.compare_exchange(0, now_ns, Relaxed, Relaxed);
     if first.is_err_and(|since_ns| now_ns > since_ns + TWICE_NS) {

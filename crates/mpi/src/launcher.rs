@@ -44,32 +44,67 @@ const FIGURES: &[(Launcher, &str, &str)] = &[
     (Launcher::Pmi, "PMIX_RANK", "PMI_SIZE"),
 ];
 
+/// Variables that tell how to reach the launcher: the connection of PMI, the server of PMIx.
+const CONNECTIONS: &[&str] = &["PMI_FD", "PMI_PORT", "PMI_CONTROL_FD", "PMIX_NAMESPACE"];
+
 /// The job this process is part of; `None` for a process started by hand. Found once, before
 /// MPI closes what the launcher has left open.
 pub fn job() -> Option<Job> {
     static JOB: OnceLock<Option<Job>> = OnceLock::new();
     let find = || {
         let is_open = |fd: &str| Path::new("/proc/self/fd").join(fd).symlink_metadata().is_ok();
-        job_in(|name| std::env::var(name).ok(), is_open)
+        job_in(variable, is_open)
     };
     *JOB.get_or_init(find)
 }
 
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// The same from given variables. Variables that a shell has inherited from a job that is gone
-/// make no job: a rank that there cannot be, a connection to the launcher that is closed.
+/// make no job: a rank that there cannot be, no connection to the launcher or a closed one.
 pub fn job_in(
     variable: impl Fn(&str) -> Option<String>,
     is_open: impl Fn(&str) -> bool,
 ) -> Option<Job> {
+    let job = told_in(&variable)?;
+    let is_left_over =
+        job.launcher == Launcher::Pmi && variable("PMI_FD").is_some_and(|fd| !is_open(&fd));
+    (is_connected(job, &variable) && !is_left_over).then_some(job)
+}
+
+/// What the variables tell, whether it is true or not.
+fn told_in(variable: &impl Fn(&str) -> Option<String>) -> Option<Job> {
     let launcher = detect(|name| variable(name).is_some())?;
     let number = |name: &str| variable(name)?.parse().ok();
     let mut figures = FIGURES.iter().filter(|figures| figures.0 == launcher);
     let job = figures.find_map(|(launcher, rank, ranks)| {
         Some(Job { launcher: *launcher, rank: number(rank)?, ranks: number(ranks) })
     })?;
-    let is_left_over =
-        launcher == Launcher::Pmi && variable("PMI_FD").is_some_and(|fd| !is_open(&fd));
-    (job.ranks.is_none_or(|ranks| job.rank < ranks) && !is_left_over).then_some(job)
+    job.ranks.is_none_or(|ranks| job.rank < ranks).then_some(job)
+}
+
+fn is_connected(job: Job, variable: &impl Fn(&str) -> Option<String>) -> bool {
+    job.launcher == Launcher::Slurm || CONNECTIONS.iter().any(|name| variable(name).is_some())
+}
+
+/// Variables, as `NAME=VALUE`, that make this process part of a job although nothing tells how to
+/// reach its launcher: they are inherited, or the launcher is one that is not known. Empty: none.
+pub fn inherited() -> Vec<String> {
+    inherited_in(variable)
+}
+
+fn inherited_in(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let Some(job) = told_in(&variable).filter(|job| !is_connected(*job, &variable)) else {
+        return Vec::new();
+    };
+    let own = FIGURES.iter().filter(|figures| figures.0 == job.launcher);
+    let mut names: Vec<&str> = own.flat_map(|(_, rank, ranks)| [*rank, *ranks]).collect();
+    names.sort_unstable();
+    names.dedup();
+    let set = names.into_iter().filter_map(|name| Some(format!("{name}={}", variable(name)?)));
+    set.collect()
 }
 
 /// Variables, the launcher they tell, most telling first. Slurm sets PMI variables
@@ -100,18 +135,34 @@ mod tests {
             job_in(value, |fd| fd == "5")
         };
         let of = |launcher, rank, ranks| Some(Job { launcher, rank, ranks });
-        let open_mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")];
-        assert_eq!(job(&open_mpi), of(Launcher::OpenMpi, 3, Some(4)));
+        let open_mpi = |server| {
+            [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4"), (server, "job")]
+        };
+        assert_eq!(job(&open_mpi("PMIX_NAMESPACE")), of(Launcher::OpenMpi, 3, Some(4)));
+        assert_eq!(job(&open_mpi("OTHER")), None);
         let pmix = [("PMIX_RANK", "1"), ("PMIX_NAMESPACE", "job")];
         assert_eq!(job(&pmix), of(Launcher::Pmi, 1, None));
-        let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
+        let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PMI_PORT", "host:1")];
         assert_eq!(job(&pmi), of(Launcher::Pmi, 0, Some(2)));
+        assert_eq!(job(&pmi[..2]), None);
         assert_eq!(job(&[("PMI_RANK", "x"), ("PMI_SIZE", "2")]), None);
         assert_eq!(job(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]), None);
         let hydra = |fd| [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", fd)];
         assert_eq!(job(&hydra("5")), of(Launcher::Pmi, 1, Some(2)));
         assert_eq!(job(&hydra("6")), None);
         assert_eq!(job(&[]), None);
+    }
+
+    #[test]
+    fn variables_without_a_launcher_are_named() {
+        let inherited = |set: &[(&str, &str)]| {
+            inherited_in(|name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+            })
+        };
+        let pmi = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "5")];
+        assert_eq!(inherited(&pmi[..2]), ["PMI_RANK=1", "PMI_SIZE=2"]);
+        assert!(inherited(&pmi).is_empty() && inherited(&pmi[..1]).is_empty());
     }
 
     #[test]

@@ -6,15 +6,20 @@ use super::fault::Fault;
 use super::perform::Step;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm, Members, Poll};
+use crate::stop;
 use model::Op;
 use model::escape;
 use model::plan::{Operand, Pc, SetId};
 use model::value::{Eval, EvalError};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::os::fd::RawFd;
 
 /// How often a rank that computes looks whether it shall stop.
 const SLICE_NS: u64 = 10_000_000;
+
+/// How often a rank that prints into a full pipe does, milliseconds.
+const LOOK_MS: i32 = 100;
 
 /// Whether the rank goes on after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +139,10 @@ fn print<K: Clock>(
 /// Nothing can be done about a closed terminal: errors end the line.
 fn write_all(fd: RawFd, mut line: &[u8]) {
     while !line.is_empty() {
+        // A reader may have stopped reading.
+        if !can_write(fd) {
+            return;
+        }
         // SAFETY: the buffer is as long as said.
         let written = unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
         if written < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) {
@@ -141,6 +150,20 @@ fn write_all(fd: RawFd, mut line: &[u8]) {
         }
         let Ok(written @ 1..) = usize::try_from(written) else { return };
         line = &line[written..];
+    }
+}
+
+/// Waits until a pipe has room for a line; false: the rank is to stop before.
+fn can_write(fd: RawFd) -> bool {
+    let mut poll = libc::pollfd { fd, events: libc::POLLOUT, revents: 0 };
+    loop {
+        // SAFETY: one structure, which lives across the call. A signal ends the wait.
+        match unsafe { libc::poll(&raw mut poll, 1, LOOK_MS) } {
+            0 | -1 if stop::requested() => return false,
+            0 => {}
+            -1 if std::io::Error::last_os_error().kind() == ErrorKind::Interrupted => {}
+            _ => return true,
+        }
     }
 }
 

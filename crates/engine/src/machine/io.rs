@@ -5,11 +5,13 @@ use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
 use super::text::PathText;
+use super::transfer;
 use super::{Settings, fault::Fault};
 use crate::backend::{Backend, Cached};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
 use crate::record::{Recorder, Spot, Timing};
+use crate::stop;
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
 use model::plan::Pc;
 use model::{Event, Op, Part, errno};
@@ -325,6 +327,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         tally: &Tally,
         subject: Subject,
     ) -> Result<(), Fault> {
+        if tally.errno == transfer::STOPPED && stop::requested() {
+            return Ok(());
+        }
         let mut tally = *tally;
         if tally.timing.start_ns == u64::MAX {
             // No call was made: it happened now and took no time.

@@ -12,6 +12,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::clock::Clock;
+use crate::stop;
 use model::plan::{Operand, Pc};
 use model::{Op, Part, Value};
 
@@ -82,6 +83,9 @@ pub(super) fn access<B: Backend, K: Clock>(
             transfer::read(io, buffers, place, Some(piece.length_bytes), &mut part);
         }
         total.absorb(&part);
+        if stop::requested() {
+            transfer::give_up(&mut total);
+        }
         total.errno == 0
     });
     total.requested_bytes = ready.bytes;

@@ -7,10 +7,14 @@ use crate::backend::direct::Alignment;
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
+use crate::stop;
 use model::Part;
+use model::limits::CALL_BYTES;
 
 /// Size of the calls that read the rest of a file, unless `with (transfer=...)` says otherwise.
 pub(super) const REST_BYTES: u64 = 1 << 20;
+/// Error of an operation in whose middle the rank was stopped.
+pub(super) const STOPPED: i32 = libc::EINTR;
 const INTERRUPTED: Reply = -(libc::EINTR as Reply);
 
 /// Where bytes go to or come from.
@@ -36,7 +40,14 @@ impl Place {
 /// The most that one call moves.
 #[inline(always)]
 pub(super) fn call_bytes(transfer: Option<u64>) -> u64 {
-    transfer.map_or(MAX_CALL_BYTES as u64, |bytes| bytes.min(MAX_CALL_BYTES as u64))
+    transfer.unwrap_or(CALL_BYTES).min(MAX_CALL_BYTES as u64)
+}
+
+/// The rank is to stop in the middle of an operation, which is then not counted: calls that the
+/// kernel interrupts are repeated, so that nothing else gives this error.
+#[cold]
+pub(super) fn give_up(tally: &mut Tally) {
+    tally.fail(STOPPED);
 }
 
 /// Writes `len` bytes. `first`: a call that has been made already and did not write all of them.
@@ -65,6 +76,9 @@ pub(super) fn write<B: Backend, K: Clock>(
         write_piece(io, source, place, first.take(), tally);
         if tally.errno != 0 || tally.done_bytes >= len {
             return;
+        }
+        if stop::requested() {
+            return give_up(tally);
         }
     }
 }
@@ -144,6 +158,9 @@ pub(super) fn read<B: Backend, K: Clock>(
         let ended = moved == 0 || place.direct.is_some() && (moved as usize) < piece;
         if tally.done_bytes >= wanted || ended {
             break;
+        }
+        if stop::requested() {
+            return give_up(tally);
         }
     }
     match len {

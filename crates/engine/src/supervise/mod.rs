@@ -20,6 +20,7 @@ mod sim;
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
 pub use rank::{Ran, Rank, enter};
+pub use signals::without_signals;
 pub use sim::run_sim;
 
 use crate::comm::{Activity, End, Progress};
@@ -103,6 +104,8 @@ pub enum StartError {
     },
     /// The configuration is impossible.
     Config(String),
+    /// Somebody asked to stop before the ranks were there.
+    Interrupted,
 }
 
 impl fmt::Display for StartError {
@@ -111,6 +114,7 @@ impl fmt::Display for StartError {
             StartError::Io { what, error } => write!(f, "cannot {what}: {error}"),
             StartError::Rank { rank, message } => write!(f, "rank {rank} cannot start: {message}"),
             StartError::Config(message) => f.write_str(message),
+            StartError::Interrupted => f.write_str("interrupted"),
         }
     }
 }

@@ -4,13 +4,13 @@
 //! interrupts anything. Ranks ignore what a terminal sends to all processes, because the
 //! supervisor tells them to stop; it wakes sleeping ranks with [`WAKE`].
 
+use crate::stop;
 use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// Ends the sleep of a rank; does nothing else.
+/// Ends the sleep of a rank, and tells it inside a long operation to stop.
 pub(super) const WAKE: i32 = libc::SIGUSR2;
-const TAKEN: [i32; 5] = [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1];
 
 /// The signals of a supervisor, blocked while this lives.
 pub(super) struct Signals {
@@ -25,7 +25,7 @@ pub(super) enum Told {
     Nothing,
     /// A child has changed.
     Child,
-    /// Stop: Ctrl-C, SIGTERM or a closed terminal.
+    /// Stop: one of [`stop::SIGNALS`].
     Stop,
     /// Start (SIGUSR1).
     Start,
@@ -34,18 +34,14 @@ pub(super) enum Told {
 impl Signals {
     /// Takes the signals from now on.
     pub(super) fn take() -> io::Result<Signals> {
-        let taken = set(&TAKEN);
-        let mut before = MaybeUninit::uninit();
-        // SAFETY: both sets live across the call, which initialises `before` on success.
-        let before = unsafe {
-            if libc::sigprocmask(libc::SIG_BLOCK, &taken, before.as_mut_ptr()) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // An inherited "ignore" would hide how children end.
+        let mut taken = set(&stop::SIGNALS);
+        // SAFETY: the set is a valid one. An inherited "ignore" would hide how children end.
+        unsafe {
+            libc::sigaddset(&mut taken, libc::SIGCHLD);
+            libc::sigaddset(&mut taken, libc::SIGUSR1);
             libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-            before.assume_init()
-        };
-        Ok(Signals { taken, before })
+        }
+        Ok(Signals { taken, before: block(&taken)? })
     }
 
     /// Waits for the next one.
@@ -59,7 +55,7 @@ impl Signals {
         match signal {
             libc::SIGCHLD => Told::Child,
             libc::SIGUSR1 => Told::Start,
-            libc::SIGINT | libc::SIGTERM | libc::SIGHUP => Told::Stop,
+            signal if stop::SIGNALS.contains(&signal) => Told::Stop,
             _ => Told::Nothing,
         }
     }
@@ -68,14 +64,11 @@ impl Signals {
     pub(super) fn become_rank(&self) {
         // SAFETY: the handler does nothing; ignoring and unblocking touch no memory of ours.
         unsafe {
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
+            for signal in stop::SIGNALS {
                 libc::signal(signal, libc::SIG_IGN);
             }
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = do_nothing as *const () as libc::sighandler_t;
-            // Calls go on where they can; sleeping ends all the same (signal(7)).
-            action.sa_flags = libc::SA_RESTART;
-            libc::sigaction(WAKE, &action, std::ptr::null_mut());
+            libc::signal(libc::SIGUSR1, libc::SIG_IGN);
+            stop::handle(WAKE, stop::on_signal);
             let mut blocked = self.before;
             libc::sigdelset(&mut blocked, WAKE);
             libc::sigprocmask(libc::SIG_SETMASK, &blocked, std::ptr::null_mut());
@@ -92,7 +85,30 @@ impl Drop for Signals {
     }
 }
 
-extern "C" fn do_nothing(_signal: i32) {}
+/// Calls `start`; threads that it starts get no signal that asks to stop: those are for the
+/// thread that takes them.
+///
+/// # Errors
+/// Those signals cannot be blocked.
+pub fn without_signals<T>(start: impl FnOnce() -> T) -> io::Result<T> {
+    let before = block(&set(&stop::SIGNALS))?;
+    let started = start();
+    // SAFETY: the set was given by the kernel.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    Ok(started)
+}
+
+/// Blocks signals in this thread; the mask before.
+fn block(signals: &libc::sigset_t) -> io::Result<libc::sigset_t> {
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: both sets live across the call, which initialises `before` on success.
+    unsafe {
+        if libc::sigprocmask(libc::SIG_BLOCK, signals, before.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(before.assume_init())
+    }
+}
 
 fn set(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();

@@ -1,6 +1,5 @@
 //! Simulated ranks: all machines in this thread, on files in memory, in virtual time.
 
-use super::signals::{Signals, Told};
 use super::{Outcome, StartError, check_ranks, sets};
 use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
@@ -9,12 +8,14 @@ use crate::comm::{Activity, End, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Meta, Place, RankRecord, Recorder, Usage};
-use model::Plan;
+use crate::{limits, stop};
+use model::units::format_bytes;
+use model::{Plan, Value};
 use std::rc::Rc;
-use std::time::Duration;
 
-/// Turns between two looks at signals; fewer with few ranks, whose turns can be long.
-const LOOK_EVERY: u64 = 64;
+/// Memory of a simulated rank, bytes: measured with one that executes a few operations, and
+/// a quarter more. Its variables come on top.
+const RANK_BYTES: u64 = 13_000;
 
 /// Runs a plan with simulated ranks on the mem (or null) back-end.
 pub fn run_sim(plan: &Plan, config: &Config) -> Result<Outcome, StartError> {
@@ -22,12 +23,13 @@ pub fn run_sim(plan: &Plan, config: &Config) -> Result<Outcome, StartError> {
     if config.backend == BackendKind::Null {
         return simulate(plan, config, clock, Buffers::unfilled(), |_, _| Null, &mut |_| {});
     }
-    let fs = MemFs::shared(&config.directory.to_string_lossy(), true);
+    // Programs cannot see what files hold, so neither buffers nor files take memory for it.
+    let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
     let backend = |rank: u32, clock: Virtual| {
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
         Mem::new(Rc::clone(&fs), clock, cost)
     };
-    simulate(plan, config, clock, Buffers::new(plan.seed, 0), backend, &mut |_| {})
+    simulate(plan, config, clock, Buffers::unfilled(), backend, &mut |_| {})
 }
 
 /// The ranks of a simulation.
@@ -55,18 +57,35 @@ pub(super) fn simulate<B: Backend>(
     on_turn: &mut dyn FnMut(&World),
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
-    let signals =
-        Signals::take().map_err(|error| StartError::Io { what: "take signals", error })?;
+    check_memory(plan)?;
+    let _heard = stop::Heard::new();
     let prepared = Prepared::new(plan);
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, backend)?;
     while simulation.turn() {
         on_turn(&simulation.world);
-        let look = simulation.turns % LOOK_EVERY.min(u64::from(plan.ranks)) == 0;
-        if look && signals.next(Duration::ZERO) == Told::Stop {
+        if stop::requested() {
             simulation.world.interrupt();
         }
     }
     Ok(simulation.outcome(config))
+}
+
+/// Ranks that are simulated together must fit into memory.
+fn check_memory(plan: &Plan) -> Result<(), StartError> {
+    let variables = (plan.globals.len() * size_of::<Value>()) as u64;
+    let needed = u64::from(plan.ranks).saturating_mul(RANK_BYTES + variables);
+    match limits::free_memory_bytes() {
+        Some(free) if needed > free => {
+            let (needed, free) = (format_bytes(needed), format_bytes(free));
+            let message = format!(
+                "{} simulated ranks need at least {needed} of memory, but {free} are free here; \
+                 use fewer ranks (-n)",
+                plan.ranks
+            );
+            Err(StartError::Config(message))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl<'p, B: Backend> Simulation<'p, B> {
@@ -82,6 +101,9 @@ impl<'p, B: Backend> Simulation<'p, B> {
         let world = Rc::new(World::new(ranks, &sets(plan), clock.clone()));
         let mut machines = Vec::with_capacity(ranks as usize);
         for rank in 0..ranks {
+            if stop::requested() {
+                return Err(StartError::Interrupted);
+            }
             let sites = plan.code.len() as u32;
             let meta = Meta { rank, ranks, sites, events: config.events };
             let recorder = Recorder::create(Place::Heap, &meta).map_err(|error| {

@@ -1,0 +1,152 @@
+//! Limits that the process was started under (setrlimit(2), control groups), and what they leave.
+
+use crate::host;
+use model::units::format_bytes;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Address space that the smallest run needs, bytes.
+const ADDRESS_SPACE_BYTES: u64 = 128 << 20;
+/// Stack that the deepest program which is accepted needs, bytes.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Lets a write beyond `ulimit -f` fail with `EFBIG`, so that it is counted like any failed
+/// operation: the signal that the kernel sends with it is ignored, also by ranks forked later.
+pub fn ignore_file_size_signal() {
+    // SAFETY: ignoring a signal touches no memory.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Whether this process may have enough memory for a run.
+///
+/// # Errors
+/// It may not, as a sentence.
+pub fn check_memory() -> Result<(), String> {
+    for (resource, option) in [(libc::RLIMIT_AS, 'v'), (libc::RLIMIT_DATA, 'd')] {
+        let limit = soft(resource);
+        if limit < ADDRESS_SPACE_BYTES {
+            let (limit, needed) = (format_bytes(limit), format_bytes(ADDRESS_SPACE_BYTES));
+            return Err(format!(
+                "this shell allows {limit} of memory (ulimit -{option}), but Parabench needs at \
+                 least {needed}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Runs `body` with a stack on which every program that is accepted can be compiled, whatever
+/// `ulimit -s` says. There is still one thread: a second one would slow down the ranks.
+pub fn with_stack<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, body)
+}
+
+/// The soft limit of a resource; no limit is `u64::MAX`.
+fn soft(resource: libc::__rlimit_resource_t) -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
+    // SAFETY: the structure is borrowed for the call, and keeps its value if that fails.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur
+}
+
+/// Bytes of memory that can still be had: what is free on the machine, and what the control
+/// groups of this process and its address space leave of it. `None` where nothing tells.
+pub fn free_memory_bytes() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let space = soft(libc::RLIMIT_AS);
+    let space = (space != libc::RLIM_INFINITY).then(|| space.saturating_sub(ADDRESS_SPACE_BYTES));
+    let machine = host::memory("MemAvailable");
+    [machine, in_groups(Path::new("/sys/fs/cgroup"), &groups), space].into_iter().flatten().min()
+}
+
+/// What the memory controllers leave, by the lines of /proc/self/cgroup: the group itself and all
+/// above it can have a limit (cgroups(7)).
+fn in_groups(root: &Path, groups: &str) -> Option<u64> {
+    let rooms = groups.lines().flat_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next().unwrap_or(""), fields.next().unwrap_or("/"));
+        let below = |root: PathBuf| {
+            let group = root.join(path.trim_start_matches('/'));
+            let up: Vec<PathBuf> = group.ancestors().map(Path::to_path_buf).collect();
+            up.into_iter().take_while(move |folder| folder.starts_with(&root))
+        };
+        let is_v1 = controllers.split(',').any(|name| name == "memory");
+        let v1 = is_v1.then(|| below(root.join("memory"))).into_iter().flatten();
+        // Where both versions are mounted, the second one lies in a folder of its own.
+        let v2 =
+            controllers.is_empty().then(|| below(root.into()).chain(below(root.join("unified"))));
+        let v1 =
+            v1.filter_map(|folder| room(&folder, "memory.limit_in_bytes", "memory.usage_in_bytes"));
+        let v2 = v2.into_iter().flatten();
+        let v2 = v2.filter_map(|folder| room(&folder, "memory.max", "memory.current"));
+        v1.chain(v2).collect::<Vec<u64>>()
+    });
+    rooms.min()
+}
+
+/// What one group leaves. Its page cache counts as used but can be taken back.
+fn room(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
+    let number =
+        |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+    let (limit, used) = (number(limit)?, number(usage).unwrap_or(0));
+    let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+    let cache = |line: &str| {
+        let (name, bytes) = line.split_once(' ')?;
+        matches!(name, "inactive_file" | "active_file").then(|| bytes.parse::<u64>().ok())?
+    };
+    let cached = stat.lines().filter_map(cache).sum();
+    Some(limit.saturating_sub(used.saturating_sub(cached)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of control groups as the kernel shows it.
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        for (name, text) in files {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        root
+    }
+
+    #[test]
+    fn the_tightest_control_group_counts() {
+        let root = tree(&[
+            ("a/memory.max", "1000\n"),
+            ("a/memory.current", "700\n"),
+            ("a/memory.stat", "anon 100\nactive_file 300\ninactive_file 200\nfile 500\n"),
+            ("a/b/memory.max", "max\n"),
+            ("a/b/memory.current", "1\n"),
+        ]);
+        assert_eq!(in_groups(root.path(), "0::/a/b\n"), Some(800));
+        assert_eq!(in_groups(root.path(), "0::/\n"), None);
+        assert_eq!(in_groups(root.path(), ""), None);
+    }
+
+    #[test]
+    fn the_first_version_of_control_groups_counts_too() {
+        let root = tree(&[
+            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("memory/job/memory.limit_in_bytes", "5000\n"),
+            ("memory/job/memory.usage_in_bytes", "6000\n"),
+            ("unified/job/memory.max", "2000\n"),
+        ]);
+        assert_eq!(in_groups(root.path(), "4:cpu,memory:/job\n2:pids:/x\n"), Some(0));
+        assert_eq!(in_groups(root.path(), "4:memory:/other\n0::/job\n"), Some(2000));
+    }
+
+    #[test]
+    fn deep_work_has_a_stack() {
+        fn depth(n: u64) -> u64 {
+            let page = std::hint::black_box([n; 128]);
+            if n == 0 { page[0] } else { 1 + depth(n - 1) }
+        }
+        let small = std::thread::Builder::new().stack_size(64 << 10);
+        let deep = small.spawn(|| with_stack(|| depth(1000))).expect("a thread");
+        assert_eq!(deep.join().expect("no overflow"), 1000);
+    }
+}
