@@ -135,6 +135,11 @@ pub struct ProgramArgs {
     #[arg(short = 'g', long = "group", value_name = "NAME[:SIZE]", value_parser = group)]
     pub groups: Vec<(String, Option<String>)>,
 
+    /// Folder in which the program may include files, besides its own and those below; files are
+    /// looked for there too. Can be given again
+    #[arg(long = "include-dir", value_name = "DIR")]
+    pub include_dirs: Vec<PathBuf>,
+
     /// Seed of all random numbers; `random` draws one and records it
     #[arg(long, default_value = "42", value_parser = seed)]
     pub seed: Seed,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::Hasher;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// What the options of a subcommand say about ranks.
@@ -45,6 +46,9 @@ pub struct Origin {
     params: Vec<(String, String)>,
     groups: Vec<(String, Option<String>)>,
     seed: u64,
+    /// Only for the process that finds the included files.
+    #[serde(skip)]
+    include_dirs: Vec<PathBuf>,
     ranks: u32,
     ranks_assumed: bool,
     /// Number of machines.
@@ -71,6 +75,7 @@ impl Origin {
             params: args.params.clone(),
             groups: args.groups.clone(),
             seed: args.seed.number(),
+            include_dirs: args.include_dirs.clone(),
             ranks: ranks.count,
             ranks_assumed: ranks.assumed,
             nodes: 1,
@@ -89,7 +94,10 @@ impl Origin {
             asked.borrow_mut().insert(name.to_string(), value.clone());
             value
         };
-        let mut loader = Recorder { files: Includes::of(&self.name), answers: BTreeMap::new() };
+        let mut loader = Recorder {
+            files: Includes::of(&self.name, &self.include_dirs),
+            answers: BTreeMap::new(),
+        };
         let compiled = self.compile_with(&mut loader, Box::new(answer));
         self.includes = loader.answers;
         self.env = env.take();
@@ -193,6 +201,7 @@ mod tests {
             program: path,
             params: Vec::new(),
             groups: Vec::new(),
+            include_dirs: Vec::new(),
             seed: crate::args::Seed::Random,
         };
         let ranks = Ranks { count: 3, assumed: false };

@@ -44,9 +44,15 @@ pub fn say(text: &str) {
     say_made(&escape::lines(text));
 }
 
-/// Writes text that was escaped when it was made. There is nobody to tell if that fails.
+/// Writes text that was escaped when it was made, in one piece: the lines of several processes
+/// must not mix. There is nobody to tell if that fails.
 pub fn say_made(text: &str) {
-    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    let stderr = io::stderr();
+    let plain = anstream::AutoStream::choice(&stderr) == anstream::ColorChoice::Never;
+    let _ = match plain {
+        true => stderr.lock().write_all(anstream::adapter::strip_str(text).to_string().as_bytes()),
+        false => stderr.lock().write_all(text.as_bytes()),
+    };
 }
 
 /// `note: text` on standard error.
@@ -61,10 +67,11 @@ pub fn warning(text: &str) {
 
 /// `error: text` on standard error, with what to do.
 pub fn error(error: &Error) {
-    say_made(&titled("error", AnsiColor::BrightRed, &error.message));
+    let mut text = titled("error", AnsiColor::BrightRed, &error.message);
     if let Some(help) = &error.help {
-        say_made(&titled("  help", AnsiColor::Cyan, help));
+        text.push_str(&titled("  help", AnsiColor::Cyan, help));
     }
+    say_made(&text);
 }
 
 fn titled(title: &str, color: AnsiColor, text: &str) -> String {

@@ -1,33 +1,57 @@
-//! Finds included files: relative to the including file, each under one name
-//! however it is reached, so that loops are found.
+//! Finds included files: relative to the including file, then in the folders of `--include-dir`;
+//! each has one name however it is reached, so that loops are found.
+//!
+//! Programs come from strangers, and a diagnostic shows the line it is about: so a file that lies
+//! neither below the program's folder nor below one of `--include-dir` is not read, whatever leads
+//! there (`..`, an absolute path, a symbolic link).
 
 use crate::library;
 use crate::program;
 use ppl::Loader;
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads included files from disk, and `@name` from the library.
 pub struct Includes {
     /// Real path to the name it is shown under.
     names: HashMap<PathBuf, String>,
+    /// Real paths of the folders in which included files may lie.
+    roots: Vec<PathBuf>,
+    /// The folders of `--include-dir`.
+    folders: Vec<PathBuf>,
 }
 
 impl Includes {
-    /// A loader for the program called `root`.
-    pub fn of(root: &str) -> Includes {
+    /// A loader for the program called `root`; one that is no file stands in the current directory.
+    pub fn of(root: &str, folders: &[PathBuf]) -> Includes {
         let mut names = HashMap::new();
-        if let Ok(path) = Path::new(root).canonicalize() {
+        let file = Path::new(root).canonicalize().ok().filter(|path| path.is_file());
+        let own = file.as_deref().and_then(Path::parent).map_or_else(|| ".".into(), PathBuf::from);
+        if let Some(path) = file {
             names.insert(path, root.to_string());
         }
-        Includes { names }
+        let all = std::iter::once(&own).chain(folders);
+        let roots = all.filter_map(|folder| folder.canonicalize().ok()).collect();
+        Includes { names, roots, folders: folders.to_vec() }
     }
 
     fn file(&mut self, from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
-        let folder = Path::new(from).parent().unwrap_or(Path::new(""));
-        let shown = folder.join(path);
-        let bytes = program::read_file(&shown)?;
-        let real = shown.canonicalize().unwrap_or_else(|_| shown.clone());
+        let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(path);
+        let places = self.folders.iter().map(|folder| folder.join(path));
+        let places: Vec<PathBuf> = std::iter::once(beside).chain(places).collect();
+        let missing = |place: &&PathBuf| match place.symlink_metadata() {
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Ok(_) => false,
+        };
+        let shown = places.iter().find(|place| !missing(place)).unwrap_or(&places[0]);
+        let real = shown.canonicalize().map_err(|error| program::why_not(&error))?;
+        if !self.roots.iter().any(|root| real.starts_with(root)) {
+            return Err("it lies outside of the program's folder; --include-dir DIR allows \
+                        another folder"
+                .into());
+        }
+        let bytes = program::read_regular(&real)?;
         let name = || shown.to_string_lossy().into_owned();
         Ok((self.names.entry(real).or_insert_with(name).clone(), bytes))
     }
@@ -56,7 +80,7 @@ mod tests {
             std::fs::write(folder.path().join(name), ";").unwrap();
         }
         let root = folder.path().join("main.ppl").to_str().unwrap().to_string();
-        let mut loader = Includes::of(&root);
+        let mut loader = Includes::of(&root, &[]);
         let (a, _) = loader.load(&root, "lib/a.ppl").unwrap();
         assert_eq!(loader.load(&a, "../main.ppl").unwrap().0, root);
         assert_eq!(loader.load(&root, "lib/../lib/a.ppl").unwrap().0, a);
@@ -65,7 +89,7 @@ mod tests {
 
     #[test]
     fn embedded_programs_include_embedded_ones_only() {
-        let mut loader = Includes::of("@stress");
+        let mut loader = Includes::of("@stress", &[]);
         assert_eq!(loader.load("@stress", "olap.ppl").unwrap().0, "@olap");
         assert!(loader.load("@stress", "/etc/hostname").is_err());
     }

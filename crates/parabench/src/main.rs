@@ -21,16 +21,23 @@ mod program;
 mod results;
 mod verbs;
 
+use engine::limits;
+use mpi::launcher;
 use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: engine::memory::Allocator = engine::memory::Allocator;
 
 fn main() -> ExitCode {
+    limits::ignore_file_size_signal();
+    limits::with_stack(run).into()
+}
+
+fn run() -> exit::Exit {
     let words = legacy::with_verb(std::env::args_os().collect());
     // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
     // launcher gives: the job is that of an inherited environment.
-    let speaks = mpi::launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
+    let speaks = launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
     match args::parse(words, speaks) {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
             if speaks {
@@ -43,5 +50,4 @@ fn main() -> ExitCode {
         Err(_) if !speaks => exit::Exit::Success,
         Err(exit) => exit,
     }
-    .into()
 }

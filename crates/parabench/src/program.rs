@@ -4,8 +4,9 @@
 use crate::error::{Error, Result};
 use crate::library;
 use ppl::source::MAX_SOURCE_BYTES;
-use std::fs::File;
+use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The name under which a program from standard input is shown.
@@ -46,17 +47,39 @@ fn embedded(name: &str) -> Result<Text> {
     }
 }
 
-/// Reads a file, or says in a few words why not.
-pub fn read_file(path: &Path) -> std::result::Result<Vec<u8>, String> {
-    if path.is_dir() {
-        return Err("it is a directory, not a program".into());
+/// Reads a program from a file, or from a pipe such as that of `<(...)`; or says in a few words
+/// why not.
+fn read_file(path: &Path) -> std::result::Result<Vec<u8>, String> {
+    let kind = fs::metadata(path).map_err(|error| why_not(&error))?.file_type();
+    match kind.is_fifo() {
+        true => read_limited(File::open(path).map_err(|error| why_not(&error))?),
+        false => read_regular(path),
     }
-    let file = File::open(path).map_err(|error| match error.kind() {
+}
+
+/// Reads a regular file, or says in a few words why not. Nothing else is opened: a pipe may never
+/// give a byte, a device never an end.
+pub fn read_regular(path: &Path) -> std::result::Result<Vec<u8>, String> {
+    let refuse = |kind: FileType| match kind {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err("it is a directory, not a program".to_string()),
+        _ => Err("it is no regular file".to_string()),
+    };
+    refuse(fs::metadata(path).map_err(|error| why_not(&error))?.file_type())?;
+    // Should it be exchanged now, opening does not wait either.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = file.map_err(|error| why_not(&error))?;
+    refuse(file.metadata().map_err(|error| why_not(&error))?.file_type())?;
+    read_limited(file)
+}
+
+/// Why a file cannot be read, in a few words.
+pub fn why_not(error: &io::Error) -> String {
+    match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_string(),
         ErrorKind::PermissionDenied => "permission is denied".to_string(),
         _ => error.to_string(),
-    })?;
-    read_limited(file)
+    }
 }
 
 fn read_limited(source: impl Read) -> std::result::Result<Vec<u8>, String> {

@@ -13,7 +13,9 @@
 //! families/starved.txt      limits, full disks, failing system calls
 //! ```
 //!
-//! [`random`] and [`mutated`] draw more, [`surface`] puts evil names on every way out. [`perform`] runs one and compares what lies beside the run directory before and after.
+//! [`random`] and [`mutated`] draw more, [`surface`] puts evil names on every way out. [`perform`]
+//! runs one and compares what lies beside the run directory before and after. What is no data
+//! stands in `limits.rs` and `words.rs`.
 
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
@@ -27,6 +29,7 @@ mod stranger;
 mod table;
 
 mod families;
+mod limits;
 mod mutated;
 mod random;
 mod surface;

@@ -1,6 +1,6 @@
 //! The exit codes, one test each, and which one wins.
 
-use crate::scene::Scene;
+use crate::scene::{Call, Scene};
 use crate::schema::run_object;
 
 #[test]
@@ -30,7 +30,8 @@ fn code_1_a_rank_failed() {
         .out_has("no");
 }
 
-/// Variables of an MPI job that is gone, in a shell at a terminal: nobody else would speak.
+/// Variables of an MPI job, in a shell at a terminal: nobody else would speak. Standard input
+/// passes for the launcher's connection.
 #[test]
 fn code_2_reaches_a_terminal_whatever_the_environment_tells() {
     let scene = Scene::new().file("x.ppl", "writ(1);");
@@ -38,10 +39,13 @@ fn code_2_reaches_a_terminal_whatever_the_environment_tells() {
         // script(1) of util-linux gives a terminal.
         let mut script = std::process::Command::new("script");
         script.args(["-qec", &format!("{} {line}", crate::scene::PARABENCH), "/dev/null"]);
-        let call = scene.command(script).env("PMI_RANK", "1").env("PMI_SIZE", "2");
-        call.run().exits(2).out_has("error");
-        let silent = scene.call(line).env("PMI_RANK", "1").env("PMI_SIZE", "2");
-        assert_eq!(silent.run().exits(0).err, "", "another process of the job tells it");
+        let job = |call: Call| call.env("PMI_RANK", "1").env("PMI_SIZE", "2").env("PMI_FD", "0");
+        job(scene.command(script)).run().exits(2).out_has("error");
+        assert_eq!(
+            job(scene.call(line)).run().exits(0).err,
+            "",
+            "another process of the job tells it"
+        );
     }
 }
 

@@ -171,7 +171,8 @@ fn shipped_programs_make_the_calls_that_their_plan_lists() {
 /// A statement that moves more than the kernel does in one call is continued where it ended.
 #[test]
 fn two_gib_are_two_calls() {
-    let text = "$h = fopen(\"a\", \"w+\"); ftruncate($h, 4g); fread($h, 2049m, 1m); fclose($h);";
+    let text = "$h = fopen(\"a\", \"w+\"); ftruncate($h, 4g);\n\
+                with (transfer=4g) { fread($h, 2049m, 1m); } fclose($h);";
     let scene = Scene::new().file("x.ppl", marked(text));
     let Some(traced) = traced(&scene, "x.ppl", 1) else { return };
     let calls = traced.values().next().unwrap();

@@ -54,6 +54,10 @@ pub struct Pattern {
     #[arg(short = 'g', long = "group", value_name = "NAME[:SIZE]", value_parser = group)]
     groups: Vec<(String, Option<String>)>,
 
+    /// Folder in which the program may include files, besides its own and those below
+    #[arg(long = "include-dir", value_name = "DIR")]
+    include_dirs: Vec<PathBuf>,
+
     /// Seed of random lengths and orders
     #[arg(long, default_value = "42", value_parser = seed)]
     seed: Seed,
@@ -138,6 +142,7 @@ impl Pattern {
             program: self.program.clone().unwrap_or_default(),
             params: self.params.clone(),
             groups: self.groups.clone(),
+            include_dirs: self.include_dirs.clone(),
             seed: self.seed,
         };
         let text = program::read(&args.program)?;

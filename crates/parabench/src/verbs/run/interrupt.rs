@@ -1,36 +1,139 @@
-//! Ctrl-C before the ranks are there: the run is given up in order, so that
-//! nothing is left behind. While ranks run, their supervisor takes the signals.
+//! Ctrl-C while no ranks are at work: reading a program, compiling it, printing. While ranks run,
+//! their supervisor takes the signals.
+//!
+//! | signal | the run |
+//! |---|---|
+//! | the first | is given up in order where it asks for that ([`Interrupt::requested`]); where it does not within a second, it is ended from outside |
+//! | a second one | is ended from outside |
+//! | one while ranks run | stores and prints what was measured; printing that nobody reads is ended from outside |
+//!
+//! Ended from outside means: a thread that does nothing else removes what must not stay behind and
+//! ends the process, whatever the run waits for. So no wait has to know of signals.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::exit::Exit;
+use engine::supervise::without_signals;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// What asks a run to stop.
+const STOPPING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+/// Looks at whether the run ends by itself, and the time between them: a second in all.
+const LOOKS: u32 = 50;
+const PERIOD: Duration = Duration::from_millis(20);
+/// How long the results of an interrupted run may take to be read by whoever reads them.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+/// Stack of the thread, bytes: it removes directories.
+const STACK: usize = 256 << 10;
 
 /// Notes that somebody asked the run to stop.
 pub struct Interrupt {
-    requested: Arc<AtomicBool>,
+    shared: Arc<Shared>,
 }
 
+#[derive(Default)]
+struct Shared {
+    requested: Arc<AtomicBool>,
+    /// The run knows, and ends in order.
+    noticed: AtomicBool,
+    /// Removes what must not stay behind. Locked while something goes on that must not be cut off.
+    leftovers: Mutex<Vec<Leftover>>,
+}
+
+type Leftover = Box<dyn FnOnce() + Send>;
+
 impl Interrupt {
-    /// Notes it from now on, instead of ending the process.
-    pub fn watch() -> Interrupt {
-        let requested = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+    /// Notes it from now on, instead of ending the process. `is_rank`: this process executes
+    /// statements, so that a second thread would slow it down; it has to ask.
+    pub fn watch(is_rank: bool) -> Interrupt {
+        let shared = Arc::new(Shared::default());
+        for signal in STOPPING {
             // It fails for signals that cannot be caught only.
-            let _ = signal_hook::flag::register(signal, Arc::clone(&requested));
+            let _ = signal_hook::flag::register(signal, Arc::clone(&shared.requested));
         }
-        Interrupt { requested }
+        if !is_rank && let Ok(signals) = Signals::new(STOPPING) {
+            let watching = Arc::clone(&shared);
+            let watcher = thread::Builder::new().name("signals".into()).stack_size(STACK);
+            // Without the thread a run ends where it asks.
+            let _ = without_signals(|| watcher.spawn(move || watching.watch(signals)));
+        }
+        Interrupt { shared }
     }
 
-    /// Somebody asked.
+    /// Somebody asked, and the run is going to end.
     pub fn requested(&self) -> bool {
-        self.requested.load(Ordering::Relaxed)
+        let requested = self.shared.requested.load(Relaxed);
+        self.shared.noticed.fetch_or(requested, Relaxed);
+        requested
     }
 
     /// Tells the supervisor what arrived before it took the signals.
     pub fn pass_on(&self) {
-        if self.requested.swap(false, Ordering::Relaxed) {
+        if self.shared.requested.swap(false, Relaxed) {
             // It fails for signals that do not exist only.
             let _ = signal_hook::low_level::raise(SIGINT);
         }
+    }
+
+    /// Should the run be ended from outside, this is done before.
+    pub fn before_end(&self, leftover: impl FnOnce() + Send + 'static) {
+        self.shared.leftovers().push(Box::new(leftover));
+    }
+
+    /// Prints the results of a run. If that was interrupted, nobody may be there to read them.
+    pub fn last_words<T>(&self, interrupted: bool, print: impl FnOnce() -> T) -> T {
+        let done = Arc::new(AtomicBool::new(!interrupted));
+        if interrupted {
+            let (shared, done) = (Arc::clone(&self.shared), Arc::clone(&done));
+            let timer = thread::Builder::new().name("last words".into()).stack_size(STACK);
+            // Without the thread it takes another signal.
+            let _ = timer.spawn(move || {
+                thread::sleep(LAST_WORDS);
+                if !done.load(Relaxed) {
+                    shared.end();
+                }
+            });
+        }
+        let printed = print();
+        done.store(true, Relaxed);
+        printed
+    }
+
+    /// Does what must not be cut off: storing results.
+    pub fn undisturbed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _held = self.shared.leftovers();
+        work()
+    }
+}
+
+impl Shared {
+    fn leftovers(&self) -> MutexGuard<'_, Vec<Leftover>> {
+        self.leftovers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self, mut signals: Signals) {
+        for _ in signals.forever() {
+            if self.noticed.load(Relaxed) || !self.ends_by_itself() {
+                self.end();
+            }
+        }
+    }
+
+    /// The run notices within a second, or passes the signal on to its ranks.
+    fn ends_by_itself(&self) -> bool {
+        let mut looks = 0..LOOKS;
+        looks.any(|_| {
+            thread::sleep(PERIOD);
+            self.noticed.load(Relaxed) || !self.requested.load(Relaxed)
+        })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "main waits for something else")]
+    fn end(&self) {
+        self.leftovers().drain(..).rev().for_each(|leftover| leftover());
+        std::process::exit(Exit::Interrupted.code().into())
     }
 }

@@ -15,7 +15,7 @@ use engine::directory::{DirectoryError, RunDirectory};
 use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
 use mpi::watch::{Ended, Watch};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,6 +28,8 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_millis(10);
 /// How often the directory of a job that is over is asked for: 3 s.
 const LOOKS: u32 = 300;
+/// How often what a stopped job has printed is waited for: 1 s.
+const LAST_LOOKS: u32 = 100;
 /// Lines of the launcher that are kept to find out why it ended.
 const LINES: usize = 200;
 
@@ -160,7 +162,7 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
         .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
@@ -175,7 +177,8 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
     let (mut passed, mut lookout) = (0, Lookout::default());
     let status = loop {
         for signal in signals.pending() {
-            launched.signal(signal);
+            // Launchers end at SIGQUIT without a word to their ranks.
+            launched.signal(if signal == SIGQUIT { SIGTERM } else { signal });
             passed += 1;
         }
         match launched.child.try_wait() {
@@ -184,8 +187,15 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
             Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
         }
     };
-    for reader in readers.into_iter().flatten() {
-        let _ = reader.join();
+    let mut looks = 0;
+    // Nobody may read what they pass on: then a signal ends that too.
+    while readers.iter().flatten().any(|reader| !reader.is_finished()) {
+        passed += signals.pending().count() as u32;
+        looks += u32::from(passed > 0);
+        if looks > LAST_LOOKS {
+            break;
+        }
+        std::thread::sleep(PERIOD);
     }
     let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
     Ok(End { status, lines, signals: passed, first: lookout.first() })

@@ -5,12 +5,13 @@ use super::place::Place;
 use super::remains::{Job, Remains};
 use super::team::Team;
 use crate::error::{Error, Result};
+use crate::exit::Exit;
 use crate::results::EventSource;
 use engine::comm::Progress;
 use engine::config::Records;
 use engine::own_folder::OwnFolder;
 use engine::record::{Collected, collect};
-use engine::supervise::{self, Outcome};
+use engine::supervise::{self, Outcome, StartError};
 
 /// What the ranks measured.
 pub struct Measured {
@@ -20,6 +21,16 @@ pub struct Measured {
     pub collected: Collected,
     /// Where their events are.
     pub events: EventSource,
+}
+
+/// Nothing was measured: a limit of this machine stands against it, or something failed.
+pub fn not_started(error: StartError) -> Error {
+    let exit = match error {
+        StartError::Config(_) => Exit::Input,
+        StartError::Interrupted => Exit::Interrupted,
+        StartError::Io { .. } | StartError::Rank { .. } => Exit::Failed,
+    };
+    Error { exit, ..Error::failed(error.to_string()) }
 }
 
 impl Ready<'_> {
@@ -38,7 +49,7 @@ impl Ready<'_> {
     /// Ranks that this process forks or simulates.
     fn here(&self, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
         let ran = supervise::run(&self.plan, &self.config, on_progress);
-        let mut outcome = ran.map_err(|error| Error::failed(error.to_string()))?;
+        let mut outcome = ran.map_err(not_started)?;
         let collected = collect(&outcome.records, &self.plan);
         let events = EventSource::Records(std::mem::take(&mut outcome.records));
         Ok(Measured { outcome, collected, events })

@@ -35,6 +35,7 @@ use crate::program::{self, Text};
 use crate::results::{self, Folder, Needs};
 use args::{Backend, KeptEvents};
 use engine::config::{BackendKind, Config, Records};
+use engine::limits;
 use engine::machine::Settings;
 use engine::record::{Collected, EventsConfig};
 use engine::supervise::Outcome;
@@ -59,9 +60,14 @@ const STDERR: i32 = 2;
 impl Run {
     /// Runs the program, as a process of an MPI job, by starting one, or without MPI.
     pub fn execute(self) -> Result<Exit> {
+        limits::check_memory()
+            .map_err(|why| Error::input(why).help("raise the limit in this shell"))?;
         let job = launcher::job();
         let run = self.resolved(job.and_then(|job| job.ranks));
         let simulated = run.execution.backend == Backend::Mem;
+        if !simulated {
+            refuse_inherited()?;
+        }
         match job {
             // One process simulates all ranks.
             Some(job) if simulated && job.rank > 0 => Ok(Exit::Success),
@@ -78,10 +84,11 @@ impl Run {
     /// Runs the program. With `--format json` standard output holds one object even if
     /// nothing could be run. `team`: the MPI job in which this is rank 0.
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
+        let interrupt = Interrupt::watch(team.is_some());
         let mut run = self.clone();
         let end = match Page::prepare(&mut run) {
-            Ok(Some(page)) => page.finish(run.attempt(team)),
-            Ok(None) => run.attempt(team),
+            Ok(Some(page)) => page.finish(run.attempt(team, &interrupt)),
+            Ok(None) => run.attempt(team, &interrupt),
             Err(error) => Err(error.into()),
         };
         if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
@@ -137,20 +144,23 @@ impl Run {
         }
     }
 
-    fn attempt(&self, team: Option<&Team>) -> std::result::Result<Exit, Stopped> {
+    fn attempt(
+        &self,
+        team: Option<&Team>,
+        interrupt: &Interrupt,
+    ) -> std::result::Result<Exit, Stopped> {
         self.check_ranks()?;
         if team.is_some() {
             self.refuse_sweep()?;
         }
         let text = program::read(&self.program.program)?;
-        // From here on there may be a directory to tidy up.
-        let interrupt = Interrupt::watch();
         let place = Place::open(self)?;
+        interrupt.before_end(place.leftover());
         if self.sweep.is_asked_for() {
-            return sweep::execute(self, &text, place, &interrupt);
+            return sweep::execute(self, &text, place, interrupt);
         }
-        match self.prepare(text, &place, &interrupt, team) {
-            Ok(ready) => ready.go(place, &interrupt),
+        match self.prepare(text, &place, interrupt, team) {
+            Ok(ready) => ready.go(place, interrupt),
             Err(error) => {
                 place.discard();
                 Err(error.into())
@@ -306,6 +316,26 @@ impl Run {
     }
 }
 
+/// Variables say that this is one of several processes of an MPI job, but nothing says how to reach
+/// its launcher. Each of them alone would measure something else.
+fn refuse_inherited() -> Result<()> {
+    let found = launcher::inherited();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let names = found.iter().filter_map(|found| found.split_once('=')).map(|(name, _)| name);
+    let unset: Vec<String> = names.map(|name| format!("-u {name}")).collect();
+    let message = format!(
+        "{} stand in the environment, but no launcher of an MPI job can be reached: they were \
+         inherited from another job",
+        found.join(" ")
+    );
+    Err(Error::input(message).help(format!(
+        "start it without them, env {} parabench ..., or by a launcher, mpiexec -n 2 parabench ...",
+        unset.join(" ")
+    )))
+}
+
 /// Why there is no run, or none that went well.
 enum Stopped {
     /// Nothing was run.
@@ -385,13 +415,14 @@ impl Ready<'_> {
         };
         let exit = self.fill(&measured);
         let stored = match &self.folder {
-            Some(folder) => folder.finish(&mut self.run, measured.events),
+            Some(folder) => interrupt.undisturbed(|| folder.finish(&mut self.run, measured.events)),
             None => Ok(()),
         };
         let format = self.args.results.format;
         let shown = match self.args.results.quiet && format == ResultFormat::Table {
             true => Ok(()),
-            false => present::print(&self.run, format),
+            false => interrupt
+                .last_words(measured.outcome.interrupted, || present::print(&self.run, format)),
         };
         place.finish(self.args.results.quiet);
         stored.and(shown).map_err(Stopped::After)?;

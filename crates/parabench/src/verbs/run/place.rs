@@ -8,11 +8,21 @@ use engine::confine;
 use engine::directory::{Removal, Request, RunDirectory};
 use engine::preflight;
 use model::{Plan, escape};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The place of a run; back-ends that touch no disk need none.
 pub struct Place {
-    directory: Option<RunDirectory>,
+    /// Shared with whoever ends the process from outside, see [`Place::leftover`].
+    directory: Arc<Mutex<Option<RunDirectory>>>,
+    facts: Option<Facts>,
+}
+
+/// What is known of the directory while it is locked.
+struct Facts {
+    path: PathBuf,
+    scratch: bool,
+    stays: bool,
 }
 
 /// What keeps a program inside its directory.
@@ -32,7 +42,7 @@ impl Place {
     /// Makes or accepts the directory.
     pub fn open(run: &Run) -> Result<Place> {
         if run.execution.backend != Backend::Posix {
-            return Ok(Place { directory: None });
+            return Ok(Place { directory: Arc::default(), facts: None });
         }
         let request = Request {
             directory: run.place.dir.clone(),
@@ -42,12 +52,17 @@ impl Place {
         };
         let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"));
         let directory = directory.map_err(|error| Error::input(error.to_string()))?;
-        Ok(Place { directory: Some(directory) })
+        let facts = Facts {
+            path: directory.path().to_path_buf(),
+            scratch: directory.is_scratch(),
+            stays: directory.stays(),
+        };
+        Ok(Place { directory: Arc::new(Mutex::new(Some(directory))), facts: Some(facts) })
     }
 
     /// Its absolute path.
     pub fn path(&self) -> Option<&Path> {
-        self.directory.as_ref().map(RunDirectory::path)
+        self.facts.as_ref().map(|facts| &*facts.path)
     }
 
     /// Its path for `$$env(PWD)`. One that is not UTF-8 cannot stand in a program; "." does then.
@@ -57,16 +72,16 @@ impl Place {
 
     /// The directory if something in it goes at the end, and whether all of it does.
     pub fn removed(&self, run: &Run) -> Option<(&Path, bool)> {
-        let directory = self.directory.as_ref()?;
-        let scratch = directory.is_scratch();
-        let goes = if scratch { !directory.stays() } else { run.place.clean };
-        goes.then(|| (directory.path(), scratch))
+        let Facts { path, scratch, stays } = self.facts.as_ref()?;
+        let goes = if *scratch { !stays } else { run.place.clean };
+        goes.then_some((path, *scratch))
     }
 
     /// Proof first; where it fails, the kernel. Nothing outside the directory is touched either way.
     /// `mpi`: MPI's ranks share memory, which the kernel forbids to confined processes.
     pub fn confinement(&self, run: &Run, plan: &Plan, mpi: bool) -> Result<Confinement> {
-        let Some(directory) = &self.directory else {
+        let locked = lock(&self.directory);
+        let Some(directory) = &*locked else {
             let name = if plan.unproved.is_empty() { "proved" } else { "none" };
             return Ok(Confinement { name, ..Confinement::default() });
         };
@@ -119,25 +134,42 @@ impl Place {
     /// Between two executions: a scratch directory is as empty as at first, and so is one that
     /// is to be cleaned.
     pub fn clear(&self, clean: bool) {
-        if let Some(directory) = &self.directory {
+        if let Some(directory) = &*lock(&self.directory) {
             report(&directory.clear(clean));
         }
     }
 
     /// The run never started.
     pub fn discard(self) {
-        if let Some(directory) = self.directory {
-            report(&directory.discard());
-        }
+        discard(&self.directory);
+    }
+
+    /// What has to be done if the process ends before [`Place::finish`]; waits while the directory
+    /// is being removed.
+    pub fn leftover(&self) -> impl FnOnce() + Send + use<> {
+        let directory = Arc::clone(&self.directory);
+        move || discard(&directory)
     }
 
     /// The run is over.
     pub fn finish(self, quiet: bool) {
-        let Some(directory) = self.directory else { return };
+        let mut locked = lock(&self.directory);
+        let Some(directory) = locked.take() else { return };
         if directory.is_scratch() && directory.stays() && !quiet {
             console::note(&format!("kept {}", directory.path().display()));
         }
         report(&directory.finish());
+    }
+}
+
+fn lock(directory: &Mutex<Option<RunDirectory>>) -> MutexGuard<'_, Option<RunDirectory>> {
+    directory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn discard(directory: &Mutex<Option<RunDirectory>>) {
+    let mut locked = lock(directory);
+    if let Some(directory) = locked.take() {
+        report(&directory.discard());
     }
 }
 

@@ -18,6 +18,7 @@ pub use args::Sweep;
 
 use super::args::Run;
 use super::interrupt::Interrupt;
+use super::measure::not_started;
 use super::place::Place;
 use super::progress::SweepBar;
 use super::{Bound, Stopped};
@@ -169,11 +170,13 @@ fn whole(bound: &[Bound], mut sweep: model::sweep::Sweep) -> model::Run {
 impl Ready<'_> {
     fn go(mut self, place: Place, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
         let done = self.all_blocks(&place, interrupt);
-        let finished = self.finish();
+        let finished = interrupt.undisturbed(|| self.finish());
         let quiet = self.args.results.quiet;
         let shown = match quiet && self.args.results.format == crate::args::ResultFormat::Table {
             true => Ok(()),
-            false => present::print(&self.run, self.args.results.format),
+            false => interrupt.last_words(self.interrupted, || {
+                present::print(&self.run, self.args.results.format)
+            }),
         };
         place.finish(quiet);
         done.and(finished).and(shown).map_err(Stopped::After)?;
@@ -265,7 +268,7 @@ impl Ready<'_> {
             interrupt.pass_on();
             bar.show(progress);
         });
-        let mut outcome = outcome.map_err(|error| Error::failed(error.to_string()))?;
+        let mut outcome = outcome.map_err(not_started)?;
         let collected = collect(&outcome.records, &bound.plan);
         let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
         self.interrupted |= outcome.interrupted;
@@ -278,7 +281,8 @@ impl Ready<'_> {
         self.exit = self.exit.and(exit);
         merge::stamp(&mut run, cell, repetition);
         let events = EventSource::Records(std::mem::take(&mut outcome.records));
-        let stored = folder.map_or(Ok(()), |folder| folder.finish(&mut run, events));
+        let stored = folder
+            .map_or(Ok(()), |folder| interrupt.undisturbed(|| folder.finish(&mut run, events)));
         merge::add(&mut self.run, run);
         stored
     }
