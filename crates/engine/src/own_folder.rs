@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where memory is looked for: tmpfs on every Linux, that of the user's session, that of root.
@@ -67,7 +67,7 @@ impl OwnFolder {
         if !is_memory_with_room(parent, 1) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no tmpfs with room"));
         }
-        match fs::DirBuilder::new().create(path) {
+        match fs::DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
@@ -76,6 +76,11 @@ impl OwnFolder {
             true => Ok(folder),
             false => Err(io::Error::from_raw_os_error(libc::EPERM)),
         }
+    }
+
+    /// Device and inode: what tells it from every other folder of the machine.
+    pub fn identity(&self) -> io::Result<[u64; 2]> {
+        self.opened.metadata().map(|facts| [facts.dev(), facts.ino()])
     }
 
     /// It belongs to this process's user.

@@ -67,7 +67,7 @@ pub enum EventSource {
     /// In memory, or mapped.
     Records(Vec<RankRecord>),
     /// In the ranks' files, which are read one after the other: in memory, and those in this
-    /// folder ([`Folder::for_hidden`]).
+    /// folder, which goes.
     Files(Option<OwnFolder>),
 }
 
@@ -241,8 +241,12 @@ impl Folder {
     /// At the end: the run as it was measured, with its events. The ranks' files go.
     pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
         run.run.recording = None;
-        if self.temporary.is_none() {
-            self.store(run, events).map_err(|error| self.kept(error))?;
+        match (&self.temporary, events) {
+            (None, events) => self.store(run, events).map_err(|error| self.kept(error))?,
+            (Some(_), EventSource::Files(Some(hidden))) => {
+                self.drop_hidden(&hidden, run.run.ranks)?
+            }
+            (Some(_), _) => {}
         }
         self.clear(run.run.ranks)
     }
@@ -273,10 +277,16 @@ impl Folder {
             EventSource::Files(hidden) => {
                 let folders = self.memory.as_deref().into_iter().chain(&hidden);
                 self.join_events(run, recording::rank_files(folders))?;
-                let removed = hidden.map_or(Ok(()), |hidden| remove_ranks(&hidden, run.run.ranks));
-                removed.map_err(|error| self.failed("tidy up", &error))
+                hidden.map_or(Ok(()), |hidden| self.drop_hidden(&hidden, run.run.ranks))
             }
         }
+    }
+
+    /// Removes what other machines have sent.
+    fn drop_hidden(&self, hidden: &OwnFolder, ranks: u32) -> Result<()> {
+        let mut files = (0..ranks).map(|rank| hidden.remove_file(&format!("rank-{rank}")));
+        let removed = files.try_for_each(|removed| removed).and_then(|()| hidden.remove());
+        removed.map_err(|error| self.failed("tidy up", &error))
     }
 
     fn join_events(&self, run: &mut Run, files: Vec<PathBuf>) -> Result<()> {
@@ -289,12 +299,6 @@ impl Folder {
         // What cannot be read was said when it was merged.
         let mut records = files.iter().filter_map(|file| recording::read_rank(file).ok());
         events::write(&self.path, run, &mut records)
-    }
-
-    /// A folder for what ranks have recorded on other machines: no machine may have memory for
-    /// all, and the run is over when it is filled.
-    pub fn for_hidden(&self) -> Result<OwnFolder> {
-        OwnFolder::fresh(&self.path, "records-").map_err(|error| self.refused("prepare", &error))
     }
 
     /// The ranks never started: what [`Folder::begin`] wrote goes.
@@ -358,12 +362,6 @@ fn clear_memory(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
     (0..ranks).try_for_each(|rank| memory.remove_file(&format!("rank-{rank}")))?;
     memory.remove_file(PLACES)?;
     memory.remove_file(LAST_WORDS)
-}
-
-/// The files of ranks, and the folder that they are in.
-fn remove_ranks(folder: &OwnFolder, ranks: u32) -> io::Result<()> {
-    (0..ranks).try_for_each(|rank| folder.remove_file(&format!("rank-{rank}")))?;
-    folder.remove()
 }
 
 /// A file that is not there yet.

@@ -311,3 +311,83 @@ fn a_full_disk_keeps_what_was_measured_in_memory() {
     assert!(!memory.exists());
     assert_eq!(row(&scene.json("m/results/run.json"), "", "write")["count"], 402);
 }
+
+/// A call with another file system in place of what ranks record into.
+fn with_memory(scene: &Scene, size: &str, line: &str) -> Option<crate::scene::Call> {
+    let mount = |place: &str| format!("mount -t tmpfs -o size={size} tmpfs {place}");
+    let all = format!("{} && {}", mount("/dev/shm"), mount("/run"));
+    let may = Command::new("unshare").args(["-m", "sh", "-c", &all]).output();
+    if !may.is_ok_and(|done| done.status.success()) {
+        skip("mounts cannot be made here (are you root?)");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", &format!("{all} && exec {PARABENCH} {line}")]);
+    Some(scene.command(command).env("XDG_RUNTIME_DIR", "/"))
+}
+
+/// How often is not known before, so that memory cannot be looked for either.
+const SOME_SECONDS: &str = "$t = $$time; while ($$time - $t < 2) stat(\".\");";
+
+#[test]
+fn memory_that_fills_up_drops_events_and_says_so() {
+    let scene = Scene::new().file("x.ppl", SOME_SECONDS);
+    let Some(call) = with_memory(&scene, "3m", "run x.ppl --out r --events --format json") else {
+        return;
+    };
+    let run = run_object(&call.run().exits(0));
+    let dropped = run["run"]["evidence"]["dropped_events"].as_u64().unwrap();
+    let stored = run["run"]["events"]["count"].as_u64().unwrap();
+    assert!(dropped > 0 && stored > 0, "{dropped} {stored}");
+    assert_eq!(row(&run, "", "stat")["count"], dropped + stored);
+}
+
+#[test]
+fn without_memory_of_its_own_a_killed_run_says_that_it_is_lost() {
+    let scene = Scene::new().file("x.ppl", KILLED);
+    let line = "run x.ppl -n 2 --dir d --out r --events";
+    let Some(call) = with_memory(&scene, "64k", line) else { return };
+    let call = call.start();
+    call.until("the file", || scene.path("d/begun").exists());
+    scene.parabench("report r").exits(0).out_has("not over").out_has("would be lost");
+    scene.parabench("report r --settle").exits(2).err_has("is not over");
+    let ranks = call.ranks();
+    kill(ranks[0], 9);
+    call.signal(2);
+    call.finish().exits(130);
+    let run = scene.parabench("report r --format json").exits(0).json();
+    assert_eq!(row(&run, "", "write")["count"], 2, "a killed rank loses nothing");
+    let call = with_memory(&scene, "64k", "run x.ppl --dir e --out s").expect("as before").start();
+    call.until("the file", || scene.path("e/begun").exists());
+    let ranks = call.ranks();
+    kill(call.pid(), 9);
+    call.finish();
+    while ranks.iter().any(|pid| PathBuf::from(format!("/proc/{pid}")).exists()) {
+        std::thread::yield_now();
+    }
+    scene.parabench("report s").exits(0).out_has("is lost");
+    scene.parabench("report s --settle").exits(2).err_has("nothing to store");
+}
+
+/// A copy-on-write file system without room for a page that was allocated sent SIGBUS.
+#[test]
+fn a_full_btrfs_kills_nobody() {
+    let scene = Scene::new()
+        .file(
+            "x.ppl",
+            "repeat 200 stat(\".\"); write(\"big-$$rank\", 100m); repeat 200 stat(\".\");",
+        )
+        .file("m/mount", "");
+    let script = "truncate -s 120m image && mkfs.btrfs -q image && mount -o loop image m";
+    let mounted = Command::new("sh").args(["-c", script]).current_dir(scene.path(".")).output();
+    if !mounted.is_ok_and(|done| done.status.success()) {
+        return skip("a btrfs cannot be made and mounted here");
+    }
+    let done = scene.parabench("run x.ppl -n 2 --no-preflight --dir m/d --out m/r --events");
+    let report = scene.parabench("report m/r --format json");
+    let unmounted = Command::new("umount").arg("-l").arg(scene.path("m")).status();
+    assert!(unmounted.expect("umount runs").success());
+    let done = done.exits(1).out_has("ENOSPC");
+    assert!(!format!("{}{}", done.out, done.err).contains("killed by signal"), "{done:?}");
+    assert_eq!(row(&report.exits(0).json(), "", "stat")["count"], 800);
+}

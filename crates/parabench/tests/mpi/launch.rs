@@ -147,6 +147,34 @@ fn results_and_events_of_all_ranks_are_stored() {
     }
 }
 
+/// Ranks without a folder in memory that rank 0 sees, as on other machines: what they recorded
+/// comes over MPI.
+#[test]
+fn events_of_ranks_out_of_sight_come_to_rank_0() {
+    const ALONE: &str = "#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = 0 ]; then exec \"$@\"; fi\n\
+        exec unshare -m sh -c 'umount -l /dev/shm && exec \"$@\"' sh \"$@\"\n";
+    let may =
+        std::process::Command::new("unshare").args(["-m", "umount", "-l", "/dev/shm"]).output();
+    if !may.is_ok_and(|done| done.status.success()) {
+        return crate::scene::skip("mounts cannot be hidden here (are you root?)");
+    }
+    // Other MPIs need the common memory for themselves.
+    for mpi in testing::all().into_iter().filter(|mpi| mpi.name == "openmpi") {
+        let scene = Scene::new().file("x.ppl", WRITES).file("alone", ALONE);
+        let launch = |line: &str| {
+            let launch = mpi.launch(3, "sh").args(["alone", PARABENCH]);
+            let mut command = launch.args(line.split_whitespace()).command;
+            command.env("OMPI_MCA_btl", "self,tcp");
+            scene.command(command).run().exits(0)
+        };
+        launch("run x.ppl --out r --events");
+        assert_eq!(scene.names("r"), ["events.parquet", "run.json"]);
+        assert_eq!(crate::figures::events(&scene, "r").len(), 3);
+        launch("run x.ppl --events");
+        assert_eq!(scene.names("."), ["alone", "r", "x.ppl"]);
+    }
+}
+
 /// Rank 0 writes it from the run directory.
 #[test]
 fn a_page_with_a_relative_name_lies_where_the_job_was_started() {

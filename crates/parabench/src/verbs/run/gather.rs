@@ -1,7 +1,7 @@
 //! What ranks on other machines have recorded, brought to rank 0 after the run, so that all events
 //! come into one table. Until then each machine keeps in its memory what its ranks record.
 
-use engine::config::{Config, Records};
+use engine::own_folder::OwnFolder;
 use engine::record::RankRecord;
 use mpi::world::{Reduce, WORLD};
 use mpi::{MpiError, World};
@@ -12,18 +12,22 @@ use std::path::Path;
 /// Bytes of a record that travel at one time.
 const PIECE_BYTES: usize = 16 << 20;
 
-/// Brings the records that are in no file on rank 0's machine into its folder `to`, one after the
-/// other. All ranks call it; `record`: the caller's own.
+/// Brings the records that are in no file on rank 0's machine into a folder there, below `results`,
+/// one after the other: no machine may have memory for all. `None`: there are no such. All ranks
+/// call it; `record`: the caller's own; `is_hidden`: it is one of those.
 pub fn gather(
     world: &World,
-    config: &Config,
     record: Option<&RankRecord>,
-    to: Option<&Path>,
-) -> Result<(), MpiError> {
-    let is_hidden = world.node > 0 || config.records == Records::Memory;
+    is_hidden: bool,
+    results: Option<&Path>,
+) -> Result<Option<OwnFolder>, MpiError> {
     let mut hidden = vec![0; world.size as usize];
     hidden[world.rank as usize] = i64::from(is_hidden && record.is_some());
     world.reduce_all(WORLD, &mut hidden, Reduce::Sum)?;
+    let is_needed = world.rank == 0 && hidden.contains(&1);
+    // Without it the events are missing, and the run says so.
+    let folder = results.filter(|_| is_needed).and_then(|to| OwnFolder::fresh(to, "records-").ok());
+    let to = folder.as_ref().map(OwnFolder::path);
     let bytes = record.map_or(&[][..], RankRecord::as_bytes);
     for (rank, _) in (0..).zip(&hidden).filter(|(_, hidden)| **hidden > 0) {
         match world.rank {
@@ -33,7 +37,7 @@ pub fn gather(
             _ => {}
         }
     }
-    Ok(())
+    Ok(folder)
 }
 
 /// What comes without bytes is the end.

@@ -6,10 +6,8 @@ use super::remains::{Job, Remains};
 use super::team::Team;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::results::EventSource;
+use crate::results::{EventSource, Folder};
 use engine::comm::Progress;
-use engine::config::Records;
-use engine::own_folder::OwnFolder;
 use engine::record::{Collected, collect};
 use engine::supervise::{self, Outcome, StartError};
 
@@ -63,22 +61,10 @@ impl Ready<'_> {
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<Measured> {
         let leave = |processes: &[i64]| self.leave(place, processes);
-        let hidden = self.folder_for_hidden(team)?;
-        let to = hidden.as_ref().map(OwnFolder::path);
-        let (outcome, collected) =
-            team.lead(&self.origin, &self.plan, &self.config, to, leave, on_progress)?;
+        let results = self.folder.as_ref().map(Folder::path);
+        let (outcome, collected, hidden) =
+            team.lead(&self.origin, &self.plan, &self.config, results, leave, on_progress)?;
         Ok(Measured { outcome, collected, events: EventSource::Files(hidden) })
-    }
-
-    /// Where records go that are in no file on this machine, once the run is over.
-    fn folder_for_hidden(&self, team: &Team) -> Result<Option<OwnFolder>> {
-        let is_needed = team.nodes() > 1 || self.config.records == Records::Memory;
-        match &self.folder {
-            Some(folder) if is_needed && self.config.events.is_some() => {
-                folder.for_hidden().map(Some)
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.

@@ -97,22 +97,23 @@ impl Team {
     }
 
     /// Rank 0's part of a run: tells the others what to execute, executes it and merges.
-    /// `hidden`: folder for what other machines have recorded; `on_start` gets the process numbers
-    /// by rank.
+    /// `results`: folder of the run; `on_start` gets the process numbers by rank. The last of what
+    /// it gives is the folder with records of other machines.
     pub fn lead(
         &self,
         origin: &Origin,
         plan: &Plan,
         config: &Config,
-        hidden: Option<&Path>,
+        results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(Outcome, Collected)> {
+    ) -> Result<(Outcome, Collected, Option<OwnFolder>)> {
         let task = Task { origin: origin.clone(), config: config.clone() };
         self.tell(&Message::Task(Box::new(task)))?;
-        let (outcome, collected) = self.execute(plan, config, hidden, on_start, on_progress)?;
+        let (outcome, collected, hidden) =
+            self.execute(plan, config, results, on_start, on_progress)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
-        Ok((outcome, collected.ok_or_else(lost)?))
+        Ok((outcome, collected.ok_or_else(lost)?, hidden))
     }
 
     /// The part of the others: whatever rank 0 says, until it ends.
@@ -166,14 +167,14 @@ impl Team {
         &self,
         plan: &Plan,
         config: &Config,
-        hidden: Option<&Path>,
+        results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(Outcome, Option<Collected>)> {
+    ) -> Result<(Outcome, Option<Collected>, Option<OwnFolder>)> {
         self.agree_on_plan(plan)?;
         self.agree_on_directory(config)?;
         let mut config = config.clone();
-        let shelf = Shelf::find(&self.world, &mut config.records);
+        let shelf = Shelf::find(&self.world, &mut config.records)?;
         let config = &config;
         on_start(&self.processes()?);
         let ran = mpi::run_rank(&self.world, plan, config, on_progress)
@@ -183,11 +184,13 @@ impl Team {
             true => self.merge(&ran, plan)?,
             false => (self.merge_files(config, plan), Vec::new()),
         };
-        if ran.complete && config.events.is_some() {
-            gather(&self.world, config, ran.record.as_ref().ok(), hidden).map_err(broken)?;
-        }
+        let hidden = match ran.complete && config.events.is_some() {
+            true => gather(&self.world, ran.record.as_ref().ok(), shelf.is_hidden(), results),
+            false => Ok(None),
+        };
+        let hidden = hidden.map_err(broken)?;
         drop(shelf);
-        Ok((outcome(ran, config, errors), collected))
+        Ok((outcome(ran, config, errors), collected, hidden))
     }
 
     /// The figures and the ranks whose figures are lost, on rank 0.
@@ -265,25 +268,37 @@ fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
     }
 }
 
-/// The folder that a rank records into: rank 0 has made that of its machine and removes it; on
-/// every other one it bears the same name, and the ranks there make and remove it themselves.
+/// The folder that a rank records into: rank 0 has made that of its machine and removes it; where
+/// that is out of sight it bears the same name, and the ranks there make and remove it themselves.
 struct Shelf {
     folder: Option<OwnFolder>,
-    /// The rank's file in it, which goes with this.
+    /// The rank's file in it, which goes with this; `None`: rank 0 sees it.
     own: Option<String>,
 }
 
 impl Shelf {
-    fn find(world: &World, records: &mut Records) -> Shelf {
-        let Records::Directory(path) = records else { return Shelf { folder: None, own: None } };
-        // Held by all: the run is over when the last one has gone.
-        let found = OwnFolder::join(path).and_then(|folder| folder.hold().map(|()| folder));
-        let Ok(folder) = found else {
-            *records = Records::Memory;
-            return Shelf { folder: None, own: None };
+    /// All ranks call it.
+    fn find(world: &World, records: &mut Records) -> Result<Shelf> {
+        let path = match &*records {
+            Records::Directory(path) => Some(path),
+            Records::Memory => None,
         };
-        let own = (world.node > 0).then(|| format!("rank-{}", world.rank));
-        Shelf { folder: Some(folder), own }
+        // Held by all: the run is over when the last one has gone.
+        let join = |path| OwnFolder::join(path).and_then(|own| own.hold().map(|()| own));
+        let folder = path.and_then(|path| join(path).ok());
+        let identity = folder.as_ref().and_then(|own| own.identity().ok()).unwrap_or_default();
+        let leaders = world.shared_words(identity).map_err(broken)?;
+        let is_seen = folder.is_some() && world.node == 0 && identity == leaders;
+        if folder.is_none() {
+            *records = Records::Memory;
+        }
+        let own = (!is_seen).then(|| format!("rank-{}", world.rank));
+        Ok(Shelf { folder, own })
+    }
+
+    /// Rank 0 cannot read the rank's file.
+    fn is_hidden(&self) -> bool {
+        self.own.is_some()
     }
 }
 
