@@ -1,7 +1,7 @@
 //! The memory of one rank's record: grows, never moves while a file backs it.
 //!
 //! A file is mapped once at the largest size it may get and then grown below the
-//! mapping with fallocate, so that a full disk is an answer and never SIGBUS.
+//! mapping with fallocate, so that full memory is an answer and never SIGBUS.
 
 use super::Place;
 use super::layout::*;
@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words that events leave to statistics when the disk is full.
+/// Words that events leave to statistics when memory is full.
 const RESERVE_WORDS: usize = (512 << 10) / 8;
 /// Of these, words that only the last blocks of a rank may take: why it ended, and what it used.
 const LAST_WORDS: usize = (16 << 10) / 8;
@@ -252,28 +252,15 @@ fn map_shared(file: &File, bytes: usize) -> io::Result<NonNull<u64>> {
     NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
 }
 
-/// Allocates the file's words `from..to` on its disk.
+/// Allocates the file's words `from..to`: a tmpfs or a limit that is full answers here, and no page
+/// that is touched later can be missing.
 fn extend(file: &File, from: usize, to: usize) -> io::Result<()> {
     let (start, len) = ((from * 8) as libc::off_t, ((to - from) * 8) as libc::off_t);
     // SAFETY: the descriptor is open; no memory is involved.
-    if unsafe { libc::fallocate(file.as_raw_fd(), 0, start, len) } == 0 {
-        return Ok(());
+    match unsafe { libc::fallocate(file.as_raw_fd(), 0, start, len) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::ENOSYS) => write_zeros(file, from, to),
-        _ => Err(error),
-    }
-}
-
-/// For file systems without fallocate (NFS before 4.2).
-fn write_zeros(file: &File, from: usize, to: usize) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
-    let zeros = [0u8; PAGE_WORDS * 8];
-    (from..to).step_by(PAGE_WORDS).try_for_each(|at| {
-        let len = (to - at).min(PAGE_WORDS) * 8;
-        file.write_all_at(&zeros[..len], (at * 8) as u64)
-    })
 }
 
 /// Takes the page faults now, not between two operations. Only an optimisation:
