@@ -391,3 +391,24 @@ fn a_full_btrfs_kills_nobody() {
     assert!(!format!("{}{}", done.out, done.err).contains("killed by signal"), "{done:?}");
     assert_eq!(row(&report.exits(0).json(), "", "stat")["count"], 800);
 }
+
+/// `ulimit -f` sends no signal to a rank that records: events beyond it are dropped and counted.
+#[test]
+fn a_limit_of_the_size_of_files_drops_events_and_says_so() {
+    let scene = Scene::new().file("x.ppl", SOME_SECONDS);
+    let limited = |blocks: u32| {
+        let mut command = Command::new("sh");
+        let line = format!("ulimit -f {blocks}; exec {PARABENCH} run x.ppl --events --format json");
+        scene
+            .command({
+                command.args(["-c", &line]);
+                command
+            })
+            .run()
+    };
+    // Blocks of 512 bytes.
+    let run = run_object(&limited(4096).exits(0));
+    let dropped = run["run"]["evidence"]["dropped_events"].as_u64().unwrap();
+    assert!(dropped > 0 && dropped < row(&run, "", "stat")["count"].as_u64().unwrap());
+    limited(1).exits(1).err_has("File too large");
+}

@@ -239,7 +239,7 @@ impl KeptEvents {
     /// Memory for events on this node, bytes: what was asked for, or half of what is free, at
     /// most 8 GiB.
     pub fn max_bytes(self) -> u64 {
-        let spare = || engine::host::memory("MemAvailable").unwrap_or(2 << 30) / 2;
+        let spare = || engine::limits::free_memory_bytes().unwrap_or(2 << 30) / 2;
         self.max_bytes.unwrap_or_else(|| spare().min(8 << 30))
     }
 
