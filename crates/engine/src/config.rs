@@ -1,5 +1,6 @@
 //! How a plan is executed: everything that is not in the plan.
 
+use crate::directory::Identity;
 use crate::machine::Settings;
 use crate::record::EventsConfig;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,15 @@ impl BackendKind {
             BackendKind::Mem => "mem",
         }
     }
+}
+
+/// What file systems mounted below the run directory are to a confined rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mounts {
+    /// Outside.
+    Refused,
+    /// Parts of the directory (`--force`).
+    Accepted,
 }
 
 /// Where ranks keep what they measure while they run.
@@ -55,11 +65,12 @@ pub struct Config {
     pub directory: PathBuf,
     /// The storage.
     pub backend: BackendKind,
-    /// Confine ranks to the directory with Landlock (posix only).
-    pub landlock: bool,
-    /// Resolve every path beneath the directory before the call (posix only): for
-    /// plans with unproved paths, and directories with foreign symbolic links.
-    pub guarded: bool,
+    /// Only that directory, whatever has its path meanwhile.
+    pub identity: Option<Identity>,
+    /// Confine ranks to the directory (posix only): every path is resolved beneath it, and
+    /// Landlock forbids the rest. For plans that are not proved to stay inside, and for
+    /// directories whose links may lead out. `None`: they are trusted.
+    pub confined: Option<Mounts>,
     /// Keep an event table.
     pub events: Option<EventsConfig>,
     /// Where ranks keep what they measure.

@@ -1,13 +1,14 @@
 //! Confinement by Landlock: after it, this thread and its children can make,
 //! change, remove and read files only beneath one directory.
 //!
-//! Used for programs whose paths are not proved to stay inside, and for
-//! `--confine`. Descriptors opened before stay usable. It cannot be undone. It costs
+//! Used for programs that are not proved to stay inside, for directories whose links may lead
+//! out, and for `--confine`. Descriptors opened before stay usable. It cannot be undone. It costs
 //! time in every call on a name (docs/performance.md), so proved programs run without.
 //!
 //! Landlock does not stop chmod, utime and rename through symbolic links that
-//! leave: [`crate::backend::Guarded`] does, and unproved programs run with both.
+//! leave: [`crate::backend::Guarded`] does, and confined programs run with both.
 
+use crate::backend::beneath::Root;
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr,
@@ -23,6 +24,8 @@ const NEEDED: ABI = ABI::V3;
 pub enum ConfineError {
     /// The kernel has no Landlock, an older one, or it is switched off.
     Unsupported,
+    /// The kernel, or a filter of calls (seccomp), has no openat2.
+    NoOpenat2,
     /// Another reason, in the kernel's words.
     Refused(String),
 }
@@ -35,6 +38,12 @@ impl fmt::Display for ConfineError {
                  (Linux 6.2, `landlock` in /sys/kernel/security/lsm), found none or an older one; \
                  use paths that are proved to stay inside the run directory, or --no-confine \
                  if you trust the program",
+            ),
+            ConfineError::NoOpenat2 => f.write_str(
+                "this kernel, or a filter of its calls (seccomp), cannot resolve paths beneath a \
+                 directory: expected openat2 (Linux 5.6); use paths that are proved to stay inside \
+                 the run directory and a directory without links, or --no-confine if you trust \
+                 the program",
             ),
             ConfineError::Refused(reason) => {
                 write!(f, "the kernel refused to confine the program: {reason}")
@@ -54,8 +63,9 @@ fn ruleset() -> Result<landlock::RulesetCreated, ConfineError> {
         .map_err(|_| ConfineError::Unsupported)
 }
 
-/// Whether [`confine`] can work here. To be asked before ranks are started.
+/// Whether ranks can be confined here. To be asked before they are started.
 pub fn check_support() -> Result<(), ConfineError> {
+    Root::current().map_err(|_| ConfineError::NoOpenat2)?;
     ruleset().map(drop)
 }
 

@@ -5,6 +5,7 @@
 //! ```
 
 use crate::backend::MARKER;
+use rustix::fs::AtFlags;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -39,22 +40,16 @@ pub fn entries(filled: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-/// The entry's type; asks the file system where the entry does not say.
+/// The entry's type; asks the file system where the entry does not say. `DT_UNKNOWN` if that
+/// does not tell either.
 pub fn kind(directory: BorrowedFd<'_>, entry: &Entry<'_>) -> u8 {
     if entry.kind != libc::DT_UNKNOWN {
         return entry.kind;
     }
-    let mut facts = std::mem::MaybeUninit::<libc::stat>::zeroed();
-    let flags = libc::AT_SYMLINK_NOFOLLOW;
-    // SAFETY: the name is NUL-terminated, the structure writable; zeros are a value of it.
-    let facts = unsafe {
-        libc::fstatat(directory.as_raw_fd(), entry.name.as_ptr(), facts.as_mut_ptr(), flags);
-        facts.assume_init()
-    };
-    match facts.st_mode & libc::S_IFMT {
-        libc::S_IFDIR => libc::DT_DIR,
-        libc::S_IFLNK => libc::DT_LNK,
-        _ => libc::DT_UNKNOWN,
+    match rustix::fs::statat(directory, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
+        // The types of entries are those of modes (readdir(3)).
+        Ok(facts) => (facts.st_mode >> 12) as u8 & 0xf,
+        Err(_) => libc::DT_UNKNOWN,
     }
 }
 

@@ -6,26 +6,33 @@
 //! also the lock: two runs cannot use one directory at the same time.
 //!
 //! ```text
-//! .parabench   {"tool":"parabench","version":"0.1.0","created":"2026-01-31T12:00:00Z","forced":false}
+//! .parabench   {"tool":"parabench","version":"0.1.0","created":"2026-01-31T12:00:00Z","forced":false,"id":"x3..."}
 //! ```
+//!
+//! The directory is held open from then on: what is looked through, entered and removed is what was
+//! accepted, whatever gets its name meanwhile.
 //!
 //! `forced` stays true in a directory that held other files when it was marked: only
 //! `--force` opens it again, and `--clean` never works there.
 
 mod accept;
-mod links;
 mod marker;
+mod opened;
 mod remove;
+mod survey;
 
-pub use links::{Links, foreign_links};
+pub use opened::{Identity, Inside, enter};
 pub use remove::Removal;
+pub use survey::Survey;
 
+use crate::host::mounts_below;
 use marker::Marker;
+use opened::Opened;
+use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
+use rustix::io::Errno;
 use std::fmt;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// What the user asked for.
@@ -56,12 +63,12 @@ impl std::error::Error for DirectoryError {}
 /// An open run directory. Dropping it gives the lock back and removes nothing.
 #[derive(Debug)]
 pub struct RunDirectory {
-    path: PathBuf,
-    /// Opened when it was accepted: what is removed is what was accepted.
-    opened: File,
+    opened: Opened,
     scratch: bool,
     remove: bool,
     marker: Marker,
+    /// Markers of run directories above this one; they hold locks.
+    _above: Vec<File>,
 }
 
 impl RunDirectory {
@@ -77,22 +84,47 @@ impl RunDirectory {
     /// what they could not: remove a scratch directory, or what is in another (`--clean`).
     ///
     /// # Errors
-    /// It bears no marker, or another run uses it by now.
-    pub fn reclaim(path: &Path, scratch: bool) -> Result<RunDirectory, DirectoryError> {
-        let path = fs::canonicalize(path)
-            .map_err(|error| wrong(path, "cannot find the directory", &error))?;
-        let opened = open(&path)?;
-        match Marker::find(&path)? {
-            Some(marker) if !marker.forced() => {
-                Ok(RunDirectory { path, opened, scratch, remove: true, marker })
+    /// It is another directory by now, or another run uses it.
+    pub fn reclaim(
+        path: &Path,
+        scratch: bool,
+        identity: &Identity,
+    ) -> Result<RunDirectory, DirectoryError> {
+        let opened = Opened::open(path)?;
+        // Its device may have another number on the machine of the run.
+        let inode = opened.numbers().map(|(_, inode)| inode).ok();
+        match Marker::find(&opened)? {
+            Some(marker)
+                if !marker.forced()
+                    && marker.id() == identity.marker
+                    && inode == Some(identity.inode) =>
+            {
+                Ok(RunDirectory { opened, scratch, remove: true, marker, _above: Vec::new() })
             }
-            _ => Err(DirectoryError(format!("{} is not a directory of a run", path.display()))),
+            _ => Err(DirectoryError(format!(
+                "{} is not the directory of the run any more",
+                path.display()
+            ))),
         }
     }
 
     /// Its absolute path, without symbolic links.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.opened.path()
+    }
+
+    /// What tells it from other directories.
+    ///
+    /// # Errors
+    /// The system's, when it is asked for the numbers of an open directory.
+    pub fn identity(&self) -> io::Result<Identity> {
+        let (device, inode) = self.opened.numbers()?;
+        Ok(Identity { device, inode, marker: self.marker.id().into() })
+    }
+
+    /// File systems are mounted below it (accepted with `--force`).
+    pub fn holds_mounts(&self) -> bool {
+        !mounts_below(self.path()).is_empty()
     }
 
     /// It is a scratch directory, not one of `--dir`.
@@ -105,38 +137,32 @@ impl RunDirectory {
         !(self.scratch && self.remove)
     }
 
-    /// Why proved paths can still leave this directory; `None`: they cannot.
-    /// Walks the tree, up to a limit.
-    pub fn distrust(&self) -> Option<String> {
+    /// Whether paths that stay inside by their names alone can leave this directory all the same.
+    /// A scratch directory is new, and nobody else gets in. Any other is looked through, up to a
+    /// limit.
+    pub fn survey(&self) -> Survey {
         if self.scratch {
-            return None;
+            return Survey::default();
         }
-        if self.marker.forced() {
-            return Some(
-                "the directory was taken with --force and may hold links that leave".into(),
-            );
-        }
-        match foreign_links(&self.path) {
-            Links::None => None,
-            Links::Leaves(link) => {
-                Some(format!("the symbolic link {} may lead out of the directory", link.display()))
+        let found = survey::survey(&self.opened);
+        let doubt = match (self.marker.forced(), self.marker.unlocked()) {
+            (true, _) => {
+                Some("the directory was taken with --force and may hold links that leave".into())
             }
-            Links::TooMany => {
-                Some("the directory holds too many entries to look for links that leave".into())
-            }
-            Links::Unread(path, errno) => Some(format!(
-                "{} in the directory cannot be looked at for links that leave: {}",
-                path.display(),
-                io::Error::from_raw_os_error(errno)
+            (_, Some(error)) => Some(format!(
+                "other runs cannot be kept out of the directory: its file system refuses locks \
+                 ({error})"
             )),
-        }
+            _ => None,
+        };
+        Survey { doubt: doubt.or(found.doubt), ..found }
     }
 
     /// Between two executions of a sweep: removes what is inside, but not the marker, if the
     /// directory is a scratch one or is to be cleaned; any other is left as it is.
     pub fn clear(&self, clean: bool) -> Removal {
         match self.scratch || clean {
-            true => remove::contents(self.opened.as_fd(), &self.path),
+            true => remove::contents(&self.opened),
             false => Removal::default(),
         }
     }
@@ -152,11 +178,11 @@ impl RunDirectory {
     pub fn finish(self) -> Removal {
         let removal = match (self.remove, self.scratch) {
             (false, _) => Removal::default(),
-            (true, false) => remove::contents(self.opened.as_fd(), &self.path),
-            (true, true) => remove::tree(self.opened.as_fd(), &self.path),
+            (true, false) => remove::contents(&self.opened),
+            (true, true) => remove::tree(&self.opened, &self.marker),
         };
-        // The lock is held until here.
-        drop(self.marker);
+        // The locks are held until here.
+        drop((self.marker, self._above));
         removal
     }
 }
@@ -164,34 +190,32 @@ impl RunDirectory {
 fn scratch(request: &Request, version: &str) -> Result<RunDirectory, DirectoryError> {
     let here = std::env::current_dir()
         .map_err(|error| wrong(Path::new("."), "cannot find the current directory", &error))?;
+    let parent = Opened::open(&here)?;
+    let above = marker::lock_above(&here.join("scratch"))?;
     loop {
-        let path = here.join(format!("parabench-scratch-{}", random_letters(6)));
-        match DirBuilder::new().mode(0o700).create(&path) {
+        let name = PathBuf::from(format!("parabench-scratch-{}", random_letters(6)));
+        let path = here.join(&name);
+        match mkdirat(parent.fd(), &name, Mode::RWXU) {
             Ok(()) => {
-                let (marker, opened) = marked(&path, version).inspect_err(|_| {
+                let made = Opened::at(parent.fd(), &name, &path)
+                    .and_then(|opened| Ok((Marker::create(&opened, version, false)?, opened)));
+                let (marker, opened) = made.inspect_err(|_| {
                     // Made a moment ago; only an empty directory goes.
-                    let _ = fs::remove_dir(&path);
+                    let _ = unlinkat(parent.fd(), &name, AtFlags::REMOVEDIR);
                 })?;
                 let remove = !request.keep;
-                return Ok(RunDirectory { path, opened, scratch: true, remove, marker });
+                return Ok(RunDirectory { opened, scratch: true, remove, marker, _above: above });
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(error) => {
+            Err(Errno::EXIST) => continue,
+            Err(errno) => {
                 return Err(wrong(
                     &path,
                     "cannot make a scratch directory (choose a place with --dir)",
-                    &error,
+                    &errno.into(),
                 ));
             }
         }
     }
-}
-
-/// Marks and opens a new directory.
-fn marked(path: &Path, version: &str) -> Result<(Marker, File), DirectoryError> {
-    let marker = Marker::create(path, version, false)?;
-    let opened = open(path)?;
-    Ok((marker, opened))
 }
 
 /// Letters that tell directories apart; nobody needs to be unable to guess them.
@@ -210,30 +234,40 @@ fn given(
     request: &Request,
     version: &str,
 ) -> Result<RunDirectory, DirectoryError> {
-    accept::make_if_missing(directory)?;
+    let made = accept::make_if_missing(directory)?;
+    accepted(directory, request, version).inspect_err(|_| {
+        if made {
+            // Made a moment ago; only an empty directory goes.
+            let _ = fs::remove_dir(directory);
+        }
+    })
+}
+
+fn accepted(
+    directory: &Path,
+    request: &Request,
+    version: &str,
+) -> Result<RunDirectory, DirectoryError> {
     let path = fs::canonicalize(directory)
         .map_err(|error| wrong(directory, "cannot find the directory", &error))?;
     accept::refuse_dangerous(&path, request.force)?;
-    let opened = open(&path)?;
-    let marker = match Marker::find(&path)? {
+    let above = marker::lock_above(&path)?;
+    let opened = Opened::open(&path)?;
+    let marker = match Marker::find(&opened)? {
         Some(marker) if marker.forced() && !request.force => return Err(accept::foreign(&path)),
         Some(marker) => marker,
         None => {
-            let empty = accept::is_empty(&path)?;
+            let empty = accept::is_empty(&opened)?;
             if !empty && !request.force {
                 return Err(accept::not_empty(&path));
             }
-            Marker::create(&path, version, !empty)?
+            Marker::create(&opened, version, !empty)?
         }
     };
     if request.clean && marker.forced() {
         return Err(accept::clean_foreign(&path));
     }
-    Ok(RunDirectory { path, opened, scratch: false, remove: request.clean, marker })
-}
-
-fn open(path: &Path) -> Result<File, DirectoryError> {
-    File::open(path).map_err(|error| wrong(path, "cannot open the directory", &error))
+    Ok(RunDirectory { opened, scratch: false, remove: request.clean, marker, _above: above })
 }
 
 /// A message about a path and what the system said.

@@ -14,11 +14,12 @@ use crate::interrupt;
 use crate::leaving::Running;
 use crate::patience::Patience;
 use crate::world::{Reduce, WORLD, World};
-use engine::backend::{Backend, Guarded, Null, Posix};
+use engine::backend::{Backend, Null, Posix};
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
 use engine::comm::{Activity, End, Progress};
 use engine::config::{BackendKind, Config};
+use engine::directory::Inside;
 use engine::machine::{Prepared, note};
 use engine::record::{Place, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter};
@@ -56,13 +57,12 @@ pub struct RankOutcome {
 /// A back-end of a run under MPI.
 enum Storage {
     Null,
-    Posix(Posix),
-    Guarded(Guarded),
+    Posix(Posix, Inside),
 }
 
 /// Runs a plan that was made for as many ranks as there are. All ranks call it with the same
-/// plan; every rank ends, whatever happens to another one. `config.landlock` must be off, and
-/// `config.directory` is entered. `on_progress` is called on rank 0 now and then, never while
+/// plan; every rank ends, whatever happens to another one. `config.confined` must be
+/// `None`, and `config.directory` is entered. `on_progress` is called on rank 0 now and then, never while
 /// it is inside a label, and once before the start if that waits for SIGUSR1. May be called
 /// again for the next plan. Collective.
 ///
@@ -127,7 +127,7 @@ fn set_up<'a>(
         let (made, found) = (plan.ranks, world.size);
         return Err(format!("the plan was made for {made} ranks, and MPI started {found}"));
     }
-    if config.landlock {
+    if config.confined.is_some() {
         return Err("Landlock cannot be used under MPI: it takes shared memory away".into());
     }
     let place = match config.records.path(world.rank) {
@@ -135,20 +135,18 @@ fn set_up<'a>(
         None => Place::Memory(memory_file().map_err(|error| error.to_string())?.into()),
     };
     let rank = Rank::prepare(plan, prepared, config, world.rank, place)?;
-    Ok((rank, storage(config)?))
+    Ok((rank, storage(world, config)?))
 }
 
-fn storage(config: &Config) -> Result<Storage, String> {
+fn storage(world: &World, config: &Config) -> Result<Storage, String> {
     let cannot_open = |error: std::io::Error| format!("cannot open the run directory: {error}");
     match config.backend {
         BackendKind::Null => Ok(Storage::Null),
         BackendKind::Mem => Err("the mem back-end is for simulated ranks".into()),
         BackendKind::Posix => {
-            enter(config)?;
-            match config.guarded {
-                true => Guarded::new().map(Storage::Guarded).map_err(cannot_open),
-                false => Posix::new().map(Storage::Posix).map_err(cannot_open),
-            }
+            let inside = enter(config, world.nodes > 1)?;
+            let posix = Posix::known_as(&config.directory).map_err(cannot_open)?;
+            Ok(Storage::Posix(posix, inside))
         }
     }
 }
@@ -235,10 +233,7 @@ fn run(
     let root = &config.directory;
     match storage {
         Storage::Null => run_on(rank, Null, comm, clock),
-        Storage::Posix(backend) => {
-            run_on(rank, Files::new(backend, world, groups, root), comm, clock)
-        }
-        Storage::Guarded(backend) => {
+        Storage::Posix(backend, _inside) => {
             run_on(rank, Files::new(backend, world, groups, root), comm, clock)
         }
     }

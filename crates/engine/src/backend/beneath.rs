@@ -5,8 +5,11 @@
 //! path is walked here first, and the result opened without following any link,
 //! so that a change made by another process in between is refused, not followed.
 //!
+//! Nor does it cross into another mounted file system, unless that is allowed.
+//!
 //! The errno for every path that leaves is `EXDEV`, as the kernel gives it.
 
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags, statx};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -25,15 +28,23 @@ pub struct Root {
     directory: OwnedFd,
     /// Its absolute path.
     path: Vec<u8>,
+    /// `RESOLVE_NO_XDEV`, or 0: what is mounted below belongs to it.
+    mounts: u64,
 }
 
 impl Root {
     /// The current directory. Fails with `ENOSYS` where the kernel has no openat2.
     pub fn current() -> io::Result<Root> {
         let path = std::env::current_dir()?.into_os_string().into_vec();
-        let root = Root { directory: File::open(".")?.into(), path };
+        let directory = File::open(".")?.into();
+        let root = Root { directory, path, mounts: libc::RESOLVE_NO_XDEV };
         root.open(c".", libc::O_PATH, 0).map_err(io::Error::from_raw_os_error)?;
         Ok(root)
+    }
+
+    /// File systems mounted below belong to the directory.
+    pub fn cross_mounts(&mut self) {
+        self.mounts = 0;
     }
 
     /// The directory itself.
@@ -58,7 +69,7 @@ impl Root {
     /// Opens a relative path.
     pub fn open(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
         const BENEATH: u64 = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
-        match openat2(self.fd(), path, flags, mode, BENEATH) {
+        match openat2(self.fd(), path, flags, mode, BENEATH | self.mounts) {
             Err(libc::EXDEV) => self.open_walked(path, flags, mode),
             opened => opened,
         }
@@ -71,7 +82,7 @@ impl Root {
         let follow_last = !exclusive && (slash || flags & libc::O_NOFOLLOW == 0);
         let walked = self.walk(path.to_bytes(), follow_last)?;
         let walked = CString::new(walked).map_err(|_| libc::EINVAL)?;
-        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS;
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | self.mounts;
         match openat2(self.fd(), &walked, flags, mode, resolve) {
             // Somebody put a link where there was none.
             Err(libc::ELOOP) if follow_last => Err(libc::EXDEV),
@@ -221,10 +232,56 @@ pub(crate) fn openat2(
         }
         match errno() {
             libc::EAGAIN => continue,
+            // An old kernel, or a filter of calls (seccomp) that does not know this one.
+            libc::ENOSYS | libc::EPERM if resolve & libc::RESOLVE_NO_SYMLINKS != 0 => {
+                return open_by_name(directory, path, flags, mode, resolve);
+            }
             other => return Err(other),
         }
     }
     Err(libc::EAGAIN)
+}
+
+/// openat2 that follows no link, without openat2: one name after the other.
+#[cold]
+fn open_by_name(
+    directory: BorrowedFd<'_>,
+    path: &CStr,
+    flags: i32,
+    mode: u32,
+    resolve: u64,
+) -> Result<OwnedFd, i32> {
+    let names: Vec<Vec<u8>> = components(path.to_bytes()).collect();
+    let (last, above) = match names.split_last() {
+        Some((last, above)) => (last.as_slice(), above),
+        None => (&b"."[..], &[][..]),
+    };
+    let above = above.iter().map(|name| (name.as_slice(), OFlags::PATH));
+    let last = (last, OFlags::from_bits_retain(flags as u32));
+    let mut held = directory.try_clone_to_owned().map_err(|_| errno())?;
+    for (name, flags) in above.chain([last]) {
+        if name == b".." {
+            return Err(libc::EXDEV);
+        }
+        let safely = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let below = rustix::fs::openat(&held, name, safely, Mode::from_raw_mode(mode & 0o7777))
+            .map_err(|errno| errno.raw_os_error())?;
+        let facts = |fd: &OwnedFd| statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
+        let (here, before) = match (facts(&below), facts(&held)) {
+            (Ok(here), Ok(before)) => (here, before),
+            _ => return Err(libc::EXDEV),
+        };
+        // `O_PATH` opens links too.
+        if u32::from(here.stx_mode) & libc::S_IFMT == libc::S_IFLNK {
+            return Err(libc::ELOOP);
+        }
+        let mount = |facts: &Statx| (facts.stx_mnt_id, facts.stx_dev_major, facts.stx_dev_minor);
+        if resolve & libc::RESOLVE_NO_XDEV != 0 && mount(&here) != mount(&before) {
+            return Err(libc::EXDEV);
+        }
+        held = below;
+    }
+    Ok(held)
 }
 
 /// readlinkat; what the link holds.
@@ -264,11 +321,32 @@ mod tests {
         }
     }
 
+    /// The way without openat2 says the same as openat2.
+    #[test]
+    fn names_are_opened_one_by_one_where_openat2_is_missing() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(place.path().join("a/b")).expect("mkdir");
+        std::fs::write(place.path().join("a/file"), "").expect("write");
+        std::os::unix::fs::symlink("a", place.path().join("link")).expect("symlink");
+        let root = File::open(place.path()).expect("it opens");
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_XDEV;
+        for flags in [libc::O_RDONLY, libc::O_PATH] {
+            for path in [c".", c"a", c"a/b/", c"./a//file", c"link", c"link/b", c"..", c"a/x"] {
+                let with = openat2(root.as_fd(), path, flags, 0, resolve).map(drop);
+                let without = open_by_name(root.as_fd(), path, flags, 0, resolve).map(drop);
+                assert_eq!(with, without, "{path:?}");
+            }
+        }
+        let proc = open_by_name(File::open("/").unwrap().as_fd(), c"proc/self", 0, 0, resolve);
+        assert_eq!(proc.map(drop), Err(libc::EXDEV), "another file system");
+    }
+
     #[test]
     fn absolute_paths_lose_the_root() {
         let root = Root {
             directory: File::open("/").expect("/ opens").into(),
             path: b"/run/dir".to_vec(),
+            mounts: 0,
         };
         for (path, expected) in [
             ("x/y", Ok("x/y")),

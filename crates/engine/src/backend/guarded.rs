@@ -1,10 +1,9 @@
 //! The system calls of [`Posix`], for paths that are not proved to stay inside.
 //!
-//! Every path is resolved beneath the run directory before the first clock
-//! reading; the timed call works on what was found: a parent directory and a
-//! name, which is not followed, or an open descriptor. So the times of calls on
-//! names leave out the walk to the name. `open` resolves and opens in one call,
-//! inside its time.
+//! Every path is resolved beneath the run directory first; the call itself works on what was
+//! found: a parent directory and a name, which is not followed, or an open descriptor. Both
+//! lie inside the time: an application pays for the walk to the name too. It pays once, so times
+//! here are somewhat longer (two system calls), except for `open`, which resolves and opens in one.
 //!
 //! Paths and links that leave the directory give `EXDEV`, also those that
 //! `symlink` would make. Absolute paths inside the run directory are accepted.
@@ -28,25 +27,39 @@ pub struct Guarded {
     targets: [Target; 2],
 }
 
-/// What `prepare` found for one path of the call.
-#[derive(Debug, Default)]
+/// One path of the call.
+#[derive(Debug)]
 struct Target {
-    /// Parent directory of `name`, or the file itself.
-    held: Option<OwnedFd>,
-    /// Last name of the path, or the path relative to the root.
+    /// Relative to the root, or why it is none: an errno.
+    path: Result<CString, i32>,
+    /// The path of its parent directory; `None`: the root.
+    parent: Option<CString>,
+    /// Its last name.
     name: CString,
+    /// The parent directory, or the file itself. Kept until the next call, so that no time holds
+    /// its closing.
+    held: Option<OwnedFd>,
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        let name = CString::default();
+        Target { path: Err(libc::EINVAL), parent: None, name, held: None }
+    }
 }
 
 impl Target {
-    fn fd(&self) -> i32 {
-        self.held.as_ref().map_or(-1, AsRawFd::as_raw_fd)
-    }
-
-    fn check_exists(&self) -> Result<(), i32> {
-        let flags = libc::AT_SYMLINK_NOFOLLOW;
-        // SAFETY: the name is NUL-terminated, the descriptor is held.
-        let done = unsafe { libc::faccessat(self.fd(), self.name.as_ptr(), libc::F_OK, flags) };
-        if done == 0 { Ok(()) } else { Err(super::beneath::errno()) }
+    /// Takes a path apart.
+    fn of(path: &CStr, root: &Root) -> Target {
+        let taken = check_path(path.to_bytes()).and_then(|()| root.relative(path.to_bytes()));
+        let path = match taken {
+            Ok(path) => path,
+            Err(errno) => return Target { path: Err(errno), ..Target::default() },
+        };
+        let c = |text: &[u8]| CString::new(text).map_err(|_| libc::EINVAL);
+        let (parent, name) = split(path);
+        let parent = if parent == b"." { None } else { c(parent).ok() };
+        Target { path: c(path), parent, name: c(name).unwrap_or_default(), held: None }
     }
 }
 
@@ -57,80 +70,117 @@ impl Guarded {
         Ok(Guarded { posix: Posix::new()?, root: Root::current()?, targets: Default::default() })
     }
 
-    /// Holds the parent directory and the last name.
-    fn entry(&mut self, at: usize, path: &CStr) -> Result<(), i32> {
-        check_path(path.to_bytes())?;
-        let path = self.root.relative(path.to_bytes())?;
-        let (parent, name) = split(path);
-        if name.starts_with(b"..") && matches!(name.get(2), None | Some(b'/')) {
+    /// The same, where file systems mounted below belong to the directory.
+    pub fn across_mounts() -> io::Result<Guarded> {
+        let mut guarded = Guarded::new()?;
+        guarded.root.cross_mounts();
+        Ok(guarded)
+    }
+
+    /// Finds the parent directory.
+    fn find_parent(&mut self, at: usize) -> Result<(), i32> {
+        let target = &mut self.targets[at];
+        let path = target.path.as_deref().map_err(|errno| *errno)?;
+        if target.name.to_bytes().starts_with(b"..")
+            && matches!(target.name.to_bytes().get(2), None | Some(b'/'))
+        {
             // The kernel lets nobody change `..`; only whether it leaves is to be told.
-            let whole = CString::new(path).map_err(|_| libc::EINVAL)?;
-            self.root.open(&whole, libc::O_PATH, 0)?;
+            self.root.open(path, libc::O_PATH, 0)?;
         }
-        let parent = CString::new(parent).map_err(|_| libc::EINVAL)?;
-        let held = self.root.open(&parent, libc::O_PATH | libc::O_DIRECTORY, 0)?;
-        let name = CString::new(name).map_err(|_| libc::EINVAL)?;
-        self.targets[at] = Target { held: Some(held), name };
+        if let Some(parent) = &target.parent {
+            target.held = Some(self.root.open(parent, libc::O_PATH | libc::O_DIRECTORY, 0)?);
+        }
         Ok(())
     }
 
     /// `readlink` and `link` follow a last name that slashes come after.
-    fn entry_followed(&mut self, at: usize, path: &CStr) -> Result<(), i32> {
+    fn find_followed(&mut self, at: usize) -> Result<(), i32> {
+        let path = self.targets[at].path.as_deref().map_err(|errno| *errno)?;
         if path.to_bytes().ends_with(b"/") {
-            self.root.open(&self.relative(path)?, libc::O_PATH, 0)?;
+            self.root.open(path, libc::O_PATH, 0)?;
         }
-        self.entry(at, path)
+        self.find_parent(at)
     }
 
-    /// Holds the file itself, opened with `flags`.
-    fn file(&mut self, path: &CStr, flags: i32) -> Result<(), i32> {
-        let name = self.relative(path)?;
-        let held = Some(self.root.open(&name, flags, 0)?);
-        self.targets[0] = Target { held, name };
-        Ok(())
+    /// Opens the file itself.
+    fn open(&self, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+        let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
+        self.root.open(path, flags, mode)
     }
 
-    fn relative(&self, path: &CStr) -> Result<CString, i32> {
-        check_path(path.to_bytes())?;
-        CString::new(self.root.relative(path.to_bytes())?).map_err(|_| libc::EINVAL)
+    /// The parent directory that was found.
+    fn parent(&self, at: usize) -> i32 {
+        self.targets[at].held.as_ref().map_or(self.root.fd().as_raw_fd(), AsRawFd::as_raw_fd)
     }
 
-    fn open(&self, flags: i32, mode: u32) -> Reply {
-        match self.root.open(&self.targets[0].name, flags, mode) {
-            Ok(fd) => Reply::from(fd.into_raw_fd()),
-            Err(errno) => -Reply::from(errno),
+    fn check_exists(&self, at: usize) -> Result<(), i32> {
+        let (name, flags) = (self.targets[at].name.as_ptr(), libc::AT_SYMLINK_NOFOLLOW);
+        // SAFETY: the name is NUL-terminated, the descriptor is held.
+        let done = unsafe { libc::faccessat(self.parent(at), name, libc::F_OK, flags) };
+        if done == 0 { Ok(()) } else { Err(super::beneath::errno()) }
+    }
+
+    /// Finds what a call on names works on.
+    fn find(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        match call {
+            Call::Readlink { .. } => self.find_followed(0),
+            Call::Rename { .. } => {
+                self.find_parent(0)?;
+                self.find_parent(1)
+            }
+            Call::Link { .. } => {
+                self.find_followed(0)?;
+                // The kernel looks at all of `from` before it looks at `to`.
+                self.check_exists(0)?;
+                self.find_parent(1)
+            }
+            _ => self.find_parent(0),
         }
     }
 
-    fn on_names(&self, call: &Call<'_>) -> Reply {
-        let [a, b] = &self.targets;
-        let (old, new) = (a.name.as_ptr(), b.name.as_ptr());
+    fn on_names(&mut self, call: &Call<'_>) -> Reply {
+        if let Err(errno) = self.find(call) {
+            return -Reply::from(errno);
+        }
+        let (from, to) = (self.parent(0), self.parent(1));
+        let [old, new] = self.targets.each_ref().map(|target| target.name.as_ptr());
         // SAFETY: names are NUL-terminated and owned by the targets, descriptors are held by them.
         reply(unsafe {
             match call {
-                Call::Unlink { .. } => libc::unlinkat(a.fd(), old, 0),
-                Call::Rmdir { .. } => libc::unlinkat(a.fd(), old, libc::AT_REMOVEDIR),
-                Call::Mkdir { .. } => libc::mkdirat(a.fd(), old, 0o777),
-                Call::Rename { .. } => libc::renameat(a.fd(), old, b.fd(), new),
-                Call::Link { .. } => libc::linkat(a.fd(), old, b.fd(), new, 0),
-                Call::Symlink { target, .. } => libc::symlinkat(target.as_ptr(), a.fd(), old),
-                Call::Readlink { .. } => return readlink(a),
+                Call::Unlink { .. } => libc::unlinkat(from, old, 0),
+                Call::Rmdir { .. } => libc::unlinkat(from, old, libc::AT_REMOVEDIR),
+                Call::Mkdir { .. } => libc::mkdirat(from, old, 0o777),
+                Call::Rename { .. } => libc::renameat(from, old, to, new),
+                Call::Link { .. } => libc::linkat(from, old, to, new, 0),
+                Call::Symlink { target, .. } => libc::symlinkat(target.as_ptr(), from, old),
+                Call::Readlink { .. } => return readlink(from, &self.targets[0].name),
                 _ => return -Reply::from(libc::ENOSYS),
             }
         })
     }
+
+    /// Calls on the file itself, opened for them.
+    fn on_file(&mut self, call: &Call<'_>) -> Reply {
+        let flags = match call {
+            // Not waiting for the reader of a FIFO.
+            Call::Truncate { .. } => libc::O_WRONLY | libc::O_NONBLOCK,
+            _ => libc::O_PATH,
+        };
+        match self.open(flags, 0) {
+            Ok(file) => on_file(self.targets[0].held.insert(file).as_raw_fd(), call),
+            Err(errno) => -Reply::from(errno),
+        }
+    }
 }
 
-fn readlink(target: &Target) -> Reply {
+fn readlink(parent: i32, name: &CStr) -> Reply {
     let mut held = [0u8; libc::PATH_MAX as usize];
     let room = held.len();
     // SAFETY: the buffer is as long as said, the name is NUL-terminated.
-    reply(unsafe {
-        libc::readlinkat(target.fd(), target.name.as_ptr(), held.as_mut_ptr().cast(), room) as i64
-    })
+    reply(unsafe { libc::readlinkat(parent, name.as_ptr(), held.as_mut_ptr().cast(), room) as i64 })
 }
 
-/// Calls on the file that `prepare` opened.
+/// Calls on an open file.
 fn on_file(fd: i32, call: &Call<'_>) -> Reply {
     let nothing = c"".as_ptr();
     let empty = libc::AT_EMPTY_PATH;
@@ -180,46 +230,52 @@ impl Backend for Guarded {
         self.posix.capabilities()
     }
 
+    /// Takes the paths apart; what the file system is asked for them belongs to the call.
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         protect_marker(call)?;
         match call {
             // As Linux since 6.4, before it looks at the path.
             Call::Open { flags, .. } if flags & CREATE_DIRECTORY == CREATE_DIRECTORY => {
-                Err(libc::EINVAL)
+                return Err(libc::EINVAL);
             }
-            Call::Open { path, .. } => {
-                self.targets[0] = Target { held: None, name: self.relative(path)? };
-                Ok(())
-            }
-            Call::Stat { path }
+            Call::Truncate { size, .. } if *size > i64::MAX as u64 => return Err(libc::EINVAL),
+            Call::Open { path, .. }
+            | Call::Stat { path }
             | Call::Access { path }
             | Call::Chmod { path, .. }
             | Call::Utime { path }
-            | Call::Statfs { path } => self.file(path, libc::O_PATH),
-            Call::Truncate { size, .. } if *size > i64::MAX as u64 => Err(libc::EINVAL),
-            // Not waiting for the reader of a FIFO.
-            Call::Truncate { path, .. } => self.file(path, libc::O_WRONLY | libc::O_NONBLOCK),
-            Call::Unlink { path } | Call::Rmdir { path } | Call::Mkdir { path } => {
-                self.entry(0, path)
-            }
-            Call::Readlink { path } => self.entry_followed(0, path),
-            Call::Rename { from, to } => {
-                self.entry(0, from)?;
-                self.entry(1, to)
-            }
-            Call::Link { from, to } => {
-                self.entry_followed(0, from)?;
-                // The kernel looks at all of `from` before it looks at `to`.
-                self.targets[0].check_exists()?;
-                self.entry(1, to)
+            | Call::Statfs { path }
+            | Call::Truncate { path, .. }
+            | Call::Unlink { path }
+            | Call::Rmdir { path }
+            | Call::Mkdir { path }
+            | Call::Readlink { path } => self.targets[0] = Target::of(path, &self.root),
+            Call::Rename { from, to } | Call::Link { from, to } => {
+                self.targets = [from, to].map(|path| Target::of(path, &self.root));
             }
             Call::Symlink { target, path } => {
                 check_path(target.to_bytes())?;
-                self.entry(0, path)?;
-                self.root.check_target(target.to_bytes(), path.to_bytes())
+                self.targets[0] = Target::of(path, &self.root);
+                // Errors of the path itself come first.
+                self.find_parent(0)?;
+                self.root.check_target(target.to_bytes(), path.to_bytes())?;
+                self.targets[0].held = None;
             }
-            _ => Ok(()),
+            Call::Close { .. }
+            | Call::Pread { .. }
+            | Call::Pwrite { .. }
+            | Call::Append { .. }
+            | Call::Seek { .. }
+            | Call::Fsync { .. }
+            | Call::Fdatasync { .. }
+            | Call::Ftruncate { .. }
+            | Call::Fallocate { .. }
+            | Call::Fstat { .. }
+            | Call::Getdents { .. }
+            | Call::Syncfs
+            | Call::DropCaches => {}
         }
+        Ok(())
     }
 
     fn cached(&self, fd: Fd) -> Option<Cached> {
@@ -228,7 +284,10 @@ impl Backend for Guarded {
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
         match call {
-            Call::Open { flags, mode, .. } => self.open(flags, mode),
+            Call::Open { flags, mode, .. } => match self.open(flags, mode) {
+                Ok(file) => Reply::from(file.into_raw_fd()),
+                Err(errno) => -Reply::from(errno),
+            },
             Call::Unlink { .. }
             | Call::Rmdir { .. }
             | Call::Mkdir { .. }
@@ -241,8 +300,34 @@ impl Backend for Guarded {
             | Call::Chmod { .. }
             | Call::Utime { .. }
             | Call::Statfs { .. }
-            | Call::Truncate { .. } => on_file(self.targets[0].fd(), &call),
+            | Call::Truncate { .. } => self.on_file(&call),
             other => self.posix.issue(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An application pays for the walk to a name too, so it belongs between the clock readings.
+    #[test]
+    fn the_walk_to_a_name_is_part_of_the_call() {
+        let mut guarded = Guarded::new().expect("openat2 is there");
+        for path in [c"src/missing/name", c"missing"] {
+            let calls = [
+                Call::Stat { path },
+                Call::Open { path, flags: libc::O_RDONLY, mode: 0 },
+                Call::Unlink { path },
+                Call::Chmod { path, mode: 0 },
+                Call::Rename { from: path, to: path },
+                Call::Link { from: path, to: path },
+            ];
+            for call in calls {
+                assert_eq!(guarded.prepare(&call), Ok(()), "{call:?}");
+                let text = format!("{call:?}");
+                assert_eq!(guarded.issue(call), -Reply::from(libc::ENOENT), "{text}");
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The system calls themselves, as an application makes them.
 //!
 //! Relative paths resolve in the current directory: the rank has changed into the
-//! run directory. Paths are trusted (proved to stay inside, or `--no-confine`);
+//! run directory. Absolute paths that begin with its path do so too, because another directory
+//! may have got that path since. Paths are trusted (proved to stay inside, or `--no-confine`);
 //! [`super::Guarded`] is for the others.
 //!
 //! `EINTR` is returned like every other errno; the caller decides. (On Linux only
@@ -12,15 +13,20 @@
 use super::{Backend, Cached, Capabilities};
 use crate::call::{Call, Fd, Reply};
 use crate::dents;
+use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 /// Files of the operating system, by direct system calls.
 #[derive(Debug)]
 pub struct Posix {
     directory: File,
+    /// Its path.
+    path: Vec<u8>,
     drop_caches: Result<File, i32>,
 }
 
@@ -33,7 +39,38 @@ impl Posix {
             .write(true)
             .open("/proc/sys/vm/drop_caches")
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
-        Ok(Posix { directory: File::open(".")?, drop_caches })
+        let path = std::env::current_dir()?.into_os_string().into_vec();
+        Ok(Posix { directory: File::open(".")?, path, drop_caches })
+    }
+
+    /// [`Posix::new`] for a current directory that the program knows by this path.
+    pub fn known_as(path: &Path) -> io::Result<Posix> {
+        Ok(Posix { path: path.as_os_str().as_bytes().to_vec(), ..Posix::new()? })
+    }
+
+    /// A path of the program, relative to the current directory if it lies in it.
+    #[inline(always)]
+    fn at(&self, path: &CStr) -> *const libc::c_char {
+        match path.to_bytes().first() {
+            Some(b'/') => self.relative(path),
+            _ => path.as_ptr(),
+        }
+    }
+
+    #[cold]
+    fn relative(&self, path: &CStr) -> *const libc::c_char {
+        let Some(inside) = path.to_bytes().strip_prefix(self.path.as_slice()) else {
+            return path.as_ptr();
+        };
+        let slashes = inside.iter().take_while(|byte| **byte == b'/').count();
+        match (slashes, inside.len() - slashes) {
+            (_, 0) => c".".as_ptr(),
+            // Another name that only begins like this one.
+            (0, _) => path.as_ptr(),
+            _ => path.to_bytes_with_nul()[path.to_bytes().len() - inside.len() + slashes..]
+                .as_ptr()
+                .cast(),
+        }
     }
 
     fn drop_caches(&self) -> Reply {
@@ -86,7 +123,7 @@ impl Backend for Posix {
         match call {
             Call::Syncfs => syncfs(&self.directory),
             Call::DropCaches => self.drop_caches(),
-            call => issue(call),
+            call => issue(call, |path| self.at(path)),
         }
     }
 }
@@ -96,14 +133,14 @@ fn syncfs(directory: &File) -> Reply {
     reply(unsafe { libc::syncfs(directory.as_raw_fd()) })
 }
 
-/// Executes a call that needs no state.
+/// Executes a call on files; `at` says where a path is.
 #[inline(always)]
-fn issue(call: Call<'_>) -> Reply {
-    // SAFETY: every path is NUL-terminated and every buffer as long as said; both
-    // are borrowed for the duration of the call. Descriptors of a program are its own.
+fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
+    // SAFETY: every path, also an end of one, is NUL-terminated and every buffer as long as said;
+    // both are borrowed for the duration of the call. Descriptors of a program are its own.
     let returned = unsafe {
         match call {
-            Call::Open { path, flags, mode } => i64::from(libc::open(path.as_ptr(), flags, mode)),
+            Call::Open { path, flags, mode } => i64::from(libc::open(at(path), flags, mode)),
             Call::Close { fd } => i64::from(libc::close(fd.0)),
             Call::Pread { fd, buf, offset, .. } => {
                 libc::pread(fd.0, buf.as_mut_ptr().cast(), buf.len(), off(offset)) as i64
@@ -118,30 +155,28 @@ fn issue(call: Call<'_>) -> Reply {
             Call::Ftruncate { fd, size } => i64::from(libc::ftruncate(fd.0, off(size))),
             Call::Fallocate { fd, size } => i64::from(libc::fallocate(fd.0, 0, 0, off(size))),
             Call::Fstat { fd } => return size_of_file(|stat| libc::fstat(fd.0, stat)),
-            Call::Stat { path } => return size_of_file(|stat| libc::stat(path.as_ptr(), stat)),
-            Call::Access { path } => i64::from(libc::access(path.as_ptr(), libc::F_OK)),
-            Call::Unlink { path } => i64::from(libc::unlink(path.as_ptr())),
-            Call::Rename { from, to } => i64::from(libc::rename(from.as_ptr(), to.as_ptr())),
-            Call::Mkdir { path } => i64::from(libc::mkdir(path.as_ptr(), 0o777)),
-            Call::Rmdir { path } => i64::from(libc::rmdir(path.as_ptr())),
-            Call::Truncate { path, size } => i64::from(libc::truncate(path.as_ptr(), off(size))),
+            Call::Stat { path } => return size_of_file(|stat| libc::stat(at(path), stat)),
+            Call::Access { path } => i64::from(libc::access(at(path), libc::F_OK)),
+            Call::Unlink { path } => i64::from(libc::unlink(at(path))),
+            Call::Rename { from, to } => i64::from(libc::rename(at(from), at(to))),
+            Call::Mkdir { path } => i64::from(libc::mkdir(at(path), 0o777)),
+            Call::Rmdir { path } => i64::from(libc::rmdir(at(path))),
+            Call::Truncate { path, size } => i64::from(libc::truncate(at(path), off(size))),
             Call::Getdents { fd, buf } => return getdents(fd, buf),
-            Call::Link { from, to } => i64::from(libc::link(from.as_ptr(), to.as_ptr())),
-            Call::Symlink { target, path } => {
-                i64::from(libc::symlink(target.as_ptr(), path.as_ptr()))
-            }
+            Call::Link { from, to } => i64::from(libc::link(at(from), at(to))),
+            Call::Symlink { target, path } => i64::from(libc::symlink(target.as_ptr(), at(path))),
             Call::Readlink { path } => {
                 let mut target = MaybeUninit::<[u8; libc::PATH_MAX as usize]>::uninit();
                 let room = libc::PATH_MAX as usize;
-                libc::readlink(path.as_ptr(), target.as_mut_ptr().cast(), room) as i64
+                libc::readlink(at(path), target.as_mut_ptr().cast(), room) as i64
             }
-            Call::Chmod { path, mode } => i64::from(libc::chmod(path.as_ptr(), mode)),
+            Call::Chmod { path, mode } => i64::from(libc::chmod(at(path), mode)),
             Call::Utime { path } => {
-                i64::from(libc::utimensat(libc::AT_FDCWD, path.as_ptr(), std::ptr::null(), 0))
+                i64::from(libc::utimensat(libc::AT_FDCWD, at(path), std::ptr::null(), 0))
             }
             Call::Statfs { path } => {
                 let mut facts = MaybeUninit::<libc::statfs>::uninit();
-                i64::from(libc::statfs(path.as_ptr(), facts.as_mut_ptr()))
+                i64::from(libc::statfs(at(path), facts.as_mut_ptr()))
             }
             Call::Syncfs | Call::DropCaches => return -Reply::from(libc::ENOSYS),
         }
@@ -169,5 +204,30 @@ fn getdents(fd: Fd, buf: &mut [u8]) -> Reply {
     match reply(filled) {
         filled @ 1.. => dents::count_visible(&buf[..filled as usize]) as Reply + 1,
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_paths_inside_are_relative_to_the_directory() {
+        let path = b"/run/dir".to_vec();
+        let posix = Posix { directory: File::open(".").expect("."), path, drop_caches: Err(0) };
+        for (path, expected) in [
+            (c"x/y", c"x/y"),
+            (c"/run/dir/x", c"x"),
+            (c"/run/dir//x/", c"x/"),
+            (c"/run/dir", c"."),
+            (c"/run/dir/", c"."),
+            (c"/run/dirx", c"/run/dirx"),
+            (c"/etc", c"/etc"),
+            (c"", c""),
+        ] {
+            // SAFETY: an end of a path that is still there.
+            let got = unsafe { CStr::from_ptr(posix.at(path)) };
+            assert_eq!(got, expected, "{path:?}");
+        }
     }
 }

@@ -1,20 +1,22 @@
 //! Which directories of `--dir` are accepted, and why others are not.
 
-use super::marker::is_begun;
-use super::{DirectoryError, wrong};
+use super::opened::Opened;
+use super::{DirectoryError, marker, wrong};
 use crate::backend::MARKER;
 use crate::host::mounts_below;
+use rustix::fs::Dir;
+use rustix::io::Errno;
 use std::env;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
-/// Makes the directory if it is missing, not its parents. Everything else that is no
-/// directory is refused.
-pub(super) fn make_if_missing(directory: &Path) -> Result<(), DirectoryError> {
+/// Makes the directory if it is missing, not its parents; tells whether it was. Everything else
+/// that is no directory is refused.
+pub(super) fn make_if_missing(directory: &Path) -> Result<bool, DirectoryError> {
     match fs::metadata(directory) {
-        Ok(facts) if facts.is_dir() => Ok(()),
+        Ok(facts) if facts.is_dir() => Ok(false),
         Ok(facts) => {
             let kind = facts.file_type();
             let found = match () {
@@ -32,8 +34,9 @@ pub(super) fn make_if_missing(directory: &Path) -> Result<(), DirectoryError> {
     }
 }
 
-fn make(directory: &Path) -> Result<(), DirectoryError> {
-    fs::create_dir(directory).map_err(|error| {
+/// Nobody else may write in it, so that nobody can put links there.
+fn make(directory: &Path) -> Result<bool, DirectoryError> {
+    DirBuilder::new().mode(0o755).create(directory).map(|()| true).map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
             return DirectoryError(format!(
                 "--dir {0}: its parent directory does not exist; make it first with mkdir -p",
@@ -90,13 +93,15 @@ fn dangerous(path: &Path, home: Option<PathBuf>, here: Option<PathBuf>) -> Optio
 }
 
 /// There is nothing in it (the `lost+found` of a fresh file system is nothing).
-pub(super) fn is_empty(path: &Path) -> Result<bool, DirectoryError> {
-    let failed = |error: io::Error| wrong(path, "cannot read the directory", &error);
-    for entry in fs::read_dir(path).map_err(failed)? {
+pub(super) fn is_empty(directory: &Opened) -> Result<bool, DirectoryError> {
+    let failed = |errno: Errno| wrong(directory.path(), "cannot read the directory", &errno.into());
+    for entry in Dir::read_from(directory.fd()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let begun =
-            entry.file_name() == MARKER && entry.metadata().is_ok_and(|facts| is_begun(&facts));
-        if entry.file_name() != "lost+found" && !begun {
+        let known = match entry.file_name().to_bytes() {
+            b"." | b".." | b"lost+found" => true,
+            name => name == MARKER.as_bytes() && marker::is_begun_in(directory.fd()),
+        };
+        if !known {
             return Ok(false);
         }
     }

@@ -1,93 +1,145 @@
 //! The file that says "Parabench may work here", and the lock on it.
 
-use super::{DirectoryError, wrong};
+use super::opened::{Opened, numbers};
+use super::{DirectoryError, random_letters, wrong};
 use crate::backend::MARKER;
 use crate::host::utc_now;
-use std::fs::{File, Metadata, OpenOptions};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Markers are small; what is longer is none.
 const SIZE_MAX: u64 = 4096;
+/// Never a link, and not waiting for the writer of a FIFO.
+const SAFELY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// An open, locked marker.
+/// An open marker, locked where the file system has locks.
 #[derive(Debug)]
 pub(super) struct Marker {
     /// Holds the lock (flock) until it is closed, also by forked ranks.
-    _file: File,
+    file: File,
+    text: Text,
+    /// Why there is no lock: other runs are not kept out.
+    unlocked: Option<Errno>,
+}
+
+/// What a marker says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Text {
     forced: bool,
+    id: String,
 }
 
 impl Marker {
     /// The directory held other files when it was marked.
     pub(super) fn forced(&self) -> bool {
-        self.forced
+        self.text.forced
+    }
+
+    /// What it was given at random.
+    pub(super) fn id(&self) -> &str {
+        &self.text.id
+    }
+
+    /// Why other runs are not kept out of the directory; `None`: they are.
+    pub(super) fn unlocked(&self) -> Option<io::Error> {
+        self.unlocked.map(io::Error::from)
     }
 
     /// Writes a new marker and locks it.
     pub(super) fn create(
-        directory: &Path,
+        directory: &Opened,
         version: &str,
         forced: bool,
     ) -> Result<Marker, DirectoryError> {
-        let failed = |error: io::Error| wrong(directory, "cannot mark the run directory", &error);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(0o644);
-        let made = options.clone().create_new(true).open(directory.join(MARKER));
-        let mut file = match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                begun(&options, directory).ok_or(error)
-            }
-            made => made,
-        }
-        .map_err(failed)?;
-        lock(&file, directory)?;
-        let created = utc_now();
-        let text = serde_json::json!({
-            "tool": "parabench", "version": version, "created": created, "forced": forced,
-        });
-        file.write_all(format!("{text}\n").as_bytes()).map_err(|error| {
+        let failed = |error| wrong(directory.path(), "cannot mark the run directory", &error);
+        let file = make(directory).map_err(|errno| failed(errno.into()))?;
+        let text = Text { forced, id: random_letters(16) };
+        let mut marker = Marker { unlocked: lock(&file, directory.path())?, file, text };
+        marker.write(version).map_err(|error| {
             // Half a marker would make the directory look like somebody else's.
-            let _ = std::fs::remove_file(directory.join(MARKER));
+            let _ = marker.remove(directory);
             failed(error)
         })?;
-        Ok(Marker { _file: file, forced })
+        Ok(marker)
+    }
+
+    fn write(&mut self, version: &str) -> io::Result<()> {
+        let text = serde_json::json!({
+            "tool": "parabench", "version": version, "created": utc_now(),
+            "forced": self.text.forced, "id": self.text.id,
+        });
+        self.file.write_all(format!("{text}\n").as_bytes())
     }
 
     /// The marker of an earlier run, locked; `None` if there is none. A file of that
     /// name that Parabench has not written is none.
-    pub(super) fn find(directory: &Path) -> Result<Option<Marker>, DirectoryError> {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-        let file = match options.open(directory.join(MARKER)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Ok(None),
-            Err(error) => return Err(wrong(directory, "cannot read the marker in", &error)),
+    pub(super) fn find(directory: &Opened) -> Result<Option<Marker>, DirectoryError> {
+        // Network file systems lock exclusively only what is open for writing.
+        let opened = match open(directory.fd(), OFlags::RDWR) {
+            Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => open(directory.fd(), OFlags::RDONLY),
+            opened => opened,
         };
-        let Some(forced) = read(&file) else { return Ok(None) };
-        lock(&file, directory)?;
-        Ok(Some(Marker { _file: file, forced }))
+        let file = match opened {
+            Ok(file) => file,
+            Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Ok(None),
+            Err(errno) => {
+                return Err(wrong(directory.path(), "cannot read the marker in", &errno.into()));
+            }
+        };
+        let Some(text) = read(&file) else { return Ok(None) };
+        Ok(Some(Marker { unlocked: lock(&file, directory.path())?, file, text }))
+    }
+
+    /// Removes it, and no other file that has taken its name.
+    pub(super) fn remove(&self, directory: &Opened) -> io::Result<()> {
+        let found = statat(directory.fd(), MARKER, AtFlags::SYMLINK_NOFOLLOW)?;
+        if (found.st_dev, found.st_ino) != numbers(&self.file.metadata()?) {
+            return Err(io::Error::other("another file has the marker's name by now"));
+        }
+        Ok(unlinkat(directory.fd(), MARKER, AtFlags::empty())?)
     }
 }
 
-/// A marker that a run has made and not written, because it was killed in between: empty.
-fn begun(options: &OpenOptions, directory: &Path) -> Option<File> {
-    let options = options.clone().custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).to_owned();
-    let file = options.open(directory.join(MARKER)).ok()?;
-    file.metadata().is_ok_and(|facts| is_begun(&facts)).then_some(file)
+/// A new file, or a marker that a run has made and not written, because it was killed in between.
+fn make(directory: &Opened) -> rustix::io::Result<File> {
+    let (new, mode) = (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o644));
+    match openat(directory.fd(), MARKER, new | SAFELY, mode) {
+        Ok(made) => Ok(made.into()),
+        Err(Errno::EXIST) => {
+            let found = open(directory.fd(), OFlags::RDWR)?;
+            if is_begun(&found) { Ok(found) } else { Err(Errno::EXIST) }
+        }
+        Err(errno) => Err(errno),
+    }
+}
+
+fn open(directory: BorrowedFd<'_>, flags: OFlags) -> rustix::io::Result<File> {
+    openat(directory, MARKER, flags | SAFELY, Mode::empty()).map(File::from)
 }
 
 /// Whether a file of the marker's name is one that was made and not written.
-pub(super) fn is_begun(facts: &Metadata) -> bool {
-    facts.is_file() && facts.size() == 0
+fn is_begun(file: &File) -> bool {
+    file.metadata().is_ok_and(|facts| facts.is_file() && facts.size() == 0)
 }
 
-/// Whether the marker says "forced"; `None` if it is no marker. A marker that another
+/// Whether an open directory holds a marker that was made and not written.
+pub(super) fn is_begun_in(directory: BorrowedFd<'_>) -> bool {
+    open(directory, OFlags::RDONLY).is_ok_and(|file| is_begun(&file))
+}
+
+/// What the marker in an open directory was given at random.
+pub(super) fn id(directory: BorrowedFd<'_>) -> Option<String> {
+    read(&open(directory, OFlags::RDONLY).ok()?).map(|text| text.id)
+}
+
+/// What a marker says; `None` if it is no marker. A marker that another
 /// run has made but not yet written counts as none.
-fn read(file: &File) -> Option<bool> {
+fn read(file: &File) -> Option<Text> {
     let facts = file.metadata().ok()?;
     if !facts.is_file() || facts.size() > SIZE_MAX {
         return None;
@@ -96,23 +148,49 @@ fn read(file: &File) -> Option<bool> {
     file.take(SIZE_MAX).read_to_string(&mut text).ok()?;
     let marker: serde_json::Value = serde_json::from_str(&text).ok()?;
     (marker.get("tool")?.as_str()? == "parabench").then_some(())?;
-    marker.get("forced")?.as_bool()
+    let id = marker.get("id").and_then(|id| id.as_str()).unwrap_or_default().into();
+    Some(Text { forced: marker.get("forced")?.as_bool()?, id })
 }
 
-fn lock(file: &File, directory: &Path) -> Result<(), DirectoryError> {
-    // SAFETY: no pointers; the descriptor is open.
-    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-        0 => Ok(()),
-        _ => {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::WouldBlock {
-                return Err(DirectoryError(format!(
-                    "another run uses {} at this moment; wait for its end, \
-                     or choose another directory with --dir",
-                    directory.display()
-                )));
-            }
-            Err(wrong(directory, "cannot lock the run directory", &error))
+/// Locks a marker; why not, where the file system has no locks.
+fn lock(file: &File, directory: &Path) -> Result<Option<Errno>, DirectoryError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(None),
+        Err(Errno::WOULDBLOCK) => Err(busy(directory)),
+        Err(errno) => Ok(Some(errno)),
+    }
+}
+
+/// Keeps runs out of the directories above this one: what they move could turn links of this
+/// run outwards, and the other way round.
+pub(super) fn lock_above(directory: &Path) -> Result<Vec<File>, DirectoryError> {
+    let mut locked = Vec::new();
+    for above in directory.ancestors().skip(1) {
+        let name = above.join(MARKER);
+        let Ok(file) = openat(CWD, &name, OFlags::RDONLY | SAFELY, Mode::empty()) else { continue };
+        let file = File::from(file);
+        if read(&file).is_none() {
+            continue;
+        }
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => return Err(busy(above)),
+            _ => locked.push(file),
         }
     }
+    Ok(locked)
+}
+
+/// Whether another run has locked the marker in an open directory. (Not this one: it holds its lock
+/// by another opening of the file, so its own directory is not to be asked for.)
+pub(super) fn is_in_use(directory: BorrowedFd<'_>) -> bool {
+    let Ok(file) = open(directory, OFlags::RDONLY) else { return false };
+    matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK))
+}
+
+fn busy(directory: &Path) -> DirectoryError {
+    DirectoryError(format!(
+        "another run uses {} at this moment; wait for its end, \
+         or choose another directory with --dir",
+        directory.display()
+    ))
 }

@@ -1,18 +1,20 @@
-//! Removing a tree: never follows a link, never leaves the file system, needs few
-//! descriptors however deep the tree is, and tells what it could not remove.
+//! Removing a tree that is held open: never follows a link, never leaves the file system, takes
+//! nothing that has only the name of what it was given, needs few descriptors however deep the
+//! tree is, and tells what it could not remove.
 //!
 //! Own code because `std::fs::remove_dir_all` walks into mounted file systems and
 //! stops at the first error.
 
+use super::marker::Marker;
+use super::opened::Opened;
 use crate::backend::MARKER;
 use crate::backend::beneath::{errno, openat2};
 use crate::backend::guarded::chmod;
 use crate::dents;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +32,8 @@ pub struct Removal {
     pub left: u64,
     /// Some of them, and why.
     pub examples: Vec<(PathBuf, String)>,
+    /// The directory, if it should have gone as a whole.
+    pub whole: Option<PathBuf>,
 }
 
 impl Removal {
@@ -41,31 +45,39 @@ impl Removal {
     }
 }
 
-/// Removes what is in an open directory (`path` is for messages), except the marker
-/// and the `lost+found` of its file system.
-pub(super) fn contents(directory: BorrowedFd<'_>, path: &Path) -> Removal {
-    let mut removal = Removal::default();
-    match directory.try_clone_to_owned() {
-        Ok(fd) => sweep(fd, path, &mut removal),
-        Err(error) => removal.failed(path.into(), error.raw_os_error().unwrap_or(libc::EIO)),
+/// Removes what is in a directory, except the marker and the `lost+found` of its file system.
+pub(super) fn contents(directory: &Opened) -> Removal {
+    let (mut removal, path) = (Removal::default(), directory.path_now());
+    match directory.fd().try_clone_to_owned() {
+        Ok(fd) => sweep(fd, &path, &mut removal),
+        Err(error) => removal.failed(path, errno_of(&error)),
     }
     removal
 }
 
-/// Removes an open directory, what is in it, and last the marker.
-pub(super) fn tree(directory: BorrowedFd<'_>, path: &Path) -> Removal {
-    let mut removal = contents(directory, path);
+/// Removes what is in a directory, its marker, and the directory.
+pub(super) fn tree(directory: &Opened, marker: &Marker) -> Removal {
+    let mut removal = contents(directory);
+    removal.whole = Some(directory.path_now());
     if removal.left > 0 {
         return removal;
     }
-    for result in [fs::remove_file(path.join(MARKER)), fs::remove_dir(path)] {
-        match result {
+    for step in [|d: &Opened, m: &Marker| m.remove(d), |d: &Opened, _: &Marker| d.remove()] {
+        match step(directory, marker) {
             Ok(()) => removal.removed += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => removal.failed(path.into(), error.raw_os_error().unwrap_or(libc::EIO)),
+            Err(error) => {
+                removal.left += 1;
+                removal.examples.push((directory.path_now(), error.to_string()));
+                return removal;
+            }
         }
     }
     removal
+}
+
+fn errno_of(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
 }
 
 /// An open directory on the way down.
@@ -82,21 +94,33 @@ fn sweep(top: OwnedFd, path: &Path, removal: &mut Removal) {
     let mut levels = vec![Level { fd: top, name: c"".into(), stuck: stuck.into() }];
     let mut moved = 0u64;
     while let Some(level) = levels.last_mut() {
-        let found = clear(level, removal);
-        let deep = levels.len() >= DEPTH_MAX;
-        match found {
-            Err((name, errno)) => stick(&mut levels, path, name, errno, removal),
-            Ok(Some(name)) if deep => match lift(&levels, &name, &mut moved) {
-                Ok(()) => {}
-                Err(errno) => stick(&mut levels, path, name, errno, removal),
-            },
-            Ok(Some(name)) => match descend(&levels[levels.len() - 1], &name) {
-                Ok(fd) => levels.push(Level { fd, name, stuck: HashSet::new() }),
-                Err(errno) => stick(&mut levels, path, name, errno, removal),
-            },
-            Ok(None) => ascend(&mut levels, path, removal),
+        let mut failed = Vec::new();
+        let found = clear(level, removal, &mut failed);
+        for (name, errno) in failed {
+            stick(&mut levels, path, name, errno, removal);
+        }
+        let Some(name) = found else {
+            ascend(&mut levels, path, removal);
+            continue;
+        };
+        if let Err(errno) = deeper(&mut levels, &name, &mut moved) {
+            stick(&mut levels, path, name, errno, removal);
         }
     }
+}
+
+/// Goes down into a directory; where it lies too deep for the descriptors there are, it is first
+/// moved up.
+fn deeper(levels: &mut Vec<Level>, name: &CStr, moved: &mut u64) -> Result<(), i32> {
+    if levels.len() >= DEPTH_MAX {
+        return lift(levels, name, moved);
+    }
+    match descend(&levels[levels.len() - 1], name) {
+        Ok(fd) => levels.push(Level { fd, name: name.into(), stuck: HashSet::new() }),
+        Err(libc::EMFILE | libc::ENFILE) if levels.len() > 1 => return lift(levels, name, moved),
+        Err(errno) => return Err(errno),
+    }
+    Ok(())
 }
 
 /// Notes that an entry of the lowest level cannot be removed.
@@ -124,17 +148,25 @@ fn ascend(levels: &mut Vec<Level>, path: &Path, removal: &mut Removal) {
     }
 }
 
-/// Removes what is not a full directory; gives the first of those, or what failed.
-fn clear(level: &Level, removal: &mut Removal) -> Result<Option<CString>, (CString, i32)> {
+/// Removes what is not a full directory; gives the first of those. What cannot be removed, and
+/// why, goes to `failed`.
+fn clear(
+    level: &Level,
+    removal: &mut Removal,
+    failed: &mut Vec<(CString, i32)>,
+) -> Option<CString> {
     // SAFETY: no pointers.
     unsafe { libc::lseek(level.fd.as_raw_fd(), 0, libc::SEEK_SET) };
     let mut buf = [0u8; 8192];
     loop {
         let filled = match dents::read(level.fd.as_fd(), &mut buf) {
-            Ok([]) => return Ok(None),
+            Ok([]) => return None,
             Ok(filled) => filled,
-            // Nothing can be listed: what is there shows when the directory is to be removed.
-            Err(_) => return Ok(None),
+            Err(error) => {
+                // What is there cannot be listed.
+                failed.push((c".".into(), errno_of(&error)));
+                return None;
+            }
         };
         for entry in dents::entries(filled) {
             if entry.is_dots() || level.stuck.contains(entry.name) {
@@ -145,10 +177,8 @@ fn clear(level: &Level, removal: &mut Removal) -> Result<Option<CString>, (CStri
             match unlink(level, entry.name, flags) {
                 Ok(()) => removal.removed += 1,
                 Err(libc::ENOENT) => {}
-                Err(libc::ENOTEMPTY | libc::EEXIST) if directory => {
-                    return Ok(Some(entry.name.into()));
-                }
-                Err(errno) => return Err((entry.name.into(), errno)),
+                Err(libc::ENOTEMPTY | libc::EEXIST) if directory => return Some(entry.name.into()),
+                Err(errno) => failed.push((entry.name.into(), errno)),
             }
         }
     }

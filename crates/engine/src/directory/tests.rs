@@ -105,7 +105,7 @@ fn a_forced_directory_stays_foreign() {
     fs::write(place.path().join("precious"), "x").expect("write");
     let forced = Request { force: true, ..with_dir(place.path()) };
     let run = RunDirectory::open(&forced, "1").expect("forced");
-    assert!(run.distrust().expect("no trust").contains("--force"));
+    assert!(run.survey().doubt.expect("no trust").contains("--force"));
     drop(run);
     assert!(refusal(&with_dir(place.path())).contains("was forced into this directory"));
     let clean = Request { clean: true, ..forced };
@@ -184,12 +184,66 @@ fn a_mounted_file_system_is_left_alone_and_told() {
 }
 
 #[test]
-fn links_that_leave_end_the_trust_in_a_marked_directory() {
+fn any_link_ends_the_trust_in_a_marked_directory() {
     let place = place();
     let run = open_dir(place.path()).expect("empty");
-    assert_eq!(run.distrust(), None);
-    symlink("/etc", place.path().join("way")).expect("symlink");
-    assert!(run.distrust().expect("no trust").contains("way"));
+    assert_eq!(run.survey(), Survey::default());
+    symlink("data", place.path().join("way")).expect("symlink");
+    assert!(run.survey().doubt.expect("no trust").contains("way"));
+}
+
+/// A run in a directory below could make links that moves of this one turn outwards.
+#[test]
+fn runs_above_and_below_keep_each_other_out() {
+    let place = place();
+    let (upper, lower) = (place.path().join("d"), place.path().join("d/e/f"));
+    let above = open_dir(&upper).expect("new");
+    fs::create_dir_all(&lower).expect("mkdir");
+    assert!(refusal(&with_dir(&lower)).contains("another run uses"));
+    drop(above);
+    let below = open_dir(&lower).expect("nobody is above");
+    assert!(refusal(&with_dir(&upper)).contains("another run uses"));
+    fs::create_dir(upper.join("g")).expect("mkdir");
+    drop(open_dir(&upper.join("g")).expect("beside each other"));
+    drop(below);
+    drop(open_dir(&upper).expect("nobody is below"));
+}
+
+/// Exchanged for another directory with a marker: neither that marker nor anything else of it goes.
+#[test]
+fn another_directory_with_the_name_is_left_alone() {
+    let place = place();
+    let (run, moved, foreign) =
+        (place.path().join("run"), place.path().join("moved"), place.path().join("foreign"));
+    for request in [Request { clean: true, ..with_dir(&run) }, with_dir(&run)] {
+        let scratch = !request.clean;
+        let mut open = RunDirectory::open(&request, "1").expect("new");
+        (open.scratch, open.remove) = (scratch, true);
+        fs::write(run.join("own"), "x").expect("write");
+        drop(open_dir(&foreign).expect("new"));
+        fs::write(foreign.join("precious"), "x").expect("write");
+        fs::rename(&run, &moved).expect("moved away");
+        fs::rename(&foreign, &run).expect("and replaced");
+        assert!(enter(&run, Some(&open.identity().expect("known")), false).is_err());
+        let removal = open.finish();
+        assert_eq!(removal.left, 0, "{removal:?}");
+        assert_eq!(names(&run), [MARKER, "precious"]);
+        assert_eq!(moved.exists(), !scratch, "what was accepted goes, wherever it is");
+        fs::remove_dir_all(&run).expect("the test tidies up");
+        let _ = fs::remove_dir_all(&moved);
+    }
+}
+
+#[test]
+fn another_marker_is_left_alone() {
+    let place = place();
+    let mut open = open_dir(&place.path().join("d")).expect("new");
+    (open.scratch, open.remove) = (true, true);
+    fs::remove_file(place.path().join("d").join(MARKER)).expect("removed");
+    fs::write(place.path().join("d").join(MARKER), "foreign").expect("write");
+    let removal = open.finish();
+    assert_eq!(removal.left, 1, "{removal:?}");
+    assert_eq!(fs::read_to_string(place.path().join("d").join(MARKER)).expect("kept"), "foreign");
 }
 
 #[test]
@@ -222,12 +276,16 @@ fn what_a_dead_run_left_can_be_reclaimed() {
     let request = Request { directory: Some(path.clone()), ..Request::default() };
     let directory = RunDirectory::open(&request, "1").unwrap();
     fs::write(path.join("file"), "x").unwrap();
-    assert!(RunDirectory::reclaim(&path, true).is_err(), "somebody works there");
+    let own = directory.identity().unwrap();
+    let reclaim = |scratch| RunDirectory::reclaim(&path, scratch, &own);
+    assert!(reclaim(true).is_err(), "somebody works there");
     drop(directory);
-    assert_eq!(RunDirectory::reclaim(&path, false).unwrap().finish().left, 0);
+    assert_eq!(reclaim(false).unwrap().finish().left, 0);
     assert!(path.exists() && !path.join("file").exists());
-    assert_eq!(RunDirectory::reclaim(&path, true).unwrap().finish().left, 0);
+    assert_eq!(reclaim(true).unwrap().finish().left, 0);
     assert!(!path.exists());
-    fs::create_dir(&path).unwrap();
-    assert!(RunDirectory::reclaim(&path, true).is_err(), "no run has been there");
+    drop(RunDirectory::open(&request, "1").unwrap());
+    assert!(reclaim(true).is_err(), "another run has been there");
+    fs::remove_file(path.join(MARKER)).unwrap();
+    assert!(reclaim(true).is_err(), "no run has been there");
 }

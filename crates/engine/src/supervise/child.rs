@@ -5,11 +5,12 @@ use super::signals::Signals;
 use crate::backend::{Backend, Guarded, Null, Posix};
 use crate::clock::{Clock, Real};
 use crate::comm::{Comm, End, Local, Region, Solo};
-use crate::config::{BackendKind, Config};
+use crate::config::{BackendKind, Config, Mounts};
 use crate::confine::confine;
 use crate::machine::Prepared;
 use crate::record::Place;
 use model::Plan;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What the supervisor gives to every rank.
@@ -57,15 +58,21 @@ fn start(context: &Context<'_>, number: u32, place: Place) -> Result<(), String>
         BackendKind::Null => ready.run_on(Null),
         BackendKind::Mem => Err("the mem back-end is for simulated ranks".into()),
         BackendKind::Posix => {
-            enter(context.config)?;
-            if context.config.guarded {
-                let backend = Guarded::new().map_err(|error| cannot_open(&error))?;
-                restrict(context.config)?;
-                ready.run_on(backend)
-            } else {
-                let backend = Posix::new().map_err(|error| cannot_open(&error))?;
-                restrict(context.config)?;
-                ready.run_on(backend)
+            let _inside = enter(context.config, false)?;
+            match context.config.confined {
+                None => ready.run_on(
+                    Posix::known_as(&context.config.directory).map_err(|e| cannot_open(&e))?,
+                ),
+                Some(mounts) => {
+                    let guarded = match mounts {
+                        Mounts::Refused => Guarded::new(),
+                        Mounts::Accepted => Guarded::across_mounts(),
+                    };
+                    let backend = guarded.map_err(|error| cannot_open(&error))?;
+                    // The current directory is what was entered, whatever has its name now.
+                    confine(Path::new(".")).map_err(|error| error.to_string())?;
+                    ready.run_on(backend)
+                }
             }
         }
     }
@@ -73,13 +80,6 @@ fn start(context: &Context<'_>, number: u32, place: Place) -> Result<(), String>
 
 fn cannot_open(error: &std::io::Error) -> String {
     format!("cannot open the run directory: {error}")
-}
-
-fn restrict(config: &Config) -> Result<(), String> {
-    if !config.landlock {
-        return Ok(());
-    }
-    confine(&config.directory).map_err(|error| error.to_string())
 }
 
 impl Child<'_> {

@@ -10,6 +10,7 @@ use crate::buffer::{Buffers, Content};
 use crate::clock::{Clock, align::Alignment};
 use crate::comm::{Comm, End};
 use crate::config::{BackendKind, Config};
+use crate::directory::{self, Inside};
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{EventsConfig, Meta, Place, Recorder, State, Usage};
@@ -101,14 +102,13 @@ pub(super) fn end(stop: &Stop) -> End {
     }
 }
 
-/// Relative paths of the program start in the run directory.
+/// Relative paths of the program start in the run directory, the one that was accepted. `far`: on
+/// another machine than that.
 ///
 /// # Errors
 /// Why it cannot be entered, as a sentence.
-#[expect(clippy::disallowed_methods, reason = "a rank, after the fork or in its MPI process")]
-pub fn enter(config: &Config) -> Result<(), String> {
-    std::env::set_current_dir(&config.directory)
-        .map_err(|error| format!("cannot enter {}: {error}", config.directory.display()))
+pub fn enter(config: &Config, far: bool) -> Result<Inside, String> {
+    directory::enter(&config.directory, config.identity.as_ref(), far)
 }
 
 /// Operations that the budget knows of.

@@ -15,8 +15,10 @@ use engine::backend::{Backend, Cached, Capabilities};
 use engine::call::{At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Reply, ViewId};
 use engine::comm::Members;
 use model::run::MpiFileFacts;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use types::{BYTE, Builder, Built};
 
@@ -92,7 +94,7 @@ impl<'w, B: Backend> Files<'w, B> {
     }
 
     /// Makes the path absolute and asks whether the program may touch it.
-    fn permit(&mut self, path: &CStr, creates: bool, changes: bool) -> Result<(), i32> {
+    fn permit(&mut self, path: &CStr, changes: bool) -> Result<(), i32> {
         let bytes = path.to_bytes();
         let mut whole = Vec::with_capacity(self.root.len() + bytes.len() + 2);
         if !bytes.starts_with(b"/") {
@@ -101,21 +103,28 @@ impl<'w, B: Backend> Files<'w, B> {
         }
         whole.extend_from_slice(bytes);
         self.path = CString::new(whole).map_err(|_| libc::EINVAL)?;
-        // What the same calls of POSIX would be refused for: the marker, and paths that
-        // leave the directory where they are not proved to stay inside.
+        self.check_root()?;
+        // What the same call of POSIX would be refused for: the marker.
         let flags = if changes { libc::O_RDWR } else { libc::O_RDONLY };
-        self.inner.prepare(&Call::Open { path, flags, mode: 0 })?;
-        match self.inner.prepare(&Call::Access { path }) {
-            Err(libc::ENOENT) if creates => self.inner.prepare(&Call::Mkdir { path }),
-            Err(libc::ENOENT) => Ok(()),
-            permitted => permitted,
+        self.inner.prepare(&Call::Open { path, flags, mode: 0 })
+    }
+
+    /// MPI opens files by their whole name: it must still lead to the directory that this rank is
+    /// in, as those of all other calls do.
+    fn check_root(&mut self) -> Result<(), i32> {
+        let numbers = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
+        let root = numbers(Path::new(OsStr::from_bytes(&self.root)));
+        if root.is_some() && root == numbers(Path::new(".")) {
+            return Ok(());
         }
+        self.explanation = "another directory has the path of the run directory by now".into();
+        Err(libc::EXDEV)
     }
 
     /// All members must be permitted, and must give the same path and mode.
     fn prepare_open(&mut self, path: &CStr, mode: MpiMode, members: &Members) -> Result<(), i32> {
         self.explanation.clear();
-        let own = self.permit(path, mode.create, mode.write).err().unwrap_or(0);
+        let own = self.permit(path, mode.write).err().unwrap_or(0);
         if members.ranks.len() < 2 {
             return if own == 0 { Ok(()) } else { Err(own) };
         }
@@ -407,7 +416,7 @@ impl<B: Backend> Backend for Files<'_, B> {
             }
             FileCall::Delete { path } => {
                 self.explanation.clear();
-                self.permit(path, false, true)
+                self.permit(path, true)
             }
             _ => Ok(()),
         }

@@ -5,7 +5,7 @@ use crate::testing::{CASE, LIMIT, Mpi, PLACE};
 use crate::{Case, Place};
 use engine::clock::{Real, best};
 use engine::comm::End;
-use engine::config::Config;
+use engine::config::{Config, Mounts};
 use engine::supervise::StartError;
 use model::plan::*;
 use model::{Op, Value};
@@ -163,7 +163,7 @@ fn a_plan_for_others(place: &Place<'_>) {
     let plan = Build::plan(5, |b| b.barrier());
     let error = run_rank(place.world, &plan, &place.config, &mut |_| {}).expect_err("5 ranks");
     assert!(error.to_string().contains("made for 5 ranks, and MPI started 2"), "{error}");
-    let landlocked = Config { landlock: true, ..place.config.clone() };
+    let landlocked = Config { confined: Some(Mounts::Refused), ..place.config.clone() };
     let plan = Build::plan(2, |b| b.barrier());
     let error = run_rank(place.world, &plan, &landlocked, &mut |_| {}).expect_err("Landlock");
     assert!(error.to_string().contains("Landlock"), "{error}");

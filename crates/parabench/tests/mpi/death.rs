@@ -14,6 +14,7 @@ const WAITS: &str = "time[\"w\"] { repeat $k 5 write(\"f-$$rank-$k\", 4k); } \
 const KILL: i32 = 9;
 const INT: i32 = 2;
 const TERM: i32 = 15;
+const QUIT: i32 = 3;
 
 /// The process of a rank of this run, which lies in a scene.
 pub(crate) fn process(scene: &Scene, rank: u32) -> i32 {
@@ -111,7 +112,7 @@ fn a_parent_names_the_killed_rank_prints_what_is_left_and_tidies_up() {
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
     for mpi in testing::all() {
-        for signal in [INT, TERM] {
+        for signal in [INT, TERM, QUIT] {
             let scene = Scene::new().file("x.ppl", WAITS);
             let running = with(&mpi, &scene, "run -n 3 --mpi x.ppl --format json --out r").start();
             until_ready(&running, 3);

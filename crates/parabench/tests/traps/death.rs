@@ -181,7 +181,7 @@ fn the_directory_of_a_killed_run_can_be_used_again() {
 #[test]
 fn ctrl_c_of_a_terminal_reaches_all_processes_and_ends_in_order() {
     let text = "write(\"first-$$rank\", 4k); time[\"work\"] while (1) append(\"first-$$rank\", 1);";
-    for signal in ["-INT", "-TERM", "-HUP"] {
+    for signal in ["-INT", "-TERM", "-HUP", "-QUIT"] {
         let scene = Scene::new().file("x.ppl", text);
         let mut command = Command::new(PARABENCH);
         command.args("run x.ppl -n 3 --out results --format json".split(' ')).process_group(0);

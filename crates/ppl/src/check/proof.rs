@@ -2,8 +2,9 @@
 //! the run directory.
 //!
 //! What each variable can hold is worked out over all assignments of the program, in
-//! any order, as a [`Shape`]; a path is proved if no text of its shape leaves. Names that a
-//! symbolic link of the program may have are never proved.
+//! any order, as a [`Shape`]; a path is proved if no text of its shape leaves. Statements that
+//! could lead paths of any shape out are never proved: a symbolic link, which a rename may turn
+//! outwards, and permissions by which somebody else may put one into a directory.
 
 use super::shape::Shape;
 use crate::check::path;
@@ -18,17 +19,15 @@ pub(crate) fn prove(plan: &mut Plan, directory: Option<&str>) {
     let mut facts = Facts::new(plan, directory);
     let found = facts.survey();
     facts.settle(&found.dependent);
-    let links = facts.link_names(&found.naming);
-    let mut unproved = Vec::new();
-    let all = || (0..plan.code.len() as Pc).collect();
-    for site in if links.is_empty() { found.open } else { all() } {
-        let mut paths = paths_of(plan, &plan.code[site as usize]).into_iter().flatten();
+    let unproved = found.open.iter().filter_map(|site| {
+        let instr = &plan.code[*site as usize];
+        let mut paths = paths_of(plan, instr).into_iter().flatten();
         // The two paths of a rename are one place.
-        if let Some(reason) = paths.find_map(|operand| facts.reason(site, operand, &links)) {
-            unproved.push(Unproved { site, reason: reason.into() });
-        }
-    }
-    plan.unproved = unproved;
+        let reason = facts.opens_a_way(instr);
+        let reason = reason.or_else(|| paths.find_map(|operand| facts.reason(*site, operand)))?;
+        Some(Unproved { site: *site, reason: reason.into() })
+    });
+    plan.unproved = unproved.collect();
 }
 
 /// The operands of an instruction that are paths, or what links hold.
@@ -69,9 +68,7 @@ static PATHS: [[bool; 2]; Op::COUNT] = {
 struct Found {
     /// What they assign can have the shape of a variable.
     dependent: Vec<Pc>,
-    /// They make names: of links, or new ones for what may be a link.
-    naming: Vec<Pc>,
-    /// They have a path that is not a plain text.
+    /// They open a way out for other paths, or have a path that is not a plain text.
     open: Vec<Pc>,
 }
 
@@ -118,11 +115,9 @@ impl<'a> Facts<'a> {
             if self.depends(instr) {
                 found.dependent.push(site);
             }
-            if let Instr::Op { op: Op::Symlink | Op::Rename | Op::Link, .. } = instr {
-                found.naming.push(site);
-            }
             let mut paths = paths_of(self.plan, instr).into_iter().flatten();
-            if !paths.all(|operand| self.is_plain(operand)) {
+            let plain = paths.all(|operand| self.is_plain(operand));
+            if !plain || self.opens_a_way(instr).is_some() {
                 found.open.push(site);
             }
         }
@@ -262,72 +257,30 @@ impl<'a> Facts<'a> {
         shapes.fold(Shape::of_text(b"", None), Shape::or)
     }
 
-    fn reason(&self, site: Pc, operand: Operand, links: &[Vec<u8>]) -> Option<&'static str> {
-        if links.is_empty() && self.is_plain(operand) {
-            return None;
-        }
-        if let Some(reason) = self.shape(site, operand).leaves() {
-            return Some(reason);
-        }
-        if links.is_empty() {
-            return None;
-        }
-        let known = self.known_start(operand);
-        let meets = |link: &Vec<u8>| link.starts_with(&known) || known.starts_with(link);
-        links.iter().any(meets).then_some("a symbolic link of this program may have this name")
-    }
-
-    /// How the names begin that symbolic links may have, as far as it is known. What
-    /// is renamed or linked may be one too. `sites`: [`Found::naming`].
-    fn link_names(&self, sites: &[Pc]) -> Vec<Vec<u8>> {
-        let names = sites.iter().filter_map(|site| match self.plan.code[*site as usize] {
-            Instr::Op { op, args, .. } => Some((op, self.plan.args[args as usize + 1])),
+    /// Why other paths may leave after this statement.
+    #[inline]
+    fn opens_a_way(&self, instr: &Instr) -> Option<&'static str> {
+        match *instr {
+            Instr::Op { op: Op::Symlink, .. } => Some("it is a symbolic link"),
+            Instr::Op { op: Op::Chmod, args, .. } => {
+                let mode = self.plan.args[args as usize + 1];
+                (!self.keeps_others_out(mode)).then_some("others may be allowed to write there")
+            }
             _ => None,
-        });
-        let names: Vec<(Op, Operand)> = names.collect();
-        if names.iter().all(|(op, _)| *op != Op::Symlink) {
-            return Vec::new();
-        }
-        let mut starts: Vec<Vec<u8>> =
-            names.iter().map(|(_, operand)| self.known_start(*operand)).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        // One that says nothing is enough; and where there are very many, nothing is asked.
-        if starts.len() > 64 { vec![Vec::new()] } else { starts }
-    }
-
-    /// The text before the first value in a path, without what has no meaning in it.
-    fn known_start(&self, operand: Operand) -> Vec<u8> {
-        if let Some(text) = self.plan.literal(operand) {
-            return self.normalised(text);
-        }
-        let Source::Template(index) = operand.source() else { return Vec::new() };
-        let first = self.plan.templates[index as usize].start as usize;
-        match self.plan.pieces.get(first) {
-            Some(Piece::Text { start, end }) => {
-                self.normalised(&self.plan.text[*start as usize..*end as usize])
-            }
-            _ => Vec::new(),
         }
     }
 
-    /// Without the run directory, `.` components and double slashes. Of what may go on,
-    /// only whole components and a last part that cannot turn into `.` are kept.
-    fn normalised(&self, text: &[u8]) -> Vec<u8> {
-        let directory = self.directory.map(|path| path.trim_end_matches('/').as_bytes());
-        let inside = directory.and_then(|directory| text.strip_prefix(directory));
-        let text = inside.filter(|rest| rest.first() == Some(&b'/')).unwrap_or(text);
-        let mut result: Vec<u8> = Vec::new();
-        for part in text.split(|byte| *byte == b'/') {
-            if part.is_empty() || part == b"." {
-                continue;
-            }
-            if !result.is_empty() {
-                result.push(b'/');
-            }
-            result.extend_from_slice(part);
+    /// A mode that is known, without write permission for the group and others.
+    fn keeps_others_out(&self, mode: Operand) -> bool {
+        let Source::Const(index) = mode.source() else { return false };
+        matches!(self.plan.consts[index as usize], Value::Int(mode) if mode & 0o022 == 0)
+    }
+
+    fn reason(&self, site: Pc, operand: Operand) -> Option<&'static str> {
+        if self.is_plain(operand) {
+            return None;
         }
-        result
+        self.shape(site, operand).leaves()
     }
 }
 
@@ -383,15 +336,17 @@ mod tests {
     }
 
     #[test]
-    fn names_of_links_are_not_proved_and_others_are() {
-        for (text, count) in [
-            ("symlink(\"a\", \"d/l\"); stat(\"d/l/x\"); stat(\"./d//l\"); stat(\"e\");", 3),
-            ("symlink(\"a\", \"l-$$rank\"); stat(\"l-5\"); stat(\"m\");", 2),
-            ("symlink(\"a\", \"l\"); rename(\"l\", \"m\"); stat(\"m\"); stat(\"n\");", 3),
-            ("symlink(\"a\", \"l\"); stat(\"$$rank\");", 2),
-            ("rename(\"l\", \"m\"); stat(\"m\");", 0),
+    fn what_leads_other_paths_out_is_not_proved() {
+        for (text, reason) in [
+            ("symlink(\"a\", \"d/l\"); stat(\"d/l/x\"); rename(\"d\", \"e\");", "symbolic link"),
+            ("chmod(\"d\", 511);", "others may be allowed"),
+            ("chmod(\"d\", 420 + $$rank);", "others may be allowed"),
         ] {
-            assert_eq!(reasons(text).len(), count, "{text}");
+            let found = reasons(text);
+            assert!(found.len() == 1 && found[0].contains(reason), "{text}: {found:?}");
+        }
+        for text in ["rename(\"l\", \"m\"); link(\"m\", \"n\");", "chmod(\"d\", 493);"] {
+            assert_eq!(reasons(text), [""; 0], "{text}");
         }
     }
 }

@@ -282,7 +282,7 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
         true => Ok(()),
         false => present::print(&left.run, run.results.format),
     };
-    tidy_up(&job);
+    let exit = if tidy_up(&job) { exit } else { exit.and(Exit::Failed) };
     let end = stored.and(shown).map(|()| exit).map_err(Stopped::After);
     let end = match Page::left(run, &job.results) {
         Some(page) => page.finish(end),
@@ -350,25 +350,31 @@ fn mpich(end: &End, job: &Job) -> Option<(u32, i32)> {
     Some((rank as u32, after("EXIT CODE: ")? as i32))
 }
 
-/// Does what rank 0 could not.
-fn tidy_up(job: &Job) {
-    let Some(path) = &job.directory else { return };
-    match reclaim(path, job.scratch) {
+/// Does what rank 0 could not. False if something is left.
+fn tidy_up(job: &Job) -> bool {
+    let Some(path) = &job.directory else { return true };
+    if !path.exists() {
+        return true;
+    }
+    match reclaim(path, job) {
         Ok(directory) => super::place::report(&directory.finish()),
-        Err(error) => console::warning(&error.to_string()),
+        Err(error) => {
+            console::warning(&error.to_string());
+            false
+        }
     }
 }
 
 /// The directory of a job that is over. Launchers may end before their ranks do, and rank 0
 /// holds the directory until then.
-fn reclaim(path: &Path, scratch: bool) -> std::result::Result<RunDirectory, DirectoryError> {
+fn reclaim(path: &Path, job: &Job) -> std::result::Result<RunDirectory, DirectoryError> {
     for _ in 0..LOOKS {
-        if let Ok(directory) = RunDirectory::reclaim(path, scratch) {
+        if let Ok(directory) = RunDirectory::reclaim(path, job.scratch, &job.identity) {
             return Ok(directory);
         }
         std::thread::sleep(PERIOD);
     }
-    RunDirectory::reclaim(path, scratch)
+    RunDirectory::reclaim(path, job.scratch, &job.identity)
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ impl Ready<'_> {
         remains.leave(&Job {
             results: folder.path().to_path_buf(),
             directory: removed.map(|(path, _)| path.to_path_buf()),
+            identity: self.config.identity.clone().unwrap_or_default(),
             scratch: removed.is_some_and(|(_, scratch)| scratch),
             processes: processes.to_vec(),
         });

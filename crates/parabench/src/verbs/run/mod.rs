@@ -288,8 +288,8 @@ impl Run {
         Config {
             directory: place.path().map(Into::into).unwrap_or_default(),
             backend: self.backend(),
-            landlock: confinement.landlock,
-            guarded: confinement.guarded,
+            identity: place.identity(),
+            confined: confinement.confined,
             events: self.results.events.map(|kept| events(plan, kept, nodes)),
             records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,
@@ -424,9 +424,9 @@ impl Ready<'_> {
             false => interrupt
                 .last_words(measured.outcome.interrupted, || present::print(&self.run, format)),
         };
-        place.finish(self.args.results.quiet);
+        let tidy = place.finish(self.args.results.quiet);
         stored.and(shown).map_err(Stopped::After)?;
-        Ok(exit)
+        Ok(if tidy { exit } else { exit.and(Exit::Failed) })
     }
 
     /// Turns what the ranks left into the run.

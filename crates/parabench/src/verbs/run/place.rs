@@ -4,10 +4,12 @@
 use super::args::{Backend, Run};
 use crate::console;
 use crate::error::{Error, Result};
+use engine::config::Mounts;
 use engine::confine;
-use engine::directory::{Removal, Request, RunDirectory};
+use engine::directory::{Identity, Removal, Request, RunDirectory, Survey};
 use engine::preflight;
 use model::{Plan, escape};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,11 +18,14 @@ pub struct Place {
     /// Shared with whoever ends the process from outside, see [`Place::leftover`].
     directory: Arc<Mutex<Option<RunDirectory>>>,
     facts: Option<Facts>,
+    /// What was found in it.
+    survey: OnceCell<Survey>,
 }
 
 /// What is known of the directory while it is locked.
 struct Facts {
     path: PathBuf,
+    identity: Identity,
     scratch: bool,
     stays: bool,
 }
@@ -30,10 +35,8 @@ struct Facts {
 pub struct Confinement {
     /// As the evidence calls it: "proved", "landlock" or "none".
     pub name: &'static str,
-    /// The kernel does.
-    pub landlock: bool,
-    /// Every path is resolved beneath the directory before the call.
-    pub guarded: bool,
+    /// For the ranks.
+    pub confined: Option<Mounts>,
     /// Why, in sentences.
     pub notes: Vec<String>,
 }
@@ -42,7 +45,8 @@ impl Place {
     /// Makes or accepts the directory.
     pub fn open(run: &Run) -> Result<Place> {
         if run.execution.backend != Backend::Posix {
-            return Ok(Place { directory: Arc::default(), facts: None });
+            let survey = OnceCell::new();
+            return Ok(Place { directory: Arc::default(), facts: None, survey });
         }
         let request = Request {
             directory: run.place.dir.clone(),
@@ -52,17 +56,27 @@ impl Place {
         };
         let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"));
         let directory = directory.map_err(|error| Error::input(error.to_string()))?;
+        let identity = directory
+            .identity()
+            .map_err(|error| Error::input(format!("cannot look at the run directory: {error}")))?;
         let facts = Facts {
             path: directory.path().to_path_buf(),
+            identity,
             scratch: directory.is_scratch(),
             stays: directory.stays(),
         };
-        Ok(Place { directory: Arc::new(Mutex::new(Some(directory))), facts: Some(facts) })
+        let directory = Arc::new(Mutex::new(Some(directory)));
+        Ok(Place { directory, facts: Some(facts), survey: OnceCell::new() })
     }
 
     /// Its absolute path.
     pub fn path(&self) -> Option<&Path> {
         self.facts.as_ref().map(|facts| &*facts.path)
+    }
+
+    /// What tells it from others that may get its path.
+    pub fn identity(&self) -> Option<Identity> {
+        self.facts.as_ref().map(|facts| facts.identity.clone())
     }
 
     /// Its path for `$$env(PWD)`. One that is not UTF-8 cannot stand in a program; "." does then.
@@ -72,12 +86,13 @@ impl Place {
 
     /// The directory if something in it goes at the end, and whether all of it does.
     pub fn removed(&self, run: &Run) -> Option<(&Path, bool)> {
-        let Facts { path, scratch, stays } = self.facts.as_ref()?;
+        let Facts { path, scratch, stays, .. } = self.facts.as_ref()?;
         let goes = if *scratch { !stays } else { run.place.clean };
         goes.then_some((path, *scratch))
     }
 
-    /// Proof first; where it fails, the kernel. Nothing outside the directory is touched either way.
+    /// Proof first; where it fails, every path is resolved beneath the directory, and the kernel
+    /// forbids the rest.
     /// `mpi`: MPI's ranks share memory, which the kernel forbids to confined processes.
     pub fn confinement(&self, run: &Run, plan: &Plan, mpi: bool) -> Result<Confinement> {
         let locked = lock(&self.directory);
@@ -85,36 +100,40 @@ impl Place {
             let name = if plan.unproved.is_empty() { "proved" } else { "none" };
             return Ok(Confinement { name, ..Confinement::default() });
         };
-        let doubts: Vec<String> = directory.distrust().into_iter().chain(unproved(plan)).collect();
-        if run.place.no_confine && !doubts.is_empty() {
-            let notes = doubts.iter().map(|doubt| format!("not confined, although {doubt}"));
-            return Ok(Confinement {
-                name: "none",
-                notes: notes.collect(),
-                ..Confinement::default()
-            });
+        let survey = self.survey.get_or_init(|| directory.survey());
+        if let Some(below) = &survey.busy {
+            let message = format!("another run uses {below} at this moment");
+            return Err(Error::input(message)
+                .help("wait for its end, or choose another directory with --dir"));
         }
+        let mut notes: Vec<String> = way_out(survey, run)?.into_iter().collect();
+        let doubts: Vec<String> = survey.doubt.clone().into_iter().chain(unproved(plan)).collect();
         if doubts.is_empty() && !run.place.confine {
-            return Ok(Confinement { name: "proved", ..Confinement::default() });
+            return Ok(Confinement { name: "proved", confined: None, notes });
         }
+        if run.place.no_confine {
+            let although = doubts.iter().map(|doubt| format!("not confined, although {doubt}"));
+            notes.extend(although);
+            return Ok(Confinement { name: "none", confined: None, notes });
+        }
+        let because = doubts.first().map_or("--confine asks for it", String::as_str);
         if mpi {
-            let because = doubts.first().map_or("--confine asks for it", String::as_str);
             let message =
                 format!("the program has to be confined ({because}), which MPI does not survive");
             return Err(Error::input(message)
                 .help("run it without MPI, or, if you trust the program, with --no-confine"));
         }
         confine::check_support().map_err(|error| {
-            let because = doubts.first().map_or("--confine asks for it", String::as_str);
             Error::input(format!("the program has to be confined ({because}), but {error}"))
         })?;
-        let notes = doubts.iter().map(|doubt| format!("confined by Landlock because {doubt}"));
-        Ok(Confinement {
-            name: "landlock",
-            landlock: true,
-            guarded: !doubts.is_empty(),
-            notes: notes.collect(),
-        })
+        notes.extend(doubts.iter().map(|doubt| format!("confined by Landlock because {doubt}")));
+        notes.push(
+            "confined calls on names are two system calls, of which the first finds the directory \
+             of the name: their times hold both, and are longer than an application's"
+                .into(),
+        );
+        let mounts = if directory.holds_mounts() { Mounts::Accepted } else { Mounts::Refused };
+        Ok(Confinement { name: "landlock", confined: Some(mounts), notes })
     }
 
     /// Compares what the plan needs with what is there; gives remarks.
@@ -132,11 +151,10 @@ impl Place {
     }
 
     /// Between two executions: a scratch directory is as empty as at first, and so is one that
-    /// is to be cleaned.
-    pub fn clear(&self, clean: bool) {
-        if let Some(directory) = &*lock(&self.directory) {
-            report(&directory.clear(clean));
-        }
+    /// is to be cleaned. False if something is left.
+    pub fn clear(&self, clean: bool) -> bool {
+        let locked = lock(&self.directory);
+        locked.as_ref().is_none_or(|directory| report(&directory.clear(clean)))
     }
 
     /// The run never started.
@@ -151,15 +169,26 @@ impl Place {
         move || discard(&directory)
     }
 
-    /// The run is over.
-    pub fn finish(self, quiet: bool) {
+    /// The run is over. False if something is left that should have been removed.
+    pub fn finish(self, quiet: bool) -> bool {
         let mut locked = lock(&self.directory);
-        let Some(directory) = locked.take() else { return };
+        let Some(directory) = locked.take() else { return true };
         if directory.is_scratch() && directory.stays() && !quiet {
             console::note(&format!("kept {}", directory.path().display()));
         }
-        report(&directory.finish());
+        report(&directory.finish())
     }
+}
+
+/// What leads out of the directory whatever a program is confined by.
+fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
+    let Some(way) = &survey.way_out else { return Ok(None) };
+    if run.place.force {
+        return Ok(Some(format!("--force: {way}, and the program may change it")));
+    }
+    let message = format!("the program could change what lies outside of the directory: {way}");
+    Err(Error::input(message)
+        .help("remove it, name another directory, or use --force if the program may change it"))
 }
 
 fn lock(directory: &Mutex<Option<RunDirectory>>) -> MutexGuard<'_, Option<RunDirectory>> {
@@ -187,20 +216,39 @@ fn unproved(plan: &Plan) -> Option<String> {
     Some(format!("the path{place} may leave the directory: {}{more}", first.reason))
 }
 
-/// Says what could not be removed.
-pub fn report(removal: &Removal) {
+/// Says what could not be removed, and how to do it. False if there is such a thing.
+pub fn report(removal: &Removal) -> bool {
     if removal.left == 0 {
-        return;
+        return true;
     }
     console::warning(&format!(
-        "{} entries of the run directory could not be removed",
+        "{} entries of the run directory could not be removed; try it with",
         removal.left
     ));
+    let examples = removal.examples.iter().map(|(path, _)| path);
+    for path in removal.whole.as_ref().map_or_else(|| examples.collect(), |whole| vec![whole]) {
+        say(&format!("rm -r -- {}", quoted(&path.display().to_string())));
+    }
     for (path, why) in &removal.examples {
-        console::say(&format!(
-            "  {}: {}\n",
-            escape::line(&path.display().to_string()),
-            escape::line(why)
-        ));
+        say(&format!("{}: {why}", path.display()));
+    }
+    false
+}
+
+fn say(line: &str) {
+    console::say(&format!("  {}\n", escape::line(line)));
+}
+
+/// As one word of a shell.
+fn quoted(path: &str) -> String {
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn paths_are_one_word_of_a_shell() {
+        assert_eq!(super::quoted("/a b/c"), "'/a b/c'");
+        assert_eq!(super::quoted("it's"), r"'it'\''s'");
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use engine::directory::Identity;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub struct Job {
     pub results: PathBuf,
     /// The run directory, if something in it is to be removed at the end.
     pub directory: Option<PathBuf>,
+    /// What tells it from others that may get its path.
+    pub identity: Identity,
     /// It goes as a whole.
     pub scratch: bool,
     /// Process numbers by rank, as their machines count.

@@ -92,6 +92,7 @@ fn prepare<'a>(
             ..error
         })?);
     }
+    confine_alike(&mut bound);
     let mut whole = whole(&bound, sweep);
     let mut folder = match &run.results.out {
         Some(out) => Some(Folder::open(out, place.path(), run.place.force)?),
@@ -108,6 +109,18 @@ fn prepare<'a>(
     }
     let exit = Exit::Success;
     Ok(Ready { args: run, bound, folder, run: whole, exit, started: 0, interrupted: false })
+}
+
+/// Points share the directory: if one may leave links there, all are confined.
+fn confine_alike(bound: &mut [Bound]) {
+    let is_confined = |one: &&Bound| one.confinement.confined.is_some();
+    let Some(first) = bound.iter().find(is_confined) else { return };
+    let confinement = first.confinement.clone();
+    for one in bound.iter_mut().filter(|one| one.confinement.confined.is_none()) {
+        one.confinement.confined = confinement.confined;
+        one.run.run.evidence.confinement = confinement.name.into();
+        one.run.run.evidence.notes.extend(confinement.notes.iter().cloned());
+    }
 }
 
 /// The grid as it was asked for.
@@ -178,7 +191,9 @@ impl Ready<'_> {
                 present::print(&self.run, self.args.results.format)
             }),
         };
-        place.finish(quiet);
+        if !place.finish(quiet) {
+            self.exit = self.exit.and(Exit::Failed);
+        }
         done.and(finished).and(shown).map_err(Stopped::After)?;
         Ok(self.exit)
     }
@@ -220,8 +235,8 @@ impl Ready<'_> {
 
     /// Before an execution: the directory as at first, and rest.
     fn between(&mut self, place: &Place, interrupt: &Interrupt) {
-        if self.started > 0 {
-            place.clear(self.args.place.clean);
+        if self.started > 0 && !place.clear(self.args.place.clean) {
+            self.exit = self.exit.and(Exit::Failed);
         }
         // Virtual time does not settle.
         let simulated = self.args.backend() == BackendKind::Mem;

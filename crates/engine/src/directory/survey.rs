@@ -1,0 +1,319 @@
+//! Looking through a directory that is not new, before a program may work in it: whether paths
+//! that stay inside by their names alone can leave it all the same.
+//!
+//! | found | then |
+//! |---|---|
+//! | any symbolic link: a rename may turn it outwards | doubt |
+//! | a place where somebody else may put one | doubt |
+//! | a file with another name outside, a device, a FIFO | a way out that nothing closes |
+
+use super::marker;
+use super::opened::Opened;
+use crate::backend::MARKER;
+use crate::backend::beneath::openat2;
+use crate::dents;
+use rustix::fs::{AtFlags, StatxFlags, fgetxattr_query, statx};
+use rustix::process::geteuid;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Entries looked at before giving up: one or two seconds.
+const ENTRIES_MAX: usize = 1_000_000;
+/// Write permission of the group, which shows access lists too, and of others.
+const OTHERS_WRITE: u16 = 0o022;
+/// Without it nobody else gets at what is below a directory.
+const OTHERS_ENTER: u16 = 0o011;
+const FACTS: StatxFlags = StatxFlags::BASIC_STATS;
+
+/// What was found, as far as it matters; sentences for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Why links may lead out of the directory, now or during the run.
+    pub doubt: Option<String>,
+    /// What leads out even if every path is resolved beneath the directory.
+    pub way_out: Option<String>,
+    /// Another run is at work in a directory below.
+    pub busy: Option<String>,
+}
+
+/// Looks through a directory.
+pub(super) fn survey(directory: &Opened) -> Survey {
+    survey_within(directory, ENTRIES_MAX)
+}
+
+fn survey_within(directory: &Opened, entries_max: usize) -> Survey {
+    let mut walk = Walk {
+        root: directory.fd(),
+        path: directory.path(),
+        left: entries_max,
+        waiting: vec![Vec::new()],
+        closed: false,
+        files: HashMap::new(),
+        found: Survey::default(),
+    };
+    while let Some(path) = walk.waiting.pop() {
+        match walk.directory(&path) {
+            Ok(()) => {}
+            Err(Unread::TooMany) => {
+                walk.doubt("the directory holds too many entries to look at all of them".into());
+                return walk.found;
+            }
+            Err(Unread::Failed(errno)) => walk.doubt(format!(
+                "{} in the directory cannot be looked at for links: {}",
+                shown(&path),
+                io::Error::from_raw_os_error(errno)
+            )),
+        }
+    }
+    walk.count_names();
+    walk.found
+}
+
+/// Why a directory was not looked at to its end.
+enum Unread {
+    TooMany,
+    Failed(i32),
+}
+
+impl From<rustix::io::Errno> for Unread {
+    fn from(errno: rustix::io::Errno) -> Unread {
+        Unread::Failed(errno.raw_os_error())
+    }
+}
+
+/// A file with several names.
+struct Named {
+    first: Vec<u8>,
+    /// Names that it has.
+    all: u32,
+    /// Names that were found.
+    found: u32,
+}
+
+struct Walk<'a> {
+    root: BorrowedFd<'a>,
+    path: &'a Path,
+    /// Entries that may still be looked at.
+    left: usize,
+    /// Directories to be looked at, relative to the root.
+    waiting: Vec<Vec<u8>>,
+    /// Nobody else gets into the root.
+    closed: bool,
+    /// By device and inode.
+    files: HashMap<(u32, u32, u64), Named>,
+    found: Survey,
+}
+
+impl Walk<'_> {
+    fn doubt(&mut self, why: String) {
+        self.found.doubt.get_or_insert(why);
+    }
+
+    fn way_out(&mut self, path: &[u8], what: &str) {
+        let whole = self.path.join(OsStr::from_bytes(path));
+        self.found.way_out.get_or_insert(format!("{} {what}", whole.display()));
+    }
+
+    fn directory(&mut self, path: &[u8]) -> Result<(), Unread> {
+        let opened = self.open(path).map_err(Unread::Failed)?;
+        self.owner(&opened, path)?;
+        let mut buf = [0u8; 8192];
+        loop {
+            let filled = dents::read(opened.as_fd(), &mut buf)
+                .map_err(|error| Unread::Failed(error.raw_os_error().unwrap_or(libc::EIO)))?;
+            if filled.is_empty() {
+                return Ok(());
+            }
+            for entry in dents::entries(filled).filter(|entry| !entry.is_dots()) {
+                self.left = self.left.checked_sub(1).ok_or(Unread::TooMany)?;
+                let kind = dents::kind(opened.as_fd(), &entry);
+                self.entry(opened.as_fd(), kind, entry.name, join(path, entry.name))?;
+            }
+        }
+    }
+
+    fn open(&self, path: &[u8]) -> Result<OwnedFd, i32> {
+        const HERE: u64 = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_XDEV;
+        let name = if path.is_empty() { b"." } else { path };
+        let name = CString::new(name).map_err(|_| libc::EINVAL)?;
+        openat2(self.root, &name, libc::O_RDONLY | libc::O_DIRECTORY, 0, HERE)
+    }
+
+    /// Who may make entries in a directory.
+    fn owner(&mut self, opened: &OwnedFd, path: &[u8]) -> Result<(), Unread> {
+        let facts = statx(opened, c"", AtFlags::EMPTY_PATH, FACTS)?;
+        let own = facts.stx_uid == geteuid().as_raw();
+        if path.is_empty() {
+            self.closed = own && facts.stx_mode & OTHERS_ENTER == 0;
+        }
+        let shown = shown(path);
+        if !own {
+            self.doubt(format!(
+                "{shown} in the directory belongs to another user, who may put links there"
+            ));
+        } else if !self.closed && facts.stx_mode & OTHERS_WRITE != 0 {
+            let mode = facts.stx_mode & 0o7777;
+            self.doubt(format!(
+                "others may put links into {shown} of the directory (mode {mode:04o}; chmod go-w)"
+            ));
+        } else if !self.closed && fgetxattr_query(opened, "system.posix_acl_default").is_ok() {
+            self.doubt(format!(
+                "others may put links into what is made in {shown} of the directory (default ACL)"
+            ));
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        kind: u8,
+        name: &CStr,
+        path: Vec<u8>,
+    ) -> Result<(), Unread> {
+        match kind {
+            libc::DT_DIR => self.waiting.push(path),
+            libc::DT_LNK => self.doubt(format!(
+                "the directory holds the symbolic link {}, which may lead out of it",
+                shown(&path)
+            )),
+            libc::DT_CHR | libc::DT_BLK => self.way_out(&path, "is a device"),
+            libc::DT_FIFO => self.way_out(&path, "is a FIFO"),
+            libc::DT_REG => {
+                let is_own = path == MARKER.as_bytes();
+                if name.to_bytes() == MARKER.as_bytes() && !is_own && marker::is_in_use(parent) {
+                    let marker = self.path.join(OsStr::from_bytes(&path));
+                    let below = marker.parent().unwrap_or(self.path).display().to_string();
+                    self.found.busy.get_or_insert(below);
+                }
+                self.file(parent, name, path)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr, path: Vec<u8>) -> Result<(), Unread> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+        let facts = statx(parent, name, flags, FACTS)?;
+        if facts.stx_nlink > 1 {
+            let key = (facts.stx_dev_major, facts.stx_dev_minor, facts.stx_ino);
+            let new = Named { first: path, all: facts.stx_nlink, found: 0 };
+            self.files.entry(key).or_insert(new).found += 1;
+        }
+        Ok(())
+    }
+
+    /// All names of a file must lie in the directory.
+    fn count_names(&mut self) {
+        let outside = self.files.values().filter(|file| file.found < file.all);
+        if let Some(first) = outside.map(|file| file.first.clone()).min() {
+            self.way_out(&first, "has another name outside of the directory (hard link)");
+        }
+    }
+}
+
+fn join(path: &[u8], name: &CStr) -> Vec<u8> {
+    let mut below = path.to_vec();
+    if !below.is_empty() {
+        below.push(b'/');
+    }
+    below.extend_from_slice(name.to_bytes());
+    below
+}
+
+fn shown(path: &[u8]) -> String {
+    let path = if path.is_empty() { b"." } else { path };
+    Path::new(OsStr::from_bytes(path)).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    /// A directory that others may enter, with a directory, a file and a second name of it.
+    fn place() -> tempfile::TempDir {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        mode(place.path(), 0o755);
+        fs::create_dir_all(place.path().join("a/b")).expect("mkdir");
+        fs::write(place.path().join("a/file"), "").expect("write");
+        fs::hard_link(place.path().join("a/file"), place.path().join("same")).expect("link");
+        place
+    }
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
+    }
+
+    fn look(path: &Path) -> Survey {
+        survey(&Opened::open(path).expect("it opens"))
+    }
+
+    #[track_caller]
+    fn doubted(path: &Path, words: &str) {
+        let found = look(path);
+        assert!(found.doubt.as_ref().is_some_and(|doubt| doubt.contains(words)), "{found:?}");
+        assert_eq!(found.way_out, None);
+    }
+
+    #[test]
+    fn a_directory_of_files_is_trusted() {
+        assert_eq!(look(place().path()), Survey::default());
+    }
+
+    /// Wherever it leads: a rename of the program may turn it outwards.
+    #[test]
+    fn any_symbolic_link_is_a_doubt() {
+        for target in ["../file", "/etc", "missing", "../../.."] {
+            let place = place();
+            symlink(target, place.path().join("a/b/link")).expect("symlink");
+            doubted(place.path(), "the symbolic link a/b/link");
+        }
+    }
+
+    #[test]
+    fn what_others_may_write_is_a_doubt_unless_they_cannot_get_there() {
+        for (mode_below, words) in [(0o775, "mode 0775"), (0o1777, "mode 1777")] {
+            let place = place();
+            mode(&place.path().join("a/b"), mode_below);
+            doubted(place.path(), words);
+            mode(place.path(), 0o700);
+            assert_eq!(look(place.path()), Survey::default());
+        }
+        let place = place();
+        if chown(place.path().join("a"), Some(1), None).is_err() {
+            return eprintln!("not tested: this user cannot give directories away");
+        }
+        doubted(place.path(), "a in the directory belongs to another user");
+    }
+
+    #[test]
+    fn names_outside_and_devices_are_ways_out() {
+        let (place, outside) = (place(), tempfile::tempdir().expect("a temporary directory"));
+        fs::write(outside.path().join("victim"), "").expect("write");
+        fs::hard_link(outside.path().join("victim"), place.path().join("a/x")).expect("link");
+        let found = look(place.path()).way_out.expect("a way out");
+        assert!(found.contains("a/x has another name outside"), "{found}");
+        fs::remove_file(place.path().join("a/x")).expect("removed");
+        let fifo = place.path().join("a/pipe");
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).expect("mkfifo");
+        let found = look(place.path()).way_out.expect("a way out");
+        assert!(found.ends_with("a/pipe is a FIFO"), "{found}");
+    }
+
+    #[test]
+    fn the_walk_is_bounded() {
+        let place = place();
+        let opened = Opened::open(place.path()).expect("it opens");
+        assert_eq!(survey_within(&opened, 4), Survey::default());
+        let cut = survey_within(&opened, 3).doubt.expect("a doubt");
+        assert!(cut.contains("too many entries"), "{cut}");
+    }
+}
