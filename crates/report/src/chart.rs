@@ -90,6 +90,19 @@ pub struct Bar {
     pub end: f64,
 }
 
+/// An estimate with its interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// What it is of.
+    pub name: String,
+    /// Lower end.
+    pub low: f64,
+    /// The estimate.
+    pub at: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
 /// The kinds of pictures.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // the variants tell what their fields are
@@ -113,4 +126,6 @@ pub enum Chart {
     Bars { value: Axis, names: Vec<String>, series: Vec<(String, Vec<f64>)> },
     /// Intervals on rows: labels over time and rank, parts of files by rank.
     Spans { x: Axis, rows: Vec<String>, classes: Vec<String>, bars: Vec<Bar> },
+    /// Estimates with their intervals, one below the other, and a line at `line`.
+    Forest { x: Axis, line: f64, ranges: Vec<Range> },
 }

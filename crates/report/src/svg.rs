@@ -12,6 +12,7 @@
 
 mod bars;
 mod chain;
+mod forest;
 mod frame;
 mod heat;
 mod legend;
@@ -64,6 +65,7 @@ pub fn draw(view: &View, width: Width) -> String {
         }
         Chart::Bars { value, names, series } => bars::bars(&mut paper, value, names, series),
         Chart::Spans { x, rows, classes, bars } => spans::spans(&mut paper, x, rows, classes, bars),
+        Chart::Forest { x, line, ranges } => forest::forest(&mut paper, x, *line, ranges),
     };
     if let Err(error) = drawn {
         paper.note(format!("This picture is not complete: {error}"));

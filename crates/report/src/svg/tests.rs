@@ -1,7 +1,7 @@
 //! Every chart, whatever its data: well-formed, finite, bounded.
 
 use super::*;
-use crate::chart::{Axis, Bar, Join, Point, Series, Unit};
+use crate::chart::{Axis, Bar, Join, Point, Range, Series, Unit};
 use crate::sample::HARD_LABELS;
 use proptest::prelude::*;
 
@@ -144,7 +144,15 @@ fn chart() -> impl Strategy<Value = Chart> {
         prop::collection::vec(bar, 0..30),
     )
         .prop_map(|(x, rows, classes, bars)| Chart::Spans { x, rows, classes, bars });
-    prop_oneof![lines, band, heat, bars, spans]
+    let range = (text(), number(), number(), number()).prop_map(|(name, low, at, high)| Range {
+        name,
+        low,
+        at,
+        high,
+    });
+    let forest = (axis(), number(), prop::collection::vec(range, 0..8))
+        .prop_map(|(x, line, ranges)| Chart::Forest { x, line, ranges });
+    prop_oneof![lines, band, heat, bars, spans, forest]
 }
 
 proptest! {

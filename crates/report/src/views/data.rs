@@ -62,6 +62,15 @@ pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
             }
             all
         }
+        Chart::Forest { x, ranges, .. } => {
+            let x = column(x);
+            let header = vec!["row".into(), x.clone(), format!("low_{x}"), format!("high_{x}")];
+            let lines = ranges.iter().map(|range| {
+                let numbers = numbers(&[range.at, range.low, range.high]);
+                std::iter::once(range.name.clone()).chain(numbers).collect()
+            });
+            std::iter::once(header).chain(lines).collect()
+        }
     }
 }
 

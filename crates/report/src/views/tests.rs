@@ -19,6 +19,7 @@ fn marks(chart: &Chart) -> usize {
         Chart::Heat { values, .. } => values.iter().flatten().filter(|v| v.is_finite()).count(),
         Chart::Bars { names, series, .. } => names.len() * series.len(),
         Chart::Spans { bars, .. } => bars.len(),
+        Chart::Forest { ranges, .. } => ranges.len(),
     }
 }
 
@@ -61,6 +62,9 @@ fn check(view: &View) {
                 (bar.row as usize) < rows.len() && (bar.class as usize) < classes.len()
             };
             assert!(bars.iter().all(|bar| inside(bar) && bar.start <= bar.end), "{name}");
+        }
+        Chart::Forest { ranges, .. } => {
+            assert!(ranges.iter().all(|range| range.low <= range.high), "{name}");
         }
     }
     let mut bytes = Vec::new();
