@@ -15,6 +15,7 @@
 
 pub mod bootstrap;
 pub mod normal;
+pub mod permutation;
 pub mod student;
 pub mod trend;
 

@@ -11,6 +11,16 @@ pub fn upper_tail(z: f64) -> f64 {
     if z < 4.0 { 0.5 - density * series(z) } else { density / fraction(z) }
 }
 
+/// The z whose upper tail has this probability, at most 0.5; by bisection.
+pub fn quantile_of_tail(tail: f64) -> f64 {
+    let (mut low, mut high) = (0.0f64, 40.0f64);
+    for _ in 0..80 {
+        let middle = (low + high) / 2.0;
+        if upper_tail(middle) > tail { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
 /// z + z^3/3 + z^5/(3·5) + ...
 fn series(z: f64) -> f64 {
     let (mut term, mut sum, mut odd) = (z, z, 1.0);
