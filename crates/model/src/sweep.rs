@@ -10,7 +10,7 @@
 //!
 //! Rows, times, failures and events of a run tell their cell and repetition.
 
-use crate::run::Param;
+use crate::run::{Host, Param};
 use serde::{Deserialize, Serialize};
 
 /// The grid of a sweep, and what was executed of it.
@@ -31,6 +31,10 @@ pub struct Sweep {
     /// Cells were repeated until the 95 % confidence interval was no wider than this to either
     /// side, as a share of the figure: the number of repetitions depends on the results.
     pub until_ci: Option<f64>,
+    /// The run is a comparison: the last dimension has two values, A and B, and every repetition
+    /// is a block in which they follow one another. Cell 2 k is A and cell 2 k + 1 is B.
+    #[serde(default)]
+    pub versus: bool,
 }
 
 /// One thing that varies.
@@ -38,7 +42,7 @@ pub struct Sweep {
 pub struct Dimension {
     /// What it is.
     pub kind: DimensionKind,
-    /// The parameter's name, or "ranks".
+    /// The parameter's name, "ranks", "program" or "directory".
     pub name: String,
     /// Its values in order, as they were given.
     pub values: Vec<String>,
@@ -53,6 +57,10 @@ pub enum DimensionKind {
     Param,
     /// The number of ranks.
     Ranks,
+    /// The program, which is compared with another.
+    Program,
+    /// The run directory, which is compared with another.
+    Directory,
 }
 
 /// One point of the grid.
@@ -64,6 +72,9 @@ pub struct Cell {
     pub params: Vec<Param>,
     /// Number of ranks.
     pub ranks: u32,
+    /// Where it ran, if that is not where the header says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
 }
 
 /// One execution of the program.
@@ -95,6 +106,11 @@ impl Sweep {
         }
         values.reverse();
         if rest == 0 { values } else { Vec::new() }
+    }
+
+    /// The dimension of A and B, if the run is a comparison.
+    pub fn pair(&self) -> Option<&Dimension> {
+        self.dimensions.last().filter(|pair| self.versus && pair.values.len() == 2)
     }
 
     /// A cell in words: `block=4k, ranks=2`; `all` if nothing varies.

@@ -1,35 +1,41 @@
-//! `parabench compare`: what can be said of a difference between runs, and what cannot.
+//! `parabench compare`: what can be said of a difference between two sides, and what cannot.
 //!
 //! ```text
-//! runs of A, runs of B ──sides──▶ the same program? ──series──▶ inference ──▶ rows, sentences, gates
+//! runs of A, runs of B ──sides──▶ the same program? ──quantities──▶ inference ──▶ rows, sentences, gates
+//! one run of A and B in blocks ──split──┘
 //! ```
 //!
-//! The unit of inference is the repetition: an execution of the program, in one run with
-//! `--reps` or in several runs. A claim needs at least [`LEAST`] repetitions on either side,
-//! p < 0.05 after Holm's correction over all rows compared, and a difference above `min_effect`.
+//! The unit of inference is the repetition: an execution of the program. A claim needs at least
+//! [`LEAST`] repetitions on either side, p < 0.05 after Holm's correction over all rows compared, and
+//! a difference above `min_effect`. docs/statistics.md has the formulas.
 
 pub mod distance;
 pub mod gate;
 pub mod inference;
 pub mod pictures;
+mod quantities;
 mod sentence;
 pub mod show;
 mod sides;
 
-pub use gate::{Gate, GateResult};
-pub use sides::Difference;
+pub use gate::{Gate, GateResult, Verdict};
+pub use sides::{Difference, SideMark, split};
 
-use crate::statistics::{Metric, series};
-use inference::{Estimate, holm};
+use crate::statistics::Metric;
+use inference::{Contrast, Memo, holm, holm_level};
 use model::Run;
 use model::histogram::Histogram;
+use quantities::{Key, Quantity, Samples};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Fewest repetitions of a claim.
 pub const LEAST: usize = 5;
 /// A claim's probability under "no difference" is below this.
-const SIGNIFICANCE: f64 = 0.05;
+pub const SIGNIFICANCE: f64 = 0.05;
+
+/// Smallest difference worth a claim, if nothing else is said.
+pub const MIN_EFFECT: f64 = 0.02;
 
 /// How to compare.
 #[derive(Clone, Debug)]
@@ -38,6 +44,22 @@ pub struct Options {
     pub min_effect: f64,
     /// Compare although programs or parameters differ.
     pub anyway: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { min_effect: MIN_EFFECT, anyway: false }
+    }
+}
+
+/// How the figures of both sides belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// Two samples, made one after the other.
+    Samples,
+    /// Executions of A and B in randomised blocks: compared block by block.
+    Blocks,
 }
 
 /// Runs that are taken together as repetitions of one thing.
@@ -72,9 +94,11 @@ pub struct Row {
     pub op: String,
     /// Point of the sweep.
     pub cell: u32,
-    /// Which figure: `mib_s` of what moves bytes, `mean_ns` of other operations, `time_ns` of labels.
+    /// The same in words, `block=4k`; "" if nothing varies.
+    pub point: String,
+    /// Which figure: [`quantities`] has the rule.
     pub metric: Metric,
-    /// Repetitions of A.
+    /// Repetitions of A; with blocks the blocks.
     pub base_n: usize,
     /// Repetitions of B.
     pub new_n: usize,
@@ -84,16 +108,21 @@ pub struct Row {
     pub new_median: f64,
     /// How many times faster B is than A; below 1: slower.
     pub ratio: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// Lower end of its confidence interval, of the comparison's `level`: at least 95 %. `None`
+    /// where so few repetitions exclude nothing.
     pub ci95_low: Option<f64>,
     /// Its upper end.
     pub ci95_high: Option<f64>,
     /// Cliff's delta: -1 every B is slower than every A, 1 every B faster.
     pub cliffs_delta: Option<f64>,
-    /// Probability of a difference this large if there were none; corrected for autocorrelation.
+    /// Probability of a difference this large if there were none.
     pub p: Option<f64>,
     /// The same after Holm's correction.
     pub p_holm: Option<f64>,
+    /// Lag-1 autocorrelation of the repetitions if it is significant: p and interval allow for it.
+    pub lag1: Option<f64>,
+    /// Repetitions of either side from which on a claim is possible with so many rows.
+    pub least_n: usize,
     /// What is claimed.
     pub claim: Claim,
     /// The claim in words.
@@ -112,10 +141,18 @@ pub struct Comparison {
     pub base: String,
     /// B.
     pub new: String,
+    /// How the figures of both sides belong together.
+    pub design: Design,
     /// Smallest difference worth a claim, as a share.
     pub min_effect: f64,
+    /// p below which a row differs, after Holm's procedure: the intervals are those of 1 - `level`.
+    pub level: f64,
     /// What differs between the programs and their surroundings.
     pub differences: Vec<Difference>,
+    /// What is to be known besides.
+    pub notes: Vec<String>,
+    /// Marks of either side.
+    pub marks: Vec<SideMark>,
     /// One entry per label and operation.
     pub rows: Vec<Row>,
     /// Rows that only one side has: side, label, operation.
@@ -137,112 +174,134 @@ pub struct Unmatched {
     pub cell: u32,
 }
 
-/// Label, operation and cell, in order of appearance, with the metric and the figures.
-type Key = (String, String, u32);
-
-/// A side's figures in order of time.
-#[derive(Default)]
-struct Samples {
-    order: Vec<Key>,
-    of: BTreeMap<Key, (Metric, Vec<f64>)>,
-}
-
-impl Samples {
-    fn of(runs: &[Run]) -> Samples {
-        let mut samples = Samples::default();
-        for found in runs.iter().flat_map(series) {
-            // Parts are inside their operation, whose figure is compared.
-            if found.op.contains('.') || found.metric == Metric::OpsS {
-                continue;
-            }
-            let figures = found.figures();
-            let key = (found.label, found.op, found.cell);
-            if !samples.of.contains_key(&key) {
-                samples.order.push(key.clone());
-            }
-            let entry = samples.of.entry(key).or_insert_with(|| (found.metric, Vec::new()));
-            let useful = figures.into_iter().filter(|figure| figure.is_finite() && *figure > 0.0);
-            entry.1.extend(useful);
-        }
-        samples.of.retain(|_, (_, figures)| !figures.is_empty());
-        samples
-    }
-}
-
-/// Compares B (`new`) with A (`base`).
+/// Compares B (`new`) with A (`base`), repetition by repetition.
 ///
 /// # Errors
-/// Programs or parameters differ and `anyway` was not asked for: a sentence for each difference.
+/// Programs or parameters differ, or a run stands on both sides, and `anyway` was not asked for:
+/// a sentence for each reason.
 pub fn compare(base: &Side, new: &Side, options: &Options) -> Result<Comparison, Vec<String>> {
     let (refused, differences) = sides::differences(&base.runs, &new.runs);
-    if !refused.is_empty() && !options.anyway {
-        return Err(refused.iter().map(Difference::sentence).collect());
+    let same = sides::same_runs(base, new);
+    if !options.anyway && (!refused.is_empty() || !same.is_empty()) {
+        return Err(refused.iter().map(Difference::sentence).chain(same).collect());
     }
+    let differences = refused.into_iter().chain(differences).collect();
+    let found = Comparison { differences, ..contrasted(base, new, Design::Samples, options) };
+    Ok(Comparison { notes: same.into_iter().chain(found.notes).collect(), ..found })
+}
+
+/// Compares the two sides of one run whose executions stand in blocks, block by block.
+pub fn compare_blocks(base: &Side, new: &Side, options: &Options) -> Comparison {
+    let differences = sides::surroundings_that_differ(&base.runs, &new.runs);
+    Comparison { differences, ..contrasted(base, new, Design::Blocks, options) }
+}
+
+/// The comparison that a run itself is; `None` for one that is none.
+pub fn within(run: &Run, options: &Options) -> Option<Comparison> {
+    let (base, new) = split(run)?;
+    Some(compare_blocks(&base, &new, options))
+}
+
+fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Comparison {
     let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
-    let mut rows: Vec<Row> = a.order.iter().filter_map(|key| row(key, &a, &b, base, new)).collect();
-    judge(&mut rows, options, &new.name);
+    let mut memo = Memo::default();
+    let mut tested: Vec<Tested> = quantities::shared(&a, &b)
+        .iter()
+        .filter_map(|quantity| tested(quantity, (&a, base), (&b, new), design, &mut memo))
+        .collect();
+    let level = judge(&mut tested, options, &new.name, design, &mut memo);
     let mut unmatched = lacking("A", &a, &b);
     unmatched.extend(lacking("B", &b, &a));
-    Ok(Comparison {
+    Comparison {
         version: 1,
         base: base.name.clone(),
         new: new.name.clone(),
+        design,
         min_effect: options.min_effect,
-        differences: refused.into_iter().chain(differences).collect(),
-        rows,
+        level,
+        differences: Vec::new(),
+        notes: sides::notes(base, new),
+        marks: sides::marks(base, new),
+        rows: tested.into_iter().map(|tested| tested.row).collect(),
         unmatched,
         gates: Vec::new(),
-    })
+    }
 }
 
 fn lacking(side: &'static str, ours: &Samples, theirs: &Samples) -> Vec<Unmatched> {
-    let missing =
-        ours.order.iter().filter(|key| ours.of.contains_key(*key) && !theirs.of.contains_key(*key));
-    missing
-        .map(|(label, op, cell)| Unmatched {
-            side,
-            label: label.clone(),
-            op: op.clone(),
-            cell: *cell,
-        })
-        .collect()
+    let missing = ours.keys().filter(|key| !theirs.knows(key));
+    let unmatched = |(label, op, cell): &Key| Unmatched {
+        side,
+        label: label.clone(),
+        op: op.clone(),
+        cell: *cell,
+    };
+    missing.map(unmatched).collect()
 }
 
 /// More is better: otherwise the inverse is compared, so that a ratio above 1 is always "faster".
 fn more_is_better(metric: Metric) -> bool {
-    matches!(metric, Metric::MibS | Metric::OpsS)
+    matches!(metric, Metric::MibS | Metric::RankMibS | Metric::OpsS)
 }
 
-fn row(key: &Key, a: &Samples, b: &Samples, base: &Side, new: &Side) -> Option<Row> {
-    let ((metric, before), (_, after)) = (a.of.get(key)?, b.of.get(key)?);
+/// A row with what its test is made of.
+struct Tested {
+    row: Row,
+    contrast: Contrast,
+}
+
+/// The figures of both sides: all, or those of the blocks that both have.
+fn figures(quantity: &Quantity, a: &Samples, b: &Samples, design: Design) -> (Vec<f64>, Vec<f64>) {
+    if design == Design::Samples {
+        return (a.figures(quantity), b.figures(quantity));
+    }
+    let others: BTreeMap<_, f64> = b.points(quantity).iter().copied().collect();
+    let both = a.points(quantity).iter().filter_map(|(at, a)| Some((*a, *others.get(at)?)));
+    both.unzip()
+}
+
+fn tested(
+    quantity: &Quantity,
+    (a, base): (&Samples, &Side),
+    (b, new): (&Samples, &Side),
+    design: Design,
+    memo: &mut Memo,
+) -> Option<Tested> {
+    let Quantity { key, metric } = quantity;
+    let (before, after) = figures(quantity, a, b, design);
     let speeds = |figures: &[f64]| -> Vec<f64> {
         let speed = |figure: &f64| if more_is_better(*metric) { *figure } else { 1.0 / *figure };
         figures.iter().map(speed).collect()
     };
-    let both = inference::Contrast::new(&speeds(before), &speeds(after));
-    let (Estimate { ratio, delta, p }, (low, high)) = (both.estimate(), both.interval());
+    let contrast = match design {
+        Design::Samples => Contrast::samples(&speeds(&before), &speeds(&after)),
+        Design::Blocks => Contrast::blocks(&speeds(&before), &speeds(&after)),
+    };
     let enough = before.len() >= LEAST && after.len() >= LEAST;
     let (label, op, cell) = key.clone();
-    let latency = distance::between(&histogram(base, key), &histogram(new, key));
-    Some(Row {
+    let row = Row {
         label,
         op,
         cell,
+        point: sides::point(&base.runs, cell),
         metric: *metric,
         base_n: before.len(),
         new_n: after.len(),
-        base_median: crate::stats::median(before)?,
-        new_median: crate::stats::median(after)?,
-        ratio: Some(ratio),
-        ci95_low: enough.then_some(low),
-        ci95_high: enough.then_some(high),
-        cliffs_delta: Some(delta),
-        p: enough.then_some(p),
+        base_median: crate::stats::median(&before)?,
+        new_median: crate::stats::median(&after)?,
+        ratio: Some(contrast.ratio()),
+        ci95_low: None,
+        ci95_high: None,
+        cliffs_delta: Some(contrast.delta()),
+        p: enough.then(|| contrast.p(memo)),
         p_holm: None,
-        claim: if enough { Claim::None } else { Claim::TooFew },
+        lag1: contrast.dependence().filter(|_| enough).map(|dependence| dependence.lag1),
+        least_n: LEAST,
+        claim: Claim::TooFew,
         sentence: String::new(),
-        latency,
-    })
+        latency: distance::between(&histogram(base, key), &histogram(new, key)),
+    };
+    Some(Tested { row, contrast })
 }
 
 /// Times of single operations of a side, merged over its runs and repetitions.
@@ -257,22 +316,54 @@ fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
     sum
 }
 
-/// Corrects for the number of rows, claims what can be claimed, and says it.
-fn judge(rows: &mut [Row], options: &Options, new: &str) {
-    let tested: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].p.is_some()).collect();
-    let p: Vec<f64> = tested.iter().filter_map(|at| rows[*at].p).collect();
-    for (at, p) in tested.into_iter().zip(holm(&p)) {
-        let row = &mut rows[at];
-        row.p_holm = Some(p);
-        let ratio = row.ratio.unwrap_or(1.0);
-        // A factor and its inverse are equally large.
-        let effect = ratio.max(1.0 / ratio) - 1.0;
-        if p < SIGNIFICANCE && effect > options.min_effect {
-            row.claim = if ratio > 1.0 { Claim::Faster } else { Claim::Slower };
+/// Repetitions of either side from which on a complete separation passes Holm's first step.
+fn least_n(design: Design, rows: usize) -> usize {
+    let p = |n: usize| match design {
+        Design::Samples => inference::separated(n, n),
+        Design::Blocks => inference::same_signs(n),
+    };
+    (LEAST..).find(|n| p(*n) * (rows as f64) < SIGNIFICANCE).unwrap_or(LEAST)
+}
+
+/// Corrects for the number of rows, claims what can be claimed, and says it. Gives the level of
+/// the intervals.
+fn judge(all: &mut [Tested], options: &Options, new: &str, design: Design, memo: &mut Memo) -> f64 {
+    let rows = all.len();
+    let least_n = least_n(design, rows);
+    let p: Vec<f64> = all.iter().filter_map(|tested| tested.row.p).collect();
+    let level = holm_level(&p, SIGNIFICANCE);
+    let mut corrected = holm(&p).into_iter();
+    for Tested { row, contrast } in all {
+        row.least_n = least_n;
+        if row.p.is_some() {
+            row.p_holm = corrected.next();
+            let interval = contrast.interval(level, memo);
+            row.claim = claim(row, contrast, interval, level, options);
         }
+        row.sentence = sentence::of(row, rows, new, design, options);
     }
-    for row in rows {
-        row.sentence = sentence::of(row, new);
+    level
+}
+
+fn claim(
+    row: &mut Row,
+    contrast: &Contrast,
+    (low, high): (f64, f64),
+    level: f64,
+    options: &Options,
+) -> Claim {
+    (row.ci95_low, row.ci95_high) =
+        (Some(low).filter(|l| *l > 0.0), Some(high).filter(|h| h.is_finite()));
+    if contrast.least_p() >= level {
+        return Claim::TooFew;
+    }
+    let ratio = contrast.ratio();
+    // A factor and its inverse are equally large.
+    let worth = ratio.max(1.0 / ratio) - 1.0 > options.min_effect;
+    match row.p_holm.is_some_and(|p| p < SIGNIFICANCE) && worth {
+        true if ratio > 1.0 => Claim::Faster,
+        true => Claim::Slower,
+        false => Claim::None,
     }
 }
 

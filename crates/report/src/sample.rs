@@ -237,7 +237,7 @@ pub fn sweep(cells: u32, reps: u32) -> Run {
     };
     for (cell, value) in (0..cells).zip(&values) {
         let params = vec![Param { name: "block".into(), value: value.clone() }];
-        grid.cells.push(Cell { cell, params, ranks: 2 });
+        grid.cells.push(Cell { cell, params, ranks: 2, host: None });
     }
     for (repetition, cell) in
         (0..reps).flat_map(|rep| (0..cells).rev().map(move |cell| (rep, cell)))

@@ -31,6 +31,9 @@ pub enum Metric {
     TimeNs,
     /// Bytes of all ranks by the time of the label, MiB/s.
     MibS,
+    /// Bytes of a rank by the time it spent in the operation, mean over ranks, MiB/s. Compared;
+    /// not among the statistics of a sweep.
+    RankMibS,
     /// Operations of all ranks by the time of the label, 1/s.
     OpsS,
     /// Mean time of an operation, nanoseconds.
@@ -43,6 +46,7 @@ impl Metric {
         match self {
             Metric::TimeNs => "time_ns",
             Metric::MibS => "mib_s",
+            Metric::RankMibS => "rank_mib_s",
             Metric::OpsS => "ops_s",
             Metric::MeanNs => "mean_ns",
         }
@@ -136,6 +140,14 @@ type At = (u32, u32);
 /// Every figure of a run as series over repetitions: labels in order of appearance, of each its
 /// time, then its operations; of each the cells. A run without a sweep has series of one point.
 pub fn series(run: &Run) -> Vec<Series> {
+    series_with(run, figures)
+}
+
+/// The same, with the figures of a row that `figures` gives; it is told the time of the row's label.
+pub(crate) fn series_with(
+    run: &Run,
+    figures: fn(&Row, Option<u64>) -> Vec<(Metric, f64)>,
+) -> Vec<Series> {
     let mut collected = Collected::default();
     let unfinished = unfinished(run);
     let label_times = label_times(run);
@@ -178,7 +190,7 @@ fn label_times(run: &Run) -> HashMap<(&str, At), u64> {
 }
 
 /// The figures of a row that statistics are made of.
-fn figures(row: &Row, label_ns: Option<u64>) -> Vec<(Metric, f64)> {
+pub(crate) fn figures(row: &Row, label_ns: Option<u64>) -> Vec<(Metric, f64)> {
     if let Some(mib_s) = row.mib_s {
         return vec![(Metric::MibS, mib_s)];
     }

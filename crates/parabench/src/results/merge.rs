@@ -55,9 +55,12 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     whole.failures.extend(header.failures.into_iter().take(room));
     let numbers = add_sites(&mut whole.sites, header.sites);
     let Some(sweep) = &mut whole.sweep else { return numbers };
-    let name = format!("{}, repetition {}", sweep.describe(place.0), place.1);
+    let cell = sweep.describe(place.0);
+    let name = format!("{cell}, repetition {}", place.1);
+    // Of a comparison each side shows its marks.
+    let side = if sweep.versus { format!("first at {cell}, ") } else { String::new() };
     sweep.order.extend(order);
-    add_evidence(&mut whole.evidence, header.evidence, &name);
+    add_evidence(&mut whole.evidence, header.evidence, &name, &side);
     numbers
 }
 
@@ -87,7 +90,7 @@ pub(super) fn add_sites(sites: &mut Vec<Site>, added: Vec<Site>) -> HashMap<u32,
     numbers
 }
 
-fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str) {
+fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a.unwrap_or(0).saturating_add(b?));
     // From here on the sum of all executions, or null if one could not tell.
     let first = whole.clock.is_empty();
@@ -122,7 +125,7 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str) {
     whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);
     whole.labels_beyond_limit += added.labels_beyond_limit;
     for mark in added.marks {
-        add_mark(&mut whole.marks, mark, name);
+        add_mark(&mut whole.marks, mark, name, side);
     }
     let new = |note: &String| !whole.notes.iter().any(|known| is_same(known, note));
     let notes: Vec<String> = added.notes.iter().filter(|note| new(note)).cloned().collect();
@@ -140,9 +143,10 @@ fn mean_share(a: (Option<f64>, u64), b: (Option<f64>, u64)) -> Option<f64> {
     }
 }
 
-/// A mark of each kind stands once, with the first execution it was seen in.
-fn add_mark(marks: &mut Vec<Mark>, mark: Mark, name: &str) {
-    if marks.iter().all(|known| known.code != mark.code) {
+/// A mark of each kind stands once, with the first execution it was seen in; with a `side` once
+/// among those that begin so.
+fn add_mark(marks: &mut Vec<Mark>, mark: Mark, name: &str, side: &str) {
+    if marks.iter().all(|known| known.code != mark.code || !known.seen.starts_with(side)) {
         marks.push(Mark { seen: format!("first at {name}: {}", mark.seen), ..mark });
     }
 }

@@ -93,11 +93,7 @@ impl Folder {
             }
             Err(error) => return Err(wrong(format!(": {error}"))),
         };
-        let real = real_path(path).map_err(|error| wrong(format!(": {error}")))?;
-        if run_directory.is_some_and(|directory| real.starts_with(directory)) {
-            return Err(wrong(" lies inside the run directory".into())
-                .help("results stand apart from what the program makes: choose another folder"));
-        }
+        Folder::outside(path, run_directory)?;
         check_names(path)?;
         let replaced = Folder::stored(path).map_err(|error| {
             wrong(format!(" holds a run.json that no run replaces: {}", error.message))
@@ -134,6 +130,18 @@ impl Folder {
             held: None,
             replaced: None,
         }
+    }
+
+    /// Refuses a folder inside of a run directory.
+    pub fn outside(path: &Path, run_directory: Option<&Path>) -> Result<()> {
+        let shown = path.display();
+        let real =
+            real_path(path).map_err(|error| Error::input(format!("--out {shown}: {error}")))?;
+        if run_directory.is_some_and(|directory| real.starts_with(directory)) {
+            return Err(Error::input(format!("--out {shown} lies inside the run directory"))
+                .help("results stand apart from what the program makes: choose another folder"));
+        }
+        Ok(())
     }
 
     /// A folder that goes at the end: this one, or a new one.

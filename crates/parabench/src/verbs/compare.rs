@@ -7,7 +7,7 @@ use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};
 use report::compare::gate::GateError;
-use report::compare::{self, Comparison, Gate, Options, Side, pictures, show};
+use report::compare::{self, Comparison, Design, Gate, Options, Side, pictures, show};
 use report::table::Terminal;
 use std::path::{Path, PathBuf};
 
@@ -15,18 +15,22 @@ use std::path::{Path, PathBuf};
 ///
 /// The unit is the repetition: make runs with `--reps 10`, or give several runs of either side
 /// with --base and --new. A difference is claimed only from 5 repetitions on either side, with
-/// p < 0.05 (Mann-Whitney, Holm) and above --min-effect.
+/// p < 0.05 (Mann-Whitney, Holm) and above --min-effect. Sharper, and safe from a machine that
+/// drifts: `parabench run x.ppl --against DIR2`, whose run is compared block by block.
 ///
 /// Examples:
 ///   parabench run x.ppl --reps 10 --out before
 ///   parabench run x.ppl --reps 10 --out after
 ///   parabench compare before after
 ///   parabench compare before after --gate "write.mib_s >= 0.95" --gate "stat.p99_ns <= 1.1"
+///   parabench run x.ppl --dir /mnt/a --against /mnt/b --clean --out both
+///   parabench compare both
 ///   parabench compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Compare {
-    /// Runs: each later one is compared with the first
+    /// Runs: each later one is compared with the first; or one run made with --against, --against-program
+    /// or --versus
     #[arg(value_name = "DIR", required_unless_present = "base", conflicts_with = "base")]
     runs: Vec<PathBuf>,
 
@@ -46,11 +50,15 @@ pub struct Compare {
     #[arg(long)]
     anyway: bool,
 
-    /// Exit with code 3 unless the ratio B / A of the medians holds: "OPERATION.METRIC >= RATIO" for rates
-    /// (mib_s, rank_mib_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p99_ns, max_ns), also > and <;
-    /// for one label with "LABEL:" before it
+    /// Exit with code 3 if the ratio B / A fails: "OPERATION.METRIC >= RATIO" for rates (mib_s, rank_mib_s),
+    /// "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p99_ns, max_ns), also > and <; for one label with
+    /// "LABEL:" before it. A gate passes if its whole 95 % interval does, and fails if none of it does
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
+
+    /// What a gate counts as whose interval holds both
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Undecided::Fail)]
+    gate_undecided: Undecided,
 
     /// Write a page with pictures of both sides over each other
     #[arg(long, value_name = "FILE")]
@@ -59,6 +67,15 @@ pub struct Compare {
     /// How the comparison is printed
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+}
+
+/// What a gate that cannot be told counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Undecided {
+    /// It passes
+    Pass,
+    /// It fails: exit code 3
+    Fail,
 }
 
 /// How a comparison is printed.
@@ -100,44 +117,96 @@ impl Compare {
         let pairs = self.pairs()?;
         let options = Options { min_effect: self.min_effect, anyway: self.anyway };
         let mut comparisons = Vec::new();
-        for (base, new) in &pairs {
-            let mut comparison = compare::compare(base, new, &options).map_err(|why| {
-                Error::input(format!(
-                    "{} and {} are not runs of one thing: {}",
-                    base.name,
-                    new.name,
-                    why.join("; ")
-                ))
-                .help("--anyway compares them nevertheless")
-            })?;
-            comparison.gates = self.gates.iter().map(|gate| gate.judge(base, new)).collect();
+        for (base, new, design) in &pairs {
+            let mut comparison = match design {
+                Design::Blocks => compare::compare_blocks(base, new, &options),
+                Design::Samples => compare::compare(base, new, &options).map_err(|why| {
+                    Error::input(format!(
+                        "{} and {} are not runs of one thing: {}",
+                        base.name,
+                        new.name,
+                        why.join("; ")
+                    ))
+                    .help("--anyway compares them nevertheless")
+                })?,
+            };
+            let judge = |gate: &Gate| gate.judge(base, new, *design);
+            comparison.gates = self.gates.iter().map(judge).collect();
             comparisons.push(comparison);
         }
         self.print(&comparisons)?;
         self.page(&pairs, &comparisons)?;
-        let holds = comparisons.iter().flat_map(|one| &one.gates).all(|gate| gate.holds);
-        Ok(if holds { Exit::Success } else { Exit::Verdict })
+        Ok(self.exit(&comparisons))
+    }
+
+    fn undecided_fails(&self) -> bool {
+        self.gate_undecided == Undecided::Fail
+    }
+
+    /// Says what undecided gates count as.
+    fn exit(&self, comparisons: &[Comparison]) -> Exit {
+        let gates = || comparisons.iter().flat_map(|one| &one.gates);
+        if gates().any(|gate| gate.verdict == compare::Verdict::Undecided) {
+            let word = if self.undecided_fails() { "a failure" } else { "passed" };
+            console::note(&format!(
+                "a gate that cannot be told counts as {word} (--gate-undecided): more repetitions \
+                 decide it"
+            ));
+        }
+        match gates().any(|gate| gate.verdict.fails(self.undecided_fails())) {
+            true => Exit::Verdict,
+            false => Exit::Success,
+        }
     }
 
     /// A and B of every comparison.
-    fn pairs(&self) -> Result<Vec<(Side, Side)>> {
+    fn pairs(&self) -> Result<Vec<(Side, Side, Design)>> {
+        let (first, rest) = match &self.base[..] {
+            [] => self.runs.split_at(1.min(self.runs.len())),
+            base => (base, &self.new[..]),
+        };
+        self.refuse_same(first, rest)?;
         if !self.base.is_empty() {
-            return Ok(vec![(side(&self.base)?, side(&self.new)?)]);
+            return Ok(vec![(side(&self.base)?, side(&self.new)?, Design::Samples)]);
         }
         if let [one] = &self.runs[..] {
+            if let Some((base, new)) = compare::split(&results::read(one)?.run) {
+                return Ok(vec![(base, new, Design::Blocks)]);
+            }
             let message = format!("{}: expected at least two runs, found one", one.display());
             return Err(Error::input(message)
-                .help("name the runs to compare it with: parabench compare BEFORE AFTER"));
+                .help(
+                "name the runs to compare it with: parabench compare BEFORE AFTER; one run alone is a \
+                 comparison if it was made with --against, --against-program or --versus",
+            ));
         }
         let base = side(&self.runs[..1])?;
         let new = self.runs[1..].iter().map(|run| side(std::slice::from_ref(run)));
-        new.map(|new| Ok((base.clone(), new?))).collect()
+        new.map(|new| Ok((base.clone(), new?, Design::Samples))).collect()
     }
 
-    fn page(&self, pairs: &[(Side, Side)], comparisons: &[Comparison]) -> Result<()> {
+    /// A run under two names, as far as the folders tell; equal contents are noticed later.
+    fn refuse_same(&self, base: &[PathBuf], new: &[PathBuf]) -> Result<()> {
+        let folder = |path: &PathBuf| {
+            let path = path.canonicalize().ok()?;
+            Some(if path.is_file() { path.parent()?.to_path_buf() } else { path })
+        };
+        let base: Vec<PathBuf> = base.iter().filter_map(folder).collect();
+        let same = new.iter().find(|run| folder(run).is_some_and(|run| base.contains(&run)));
+        match same {
+            Some(run) if !self.anyway => Err(Error::input(format!(
+                "{}: the same run stands on both sides: it cannot differ from itself",
+                run.display()
+            ))
+            .help("name two runs; --anyway compares them nevertheless")),
+            _ => Ok(()),
+        }
+    }
+
+    fn page(&self, pairs: &[(Side, Side, Design)], comparisons: &[Comparison]) -> Result<()> {
         let Some(file) = &self.html else { return Ok(()) };
         let compared: Vec<(&Side, &Side, &Comparison)> =
-            pairs.iter().zip(comparisons).map(|((base, new), one)| (base, new, one)).collect();
+            pairs.iter().zip(comparisons).map(|((base, new, _), one)| (base, new, one)).collect();
         output::write(file, "--html", PAGE, pictures::html(&compared).as_bytes())
     }
 
@@ -147,7 +216,7 @@ impl Compare {
             Format::Table => comparisons.iter().map(|one| show::table(one, terminal)).collect(),
             Format::Json => comparisons.iter().map(show::json).collect(),
             Format::Markdown => comparisons.iter().map(show::markdown).collect(),
-            Format::Junit => vec![show::junit(comparisons)],
+            Format::Junit => vec![show::junit(comparisons, self.undecided_fails())],
         };
         console::print_made(&texts.join(if self.format == Format::Json { "" } else { "\n" }))
     }

@@ -6,13 +6,16 @@
 //! relation = >= | > | <= | <
 //! ```
 //!
-//! The number is the ratio B / A of the medians over repetitions. Without a label the gate must
-//! hold in every label that has the operation; in a sweep in every cell.
+//! The number is the ratio B / A over repetitions: the estimate and interval of docs/statistics.md. A gate
+//! passes where the whole 95 % interval holds the condition, fails where none of it does, and
+//! cannot be told in between. Without a label it is looked at in every label that has the
+//! operation; in a sweep in every cell. The worst place decides.
 
-use super::{LEAST, Side};
-use crate::stats::median;
+use super::inference::{Contrast, Memo};
+use super::{Design, LEAST, SIGNIFICANCE, Side};
 use model::run::Row;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A condition on a ratio.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +37,38 @@ pub struct Gate {
 pub struct GateResult {
     /// The gate as it was written.
     pub gate: String,
-    /// It holds everywhere it was looked at.
-    pub holds: bool,
+    /// How it ended where it ended worst.
+    pub verdict: Verdict,
     /// Why, one sentence for each place.
     pub reasons: Vec<String>,
+}
+
+/// What the interval says of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every ratio that the repetitions allow meets the condition.
+    Pass,
+    /// Some do, some do not, or there are too few repetitions.
+    Undecided,
+    /// None does, or there is no such row.
+    Fail,
+}
+
+impl Verdict {
+    /// The pipeline is to stop. `undecided`: also if it cannot be told.
+    pub fn fails(self, undecided: bool) -> bool {
+        self == Verdict::Fail || (undecided && self == Verdict::Undecided)
+    }
+
+    /// As people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Pass => "passes",
+            Verdict::Undecided => "cannot be told",
+            Verdict::Fail => "fails",
+        }
+    }
 }
 
 /// A figure of a row by name.
@@ -155,20 +186,17 @@ impl Gate {
         })
     }
 
-    /// Judges the gate; what cannot be judged does not hold.
-    pub fn judge(&self, base: &Side, new: &Side) -> GateResult {
+    /// Judges the gate.
+    pub fn judge(&self, base: &Side, new: &Side, design: Design) -> GateResult {
         let places = self.places(base);
-        let mut holds = !places.is_empty();
-        let mut reasons = Vec::new();
-        for (label, cell) in &places {
-            let (place_holds, reason) = self.judge_at(base, new, label, *cell);
-            holds &= place_holds;
-            reasons.push(reason);
-        }
+        let judged =
+            places.iter().map(|(label, cell)| self.judge_at(base, new, design, label, *cell));
+        let (verdicts, mut reasons): (Vec<Verdict>, Vec<String>) = judged.unzip();
         if places.is_empty() {
             reasons.push(format!("A has no such row; it has {}", rows_of(base)));
         }
-        GateResult { gate: self.text.clone(), holds, reasons }
+        let verdict = verdicts.into_iter().max().unwrap_or(Verdict::Fail);
+        GateResult { gate: self.text.clone(), verdict, reasons }
     }
 
     /// Labels and cells of A that have the operation.
@@ -184,30 +212,64 @@ impl Gate {
         places
     }
 
-    fn figures(&self, side: &Side, label: &str, cell: u32) -> Vec<f64> {
-        let rows = side.runs.iter().flat_map(|run| &run.rows);
-        let rows = rows.filter(|row| row.op == self.op && row.label == label && row.cell == cell);
-        rows.filter_map(|row| (self.metric.figure)(row)).filter(|figure| *figure > 0.0).collect()
+    /// Figures by run and repetition.
+    fn figures(&self, side: &Side, label: &str, cell: u32) -> BTreeMap<(usize, u32), f64> {
+        let rows = side
+            .runs
+            .iter()
+            .enumerate()
+            .flat_map(|(at, run)| run.rows.iter().map(move |row| (at, row)));
+        let here = |row: &Row| row.op == self.op && row.label == label && row.cell == cell;
+        let rows = rows.filter(|(_, row)| here(row));
+        let figures =
+            rows.filter_map(|(at, row)| Some(((at, row.repetition), (self.metric.figure)(row)?)));
+        figures.filter(|figure| figure.1 > 0.0).collect()
     }
 
-    fn judge_at(&self, base: &Side, new: &Side, label: &str, cell: u32) -> (bool, String) {
-        let (a, b) = (self.figures(base, label, cell), self.figures(new, label, cell));
-        let place = match (label, cell) {
-            ("", 0) => self.op.clone(),
-            (label, 0) => format!("{} of \"{label}\"", self.op),
-            (label, cell) => format!("{} of \"{label}\" in cell {cell}", self.op),
-        };
+    fn judge_at(
+        &self,
+        base: &Side,
+        new: &Side,
+        design: Design,
+        label: &str,
+        cell: u32,
+    ) -> (Verdict, String) {
+        let (mut a, mut b) = (self.figures(base, label, cell), self.figures(new, label, cell));
+        if design == Design::Blocks {
+            a.retain(|at, _| b.contains_key(at));
+            b.retain(|at, _| a.contains_key(at));
+        }
+        let place = self.place(base, label, cell);
         if a.len() < LEAST || b.len() < LEAST {
             let (a, b) = (a.len(), b.len());
-            let message = format!(
-                "{place} cannot be judged: {a} and {b} repetitions, at least {LEAST} are needed"
-            );
-            return (false, message);
+            let message = format!("{place}: {a} and {b} repetitions, at least {LEAST} are needed");
+            return (Verdict::Undecided, message);
         }
-        let ratio = median(&b).unwrap_or(0.0) / median(&a).unwrap_or(f64::NAN);
-        let holds = self.relation.holds(ratio, self.bound);
-        let name = self.metric.name;
-        (holds, format!("{place}: the median {name} of B is {ratio:.3} of that of A"))
+        let (a, b): (Vec<f64>, Vec<f64>) = (a.into_values().collect(), b.into_values().collect());
+        let contrast = match design {
+            Design::Samples => Contrast::samples(&a, &b),
+            Design::Blocks => Contrast::blocks(&a, &b),
+        };
+        let (low, high) = contrast.interval(SIGNIFICANCE, &mut Memo::default());
+        let ends = [low, high].map(|end| self.relation.holds(end, self.bound));
+        let verdict = match ends {
+            [true, true] => Verdict::Pass,
+            [false, false] => Verdict::Fail,
+            _ => Verdict::Undecided,
+        };
+        let (name, ratio) = (self.metric.name, contrast.ratio());
+        (verdict, format!("{place}: {name} of B / A is {ratio:.3} [{low:.3}, {high:.3}]"))
+    }
+
+    fn place(&self, base: &Side, label: &str, cell: u32) -> String {
+        let at = match super::sides::point(&base.runs, cell) {
+            point if point.is_empty() => String::new(),
+            point => format!(" at {point}"),
+        };
+        match label {
+            "" => format!("{}{at}", self.op),
+            label => format!("{} of \"{label}\"{at}", self.op),
+        }
     }
 }
 

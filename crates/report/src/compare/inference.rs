@@ -1,180 +1,350 @@
-//! Statistics of two samples of repetitions.
+//! The factor between two sides: its estimate, its test, and its interval, which is the inversion
+//! of that test: it holds exactly the factors that the test does not reject.
+//!
+//! ```text
+//! figures of A, figures of B                 figures of A and B, block by block
+//!   └ rank sum (Mann-Whitney)                  └ signed ranks of the differences (Wilcoxon)
+//!        └────────── p of every factor ◀───────────┘
+//!                      └ p at 1: the test · all factors with p >= level: the interval
+//! ```
 //!
 //! | figure | source |
 //! |---|---|
-//! | test | Mann & Whitney 1947; exact without ties up to 400 pairs, else normal with ties and continuity corrected |
-//! | ratio and its interval | exp of the median of all log differences (Hodges & Lehmann 1963) and of the order statistics that the test does not reject (Moses 1965) |
+//! | logarithms | a factor between figures is a shift between their logarithms; these are whole numbers of 5e-13, so that ties, tests and ends of intervals are exact |
+//! | two samples | Mann & Whitney 1947: rank sum over all choices, ties as midranks; exact up to [`EXACT_SAMPLE`] on either side |
+//! | blocks | Wilcoxon 1945 with zeros by Pratt 1959: sum of positive ranks over all signs; exact up to [`EXACT_BLOCKS`] |
+//! | beyond | normal, with the variance of the scores and continuity corrected |
+//! | estimate | Hodges & Lehmann 1963: median of all differences, or of all means of two differences |
+//! | interval | Bauer 1972: inversion of the test |
 //! | effect size | Cliff's delta: P(b > a) - P(b < a) (Cliff 1993) |
 //! | several rows | Holm 1979 |
-//! | dependent repetitions | variance of a rank sum inflated by (1 + r) / (1 - r), as that of a mean of AR(1) noise (Bayley & Hammersley 1946); r is the lag-1 autocorrelation inside the samples, its bias of about -1/n removed (Marriott & Pope 1954) |
-//!
-//! Where the variance had to be inflated, Student's t with the effective number of repetitions takes
-//! the place of the normal distribution. Tests hold false alarms and power to what is promised.
+//! | dependent repetitions | variance by (1 + r) / (1 - r), as that of a mean of AR(1) noise (Bayley & Hammersley 1946); r: lag 1, its bias of about -1/n removed (Marriott & Pope 1954) |
 
-use crate::stats::{median, normal, sorted, student};
+use crate::stats::normal;
+use crate::stats::permutation::{Counts, scores};
 
-/// Pairs up to which the distribution of U is counted.
-const EXACT_PAIRS: usize = 400;
-/// No sample of this kind is believed to be more dependent.
-const STRONGEST: f64 = 0.8;
-/// 97.5 % of a normal distribution lies below so many standard deviations.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
-/// Squares of differences of logarithms below this are rounding.
-const ROUNDING: f64 = 1e-18;
+/// Most repetitions of either side whose choices are counted.
+pub const EXACT_SAMPLE: usize = 20;
+/// Most blocks whose signs are counted.
+pub const EXACT_BLOCKS: usize = 40;
+/// Logarithms are counted in this unit, by twos: means of two are whole numbers too.
+const UNIT: f64 = 5e-13;
+/// Farther than any difference of figures, in the unit: a factor of 1.6.
+const BEYOND: i64 = 1_000_000_000_000;
+/// A lag-1 autocorrelation counts if it is this many standard errors above 0: one-sided p < 0.1.
+const DEPENDENT: f64 = 1.281_551_565_544_8;
+/// No dependence makes more than this of the repetitions worthless.
+const LEAST_EFFECTIVE: f64 = super::LEAST as f64;
 
-/// What two samples say about the factor between them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// New by base.
-    pub ratio: f64,
-    /// Cliff's delta.
-    pub delta: f64,
-    /// Two-sided probability under "no difference".
-    pub p: f64,
+/// Positive figures of two sides, as logarithms.
+#[derive(Clone, Debug)]
+pub struct Contrast {
+    design: Design,
+    dependence: Option<Dependence>,
 }
 
-/// Two samples of positive figures in order of time, and all differences of their logarithms.
-pub struct Contrast {
-    base: Vec<f64>,
-    new: Vec<f64>,
-    differences: Vec<f64>,
-    /// By how much dependence between repetitions inflates variances.
-    inflation: f64,
+#[derive(Clone, Debug)]
+enum Design {
+    /// Figures of A, figures of B.
+    Samples(Vec<i64>, Vec<i64>),
+    /// B - A, block by block.
+    Blocks(Vec<i64>),
+}
+
+/// Neighbouring repetitions that resemble each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dependence {
+    /// Lag-1 autocorrelation inside of the samples.
+    pub lag1: f64,
+    /// What variances are multiplied by.
+    pub inflation: f64,
+}
+
+/// The counts that were needed last: most shifts, and most rows, have the same scores.
+#[derive(Default)]
+pub struct Memo(Option<(Vec<u32>, Counts)>);
+
+impl Memo {
+    fn counts(&mut self, key: Vec<u32>, count: impl FnOnce(&[u32]) -> Counts) -> &Counts {
+        if self.0.as_ref().is_none_or(|known| known.0 != key) {
+            let counts = count(&key);
+            self.0 = Some((key, counts));
+        }
+        &self.0.as_ref().expect("filled above").1
+    }
+}
+
+/// The logarithm in the unit.
+fn log(value: f64) -> i64 {
+    2 * (value.ln() / (2.0 * UNIT)).round() as i64
+}
+
+/// The factor of a shift.
+fn factor(shift: i64) -> f64 {
+    (shift as f64 * UNIT).exp()
 }
 
 impl Contrast {
-    /// Takes in the figures.
-    pub fn new(base: &[f64], new: &[f64]) -> Contrast {
-        let logs = |sample: &[f64]| -> Vec<f64> { sample.iter().map(|value| value.ln()).collect() };
+    /// Two samples that were made one after the other, each in order of time.
+    pub fn samples(base: &[f64], new: &[f64]) -> Contrast {
+        let logs =
+            |sample: &[f64]| -> Vec<i64> { sample.iter().map(|value| log(*value)).collect() };
         let (base, new) = (logs(base), logs(new));
-        let all: Vec<f64> = new.iter().flat_map(|b| base.iter().map(move |a| b - a)).collect();
-        Contrast { differences: sorted(&all), inflation: inflation(&base, &new), base, new }
+        Contrast { dependence: dependence(&base, &new), design: Design::Samples(base, new) }
     }
 
-    /// The factor, its effect size and its probability under "no difference".
-    pub fn estimate(&self) -> Estimate {
-        let count = |wanted: fn(f64) -> bool| {
-            self.differences.iter().filter(|difference| wanted(**difference)).count() as f64
+    /// Figures of both sides from the same blocks.
+    pub fn blocks(base: &[f64], new: &[f64]) -> Contrast {
+        let differences = base.iter().zip(new).map(|(a, b)| log(*b) - log(*a));
+        Contrast { design: Design::Blocks(differences.collect()), dependence: None }
+    }
+
+    /// What the neighbourhood of repetitions does to p and interval.
+    pub fn dependence(&self) -> Option<Dependence> {
+        self.dependence
+    }
+
+    /// The same without allowing for dependence.
+    #[cfg(test)]
+    pub(super) fn independent(&self) -> Contrast {
+        Contrast { dependence: None, ..self.clone() }
+    }
+
+    /// Two-sided probability under "B is exactly as fast as A".
+    pub fn p(&self, memo: &mut Memo) -> f64 {
+        self.p_at(0, memo)
+    }
+
+    /// The same under "B is `factor(shift)` times as fast".
+    fn p_at(&self, shift: i64, memo: &mut Memo) -> f64 {
+        let p = match &self.design {
+            Design::Samples(base, new) => rank_sum(base, new, shift, memo),
+            Design::Blocks(differences) => signed_rank(differences, shift, memo),
         };
-        let wins = count(|difference| difference > 0.0) - count(|difference| difference < 0.0);
-        Estimate {
-            ratio: median(&self.differences).unwrap_or(0.0).exp(),
-            delta: wins / self.differences.len().max(1) as f64,
-            p: probability(&self.base, &self.new, self.inflation),
+        self.dependence.map_or(p, |dependence| dependence.widen(p))
+    }
+
+    /// The smallest p that so many figures can give: of a complete separation.
+    pub fn least_p(&self) -> f64 {
+        let p = match &self.design {
+            Design::Samples(base, new) => separated(base.len(), new.len()),
+            Design::Blocks(differences) => same_signs(differences.len()),
+        };
+        self.dependence.map_or(p, |dependence| dependence.widen(p))
+    }
+
+    /// The factor, B by A.
+    pub fn ratio(&self) -> f64 {
+        factor(self.shift())
+    }
+
+    fn shift(&self) -> i64 {
+        match &self.design {
+            Design::Samples(base, new) => median_of_differences(base, new),
+            Design::Blocks(differences) => median_of_means(differences),
         }
     }
 
-    /// 95 % confidence interval of the factor: the differences at which the test turns.
-    pub fn interval(&self) -> (f64, f64) {
-        let (n, m) = (self.base.len(), self.new.len());
-        let Some(last) = self.differences.len().checked_sub(1) else { return (1.0, 1.0) };
-        let pairs = (n * m) as f64;
-        let sd = (self.inflation * pairs * (n + m + 1) as f64 / 12.0).sqrt();
-        let width = match self.inflation > 1.0 {
-            true => student::quantile(0.975, freedom(n, m, self.inflation)),
-            false => NORMAL_95,
+    /// Cliff's delta; of blocks: the share that B won less the share that A won.
+    pub fn delta(&self) -> f64 {
+        let sum = |signs: &mut dyn Iterator<Item = i64>, count: usize| {
+            signs.map(|difference| difference.signum() as f64).sum::<f64>() / count.max(1) as f64
         };
-        let outside = (pairs / 2.0 - width * sd).floor().max(0.0) as usize;
-        let at = outside.min(last / 2);
-        (self.differences[at].exp(), self.differences[last - at].exp())
+        match &self.design {
+            Design::Samples(base, new) => {
+                let pairs = new.iter().flat_map(|b| base.iter().map(move |a| b - a));
+                sum(&mut pairs.into_iter(), base.len() * new.len())
+            }
+            Design::Blocks(differences) => sum(&mut differences.iter().copied(), differences.len()),
+        }
+    }
+
+    /// All factors whose p is at least `level`; an end that nothing rejects is 0 or infinite.
+    pub fn interval(&self, level: f64, memo: &mut Memo) -> (f64, f64) {
+        let (first, last) = self.reach();
+        let mut accepts = |shift: i64| self.p_at(shift, memo) >= level;
+        let centre = self.shift();
+        let low = end(centre, first, &mut accepts).map_or(0.0, factor);
+        let high = end(centre, last, &mut accepts).map_or(f64::INFINITY, factor);
+        (low, high)
+    }
+
+    /// Shifts at which one side is wholly above the other.
+    fn reach(&self) -> (i64, i64) {
+        let (low, high) = match &self.design {
+            Design::Samples(base, new) => {
+                let (a, b) = (ends(base), ends(new));
+                (b.0 - a.1, b.1 - a.0)
+            }
+            Design::Blocks(differences) => ends(differences),
+        };
+        (low - BEYOND, high + BEYOND)
     }
 }
 
-/// By how much dependence between neighbours inflates the variance of a mean.
-fn inflation(base: &[f64], new: &[f64]) -> f64 {
-    let (mut products, mut squares) = (0.0, 0.0);
-    for sample in [base, new].into_iter().filter(|sample| sample.len() > 1) {
-        let n = sample.len() as f64;
-        let mean = sample.iter().sum::<f64>() / n;
-        let lagged: f64 = sample.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
-        products += lagged * n / (n - 1.0);
-        squares += sample.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+/// The smallest and the largest value.
+fn ends(values: &[i64]) -> (i64, i64) {
+    let (low, high) = (values.iter().copied().min(), values.iter().copied().max());
+    (low.unwrap_or(0), high.unwrap_or(0))
+}
+
+/// The last shift on the way from `inside` to `outside` that is accepted; `None`: all are. 0 is
+/// looked at first, so that interval and test agree about it.
+fn end(inside: i64, outside: i64, accepts: &mut impl FnMut(i64) -> bool) -> Option<i64> {
+    if accepts(outside) {
+        return None;
     }
-    let n = (base.len() + new.len()) as f64 / 2.0;
-    // Equal figures depend on nothing.
-    let r = if squares > ROUNDING { products / squares + 1.0 / n } else { 0.0 };
-    let r = r.clamp(0.0, STRONGEST);
-    (1.0 + r) / (1.0 - r)
-}
-
-/// Two-sided p of the Mann-Whitney test, corrected for dependence.
-fn probability(base: &[f64], new: &[f64], inflation: f64) -> f64 {
-    let p = mann_whitney(base, new);
-    if inflation <= 1.0 || p >= 1.0 {
-        return p;
+    let (mut inside, mut outside) = (inside, outside);
+    let between = inside.min(outside) < 0 && inside.max(outside) > 0;
+    let mut at = if between { 0 } else { inside.midpoint(outside) };
+    while inside.abs_diff(outside) > 1 {
+        if accepts(at) {
+            inside = at
+        } else {
+            outside = at
+        }
+        at = inside.midpoint(outside);
     }
-    let z = normal_quantile_of_tail(p / 2.0) / inflation.sqrt();
-    2.0 * (1.0 - student::distribution(z, freedom(base.len(), new.len(), inflation)))
+    Some(inside)
 }
 
-/// Degrees of freedom of that many dependent repetitions.
-fn freedom(base: usize, new: usize, inflation: f64) -> f64 {
-    ((base + new) as f64 / inflation - 2.0).max(2.0)
-}
-
-/// Two-sided p of the Mann-Whitney test for independent figures; 1 for empty samples.
-pub fn mann_whitney(base: &[f64], new: &[f64]) -> f64 {
-    let (n, m) = (base.len(), new.len());
-    if n == 0 || m == 0 {
+/// Mann-Whitney test of samples of which the second is shifted back.
+fn rank_sum(base: &[i64], new: &[i64], shift: i64, memo: &mut Memo) -> f64 {
+    let (few, many): (Vec<i64>, Vec<i64>) = {
+        let moved: Vec<i64> = new.iter().map(|value| value - shift).collect();
+        if base.len() <= moved.len() { (base.to_vec(), moved) } else { (moved, base.to_vec()) }
+    };
+    let taken = few.len();
+    if taken == 0 {
         return 1.0;
     }
-    let mut wins = 0.0;
-    for b in new {
-        for a in base {
-            wins += if b > a {
-                1.0
-            } else if b == a {
-                0.5
-            } else {
-                0.0
-            };
-        }
+    let all = scores(&[few, many.clone()].concat());
+    let found: u32 = all[..taken].iter().sum();
+    if many.len() > EXACT_SAMPLE {
+        return rank_sum_normal(&all, taken, found);
     }
-    let least = f64::min(wins, (n * m) as f64 - wins);
-    let ties = tie_sum(base, new);
-    if ties == 0.0 && n * m <= EXACT_PAIRS {
-        return exact(n, m, least as usize);
+    let mut key = all;
+    key.sort_unstable();
+    memo.counts(key, |key| Counts::of_choices(key, taken)).tails(found).two_sided()
+}
+
+/// A sum of `taken` of the scores drawn without putting back.
+fn rank_sum_normal(scores: &[u32], taken: usize, found: u32) -> f64 {
+    let (n, taken) = (scores.len() as f64, taken as f64);
+    let mean = scores.iter().map(|s| f64::from(*s)).sum::<f64>() / n;
+    let square: f64 = scores.iter().map(|s| (f64::from(*s) - mean).powi(2)).sum();
+    let variance = taken * (n - taken) / n * square / (n - 1.0);
+    two_sided_normal(f64::from(found) - taken * mean, variance)
+}
+
+/// Wilcoxon's test of differences that are shifted back.
+fn signed_rank(differences: &[i64], shift: i64, memo: &mut Memo) -> f64 {
+    let moved: Vec<i64> = differences.iter().map(|value| value - shift).collect();
+    let sizes: Vec<i64> = moved.iter().map(|value| value.abs()).collect();
+    // A zero has its rank and no sign.
+    let ranked = scores(&sizes).into_iter().zip(&moved).filter(|(_, value)| **value != 0);
+    let ranked: Vec<(u32, &i64)> = ranked.collect();
+    let found: u32 = ranked.iter().filter(|(_, value)| **value > 0).map(|(score, _)| score).sum();
+    let mut key: Vec<u32> = ranked.into_iter().map(|(score, _)| score).collect();
+    if differences.len() > EXACT_BLOCKS {
+        let mean = key.iter().map(|s| f64::from(*s)).sum::<f64>() / 2.0;
+        let variance = key.iter().map(|s| f64::from(*s).powi(2)).sum::<f64>() / 4.0;
+        return two_sided_normal(f64::from(found) - mean, variance);
     }
-    let (pairs, all) = ((n * m) as f64, (n + m) as f64);
-    let variance = pairs / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
-    let away = (pairs / 2.0 - least - 0.5).max(0.0);
+    key.sort_unstable();
+    memo.counts(key, Counts::of_signs).tails(found).two_sided()
+}
+
+/// Doubled ranks move in steps of 2: half a step is the correction for continuity.
+fn two_sided_normal(away: f64, variance: f64) -> f64 {
+    let away = (away.abs() - 1.0).max(0.0);
     if variance <= 0.0 { 1.0 } else { (2.0 * normal::upper_tail(away / variance.sqrt())).min(1.0) }
 }
 
-/// Sum of t^3 - t over the groups of t equal figures.
-fn tie_sum(base: &[f64], new: &[f64]) -> f64 {
-    let all: Vec<f64> = sorted(&base.iter().chain(new).copied().collect::<Vec<_>>());
-    let groups = all.chunk_by(|a, b| a == b).map(|group| group.len() as f64);
-    groups.map(|t| t * t * t - t).sum()
+/// p of samples of which every figure of one is above every one of the other.
+pub fn separated(base: usize, new: usize) -> f64 {
+    let few = base.min(new);
+    let choices: f64 = (1..=few).map(|k| (base + new - few + k) as f64 / k as f64).product();
+    (2.0 / choices).min(1.0)
 }
 
-/// P(U <= u or U >= nm - u), by counting the orders of n + m different figures.
-fn exact(n: usize, m: usize, u: usize) -> f64 {
-    // ways[j][k]: orders of the base figures so far and j new ones in which k pairs are won.
-    let mut ways = vec![vec![0.0f64; n * m + 1]; m + 1];
-    ways.iter_mut().for_each(|ways| ways[0] = 1.0);
-    for _ in 0..n {
-        for j in 1..=m {
-            for k in (0..=n * m).rev() {
-                // The largest is a base figure, before which j new ones stand, or a new one.
-                let base_last = if k >= j { ways[j][k - j] } else { 0.0 };
-                ways[j][k] = base_last + ways[j - 1][k];
-            }
+/// p of blocks that all have the same sign.
+pub fn same_signs(blocks: usize) -> f64 {
+    (2.0 * 0.5f64.powf(blocks as f64)).min(1.0)
+}
+
+/// Median of all differences b - a.
+fn median_of_differences(base: &[i64], new: &[i64]) -> i64 {
+    let (base, new) = (sorted(base), sorted(new));
+    let at_most = |limit: i64| -> usize {
+        new.iter().map(|b| base.len() - base.partition_point(|a| b - a > limit)).sum()
+    };
+    let (a, b) = (ends(&base), ends(&new));
+    middle(base.len() * new.len(), (b.0 - a.1, b.1 - a.0), at_most)
+}
+
+/// Median of the means of every two differences, and of each with itself.
+fn median_of_means(differences: &[i64]) -> i64 {
+    let of = sorted(differences);
+    let at_most = |limit: i64| -> usize {
+        let partners = |at: usize| of[at..].partition_point(|d| (of[at] + d) / 2 <= limit);
+        (0..of.len()).map(partners).sum()
+    };
+    middle(of.len() * (of.len() + 1) / 2, ends(&of), at_most)
+}
+
+fn sorted(values: &[i64]) -> Vec<i64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// The median of `count` numbers between two ends, of which `at_most` tells how many are no
+/// larger than a limit: a sample of thousands has too many pairs to keep.
+fn middle(count: usize, (first, last): (i64, i64), at_most: impl Fn(i64) -> usize) -> i64 {
+    let number = |place: usize| {
+        let (mut below, mut at) = (first - 1, last);
+        while at - below > 1 {
+            let half = below.midpoint(at);
+            if at_most(half) > place { at = half } else { below = half }
         }
+        at
+    };
+    match count {
+        0 => 0,
+        count => number((count - 1) / 2).midpoint(number(count / 2)),
     }
-    let all: f64 = ways[m].iter().sum();
-    let tail: f64 = ways[m][..=u].iter().sum();
-    (2.0 * tail / all).min(1.0)
 }
 
-/// The z whose upper tail has this probability, by bisection.
-fn normal_quantile_of_tail(tail: f64) -> f64 {
-    let (mut low, mut high) = (0.0f64, 40.0f64);
-    for _ in 0..80 {
-        let middle = (low + high) / 2.0;
-        if normal::upper_tail(middle) > tail { low = middle } else { high = middle }
+impl Dependence {
+    /// p with so much less to go by.
+    fn widen(self, p: f64) -> f64 {
+        if p >= 1.0 {
+            return p;
+        }
+        let z = normal::quantile_of_tail(p / 2.0) / self.inflation.sqrt();
+        (2.0 * normal::upper_tail(z)).min(1.0)
     }
-    (low + high) / 2.0
+}
+
+/// How much neighbours resemble each other, if that is significant.
+fn dependence(base: &[i64], new: &[i64]) -> Option<Dependence> {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for sample in [base, new].into_iter().filter(|sample| sample.len() > 2) {
+        let n = sample.len() as f64;
+        let mean = sample.iter().map(|value| *value as f64).sum::<f64>() / n;
+        let away: Vec<f64> = sample.iter().map(|value| *value as f64 - mean).collect();
+        products += away.windows(2).map(|two| two[0] * two[1]).sum::<f64>() * n / (n - 1.0);
+        squares += away.iter().map(|away| away * away).sum::<f64>();
+    }
+    let all = (base.len() + new.len()) as f64;
+    // Equal figures depend on nothing.
+    let lag1 = if squares > 0.0 { products / squares + 2.0 / all } else { 0.0 };
+    let lag1 = lag1.min(0.99);
+    let most = base.len().min(new.len()) as f64 / LEAST_EFFECTIVE;
+    let inflation = ((1.0 + lag1) / (1.0 - lag1)).min(most);
+    let counts = lag1 * all.sqrt() > DEPENDENT && inflation > 1.0;
+    counts.then_some(Dependence { lag1, inflation })
 }
 
 /// Holm's correction: the p of each hypothesis when all of them are tested together.
@@ -188,4 +358,11 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
         corrected[*at] = largest;
     }
     corrected
+}
+
+/// The level at which Holm's procedure stopped: p is below it exactly where the corrected p is
+/// below `alpha`. Intervals of this level therefore exclude 1 exactly for what was rejected.
+pub fn holm_level(p: &[f64], alpha: f64) -> f64 {
+    let rejected = holm(p).iter().filter(|p| **p < alpha).count();
+    alpha / (p.len() - rejected).max(1) as f64
 }

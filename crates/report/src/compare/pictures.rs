@@ -1,7 +1,8 @@
 //! A comparison as pictures: both sides over each other.
 
+use super::quantities::Quantity;
 use super::{Comparison, Row, Samples, Side, histogram};
-use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
+use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
 use crate::html::{escape, figure, page};
 use crate::statistics::Metric;
 use crate::table::Terminal;
@@ -9,6 +10,8 @@ use model::histogram::{Histogram, bucket_mid};
 
 /// Rows that get pictures of their own; the table has them all.
 const ROWS: usize = 12;
+/// Rows of the forest plot.
+const FOREST: usize = 48;
 /// Marks of a curve.
 const POINTS: usize = 200;
 
@@ -17,11 +20,11 @@ fn axis(title: &str, unit: Unit, log: bool) -> Axis {
 }
 
 fn name(row: &Row) -> String {
-    let cell = if row.cell > 0 { format!(", cell {}", row.cell) } else { String::new() };
+    let point = if row.point.is_empty() { String::new() } else { format!(", {}", row.point) };
     match (row.label.as_str(), row.op.as_str()) {
-        (label, "") => format!("{label}{cell}"),
-        ("", op) => format!("{op}{cell}"),
-        (label, op) => format!("{label}: {op}{cell}"),
+        (label, "") => format!("{label}{point}"),
+        ("", op) => format!("{op}{point}"),
+        (label, op) => format!("{label}: {op}{point}"),
     }
 }
 
@@ -36,20 +39,22 @@ pub fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
     views
 }
 
-/// How many times faster B is, row by row.
+/// How many times faster B is, row by row: a forest plot.
 fn intervals(comparison: &Comparison) -> Option<View> {
-    let known = comparison.rows.iter().filter(|row| row.ci95_low.is_some()).take(4 * ROWS);
-    let rows: Vec<&Row> = known.collect();
-    let bars = rows.iter().zip(0..).filter_map(|(row, number)| {
-        Some(Bar { row: number, class: 0, start: row.ci95_low?, end: row.ci95_high? })
-    });
-    let chart = Chart::Spans {
-        x: axis("B is faster, times (1: no difference)", Unit::None, false),
-        rows: rows.iter().map(|row| name(row)).collect(),
-        classes: vec!["95 % confidence interval".into()],
-        bars: bars.collect(),
+    let known = comparison.rows.iter().filter(|row| row.ci95_low.is_some());
+    let rows: Vec<&Row> = known.take(FOREST).collect();
+    let range = |row: &&Row| {
+        Some(Range { name: name(row), low: row.ci95_low?, at: row.ratio?, high: row.ci95_high? })
     };
-    let sentences: Vec<&str> = rows.iter().take(4).map(|row| row.sentence.as_str()).collect();
+    let chart = Chart::Forest {
+        x: axis("B is faster, times", Unit::None, true),
+        line: 1.0,
+        ranges: rows.iter().filter_map(range).collect(),
+    };
+    let mut sentences: Vec<&str> = rows.iter().take(4).map(|row| row.sentence.as_str()).collect();
+    let left_out = comparison.rows.len() - rows.len();
+    let more = format!("{left_out} more rows stand in the table");
+    sentences.extend((left_out > 0).then_some(more.as_str()));
     (!rows.is_empty()).then(|| View {
         name: "ratios".into(),
         title: "How much faster B is".into(),
@@ -61,13 +66,15 @@ fn intervals(comparison: &Comparison) -> Option<View> {
 /// Every repetition of both sides.
 fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<View> {
     let key = (row.label.clone(), row.op.clone(), row.cell);
+    let quantity = Quantity { key, metric: row.metric };
     let series = |name: &str, samples: &Samples| -> Option<Series> {
-        let figures = samples.of.get(&key)?.1.iter().zip(0u32..);
-        let point = |(y, x): (&f64, u32)| Point { x: f64::from(x), y: *y, interval: None };
-        Some(Series { name: name.into(), points: figures.map(point).collect() })
+        let figures = samples.figures(&quantity).into_iter().zip(0u32..);
+        let points = figures.map(|(y, x)| Point { x: f64::from(x), y, interval: None });
+        Some(Series { name: name.into(), points: points.collect() })
     };
     let (title, unit) = match row.metric {
         Metric::MibS => ("rate of all ranks", Unit::MibPerSecond),
+        Metric::RankMibS => ("rate of a rank in the operation", Unit::MibPerSecond),
         Metric::OpsS => ("operations of all ranks", Unit::PerSecond),
         Metric::MeanNs => ("mean time", Unit::Nanoseconds),
         Metric::TimeNs => ("time of the label", Unit::Nanoseconds),

@@ -1,28 +1,30 @@
-//! A row's claim in one plain sentence.
+//! What a row says, in one plain sentence: which side is faster and by how much, or what it would
+//! take to know.
 
-use super::{Claim, LEAST, Row};
-use crate::statistics::Metric;
+use super::{Claim, Design, Options, Row};
+use crate::text::percent;
+
+/// More repetitions than this are not asked for.
+const MOST: f64 = 10_000.0;
 
 /// `stat of "load" is 1.9 x [1.7, 2.1] faster on B`.
-pub(super) fn of(row: &Row, new: &str) -> String {
+pub(super) fn of(row: &Row, rows: usize, new: &str, design: Design, options: &Options) -> String {
     let what = subject(row);
-    match row.claim {
+    let said = match row.claim {
         Claim::Faster => format!("{what} is {} faster on {new}", factor(row, false)),
         Claim::Slower => format!("{what} is {} slower on {new}", factor(row, true)),
-        Claim::None => none(row, &what),
-        Claim::TooFew => format!(
-            "{what}: {} and {} repetitions; a claim needs at least {LEAST} on either side",
-            row.base_n, row.new_n
-        ),
-    }
+        Claim::None => format!("{what}: {}", none(row, design, options)),
+        Claim::TooFew => format!("{what}: {}", too_few(row, rows, design)),
+    };
+    said + &dependence(row)
 }
 
-fn subject(row: &Row) -> String {
-    let cell = if row.cell > 0 { format!(" in cell {}", row.cell) } else { String::new() };
+pub(super) fn subject(row: &Row) -> String {
+    let point = if row.point.is_empty() { String::new() } else { format!(" at {}", row.point) };
     match (row.op.as_str(), row.label.as_str()) {
-        ("", label) => format!("label \"{label}\"{cell}"),
-        (op, "") => format!("{op}{cell}"),
-        (op, label) => format!("{op} of \"{label}\"{cell}"),
+        ("", label) => format!("label \"{label}\"{point}"),
+        (op, "") => format!("{op}{point}"),
+        (op, label) => format!("{op} of \"{label}\"{point}"),
     }
 }
 
@@ -31,14 +33,18 @@ fn factor(row: &Row, invert: bool) -> String {
     let turned = |value: Option<f64>| value.map(|value| if invert { 1.0 / value } else { value });
     let (ratio, low, high) = (turned(row.ratio), turned(row.ci95_low), turned(row.ci95_high));
     let (low, high) = if invert { (high, low) } else { (low, high) };
-    let ends = [ratio, low, high].map(|value| value.unwrap_or(1.0));
-    let places = places(ends[0]);
-    format!("{:.places$} x [{:.places$}, {:.places$}]", ends[0], ends[1], ends[2])
+    let places = places([ratio, low, high]);
+    let end = |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.places$}"));
+    format!("{} x [{}, {}]", end(ratio), end(low), end(high))
 }
 
-/// Near 1 a per cent is worth showing, far from it a tenth is enough.
-fn places(ratio: f64) -> usize {
-    match (ratio - 1.0).abs() {
+/// Near 1 a tenth of a per cent is worth showing, far from it a tenth is enough; and as many places
+/// as it takes to tell the nearest figure from 1.
+fn places(figures: [Option<f64>; 3]) -> usize {
+    let away = |figure: f64| (figure - 1.0).abs();
+    let nearest = figures.into_iter().flatten().map(away).fold(f64::INFINITY, f64::min);
+    match nearest {
+        away if away < 0.001 => 5,
         away if away < 0.1 => 3,
         away if away < 0.5 => 2,
         away if away < 20.0 => 1,
@@ -46,20 +52,80 @@ fn places(ratio: f64) -> usize {
     }
 }
 
-const NOTHING: &str = "no difference is claimed; one of up to";
-
-fn none(row: &Row, what: &str) -> String {
-    let (low, high) = (row.ci95_low.unwrap_or(1.0), row.ci95_high.unwrap_or(1.0));
-    // The far end of the interval: only a larger difference would have been seen.
-    let bound = (high.max(1.0 / low) - 1.0).max(0.0) * 100.0;
-    let figure = match row.metric {
-        Metric::MibS => "rate",
-        Metric::OpsS => "rate of operations",
-        Metric::MeanNs | Metric::TimeNs => "time",
-    };
-    match bound {
-        b if b < 0.05 => format!("{what}: no difference: the {figure} is the same"),
-        b if b < 10.0 => format!("{what}: {NOTHING} {b:.1} % cannot be excluded"),
-        b => format!("{what}: {NOTHING} {b:.0} % cannot be excluded"),
+fn repetitions(design: Design) -> &'static str {
+    match design {
+        Design::Samples => "repetitions on either side",
+        Design::Blocks => "blocks",
     }
+}
+
+/// `5 repetitions on either side claim nothing: 8 rows need at least 6`.
+fn too_few(row: &Row, rows: usize, design: Design) -> String {
+    let (a, b, least, word) = (row.base_n, row.new_n, row.least_n, repetitions(design));
+    if a != b {
+        return format!(
+            "{a} and {b} repetitions claim nothing: at least {least} {word} are needed"
+        );
+    }
+    match rows {
+        1 => format!("{a} {word} claim nothing: at least {least} are needed"),
+        rows => format!("{a} {word} claim nothing: {rows} rows need at least {least}"),
+    }
+}
+
+fn none(row: &Row, design: Design, options: &Options) -> String {
+    let worth = percent(options.min_effect);
+    let (Some(low), Some(high)) = (row.ci95_low, row.ci95_high) else {
+        return format!(
+            "no difference is claimed; {} {} exclude none",
+            row.base_n,
+            repetitions(design)
+        );
+    };
+    if low == high {
+        return "no difference: the figures are the same".into();
+    }
+    let between = format!("{} to {}", side(low), side(high));
+    if low > 1.0 || high < 1.0 {
+        return format!("no difference worth a claim: B is {between}, the least is {worth}");
+    }
+    let least = 1.0 + options.min_effect;
+    if low * least >= 1.0 && high <= least {
+        return format!("no difference above {worth}: B is {between}");
+    }
+    let needed = needed(row.base_n.min(row.new_n), low, high, least, design);
+    format!("no difference is claimed: B is {between}{needed}")
+}
+
+/// `3.1 % slower`, `2.0 % faster`: an end of the interval.
+fn side(ratio: f64) -> String {
+    let size = ratio.max(1.0 / ratio) - 1.0;
+    let word = if ratio < 1.0 { "slower" } else { "faster" };
+    match size {
+        size if size < 1.0 => format!("{:.1} % {word}", size * 100.0),
+        size => format!("{:.1} x {word}", size + 1.0),
+    }
+}
+
+/// Intervals narrow with the root of the number of repetitions.
+fn needed(n: usize, low: f64, high: f64, least: f64, design: Design) -> String {
+    let half = (high / low).ln() / 2.0;
+    let needed = (n as f64 * (half / least.ln()).powi(2)).ceil();
+    match needed {
+        needed if needed.is_finite() && needed <= n as f64 => String::new(),
+        needed if needed.is_finite() && needed <= MOST => {
+            let worth = percent(least - 1.0);
+            format!("; about {needed} {} would tell {worth}", repetitions(design))
+        }
+        _ => "; the repetitions scatter too much".into(),
+    }
+}
+
+fn dependence(row: &Row) -> String {
+    row.lag1.map_or(String::new(), |r| {
+        format!(
+            " (repetitions resemble their neighbours, lag-1 autocorrelation {r:.2}: allowed for; \
+             --against, --against-program and --versus compare without this)"
+        )
+    })
 }

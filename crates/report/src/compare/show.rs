@@ -1,97 +1,173 @@
 //! A comparison as text for people, Markdown, JSON (docs/compare.schema.json) and JUnit.
 
-use super::{Claim, Comparison, Difference, Row};
+use super::{Claim, Comparison, Design, GateResult, Options, Row, SideMark, Unmatched, Verdict};
 use crate::markdown::plain;
+use crate::statistics::Metric;
 use crate::svg::xml;
 use crate::table::Terminal;
 use crate::table::grid::{Cell, Column, Grid, Kind, Line};
 use crate::text::{escape, flow};
+use model::Run;
 use std::fmt::Write as _;
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column::new("label", "", Kind::Label, 0),
     Column::new("operation", "", Kind::Word, 0),
     Column::new("figure", "", Kind::Word, 0),
     Column::new("n", "A", Kind::Count, 2),
     Column::new("n", "B", Kind::Count, 2),
+    Column::new("median", "A", Kind::Count, 0),
+    Column::new("median", "B", Kind::Count, 0),
     Column::new("B faster", "times", Kind::Number { least: 2, most: 4 }, 0),
     Column::new("from", "95 %", Kind::Number { least: 2, most: 4 }, 0),
     Column::new("to", "95 %", Kind::Number { least: 2, most: 4 }, 0),
-    Column::new("p", "alone", Kind::Number { least: 2, most: 5 }, 2),
-    Column::new("p", "Holm", Kind::Number { least: 2, most: 5 }, 1),
-    Column::new("delta", "Cliff", Kind::Number { least: 1, most: 2 }, 3),
+    Column::new("p", "alone", Kind::Number { least: 2, most: 5 }, 1),
+    Column::new("p", "Holm", Kind::Number { least: 2, most: 5 }, 0),
 ];
 
 /// The whole comparison for a terminal.
 pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut out = format!("A: {}\nB: {}\n", escape(&comparison.base), escape(&comparison.new));
-    for difference in &comparison.differences {
-        let _ = writeln!(
-            out,
-            "{}",
-            flow(&format!("differs: {}", escape(&difference.sentence())), terminal.columns)
-        );
-    }
+    let mut out = sides(comparison);
+    let say = |out: &mut String, text: String| {
+        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
+    };
+    remarks(comparison, escape).into_iter().for_each(|remark| say(&mut out, remark));
     out.push('\n');
+    out.push_str(&figures(comparison, terminal));
+    for gate in &comparison.gates {
+        let (name, reasons) = (escape(&gate.gate), escape(&gate.reasons.join("; ")));
+        say(&mut out, format!("gate {}: {name}: {reasons}", gate.verdict.words()));
+    }
+    out
+}
+
+fn sides(comparison: &Comparison) -> String {
+    format!("A: {}\nB: {}\n", escape(&comparison.base), escape(&comparison.new))
+}
+
+/// The comparison inside of a run's own report, which has its marks and remarks: "" for a run that
+/// is none.
+pub(crate) fn within(run: &Run, terminal: Terminal) -> String {
+    let Some(found) = super::within(run, &Options::default()) else { return String::new() };
+    let mut out = sides(&found);
+    for difference in &found.differences {
+        let text = format!("differs: {}", escape(&difference.sentence()));
+        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
+    }
+    format!("{out}\n{}", figures(&found, terminal)).trim_end().to_string()
+}
+
+/// The rows, what their columns are, and a sentence for each.
+fn figures(comparison: &Comparison, terminal: Terminal) -> String {
+    let mut out = String::new();
+    let say = |out: &mut String, text: String| {
+        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
+    };
     if comparison.rows.is_empty() {
         out.push_str("Both sides have no row in common.\n");
     } else {
         let lines = comparison.rows.iter().map(line).collect();
         let grid = Grid { columns: COLUMNS.to_vec(), lines };
         let _ = writeln!(out, "{}", grid.draw(terminal));
-        let _ = writeln!(out, "{}\n", flow(&legend(comparison), terminal.columns));
+        say(&mut out, legend(comparison));
+        out.push('\n');
     }
-    for row in &comparison.rows {
-        let _ = writeln!(out, "{}", flow(&escape(&row.sentence), terminal.columns));
-    }
+    comparison.rows.iter().for_each(|row| say(&mut out, escape(&row.sentence)));
     for lacking in &comparison.unmatched {
-        let (op, label) = (escape(&lacking.op), escape(&lacking.label));
-        let _ = writeln!(
-            out,
-            "{}",
-            flow(&format!("only {}: {op} of \"{label}\"", lacking.side), terminal.columns)
-        );
-    }
-    for gate in &comparison.gates {
-        let word = if gate.holds { "gate holds" } else { "gate fails" };
-        let reasons = gate.reasons.join("; ");
-        let text = format!("{word}: {}: {}", escape(&gate.gate), escape(&reasons));
-        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
+        say(&mut out, lacks(lacking));
     }
     out
 }
 
-/// What the columns are, and why a gate gives another ratio.
+/// What differs, what is to be known, and the marks of either side.
+fn remarks(comparison: &Comparison, safe: fn(&str) -> String) -> Vec<String> {
+    let differs = comparison.differences.iter();
+    let differs = differs.map(|difference| format!("differs: {}", safe(&difference.sentence())));
+    let notes = comparison.notes.iter().map(|note| format!("note: {}", safe(note)));
+    let mark = |mark: &SideMark| {
+        format!("verdict of {}: {}: {}", mark.side, safe(&mark.code), safe(&mark.seen))
+    };
+    differs.chain(notes).chain(comparison.marks.iter().map(mark)).collect()
+}
+
+fn lacks(lacking: &Unmatched) -> String {
+    let (op, label) = (escape(&lacking.op), escape(&lacking.label));
+    match lacking.op.as_str() {
+        "" => format!("only {}: label \"{label}\"", lacking.side),
+        _ => format!("only {}: {op} of \"{label}\"", lacking.side),
+    }
+}
+
+/// What the columns are.
 fn legend(comparison: &Comparison) -> String {
     let tested = comparison.rows.iter().filter(|row| row.p.is_some()).count();
-    let mut text = format!(
-        "B faster: Hodges-Lehmann estimate of the ratio, with its 95 % interval. p alone: of the \
-         Mann-Whitney test; Holm: corrected for the {tested} rows tested, which a claim is made of."
-    );
-    if !comparison.gates.is_empty() {
-        text.push_str(" Gates: the ratio of the medians of one figure, which differs a little.");
+    let rows = if tested == 1 { "1 row".into() } else { format!("{tested} rows") };
+    let (estimate, test) = match comparison.design {
+        Design::Samples => ("ratios of B to A", "the Mann-Whitney test"),
+        Design::Blocks => ("ratios within blocks", "the Wilcoxon signed-rank test over blocks"),
+    };
+    format!(
+        "B faster: Hodges-Lehmann estimate of the {estimate}, with its 95 % interval, the inversion \
+         of the test at {:.2} % a row. p alone: of {test}; Holm: corrected for the {rows} tested, \
+         which a claim is made of.",
+        comparison.level * 100.0
+    )
+}
+
+/// The unit of a figure of this size, and by how much it is divided.
+pub(super) fn unit(metric: Metric, largest: f64) -> (&'static str, f64) {
+    match (metric, largest) {
+        (Metric::MibS | Metric::RankMibS, _) => ("MiB/s", 1.0),
+        (Metric::OpsS, ops) if ops < 1e3 => ("op/s", 1.0),
+        (Metric::OpsS, ops) if ops < 1e6 => ("kop/s", 1e3),
+        (Metric::OpsS, _) => ("Mop/s", 1e6),
+        (_, ns) if ns < 1e3 => ("ns", 1.0),
+        (_, ns) if ns < 1e6 => ("µs", 1e3),
+        (_, ns) if ns < 1e9 => ("ms", 1e6),
+        _ => ("s", 1e9),
     }
-    text
+}
+
+/// The figure's name with its unit, and both medians in it.
+fn medians(row: &Row) -> (String, [String; 2]) {
+    let (unit, divisor) = unit(row.metric, row.base_median.max(row.new_median));
+    let name = match row.metric {
+        Metric::TimeNs => "time",
+        Metric::MeanNs => "mean time",
+        Metric::MibS | Metric::OpsS => "rate",
+        Metric::RankMibS => "rate of 1 rank",
+    };
+    let digits = |figure: f64| {
+        let value = figure / divisor;
+        let places = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{value:.places$}")
+    };
+    (format!("{name}, {unit}"), [digits(row.base_median), digits(row.new_median)])
+}
+
+fn label(row: &Row) -> String {
+    match row.point.as_str() {
+        "" => row.label.clone(),
+        point => format!("{} ({point})", row.label),
+    }
 }
 
 fn line(row: &Row) -> Line {
-    let label = match row.cell {
-        0 => escape(&row.label),
-        cell => format!("{} (cell {cell})", escape(&row.label)),
-    };
     let op = if row.op.is_empty() { "(label)".to_string() } else { escape(&row.op) };
+    let (figure, [base, new]) = medians(row);
     let cells = vec![
-        Cell::Text(label),
+        Cell::Text(escape(&label(row))),
         Cell::Text(op),
-        Cell::Text(row.metric.name().into()),
+        Cell::Text(figure),
         Cell::Count(row.base_n as u64),
         Cell::Count(row.new_n as u64),
+        Cell::Text(base),
+        Cell::Text(new),
         Cell::number(row.ratio),
         Cell::number(row.ci95_low),
         Cell::number(row.ci95_high),
         Cell::number(row.p),
         Cell::number(row.p_holm),
-        Cell::number(row.cliffs_delta),
     ];
     Line::Cells { cells, bad: row.claim == Claim::Slower }
 }
@@ -107,9 +183,9 @@ pub fn json(comparison: &Comparison) -> String {
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("### {} against {}\n\n", plain(&comparison.new), plain(&comparison.base));
     out.push_str(
-        "| label | operation | figure | n | times faster | 95 % interval | p alone | p (Holm) | |\n",
+        "| label | operation | figure | n | A | B | times faster | 95 % interval | p (Holm) | |\n",
     );
-    out.push_str("|---|---|---|---:|---:|---:|---:|---:|---|\n");
+    out.push_str("|---|---|---|---:|---:|---:|---:|---:|---:|---|\n");
     for row in &comparison.rows {
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
@@ -117,52 +193,53 @@ pub fn markdown(comparison: &Comparison) -> String {
             (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
             _ => String::new(),
         };
+        let (figure, [base, new]) = medians(row);
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} / {} | {} | {interval} | {} | {} | {} |",
-            plain(&row.label),
+            "| {} | {} | {figure} | {} / {} | {base} | {new} | {} | {interval} | {} | {} |",
+            plain(&label(row)),
             plain(&row.op),
-            plain(row.metric.name()),
             row.base_n,
             row.new_n,
             number(row.ratio),
-            number(row.p),
             number(row.p_holm),
             plain(&row.sentence)
         );
     }
     out.push('\n');
-    let difference =
-        |difference: &Difference| format!("- differs: {}\n", plain(&difference.sentence()));
-    out.extend(comparison.differences.iter().map(difference));
+    out.extend(remarks(comparison, plain).iter().map(|remark| format!("- {remark}\n")));
     for gate in &comparison.gates {
-        let word = if gate.holds { "holds" } else { "**fails**" };
-        let _ = writeln!(
-            out,
-            "- gate {} {word}: {}",
-            plain(&gate.gate),
-            plain(&gate.reasons.join("; "))
-        );
+        let word = match gate.verdict {
+            Verdict::Pass => "passes",
+            Verdict::Undecided => "**cannot be told**",
+            Verdict::Fail => "**fails**",
+        };
+        let (name, reasons) = (plain(&gate.gate), plain(&gate.reasons.join("; ")));
+        let _ = writeln!(out, "- gate {name} {word}: {reasons}");
     }
     out
 }
 
 /// The gates as a JUnit test suite (one case per gate), for pipelines.
-pub fn junit(comparisons: &[Comparison]) -> String {
+/// `undecided_fails`: so does a gate that cannot be told; else it is skipped.
+pub fn junit(comparisons: &[Comparison], undecided_fails: bool) -> String {
     let gates = || comparisons.iter().flat_map(|one| one.gates.iter().map(move |gate| (one, gate)));
-    let failures = gates().filter(|(_, gate)| !gate.holds).count();
+    let fails = |gate: &GateResult| gate.verdict.fails(undecided_fails);
+    let failures = gates().filter(|(_, gate)| fails(gate)).count();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let (all, name) = (gates().count(), "parabench compare");
     let _ = writeln!(out, "<testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failures}\">");
     for (one, gate) in gates() {
         let (class, name) = (xml(&one.new), xml(&gate.gate));
         let _ = write!(out, "  <testcase classname=\"{class}\" name=\"{name}\"");
-        let reasons = xml(&gate.reasons.join("; "));
-        if gate.holds {
-            let _ = writeln!(out, "><system-out>{reasons}</system-out></testcase>");
-        } else {
-            let _ = writeln!(out, "><failure message=\"{reasons}\"/></testcase>");
-        }
+        let reasons = xml(&format!("{}: {}", gate.verdict.words(), gate.reasons.join("; ")));
+        let _ = match gate.verdict {
+            verdict if verdict.fails(undecided_fails) => {
+                writeln!(out, "><failure message=\"{reasons}\"/></testcase>")
+            }
+            Verdict::Undecided => writeln!(out, "><skipped message=\"{reasons}\"/></testcase>"),
+            _ => writeln!(out, "><system-out>{reasons}</system-out></testcase>"),
+        };
     }
     out.push_str("</testsuite>\n");
     out

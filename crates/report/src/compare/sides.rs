@@ -1,7 +1,9 @@
 //! What differs between the programs of two sides, and between their surroundings.
 
+use super::Side;
 use model::Run;
-use model::run::Header;
+use model::run::{Header, Mark};
+use model::sweep::{DimensionKind, Sweep};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -23,6 +25,82 @@ impl Difference {
             |text: &str| if text.is_empty() { "nothing".to_string() } else { text.into() };
         format!("{}: {} in A, {} in B", self.what, or_none(&self.base), or_none(&self.new))
     }
+}
+
+/// A mark that a run of a side carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SideMark {
+    /// "A" or "B".
+    pub side: &'static str,
+    /// Stable short name: "cached-reads".
+    pub code: String,
+    /// What was seen, of the first run that has it.
+    pub seen: String,
+}
+
+/// Marks of both sides, each kind once.
+pub(super) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
+    let mut marks: Vec<SideMark> = Vec::new();
+    for (side, runs) in [("A", &base.runs), ("B", &new.runs)] {
+        for mark in runs.iter().flat_map(|run| &run.run.evidence.marks) {
+            if marks.iter().all(|known| known.side != side || known.code != mark.code) {
+                marks.push(SideMark { side, code: mark.code.clone(), seen: mark.seen.clone() });
+            }
+        }
+    }
+    marks
+}
+
+/// Runs that stand on both sides. Measured times never repeat, simulated ones always do.
+pub(super) fn same_runs(base: &Side, new: &Side) -> Vec<String> {
+    let both = |run: &&Run| run.run.backend != "mem" && new.runs.contains(run);
+    let count = base.runs.iter().filter(both).count();
+    let sentence = match count {
+        0 => return Vec::new(),
+        1 => "the same run stands on both sides: it cannot differ from itself".to_string(),
+        n => format!("{n} runs stand on both sides: they cannot differ from themselves"),
+    };
+    vec![sentence]
+}
+
+/// What is to be known of the runs of both sides.
+pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
+    let stopped = |side: &&(&str, &Side)| {
+        let sweeps = side.1.runs.iter().filter_map(|run| run.run.sweep.as_ref());
+        sweeps.into_iter().any(|sweep| sweep.until_ci.is_some())
+    };
+    let sides = [("A", base), ("B", new)];
+    let names: Vec<&str> = sides.iter().filter(stopped).map(|side| side.0).collect();
+    let stopped = (!names.is_empty()).then(|| {
+        format!(
+            "the number of repetitions of {} depended on their results (--until-ci): p and \
+             intervals promise a little too much",
+            names.join(" and ")
+        )
+    });
+    let unfinished = |side: &Side| {
+        let sweeps = side.runs.iter().filter_map(|run| run.run.sweep.as_ref());
+        let order = sweeps.flat_map(|sweep| &sweep.order);
+        order.filter(|execution| execution.outcome != "finished").count()
+    };
+    let left_out = match unfinished(base) + unfinished(new) {
+        0 => None,
+        1 => Some("an execution that did not finish is left out".to_string()),
+        n => Some(format!("{n} executions that did not finish are left out")),
+    };
+    stopped.into_iter().chain(left_out).collect()
+}
+
+/// A cell in words; "" if nothing varies.
+pub(super) fn point(runs: &[Run], cell: u32) -> String {
+    let sweep = runs.iter().find_map(|run| run.run.sweep.as_ref());
+    let varies = sweep.filter(|sweep| !sweep.dimensions.is_empty());
+    varies.map_or(String::new(), |sweep| sweep.describe(cell))
+}
+
+/// Surroundings alone.
+pub(super) fn surroundings_that_differ(base: &[Run], new: &[Run]) -> Vec<Difference> {
+    unlike(base, new, surroundings)
 }
 
 /// Facts of one run by name.
@@ -100,4 +178,53 @@ fn surroundings(run: &Run) -> Facts {
         ("outcome", run.run.outcome.clone()),
     ];
     facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// The sides of a run whose executions of A and B stand in blocks; `None` for any other run.
+pub fn split(run: &Run) -> Option<(Side, Side)> {
+    let sweep = run.run.sweep.as_ref()?;
+    let pair = sweep.pair()?;
+    let side = |which: u32| Side {
+        name: match (pair.kind, &pair.values[which as usize]) {
+            (DimensionKind::Param | DimensionKind::Ranks, value) => {
+                format!("{}={value}", pair.name)
+            }
+            (DimensionKind::Program | DimensionKind::Directory, value) => value.clone(),
+        },
+        runs: vec![half(run, sweep, which)],
+    };
+    Some((side(0), side(1)))
+}
+
+/// What the run holds of one side, as a run of its own without the dimension of A and B.
+fn half(run: &Run, sweep: &Sweep, which: u32) -> Run {
+    let own = |cell: u32| cell % 2 == which;
+    let mut half = run.clone();
+    half.rows.retain(|row| own(row.cell));
+    half.rows.iter_mut().for_each(|row| row.cell /= 2);
+    half.times.retain(|time| own(time.cell));
+    half.times.iter_mut().for_each(|time| time.cell /= 2);
+    let header = &mut half.run;
+    header.times_more.retain(|more| own(more.cell));
+    header.times_more.iter_mut().for_each(|more| more.cell /= 2);
+    let names: Vec<String> = sweep
+        .cells
+        .iter()
+        .filter(|cell| own(cell.cell))
+        .map(|cell| sweep.describe(cell.cell))
+        .collect();
+    let seen = |name: &String, mark: &Mark| mark.seen.starts_with(&format!("first at {name}, "));
+    header.evidence.marks.retain(|mark| names.iter().any(|name| seen(name, mark)));
+    let mut rest = sweep.clone();
+    rest.versus = false;
+    rest.dimensions.pop();
+    rest.cells.retain(|cell| own(cell.cell));
+    rest.cells.iter_mut().for_each(|cell| cell.cell /= 2);
+    rest.order.retain(|execution| own(execution.cell));
+    rest.order.iter_mut().for_each(|execution| execution.cell /= 2);
+    if let Some(host) = rest.cells.first().and_then(|cell| cell.host.clone()) {
+        header.host = host;
+    }
+    header.sweep = Some(rest);
+    half
 }

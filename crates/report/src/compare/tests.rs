@@ -1,9 +1,9 @@
 //! Claims on made runs, false alarms and power on noise, formats with hostile names.
 
-use super::inference::{Estimate, holm, mann_whitney};
 use super::*;
-use crate::sample::{HARD_LABELS, listing1};
+use crate::sample::{HARD_LABELS, listing1, row as sample_row};
 use crate::stats::bootstrap::SplitMix64;
+use proptest::prelude::*;
 
 /// Noise of an AR(1) process: neighbours depend on each other by `phi`; standard deviation 1.
 struct Noise {
@@ -58,12 +58,10 @@ fn run(samples: &[Vec<f64>]) -> Run {
     made
 }
 
-fn estimate(base: &[f64], new: &[f64]) -> Estimate {
-    inference::Contrast::new(base, new).estimate()
-}
-
 fn side(name: &str, samples: &[Vec<f64>]) -> Side {
-    Side { name: name.into(), runs: vec![run(samples)] }
+    let mut run = run(samples);
+    run.run.started = format!("when {name} was run");
+    Side { name: name.into(), runs: vec![run] }
 }
 
 const OPTIONS: Options = Options { min_effect: 0.02, anyway: false };
@@ -76,36 +74,68 @@ fn compared_one(base: &[f64], new: &[f64]) -> Comparison {
     compared(&[base.to_vec()], &[new.to_vec()])
 }
 
-/// Computed with scipy 1.17.1: `scipy.stats.mannwhitneyu(a, b)`, exact or with the continuity
-/// correction, two-sided.
+fn steps(n: usize, from: f64) -> Vec<f64> {
+    (0..n).map(|at| at as f64 + from).collect()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
+}
+
+/// scipy 1.17.1: `mannwhitneyu(a, b)`, exact, or beyond 20 with the continuity correction; with
+/// ties all choices of the midranks one by one.
 #[test]
-fn mann_whitney_agrees_with_scipy() {
-    let steps = |n: usize, from: f64| -> Vec<f64> { (0..n).map(|at| at as f64 + from).collect() };
-    let cases: [(Vec<f64>, Vec<f64>, f64); 6] = [
+fn the_test_of_two_samples_agrees_with_scipy() {
+    let ties = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0];
+    let others = [3.0, 4.0, 4.0, 5.0, 5.0, 6.0, 6.0, 7.0];
+    let thrice = |sample: &[f64], last: f64| [&sample.repeat(3)[..], &[last]].concat();
+    let cases: [(Vec<f64>, Vec<f64>, f64); 7] = [
         (vec![1.0, 2.0, 3.0, 4.0, 5.0], vec![6.0, 7.0, 8.0, 9.0, 2.5], 0.055_555_555_555_555_55),
         (
             vec![3.1, 2.7, 3.9, 4.4, 2.2, 3.3, 5.0],
             vec![4.1, 5.2, 3.5, 6.3, 4.8],
             0.073_232_323_232_323_23,
         ),
-        (
-            vec![1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0],
-            vec![3.0, 4.0, 4.0, 5.0, 5.0, 6.0, 6.0, 7.0],
-            0.010_515_245_935_858,
-        ),
+        (ties.to_vec(), others.to_vec(), 0.009_634_809_634_809_635),
         (vec![1.0; 3], vec![1.0; 3], 1.0),
-        (steps(10, 0.0), steps(10, 100.0), 1.082_508_822_446_903e-5),
-        (steps(25, 0.0), steps(25, 7.5), 0.002_035_157_807_278),
+        (steps(10, 1.0), steps(10, 101.0), 1.082_508_822_446_903e-5),
+        (steps(25, 1.0), steps(25, 8.5), 0.002_035_157_807_278_379),
+        (thrice(&ties, 1.0), thrice(&others, 9.0), 1.471_694_050_476_586e-6),
     ];
     for (a, b, p) in cases {
-        let found = mann_whitney(&a, &b);
-        assert!((found / p - 1.0).abs() < 1e-5, "{a:?} {b:?}: {found}, not {p}");
-        assert_eq!(mann_whitney(&b, &a), found, "the sides are alike");
+        // The order in time is one without dependence.
+        let p_of = |a: &[f64], b: &[f64]| {
+            Contrast::samples(&shuffled(a), &shuffled(b)).p(&mut Memo::default())
+        };
+        close(p_of(&a, &b), p);
+        assert_eq!(p_of(&b, &a), p_of(&a, &b), "the sides are alike");
     }
+}
+
+/// In an order whose neighbours do not resemble each other: from the outside to the middle.
+fn shuffled(sample: &[f64]) -> Vec<f64> {
+    let (n, sorted) = (sample.len(), crate::stats::sorted(sample));
+    (0..n).map(|at| if at % 2 == 0 { sorted[at / 2] } else { sorted[n - 1 - at / 2] }).collect()
+}
+
+/// scipy 1.17.1: `wilcoxon(d)`, exact, or beyond 40 with the continuity correction; with ties and
+/// zeros all signs of the midranks one by one.
+#[test]
+fn the_test_of_blocks_agrees_with_scipy() {
+    let p = |differences: &[f64]| {
+        let new: Vec<f64> = differences.iter().map(|d| d.exp()).collect();
+        Contrast::blocks(&vec![1.0; new.len()], &new).p(&mut Memo::default())
+    };
+    close(p(&[0.1, 0.2, -0.05, 0.3, 0.15, 0.08, 0.22, 0.01]), 0.023_437_5);
+    close(p(&[1.0, 1.0, -1.0, 2.0, 2.0, 0.0, 3.0, -2.0, 4.0, 4.0]), 0.082_031_25);
+    close(p(&steps(50, -15.5)), 0.000_316_985_182_764_947_9);
+    close(p(&steps(10, 1.0)), inference::same_signs(10));
 }
 
 #[test]
 fn holm_corrects_as_holm_does() {
+    use inference::holm;
     let close = |found: Vec<f64>, expected: &[f64]| {
         assert_eq!(found.len(), expected.len());
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
@@ -127,30 +157,168 @@ fn a_factor_is_found_with_its_interval_in_both_directions() {
     assert_eq!(row.sentence, "write of \"phase 0\" is 1.9 x [1.9, 1.9] faster on B");
     let back = compared_one(&b, &a);
     assert_eq!(back.rows[0].sentence, "write of \"phase 0\" is 1.9 x [1.9, 1.9] slower on B");
-    // The same twice, and what is below the smallest effect.
+    // What is below the smallest effect, and the same twice.
     let small: Vec<f64> = a.iter().map(|rate| rate * 1.015).collect();
     let found = compared_one(&a, &small);
-    assert_eq!(found.rows[0].claim, Claim::None);
-    assert!(found.rows[0].p_holm.unwrap() < 0.05, "it is there, and not worth a claim");
-    let text = &found.rows[0].sentence;
-    assert!(
-        text.starts_with("write of \"phase 0\": no difference is claimed; one of up to"),
-        "{text}"
-    );
+    let row = &found.rows[0];
+    assert_eq!(row.claim, Claim::None);
+    assert!(row.p_holm.unwrap() < 0.05 && row.ci95_low.unwrap() > 1.0, "it is there: {row:?}");
+    let text = &row.sentence;
+    assert!(text.starts_with("write of \"phase 0\": no difference worth a claim: B is"), "{text}");
     let eager = Options { min_effect: 0.01, ..OPTIONS };
     let found = compare(&side("A", &[a]), &side("B", &[small]), &eager).unwrap();
     assert_eq!(found.rows[0].claim, Claim::Faster);
     let same = compared(&[vec![7.0; 6]], &[vec![7.0; 6]]);
-    assert_eq!(same.rows[0].sentence, "write of \"phase 0\": no difference: the rate is the same");
+    assert_eq!(
+        same.rows[0].sentence,
+        "write of \"phase 0\": no difference: the figures are the same"
+    );
 }
 
 #[test]
-fn few_repetitions_claim_nothing() {
+fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
     let found = compared(&[vec![100.0; 4]], &[vec![900.0; 9]]);
     let row = &found.rows[0];
     assert_eq!((row.claim, row.p, row.ci95_low), (Claim::TooFew, None, None));
     assert_eq!(row.ratio.map(f64::round), Some(9.0));
-    assert!(row.sentence.contains("4 and 9 repetitions; a claim needs at least 5"), "{row:?}");
+    let text =
+        "4 and 9 repetitions claim nothing: at least 5 repetitions on either side are needed";
+    assert!(row.sentence.contains(text), "{row:?}");
+    // Eight rows: 2 / C(10, 5) * 8 is above 0.05, 2 / C(12, 6) * 8 below.
+    let rows = |n: usize, factor: f64| -> Vec<Vec<f64>> {
+        (0..8).map(|at| shuffled(&steps(n, 100.0 * factor + f64::from(at)))).collect()
+    };
+    let found = compared(&rows(5, 1.0), &rows(5, 9.0));
+    for row in &found.rows {
+        assert_eq!((row.claim, row.least_n, row.ci95_low), (Claim::TooFew, 6, None), "{row:?}");
+        let text = "5 repetitions on either side claim nothing: 8 rows need at least 6";
+        assert!(row.sentence.contains(text), "{row:?}");
+    }
+    let found = compared(&rows(6, 1.0), &rows(6, 9.0));
+    assert!(found.rows.iter().all(|row| row.claim == Claim::Faster), "{:?}", found.rows);
+}
+
+/// However much the repetitions resemble their neighbours.
+#[test]
+fn a_complete_separation_of_ten_against_ten_is_claimed() {
+    let rows = |from: f64| -> Vec<Vec<f64>> { (0..8).map(|_| steps(10, from)).collect() };
+    let found = compared(&rows(100.0), &rows(14_200.0));
+    for row in &found.rows {
+        assert_eq!((row.claim, row.cliffs_delta), (Claim::Faster, Some(1.0)), "{row:?}");
+        assert!(row.lag1.is_some() && row.ci95_low.unwrap() > 100.0, "{row:?}");
+        assert!(row.sentence.contains("resemble their neighbours"), "{row:?}");
+    }
+    // Two effective samples of five at least.
+    assert!(found.rows[0].p.unwrap() < inference::separated(5, 5));
+}
+
+/// The interval is the inversion of the test that decides: it excludes 1 exactly for what
+/// differs after Holm's procedure, and no sentence says anything else.
+fn agree(found: &Comparison) -> Result<(), TestCaseError> {
+    for row in &found.rows {
+        let (Some(p), Some(ratio)) = (row.p_holm, row.ratio) else { continue };
+        let excludes = row.ci95_low.is_some_and(|low| low > 1.0)
+            || row.ci95_high.is_some_and(|high| high < 1.0);
+        prop_assert_eq!(excludes, p < SIGNIFICANCE, "{:?}", row);
+        prop_assert!(row.ci95_low.is_none_or(|low| low <= ratio * (1.0 + 1e-12)), "{:?}", row);
+        prop_assert!(row.ci95_high.is_none_or(|high| ratio <= high * (1.0 + 1e-12)), "{:?}", row);
+        let claimed = matches!(row.claim, Claim::Faster | Claim::Slower);
+        prop_assert!(!claimed || excludes, "{:?}", row);
+        prop_assert_eq!(row.sentence.contains(" is ") && row.sentence.contains(" x ["), claimed);
+        let (low, high) = (row.ci95_low.unwrap_or(0.0), row.ci95_high.unwrap_or(f64::INFINITY));
+        prop_assert!(row.claim != Claim::Faster || low > 1.0, "{:?}", row);
+        prop_assert!(row.claim != Claim::Slower || high < 1.0, "{:?}", row);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whole numbers: with many ties. The sizes: few, exact, and beyond.
+    #[test]
+    fn interval_test_and_sentence_never_contradict_each_other(
+        samples in prop::collection::vec((
+            prop::collection::vec(90u32..110, 3..9),
+            prop::collection::vec(95u32..115, 3..9),
+        ), 1..5),
+        times in prop::sample::select(vec![1usize, 1, 2, 4]),
+    ) {
+        let whole = |sample: &Vec<u32>| -> Vec<f64> {
+            sample.iter().map(|x| f64::from(*x)).collect::<Vec<_>>().repeat(times)
+        };
+        let (a, b): (Vec<_>, Vec<_>) = samples.iter().map(|(a, b)| (whole(a), whole(b))).unzip();
+        agree(&compared(&a, &b))?;
+        let (base, new) = (side("A", &a), side("B", &b));
+        agree(&compare_blocks(&base, &new, &OPTIONS))?;
+    }
+}
+
+/// One label with one operation is one quantity; a label with several has its time and theirs.
+#[test]
+fn every_quantity_is_tested_once() {
+    let of = |started: &str| -> Side {
+        let mut made = listing1();
+        made.run.started = started.into();
+        made.rows = vec![
+            model::run::Row {
+                mib_s: Some(5.0),
+                rank_mib_s: Some(6.0),
+                ..sample_row("one", "write", 9, 9, [1; 5])
+            },
+            sample_row("two", "stat", 9, 0, [1; 5]),
+            model::run::Row {
+                mib_s: Some(5.0),
+                rank_mib_s: Some(6.0),
+                ..sample_row("two", "read", 9, 9, [1; 5])
+            },
+            sample_row("outer/inner", "stat", 9, 0, [1; 5]),
+            sample_row("", "mkdir", 9, 0, [1; 5]),
+        ];
+        let time = made.times[0].clone();
+        let label = |label: &str| model::run::TimeRow { label: label.into(), ..time.clone() };
+        made.times = ["one", "two", "outer", "outer/inner"].map(label).to_vec();
+        Side { name: started.into(), runs: vec![made] }
+    };
+    let found = compare(&of("A"), &of("B"), &OPTIONS).unwrap();
+    let rows = found.rows.iter().map(|row| (&row.label[..], &row.op[..], row.metric));
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [
+            ("one", "write", Metric::MibS),
+            ("two", "", Metric::TimeNs),
+            ("two", "stat", Metric::MeanNs),
+            ("two", "read", Metric::RankMibS),
+            ("outer/inner", "stat", Metric::OpsS),
+            ("", "mkdir", Metric::MeanNs),
+        ]
+    );
+}
+
+#[test]
+fn a_run_compared_with_itself_is_noticed() {
+    let a = side("A", &[vec![1.0; 6]]);
+    let why = compare(&a, &a, &OPTIONS).unwrap_err();
+    assert_eq!(why, ["the same run stands on both sides: it cannot differ from itself"]);
+    let found = compare(&a, &a, &Options { anyway: true, ..OPTIONS }).unwrap();
+    assert_eq!(found.notes, why);
+    let several = Side { name: "C".into(), runs: [a.runs.clone(), side("B", &[]).runs].concat() };
+    assert!(compare(&several, &a, &OPTIONS).is_err());
+}
+
+#[test]
+fn marks_of_either_side_and_optional_stopping_stand_in_the_comparison() {
+    let (mut a, mut b) = (side("A", &[vec![1.0; 6]]), side("B", &[vec![1.0; 6]]));
+    a.runs[0].run.evidence.marks.clear();
+    b.runs[0].run.evidence.marks[0].seen = "all of it was in memory".into();
+    a.runs[0].run.sweep =
+        Some(model::sweep::Sweep { until_ci: Some(0.02), ..model::sweep::Sweep::default() });
+    let found = compare(&a, &b, &OPTIONS).unwrap();
+    let marks: Vec<_> = found.marks.iter().map(|mark| (mark.side, &mark.code[..])).collect();
+    assert_eq!(marks, [("B", "cached-reads")]);
+    assert!(found.notes[0].contains("repetitions of A depended on their results"), "{found:?}");
+    let table = show::table(&found, crate::table::Terminal::default());
+    assert!(table.contains("verdict of B: cached-reads: all of it was in memory"), "{table}");
+    assert!(show::markdown(&found).contains("verdict of B"));
 }
 
 /// Runs of one repetition each are repetitions of their side; times are better when smaller.
@@ -159,6 +327,7 @@ fn several_runs_are_repetitions_and_less_time_is_faster() {
     let of = |scale: f64| -> Vec<Run> {
         let one = |at: u32| {
             let mut made = listing1();
+            made.times.clear();
             made.rows.retain(|row| row.op == "stat");
             made.rows[0].mean_ns = Some(scale * (800.0 + f64::from(at * 5 % 7)));
             made
@@ -168,80 +337,126 @@ fn several_runs_are_repetitions_and_less_time_is_faster() {
     let (a, b) =
         (Side { name: "A".into(), runs: of(1.0) }, Side { name: "B".into(), runs: of(0.5) });
     let found = compare(&a, &b, &OPTIONS).unwrap();
-    let stat = found.rows.iter().find(|row| row.op == "stat").unwrap();
-    assert_eq!((stat.base_n, stat.claim), (6, Claim::Faster));
+    let [stat] = &found.rows[..] else { panic!("{:?}", found.rows) };
+    assert_eq!((stat.base_n, stat.claim, stat.metric), (6, Claim::Faster, Metric::MeanNs));
     assert_eq!(stat.ratio.map(|ratio| (ratio * 100.0).round()), Some(200.0));
-    let label = found.rows.iter().find(|row| row.op.is_empty()).unwrap();
-    assert_eq!((label.metric, label.claim), (Metric::TimeNs, Claim::None));
+    let table = show::table(&found, crate::table::Terminal::default());
+    let line = table.lines().find(|line| line.contains("stat")).unwrap();
+    assert!(
+        line.contains("mean time, ns") && line.contains("803.5") && line.contains("401.8"),
+        "{line}"
+    );
 }
 
-/// The promise: of 1,000 pairs of the same thing at most 6 % come out as different, although
-/// neighbouring repetitions depend on each other.
+/// Pairs of runs that are compared to count false claims.
+const PAIRS: u64 = 2000;
+
+/// A claim of one quantity, as [`judge`] makes it, without the cost of runs and intervals.
+fn is_claimed(contrast: &Contrast, memo: &mut Memo) -> bool {
+    let ratio = contrast.ratio();
+    contrast.p(memo) < SIGNIFICANCE && ratio.max(1.0 / ratio) - 1.0 > OPTIONS.min_effect
+}
+
+/// The share of [`PAIRS`] that come out as different.
+fn alarms(is_alarm: impl Fn(u64, &mut Memo) -> bool) -> f64 {
+    let mut memo = Memo::default();
+    (0..PAIRS).filter(|pair| is_alarm(*pair, &mut memo)).count() as f64 / PAIRS as f64
+}
+
+/// Runs made one after the other: independent repetitions keep the promise of 5 %; those that
+/// depend on their neighbours keep it nearly. docs/statistics.md says so, and what to do instead.
 #[test]
 fn the_same_thing_twice_is_rarely_called_different() {
-    for (phi, share, reps) in [(0.4, 0.02, 10), (0.3, 0.05, 12), (0.0, 0.05, 10), (0.4, 0.03, 20)] {
-        let mut alarms = 0;
-        for pair in 0..1000u64 {
+    for (phi, share, reps, most) in [
+        (0.0, 0.05, 10, 0.05),
+        (0.0, 0.02, 10, 0.05),
+        (0.2, 0.02, 10, 0.06),
+        (0.4, 0.02, 10, 0.09),
+        (0.4, 0.02, 20, 0.05),
+    ] {
+        let found = alarms(|pair, memo| {
             let rates = |side: u64| Noise::new(pair * 2 + side, phi).rates(reps, 100.0, share);
-            let found = estimate(&rates(0), &rates(1));
-            let effect = found.ratio.max(1.0 / found.ratio) - 1.0;
-            alarms += u32::from(found.p < SIGNIFICANCE && effect > OPTIONS.min_effect);
-        }
-        assert!(alarms <= 60, "phi {phi}, noise {share}, {reps} repetitions: {alarms} of 1000");
+            is_claimed(&Contrast::samples(&rates(0), &rates(1)), memo)
+        });
+        assert!(found <= most, "phi {phi}, noise {share}, {reps} repetitions: {found}");
     }
 }
 
-/// The same through the whole comparison, several rows at a time: one wrong claim in any row counts.
+/// Blocks of A and B: noise that depends on its neighbours, however much, and a drift of the
+/// machine by a fifth make no more false claims than 5 %.
+#[test]
+fn blocks_keep_the_promise_whatever_the_noise() {
+    for (phi, share, drift) in
+        [(0.0, 0.03, 0.0), (0.4, 0.03, 0.0), (0.4, 0.05, 0.0), (0.8, 0.05, 0.2), (0.95, 0.03, 0.2)]
+    {
+        let found = alarms(|pair, memo| {
+            let (a, b) = in_blocks(pair, 10, phi, share, drift, 1.0);
+            is_claimed(&Contrast::blocks(&a, &b), memo)
+        });
+        assert!(found <= 0.05, "phi {phi}, noise {share}, drift {drift}: {found}");
+    }
+}
+
+/// Rates of a machine that drifts: two executions a block, a coin says which comes first.
+fn in_blocks(
+    seed: u64,
+    blocks: usize,
+    phi: f64,
+    share: f64,
+    drift: f64,
+    factor: f64,
+) -> (Vec<f64>, Vec<f64>) {
+    let rates = Noise::new(seed, phi).rates(2 * blocks, 100.0, share);
+    let drifted = |at: usize| rates[at] * (1.0 + drift * at as f64 / (2 * blocks) as f64);
+    let mut coin = SplitMix64(seed ^ 0xc0_1111);
+    let block = |block: usize| {
+        let (first, second) = (drifted(2 * block), drifted(2 * block + 1));
+        let (a, b) = if coin.below(2) == 0 { (first, second) } else { (second, first) };
+        (a, b * factor)
+    };
+    (0..blocks).map(block).unzip()
+}
+
+/// Several rows at a time, through Holm's correction: one wrong claim in any row counts.
 #[test]
 fn several_rows_are_not_a_licence_for_false_alarms() {
-    let mut alarms = 0;
-    for pair in 0..1000u64 {
-        let samples = |side: u64| -> Vec<Vec<f64>> {
-            (0..3)
-                .map(|row| Noise::new(pair * 6 + side * 3 + row, 0.4).rates(10, 50.0, 0.02))
-                .collect()
+    let found = alarms(|pair, memo| {
+        let contrast = |row: u64| {
+            let rates =
+                |side: u64| Noise::new(pair * 6 + side * 3 + row, 0.2).rates(10, 50.0, 0.02);
+            Contrast::samples(&rates(0), &rates(1))
         };
-        let (a, b) = (samples(0), samples(1));
-        let mut rows: Vec<Row> = (0..3).map(|at| bare(&a[at], &b[at])).collect();
-        judge(&mut rows, &OPTIONS, "B");
-        alarms += u32::from(rows.iter().any(|row| row.claim != Claim::None));
-    }
-    assert!(alarms <= 60, "{alarms} of 1000");
+        let all: Vec<Contrast> = (0..3).map(contrast).collect();
+        let p: Vec<f64> = all.iter().map(|one| one.p(memo)).collect();
+        let level = holm_level(&p, SIGNIFICANCE);
+        all.iter().zip(p).any(|(one, p)| p < level && is_claimed(one, memo))
+    });
+    assert!(found <= 0.07, "{found}");
 }
 
-/// A row as [`row`] makes it, without the cost of making runs.
-fn bare(a: &[f64], b: &[f64]) -> Row {
-    let found = estimate(a, b);
-    Row {
-        label: String::new(),
-        op: "write".into(),
-        cell: 0,
-        metric: Metric::MibS,
-        base_n: a.len(),
-        new_n: b.len(),
-        base_median: 0.0,
-        new_median: 0.0,
-        ratio: Some(found.ratio),
-        ci95_low: None,
-        ci95_high: None,
-        cliffs_delta: Some(found.delta),
-        p: Some(found.p),
-        p_holm: None,
-        claim: Claim::None,
-        sentence: String::new(),
-        latency: None,
-    }
-}
-
+/// 2 % and 3 % noise, neighbours independent and not: about as often as the plain test does.
 #[test]
 fn a_slow_down_of_5_per_cent_is_found() {
-    let mut found = 0;
-    for pair in 0..200u64 {
-        let a = Noise::new(pair * 2 + 9000, 0.0).rates(10, 100.0, 0.02);
-        let b = Noise::new(pair * 2 + 9001, 0.0).rates(10, 95.0, 0.02);
-        found += u32::from(compared_one(&a, &b).rows[0].claim == Claim::Slower);
+    for (phi, share, least) in [(0.0, 0.02, 195), (0.0, 0.03, 170), (0.3, 0.02, 185)] {
+        let (mut found, mut plain, memo) = (0, 0, &mut Memo::default());
+        for pair in 0..200u64 {
+            let a = Noise::new(pair * 2 + 9000, phi).rates(10, 100.0, share);
+            let b = Noise::new(pair * 2 + 9001, phi).rates(10, 95.0, share);
+            let contrast = Contrast::samples(&a, &b);
+            found += u32::from(is_claimed(&contrast, memo));
+            plain += u32::from(contrast.independent().p(memo) < SIGNIFICANCE);
+        }
+        assert!(
+            found >= least && found + 10 >= plain,
+            "phi {phi}, noise {share}: {found}, plain {plain}"
+        );
+        let mut in_blocks = |pair: &u64| {
+            let (a, b) = in_blocks(*pair, 10, phi, share, 0.2, 0.95);
+            is_claimed(&Contrast::blocks(&a, &b), memo)
+        };
+        let found = (0..200u64).filter(&mut in_blocks).count();
+        assert!(found >= 160, "blocks, phi {phi}, noise {share}: {found}");
     }
-    assert!(found >= 180, "{found} of 200");
 }
 
 #[test]
@@ -262,23 +477,46 @@ fn other_programs_and_parameters_are_refused_by_name() {
 }
 
 #[test]
-fn gates_hold_fail_or_cannot_be_judged() {
-    let base = side("A", &[vec![100.0; 5], vec![50.0; 5]]);
-    let new = side("B", &[vec![97.0; 5], vec![40.0; 5]]);
-    for (gate, holds, words) in [
-        ("phase 0:write.mib_s >= 0.95", true, "0.970"),
-        ("phase 0:write.mib_s >= 0.98", false, "0.970"),
-        ("write.mib_s >= 0.95", false, "0.800"),
-        ("write.p99_ns <= 1", true, "1.000"),
-        ("stat.mean_ns <= 1", false, "it has phase 0:write, phase 1:write"),
+fn gates_pass_fail_or_cannot_be_told() {
+    let spread = |centre: f64| -> Vec<f64> {
+        [0.99, 1.01, 1.0, 0.985, 1.015].iter().map(|part| part * centre).collect()
+    };
+    let base = side("A", &[spread(100.0), spread(50.0)]);
+    let new = side("B", &[spread(97.0), spread(40.0)]);
+    for (gate, verdict, words) in [
+        ("phase 0:write.mib_s >= 0.9", Verdict::Pass, "mib_s of B / A is 0.970 [0.9"),
+        ("phase 0:write.mib_s >= 0.97", Verdict::Undecided, "[0.9"),
+        ("phase 0:write.mib_s >= 1.1", Verdict::Fail, "0.970"),
+        ("write.mib_s >= 0.9", Verdict::Fail, "0.800"),
+        ("write.p99_ns <= 1", Verdict::Pass, "1.000"),
+        ("stat.mean_ns <= 1", Verdict::Fail, "it has phase 0:write, phase 1:write"),
     ] {
-        let result = Gate::parse(gate).unwrap().judge(&base, &new);
-        assert_eq!(result.holds, holds, "{result:?}");
+        let result = Gate::parse(gate).unwrap().judge(&base, &new, Design::Samples);
+        assert_eq!(result.verdict, verdict, "{result:?}");
         assert!(result.reasons.join(" ").contains(words), "{result:?}");
     }
     let single = side("C", &[vec![100.0]]);
-    let result = Gate::parse("write.mib_s > 0.1").unwrap().judge(&base, &single);
-    assert!(!result.holds && result.reasons[0].contains("5 and 1 repetitions"), "{result:?}");
+    let result = Gate::parse("write.mib_s > 0.1").unwrap().judge(&base, &single, Design::Samples);
+    assert_eq!(result.verdict, Verdict::Undecided);
+    assert!(result.reasons[0].contains("5 and 1 repetitions"), "{result:?}");
+    assert!(Verdict::Undecided.fails(true) && !Verdict::Undecided.fails(false));
+}
+
+/// Gates of a tolerance of 5 % on 200 pairs of the same thing: with noise of 5 % hardly any fails
+/// (two dozen of 60 did when medians alone decided), with 2 % most pass.
+#[test]
+fn gates_on_the_same_thing_twice_do_not_fail() {
+    let gate = Gate::parse("write.mib_s >= 0.95").unwrap();
+    for (share, least_passing) in [(0.05, 20), (0.02, 180)] {
+        let mut verdicts = [0; 3];
+        for pair in 0..200u64 {
+            let rates = |side: u64| Noise::new(pair * 2 + side, 0.2).rates(10, 100.0, share);
+            let (a, b) = (side("A", &[rates(0)]), side("B", &[rates(1)]));
+            verdicts[gate.judge(&a, &b, Design::Samples).verdict as usize] += 1;
+        }
+        let [passing, _, failing] = verdicts;
+        assert!(failing <= 5 && passing >= least_passing, "noise {share}: {verdicts:?}");
+    }
 }
 
 /// Pictures of both sides are well-formed, whatever the names, and have both sides in them.
@@ -309,9 +547,11 @@ fn every_format_survives_hostile_names() {
     for label in HARD_LABELS.iter().chain([&long.as_str()]) {
         let mut base = side(label, &[vec![100.0; 5]]);
         base.runs[0].rows.iter_mut().for_each(|row| row.label = label.to_string());
-        let mut found = compare(&base, &base, &OPTIONS).unwrap();
-        let gate =
-            GateResult { gate: label.to_string(), holds: false, reasons: vec![long.clone()] };
+        base.runs[0].run.evidence.marks[0].seen = label.to_string();
+        let anyway = Options { anyway: true, ..OPTIONS };
+        let mut found = compare(&base, &base, &anyway).unwrap();
+        let (verdict, reasons) = (Verdict::Fail, vec![long.clone()]);
+        let gate = GateResult { gate: label.to_string(), verdict, reasons };
         found.gates.push(gate);
         let value: serde_json::Value = serde_json::from_str(&show::json(&found)).unwrap();
         assert_eq!(value["rows"][0]["label"], **label);
@@ -319,7 +559,7 @@ fn every_format_survives_hostile_names() {
         assert!(!table.chars().any(|c| c.is_control() && c != '\n'), "{table:?}");
         let markdown = show::markdown(&found);
         assert!(!markdown.chars().any(|c| c.is_control() && c != '\n'), "{markdown:?}");
-        let junit = show::junit(&[found]);
+        let junit = show::junit(&[found], true);
         let xml =
             roxmltree::Document::parse(&junit).unwrap_or_else(|error| panic!("{error}: {junit}"));
         let case = xml.descendants().find(|node| node.has_tag_name("testcase")).unwrap();

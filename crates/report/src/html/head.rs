@@ -50,9 +50,18 @@ fn command(run: &Run) -> String {
 fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
     let dimension = |dimension: &Dimension| {
         let values = dimension.values.join(",");
-        match dimension.kind {
-            DimensionKind::Ranks => format!("--sweep-ranks {}", safe_word(&values)),
-            DimensionKind::Param => {
+        let is_pair = sweep.pair() == Some(dimension);
+        match (dimension.kind, &dimension.values[..]) {
+            (DimensionKind::Directory, [a, b]) => {
+                format!("--dir {} --against {}", safe_word(a), safe_word(b))
+            }
+            (DimensionKind::Program, [_, b]) => format!("--against-program {}", safe_word(b)),
+            (DimensionKind::Param, [a, b]) if is_pair => {
+                let word = |value: &str| safe_word(&format!("{}={value}", dimension.name));
+                format!("{} --versus {}", word(a), word(b))
+            }
+            (DimensionKind::Ranks, _) => format!("--sweep-ranks {}", safe_word(&values)),
+            _ => {
                 format!("--sweep {}", safe_word(&format!("{}={values}", dimension.name)))
             }
         }

@@ -20,9 +20,12 @@ use model::sweep::{Dimension, DimensionKind, Sweep};
 const LEGEND: &str = "Median of the repetitions [95 % confidence interval of the median]; rates: of \
                       all ranks by the time of the label.";
 
-/// The tables; "" for a run without a sweep.
+/// The tables; the comparison of a run that is one; "" for a run without a sweep.
 pub fn render(run: &Run, terminal: Terminal) -> String {
     let Some(sweep) = &run.run.sweep else { return String::new() };
+    if sweep.versus {
+        return crate::compare::show::within(run, terminal);
+    }
     let statistics = of(run);
     let shown: Vec<&Statistic> = statistics.iter().filter(|s| !s.op.contains('.')).collect();
     if shown.is_empty() {
@@ -61,6 +64,7 @@ fn title(statistic: &Statistic) -> String {
     let what = match statistic.metric {
         Metric::TimeNs => "time, ms".to_string(),
         Metric::MibS => format!("{}, MiB/s", escape(&statistic.op)),
+        Metric::RankMibS => format!("{}, MiB/s of 1 rank", escape(&statistic.op)),
         Metric::OpsS => format!("{}, operations/s", escape(&statistic.op)),
         Metric::MeanNs => format!("{}, mean time, ms", escape(&statistic.op)),
     };
@@ -71,7 +75,7 @@ fn title(statistic: &Statistic) -> String {
 fn scaled(metric: Metric, value: f64) -> f64 {
     match metric {
         Metric::TimeNs | Metric::MeanNs => value / 1e6,
-        Metric::MibS | Metric::OpsS => value,
+        Metric::MibS | Metric::RankMibS | Metric::OpsS => value,
     }
 }
 

@@ -171,14 +171,14 @@ fn positions(dimension: &Dimension) -> Option<(Axis, Vec<f64>)> {
     let unit = match dimension.kind {
         DimensionKind::Ranks => Unit::Count,
         DimensionKind::Param if dimension.values.iter().any(suffixed) => Unit::Bytes,
-        DimensionKind::Param => Unit::None,
+        _ => Unit::None,
     };
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
     let most = all.iter().copied().fold(0.0, f64::max);
     let log = least > 0.0 && most >= LOG_FROM * least;
     let title = match dimension.kind {
         DimensionKind::Ranks => "number of ranks",
-        DimensionKind::Param => &dimension.name,
+        _ => &dimension.name,
     };
     Some((Axis { log, ..axis(title, unit) }, all))
 }

@@ -138,6 +138,12 @@ impl Run {
     /// The processes of an MPI job run one plan and end.
     fn refuse_sweep(&self) -> Result<()> {
         match self.sweep.is_asked_for() {
+            true if self.sweep.compares() => {
+                Err(Error::input("interleaved comparisons are not possible under MPI yet").help(
+                    "run A and B as jobs of their own in turn, each with an --out, and then \
+                           parabench compare --base A... --new B...",
+                ))
+            }
             true => Err(Error::input("sweeps and repetitions are not possible under MPI yet")
                 .help("give every point and repetition a run of its own")),
             false => Ok(()),

@@ -1,8 +1,9 @@
 //! The options of a sweep.
 
 use super::values;
-use crate::args::MAX_RANKS;
+use crate::args::{MAX_RANKS, assignment};
 use clap::Args;
+use std::path::PathBuf;
 
 /// Repeating the program over a grid of parameters.
 #[derive(Args, Clone, Debug, Default)]
@@ -16,7 +17,8 @@ pub struct Sweep {
     #[arg(id = "sweep_ranks", long = "sweep-ranks", value_name = "VALUES", value_parser = ranks, conflicts_with = "given_ranks")]
     pub ranks: Option<RankCounts>,
 
-    /// Repetitions of every point of the grid; with --until-ci the largest number (default 100)
+    /// Repetitions of every point of the grid; with --until-ci the largest number (default 100); blocks of a
+    /// comparison (default 10)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
 
@@ -31,7 +33,23 @@ pub struct Sweep {
     /// Repeat every point, at least 10 times, until the 95 % confidence interval is so narrow
     #[arg(long, value_name = "SHARE%", value_parser = share)]
     pub until_ci: Option<f64>,
+
+    /// Compare --dir with this directory: A and B follow one another in blocks in random order, --reps of them
+    #[arg(long, value_name = "DIR2", help_heading = VERSUS, requires = "dir",
+          conflicts_with_all = ["against_program", "versus", "until_ci"])]
+    pub against: Option<PathBuf>,
+
+    /// Compare the program with this one, in the same way
+    #[arg(long, value_name = "PROGRAM2", help_heading = VERSUS, conflicts_with_all = ["versus", "until_ci"])]
+    pub against_program: Option<PathBuf>,
+
+    /// Compare the value of this parameter with another value, in the same way
+    #[arg(long, value_name = "NAME=VALUE", help_heading = VERSUS, value_parser = assignment, conflicts_with = "until_ci")]
+    pub versus: Option<(String, String)>,
 }
+
+/// Heading of the options that compare.
+const VERSUS: &str = "Comparing";
 
 /// A parameter and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +72,12 @@ impl Sweep {
             || self.warm_up > 0
             || self.settle.is_some()
             || self.until_ci.is_some()
+            || self.compares()
+    }
+
+    /// A and B alternate.
+    pub fn compares(&self) -> bool {
+        self.against.is_some() || self.against_program.is_some() || self.versus.is_some()
     }
 }
 

@@ -8,8 +8,8 @@ use model::sweep::{Dimension, DimensionKind};
 /// Most cells: each has its plan.
 const MOST_CELLS: usize = 4096;
 
-/// What varies, in the order of the options; ranks last.
-pub fn dimensions(run: &Run) -> Result<Vec<Dimension>> {
+/// What varies, in the order of the options; then ranks, then A and B.
+pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>> {
     let sweep = &run.sweep;
     let mut dimensions: Vec<Dimension> = Vec::new();
     for given in &sweep.params {
@@ -25,6 +25,13 @@ pub fn dimensions(run: &Run) -> Result<Vec<Dimension>> {
         let values = ranks.0.iter().map(u32::to_string).collect();
         dimensions.push(Dimension { kind: DimensionKind::Ranks, name: "ranks".into(), values });
     }
+    if let Some(pair) = pair {
+        if dimensions.iter().any(|known| known.name == pair.name) {
+            let message = format!("--versus {}: --sweep varies this parameter too", pair.name);
+            return Err(Error::input(message).help("compare two values, or sweep over many"));
+        }
+        dimensions.push(pair.clone());
+    }
     let cells = dimensions.iter().fold(1usize, |n, d| n.saturating_mul(d.values.len()));
     if cells > MOST_CELLS {
         let message = format!("the sweep has {cells} points, the limit is {MOST_CELLS}");
@@ -39,9 +46,11 @@ pub fn binding(run: &Run, dimensions: &[Dimension], values: &[&str]) -> Binding 
     for (dimension, value) in dimensions.iter().zip(values) {
         match dimension.kind {
             DimensionKind::Param => {
+                binding.program.params.retain(|(name, _)| *name != dimension.name);
                 binding.program.params.push((dimension.name.clone(), value.to_string()));
             }
             DimensionKind::Ranks => binding.ranks = value.parse().unwrap_or(run.ranks),
+            DimensionKind::Program | DimensionKind::Directory => {}
         }
     }
     binding

@@ -6,6 +6,9 @@
 //!   └▶ block 0, 1, ... of all cells in random order:  clear ▸ settle ▸ execute ▸ collect ▸ add
 //! ```
 //!
+//! Where A and B are compared, they are neighbouring cells: A and B of every point follow one
+//! another in every block, in random order.
+//!
 //! All cells are compiled and checked before the first execution, and the plans are kept: what
 //! happens to the program's file meanwhile changes nothing.
 
@@ -13,6 +16,7 @@ mod args;
 mod grid;
 mod schedule;
 mod values;
+mod versus;
 
 pub use args::Sweep;
 
@@ -32,8 +36,9 @@ use engine::config::{BackendKind, Records};
 use engine::record::collect;
 use engine::supervise;
 use model::errno;
-use model::sweep::Cell;
+use model::sweep::{Cell, DimensionKind};
 use std::time::Duration;
+use versus::Versus;
 
 /// Repetitions of each cell at most if only `--until-ci` is given.
 const REPS_UNTIL_CI: u32 = 100;
@@ -43,6 +48,7 @@ const SLICE: Duration = Duration::from_millis(20);
 /// A sweep that nothing stands against any more.
 struct Ready<'a> {
     args: &'a Run,
+    versus: Versus,
     bound: Vec<Bound>,
     folder: Option<Folder>,
     /// What is known of the whole.
@@ -50,6 +56,8 @@ struct Ready<'a> {
     exit: Exit,
     /// Executions so far, warm-up included.
     started: usize,
+    /// A's and B's directory have been used.
+    used: [bool; 2],
     interrupted: bool,
 }
 
@@ -60,23 +68,48 @@ pub fn execute(
     place: Place,
     interrupt: &Interrupt,
 ) -> std::result::Result<Exit, Stopped> {
-    match prepare(run, text, &place, interrupt) {
-        Ok(ready) => ready.go(place, interrupt),
+    let versus = match Versus::open(run, text, &place) {
+        Ok(versus) => versus,
         Err(error) => {
             place.discard();
+            return Err(error.into());
+        }
+    };
+    match prepare(run, text, &place, &versus, interrupt) {
+        Ok(prepared) => prepared.ready(run, versus).go(place, interrupt),
+        Err(error) => {
+            place.discard();
+            versus.place.into_iter().for_each(Place::discard);
             Err(error.into())
         }
     }
 }
 
+/// What [`prepare`] comes to.
+struct Prepared {
+    bound: Vec<Bound>,
+    folder: Option<Folder>,
+    run: model::Run,
+}
+
+impl Prepared {
+    fn ready(self, args: &Run, versus: Versus) -> Ready<'_> {
+        let Prepared { bound, folder, run } = self;
+        let exit = Exit::Success;
+        let (started, used, interrupted) = (0, [false; 2], false);
+        Ready { args, versus, bound, folder, run, exit, started, used, interrupted }
+    }
+}
+
 /// Everything that can refuse a sweep: all cells are bound and checked.
-fn prepare<'a>(
-    run: &'a Run,
+fn prepare(
+    run: &Run,
     text: &Text,
     place: &Place,
+    versus: &Versus,
     interrupt: &Interrupt,
-) -> Result<Ready<'a>> {
-    let sweep = described(run)?;
+) -> Result<Prepared> {
+    let sweep = described(run, versus)?;
     check_names(run, text, place, &sweep)?;
     let mut bound: Vec<Bound> = Vec::new();
     for cell in 0..sweep.cells.len() as u32 {
@@ -85,8 +118,10 @@ fn prepare<'a>(
         }
         let binding = grid::binding(run, &sweep.dimensions, &sweep.values_at(cell));
         // Warnings are mostly those of all cells.
-        let one = run.bind(text.clone(), &binding, place, None, cell == 0);
+        let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
+        let (text, place) = (versus.text(cell, text).clone(), versus.place(cell, place));
         let name = sweep.describe(cell);
+        let one = run.bind(text, &binding, place, None, warnings);
         bound.push(one.map_err(|error| Error {
             message: format!("at {name}: {}", error.message),
             ..error
@@ -95,7 +130,10 @@ fn prepare<'a>(
     confine_alike(&mut bound);
     let mut whole = whole(&bound, sweep);
     let mut folder = match &run.results.out {
-        Some(out) => Some(Folder::open(out, place.path(), run.place.force)?),
+        Some(out) => {
+            versus.place.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
+            Some(Folder::open(out, place.path(), run.place.force)?)
+        }
         None => None,
     };
     if run.results.events.is_some() && folder.is_none() {
@@ -107,8 +145,7 @@ fn prepare<'a>(
         let most = needs.max_by_key(|needs| needs.bytes);
         most.map_or(Ok(()), |needs| folder.begin_sweep(&mut whole, &needs))?;
     }
-    let exit = Exit::Success;
-    Ok(Ready { args: run, bound, folder, run: whole, exit, started: 0, interrupted: false })
+    Ok(Prepared { bound, folder, run: whole })
 }
 
 /// Points share the directory: if one may leave links there, all are confined.
@@ -124,16 +161,20 @@ fn confine_alike(bound: &mut [Bound]) {
 }
 
 /// The grid as it was asked for.
-fn described(run: &Run) -> Result<model::sweep::Sweep> {
+fn described(run: &Run, versus: &Versus) -> Result<model::sweep::Sweep> {
     let given = &run.sweep;
     let least = schedule::LEAST_UNTIL_CI;
     if given.until_ci.is_some() && given.reps.is_some_and(|reps| reps < least) {
         let message = format!("--until-ci needs at least {least} repetitions");
         return Err(Error::input(message).help("--reps is the largest number with --until-ci"));
     }
-    let dimensions = grid::dimensions(run)?;
+    let dimensions = grid::dimensions(run, versus.pair.as_ref())?;
     let count = dimensions.iter().map(|dimension| dimension.values.len()).product::<usize>();
-    let default_reps = if given.until_ci.is_some() { REPS_UNTIL_CI } else { 1 };
+    let default_reps = match (given.until_ci, &versus.pair) {
+        (Some(_), _) => REPS_UNTIL_CI,
+        (None, Some(_)) => versus::BLOCKS,
+        (None, None) => 1,
+    };
     Ok(model::sweep::Sweep {
         dimensions,
         cells: (0..count as u32).map(|cell| Cell { cell, ..Cell::default() }).collect(),
@@ -142,21 +183,25 @@ fn described(run: &Run) -> Result<model::sweep::Sweep> {
         warm_up: given.warm_up,
         settle_ns: given.settle.unwrap_or(0),
         until_ci: given.until_ci,
+        versus: versus.pair.is_some(),
     })
 }
 
 /// Refuses parameters that the program does not have, in the words of the option.
 fn check_names(run: &Run, text: &Text, place: &Place, sweep: &model::sweep::Sweep) -> Result<()> {
     let Some(known) = run.parameter_names(text.clone(), place) else { return Ok(()) };
-    let given = run.sweep.params.iter().map(|dimension| dimension.name.as_str());
-    let Some(unknown) = given.into_iter().find(|name| known.iter().all(|k| k != name)) else {
+    let params = sweep.dimensions.iter().filter(|dimension| dimension.kind == DimensionKind::Param);
+    let mut unknown = params.filter(|dimension| !known.contains(&dimension.name));
+    let Some(model::sweep::Dimension { name: unknown, values, .. }) = unknown.next() else {
         return Ok(());
     };
-    let values = sweep.dimensions.iter().find(|dimension| dimension.name == unknown);
-    let first = values.and_then(|dimension| dimension.values.first()).map_or("", String::as_str);
-    let message = format!("--sweep {unknown}={first},..: the program has no parameter {unknown}");
+    let option = match (&run.sweep.versus, values.first()) {
+        (Some((name, value)), _) if name == unknown => format!("--versus {name}={value}"),
+        (_, first) => format!("--sweep {unknown}={},..", first.map_or("", String::as_str)),
+    };
+    let message = format!("{option}: the program has no parameter {unknown}");
     Err(Error::input(message).help(
-        match ppl::suggest::nearest(unknown, known.iter().map(String::as_str)) {
+        match ppl::suggest::nearest(unknown.as_str(), known.iter().map(String::as_str)) {
             Some(name) => format!("the nearest is {name}"),
             None if known.is_empty() => "it has none: param $name = default;".into(),
             None => format!("it has {}", known.join(" ")),
@@ -174,6 +219,12 @@ fn whole(bound: &[Bound], mut sweep: model::sweep::Sweep) -> model::Run {
         cell.ranks = bound.plan.ranks;
         cell.params = bound.run.run.params.clone();
         cell.params.retain(|param| !run.run.params.contains(param));
+        cell.host = Some(bound.run.run.host.clone()).filter(|host| *host != run.run.host);
+    }
+    for file in bound.iter().flat_map(|bound| &bound.run.run.program.files) {
+        if run.run.program.files.iter().all(|known| known.name != file.name) {
+            run.run.program.files.push(file.clone());
+        }
     }
     run.run.ranks = sweep.cells.iter().map(|cell| cell.ranks).max().unwrap_or(0);
     run.run.sweep = Some(sweep);
@@ -191,8 +242,11 @@ impl Ready<'_> {
                 present::print(&self.run, self.args.results.format)
             }),
         };
-        if !place.finish(quiet) {
-            self.exit = self.exit.and(Exit::Failed);
+        let others = self.versus.place.take();
+        for place in std::iter::once(place).chain(others) {
+            if !place.finish(quiet) {
+                self.exit = self.exit.and(Exit::Failed);
+            }
         }
         done.and(finished).and(shown).map_err(Stopped::After)?;
         Ok(self.exit)
@@ -211,12 +265,12 @@ impl Ready<'_> {
         let mut active: Vec<bool> = vec![true; self.bound.len()];
         for block in 0..warm_up + reps {
             let repetition = block.checked_sub(warm_up);
-            for cell in schedule::block(count, self.run.run.seed, u64::from(block)) {
+            for cell in self.order(count, u64::from(block)) {
                 if !active[cell as usize] {
                     bar.skip();
                     continue;
                 }
-                self.between(place, interrupt);
+                self.between(cell, place, interrupt);
                 if self.interrupted {
                     bar.clear();
                     return Ok(());
@@ -233,9 +287,18 @@ impl Ready<'_> {
         Ok(())
     }
 
+    /// The cells in the order of a block.
+    fn order(&self, count: u32, block: u64) -> Vec<u32> {
+        let order = if self.sweep().versus { schedule::pairs } else { schedule::block };
+        order(count, self.run.run.seed, block)
+    }
+
     /// Before an execution: the directory as at first, and rest.
-    fn between(&mut self, place: &Place, interrupt: &Interrupt) {
-        if self.started > 0 && !place.clear(self.args.place.clean) {
+    fn between(&mut self, cell: u32, place: &Place, interrupt: &Interrupt) {
+        let has_own = self.versus.place.is_some() && cell % 2 == 1;
+        let used = &mut self.used[usize::from(has_own)];
+        let again = std::mem::replace(used, true);
+        if again && !self.versus.place(cell, place).clear(self.args.place.clean) {
             self.exit = self.exit.and(Exit::Failed);
         }
         // Virtual time does not settle.
@@ -271,6 +334,7 @@ impl Ready<'_> {
             own.begin(&mut run, &bound.plan, &self.args.needs(&bound.plan, place, 1))?;
             folder = Some(own);
         }
+        let place = self.versus.place(cell, place);
         let mut config =
             self.args.config(&bound.plan, place, &bound.confinement, folder.as_ref(), 1);
         config.wait_for_signal &= self.started == 0;

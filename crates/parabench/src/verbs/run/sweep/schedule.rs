@@ -9,10 +9,31 @@ use report::stats::bootstrap::SplitMix64;
 /// Fewest repetitions before a narrow interval ends them.
 pub const LEAST_UNTIL_CI: u32 = 10;
 
-/// The cells `0..count` in the order of a block; the same seed gives the same order.
-pub fn block(count: u32, seed: u64, block: u64) -> Vec<u32> {
+/// The random numbers of a block; the same seed gives the same ones.
+fn random(seed: u64, block: u64) -> SplitMix64 {
     let mut random = SplitMix64(seed);
-    let mut random = SplitMix64(random.bits() ^ SplitMix64(block).bits());
+    SplitMix64(random.bits() ^ SplitMix64(block).bits())
+}
+
+/// The cells `0..count` in the order of a block.
+pub fn block(count: u32, seed: u64, block: u64) -> Vec<u32> {
+    shuffled(count, &mut random(seed, block))
+}
+
+/// The same where cells 2 k and 2 k + 1 are A and B of point k: they follow one another, and a coin
+/// tells which comes first. It is thrown for each block alone: that makes the signs of the
+/// differences random, whatever the noise (Fisher 1935, section 21).
+pub fn pairs(count: u32, seed: u64, block: u64) -> Vec<u32> {
+    let mut random = random(seed, block);
+    let points = shuffled(count / 2, &mut random);
+    let pair = |point: u32| {
+        let first = random.below(2) as u32;
+        [2 * point + first, 2 * point + 1 - first]
+    };
+    points.into_iter().flat_map(pair).collect()
+}
+
+fn shuffled(count: u32, random: &mut SplitMix64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
     // Fisher and Yates, from the end.
     for last in (1..order.len()).rev() {
@@ -61,6 +82,23 @@ mod tests {
             (0..5).map(|n| block(6, 2, n)).collect::<Vec<_>>()
         );
         assert!(block(0, 1, 1).is_empty());
+    }
+
+    #[test]
+    fn a_and_b_follow_one_another_and_a_coin_tells_which_comes_first() {
+        let firsts = (0..2000).filter(|number| {
+            let order = pairs(4, 7, *number);
+            assert_eq!(order, pairs(4, 7, *number), "the same seed");
+            let points: Vec<u32> = order.iter().map(|cell| cell / 2).collect();
+            assert!(points == [0, 0, 1, 1] || points == [1, 1, 0, 0], "{order:?}");
+            order[0] % 2 == 0
+        });
+        let firsts = firsts.count();
+        assert!((900..1100).contains(&firsts), "A is first {firsts} times of 2000");
+        assert_ne!(
+            (0..20).map(|n| pairs(2, 1, n)).collect::<Vec<_>>(),
+            (0..20).map(|n| pairs(2, 2, n)).collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -1,0 +1,99 @@
+//! `--against`, `--against-program`, `--versus`: B, which is compared with what the other options
+//! say, A. Both are cells of a sweep whose last dimension has two values.
+
+use super::super::args::{Backend, Run};
+use super::super::place::Place;
+use crate::compile::{self, Ranks};
+use crate::error::{Error, Result};
+use crate::program::{self, Text};
+use crate::results;
+use model::sweep::{Dimension, DimensionKind};
+use std::path::Path;
+
+/// Blocks if `--reps` does not say.
+pub const BLOCKS: u32 = 10;
+
+/// What B has of its own.
+#[derive(Default)]
+pub struct Versus {
+    /// Its program.
+    pub text: Option<Text>,
+    /// Its directory.
+    pub place: Option<Place>,
+    /// What tells A and B apart; `None`: there is no B.
+    pub pair: Option<Dimension>,
+}
+
+impl Versus {
+    /// Reads B's program or makes its directory; `place` is A's.
+    pub fn open(run: &Run, text: &Text, place: &Place) -> Result<Versus> {
+        let sweep = &run.sweep;
+        if let Some(directory) = &sweep.against {
+            return against(run, directory, place);
+        }
+        if let Some(program) = &sweep.against_program {
+            let other = program::read(program)?;
+            if other.name == program::STDIN {
+                let message = "--against-program -: the second program cannot be standard input";
+                return Err(Error::input(message).help("store it in a file"));
+            }
+            let values = [text.name.clone(), other.name.clone()];
+            let pair = Some(dimension(DimensionKind::Program, "program", values));
+            return Ok(Versus { text: Some(other), pair, ..Versus::default() });
+        }
+        let Some((name, value)) = &sweep.versus else { return Ok(Versus::default()) };
+        let values = [current(run, text, place, name)?, value.clone()];
+        let pair = Some(dimension(DimensionKind::Param, name, values));
+        Ok(Versus { pair, ..Versus::default() })
+    }
+
+    /// B's place if it has one of its own.
+    pub fn place<'a>(&'a self, cell: u32, a: &'a Place) -> &'a Place {
+        self.place.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
+    }
+
+    /// The program of a cell.
+    pub fn text<'a>(&'a self, cell: u32, a: &'a Text) -> &'a Text {
+        self.text.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
+    }
+}
+
+fn dimension(kind: DimensionKind, name: &str, values: [String; 2]) -> Dimension {
+    Dimension { kind, name: name.into(), values: values.to_vec() }
+}
+
+/// B's directory has a marker and a lock of its own, and stands apart from A's.
+fn against(run: &Run, directory: &Path, place: &Place) -> Result<Versus> {
+    let shown = directory.display();
+    if run.execution.backend != Backend::Posix {
+        return Err(Error::input(format!("--against {shown}: this back-end has no directory")));
+    }
+    let apart = || {
+        let (a, b) = (place.path()?, results::real_path(directory).ok()?);
+        (!a.starts_with(&b) && !b.starts_with(a)).then_some(())
+    };
+    if apart().is_none() {
+        let message = format!("--against {shown} and --dir lie in one another");
+        return Err(Error::input(message).help("choose two directories that stand apart"));
+    }
+    let mut other = run.clone();
+    other.place.dir = Some(directory.into());
+    let other = Place::open(&other)?;
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    let a = run.place.dir.as_deref().map(name).unwrap_or_default();
+    let pair = Some(dimension(DimensionKind::Directory, "directory", [a, name(directory)]));
+    Ok(Versus { place: Some(other), pair, ..Versus::default() })
+}
+
+/// The value that a parameter has in A: given, or the program's own.
+fn current(run: &Run, text: &Text, place: &Place, name: &str) -> Result<String> {
+    if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
+        return Ok(value.clone());
+    }
+    let ranks = Ranks { count: run.ranks, assumed: false };
+    let compiled = compile::compile(text.clone(), &run.program, ranks, place.name(), false);
+    // A program that cannot be compiled says why when it is bound.
+    let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();
+    let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    Ok(value.map_or_else(String::new, |value| value.to_string()))
+}

@@ -1,0 +1,139 @@
+//! `run --against`, `--against-program`, `--versus`: A and B in randomised blocks of one run.
+
+use crate::scene::{Done, Scene};
+use crate::schema::{assert_valid, run_object};
+use serde_json::Value;
+
+const PROGRAM: &str = "param $size = 64k;\ntime[\"w\"] repeat $i 20 write(\"f$i\", $size);\n";
+
+fn scene() -> Scene {
+    Scene::new().file("x.ppl", PROGRAM)
+}
+
+fn order(run: &Value) -> Vec<(u64, u64)> {
+    let order = run["run"]["sweep"]["order"].as_array().unwrap();
+    let at = |e: &Value| (e["cell"].as_u64().unwrap(), e["repetition"].as_u64().unwrap());
+    order.iter().map(at).collect()
+}
+
+#[test]
+fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
+    let scene = scene();
+    let line = "run x.ppl --dir a --against b --clean --out r";
+    let done = scene.parabench(line).exits(0);
+    done.out_has("A: a\nB: b\n").out_has("Wilcoxon signed-rank test over blocks");
+    let run = scene.json("r/run.json");
+    assert_valid(&run);
+    let sweep = &run["run"]["sweep"];
+    assert_eq!((&sweep["versus"], &sweep["reps"]), (&Value::Bool(true), &10.into()));
+    assert_eq!(sweep["dimensions"][0]["kind"], "directory");
+    assert_eq!(sweep["dimensions"][0]["values"], serde_json::json!(["a", "b"]));
+    let (a, b) = (&run["run"]["host"]["directory"], &sweep["cells"][1]["host"]["directory"]);
+    assert!(a.as_str().unwrap().ends_with("/a") && b.as_str().unwrap().ends_with("/b"));
+    // Ten blocks, A and B next to one another in each, not always in the same order.
+    let order = order(&run);
+    assert_eq!(order.len(), 20);
+    for (block, number) in order.chunks(2).zip(0..) {
+        assert!(block.iter().all(|at| at.1 == number) && block[0].0 + block[1].0 == 1, "{order:?}");
+    }
+    let firsts = order.chunks(2).filter(|block| block[0].0 == 0).count();
+    assert!((1..10).contains(&firsts), "{order:?}");
+    // Both were cleaned and are unlocked.
+    assert_eq!(
+        (scene.names("a"), scene.names("b")),
+        (vec![".parabench".into()], vec![".parabench".into()])
+    );
+    scene.parabench("report r").exits(0).out_is(&done.out);
+    let shown = scene.parabench("compare r").exits(0);
+    shown.out_has("A: a\nB: b\n").out_has("write of \"w\"");
+    let found = scene.parabench("compare r --format json").exits(0).json();
+    assert_eq!((&found["design"], &found["rows"][0]["base_n"]), (&"blocks".into(), &10.into()));
+    assert_eq!(
+        found["rows"].as_array().unwrap().len(),
+        1,
+        "one label, one operation: one quantity"
+    );
+    scene.parabench("compare r --html c.html").exits(0);
+    assert!(scene.text("c.html").contains("How much faster B is"));
+    scene
+        .call("compare r")
+        .word("--gate")
+        .word("write.mib_s >= 0.0001")
+        .run()
+        .exits(0)
+        .out_has("gate passes");
+}
+
+#[test]
+fn two_values_of_a_parameter_are_compared() {
+    let scene = scene();
+    let line = "run x.ppl --backend mem --versus size=1m --reps 6";
+    let done = scene.parabench(line).exits(0);
+    done.out_has("A: size=65536\nB: size=1m\n").out_has("faster on size=1m");
+    let run = run_object(&scene.parabench(&format!("{line} size=128k --format json")).exits(0));
+    let values = &run["run"]["sweep"]["dimensions"][0]["values"];
+    assert_eq!(values, &serde_json::json!(["128k", "1m"]));
+    assert_eq!(run["run"]["sweep"]["cells"][1]["params"][0]["value"], "1048576");
+    // A grid of comparisons: each point has its row.
+    let two = Scene::new().file(
+        "y.ppl",
+        "param $size = 4k; param $n = 5; time[\"w\"] repeat $i $n write(\"f$i\", $size);",
+    );
+    let line = "run y.ppl --backend mem --versus size=1m --sweep n=5,10 --reps 7";
+    let done = two.parabench(line).exits(0);
+    done.out_has("write of \"w\" at n=5 is").out_has("write of \"w\" at n=10 is");
+}
+
+#[test]
+fn two_programs_are_compared_and_both_are_stored() {
+    let scene = scene().file("y.ppl", PROGRAM.replace("f$i", "g$i"));
+    let line = "run x.ppl --backend mem --against-program y.ppl --reps 6 --out r";
+    scene.parabench(line).exits(0).out_has("A: x.ppl\nB: y.ppl\n").out_has("no difference");
+    let run = scene.json("r/run.json");
+    assert_valid(&run);
+    let names = run["run"]["program"]["files"].as_array().unwrap().iter().map(|file| &file["name"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["x.ppl", "y.ppl"]);
+    let files = run["run"]["sites"].as_array().unwrap().iter().map(|site| &site["file"]);
+    assert_eq!(files.collect::<Vec<_>>().len(), 2, "a place in each");
+    scene.parabench("compare r").exits(0);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_runs() {
+    let scene = scene();
+    let refused = |line: &str| -> Done { scene.parabench(&format!("run x.ppl {line}")).exits(2) };
+    refused("--against b").err_has("--dir");
+    refused("--dir a --against a").err_has("stand apart");
+    refused("--dir a --against a/in").err_has("stand apart");
+    refused("--dir a --against b --backend mem").err_has("no directory");
+    refused("--dir a --against b --out b/r").err_has("inside the run directory");
+    refused("--versus sise=1").err_has("no parameter sise").err_has("nearest is size");
+    refused("--versus size=1 --sweep size=2,3").err_has("--sweep varies");
+    refused("--versus size=oops").err_has("size=oops");
+    refused("--versus size=1 --until-ci 2%").err_has("cannot be used with");
+    refused("--against-program nowhere.ppl").err_has("nowhere.ppl");
+    refused("--mpi --versus size=1").err_has("under MPI").err_has("compare --base");
+    // A directory with other things in it, and one that another run uses.
+    std::fs::create_dir(scene.path("full")).unwrap();
+    std::fs::write(scene.path("full/mine"), "").unwrap();
+    refused("--dir a --against full");
+    assert_eq!(scene.names("full"), ["mine"], "nothing was touched");
+    scene.parabench("compare x.ppl").exits(2);
+}
+
+/// An interruption keeps the blocks before, and both directories are left in order.
+#[test]
+fn an_interrupted_comparison_says_what_it_has() {
+    let text = "param $n = 1;\ntime[\"work\"] {\n  write(\"n$n\", 4k);\n\
+        if ($n == 2) while (1) write(\"endless\", 4k);\n}\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let line = "run x.ppl --dir a --versus n=2 --clean --format json";
+    let call = scene.call(line).start();
+    call.until("the file", || scene.path("a/endless").exists());
+    let run = run_object(&{
+        call.signal(2);
+        call.finish().exits(130)
+    });
+    assert_eq!(run["run"]["outcome"], "interrupted");
+    assert_eq!(scene.names("a"), [".parabench"]);
+}
