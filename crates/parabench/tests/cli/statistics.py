@@ -1,0 +1,296 @@
+"""Recomputes every figure of a run and of its comparisons with NumPy, pandas and SciPy, as
+docs/statistics.md says.
+
+Called by tests/cli/statistics.rs: FOLDER of a run, its object (report --format json), comparisons
+(compare --format json), each with the folders of A and B, or of the one run that holds both.
+Prints how many figures it compared; ends with the first that differs."""
+
+import itertools
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+MIB = 1 << 20
+checked = 0
+
+
+def same(what, found, expected, tolerance=1e-9):
+    global checked
+    checked += 1
+    if found is None or expected is None:
+        assert found is None and expected is None, f"{what}: {found}, recomputed {expected}"
+        return
+    limit = tolerance * max(abs(expected), 1e-300)
+    assert abs(found - expected) <= limit, f"{what}: {found}, recomputed {expected}"
+
+
+# The run: rows from the event table, one operation at a time.
+
+def midpoint(bucket):
+    if bucket < 64:
+        return bucket
+    width = 2 ** (bucket // 64 - 1)
+    return (64 + bucket % 64) * width + (width - 1) // 2
+
+
+def quantile(histogram, q):
+    """The smallest time that a share q of all does not exceed."""
+    rank = max(1, int(np.ceil(q * histogram["count"])))
+    seen = 0
+    for bucket, count in histogram["buckets"]:
+        seen += count
+        if seen >= rank:
+            return min(max(midpoint(bucket), histogram["min"]), histogram["max"])
+
+
+def busy_ns(times):
+    """Length of the union of the occurrences of a label."""
+    spans = sorted((t["first_start_ns"], t["last_end_ns"]) for t in times)
+    total, end = 0, -1
+    for first, last in spans:
+        total += max(0, last - max(first, end))
+        end = max(end, last)
+    return total
+
+
+def at(entry):
+    return entry["label"], entry["cell"], entry["repetition"]
+
+
+def check_rows(run, events):
+    labels = {}
+    for time in run["times"]:
+        labels.setdefault(at(time), []).append(time)
+    labels = {key: busy_ns(times) for key, times in labels.items()}
+    tables = {key: table for key, table in events.groupby(["label", "cell", "repetition", "op"])}
+    for row in run["rows"]:
+        name = f"{at(row)} {row['op']}"
+        table = tables[(*at(row), row["part_of"] or row["op"])]
+        done = table[table.errno == 0]
+        column = "busy_ns" if row["part_of"] is None else row["op"].split(".")[1] + "_ns"
+        times = np.sort(done[column].to_numpy())
+        same(f"{name} min", row["min_ns"], int(times[0]))
+        same(f"{name} max", row["max_ns"], int(times[-1]))
+        same(f"{name} mean", row["mean_ns"], float(times.mean()))
+        same(f"{name} count", row["histogram"]["count"], len(times))
+        for q, figure in [(0.5, "p50_ns"), (0.9, "p90_ns"), (0.99, "p99_ns"), (0.999, "p999_ns")]:
+            if row.get(figure) is not None:
+                exact = times[max(1, int(np.ceil(q * len(times)))) - 1]
+                same(f"{name} {figure}", row[figure], quantile(row["histogram"], q))
+                same(f"{name} {figure} of events", row[figure], float(exact), 0.01)
+        if row["part_of"] is None:
+            same(f"{name} operations", row["count"], len(table))
+            same(f"{name} bytes", row["bytes"], int(table.done_bytes.sum()))
+            ranks = done.groupby("rank")[["done_bytes", column]].sum()
+            if row["bytes"]:
+                one = ranks.done_bytes / MIB / (ranks[column] / 1e9)
+                same(f"{name} rank_mib_s", row["rank_mib_s"], float(one.mean()))
+                seconds = labels[at(row)] / 1e9
+                same(f"{name} mib_s", row["mib_s"], row["bytes"] / MIB / seconds)
+            if row.get("ops_s") is not None:
+                same(f"{name} ops_s", row["ops_s"], len(done) / (labels[at(row)] / 1e9))
+    return labels
+
+
+# Statistics over repetitions.
+
+def figures_of(run, labels):
+    """Figures by label, operation, metric and cell, each a list of (repetition, figure)."""
+    found = {}
+    for (label, cell, repetition), ns in labels.items():
+        found.setdefault((label, "", "time_ns", cell), {})[repetition] = float(ns)
+    for row in run["rows"]:
+        done = row["count"] - row["failed"] - row["expected"]
+        values = {"mean_ns": row["mean_ns"], "mib_s": row["mib_s"], "rank_mib_s": row["rank_mib_s"]}
+        if row["part_of"] is None and at(row) in labels:
+            values["ops_s"] = done / (labels[at(row)] / 1e9)
+        for metric, value in values.items():
+            if value is not None:
+                key = row["label"], row["op"], metric, row["cell"]
+                found.setdefault(key, {})[row["repetition"]] = value
+    return {key: [value for _, value in sorted(points.items())] for key, points in found.items()}
+
+
+def split_mix(seed):
+    """Steele, Lea & Flood 2014."""
+    mask = (1 << 64) - 1
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) & mask
+        z = seed
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        yield z ^ (z >> 31)
+
+
+def bootstrap(sample):
+    values, n = np.sort(sample), len(sample)
+    draw = split_mix(0x7061726162656E63)
+    medians = [np.median(values[[(next(draw) * n) >> 64 for _ in range(n)]]) for _ in range(2000)]
+    medians.sort()
+    return float(medians[50]), float(medians[1949])
+
+
+def outliers(sample):
+    if len(sample) < 5:
+        return []
+    away = np.abs(sample - np.median(sample))
+    unit = np.median(away) / 0.6745 if np.median(away) > 0 else 1.253314 * away.mean()
+    unit = max(unit, abs(np.median(sample)) * 1e-9)
+    return [int(at) for at in np.flatnonzero(away > 3.5 * unit)]
+
+
+def check_statistics(statistics, figures):
+    for entry in statistics:
+        key = tuple(entry[name] for name in ["label", "op", "metric", "cell"])
+        sample = np.array(figures[key])
+        n = len(sample)
+        same(f"{key} n", entry["n"], n)
+        same(f"{key} mean", entry["mean"], sample.mean())
+        same(f"{key} median", entry["median"], float(np.median(sample)))
+        same(f"{key} sd", entry["sd"], sample.std(ddof=1))
+        low, high = stats.t.interval(0.95, n - 1, sample.mean(), stats.sem(sample))
+        same(f"{key} mean low", entry["mean_ci95_low"], low)
+        same(f"{key} mean high", entry["mean_ci95_high"], high)
+        low, high = bootstrap(sample)
+        same(f"{key} low", entry["ci95_low"], low)
+        same(f"{key} high", entry["ci95_high"], high)
+        assert entry["outliers"] == outliers(sample), f"{key}: {entry['outliers']}"
+
+
+# Comparisons.
+
+def two_sided(sums, found):
+    return min(1.0, 2 * min((sums <= found + 1e-9).mean(), (sums >= found - 1e-9).mean()))
+
+
+def p_samples(a, b):
+    if len(set(a) | set(b)) == len(a) + len(b):
+        return stats.mannwhitneyu(a, b, method="exact").pvalue
+    ranks = stats.rankdata(np.concatenate([a, b]))
+    sums = np.array([sum(taken) for taken in itertools.combinations(ranks, len(a))])
+    return two_sided(sums, ranks[:len(a)].sum())
+
+
+def p_blocks(differences):
+    ranks = stats.rankdata(np.abs(differences))[differences != 0]
+    signs = np.array(list(itertools.product([0, 1], repeat=len(ranks))))
+    return two_sided(signs @ ranks, ranks[differences[differences != 0] > 0].sum())
+
+
+def dependence(a, b):
+    """What variances are multiplied by."""
+    products = squares = 0.0
+    for sample in a, b:
+        away = sample - sample.mean()
+        products += (away[1:] * away[:-1]).sum() * len(sample) / (len(sample) - 1)
+        squares += (away ** 2).sum()
+    n = len(a) + len(b)
+    r = products / squares + 2 / n if squares > 0 else 0.0
+    inflation = min((1 + r) / (1 - r), min(len(a), len(b)) / 5)
+    if r * np.sqrt(n) > stats.norm.isf(0.1) and inflation > 1:
+        return r, inflation
+    return None, 1.0
+
+
+def widened(p, inflation):
+    if inflation == 1.0 or p >= 1:
+        return p
+    return 2 * stats.norm.sf(stats.norm.isf(p / 2) / np.sqrt(inflation))
+
+
+class Contrast:
+    """Logarithms of how fast A and B are, and the p of every shift between them."""
+
+    def __init__(self, a, b, blocks):
+        self.blocks = blocks
+        if blocks:
+            self.differences = b - a
+            first, second = np.triu_indices(len(a))
+            self.jumps = np.sort((self.differences[first] + self.differences[second]) / 2)
+            self.lag1, self.inflation = None, 1.0
+        else:
+            self.a, self.b = a, b
+            self.jumps = np.sort((b[:, None] - a[None, :]).ravel())
+            self.lag1, self.inflation = dependence(a, b)
+
+    def p(self, shift=0.0):
+        p = p_blocks(self.differences - shift) if self.blocks else p_samples(self.a, self.b - shift)
+        return widened(p, self.inflation)
+
+    def interval(self, level):
+        """The outermost gaps between jumps that are not rejected."""
+        def walk(jumps, step):
+            if self.p(jumps[0] - step) >= level:
+                return None
+            for this, following in zip(jumps, jumps[1:]):
+                if self.p((this + following) / 2) >= level:
+                    return this
+            return jumps[-1]
+        unique = np.unique(self.jumps)
+        return walk(unique, 1.0), walk(unique[::-1], -1.0)
+
+
+def holm(p):
+    order, corrected, largest = np.argsort(p), np.empty(len(p)), 0.0
+    for rank, at in enumerate(order):
+        largest = max(largest, min(1.0, p[at] * (len(p) - rank)))
+        corrected[at] = largest
+    return corrected
+
+
+def check_comparison(comparison, a, b):
+    blocks = comparison["design"] == "blocks"
+    rows, contrasts = comparison["rows"], []
+    for row in rows:
+        metric = row["metric"]
+        base, new = (np.array(side[row["label"], row["op"], metric, row["cell"]]) for side in (a, b))
+        same(f"{row['sentence']} median", row["base_median"], float(np.median(base)))
+        same(f"{row['sentence']} median", row["new_median"], float(np.median(new)))
+        sign = 1 if metric in ["mib_s", "rank_mib_s", "ops_s"] else -1
+        contrasts.append(Contrast(sign * np.log(base), sign * np.log(new), blocks))
+    p = np.array([contrast.p() for contrast in contrasts])
+    corrected = holm(p)
+    level = 0.05 / max(1, len(p) - (corrected < 0.05).sum())
+    same("level", comparison["level"], level)
+    for row, contrast, p, p_holm in zip(rows, contrasts, p, corrected):
+        name = row["sentence"]
+        same(f"{name} ratio", row["ratio"], np.exp(np.median(contrast.jumps)))
+        same(f"{name} p", row["p"], p, 1e-6)
+        same(f"{name} p_holm", row["p_holm"], p_holm, 1e-6)
+        same(f"{name} lag1", row["lag1"], contrast.lag1)
+        low, high = contrast.interval(level)
+        same(f"{name} low", row["ci95_low"], None if low is None else np.exp(low), 1e-8)
+        same(f"{name} high", row["ci95_high"], None if high is None else np.exp(high), 1e-8)
+        wins = np.sign(contrast.differences if blocks else contrast.b[:, None] - contrast.a).mean()
+        same(f"{name} delta", row["cliffs_delta"] + 2, wins + 2)
+        ratio = row["ratio"]
+        claimed = p_holm < 0.05 and max(ratio, 1 / ratio) - 1 > comparison["min_effect"]
+        assert (row["claim"] in ["faster", "slower"]) == claimed, name
+
+
+def load(folder):
+    with open(folder + "/run.json") as file:
+        run = json.load(file)
+    labels = check_rows(run, pd.read_parquet(folder + "/events.parquet"))
+    return run, figures_of(run, labels)
+
+
+def sides(figures):
+    """Cells 2 k are A, cells 2 k + 1 are B."""
+    return ({(*key[:3], key[3] // 2): values for key, values in figures.items() if key[3] % 2 == side}
+            for side in (0, 1))
+
+
+run, figures = load(sys.argv[1])
+with open(sys.argv[2]) as file:
+    check_statistics(json.load(file)["statistics"], figures)
+for words in sys.argv[3:]:
+    comparison, *folders = words.split(":")
+    loaded = [load(folder)[1] for folder in folders]
+    a, b = loaded if len(loaded) == 2 else sides(loaded[0])
+    with open(comparison) as file:
+        check_comparison(json.load(file), a, b)
+print(checked)
