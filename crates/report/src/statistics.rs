@@ -143,11 +143,11 @@ pub fn series(run: &Run) -> Vec<Series> {
     series_with(run, figures)
 }
 
-/// The same, with the figures of a row that `figures` gives; it is told the time of the row's label.
-pub(crate) fn series_with(
-    run: &Run,
-    figures: fn(&Row, Option<u64>) -> Vec<(Metric, f64)>,
-) -> Vec<Series> {
+/// Gives the figures of a row; it is told the time of the row's label.
+pub(crate) type Figures = fn(&Row, Option<u64>) -> Vec<(Metric, f64)>;
+
+/// The same, with the figures of a row that `figures` gives.
+pub(crate) fn series_with(run: &Run, figures: Figures) -> Vec<Series> {
     let mut collected = Collected::default();
     let unfinished = unfinished(run);
     let label_times = label_times(run);

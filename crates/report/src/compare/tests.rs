@@ -459,6 +459,28 @@ fn a_slow_down_of_5_per_cent_is_found() {
     }
 }
 
+/// Cells 0 and 1 of one run; each side has its marks, its value and nothing of the other.
+#[test]
+fn a_run_of_blocks_is_split_into_its_sides() {
+    let mut run = crate::sample::sweep(2, 6);
+    run.run.sweep.as_mut().unwrap().versus = true;
+    run.run.evidence.marks[0].seen = "first at block=64k, repetition 3: slow".into();
+    let (a, b) = split(&run).unwrap();
+    assert_eq!((&a.name[..], &b.name[..]), ("block=4k", "block=64k"));
+    let marks = |side: &Side| side.runs[0].run.evidence.marks.len();
+    assert_eq!((marks(&a), marks(&b)), (0, 1));
+    let found = within(&run, &Options::default()).unwrap();
+    let write = found.rows.iter().find(|row| row.op == "write").unwrap();
+    assert_eq!((found.design, write.base_n, write.claim), (Design::Blocks, 6, Claim::TooFew));
+    assert!(write.sentence.contains("6 blocks claim nothing: 3 rows need at least 7"), "{write:?}");
+    // A block without its A is left out.
+    run.run.sweep.as_mut().unwrap().order[1].outcome = "failed".into();
+    let found = within(&run, &Options::default()).unwrap();
+    assert_eq!(found.rows[0].base_n, 5);
+    assert_eq!(found.notes, ["an execution that did not finish is left out"]);
+    assert!(split(&crate::sample::sweep(2, 6)).is_none());
+}
+
 #[test]
 fn other_programs_and_parameters_are_refused_by_name() {
     let base = side("A", &[vec![1.0; 5]]);
