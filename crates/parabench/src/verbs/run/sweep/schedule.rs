@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(order, pairs(4, 7, *number), "the same seed");
             let points: Vec<u32> = order.iter().map(|cell| cell / 2).collect();
             assert!(points == [0, 0, 1, 1] || points == [1, 1, 0, 0], "{order:?}");
-            order[0] % 2 == 0
+            order[0].is_multiple_of(2)
         });
         let firsts = firsts.count();
         assert!((900..1100).contains(&firsts), "A is first {firsts} times of 2000");
