@@ -108,7 +108,7 @@ fn legend(comparison: &Comparison) -> String {
     };
     format!(
         "B faster: Hodges-Lehmann estimate of the {estimate}, with its 95 % interval, the inversion \
-         of the test at {:.2} % a row. p alone: of {test}; Holm: corrected for the {rows} tested, \
+         of the test at {:.2} % per row. p alone: of {test}; Holm: corrected for the {rows} tested, \
          which a claim is made of.",
         comparison.level * 100.0
     )
