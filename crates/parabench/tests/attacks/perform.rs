@@ -19,10 +19,6 @@ pub const NEVER: [&str; 4] =
 /// # Errors
 /// What must not be.
 pub fn perform(attack: &Attack) -> Result<(), String> {
-    if attack.pending && std::env::var_os("PARABENCH_ATTACK_PENDING").is_none() {
-        skip(&format!("{} ({}): pending", attack.name, attack.place));
-        return Ok(());
-    }
     if let Some(missing) = attack.needs.iter().find(|need| !has(need)) {
         skip(&format!("{} ({}): needs {missing}", attack.name, attack.place));
         return Ok(());
@@ -31,7 +27,13 @@ pub fn perform(attack: &Attack) -> Result<(), String> {
     outside::plant(&scene.path("."));
     fs::create_dir(scene.path("tmp")).expect("made");
     fs::create_dir(scene.path("log")).expect("made");
-    attack.steps.iter().try_for_each(|step| take(step, &scene.path(".")))
+    let done = attack.steps.iter().try_for_each(|step| take(step, &scene.path(".")));
+    let left = process::records(&scene.path("."));
+    left.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
+    match attack.kills_a_parent() || left.is_empty() {
+        true => done,
+        false => done.and(Err(format!("left in memory: {left:?}"))),
+    }
 }
 
 fn take(step: &Step, scene: &Path) -> Result<(), String> {

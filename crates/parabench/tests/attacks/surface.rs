@@ -231,7 +231,7 @@ fn a_terminal_gets_no_sequences_but_ours() {
     }
 }
 
-/// The text without colours and without what moves the progress line. None of [`EVIL`] is one
+/// The text without colours, and without what moves and redraws the progress line. None of [`EVIL`] is one
 /// of these but the first, which is left.
 fn without_ours(text: &str) -> String {
     let mut out = String::new();
@@ -247,7 +247,7 @@ fn without_ours(text: &str) -> String {
         }
         rest = &after[if is_ours { end + 1 } else { 0 }..];
     }
-    out + rest
+    (out + rest).replace('\r', "")
 }
 
 /// Raw bytes of a program's strings.

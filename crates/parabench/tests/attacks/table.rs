@@ -25,8 +25,6 @@ pub struct Attack {
     pub name: String,
     /// File and line, for messages.
     pub place: String,
-    /// The repair has not landed yet.
-    pub pending: bool,
     /// What the machine must have.
     pub needs: Vec<String>,
     /// What is done, in order.
@@ -78,7 +76,6 @@ pub fn read(file: &str, text: &str) -> Vec<Attack> {
 
 fn add(attack: &mut Attack, word: &str, rest: &str) -> Result<(), String> {
     match (word, attack.steps.last_mut()) {
-        ("pending", _) => attack.pending = true,
         ("needs", _) => attack.needs.extend(words(rest)),
         ("file", _) => {
             let (path, text) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -110,6 +107,11 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 impl Attack {
+    /// Nobody is left who could tidy up.
+    pub fn kills_a_parent(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Run(run) if run.codes.contains(&137)))
+    }
+
     /// It attacks something, and says how that must end.
     fn check(&self) {
         let runs = self.steps.iter().filter_map(|step| match step {
