@@ -61,7 +61,7 @@ fn a_plan_lists_its_calls() {
         let h = b.global("h");
         let path = b.str("a \"b\"");
         let (flags, append) = (b.str("w+"), b.str("a"));
-        let (four, ten, big) = (b.int(4), b.int(10), b.int(3 << 30));
+        let (four, ten, big) = (b.int(4), b.int(10), b.int(600 << 20));
         b.op(Op::Create, &[path]);
         b.op_to(h, Op::Fopen, &[path, flags]);
         b.op(Op::Fwrite, &[Operand::slot(h), four]);
@@ -100,8 +100,9 @@ fn a_plan_lists_its_calls() {
             "write(3, 4)",
             "close(3)",
             "openat(\"a \\\"b\\\"\", O_WRONLY|O_CREAT|O_TRUNC, 0666)",
-            "pwrite64(3, 2147479552, 0)",
-            "pwrite64(3, 1073745920, 2147479552)",
+            "pwrite64(3, 268435456, 0)",
+            "pwrite64(3, 268435456, 268435456)",
+            "pwrite64(3, 92274688, 536870912)",
             "close(3)",
             "mkdir(\"10\", 0777)",
             "unlink(\"10\")",

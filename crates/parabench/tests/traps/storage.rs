@@ -101,8 +101,7 @@ fn a_program_that_fills_the_disk_of_its_own_results() {
     assert_eq!(number(&run, "fill", "write", "count"), 200);
     assert!(number(&run, "fill", "write", "failed") > 130, "{:#}", run["rows"]);
     let evidence = &run["run"]["evidence"];
-    assert!(evidence["notes"].to_string().contains("a disk is full"), "{evidence:#}");
-    assert!(evidence["cpu_ns"].as_u64() > Some(0), "its last words have a place: {evidence:#}");
+    assert!(evidence["cpu_ns"].as_u64() > Some(0), "ranks record in memory: {evidence:#}");
     assert!(done.err.contains("No space left on device"), "{}", done.err);
     // With room again, what the ranks left can still be reported.
     fs::remove_dir_all(scene.path("m/run")).unwrap();
