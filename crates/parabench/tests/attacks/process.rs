@@ -8,14 +8,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// What runs longer hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 /// Ranks notice within this time that their parent is gone.
 const TO_LEAVE: Duration = Duration::from_secs(10);
 /// All processes of a command carry this variable, with the scene's folder.
 const MARK: &str = "ATTACK_SCENE";
 /// For all commands: signals reach what they start in the background; `there PATTERN` waits until
 /// a file exists.
-const PRELUDE: &str = "set -m; there() { for n in $(seq 3000); do compgen -G \"$1\" >&/dev/null && \
+const PRELUDE: &str = "set -m; there() { for n in $(seq 6000); do compgen -G \"$1\" >&/dev/null && \
                        return; sleep 0.01; done; echo \"$1 never came\"; exit 99; }\n";
 
 /// How a command ended.
