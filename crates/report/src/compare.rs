@@ -96,7 +96,7 @@ pub struct Row {
     pub cell: u32,
     /// The same in words, `block=4k`; "" if nothing varies.
     pub point: String,
-    /// Which figure: [`quantities`] has the rule.
+    /// Which figure: `compare/quantities.rs` has the rule.
     pub metric: Metric,
     /// Repetitions of A; with blocks the blocks.
     pub base_n: usize,
