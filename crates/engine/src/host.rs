@@ -1,8 +1,12 @@
 //! The machine and the storage below the run directory, as the run's header tells them.
 
+mod device;
+pub(crate) mod groups;
+mod machine;
 mod mounts;
 mod usage;
 
+pub use machine::MachineMeter;
 pub(crate) use mounts::mounts_below;
 pub use mounts::{Mount, mount_of};
 pub use usage::{Usage, UsageMeter};
@@ -24,6 +28,7 @@ pub fn host(directory: &Path) -> Host {
         cpus: cpus(),
         memory_bytes: memory("MemTotal").unwrap_or(0),
         directory: directory.to_string_lossy().into_owned(),
+        devices: device::devices(directory, &mount),
         mount: mount.point.to_string_lossy().into_owned(),
         device: mount.source,
         file_system: mount.file_system,

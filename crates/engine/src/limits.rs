@@ -1,6 +1,6 @@
 //! Limits that the process was started under (setrlimit(2), control groups), and what they leave.
 
-use crate::host;
+use crate::host::{self, groups};
 use model::units::format_bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,34 +52,17 @@ fn soft(resource: libc::__rlimit_resource_t) -> u64 {
 /// Bytes of memory that can still be had: what is free on the machine, and what the control
 /// groups of this process and its address space leave of it. `None` where nothing tells.
 pub fn free_memory_bytes() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let space = soft(libc::RLIMIT_AS);
     let space = (space != libc::RLIM_INFINITY).then(|| space.saturating_sub(ADDRESS_SPACE_BYTES));
     let machine = host::memory("MemAvailable");
-    [machine, in_groups(Path::new("/sys/fs/cgroup"), &groups), space].into_iter().flatten().min()
+    [machine, in_groups(&groups::folders("memory")), space].into_iter().flatten().min()
 }
 
-/// What the memory controllers leave, by the lines of /proc/self/cgroup: the group itself and all
-/// above it can have a limit (cgroups(7)).
-fn in_groups(root: &Path, groups: &str) -> Option<u64> {
-    let rooms = groups.lines().flat_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next().unwrap_or(""), fields.next().unwrap_or("/"));
-        let below = |root: PathBuf| {
-            let group = root.join(path.trim_start_matches('/'));
-            let up: Vec<PathBuf> = group.ancestors().map(Path::to_path_buf).collect();
-            up.into_iter().take_while(move |folder| folder.starts_with(&root))
-        };
-        let is_v1 = controllers.split(',').any(|name| name == "memory");
-        let v1 = is_v1.then(|| below(root.join("memory"))).into_iter().flatten();
-        // Where both versions are mounted, the second one lies in a folder of its own.
-        let v2 =
-            controllers.is_empty().then(|| below(root.into()).chain(below(root.join("unified"))));
-        let v1 =
-            v1.filter_map(|folder| room(&folder, "memory.limit_in_bytes", "memory.usage_in_bytes"));
-        let v2 = v2.into_iter().flatten();
-        let v2 = v2.filter_map(|folder| room(&folder, "memory.max", "memory.current"));
-        v1.chain(v2).collect::<Vec<u64>>()
+/// What the limits of these groups leave, in both versions.
+fn in_groups(folders: &[PathBuf]) -> Option<u64> {
+    let rooms = folders.iter().flat_map(|folder| {
+        let first = room(folder, "memory.limit_in_bytes", "memory.usage_in_bytes");
+        first.into_iter().chain(room(folder, "memory.max", "memory.current"))
     });
     rooms.min()
 }
@@ -111,6 +94,10 @@ mod tests {
             fs::write(path, text).expect("written");
         }
         root
+    }
+
+    fn in_groups(root: &Path, groups: &str) -> Option<u64> {
+        super::in_groups(&groups::folders_in(root, groups, "memory"))
     }
 
     #[test]

@@ -295,6 +295,21 @@ pub struct Host {
     pub file_system: String,
     /// Mount options.
     pub mount_options: String,
+    /// Block devices below the file system, from the mounted one down; empty where there are none
+    /// or they cannot be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+}
+
+/// A block device below the file system, or what lies below a loop device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Name in the kernel: "sda", "loop3"; of a file system in memory its type.
+    pub name: String,
+    /// "loop", "memory" (ram disk, zram, file system in memory), "rotating", or "disk".
+    pub kind: String,
+    /// File behind a loop device; "" for others.
+    pub file: String,
 }
 
 /// What supports or contradicts the figures.
@@ -333,6 +348,9 @@ pub struct Evidence {
     pub crowded: bool,
     /// Processor time of all ranks, user and system.
     pub cpu_ns: u64,
+    /// How others competed with the ranks for processors; absent in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<Contention>,
     /// "proved", "landlock" or "none".
     pub confinement: String,
     /// Events that were not kept.
@@ -349,6 +367,38 @@ pub struct Evidence {
     pub mpi_io: Vec<MpiFileFacts>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
+}
+
+/// How others competed with the ranks for processors. `None`: the kernel does not report it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contention {
+    /// Sum over ranks of the time in which a rank could have run, but had no processor
+    /// (run-queue wait of /proc/self/schedstat), nanoseconds.
+    pub waited_ns: Option<u64>,
+    /// The rank that waited longest.
+    pub longest_wait_rank: u32,
+    /// Its wait.
+    pub longest_wait_ns: u64,
+    /// How often ranks lost their processor although they could have run on.
+    pub preemptions: u64,
+    /// Mean number of tasks that ran or waited in the minute before the run, on the machine of
+    /// rank 0, as all that follows.
+    pub load_before: Option<f64>,
+    /// The same in the minute before its end.
+    pub load_after: Option<f64>,
+    /// Time in which some task of the machine lacked a processor (pressure stall information,
+    /// "some"), nanoseconds.
+    pub pressure_cpu_ns: Option<u64>,
+    /// The same for tasks that waited for I/O; the ranks are among them.
+    pub pressure_io_ns: Option<u64>,
+    /// The same for tasks that waited for memory.
+    pub pressure_memory_ns: Option<u64>,
+    /// Time in which the machine's processors had work, summed over them.
+    pub busy_ns: Option<u64>,
+    /// What the hypervisor took of it ("steal").
+    pub stolen_ns: Option<u64>,
+    /// Time in which the limit of a control group kept its tasks from running.
+    pub throttled_ns: Option<u64>,
 }
 
 /// An MPI file as it was opened.

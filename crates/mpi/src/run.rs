@@ -20,11 +20,13 @@ use engine::clock::align::{Alignment, Offset};
 use engine::comm::{Activity, End, Progress};
 use engine::config::{BackendKind, Config};
 use engine::directory::Inside;
+use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
 use engine::record::{Place, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter};
 use model::Plan;
 use model::plan::MemberSet;
+use model::run::Contention;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,6 +54,8 @@ pub struct RankOutcome {
     pub clock_read_ns: f64,
     /// Largest difference between the clocks of two machines, at the start or at the end.
     pub clock_skew_ns: u64,
+    /// Who else wanted the processors of this machine meanwhile; on rank 0 only.
+    pub contention: Option<Contention>,
 }
 
 /// A back-end of a run under MPI.
@@ -90,12 +94,14 @@ pub fn run_rank(
     rank.clock(&Alignment { start, end: None });
     own_descriptors(world);
     spare_cancellation_points();
+    let machine = (world.rank == 0).then(MachineMeter::start);
     mpi(world.barrier(WORLD))?;
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
     let finish = mpi(comm.finish())?;
     let outcome = RankOutcome {
         clock: clock.name(),
         clock_read_ns,
+        contention: machine.map(|machine| machine.used()),
         ..end(world, config, ran, finish, &clock, start)?
     };
     if outcome.complete {
@@ -281,6 +287,7 @@ fn end(
         clock: "",
         clock_read_ns: 0.0,
         clock_skew_ns,
+        contention: None,
     })
 }
 

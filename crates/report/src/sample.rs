@@ -124,6 +124,7 @@ fn header() -> Header {
             device: "/dev/sda1".into(),
             file_system: "ext4".into(),
             mount_options: "rw,relatime".into(),
+            devices: Vec::new(),
         },
         evidence: Evidence {
             clock: "tsc".into(),

@@ -6,6 +6,7 @@
 
 mod client;
 mod data;
+mod machine;
 mod run;
 
 use model::run::{Mark, Run};
@@ -14,7 +15,7 @@ use model::run::{Mark, Run};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 16] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -22,8 +23,12 @@ const RULES: [Rule; 12] = [
     run::clock_cost,
     run::clock_skew,
     data::memory_storage,
+    machine::loop_device,
     data::cached_reads,
     data::unstable_writes,
+    machine::starved,
+    machine::stolen_time,
+    machine::throttled,
     client::saturated,
     client::crowded,
     client::unequal_work,
@@ -59,9 +64,13 @@ fn reads_by_mpi(run: &Run) -> bool {
     run.rows.iter().any(|row| row.bytes > 0 && matches!(row.op.as_str(), "pread" | "pfread"))
 }
 
-/// File systems whose storage is main memory.
-fn is_memory(run: &Run) -> bool {
-    matches!(run.run.host.file_system.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
+/// What keeps the files in main memory, if something does: a file system (tmpfs) or a device below
+/// it (ram disk).
+fn in_memory(run: &Run) -> Option<&str> {
+    let host = &run.run.host;
+    let is_memory = matches!(&*host.file_system, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs");
+    let device = host.devices.iter().find(|device| device.kind == "memory");
+    is_memory.then_some(&*host.file_system).or(device.map(|device| &*device.name))
 }
 
 /// Rank time: the run's duration once for every rank, nanoseconds.

@@ -1,4 +1,5 @@
-//! What a rank used: bytes by layer from /proc/self/io (proc(5)), processor time.
+//! What a rank used: bytes by layer from /proc/self/io (proc(5)), processor time, and how long
+//! it waited for a processor.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -17,27 +18,41 @@ pub struct Usage {
     pub call_write_bytes: Option<u64>,
     /// Processor time, user and system.
     pub cpu_ns: u64,
+    /// Time in which it could have run, but had no processor (/proc/self/schedstat).
+    pub waited_ns: Option<u64>,
+    /// How often it lost its processor although it could have run on.
+    pub preemptions: u64,
 }
 
-/// Reads counters at two times. It keeps /proc/self/io open, so that it works after
+/// Reads counters at two times. It keeps the files of /proc/self open, so that it works after
 /// confinement; start it in the rank itself, after the fork.
 #[derive(Debug)]
 pub struct UsageMeter {
     io: Option<File>,
+    schedule: Option<File>,
     start: Usage,
 }
 
 impl UsageMeter {
     /// Use counts from now.
     pub fn start() -> UsageMeter {
-        let io = File::open("/proc/self/io").ok();
-        let start = now(io.as_ref());
-        UsageMeter { io, start }
+        let mut meter = UsageMeter {
+            io: File::open("/proc/self/io").ok(),
+            schedule: File::open("/proc/self/schedstat").ok(),
+            start: Usage::default(),
+        };
+        meter.restart();
+        meter
+    }
+
+    /// Use counts from now again.
+    pub fn restart(&mut self) {
+        self.start = self.now();
     }
 
     /// Use since the start.
     pub fn used(&self) -> Usage {
-        let (now, start) = (now(self.io.as_ref()), &self.start);
+        let (now, start) = (self.now(), &self.start);
         let since = |now: Option<u64>, start: Option<u64>| Some(now?.saturating_sub(start?));
         Usage {
             storage_read_bytes: since(now.storage_read_bytes, start.storage_read_bytes),
@@ -45,15 +60,28 @@ impl UsageMeter {
             call_read_bytes: since(now.call_read_bytes, start.call_read_bytes),
             call_write_bytes: since(now.call_write_bytes, start.call_write_bytes),
             cpu_ns: now.cpu_ns.saturating_sub(start.cpu_ns),
+            waited_ns: since(now.waited_ns, start.waited_ns),
+            preemptions: now.preemptions.saturating_sub(start.preemptions),
         }
+    }
+
+    fn now(&self) -> Usage {
+        let (cpu_ns, preemptions) = processor();
+        let waited_ns = with_text(self.schedule.as_ref(), waited);
+        Usage { cpu_ns, preemptions, waited_ns, ..with_text(self.io.as_ref(), parse) }
     }
 }
 
-fn now(io: Option<&File>) -> Usage {
+/// What a file of /proc says now; of none: what "" says.
+fn with_text<T>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
     let mut buf = [0u8; 1024];
-    let length = io.and_then(|io| io.read_at(&mut buf, 0).ok()).unwrap_or(0);
-    let text = std::str::from_utf8(&buf[..length]).unwrap_or_default();
-    Usage { cpu_ns: cpu_ns(), ..parse(text) }
+    let length = file.and_then(|file| file.read_at(&mut buf, 0).ok()).unwrap_or(0);
+    read(std::str::from_utf8(&buf[..length]).unwrap_or_default())
+}
+
+/// The second figure of schedstat: nanoseconds on a run queue.
+fn waited(text: &str) -> Option<u64> {
+    text.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn parse(text: &str) -> Usage {
@@ -66,12 +94,12 @@ fn parse(text: &str) -> Usage {
         storage_write_bytes: value("write_bytes"),
         call_read_bytes: value("rchar"),
         call_write_bytes: value("wchar"),
-        cpu_ns: 0,
+        ..Usage::default()
     }
 }
 
-/// Processor time of this process: getrusage(2), in microseconds.
-fn cpu_ns() -> u64 {
+/// Processor time of this process, and its involuntary switches: getrusage(2).
+fn processor() -> (u64, u64) {
     let mut facts = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the structure is writable; zeros are a value should the call fail.
     let facts = unsafe {
@@ -79,7 +107,7 @@ fn cpu_ns() -> u64 {
         facts.assume_init()
     };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    ns(facts.ru_utime) + ns(facts.ru_stime)
+    (ns(facts.ru_utime) + ns(facts.ru_stime), facts.ru_nivcsw as u64)
 }
 
 #[cfg(test)]
@@ -93,6 +121,12 @@ mod tests {
         assert_eq!(usage.storage_write_bytes, Some(40));
         assert_eq!((usage.call_read_bytes, usage.call_write_bytes), (Some(10), Some(20)));
         assert_eq!(parse("").storage_read_bytes, None);
+    }
+
+    #[test]
+    fn the_wait_for_a_processor_is_the_second_figure() {
+        assert_eq!(waited("119498 3781236 2\n"), Some(3_781_236));
+        assert_eq!(waited(""), None);
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn failure(words: &[u64]) -> Option<FailureRecord> {
 }
 
 fn usage(words: &[u64]) -> Option<Usage> {
-    let words: &[u64; 9] = words.try_into().ok()?;
+    let words: &[u64; 11] = words.try_into().ok()?;
     let known = |word: u64| (word != u64::MAX).then_some(word);
     Some(Usage {
         start_ns: words[0],
@@ -226,6 +226,8 @@ fn usage(words: &[u64]) -> Option<Usage> {
         wchar_bytes: known(words[6]),
         opened_bytes: words[7],
         cached_bytes: words[8],
+        waited_ns: known(words[9]),
+        preemptions: words[10],
     })
 }
 

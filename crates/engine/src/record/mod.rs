@@ -129,6 +129,10 @@ pub struct Usage {
     pub opened_bytes: u64,
     /// See `opened_bytes`.
     pub cached_bytes: u64,
+    /// Time in which the rank could have run, but had no processor; `None` where it cannot be told.
+    pub waited_ns: Option<u64>,
+    /// How often it lost its processor although it could have run on.
+    pub preemptions: u64,
 }
 
 #[cfg(test)]

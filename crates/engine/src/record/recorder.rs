@@ -209,6 +209,8 @@ impl Recorder {
             or_none(usage.wchar_bytes),
             usage.opened_bytes,
             usage.cached_bytes,
+            or_none(usage.waited_ns),
+            usage.preemptions,
         ];
         self.area.append(Kind::Usage, words.len(), |payload| payload.copy_from_slice(&words));
         self.area.publish_word(H_STATE, state as u64);

@@ -7,7 +7,7 @@ use super::{Outcome, StartError, check_ranks, sets};
 use crate::clock::{self, Real};
 use crate::comm::{Activity, End, Progress, Region};
 use crate::config::{Config, Records};
-use crate::host;
+use crate::host::{self, MachineMeter};
 use crate::machine::Prepared;
 use crate::record::{Place, RankRecord, read_file};
 use model::Plan;
@@ -35,6 +35,8 @@ struct Supervisor<'a> {
     deadlock: Vec<Activity>,
     /// How often somebody asked the run to stop.
     stops: u32,
+    /// Who else wants the processors, from the start on.
+    machine: Option<MachineMeter>,
 }
 
 /// Runs a plan with one forked process per rank. `on_progress` is called now and then,
@@ -58,11 +60,13 @@ pub fn run_local(
         memory: Vec::new(),
         deadlock: Vec::new(),
         stops: 0,
+        machine: None,
     };
     supervisor.fork_all(ranks)?;
     supervisor.start(clock, on_progress)?;
     supervisor.watch(on_progress);
-    Ok(supervisor.outcome(clock, clock_read_ns))
+    let contention = supervisor.machine.take().map(|machine| machine.used());
+    Ok(Outcome { contention, ..supervisor.outcome(clock, clock_read_ns) })
 }
 
 fn io_error<T>(what: &'static str, result: io::Result<T>) -> Result<T, StartError> {
@@ -143,6 +147,7 @@ impl Supervisor<'_> {
                 return Ok(());
             }
             if ready && told_to_start {
+                self.machine = Some(MachineMeter::start());
                 self.region.start(clock.restarted());
                 return Ok(());
             }
@@ -246,6 +251,7 @@ impl Supervisor<'_> {
             deadlock: self.deadlock,
             interrupted: self.stops > 0,
             notes: self.region.notes(),
+            contention: None,
         }
     }
 

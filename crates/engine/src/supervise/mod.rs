@@ -28,6 +28,7 @@ use crate::config::{BackendKind, Config};
 use crate::record::RankRecord;
 use model::Plan;
 use model::plan::MemberSet;
+use model::run::Contention;
 use std::fmt;
 use std::io;
 
@@ -56,6 +57,8 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Remarks of ranks: bits of [`crate::machine::note`].
     pub notes: u32,
+    /// Who else wanted the processors of this machine meanwhile; `None` in virtual time.
+    pub contention: Option<Contention>,
 }
 
 impl Outcome {

@@ -76,6 +76,8 @@ impl<'a> Rank<'a> {
         C: Comm,
         K: Clock + Clone,
     {
+        // What was done to get ready is none of the program's.
+        self.meter.restart();
         let start_ns = clock.now();
         let settings = &self.config.settings;
         let mut machine =
@@ -145,6 +147,8 @@ fn usage(meter: &UsageMeter, start_ns: u64, end_ns: u64) -> Usage {
         write_bytes: used.storage_write_bytes,
         rchar_bytes: used.call_read_bytes,
         wchar_bytes: used.call_write_bytes,
+        waited_ns: used.waited_ns,
+        preemptions: used.preemptions,
         ..Usage::default()
     }
 }

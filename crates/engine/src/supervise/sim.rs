@@ -188,6 +188,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             deadlock: self.deadlock,
             interrupted: self.world.is_interrupted(),
             notes: self.notes,
+            contention: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Figures are never added up over executions: every row keeps its cell and repetition. What has
 //! no place for them is joined: places in the text, evidence, remarks.
 
-use model::run::{Evidence, Mark, Run, Site};
+use model::run::{Contention, Evidence, Mark, Run, Site};
 use model::sweep::{Execution, Sweep};
 use std::collections::HashMap;
 
@@ -120,6 +120,10 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     whole.program_write_bytes = whole.program_write_bytes.saturating_add(added.program_write_bytes);
     whole.sync_writes |= added.sync_writes;
     whole.crowded |= added.crowded;
+    let wait_ns = |of: &Option<Contention>| of.as_ref().map(|all| all.longest_wait_ns);
+    if wait_ns(&added.contention) > wait_ns(&whole.contention) {
+        whole.contention = added.contention;
+    }
     whole.cpu_ns = whole.cpu_ns.saturating_add(added.cpu_ns);
     whole.dropped_events += added.dropped_events;
     whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);

@@ -18,6 +18,7 @@ mod exit_codes;
 mod fmt;
 mod golden;
 mod html;
+mod marks;
 mod ops;
 mod pattern;
 mod plan;

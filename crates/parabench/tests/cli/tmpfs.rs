@@ -1,8 +1,33 @@
-//! A small file system in memory, for full and read-only disks. Needs root.
+//! Small file systems, in memory and in a file: for full, read-only and odd disks. Needs root.
 
 use crate::scene::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// An ext4 in a file, mounted by a loop device; unmounted at the end.
+pub struct Image {
+    path: PathBuf,
+}
+
+impl Image {
+    /// Makes `image`, a sparse file of 64 MiB, and mounts it on an existing folder; `None`, said
+    /// aloud, if it cannot.
+    pub fn mount(image: &Path, path: &Path) -> Option<Image> {
+        let made = std::fs::File::create(image).and_then(|file| file.set_len(64 << 20)).is_ok()
+            && run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image))
+            && run(Command::new("mount").args(["-o", "loop"]).arg(image).arg(path));
+        made.then(|| Image { path: path.to_path_buf() }).or_else(|| {
+            skip("no ext4 can be made and mounted here (are you root?)");
+            None
+        })
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        run(Command::new("umount").arg(&self.path));
+    }
+}
 
 /// A mounted tmpfs; unmounted at the end.
 pub struct Tmpfs {

@@ -8,14 +8,14 @@ use model::units::format_ns;
 /// From this share of busy processors on, the client is the limit.
 const BUSY_SHARE: f64 = 0.9;
 /// Shorter runs say nothing about processors: their start and end are counted with them.
-const SHORTEST_RUN_NS: u64 = 100_000_000;
+pub(super) const SHORTEST_RUN_NS: u64 = 100_000_000;
 /// A rank that works so many times the mean is named, ...
 const UNEQUAL: f64 = 1.25;
 /// ... if the operation takes at least this share of the ranks' time.
 const WEIGHTY_SHARE: f64 = 0.05;
 
 /// Processors the ranks could use at once. Under MPI the header knows one node only.
-fn processors(run: &Run) -> f64 {
+pub(super) fn processors(run: &Run) -> f64 {
     let (ranks, cpus) = (run.run.ranks.max(1), run.run.host.cpus);
     let one_machine = matches!(run.run.comm.as_str(), "solo" | "local");
     f64::from(if one_machine && cpus > 0 { ranks.min(cpus) } else { ranks })

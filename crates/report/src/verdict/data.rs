@@ -1,6 +1,6 @@
 //! Rules about where the bytes came from and went to.
 
-use super::{counts, has_storage, is_memory, reads_by_mpi, remark};
+use super::{counts, has_storage, in_memory, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
 use model::Op;
 use model::op::Class;
@@ -14,16 +14,12 @@ const CACHED_SHARE: f64 = 0.5;
 const OTHER_BYTES: u64 = 1 << 20;
 
 pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
-    (has_storage(run) && is_memory(run)).then(|| {
-        remark(
-            "memory-storage",
-            format!(
-                "{} keeps files in main memory: no storage was measured",
-                run.run.host.file_system
-            ),
-            "give a directory on the storage in question with --dir",
-        )
-    })?
+    let storage = in_memory(run).filter(|_| has_storage(run))?;
+    remark(
+        "memory-storage",
+        format!("{storage} keeps files in main memory: no storage was measured"),
+        "give a directory on the storage in question with --dir",
+    )
 }
 
 /// Blocks that the ranks fetched tell what happened; where nobody counts them (network file
@@ -31,7 +27,7 @@ pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
 /// held when the files were opened tells what was likely.
 pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
     let evidence = &run.run.evidence;
-    if !has_storage(run) || is_memory(run) || evidence.program_read_bytes == 0 {
+    if !has_storage(run) || in_memory(run).is_some() || evidence.program_read_bytes == 0 {
         return None;
     }
     let held = evidence.cached_at_open_share;
@@ -85,7 +81,7 @@ pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
     let written: u64 =
         run.rows.iter().filter(|row| moved(row, Class::Write)).map(|row| row.bytes).sum();
     let synced = run.run.evidence.sync_writes || run.rows.iter().any(is_sync);
-    if written == 0 || synced || !has_storage(run) || is_memory(run) {
+    if written == 0 || synced || !has_storage(run) || in_memory(run).is_some() {
         return None;
     }
     counts(

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sample::listing1;
-use model::run::{Balance, EventsInfo, Site};
+use model::run::{Balance, Contention, Device, EventsInfo, Site};
 
 /// A run on a disk against which nothing can be said.
 fn sound() -> Run {
@@ -45,6 +45,23 @@ fn nothing_is_said_against_a_sound_run() {
     run.run.evidence.sync_writes = false;
     run.run.duration_wall_ns = 10;
     assert_eq!(codes(&run), Vec::<String>::new());
+}
+
+fn device(name: &str, kind: &str, file: &str) -> Device {
+    Device { name: name.into(), kind: kind.into(), file: file.into() }
+}
+
+/// Two ranks that ran side by side with others for 1.26 s.
+fn contention(run: &mut Run) -> &mut Contention {
+    run.run.evidence.contention.insert(Contention {
+        waited_ns: Some(80_000_000),
+        longest_wait_rank: 1,
+        longest_wait_ns: 20_000_000,
+        busy_ns: Some(2_000_000_000),
+        stolen_ns: Some(10_000_000),
+        throttled_ns: Some(0),
+        ..Contention::default()
+    })
 }
 
 /// What makes a sound run one with this mark, and what is nearly so.
@@ -166,6 +183,53 @@ const CASES: &[(&str, &str, Change, Change)] = &[
             run.run.comm = "mpi".into();
             run.run.host.cpus = 1;
         },
+    ),
+    (
+        "memory-storage",
+        "ram0 keeps files in main memory",
+        |run| run.run.host.devices = vec![device("ram0", "memory", "")],
+        |run| run.run.host.devices = vec![device("sda", "disk", "")],
+    ),
+    (
+        "loop-device",
+        "lie on loop3, a loop device: its storage is the file /srv/image on vda,",
+        |run| {
+            let (image, disk) = (device("loop3", "loop", "/srv/image"), device("vda", "disk", ""));
+            run.run.host.devices = vec![device("dm-0", "disk", ""), image, disk];
+        },
+        // Then there is more to be said.
+        |run| {
+            let image = device("loop3", "loop", "/dev/shm/image");
+            run.run.host.devices = vec![image, device("tmpfs", "memory", "")];
+        },
+    ),
+    (
+        "starved",
+        "rank 1 was ready to run but had no processor for 63 ms (5 % of the run), the 2 ranks together 80 ms: ",
+        |run| contention(run).longest_wait_ns = 63_000_000,
+        |run| contention(run).longest_wait_ns = 62_900_000,
+    ),
+    (
+        "starved",
+        "times include the wait; the mean of stat is 10.0 times its median",
+        |run| {
+            contention(run).longest_wait_ns = 630_000_000;
+            run.rows[5].mean_ns = Some(7_900.0);
+        },
+        // Nobody knows why the mean is far above the median.
+        |run| run.rows[5].mean_ns = Some(7_900.0),
+    ),
+    (
+        "stolen-time",
+        "the hypervisor took 10 % of the time",
+        |run| contention(run).stolen_ns = Some(200_000_000),
+        |run| contention(run).stolen_ns = Some(99_000_000),
+    ),
+    (
+        "throttled",
+        "kept its processes from running for 30 ms",
+        |run| contention(run).throttled_ns = Some(30_000_000),
+        |run| contention(run).throttled_ns = Some(20_000_000),
     ),
     (
         "unequal-work",

@@ -4,8 +4,9 @@ use super::{Collected, hints};
 use crate::record::{RankRecord, State, Usage};
 use model::Op;
 use model::op::Class;
-use model::run::{Evidence, MpiFileFacts, Row};
+use model::run::{Contention, Evidence, MpiFileFacts, Row};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Sums over some ranks.
@@ -25,6 +26,10 @@ pub(super) struct Sums {
     /// Files that were looked at when they were opened: their bytes, and those in memory.
     opened_bytes: u64,
     cached_bytes: u64,
+    waited: Told,
+    /// The longest wait of a rank, and the rank; the lowest of those with the same.
+    longest_wait: (u64, Reverse<u32>),
+    preemptions: u64,
     storage_read: Told,
     storage_write: Told,
     /// MPI files by rank and order of opening: the first [`MPI_FILES_MAX`].
@@ -75,6 +80,8 @@ impl Sums {
             lost: record.lost,
             opened_bytes: usage(|usage| usage.opened_bytes),
             cached_bytes: usage(|usage| usage.cached_bytes),
+            longest_wait: (usage(|usage| usage.waited_ns.unwrap_or(0)), Reverse(record.rank)),
+            preemptions: usage(|usage| usage.preemptions),
             mpi_files: record
                 .mpi_files
                 .iter()
@@ -84,6 +91,7 @@ impl Sums {
             ..Sums::default()
         };
         self.merge(one);
+        self.waited.add_rank(record.usage.and_then(|usage| usage.waited_ns));
         self.storage_read.add_rank(record.usage.and_then(|usage| usage.read_bytes));
         self.storage_write.add_rank(record.usage.and_then(|usage| usage.write_bytes));
     }
@@ -106,6 +114,9 @@ impl Sums {
         add(&mut self.lost, other.lost);
         add(&mut self.opened_bytes, other.opened_bytes);
         add(&mut self.cached_bytes, other.cached_bytes);
+        self.waited.merge(&other.waited);
+        self.longest_wait = self.longest_wait.max(other.longest_wait);
+        add(&mut self.preemptions, other.preemptions);
         self.storage_read.merge(&other.storage_read);
         self.storage_write.merge(&other.storage_write);
         self.mpi_files.extend(other.mpi_files);
@@ -120,6 +131,21 @@ impl Sums {
         collected.events = self.events;
         collected.finished = self.finished == self.ranks;
         collected.evidence = self.evidence(&collected.rows);
+    }
+
+    /// How long ranks waited for processors, as far as they know it.
+    fn waits(&self) -> Option<Contention> {
+        let waited_ns = self.waited.by_all(self.ranks)?;
+        let (longest_wait_ns, Reverse(longest_wait_rank)) = self.longest_wait;
+        let preemptions = self.preemptions;
+        let waited_ns = Some(waited_ns);
+        Some(Contention {
+            waited_ns,
+            longest_wait_rank,
+            longest_wait_ns,
+            preemptions,
+            ..Contention::default()
+        })
     }
 
     fn evidence(self, rows: &[Row]) -> Evidence {
@@ -143,6 +169,7 @@ impl Sums {
             cached_at_open_share: (self.opened_bytes > 0)
                 .then(|| self.cached_bytes as f64 / self.opened_bytes as f64),
             cpu_ns: self.cpu_ns,
+            contention: self.waits(),
             dropped_events: self.dropped_events,
             event_overhead_ns: self.event_overhead_ns,
             labels_beyond_limit: self.labels_beyond_limit,

@@ -9,7 +9,7 @@ use engine::machine::note;
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::{
-    EventsInfo, Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION,
+    Contention, EventsInfo, Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION,
 };
 
 /// The run as it is stored while the ranks are at work: should they be cut off, it says so.
@@ -87,6 +87,16 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     evidence.clock_skew_ns = outcome.clock_skew_ns;
     evidence.sync_writes = outcome.notes & note::SYNC_WRITES != 0;
     evidence.crowded = outcome.notes & note::CROWDED != 0;
+    if let Some(machine) = &outcome.contention {
+        let ranks = evidence.contention.take().unwrap_or_default();
+        evidence.contention = Some(Contention {
+            waited_ns: ranks.waited_ns,
+            longest_wait_rank: ranks.longest_wait_rank,
+            longest_wait_ns: ranks.longest_wait_ns,
+            preemptions: ranks.preemptions,
+            ..machine.clone()
+        });
+    }
     evidence.notes.extend(outcome.deadlock_message(plan));
     evidence.notes.extend(note::sentences(outcome.notes, &header.host.file_system));
     if !host::page_cache_can_be_told(&header.host.file_system) {

@@ -265,6 +265,7 @@ fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
         deadlock: ran.deadlock,
         interrupted: ran.interrupted,
         notes: ran.notes,
+        contention: ran.contention,
     }
 }
 
