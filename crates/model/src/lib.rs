@@ -23,6 +23,7 @@ pub mod run;
 pub mod sweep;
 pub mod units;
 pub mod value;
+pub mod with;
 pub mod words;
 
 pub use event::Event;

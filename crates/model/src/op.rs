@@ -300,8 +300,8 @@ ops! {
         "readlink(\"b\");";
     Chmod "chmod" [] (req("path", K::Path), req("mode", K::Mode)) false
         Metadata NO_PARTS Backend "the call"
-        "Set permission bits: chmod(\"a\", 420) is 0644."
-        "chmod(\"a\", 420);";
+        "Set permission bits, which are written in octal: 0o644."
+        "chmod(\"a\", 0o644);";
     Utime "utime" [] (req("path", K::Path)) false
         Metadata NO_PARTS Backend "the call"
         "Set access and modification time to now."

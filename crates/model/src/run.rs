@@ -359,6 +359,9 @@ pub struct Evidence {
     pub event_overhead_ns: u64,
     /// Run-time labels that went to `(more)`.
     pub labels_beyond_limit: u64,
+    /// Options of `with` that nothing takes, as the checker says it: `file:line:column: sentence`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options_without_effect: Vec<String>,
     /// What the evidence says against the figures.
     #[serde(default)]
     pub marks: Vec<Mark>,

@@ -33,9 +33,12 @@ pub fn duration_factor(suffix: &str) -> Option<i64> {
     })
 }
 
-/// The integer that a string holds: blanks around it, a sign and a size suffix are fine.
+/// The integer that a string holds: blanks around it, a sign, a size suffix and `0o644` are fine.
 pub fn parse_integer_text(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.trim();
+    if let Some(octal) = text.strip_prefix("0o").filter(|octal| !octal.starts_with(['-', '+'])) {
+        return i64::from_str_radix(octal, 8).ok();
+    }
     let digits_end = text
         .char_indices()
         .find(|(at, c)| !(c.is_ascii_digit() || (*at == 0 && matches!(c, '-' | '+'))))
@@ -113,6 +116,9 @@ mod tests {
             (" -3 ", Some(-3)),
             ("4k", Some(4096)),
             ("1MB", Some(1_000_000)),
+            ("0o644", Some(420)),
+            ("0o-1", None),
+            ("0o8", None),
             ("12x", None),
             ("", None),
             ("9999999999999999999", None),

@@ -65,6 +65,7 @@ codes! {
     GroupName "W0201" "Blanks around a group's name are dropped.";
     Precedence "W0202" "`%` meets `*` or `/` without parentheses.";
     PathBlank "W0203" "A blank at the start or end of a path component.";
+    DecimalMode "W0204" "Permission bits in decimal that read like octal ones.";
     Collision "W0301" "Several ranks make the same name; all but one will fail.";
     NotWritten "W0302" "Ranks read a file that only other ranks make.";
     BeyondEnd "W0303" "More is read than was written.";
@@ -75,6 +76,8 @@ codes! {
     PatternMembersAssumed "W0308" "A pattern that does not exist for so many members as a run without -n would have.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
     NotForMpi "W0402" "An option of `with` that MPI-IO does not take.";
+    NoEffect "W0403" "An option of `with` that nothing inside takes.";
+    Misaligned "W0404" "A transfer under `with (direct=true)` that is no multiple of 512 bytes.";
 }
 
 impl Code {

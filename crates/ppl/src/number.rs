@@ -1,4 +1,4 @@
-//! Numbers: integers with size suffixes, floats, durations, rates.
+//! Numbers: integers with size suffixes, octal ones (`0o644`), floats, durations, rates.
 
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Lexer, is_name_byte};
@@ -10,6 +10,7 @@ impl Lexer<'_> {
     /// A number; the lexer stands on its first digit.
     #[inline]
     pub(crate) fn number(&mut self) -> Kind {
+        let start = self.at;
         let mut value = 0i64;
         let mut fits = true;
         while self.byte(self.at).is_ascii_digit() {
@@ -21,10 +22,74 @@ impl Lexer<'_> {
             self.at += 1;
         }
         let next = self.byte(self.at);
+        if self.bytes[start] == b'0' && (self.at - start > 1 || next == b'o') {
+            return self.leading_zero(fits.then_some(value));
+        }
         if fits && !is_name_byte(next) && next != b'.' && next != b'/' {
             return self.valued(Kind::Int, value);
         }
         self.number_tail(fits.then_some(value))
+    }
+
+    /// `0o644`, which is octal; or an integer that looks octal and is not.
+    #[cold]
+    fn leading_zero(&mut self, value: Option<i64>) -> Kind {
+        if self.byte(self.at) == b'o' {
+            return self.octal();
+        }
+        let reported = self.errors.len();
+        let kind = self.number_tail(value);
+        if matches!(kind, Kind::Int | Kind::Duration | Kind::Rate)
+            && !self.token_text().contains('.')
+            && self.errors.len() == reported
+        {
+            return self.misleading_zero();
+        }
+        kind
+    }
+
+    /// The digits behind `0o`.
+    fn octal(&mut self) -> Kind {
+        self.at += 1;
+        let digits_start = self.at;
+        self.skip_name();
+        let digits = &self.text[digits_start..self.at];
+        match i64::from_str_radix(digits, 8) {
+            Ok(value) => self.valued(Kind::Int, value),
+            Err(_) => {
+                let span = self.token_span();
+                let found = shortened(self.token_text(), 40);
+                let message = format!("expected digits from 0 to 7 after `0o`, found {found}");
+                let help = "an octal integer is written 0o644; it has 64 bits and no unit";
+                self.report(Diagnostic::new(Code::BadNumber, span, message).help(help));
+                Kind::Error
+            }
+        }
+    }
+
+    /// C reads `0644` as octal, PPL 1.0 read it as decimal: nobody shall have to guess.
+    fn misleading_zero(&mut self) -> Kind {
+        let span = self.token_span();
+        let text = self.token_text();
+        let bare = text.trim_start_matches('0');
+        let decimal = if bare.starts_with(|c: char| c.is_ascii_digit()) {
+            bare.to_string()
+        } else {
+            format!("0{bare}")
+        };
+        let is_octal = bare.len() > 1 && bare.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+        let (fix, help) = match is_octal {
+            true => {
+                let octal = format!("0o{bare}");
+                let help = format!("write {octal} if it is octal (permission bits), or {decimal}");
+                (octal, help)
+            }
+            false => (decimal.clone(), format!("write {decimal}; octal integers begin with 0o")),
+        };
+        let message =
+            format!("expected a number without leading zeros, found {}", shortened(text, 40));
+        self.report(Diagnostic::new(Code::BadNumber, span, message).help(help).fix(span, fix));
+        Kind::Error
     }
 
     /// What may follow the digits: a fraction, an exponent, a suffix, `/s`.
@@ -161,6 +226,10 @@ mod tests {
             ("0.5s", Duration, 500_000_000),
             ("1.5k", Int, 1536),
             ("1000/s", Rate, 1000),
+            ("0o644", Int, 0o644),
+            ("0o0", Int, 0),
+            ("0.5k", Int, 512),
+            ("00.5s", Duration, 500_000_000),
             ("1k/s", Rate, 1024),
             ("9223372036854775807", Int, i64::MAX),
             ("9223372036854775808", IntMin, i64::MIN),
@@ -182,6 +251,15 @@ mod tests {
             ("5mi", "durations"),
             ("12abc", "durations"),
             ("0x1F", "write 31"),
+            ("0644", "write 0o644"),
+            ("007", "write 7; octal"),
+            ("00", "write 0;"),
+            ("089", "write 89;"),
+            ("064k", "write 64k;"),
+            ("0o8", "written 0o644"),
+            ("0o", "written 0o644"),
+            ("0o64k", "written 0o644"),
+            ("0o7777777777777777777777", "64 bits"),
         ] {
             let mut lexer = Lexer::new(text, 0);
             assert_eq!(lexer.token().kind, Kind::Error, "{text}");

@@ -15,10 +15,11 @@ use model::run::{Mark, Run};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     run::failed,
     run::short,
     run::dropped_events,
+    run::option_without_effect,
     run::too_short,
     run::clock_cost,
     run::clock_skew,

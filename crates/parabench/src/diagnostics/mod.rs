@@ -8,7 +8,8 @@ mod lines;
 pub use draw::draw;
 pub use json::to_json;
 
-use ppl::{Diagnostic, Severity};
+use ppl::diag::Code;
+use ppl::{Diagnostic, Severity, Sources};
 
 /// `2 errors, 1 warning`; "" if there is nothing to say.
 pub fn summary(diagnostics: &[Diagnostic]) -> String {
@@ -22,11 +23,20 @@ pub fn summary(diagnostics: &[Diagnostic]) -> String {
     counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// Options of `with` that nothing takes: `file:line:column: sentence`.
+pub fn without_effect(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<String> {
+    let is_such = |found: &&Diagnostic| matches!(found.code, Code::NoEffect | Code::NotForMpi);
+    let said = |found: &Diagnostic| {
+        let (file, line, column) = sources.locate(found.span.start);
+        format!("{}:{line}:{column}: {}", sources.file(file).name, found.message)
+    };
+    diagnostics.iter().filter(is_such).map(said).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::plan::Span;
-    use ppl::diag::Code;
 
     #[test]
     fn the_summary_counts() {

@@ -128,6 +128,11 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     whole.dropped_events += added.dropped_events;
     whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);
     whole.labels_beyond_limit += added.labels_beyond_limit;
+    for option in added.options_without_effect {
+        if !whole.options_without_effect.contains(&option) {
+            whole.options_without_effect.push(option);
+        }
+    }
     for mark in added.marks {
         add_mark(&mut whole.marks, mark, name, side);
     }

@@ -413,6 +413,7 @@ pub fn fill(run: &mut Run, collected: engine::record::Collected) {
         clock_read_ns: own.clock_read_ns,
         clock_skew_ns: own.clock_skew_ns,
         confinement: own.confinement,
+        options_without_effect: own.options_without_effect,
         notes,
         ..collected.evidence
     };

@@ -57,7 +57,7 @@ pub struct Compare {
     gates: Vec<Gate>,
 
     /// What a gate counts as whose interval holds both
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Undecided::Fail)]
+    #[arg(long, value_enum, value_name = "HOW", requires = "gates", default_value_t = Undecided::Fail)]
     gate_undecided: Undecided,
 
     /// Write a page with pictures of both sides over each other

@@ -287,3 +287,43 @@ fn the_working_directory_is_the_run_directory() {
     scene.parabench("run x.ppl --dir d").exits(0).out_has(&expected);
     assert!(scene.path("d/sub/a").exists());
 }
+
+/// Nobody shall believe that a queue was measured where there was none.
+#[test]
+fn an_option_without_effect_is_warned_of_and_marked() {
+    let text = "with (depth=32) repeat $i 4 append(\"f\", 64k);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let done = scene.parabench("run x.ppl --backend mem --format json").exits(0);
+    let done = done.err_has("W0403").err_has("x.ppl:1:7").err_has("depth=32 has no effect");
+    let run = run_object(&done);
+    let said = &run["run"]["evidence"]["options_without_effect"][0];
+    assert!(said.as_str().unwrap().starts_with("x.ppl:1:7: depth=32 has no effect"), "{said}");
+    let marks = run["run"]["evidence"]["marks"].as_array().unwrap();
+    assert!(marks.iter().any(|mark| mark["code"] == "option-without-effect"), "{marks:?}");
+    scene.parabench("run x.ppl --backend mem --strict").exits(3);
+    scene.parabench("run x.ppl --backend mem --reps 2 --strict").exits(3);
+}
+
+#[test]
+fn options_of_the_command_line_without_effect_are_remarked() {
+    let scene = Scene::new().file("x.ppl", PAIR);
+    let notes = |line: &str| {
+        let run = run_object(&scene.parabench(&format!("run x.ppl --format json {line}")).exits(0));
+        run["run"]["evidence"]["notes"].to_string()
+    };
+    let dry = notes("--dry-run --dir d --clean --no-preflight");
+    assert!(
+        dry.contains("without effect: --dir, --clean, --no-preflight: only the posix"),
+        "{dry}"
+    );
+    assert!(notes("--force").contains("without effect: --force: neither"));
+    assert!(!notes("--backend mem").contains("without effect"));
+    for (line, said) in [
+        ("run x.ppl -e --format csv", "--format"),
+        ("plan x.ppl --rank 0", "--ops"),
+        ("compare a b --gate-undecided pass", "--gate"),
+        ("pattern --kinds --format json", "--kinds"),
+    ] {
+        scene.parabench(line).exits(2).err_has(said);
+    }
+}

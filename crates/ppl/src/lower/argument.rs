@@ -16,6 +16,25 @@ const TOGETHER: [&str; 3] = ["all", "shared", "ordered"];
 /// Words of an argument that a number can be given for.
 const NUMERIC: Types = Types::INT.or(Types::STR);
 
+/// The largest set of permission bits.
+const MODES: u64 = 0o7777;
+
+/// Its decimal digits are permission bits that people write, such as 644, and its value is not:
+/// 420 and 511 are 0o644 and 0o777.
+fn reads_like_octal(bits: u64) -> bool {
+    let digits = bits.to_string();
+    (3..=4).contains(&digits.len())
+        && u64::from_str_radix(&digits, 8).is_ok()
+        && !is_usual_mode(bits)
+}
+
+/// Each digit lets read or nothing, and nobody may do more than the owner, nor others more than the group.
+fn is_usual_mode(bits: u64) -> bool {
+    let [owner, group, others] = [bits >> 6, bits >> 3 & 7, bits & 7];
+    let reads = |digit: u64| digit == 0 || (4..=7).contains(&digit);
+    [owner, group, others].into_iter().all(reads) && group & !owner == 0 && others & !group == 0
+}
+
 impl Lower<'_> {
     /// Lowers an argument; `None` if it is wrong, which is reported.
     #[inline]
@@ -80,6 +99,9 @@ impl Lower<'_> {
         if !ev.types.may(NUMERIC) {
             return self.expected(op, what, ev, id);
         }
+        if param.kind == ParamKind::Mode && !self.check_mode(ev, id) {
+            return None;
+        }
         match self.constant(ev).map(Value::as_size) {
             None => Some(ev.operand),
             Some(Ok(n))
@@ -93,6 +115,30 @@ impl Lower<'_> {
                 None
             }
         }
+    }
+
+    /// Permission bits: those that do not exist are refused, and a warning says where decimal
+    /// digits look like octal ones.
+    fn check_mode(&mut self, ev: Ev, id: ExprId) -> bool {
+        let Some(Ok(bits)) = self.constant(ev).map(Value::as_size) else { return true };
+        let span = self.ast.expr_span(id);
+        if bits > MODES {
+            let message = format!("expected permission bits up to 0o7777, found {bits}");
+            let help = "permission bits are written 0o644";
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+            return false;
+        }
+        let text = self.raw(span);
+        if reads_like_octal(bits) && !text.starts_with("0o") {
+            let message = format!("decimal {bits} is mode 0o{bits:o}");
+            let help = format!("write 0o{bits} for the mode that chmod(1) calls {bits}");
+            let diagnostic = Diagnostic::new(Code::DecimalMode, span, message).help(help);
+            self.reports.push(match text == bits.to_string() {
+                true => diagnostic.fix(span, format!("0o{bits}")),
+                false => diagnostic,
+            });
+        }
+        true
     }
 
     fn handle(&mut self, op: Op, id: ExprId, wanted: Types, what: &str) -> Option<Operand> {

@@ -215,11 +215,12 @@ impl Lower<'_> {
 
     /// A condition that constants switch off: checked, but no code is left of it.
     fn never_executed(&mut self, id: ExprId) -> Ev {
-        let (code, merges) = (self.plan.code.len(), self.merges.len());
+        let (code, merges, dead) = (self.plan.code.len(), self.merges.len(), self.dead_code.len());
         let ev = self.switched_off(true, |lower| lower.condition_value(id));
         self.plan.code.truncate(code);
         self.plan.spans.truncate(code);
         self.merges.truncate(merges);
+        self.dead_code.truncate(dead);
         ev
     }
 

@@ -16,6 +16,7 @@
 mod argument;
 mod assign;
 mod define;
+mod direct;
 mod expr;
 mod function;
 mod generator;
@@ -35,6 +36,7 @@ mod repeat;
 pub(crate) mod report;
 mod slots;
 mod stmt;
+mod taken;
 mod template;
 mod value;
 mod with;
@@ -75,6 +77,7 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered
     lower.check_uses();
     lower.check_handles();
     lower.check_passed();
+    lower.check_options();
     lower.say_needs_mpi();
     lower.unused_definitions();
     lower.finish()
@@ -144,6 +147,10 @@ struct Lower<'a> {
     differs: Option<Span>,
     /// The innermost `with` around this statement that asks for direct=true.
     direct: Option<Span>,
+    /// All `with` statements that are executed.
+    withs: Vec<taken::With>,
+    /// Code that constants switch off.
+    dead_code: Vec<Range<Pc>>,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
     /// A group stands in a group, or may be.
@@ -206,6 +213,8 @@ impl<'a> Lower<'a> {
             unsure: 0,
             differs: None,
             direct: None,
+            withs: Vec::new(),
+            dead_code: Vec::new(),
             active: Some(0..ranks),
             groups_nest: false,
             mpi_first: None,
@@ -297,8 +306,12 @@ impl<'a> Lower<'a> {
     /// Does something that is only executed if constants let it.
     fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
         self.dead += u32::from(off);
+        let start = self.here_pc();
         let result = then(self);
         self.dead -= u32::from(off);
+        if off {
+            self.dead_code.push(start..self.here_pc());
+        }
         result
     }
 

@@ -1,7 +1,8 @@
-//! `with`: options of the I/O inside.
+//! `with`: options of the I/O inside. Whether anything takes them is in [`super::taken`].
 
 use super::Lower;
 use super::stmt::{Flow, Nest};
+use super::taken::{Asked, With};
 use super::value::Ev;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
@@ -12,11 +13,8 @@ use model::Value;
 use model::errno;
 use model::hints;
 use model::plan::{Instr, Operand, Options, Source, Span};
+use model::with::{OPTIONS, OptionRow};
 
-/// Options that are executed.
-const NAMES: [&str; 8] =
-    ["direct", "fsync", "transfer", "data", "expect", "depth", "atomic", "hints"];
-const HINTS: &str = "\"key=value;key=value\", or the name of define hints";
 /// Options of the language that are not executed yet.
 const LATER: [&str; 4] = ["engine", "verify", "rate", "arrival"];
 
@@ -24,10 +22,11 @@ impl Lower<'_> {
     /// `with (name=value, ...) body`
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
+        let mut asked = Vec::new();
         let outer = self.direct;
         for id in self.ast.exprs_in(list) {
             if let Expr::Named(name, value) = self.ast.expr(id) {
-                self.option(&mut options, self.ast.names.text(name), value, id);
+                asked.extend(self.option(&mut options, self.ast.names.text(name), value, id));
                 if self.ast.names.text(name) == "direct" {
                     self.direct = self.is_on(options.direct).then(|| self.ast.expr_span(id));
                 }
@@ -35,10 +34,13 @@ impl Lower<'_> {
         }
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
-        self.emit(Instr::WithEnter { options }, span);
+        let start = self.emit(Instr::WithEnter { options }, span);
         let flow = self.nested(Nest::With, body);
         self.emit(Instr::WithLeave, span);
         self.direct = outer;
+        if self.is_alive() {
+            self.withs.push(With { code: start..self.here_pc(), asked });
+        }
         flow
     }
 
@@ -58,7 +60,14 @@ impl Lower<'_> {
         self.reports.push(diagnostic);
     }
 
-    fn option(&mut self, options: &mut Options, name: &str, value: ExprId, id: ExprId) {
+    /// Takes in an option; `None`: it is wrong, which is reported.
+    fn option(
+        &mut self,
+        options: &mut Options,
+        name: &str,
+        value: ExprId,
+        id: ExprId,
+    ) -> Option<Asked> {
         let slot = match name {
             "direct" => &mut options.direct,
             "fsync" => &mut options.fsync,
@@ -70,28 +79,34 @@ impl Lower<'_> {
             "hints" => &mut options.hints,
             _ => return self.unknown_option(name, id),
         };
+        let span = self.ast.expr_span(id);
         if slot.is_some() {
             let message = format!("the option {name} is given twice");
-            let span = self.ast.expr_span(id);
             self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
-            return;
+            return None;
         }
         *slot = self.option_value(name, value);
+        let (row, value) = (OptionRow::find(name)?, (*slot)?);
+        Some(Asked { row, value, span })
     }
 
     #[cold]
-    fn unknown_option(&mut self, name: &str, id: ExprId) {
+    fn unknown_option<T>(&mut self, name: &str, id: ExprId) -> Option<T> {
         let span = self.ast.expr_span(id);
+        let known = || OPTIONS.iter().map(|row| row.name);
+        let names = known().collect::<Vec<_>>().join(", ");
         if LATER.contains(&name) {
-            let instead = format!("leave it out; {} are executed", NAMES.join(", "));
-            return self.later(span, &format!("the option {name}"), &instead);
+            let instead = format!("leave it out; {names} are executed");
+            self.later(span, &format!("the option {name}"), &instead);
+            return None;
         }
         let message = format!("`with` has no option `{name}`");
-        let help = match nearest(name, NAMES.into_iter().chain(LATER)) {
+        let help = match nearest(name, known().chain(LATER)) {
             Some(name) => format!("the nearest is {name}"),
-            None => format!("there are {}", NAMES.join(" ")),
+            None => format!("there are {names}"),
         };
         self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
+        None
     }
 
     fn option_value(&mut self, name: &str, id: ExprId) -> Option<Operand> {
@@ -105,7 +120,8 @@ impl Lower<'_> {
         if ev.is_bad() {
             return None;
         }
-        if let Some(expected) = self.refused(name, ev) {
+        if self.is_refused(name, ev) {
+            let expected = OptionRow::find(name).map_or("", |row| row.values);
             let found = match self.constant(ev) {
                 Some(value) => value.describe(),
                 None => ev.types.describe(),
@@ -123,8 +139,8 @@ impl Lower<'_> {
         Some(ev.operand)
     }
 
-    /// What would have been right, if the value cannot be.
-    fn refused(&self, name: &str, ev: Ev) -> Option<&'static str> {
+    /// The value cannot be what the table wants.
+    fn is_refused(&self, name: &str, ev: Ev) -> bool {
         let value = self.constant(ev);
         let text = match value {
             Some(Value::Str(text)) => Some(String::from_utf8_lossy(text).into_owned()),
@@ -133,29 +149,23 @@ impl Lower<'_> {
         let word = |words: &[&str]| {
             ev.types.may(Types::STR) && text.as_deref().is_none_or(|text| words.contains(&text))
         };
-        let (right, expected) = match name {
-            "fsync" => (word(&["none", "close", "op"]), "\"none\", \"close\" or \"op\""),
-            "data" => (word(&["random", "zero", "offset"]), "\"random\", \"zero\" or \"offset\""),
-            "transfer" => {
-                let size = value.map(Value::as_int);
-                (!matches!(size, Some(Ok(..=0) | Err(_))), "a number of bytes above 0")
-            }
-            "depth" => {
-                let depth = value.map(Value::as_int);
-                (!matches!(depth, Some(Ok(..=0 | 65537..) | Err(_))), "a number from 1 to 65536")
-            }
+        let right = match name {
+            "fsync" => word(&["none", "close", "op"]),
+            "data" => word(&["random", "zero", "offset"]),
+            "transfer" => !matches!(value.map(Value::as_int), Some(Ok(..=0) | Err(_))),
+            "depth" => !matches!(value.map(Value::as_int), Some(Ok(..=0 | 65537..) | Err(_))),
             "hints" => {
                 let good = text.as_deref().is_none_or(|text| hints::parse(text).is_ok());
-                (ev.types.may(Types::STR) && good, HINTS)
+                ev.types.may(Types::STR) && good
             }
             "expect" => {
                 let names = text.as_deref().unwrap_or("");
                 let known = error_names(names).all(|name| errno::number(name).is_some());
-                (ev.types.may(Types::STR) && known, "\"names of errors, joined by commas\"")
+                ev.types.may(Types::STR) && known
             }
-            _ => (true, ""),
+            _ => true,
         };
-        (!right).then_some(expected)
+        !right
     }
 
     fn error_name_help(&self, option: &str, ev: Ev) -> Option<String> {

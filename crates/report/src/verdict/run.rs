@@ -51,6 +51,17 @@ pub(super) fn dropped_events(run: &Run) -> Option<Mark> {
     })?
 }
 
+/// Figures of `with (depth=32)` are read as those of a queue, whether there was one or not.
+pub(super) fn option_without_effect(run: &Run) -> Option<Mark> {
+    let found = &run.run.evidence.options_without_effect;
+    let more = match found.len() {
+        0 | 1 => String::new(),
+        n => format!(", and {} more", n - 1),
+    };
+    let seen = format!("{}{more}", found.first()?);
+    counts("option-without-effect", seen, "move the `with`, or leave the option out")
+}
+
 /// Durations of the labels, nanoseconds: those that give rates.
 fn labels(run: &Run) -> Vec<(&str, u64)> {
     let mut found: Vec<(&str, u64)> = Vec::new();

@@ -90,6 +90,15 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         |run| run.run.evidence.dropped_events = 12,
     ),
     (
+        "option-without-effect",
+        "x.ppl:1:7: depth=32 has no effect, and 1 more",
+        |run| {
+            run.run.evidence.options_without_effect =
+                vec!["x.ppl:1:7: depth=32 has no effect".into(), "x.ppl:2:7: so".into()];
+        },
+        |run| run.run.evidence.options_without_effect.clear(),
+    ),
+    (
         "too-short",
         "label \"stress\" lasted 9 ms: too short",
         |run| run.times[0].last_end_ns = run.times[0].first_start_ns + 9_000_000,

@@ -88,7 +88,7 @@ pub struct Pattern {
     format: TextFormat,
 
     /// Describe the kinds of patterns and their arguments
-    #[arg(long)]
+    #[arg(long, exclusive = true)]
     kinds: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct Plan {
     ops: Option<usize>,
 
     /// The rank whose calls are shown
-    #[arg(long, value_name = "R", default_value_t = 0)]
+    #[arg(long, value_name = "R", requires = "ops", default_value_t = 0)]
     rank: u32,
 
     /// How it is printed

@@ -179,7 +179,7 @@ pub struct Execution {
 #[command(next_help_heading = "Parabench 1.0")]
 pub struct Released {
     /// The same as --format json --out results
-    #[arg(short = 'e')]
+    #[arg(short = 'e', conflicts_with = "format")]
     pub e: bool,
 }
 

@@ -21,6 +21,7 @@ mod progress;
 mod remains;
 mod sweep;
 mod team;
+mod unheeded;
 mod verdict;
 
 pub use args::Run;
@@ -28,6 +29,7 @@ pub use args::Run;
 use crate::args::{ProgramArgs, ResultFormat};
 use crate::compile::{self, Origin, Ranks};
 use crate::console;
+use crate::diagnostics;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::present;
@@ -209,14 +211,17 @@ impl Run {
         if compiled.plan.is_none() || (warnings && !self.results.quiet) {
             compile::show(&compiled, &name);
         }
+        let unused = diagnostics::without_effect(&compiled.diagnostics, &compiled.sources);
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
         let confinement = place.confinement(self, &plan, team.is_some())?;
         let mut notes = confinement.notes.clone();
         notes.extend(place.preflight(self, &plan)?);
+        notes.extend(unheeded::remarks(self, team.is_some()));
         let mut run = header::provisional(self, &plan, &name, place);
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
+        run.run.evidence.options_without_effect = unused;
         Ok(Bound { origin, plan, confinement, run })
     }
 

@@ -1,0 +1,34 @@
+//! Options of the command line that this run has no use for: a remark says so.
+
+use super::args::{Backend, Run};
+
+/// Options without effect, in sentences. `joined`: a launcher has started this process.
+pub fn remarks(run: &Run, joined: bool) -> Vec<String> {
+    let Run { place, results, job, .. } = run;
+    let no_directory = run.execution.backend != Backend::Posix;
+    let nothing_to_force = results.out.is_none() && (no_directory || place.dir.is_none());
+    let of_directories = [
+        ("--dir", place.dir.is_some()),
+        ("--against", run.sweep.against.is_some()),
+        ("--keep", place.keep),
+        ("--clean", place.clean),
+        ("--confine", place.confine),
+        ("--no-confine", place.no_confine),
+        ("--no-preflight", place.no_preflight),
+    ];
+    let force = [("--force", place.force && nothing_to_force)];
+    let starting = [("--mpi", job.mpi), ("--launcher", job.launcher.is_some())];
+    let remarks = [
+        remark(no_directory, &of_directories, "only the posix back-end uses a directory"),
+        remark(true, &force, "neither a directory nor --out is there to be forced"),
+        remark(joined, &starting, "a launcher has started the ranks already"),
+    ];
+    remarks.into_iter().flatten().collect()
+}
+
+/// The options among these that were given, and why they do nothing, if that `holds`.
+fn remark(holds: bool, options: &[(&str, bool)], why: &str) -> Option<String> {
+    let given = options.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
+    let names = given.collect::<Vec<_>>().join(", ");
+    (holds && !names.is_empty()).then(|| format!("without effect: {names}: {why}"))
+}

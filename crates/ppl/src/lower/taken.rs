@@ -1,0 +1,226 @@
+//! W0403: options of `with` that nothing takes.
+//!
+//! ```text
+//! with (depth=32) write("a", 1m);      depth=32 has no effect: write does not take it
+//! ```
+//!
+//! Options hold for called procs too, so this is looked at when all code is made. Which operation takes
+//! what is in [`model::with`].
+
+use super::Lower;
+use crate::diag::{Code, Diagnostic};
+use model::plan::{Instr, Operand, Pc, Plan, Source, Span};
+use model::with::OptionRow;
+use model::{Op, Value};
+use std::ops::Range;
+
+/// So many operations are named in a message.
+const NAMED: usize = 4;
+
+/// A `with` statement.
+pub(super) struct With {
+    /// From its first instruction to the one behind its last.
+    pub(super) code: Range<Pc>,
+    pub(super) asked: Vec<Asked>,
+}
+
+/// One of its options.
+pub(super) struct Asked {
+    pub(super) row: &'static OptionRow,
+    pub(super) value: Operand,
+    /// `name=value`
+    pub(super) span: Span,
+}
+
+/// Operations as bits.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Ops(u64);
+
+const _: () = assert!(Op::COUNT <= 64);
+
+impl Ops {
+    fn add(&mut self, op: Op) {
+        self.0 |= 1 << op as u8;
+    }
+
+    fn all(self) -> impl Iterator<Item = Op> {
+        (0..64).filter(move |bit| self.0 >> bit & 1 != 0).filter_map(Op::from_u8)
+    }
+}
+
+/// What some code executes, called procs included.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Inside {
+    ops: Ops,
+    /// Those that keep several transfers under way, if they are told to.
+    deep: Ops,
+    /// Constants switch some of it off.
+    dead: bool,
+}
+
+impl Inside {
+    fn join(&mut self, other: Inside) {
+        self.ops.0 |= other.ops.0;
+        self.deep.0 |= other.deep.0;
+        self.dead |= other.dead;
+    }
+
+    /// Who takes an option, and who does not.
+    fn split(self, row: &OptionRow, word: Option<&str>) -> (Vec<Op>, Vec<Op>) {
+        let deep: Vec<Op> = self.deep.all().collect();
+        let takes = |op: &Op| row.takes(*op, word) && (row.name != "depth" || deep.contains(op));
+        self.ops.all().partition(takes)
+    }
+}
+
+/// Finds out what code executes.
+struct Survey<'a> {
+    plan: &'a Plan,
+    /// By instruction: constants switch it off.
+    dead: Vec<bool>,
+    /// By proc.
+    procs: Vec<Inside>,
+    /// Transfers may be cut.
+    cuts: bool,
+}
+
+impl Survey<'_> {
+    fn new<'a>(plan: &'a Plan, dead_code: &[Range<Pc>]) -> Survey<'a> {
+        let mut dead = vec![false; plan.code.len()];
+        for range in dead_code {
+            dead[range.start as usize..range.end as usize].fill(true);
+        }
+        let procs = vec![Inside::default(); plan.procs.len()];
+        let cuts = plan.options.iter().any(|options| options.transfer.is_some());
+        let mut survey = Survey { plan, dead, procs, cuts };
+        while survey.walk_procs() {}
+        survey
+    }
+
+    /// Looks through all procs once more; whether that told anything new.
+    fn walk_procs(&mut self) -> bool {
+        let mut changed = false;
+        for at in 0..self.procs.len() {
+            let end = self.plan.procs.get(at + 1).map_or(self.plan.code.len() as Pc, |p| p.entry);
+            let inside = self.inside(self.plan.procs[at].entry..end);
+            changed |= inside != std::mem::replace(&mut self.procs[at], inside);
+        }
+        changed
+    }
+
+    fn inside(&self, code: Range<Pc>) -> Inside {
+        let mut inside = Inside::default();
+        for pc in code.start as usize..code.end as usize {
+            match self.plan.code[pc] {
+                Instr::Op { .. } | Instr::CallProc { .. } if self.dead[pc] => inside.dead = true,
+                Instr::CallProc { proc, .. } => {
+                    inside.join(self.procs.get(proc as usize).copied().unwrap_or_default());
+                }
+                Instr::Op { op, args, .. } if op.is_io() => {
+                    inside.ops.add(op);
+                    if self.can_be_deep(op, args as usize) {
+                        inside.deep.add(op);
+                    }
+                }
+                _ => {}
+            }
+        }
+        inside
+    }
+
+    /// A transfer of MPI-IO is several calls: pieces of a pattern, or cut by `transfer`. One
+    /// at the shared file pointer is never under way with others.
+    fn can_be_deep(&self, op: Op, args: usize) -> bool {
+        let args = &self.plan.args[args..args + op.row().params.len()];
+        let word = matches!(op, Op::Pfwrite | Op::Pfread).then(|| self.text(args[3])).flatten();
+        if matches!(word, Some(b"shared" | b"ordered")) {
+            return false;
+        }
+        let pattern = args.get(1).and_then(|arg| self.text(*arg));
+        let level = pattern.and_then(|name| {
+            let mut patterns = self.plan.patterns.iter();
+            patterns.find(|pattern| pattern.name.as_bytes() == name).map(|pattern| pattern.level)
+        });
+        let is_number = || args.get(1).is_some_and(|arg| self.is_number(*arg));
+        match level {
+            Some(level) => level < 2 || self.cuts,
+            None => self.cuts || !is_number(),
+        }
+    }
+
+    fn text(&self, operand: Operand) -> Option<&[u8]> {
+        self.plan.literal(operand)
+    }
+
+    fn is_number(&self, operand: Operand) -> bool {
+        let Source::Const(index) = operand.source() else { return false };
+        matches!(self.plan.consts[index as usize], Value::Int(_))
+    }
+}
+
+impl Lower<'_> {
+    /// Warns of options without effect.
+    pub(super) fn check_options(&mut self) {
+        let withs = std::mem::take(&mut self.withs);
+        if withs.is_empty() || self.reports.has_errors() {
+            return;
+        }
+        let survey = Survey::new(&self.plan, &self.dead_code);
+        let mut found = Vec::new();
+        for with in &withs {
+            let inside = survey.inside(with.code.clone());
+            for asked in &with.asked {
+                found.extend(self.without_effect(asked, with, inside));
+            }
+        }
+        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+        self.check_direct(withs);
+    }
+
+    fn without_effect(&self, asked: &Asked, with: &With, inside: Inside) -> Option<Diagnostic> {
+        let word = self.option_text(asked);
+        if word.as_deref().is_some_and(|word| asked.row.off.contains(&word)) {
+            return None;
+        }
+        let (takers, others) = inside.split(asked.row, word.as_deref());
+        let seeming: Vec<Op> =
+            others.iter().copied().filter(|op| asked.row.seeming.contains(op)).collect();
+        let said = asked.row.name == "direct" && self.opens_with_mpi(with);
+        let why = match (takers.is_empty(), seeming.is_empty()) {
+            (false, false) => format!("has no effect on {}", names(&seeming)),
+            (false, true) => return None,
+            _ if said || others.is_empty() && inside.dead => return None,
+            _ if others.is_empty() => "has no effect: no I/O stands inside".into(),
+            _ => format!("has no effect: nothing inside takes it (found {})", names(&others)),
+        };
+        let text = self.sources.text(asked.span);
+        let message = format!("{text} {why}");
+        Some(Diagnostic::new(Code::NoEffect, asked.span, message).help(asked.row.help))
+    }
+
+    /// W0402 says more about that.
+    fn opens_with_mpi(&self, with: &With) -> bool {
+        let code = &self.plan.code[with.code.start as usize..with.code.end as usize];
+        let opens = |instr: &Instr| {
+            matches!(instr, Instr::Op { op: Op::Pfopen | Op::Pwrite | Op::Pread, .. })
+        };
+        code.iter().any(opens)
+    }
+
+    /// The value of an option, if it is known.
+    pub(super) fn option_text(&self, asked: &Asked) -> Option<String> {
+        match asked.value.source() {
+            Source::Const(index) => Some(self.plan.consts[index as usize].to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// `write, fread, ...`
+fn names(ops: &[Op]) -> String {
+    let mut names: Vec<&str> = ops.iter().take(NAMED).map(|op| op.name()).collect();
+    if ops.len() > NAMED {
+        names.push("...");
+    }
+    names.join(", ")
+}
