@@ -23,7 +23,7 @@ pub use grid::{Cell, Grid, LabelGrid, OffsetGrid, OpGrid};
 use crate::StoreError;
 use crate::events::{contained, table_path};
 use extent::Extent;
-use model::Run;
+use model::{Op, Run};
 use scan::{Scan, Table};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,6 +41,24 @@ pub struct Execution {
     pub repetition: u32,
 }
 
+impl Execution {
+    /// Cell and repetition.
+    pub fn pair(self) -> (u32, u32) {
+        (self.cell, self.repetition)
+    }
+}
+
+/// The operation inside one label that took most of an execution's time in operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Busiest {
+    /// Label path.
+    pub label: String,
+    /// The operation.
+    pub op: Op,
+    /// Its share of that time.
+    pub share: f64,
+}
+
 /// Events of one execution in counters of a fixed size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregates {
@@ -48,14 +66,18 @@ pub struct Aggregates {
     pub execution: Execution,
     /// There are others in the table.
     pub one_of_many: bool,
-    /// Events counted here.
+    /// Events counted here; those that failed are not.
     pub events: u64,
+    /// Events of operations that failed, also as the program expects.
+    pub failed: u64,
     /// Bytes they moved.
     pub bytes: u64,
     /// Columns of time.
     pub time: TimeBins,
     /// Ranks, neighbours together where there are more than fit.
     pub bands: Bands,
+    /// Whose times `grid` holds; `None`: the run has no rows that tell.
+    pub busiest: Option<Busiest>,
     /// By band of ranks and column of time.
     pub grid: Grid,
     /// Operations by column of time.
@@ -84,7 +106,7 @@ pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreErro
     let Some(mut bins) = parts.next() else { return Ok(None) };
     parts.for_each(|other| bins.merge(other));
     let names = table.guarded(|| bins.files.names(&table))?;
-    Ok((bins.events > 0).then(|| bins.finish(&extent, names)))
+    Ok((bins.events + bins.failed > 0).then(|| bins.finish(extent, names)))
 }
 
 /// Runs `work` on every thread; each takes row groups from the same counter, and has the table open
@@ -110,6 +132,7 @@ fn on_threads<T: Send>(
 /// The counters of one thread.
 struct Bins {
     events: u64,
+    failed: u64,
     bytes: u64,
     grid: Grid,
     ops: OpGrid,
@@ -131,6 +154,7 @@ impl Bins {
     fn new(extent: &Extent) -> Bins {
         Bins {
             events: 0,
+            failed: 0,
             bytes: 0,
             grid: Grid::new(&extent.bands, &extent.time),
             ops: OpGrid::new(&extent.time),
@@ -142,6 +166,10 @@ impl Bins {
 
     #[inline]
     fn add(&mut self, extent: &Extent, group: usize, row: &scan::Row) {
+        if row.failed {
+            self.failed += 1;
+            return;
+        }
         self.events += 1;
         self.bytes = self.bytes.saturating_add(row.done_bytes);
         let at = extent.time.of(row.start_ns);
@@ -158,6 +186,7 @@ impl Bins {
 
     fn merge(&mut self, other: Bins) {
         self.events += other.events;
+        self.failed += other.failed;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.grid.merge(&other.grid);
         self.ops.merge(&other.ops);
@@ -166,11 +195,14 @@ impl Bins {
         self.files.merge(other.files);
     }
 
-    fn finish(self, extent: &Extent, names: Vec<(i32, String)>) -> Aggregates {
+    fn finish(self, extent: Extent, names: Vec<(i32, String)>) -> Aggregates {
         Aggregates {
+            files: self.files.finish(&extent, names),
             execution: extent.execution,
             one_of_many: extent.one_of_many,
+            busiest: extent.busiest.map(|busiest| busiest.1),
             events: self.events,
+            failed: self.failed,
             bytes: self.bytes,
             time: extent.time,
             bands: extent.bands,
@@ -178,7 +210,6 @@ impl Bins {
             ops: self.ops,
             offsets: self.offsets,
             labels: self.labels,
-            files: self.files.finish(extent, names),
         }
     }
 }

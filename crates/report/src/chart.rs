@@ -62,6 +62,9 @@ pub struct Point {
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
+    /// Number of its colour. An operation has the same one in all pictures of a run; those past the
+    /// palette share a grey.
+    pub color: usize,
     /// In ascending order of x.
     pub points: Vec<Point>,
 }

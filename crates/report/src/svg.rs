@@ -29,6 +29,7 @@ mod tests;
 
 use crate::chart::{Chart, View};
 pub(crate) use number::value_text;
+pub(crate) use palette::SERIES;
 use paper::Paper;
 pub(crate) use paper::xml;
 

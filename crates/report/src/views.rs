@@ -10,6 +10,7 @@
 //! `parabench report --data`.
 
 mod calls;
+mod colors;
 mod data;
 mod files;
 mod labels;
@@ -23,9 +24,11 @@ pub use data::csv;
 pub(crate) use data::lines;
 
 use crate::StoreError;
-use crate::aggregate::{Aggregates, aggregate};
+use crate::aggregate::{Aggregates, Execution, aggregate};
 use crate::chart::{Axis, Unit, View};
+use colors::Colors;
 use model::Run;
+use model::run::Row;
 use std::path::Path;
 
 /// The pictures of a run.
@@ -49,33 +52,27 @@ pub struct Absent {
 /// The pictures of a run; `events` are those of [`aggregate`], if the run kept any.
 pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     let mut views = Views::default();
-    views.add_all(sweep::NAME, sweep::over_dimensions(run));
-    let source = events.map(|events| Source::new(run, events));
-    let mut from_events = |name, make: fn(&Source<'_>) -> Result<View, String>| {
-        let made = source.as_ref().ok_or_else(|| no_events(run)).and_then(make);
-        views.add(name, made);
+    let colors = Colors::of(run);
+    let source = events.map(|events| Source::new(run, events, &colors));
+    let from_events = |make: fn(&Source<'_>) -> Result<View, String>| {
+        source.as_ref().ok_or_else(|| no_events(run)).and_then(make)
     };
-    from_events(rates::OVER_TIME, rates::over_time);
-    from_events(ranks::BAND, ranks::band);
-    from_events(ranks::BYTES, ranks::bytes);
-    from_events(ranks::LATENCY, ranks::latency);
-    from_events(rates::CALLS, rates::calls);
-    views.add(latency::HISTOGRAM, latency::histogram(run));
-    views.add(latency::CDF, latency::cdf(run));
+    views.add_all(sweep::NAME, sweep::over_dimensions(run, &colors));
+    views.add(rates::OVER_TIME, from_events(rates::over_time));
+    views.add(ranks::BAND, from_events(ranks::band));
+    views.add(ranks::BANDWIDTH, from_events(ranks::bandwidth));
+    views.add(ranks::LATENCY, from_events(ranks::latency));
+    views.add(rates::CALLS, from_events(rates::calls));
+    views.add(latency::HISTOGRAM, latency::histogram(run, &colors));
+    views.add(latency::CDF, latency::cdf(run, &colors));
     views.add(latency::PERCENTILES, latency::percentiles(run));
     views.add(calls::COUNT, calls::count(run));
     views.add(calls::TIME, calls::time(run));
-    let mut from_events = |name, make: fn(&Source<'_>) -> Result<View, String>| {
-        let made = source.as_ref().ok_or_else(|| no_events(run)).and_then(make);
-        views.add(name, made);
-    };
-    from_events(offsets::NAME, offsets::over_time);
-    from_events(files::NAME, files::map);
-    views.add(labels::OVER_TIME, labels::over_time(run));
-    views.add(
-        labels::BY_RANK,
-        source.as_ref().ok_or_else(|| no_events(run)).and_then(labels::by_rank),
-    );
+    views.add(offsets::NAME, from_events(offsets::over_time));
+    views.add(files::NAME, from_events(files::map));
+    let execution = events.map(|events| events.execution);
+    views.add(labels::OVER_TIME, labels::over_time(run, execution));
+    views.add(labels::BY_RANK, from_events(labels::by_rank));
     views
 }
 
@@ -115,17 +112,32 @@ fn no_events(run: &Run) -> String {
     }
 }
 
+/// Why there is no picture of operations.
+fn nothing(source: &Source<'_>) -> String {
+    match source.events.failed {
+        0 => "no operation was kept as an event".into(),
+        _ => "all operations failed".into(),
+    }
+}
+
 /// Events with what is to be said of all figures from them.
 struct Source<'a> {
     events: &'a Aggregates,
+    colors: &'a Colors,
     /// What a counted event stands for.
     scale: f64,
-    /// Begins with a blank; "" if the table holds everything.
+    /// "block=4k, repetition 0"; empty where there is one execution.
+    point: String,
+    /// The execution has operations in several labels.
+    several_labels: bool,
+    /// Operations are missing: a sample was kept, or memory ran out.
+    is_partial: bool,
+    /// Begins with a blank; "" if all operations are there.
     note: String,
 }
 
 impl<'a> Source<'a> {
-    fn new(run: &Run, events: &'a Aggregates) -> Source<'a> {
+    fn new(run: &Run, events: &'a Aggregates, colors: &'a Colors) -> Source<'a> {
         let info = run.run.events.clone().unwrap_or_default();
         let every = info.sample_every.max(1);
         let mut note = String::new();
@@ -135,15 +147,47 @@ impl<'a> Source<'a> {
         if info.dropped > 0 {
             note += &format!(" {} operations are missing for lack of memory.", info.dropped);
         }
-        if events.one_of_many {
-            let execution = events.execution;
-            note += &format!(
-                " Of all executions this is cell {}, repetition {}.",
-                execution.cell, execution.repetition
-            );
+        if events.failed > 0 {
+            note += &format!(" Without {}.", counted(events.failed, "operation that failed"));
         }
-        Source { events, scale: every as f64, note }
+        let of = |row: &&Row| (row.cell, row.repetition) == events.execution.pair();
+        let mut labels = run.rows.iter().filter(of).map(|row| &row.label);
+        let first = labels.next();
+        Source {
+            events,
+            colors,
+            scale: every as f64,
+            point: point(run, events.execution),
+            several_labels: labels.any(|label| Some(label) != first),
+            is_partial: every > 1 || info.dropped > 0,
+            note,
+        }
     }
+
+    /// A title with what it is about: the point of a sweep, and that labels are taken together.
+    fn titled(&self, title: String) -> String {
+        let together = if self.several_labels { "all labels together" } else { "" };
+        qualified(title, &[&self.point, together])
+    }
+}
+
+/// An execution in words, if there are several: "block=4k, repetition 0".
+fn point(run: &Run, execution: Execution) -> String {
+    let Some(sweep) = &run.run.sweep else { return String::new() };
+    let mut words = Vec::new();
+    if !sweep.dimensions.is_empty() {
+        words.push(crate::text::fit(&crate::text::escape(&sweep.describe(execution.cell)), 80));
+    }
+    if sweep.order.iter().any(|other| other.repetition != execution.repetition) {
+        words.push(format!("repetition {}", execution.repetition));
+    }
+    words.join(", ")
+}
+
+/// "title (one; another)" without the words that are empty.
+fn qualified(title: String, words: &[&str]) -> String {
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { title } else { format!("{title} ({})", words.join("; ")) }
 }
 
 fn axis(title: &str, unit: Unit) -> Axis {
@@ -169,9 +213,13 @@ fn total(figures: impl Iterator<Item = u64>) -> u64 {
     figures.fold(0, u64::saturating_add)
 }
 
-/// "3 files", "1 file".
+/// "3 files", "1 file", "2 operations that failed".
 fn counted(count: u64, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+    match one.split_once(' ') {
+        _ if count == 1 => format!("1 {one}"),
+        Some((noun, rest)) => format!("{count} {noun}s {rest}"),
+        None => format!("{count} {one}s"),
+    }
 }
 
 /// A label as a reader sees it.

@@ -1,18 +1,21 @@
 //! Ranges of the columns, from Parquet's directory: known before a row is read. A column
 //! without statistics (another program wrote the file) is read for it.
 
-use super::Execution;
 use super::axis::{Bands, TimeBins};
 use super::grid::MAX_LABELS;
 use super::scan::{Scan, Table};
+use super::{Busiest, Execution};
 use crate::events::invalid;
-use model::Run;
+use model::run::Row;
+use model::{Op, Run};
 use parquet::errors::Result;
 use parquet::file::statistics::Statistics;
 use std::collections::HashMap;
 
 /// Columns of time: what a wide picture can show.
-const TIME_COLUMNS: usize = 240;
+const TIME_COLUMNS: u64 = 240;
+/// Columns of time for each event at most.
+const COLUMNS_PER_EVENT: u64 = 4;
 /// Bands of ranks: one each up to here.
 const MAX_BANDS: usize = 1024;
 
@@ -33,6 +36,8 @@ pub(super) struct Extent {
     pub labels: Vec<String>,
     /// Numbers of the labels; others are the number of labels.
     pub label_numbers: HashMap<Vec<u8>, usize>,
+    /// The busiest operation of one of the labels, and that label's number.
+    pub busiest: Option<(usize, Busiest)>,
 }
 
 impl Extent {
@@ -44,15 +49,15 @@ impl Extent {
         let execution = first_execution(table)?;
         let one_of_many = ["cell", "repetition"]
             .iter()
-            .map(|name| range(table, 0..table.groups(), name))
+            .map(|name| range(table, 0..table.groups(), name, None))
             .collect::<Result<Vec<_>>>()?
             .iter()
             .any(|(low, high)| low != high);
         let groups: Vec<usize> =
             (0..table.groups()).filter(|group| table.may_hold(*group, execution)).collect();
-        let range = |name: &str| range(table, groups.iter().copied(), name);
+        let range = |name| range(table, groups.iter().copied(), name, Some(execution));
         let unsigned =
-            |name: &str| range(name).map(|(low, high)| (low.max(0) as u64, high.max(0) as u64));
+            |name| range(name).map(|(low, high)| (low.max(0) as u64, high.max(0) as u64));
         let (start_ns, end_ns) = (unsigned("start_ns")?.0, unsigned("end_ns")?.1);
         let ranks = unsigned("rank")?.1.saturating_add(1);
         let ranks = u32::try_from(ranks).map_err(|_| invalid("rank"))?;
@@ -63,16 +68,18 @@ impl Extent {
             return Err(invalid("number of a path"));
         }
         let labels = busiest_labels(run, execution);
+        let busiest = busiest(run, execution, &labels);
         let numbers = labels.iter().enumerate().map(|(at, label)| (label.clone().into_bytes(), at));
         Ok(Some(Extent {
             execution,
             one_of_many,
-            time: TimeBins::over(start_ns, end_ns, TIME_COLUMNS),
+            time: TimeBins::over(start_ns, end_ns, columns(table, &groups)),
             bands: Bands::over(ranks, MAX_BANDS),
             offset_end_bytes: last_bytes.saturating_add(unsigned("done_bytes")?.1),
             paths,
             files: None,
             label_numbers: numbers.collect(),
+            busiest,
             labels,
         }))
     }
@@ -87,6 +94,12 @@ impl Extent {
         let chosen = |files: &Vec<i32>| files.binary_search(&path_id).is_ok();
         path_id >= 0 && self.files.as_ref().is_none_or(chosen)
     }
+}
+
+/// Columns of time. With fewer operations than columns a rate would be that of a single one.
+fn columns(table: &Table, groups: &[usize]) -> usize {
+    let rows: u64 = groups.iter().map(|group| table.rows_of(*group)).sum();
+    rows.saturating_mul(COLUMNS_PER_EVENT).clamp(1, TIME_COLUMNS) as usize
 }
 
 fn first_execution(table: &Table) -> Result<Execution> {
@@ -105,26 +118,40 @@ fn first_execution(table: &Table) -> Result<Execution> {
     Err(invalid("number of rows"))
 }
 
-/// Smallest and largest value of a column over row groups; (0, 0) without any.
-fn range(table: &Table, groups: impl IntoIterator<Item = usize>, name: &str) -> Result<(i64, i64)> {
+/// Smallest and largest value of a column over row groups, of one execution or of all; (0, 0)
+/// without any.
+fn range(
+    table: &Table,
+    groups: impl IntoIterator<Item = usize>,
+    name: &'static str,
+    execution: Option<Execution>,
+) -> Result<(i64, i64)> {
     let mut all: Option<(i64, i64)> = None;
     for group in groups {
-        let (low, high) = match table.statistics(group, name) {
-            Some(range) => range,
-            None => read_range(table, group, name)?,
+        // The directory speaks of all executions in a row group: each has a clock of its own.
+        let whole = execution.is_none_or(|wanted| table.holds_only(group, wanted));
+        let found = match table.statistics(group, name).filter(|_| whole) {
+            Some(range) => Some(range),
+            None => read_range(table, group, name, execution)?,
         };
-        all = Some(all.map_or((low, high), |all| (all.0.min(low), all.1.max(high))));
+        let join = |all: (i64, i64), found: (i64, i64)| (all.0.min(found.0), all.1.max(found.1));
+        all = all.into_iter().chain(found).reduce(join);
     }
     Ok(all.unwrap_or((0, 0)))
 }
 
-fn read_range(table: &Table, group: usize, name: &str) -> Result<(i64, i64)> {
-    let mut all = (i64::MAX, i64::MIN);
-    Scan::columns(table, &[name])?.integers(group, |values| {
-        all = (all.0.min(values[0]), all.1.max(values[0]));
-        true
+fn read_range(
+    table: &Table,
+    group: usize,
+    name: &'static str,
+    execution: Option<Execution>,
+) -> Result<Option<(i64, i64)>> {
+    let mut all: Option<(i64, i64)> = None;
+    Scan::columns_of(table, group, &[name], execution, |values| {
+        let (low, high) = all.unwrap_or((values[0], values[0]));
+        all = Some((low.min(values[0]), high.max(values[0])));
     })?;
-    Ok(if all.0 > all.1 { (0, 0) } else { all })
+    Ok(all)
 }
 
 /// Smallest and largest value that the directory tells.
@@ -136,18 +163,36 @@ pub(super) fn told(statistics: &Statistics) -> Option<(i64, i64)> {
     }
 }
 
+/// Label, operation and time of each row of an execution, in nanoseconds of operations that did not
+/// fail.
+fn times(run: &Run, execution: Execution) -> impl Iterator<Item = (&str, &str, f64)> {
+    let own =
+        move |row: &&Row| row.part_of.is_none() && (row.cell, row.repetition) == execution.pair();
+    run.rows.iter().filter(own).map(|row| {
+        let succeeded = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
+        (&*row.label, &*row.op, row.mean_ns.unwrap_or(0.0) * succeeded as f64)
+    })
+}
+
+/// Of the operations in `labels` the one with most time.
+fn busiest(run: &Run, execution: Execution, labels: &[String]) -> Option<(usize, Busiest)> {
+    let all_ns: f64 = times(run, execution).map(|row| row.2).sum();
+    let found = times(run, execution).filter_map(|(label, op, busy_ns)| {
+        let number = labels.iter().position(|other| other == label)?;
+        Some((number, label, Op::find(op)?, busy_ns))
+    });
+    let (number, label, op, busy_ns) = found.reduce(|a, b| if b.3 > a.3 { b } else { a })?;
+    let busiest = || Busiest { label: label.into(), op, share: busy_ns / all_ns };
+    (busy_ns > 0.0).then(|| (number, busiest()))
+}
+
 /// Labels by time in operations, as the rows tell it.
 fn busiest_labels(run: &Run, execution: Execution) -> Vec<String> {
     let mut all: Vec<(&str, f64)> = Vec::new();
-    let rows = run.rows.iter().filter(|row| {
-        row.part_of.is_none()
-            && (row.cell, row.repetition) == (execution.cell, execution.repetition)
-    });
-    for row in rows {
-        let busy_ns = row.mean_ns.unwrap_or(0.0) * row.count as f64;
-        match all.iter_mut().find(|entry| entry.0 == row.label) {
+    for (label, _, busy_ns) in times(run, execution) {
+        match all.iter_mut().find(|entry| entry.0 == label) {
             Some(entry) => entry.1 += busy_ns,
-            None => all.push((&row.label, busy_ns)),
+            None => all.push((label, busy_ns)),
         }
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -49,6 +49,13 @@ pub struct FileParts {
     pub owners: Vec<Owner>,
 }
 
+impl FileParts {
+    /// Several ranks moved bytes of one part; not necessarily the same bytes.
+    pub fn is_shared(&self) -> bool {
+        self.owners.contains(&Owner::Several)
+    }
+}
+
 /// The files with most bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileMap {

@@ -15,14 +15,14 @@ pub(super) const MAX_COLOURS: usize = 8;
 /// Bands of ranks of [`LabelGrid`].
 pub(super) const MAX_LABEL_BANDS: usize = 32;
 /// Labels of [`LabelGrid`] with a colour of their own; one more stands for all others.
-pub(super) const MAX_LABELS: usize = 11;
+pub(super) const MAX_LABELS: usize = 8;
 
 /// What happened to a band of ranks in a column of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// Bytes moved, evenly spread over the duration of each operation.
     pub bytes: u64,
-    /// Operations that began.
+    /// Operations of the busiest kind ([`super::Busiest`]) that began.
     pub count: u64,
     /// Sum of their own times.
     pub busy_ns: u64,
@@ -49,8 +49,14 @@ impl Grid {
     pub(super) fn add(&mut self, extent: &Extent, at: usize, row: &Row) {
         let first = extent.bands.of(row.rank) * self.columns;
         let cells = &mut self.cells[first..first + self.columns];
-        cells[at].count += 1;
-        cells[at].busy_ns = cells[at].busy_ns.saturating_add(row.busy_ns);
+        if extent
+            .busiest
+            .as_ref()
+            .is_some_and(|(label, busiest)| (row.label, row.op) == (*label, busiest.op))
+        {
+            cells[at].count += 1;
+            cells[at].busy_ns = cells[at].busy_ns.saturating_add(row.busy_ns);
+        }
         if row.done_bytes > 0 {
             let add = |at: usize, share: u64| {
                 cells[at].bytes = cells[at].bytes.saturating_add(share);

@@ -5,6 +5,7 @@ use super::{Execution, take};
 use crate::StoreError;
 use crate::events::{COLUMNS, check_format, invalid, open_table};
 use model::Op;
+use model::event::{FLAG_EXPECTED, FLAG_FAILED};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::Result;
@@ -40,6 +41,11 @@ impl Table {
         self.parquet.metadata().file_metadata().num_rows().max(0) as u64
     }
 
+    /// Rows of a row group.
+    pub fn rows_of(&self, group: usize) -> u64 {
+        self.parquet.metadata().row_group(group).num_rows().max(0) as u64
+    }
+
     /// Where a column stands in the file.
     fn position(&self, name: &str) -> usize {
         let at = COLUMNS.iter().position(|column| column.name == name);
@@ -62,7 +68,7 @@ impl Table {
     }
 
     /// The row group holds no other rows.
-    fn holds_only(&self, group: usize, execution: Execution) -> bool {
+    pub fn holds_only(&self, group: usize, execution: Execution) -> bool {
         let same = |name: &str, value: u32| {
             self.statistics(group, name) == Some((i64::from(value), i64::from(value)))
         };
@@ -84,11 +90,16 @@ pub(super) struct Row {
     pub start_ns: u64,
     pub end_ns: u64,
     pub busy_ns: u64,
+    /// It failed, expectedly or not.
+    pub failed: bool,
 }
 
 /// Columns of integers of [`Row`] in the order in which they are read.
-const NUMBERS: [&str; 7] =
-    ["rank", "path_id", "offset_bytes", "done_bytes", "start_ns", "end_ns", "busy_ns"];
+const NUMBERS: [&str; 8] =
+    ["rank", "path_id", "offset_bytes", "done_bytes", "start_ns", "end_ns", "busy_ns", "flags"];
+
+/// Bits of the column `flags` of an operation that failed.
+const FAILED: i64 = (FLAG_FAILED | FLAG_EXPECTED) as i64;
 
 /// Reads row groups on one thread.
 pub(super) struct Scan<'t> {
@@ -149,11 +160,33 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// Gives path and bytes of all rows, of other executions too.
+    /// Gives path and bytes of the rows of the execution.
     pub fn paths_and_bytes(&self, group: usize, mut each: impl FnMut(i32, u64)) -> Result<()> {
-        let mut scan = Scan::columns(self.table, &["path_id", "done_bytes"])?;
-        scan.integers(group, |values| {
+        Scan::columns_of(self.table, group, &["path_id", "done_bytes"], self.execution, |values| {
             each(values[0] as i32, values[1] as u64);
+        })
+    }
+
+    /// Gives the values of columns of integers in a row group, of one execution or of all.
+    pub fn columns_of(
+        table: &'t Table,
+        group: usize,
+        names: &[&'t str],
+        execution: Option<Execution>,
+        mut each: impl FnMut(&[i64]),
+    ) -> Result<()> {
+        let mixed = execution.filter(|wanted| !table.holds_only(group, *wanted));
+        let count = names.len();
+        let more: &[&str] = if mixed.is_some() { &["cell", "repetition"] } else { &[] };
+        let names = [names, more].concat();
+        Scan::columns(table, &names)?.integers(group, |values| {
+            let found = [values.get(count), values.get(count + 1)];
+            let own = |wanted: Execution| {
+                found == [Some(&i64::from(wanted.cell)), Some(&i64::from(wanted.repetition))]
+            };
+            if mixed.is_none_or(own) {
+                each(&values[..count]);
+            }
             true
         })
     }
@@ -185,11 +218,12 @@ impl<'t> Scan<'t> {
             ops.read(piece)?;
             let own = |at: usize| {
                 wanted.is_none_or(|wanted| {
-                    let found = [numbers[7].values[at], numbers[8].values[at]];
-                    found == [i64::from(wanted.cell), i64::from(wanted.repetition)]
+                    let [cell, repetition] =
+                        [0, 1].map(|after| numbers[NUMBERS.len() + after].values[at]);
+                    [cell, repetition] == [i64::from(wanted.cell), i64::from(wanted.repetition)]
                 })
             };
-            let [rank, path_id, offset, done, start, end, busy] =
+            let [rank, path_id, offset, done, start, end, busy, flags] =
                 std::array::from_fn(|at| &numbers[at].values[..piece]);
             for at in (0..piece).filter(|at| own(*at)) {
                 let start_ns = start[at] as u64;
@@ -204,6 +238,7 @@ impl<'t> Scan<'t> {
                     // A damaged table must not give operations that end before they begin.
                     end_ns: (end[at] as u64).max(start_ns),
                     busy_ns: busy[at] as u64,
+                    failed: flags[at] & FAILED != 0,
                 });
             }
             left -= piece;

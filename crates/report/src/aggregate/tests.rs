@@ -3,7 +3,7 @@
 use super::*;
 use crate::events::{EVENTS_FILE, EventWriter, Origin};
 use model::Op;
-use model::event::{Event, NO_ID};
+use model::event::{Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::run::Row;
 use std::fs;
 
@@ -12,7 +12,7 @@ const LABELS: [&str; 2] = ["first", "second"];
 fn run() -> Run {
     let row = |label: &str, mean_ns: f64| Row {
         label: label.into(),
-        op: "write".into(),
+        op: "fwrite".into(),
         count: 1,
         mean_ns: Some(mean_ns),
         ..Row::default()
@@ -65,9 +65,14 @@ fn every_event_is_counted_once() {
     for band in 0..2 {
         let cells = found.grid.band(band);
         assert_eq!(cells.iter().map(|cell| cell.bytes).sum::<u64>(), 100 * count);
-        assert_eq!(cells.iter().map(|cell| cell.count).sum::<u64>(), count);
-        assert_eq!(cells.iter().map(|cell| cell.busy_ns).sum::<u64>(), 300 * count);
+        // Times are those of one kind: every sixth event is a write in the second label.
+        let kind = (count - 3).div_ceil(6);
+        assert_eq!(cells.iter().map(|cell| cell.count).sum::<u64>(), kind);
+        assert_eq!(cells.iter().map(|cell| cell.busy_ns).sum::<u64>(), 300 * kind);
     }
+    let busiest = found.busiest.as_ref().unwrap();
+    assert_eq!((busiest.label.as_str(), busiest.op), ("second", Op::Fwrite));
+    assert!((busiest.share - 2.0 / 3.0).abs() < 1e-9);
     let writes = 2 * count.div_ceil(3);
     assert_eq!(found.ops.counts(Op::Fwrite).iter().sum::<u64>(), writes);
     assert_eq!(found.ops.bytes(model::op::Class::Write).iter().sum::<u64>(), 100 * writes);
@@ -99,6 +104,49 @@ fn of_several_executions_the_first_is_condensed() {
     let dir = table(&executions, 100);
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
     assert_eq!((found.execution, found.one_of_many, found.events), (executions[0], true, 200));
+}
+
+/// Executions share row groups; ranges of one must not become axes of another.
+#[test]
+fn an_execution_has_axes_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    for (cell, ranks, scale) in [(0, 1, 1), (1, 4, 1000)] {
+        let wide = |seq| {
+            let event = event(seq);
+            let at = |ns: u64| ns * scale;
+            let offset_bytes = event.offset_bytes * scale;
+            Event { start_ns: at(event.start_ns), end_ns: at(event.end_ns), offset_bytes, ..event }
+        };
+        let events: Vec<Event> = (0..20).map(wide).collect();
+        for rank in 0..ranks {
+            let origin = Origin { rank, host: "node", cell, ..Origin::default() };
+            writer.rank(&origin, &LABELS, &["a", "b"], events.iter()).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    let found = aggregate(dir.path(), &run()).unwrap().unwrap();
+    assert_eq!((found.execution.cell, found.events, found.bands.ranks), (0, 20, 1));
+    let end_ns = found.time.edge_ns(found.time.count);
+    assert!((19_401..20_500).contains(&end_ns), "{end_ns}");
+    assert_eq!(found.offsets.rows as u64 * found.offsets.row_bytes, 1000);
+}
+
+#[test]
+fn failed_operations_are_counted_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let failed = |seq| Event { flags: FLAG_FAILED, ..event(seq) };
+    let expected = |seq| Event { flags: FLAG_EXPECTED, ..event(seq) };
+    let events = [event(0), failed(1), expected(2), failed(3)];
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    let origin = Origin { host: "node", ..Origin::default() };
+    writer.rank(&origin, &LABELS, &["a"], events.iter()).unwrap();
+    writer.finish().unwrap();
+    let found = aggregate(dir.path(), &run()).unwrap().unwrap();
+    assert_eq!((found.events, found.failed, found.bytes), (1, 3, 100));
+    let counted = |op| found.ops.counts(op).iter().sum::<u64>();
+    assert_eq!([counted(Op::Fwrite), counted(Op::Fread)], [1, 0]);
+    assert_eq!(found.grid.band(0).iter().map(|cell| cell.bytes).sum::<u64>(), 100);
 }
 
 #[test]

@@ -67,10 +67,10 @@ fn intervals(comparison: &Comparison) -> Option<View> {
 fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<View> {
     let key = (row.label.clone(), row.op.clone(), row.cell);
     let quantity = Quantity { key, metric: row.metric };
-    let series = |name: &str, samples: &Samples| -> Option<Series> {
+    let series = |color: usize, name: &str, samples: &Samples| -> Option<Series> {
         let figures = samples.figures(&quantity).into_iter().zip(0u32..);
         let points = figures.map(|(y, x)| Point { x: f64::from(x), y, interval: None });
-        Some(Series { name: name.into(), points: points.collect() })
+        Some(Series { name: name.into(), color, points: points.collect() })
     };
     let (title, unit) = match row.metric {
         Metric::MibS => ("rate of all ranks", Unit::MibPerSecond),
@@ -83,7 +83,7 @@ fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<Vie
         x: axis("repetition", Unit::Count, false),
         y: axis(title, unit, false),
         join: Join::Dots,
-        series: vec![series("A", a)?, series("B", b)?],
+        series: vec![series(0, "A", a)?, series(1, "B", b)?],
     };
     let title = format!("{}, repetition by repetition", name(row));
     Some(View {
@@ -98,15 +98,16 @@ fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<Vie
 fn latencies(number: usize, row: &Row, base: &Side, new: &Side) -> Option<View> {
     let distance = row.latency?;
     let key = (row.label.clone(), row.op.clone(), row.cell);
-    let series = |name: &str, side: &Side| Series {
+    let series = |color: usize, name: &str, side: &Side| Series {
         name: name.into(),
+        color,
         points: cumulated(&histogram(side, &key)),
     };
     let chart = Chart::Lines {
         x: axis("time of an operation", Unit::Nanoseconds, true),
         y: axis("operations that took at most so long", Unit::Share, false),
         join: Join::Step,
-        series: vec![series("A", base), series("B", new)],
+        series: vec![series(0, "A", base), series(1, "B", new)],
     };
     let summary = format!(
         "The curves are at most {:.1} % apart (Kolmogorov-Smirnov), and an operation differs by {} on the average (Wasserstein).",

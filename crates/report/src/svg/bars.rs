@@ -13,8 +13,9 @@ use crate::chart::Axis;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// Groups of a picture at most.
+/// Groups of a picture at most, and its bars.
 const GROUPS: usize = 40;
+const BARS: usize = 100;
 /// Height of a bar and of the space between groups, pixels.
 const BAR: u32 = 16;
 const GAP: u32 = 8;
@@ -26,10 +27,12 @@ pub fn bars(
     names: &[String],
     series: &[(String, Vec<f64>)],
 ) -> Result<(), DrawingError> {
-    let (groups, drawn) = (names.len().min(GROUPS), series.len().min(SERIES));
+    let drawn = series.len().min(SERIES);
+    let groups = names.len().min(GROUPS).min(BARS / drawn.max(1));
     for (all, drawn, what) in [(names.len(), groups, "groups"), (series.len(), drawn, "series")] {
         if all > drawn {
-            paper.note(format!("The first {drawn} of {} {what} are drawn.", plain(all as f64, 0)));
+            let all = plain(all as f64, 0);
+            paper.note(format!("The first {drawn} of {all} {what} are drawn; the data hold all."));
         }
     }
     let series = &series[..drawn];

@@ -14,10 +14,14 @@ pub struct Mark {
     pub interval: Option<(f64, f64)>,
 }
 
-/// The points that have a place, in their order, thinned out to about `most`: of the points of
-/// one narrow column the lowest and the highest are kept, so that no peak is lost.
-pub fn marks(points: &[Point], x: &Scale, y: &Scale, most: usize) -> Vec<Mark> {
-    let all: Vec<Mark> = points.iter().filter_map(|point| mark(point, x, y)).collect();
+/// The points that have a place, in their order.
+pub fn placed(points: &[Point], x: &Scale, y: &Scale) -> Vec<Mark> {
+    points.iter().filter_map(|point| mark(point, x, y)).collect()
+}
+
+/// A line of about `most` points that looks the same: of the points of one narrow column the
+/// lowest and the highest are kept, so that no peak is lost.
+pub fn thinned(all: Vec<Mark>, most: usize) -> Vec<Mark> {
     if all.len() <= most.max(2) {
         return all;
     }
@@ -71,7 +75,7 @@ mod tests {
         points[501].y = 900.0;
         points[502].y = 1.0;
         points[503].y = f64::NAN;
-        let marks = marks(&points, &SCALE, &SCALE, 40);
+        let marks = thinned(placed(&points, &SCALE, &SCALE), 40);
         assert!(marks.len() <= 40, "{}", marks.len());
         let highest = marks.iter().map(|mark| mark.y).fold(0.0, f64::max);
         let lowest = marks.iter().map(|mark| mark.y).fold(1.0, f64::min);
@@ -82,7 +86,7 @@ mod tests {
     #[test]
     fn few_points_stay_as_they_are() {
         let points = [point(0.0, 1.0), point(500.0, 2.0)];
-        let marks = marks(&points, &SCALE, &SCALE, 2);
+        let marks = thinned(placed(&points, &SCALE, &SCALE), 2);
         assert_eq!(steps(&marks), [(0.0, 0.001), (0.5, 0.001), (0.5, 0.002)]);
     }
 }

@@ -2,7 +2,7 @@
 //! It stands outside of the plot, so that it never covers data.
 
 use super::DrawingError;
-use super::palette::{Ink, SHADES};
+use super::palette::{Ink, SERIES, SHADES};
 use super::paper::{Area, UNIT, safe};
 use super::ticks::Tick;
 use crate::text::{fit, width};
@@ -20,8 +20,6 @@ const LETTERS: f64 = 12.0;
 const PLOTTERS_FONT: f64 = 1.24;
 /// Side of a colour's sample.
 const SAMPLE: u32 = 10;
-/// Lines of a legend at most.
-const LINES: usize = 4;
 
 /// What the colours mean.
 #[derive(Clone, Debug)]
@@ -32,6 +30,24 @@ pub enum Legend {
     Names(Vec<(Ink, String)>),
     /// Values along the scale of quantities, and what they are.
     Shades { title: String, ticks: Vec<Tick> },
+}
+
+/// Series that are drawn of so many: those with colours, and one more that is grey.
+pub fn drawn(all: usize) -> usize {
+    if all <= SERIES + 1 { all } else { SERIES }
+}
+
+/// Names of classes in the order of their colours. What has no colour of its own is grey: its name
+/// if it is one, else how many they are.
+pub fn classes(names: &[String]) -> Legend {
+    let shown = drawn(names.len());
+    let named = names.iter().take(shown).enumerate();
+    let mut entries: Vec<(Ink, String)> =
+        named.map(|(at, name)| (Ink::Series(at), name.clone())).collect();
+    if names.len() > shown {
+        entries.push((Ink::Series(SERIES), format!("{} others", names.len() - shown)));
+    }
+    Legend::Names(entries)
 }
 
 /// Pixels that a text takes.
@@ -100,9 +116,6 @@ impl Header {
         for (ink, name) in names {
             if x > 0 && x + room(&name) - 14 > width {
                 (x, line) = (0, line + 1);
-            }
-            if line >= LINES {
-                break;
             }
             let next = x + room(&name);
             self.entries.push(Entry { x, line, ink, name });

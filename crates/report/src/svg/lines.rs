@@ -2,11 +2,11 @@
 
 use super::DrawingError;
 use super::Width;
-use super::chain::{Mark, marks, steps};
+use super::chain::{Mark, placed, steps, thinned};
 use super::frame::{Frame, Plot};
-use super::legend::Legend;
+use super::legend::{Legend, drawn};
 use super::number::plain;
-use super::palette::{Ink, SERIES};
+use super::palette::Ink;
 use super::paper::{Paper, UNIT};
 use super::scale::Scale;
 use super::ticks::{rounded_up, ticks};
@@ -15,8 +15,6 @@ use plotters::prelude::*;
 
 /// Points of a picture at most.
 const POINTS: usize = 4000;
-/// Series of a picture at most; those past the colours are grey.
-const LINES: usize = 40;
 /// Height of a plot, pixels.
 pub const HEIGHT: u32 = 260;
 /// Points of a line that are marked one by one.
@@ -30,26 +28,70 @@ pub fn lines(
     join: Join,
     series: &[Series],
 ) -> Result<(), DrawingError> {
-    if series.len() > LINES {
-        let (all, drawn) = (plain(series.len() as f64, 0), LINES);
-        paper.note(format!("The first {drawn} of {all} series are drawn."));
+    let drawn = drawn(series.len());
+    if series.len() > drawn {
+        let all = plain(series.len() as f64, 0);
+        paper.note(format!("The first {drawn} of {all} series are drawn; the data hold all."));
     }
-    let series = &series[..series.len().min(LINES)];
+    let series = &series[..drawn];
     let all = || series.iter().flat_map(|series| &series.points);
     let (frame, x_scale, y_scale) = frame(paper.width, x, y, all(), legend(series));
-    let most = (POINTS / series.len().max(1)).max(8);
-    let chains: Vec<Vec<Mark>> =
-        series.iter().map(|series| marks(&series.points, &x_scale, &y_scale, most)).collect();
+    let mut chains: Vec<Vec<Mark>> =
+        series.iter().map(|series| placed(&series.points, &x_scale, &y_scale)).collect();
+    note_unplaced(paper, all(), &chains);
+    thin(paper, join, &mut chains);
+    let chains = chains.into_iter().zip(series.iter().map(|series| Ink::Series(series.color)));
+    let chains: Vec<(Vec<Mark>, Ink)> = chains.collect();
     frame.draw(paper, |plot| {
-        if let [only] = &chains[..] {
-            shade_below(plot, only, join)?;
+        if let [(only, ink)] = &chains[..] {
+            shade_below(plot, only, join, *ink)?;
         }
         // The first series lies on top.
-        for (at, chain) in chains.iter().enumerate().rev() {
-            chain_of(plot, chain, join, Ink::Series(at))?;
+        for (chain, ink) in chains.iter().rev() {
+            chain_of(plot, chain, join, *ink)?;
         }
         Ok(())
     })
+}
+
+/// Says how many figures an axis has no place for.
+fn note_unplaced<'p>(
+    paper: &mut Paper,
+    points: impl Iterator<Item = &'p Point>,
+    chains: &[Vec<Mark>],
+) {
+    let known = points.filter(|point| point.x.is_finite() && point.y.is_finite()).count();
+    let lost = known.saturating_sub(chains.iter().map(Vec::len).sum());
+    if lost > 0 {
+        let (lost, known) = (plain(lost as f64, 0), plain(known as f64, 0));
+        paper.note(format!(
+            "Not drawn, as 0 and less have no place on a logarithmic axis: {lost} of {known} points."
+        ));
+    }
+}
+
+/// Leaves as many points as a picture may have, and says so. A line keeps its shape; of dots every
+/// one counts, so that they are thinned evenly.
+fn thin(paper: &mut Paper, join: Join, chains: &mut [Vec<Mark>]) {
+    let count = |chains: &[Vec<Mark>]| chains.iter().map(Vec::len).sum::<usize>();
+    let all = count(chains);
+    if all <= POINTS {
+        return;
+    }
+    let (step, most) = (all.div_ceil(POINTS), (POINTS / chains.len().max(1)).max(8));
+    for chain in chains.iter_mut() {
+        match join {
+            Join::Dots => *chain = chain.iter().copied().step_by(step).collect(),
+            Join::Line | Join::Step => *chain = thinned(std::mem::take(chain), most),
+        }
+    }
+    let (drawn, all) = (plain(count(chains) as f64, 0), plain(all as f64, 0));
+    paper.note(match join {
+        Join::Dots => format!("{drawn} of {all} points are drawn, one in {step}."),
+        _ => format!(
+            "{drawn} of {all} points are drawn: first, lowest, highest and last of each column."
+        ),
+    });
 }
 
 /// A line in the band between `low` and `high`.
@@ -67,9 +109,10 @@ pub fn band(
         .zip(low.iter().zip(high))
         .map(|(point, (low, high))| Point { interval: Some((*low, *high)), ..*point })
         .collect();
-    let legend = Legend::Names(vec![(Ink::Series(0), line.name.clone())]);
+    let ink = Ink::Series(line.color);
+    let legend = Legend::Names(vec![(ink, line.name.clone())]);
     let (frame, x_scale, y_scale) = frame(paper.width, x, y, bounds.iter(), legend);
-    let chain = marks(&bounds, &x_scale, &y_scale, POINTS / 2);
+    let chain = thinned(placed(&bounds, &x_scale, &y_scale), POINTS / 2);
     frame.draw(paper, |plot| {
         let ends = |end: fn((f64, f64)) -> f64| {
             chain.iter().filter_map(move |mark| Some((mark.x, end(mark.interval?))))
@@ -77,9 +120,9 @@ pub fn band(
         let upper = ends(|(_, high)| high);
         let outline: Vec<(f64, f64)> = ends(|(low, _)| low).collect();
         let outline: Vec<(f64, f64)> = upper.chain(outline.into_iter().rev()).collect();
-        fill(plot, outline, Ink::Series(0), 0.22)?;
+        fill(plot, outline, ink, 0.22)?;
         let line: Vec<Mark> = chain.iter().map(|mark| Mark { interval: None, ..*mark }).collect();
-        chain_of(plot, &line, Join::Line, Ink::Series(0))
+        chain_of(plot, &line, Join::Line, ink)
     })
 }
 
@@ -105,18 +148,13 @@ fn frame<'p>(
     (Frame { x, y, legend, height: HEIGHT, rows: false, empty }, x_scale, y_scale)
 }
 
-/// Names of the series with colours; one alone is named by the title.
+/// Names of the series; one alone is named by the title.
 fn legend(series: &[Series]) -> Legend {
-    let mut names: Vec<(Ink, String)> = series
-        .iter()
-        .take(SERIES)
-        .enumerate()
-        .map(|(at, series)| (Ink::Series(at), series.name.clone()))
-        .collect();
-    if series.len() > SERIES {
-        names.push((Ink::Series(SERIES), format!("{} others", series.len() - SERIES)));
+    let name = |series: &Series| (Ink::Series(series.color), series.name.clone());
+    match series {
+        [_] => Legend::None,
+        series => Legend::Names(series.iter().map(name).collect()),
     }
-    if names.len() == 1 { Legend::None } else { Legend::Names(names) }
 }
 
 /// One series: its line or dots, and error bars.
@@ -153,7 +191,12 @@ fn error_bar(x: f64, low: f64, high: f64, ink: Ink) -> [PathElement<(f64, f64)>;
 }
 
 /// A light shade between a line and the axis: one series reads as an amount.
-fn shade_below(plot: &mut Plot<'_, '_>, chain: &[Mark], join: Join) -> Result<(), DrawingError> {
+fn shade_below(
+    plot: &mut Plot<'_, '_>,
+    chain: &[Mark],
+    join: Join,
+    ink: Ink,
+) -> Result<(), DrawingError> {
     let line: Vec<(f64, f64)> = match join {
         Join::Line => chain.iter().map(|mark| (mark.x, mark.y)).collect(),
         Join::Step => steps(chain),
@@ -163,7 +206,7 @@ fn shade_below(plot: &mut Plot<'_, '_>, chain: &[Mark], join: Join) -> Result<()
         return Ok(());
     };
     let outline = std::iter::once((first.0, 0.0)).chain(line).chain([(last.0, 0.0)]);
-    fill(plot, outline.collect(), Ink::Series(0), 0.12)
+    fill(plot, outline.collect(), ink, 0.12)
 }
 
 fn fill(

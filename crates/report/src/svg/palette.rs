@@ -23,12 +23,12 @@ pub enum Ink {
 }
 
 /// Series that have colours of their own.
-pub const SERIES: usize = 7;
+pub const SERIES: usize = 8;
 /// Steps of the scale of quantities.
 pub const SHADES: usize = 32;
 
 /// Name of the custom property, colour on a light page, on a dark one.
-const COLORS: [(&str, &str, &str); 12] = [
+const COLORS: [(&str, &str, &str); 13] = [
     ("text", "#1b1f24", "#e3e6ea"),
     ("muted", "#5c6470", "#9aa3ae"),
     ("grid", "#e6e8eb", "#2b3037"),
@@ -40,6 +40,7 @@ const COLORS: [(&str, &str, &str); 12] = [
     ("s4", "#b07d00", "#e8b93f"),
     ("s5", "#3d9bd1", "#9ad4f5"),
     ("s6", "#6b4ba1", "#b79df0"),
+    ("s7", "#7a4a2b", "#c99a78"),
     ("rest", "#a3a9b1", "#5d656f"),
 ];
 /// The page behind: no ink is needed for it.

@@ -4,9 +4,9 @@ use super::DrawingError;
 use super::Width;
 use super::bars::rows as row_ticks;
 use super::frame::Frame;
-use super::legend::Legend;
+use super::legend;
 use super::number::plain;
-use super::palette::{Ink, SERIES};
+use super::palette::Ink;
 use super::paper::Paper;
 use super::scale::Scale;
 use super::ticks::{Ticks, ticks};
@@ -41,7 +41,7 @@ pub fn spans(
 ) -> Result<(), DrawingError> {
     if rows.len() > ROWS {
         let all = plain(rows.len() as f64, 0);
-        paper.note(format!("The first {ROWS} of {all} rows are drawn."));
+        paper.note(format!("The first {ROWS} of {all} rows are drawn; the data hold all."));
     }
     let rows = &rows[..rows.len().min(ROWS)];
     let ends = bars.iter().flat_map(|bar| [bar.start, bar.end]);
@@ -50,14 +50,14 @@ pub fn spans(
     if spans.len() > BARS {
         spans.sort_by(|a, b| (b.end - b.start).total_cmp(&(a.end - a.start)));
         let all = plain(spans.len() as f64, 0);
-        paper.note(format!("The {BARS} longest of {all} intervals are drawn."));
+        paper.note(format!("The {BARS} longest of {all} intervals are drawn; the data hold all."));
         spans.truncate(BARS);
     }
     let wanted = if paper.width == Width::Wide { 7 } else { 4 };
     let frame = Frame {
         x: ticks(x, &scale, wanted),
         y: Ticks { title: String::new(), ticks: names(rows) },
-        legend: legend(classes),
+        legend: legend::classes(classes),
         height: (rows.len() as u32 * 22).clamp(70, 420),
         rows: true,
         empty: spans.is_empty(),
@@ -104,16 +104,6 @@ fn merged(bars: &[Bar], rows: usize, scale: &Scale) -> Vec<Span> {
 fn names(rows: &[String]) -> Vec<super::ticks::Tick> {
     let step = rows.len().div_ceil(NAMES).max(1);
     row_ticks(rows).into_iter().step_by(step).collect()
-}
-
-fn legend(classes: &[String]) -> Legend {
-    let named = classes.iter().take(SERIES).enumerate();
-    let mut names: Vec<(Ink, String)> =
-        named.map(|(at, name)| (Ink::Series(at), name.clone())).collect();
-    if classes.len() > SERIES {
-        names.push((Ink::Series(SERIES), format!("{} others", classes.len() - SERIES)));
-    }
-    Legend::Names(names)
 }
 
 #[cfg(test)]

@@ -106,7 +106,8 @@ fn axis() -> impl Strategy<Value = Axis> {
 fn series() -> impl Strategy<Value = Series> {
     let point = (number(), number(), prop::option::of((number(), number())));
     let point = point.prop_map(|(x, y, interval)| Point { x, y, interval });
-    (text(), prop::collection::vec(point, 0..30)).prop_map(|(name, points)| Series { name, points })
+    (text(), 0usize..12, prop::collection::vec(point, 0..30))
+        .prop_map(|(name, color, points)| Series { name, color, points })
 }
 
 fn chart() -> impl Strategy<Value = Chart> {
@@ -172,9 +173,14 @@ fn charts_of_any_size_are_bounded() {
     let many = |count: usize| (0..count).map(|at| at as f64);
     let point = |x: f64| Point { x, y: (x * 0.7).sin(), interval: Some((x.sin() - 1.0, 2.0)) };
     let (x, y) = (plain_axis(Unit::Nanoseconds), plain_axis(Unit::MibPerSecond));
-    let one = |name: usize| Series { name: name.to_string(), points: many(3).map(point).collect() };
+    let one = |name: usize| Series {
+        name: name.to_string(),
+        color: name,
+        points: many(3).map(point).collect(),
+    };
     let long = Series {
         name: "long".into(),
+        color: 0,
         points: many(100_000).map(|x| Point { interval: None, ..point(x) }).collect(),
     };
     let charts = [
@@ -227,17 +233,90 @@ fn charts_of_any_size_are_bounded() {
     }
 }
 
+/// The texts of all elements of a name in the drawing.
+fn texts(chart: Chart, width: Width, name: &str) -> Vec<String> {
+    let svg = draw(&view(chart), width);
+    let xml = roxmltree::Document::parse(&svg).unwrap();
+    let nodes = xml.descendants().filter(|node| node.has_tag_name(name));
+    nodes.map(|node| node.text().unwrap_or_default().trim().to_string()).collect()
+}
+
 #[test]
 fn what_is_not_drawn_is_said() {
     let names = (0..50).map(|at| at.to_string()).collect();
     let series = vec![("a".to_string(), vec![1.0; 50])];
-    let svg =
-        draw(&view(Chart::Bars { value: plain_axis(Unit::Count), names, series }), Width::Wide);
-    let xml = roxmltree::Document::parse(&svg).unwrap();
-    let text = |name: &str| {
-        let nodes = xml.descendants().filter(|node| node.has_tag_name(name));
-        nodes.filter_map(|node| node.text()).collect::<Vec<_>>().join("|")
+    let bars = Chart::Bars { value: plain_axis(Unit::Count), names, series };
+    for element in ["text", "desc"] {
+        let text = texts(bars.clone(), Width::Wide, element).join(" ");
+        assert!(text.contains("The first 40 of 50 groups are drawn; the data hold all."), "{text}");
+    }
+}
+
+/// A chart of dots or lines; `points` per series.
+fn lines(join: Join, log: bool, series: &[Vec<(f64, f64)>]) -> Chart {
+    let x = Axis { log, ..plain_axis(Unit::Nanoseconds) };
+    let y = plain_axis(Unit::Bytes);
+    let point = |&(x, y): &(f64, f64)| Point { x, y, interval: None };
+    let one = |(color, points): (usize, &Vec<(f64, f64)>)| Series {
+        name: format!("series number {color} of the picture"),
+        color,
+        points: points.iter().map(point).collect(),
     };
-    assert!(text("text").contains("The first 40 of 50 groups are drawn."));
-    assert!(text("desc").contains("The first 40 of 50 groups are drawn."));
+    Chart::Lines { x, y, join, series: series.iter().enumerate().map(one).collect() }
+}
+
+#[test]
+fn every_dot_is_drawn_or_counted() {
+    // Positions over time: many points share a column.
+    let column = |at: u32| (f64::from(at / 40), f64::from(at % 40));
+    let series = |count: u32| (0..8).map(|_| (0..count).map(column).collect()).collect::<Vec<_>>();
+    let dots = lines(Join::Dots, false, &series(320));
+    assert_eq!(texts(dots.clone(), Width::Wide, "circle").len(), 8 * 320);
+    assert!(!texts(dots, Width::Wide, "desc").concat().contains("points are drawn"));
+    let dots = lines(Join::Dots, false, &series(1000));
+    assert_eq!(texts(dots.clone(), Width::Wide, "circle").len(), 8 * 500);
+    let said = texts(dots, Width::Wide, "desc").concat();
+    assert!(said.contains("4000 of 8000 points are drawn, one in 2."), "{said}");
+}
+
+#[test]
+fn points_without_a_place_are_counted() {
+    let series = [vec![(0.0, 1.0), (1.0, 1.0), (10.0, 2.0), (f64::NAN, 1.0)]];
+    let said = texts(lines(Join::Line, true, &series), Width::Wide, "desc").concat();
+    assert!(
+        said.contains(
+            "Not drawn, as 0 and less have no place on a logarithmic axis: 1 of 3 points."
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn every_series_that_is_drawn_has_its_name_in_the_legend() {
+    for (count, drawn) in [(2, 2), (8, 8), (9, 9), (80, 8)] {
+        let series = vec![vec![(0.0, 1.0), (1.0, 2.0)]; count];
+        for width in [Width::Wide, Width::Narrow] {
+            let chart = lines(Join::Step, false, &series);
+            let names = texts(chart.clone(), width, "text");
+            let named = names.iter().filter(|text| text.starts_with("series number ")).count();
+            assert_eq!(named, drawn, "{names:?}");
+            let said = texts(chart, width, "desc").concat();
+            assert_eq!(said.contains("series are drawn; the data hold all"), count > drawn);
+        }
+    }
+}
+
+#[test]
+fn every_class_has_its_name_or_is_counted() {
+    for (count, last) in [(9, "class 8"), (12, "4 others")] {
+        let bar = |class: u32| Bar { row: 0, class, start: f64::from(class), end: 20.0 };
+        let spans = Chart::Spans {
+            x: plain_axis(Unit::Bytes),
+            rows: vec!["file".into()],
+            classes: (0..count).map(|class| format!("class {class}")).collect(),
+            bars: (0..count).map(bar).collect(),
+        };
+        let names = texts(spans, Width::Narrow, "text");
+        assert!(names.iter().any(|name| name == last), "{names:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Which kinds of calls the program made, and what they cost: figure 4 of the founding paper.
 
-use super::{axis, counted, total};
+use super::{axis, counted, qualified, total};
 use crate::chart::{Chart, Unit, View};
 use model::Run;
 use model::units::{format_ns, significant};
@@ -50,6 +50,20 @@ fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
+/// What a kind adds up besides ranks: "all labels and 12 executions together".
+fn together(run: &Run) -> String {
+    let labels = run.rows.iter().any(|row| row.label != run.rows[0].label);
+    let mut executions: Vec<_> = run.rows.iter().map(|row| (row.cell, row.repetition)).collect();
+    executions.sort_unstable();
+    executions.dedup();
+    match (labels, executions.len()) {
+        (false, 0 | 1) => String::new(),
+        (true, 0 | 1) => "all labels together".into(),
+        (false, many) => format!("all {many} executions together"),
+        (true, many) => format!("all labels and {many} executions together"),
+    }
+}
+
 fn names(kinds: &[Kind]) -> Vec<String> {
     kinds.iter().map(|kind| kind.op.clone()).collect()
 }
@@ -67,9 +81,10 @@ pub(super) fn count(run: &Run) -> Result<View, String> {
     }
     let most = &kinds[0];
     let share = 100.0 * most.count as f64 / all as f64;
+    let title = format!("{} % of the calls were {}", significant(share), most.op);
     Ok(View {
         name: COUNT.into(),
-        title: format!("{} % of the calls were {}", significant(share), most.op),
+        title: qualified(title, &[&together(run)]),
         summary: format!(
             "{} of {}: {} were {}, {failed} failed.",
             counted(all, "call"),
@@ -94,9 +109,10 @@ pub(super) fn time(run: &Run) -> Result<View, String> {
     }
     let most = &kinds[0];
     let share = 100.0 * most.busy_ns / all;
+    let title = format!("{} took {} % of the time in calls", most.op, significant(share));
     Ok(View {
         name: TIME.into(),
-        title: format!("{} took {} % of the time in calls", most.op, significant(share)),
+        title: qualified(title, &[&together(run)]),
         summary: format!(
             "Over all ranks calls took {}, of which {} {}.",
             format_ns(all),

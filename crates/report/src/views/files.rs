@@ -23,7 +23,7 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
             Owner::Rank(rank) => Some(bands.of(*rank)),
             Owner::Several => Some(bands.count),
         };
-        shared += u64::from(file.owners.contains(&Owner::Several));
+        shared += u64::from(file.is_shared());
         let mut at = 0;
         for run in file.owners.chunk_by(|a, b| class(a) == class(b)) {
             let edge = |part: usize| part as f64 * file.part_bytes as f64;
@@ -36,17 +36,15 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
     }
     let mut classes: Vec<String> = (0..bands.count).map(|band| bands.name(band)).collect();
     classes.push("several ranks".into());
+    let widest = files.files.iter().filter(|file| shared == 0 || file.is_shared());
+    let widest = format_bytes(widest.map(|file| file.part_bytes).max().unwrap_or(1));
     let shown = files.files.len() as u64;
     Ok(View {
         name: NAME.into(),
-        title: match shared {
-            0 => format!("Ranks touched {} apart from each other", counted(shown, "file")),
-            _ => format!("Several ranks touched the same parts of {}", counted(shared, "file")),
-        },
+        title: source.titled(title(source, shown, shared, &widest)),
         summary: format!(
-            "{} with most bytes, in parts of at most {}; largest {}: {} moved.{}{}",
+            "{} with most bytes, each in parts of equal size, at most {widest}; ranks in the same part need not share a byte. Largest is {}: {} moved.{}{}",
             counted(shown, "file"),
-            format_bytes(files.files.iter().map(|file| file.part_bytes).max().unwrap_or(1)),
             shown_path(&largest.path),
             format_bytes((largest.bytes as f64 * source.scale) as u64),
             if files.more > 0 {
@@ -63,6 +61,20 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
             bars,
         },
     })
+}
+
+/// What the parts tell. Operations that were not kept may have shared others.
+fn title(source: &Source<'_>, shown: u64, shared: u64, widest: &str) -> String {
+    let files = counted(shown, "file");
+    match shared {
+        _ if source.events.bands.ranks == 1 => format!("Which parts of {files} the rank touched"),
+        0 if source.is_partial => format!("Ranks shared no part of {files} in the operations kept"),
+        0 => format!("No two ranks touched the same part of {files}"),
+        _ => {
+            let files = counted(shared, "file");
+            format!("Several ranks touched the same part, of up to {widest}, of {files}")
+        }
+    }
 }
 
 fn shown_path(path: &str) -> String {

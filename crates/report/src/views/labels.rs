@@ -1,7 +1,7 @@
 //! Labels over time: what the run did when, as a whole and on each rank.
 
-use super::{Source, counted, shown_label, time_axis, total};
-use crate::aggregate::TimeBins;
+use super::{Source, counted, nothing, point, qualified, shown_label, time_axis, total};
+use crate::aggregate::{Execution, TimeBins};
 use crate::chart::{Bar, Chart, View};
 use model::Run;
 use model::run::TimeRow;
@@ -22,20 +22,25 @@ struct Label<'a> {
     total_ns: u64,
 }
 
-/// From the first rank that entered a label to the last one that left it.
-pub(super) fn over_time(run: &Run) -> Result<View, String> {
+/// From the first rank that entered a label to the last one that left it, in the execution of the
+/// other pictures over time.
+pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View, String> {
     let first = run.times.iter().map(|time| (time.cell, time.repetition)).min();
-    let Some(execution) = first else { return Err("the program has no labels".into()) };
+    let Some(first) = first else { return Err("the program has no labels".into()) };
+    let shown = execution.unwrap_or(Execution { cell: first.0, repetition: first.1 });
+    let execution = shown.pair();
     let mut labels: Vec<Label<'_>> = Vec::new();
     for time in run.times.iter().filter(|time| (time.cell, time.repetition) == execution) {
         let at = labels.iter().position(|label| label.path == time.label).unwrap_or_else(|| {
             labels.push(Label { path: &time.label, rows: Vec::new(), total_ns: 0 });
             labels.len() - 1
         });
-        let took_ns = time.last_end_ns.saturating_sub(time.first_start_ns);
-        labels[at].total_ns = labels[at].total_ns.saturating_add(took_ns);
         labels[at].rows.push(time);
     }
+    if labels.is_empty() {
+        return Err("the execution shown ran no label to its end".into());
+    }
+    labels.iter_mut().for_each(|label| label.total_ns = union_ns(&label.rows));
     let all = labels.len();
     labels.sort_by_key(|label| Reverse(label.total_ns));
     labels.truncate(MAX_ROWS);
@@ -45,10 +50,12 @@ pub(super) fn over_time(run: &Run) -> Result<View, String> {
     let start_ns = rows.iter().map(|time| time.first_start_ns).min().unwrap_or(0);
     let end_ns = rows.iter().map(|time| time.last_end_ns).max().unwrap_or(0);
     let time = TimeBins::over(start_ns, end_ns, RESOLUTION);
-    let bars = labels.iter().enumerate().flat_map(|(row, label)| bars(row, label, &time));
-    let more = total(run.run.times_more.iter().map(|more| more.count));
+    let bars: Vec<Bar> =
+        labels.iter().enumerate().flat_map(|(row, label)| bars(row, label, &time)).collect();
+    let own = run.run.times_more.iter().filter(|more| (more.cell, more.repetition) == execution);
+    let more = total(own.map(|more| more.count));
     let mut summary = format!(
-        "{} took longest: {} in {}.",
+        "From its first start on any rank to its last end {} took {} in {}.",
         shown_label(&longest.0),
         format_ns(longest.1 as f64),
         counted(longest.2 as u64, "occurrence")
@@ -56,20 +63,48 @@ pub(super) fn over_time(run: &Run) -> Result<View, String> {
     if all > MAX_ROWS {
         summary += &format!(" {} shorter labels are not shown.", all - MAX_ROWS);
     }
+    if bars.len() < rows.len() {
+        let near = format_ns(time.width_ns as f64);
+        summary += &format!(" Occurrences at most {near} apart are one bar.");
+    }
     if more > 0 {
-        summary += &format!(" {more} occurrences in the middle were only counted.");
+        summary += &format!(
+            " On its ranks {more} occurrences in the middle were only counted: they are in no bar and no sum."
+        );
     }
     Ok(View {
         name: OVER_TIME.into(),
-        title: format!("Most time went into {}", shown_label(&longest.0)),
+        title: qualified(
+            match all {
+                1 => format!("When the run was in {}", shown_label(&longest.0)),
+                _ => format!(
+                    "From first start to last end, {} took longest",
+                    shown_label(&longest.0)
+                ),
+            },
+            &[&point(run, shown)],
+        ),
         summary,
         chart: Chart::Spans {
             x: time_axis(),
             classes: vec!["first start to last end over ranks".into()],
-            bars: bars.collect(),
+            bars,
             rows: labels.iter().map(|label| shown_label(label.path)).collect(),
         },
     })
+}
+
+/// Time covered by at least one occurrence: ranks that drift apart overlap.
+fn union_ns(rows: &[&TimeRow]) -> u64 {
+    let mut spans: Vec<(u64, u64)> =
+        rows.iter().map(|time| (time.first_start_ns, time.last_end_ns)).collect();
+    spans.sort_unstable();
+    let (mut covered_ns, mut reached_ns) = (0u64, 0);
+    for (start_ns, end_ns) in spans {
+        covered_ns = covered_ns.saturating_add(end_ns.saturating_sub(start_ns.max(reached_ns)));
+        reached_ns = end_ns.max(reached_ns);
+    }
+    covered_ns
 }
 
 /// The occurrences of a label; those that lie closer than a picture can show are one bar.
@@ -93,6 +128,21 @@ fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
         end: end_ns.max(start_ns) as f64,
     };
     joined.into_iter().map(bar).collect()
+}
+
+/// Which ranks spent most and least time in operations.
+fn most_and_least(source: &Source<'_>, bands: [usize; 2], ns: impl Fn(usize) -> f64) -> String {
+    let name = |band: usize| source.events.labels.bands.name(band);
+    let [most, least] = bands.map(|band| format_ns(ns(band)));
+    match source.events.labels.bands.count {
+        1 => format!("In operations, {} spent {most}.", name(bands[0])),
+        _ if most == least => format!("In operations, every rank spent {most}."),
+        _ => format!(
+            "In operations, {} spent most time ({most}) and {} least ({least}).",
+            name(bands[0]),
+            name(bands[1])
+        ),
+    }
 }
 
 /// On each rank the label with most time in operations at each time.
@@ -129,6 +179,9 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
     let idlest = (0..grid.bands.count).min_by(order).unwrap_or(0);
     let most = (0..totals_ns.len()).rev().max_by_key(|label| totals_ns[*label]).unwrap_or(0);
     let all_ns: u64 = totals_ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
+    if source.events.events == 0 {
+        return Err(nothing(source));
+    }
     if all_ns == 0 {
         return Err("no operation took time".into());
     }
@@ -141,16 +194,14 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
     }
     Ok(View {
         name: BY_RANK.into(),
-        title: format!(
-            "{} % of the ranks' time in operations belongs to {label}",
-            significant(share)
+        title: qualified(
+            format!("{} % of the ranks' time in operations is in {label}", significant(share)),
+            &[&source.point],
         ),
         summary: format!(
-            "In operations, {} spent most time ({}) and {} least ({}). Gaps are times without operations.{}",
-            grid.bands.name(busiest),
-            format_ns(per_rank_ns(busiest)),
-            grid.bands.name(idlest),
-            format_ns(per_rank_ns(idlest)),
+            "{} Columns are {} wide and have the colour of the label with most time in operations; gaps are columns without any.{}",
+            most_and_least(source, [busiest, idlest], per_rank_ns),
+            format_ns(time.width_ns as f64),
             source.note
         ),
         chart: Chart::Spans {

@@ -1,7 +1,8 @@
 //! How long operations took: from the histograms of the rows, no events needed.
 
-use super::{axis, log_axis};
-use crate::chart::{Chart, Join, Point, Series, Unit, View};
+use super::colors::Colors;
+use super::{axis, log_axis, qualified, shown_label};
+use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use model::Run;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::units::format_ns;
@@ -10,61 +11,147 @@ use std::cmp::Reverse;
 pub(super) const HISTOGRAM: &str = "latency-histogram";
 pub(super) const CDF: &str = "latency-cdf";
 pub(super) const PERCENTILES: &str = "latency-percentiles";
-/// Operations in a picture: those with most time.
-const MAX_OPS: usize = 8;
+/// Series in a picture's data: those with most time. Fewer are drawn.
+const MAX_CALLS: usize = 200;
+/// Series that are described in words.
+const MAX_SENTENCES: usize = 4;
 /// Buckets of the rows' histograms that are one step of a picture: 16 steps per power of two.
 const STEP: usize = 4;
+/// Values that differ by more stand on a logarithmic scale.
+const LOG_FROM: f64 = 20.0;
 
-/// Operations with the times of all their executions that did not fail, most time first.
-fn by_op(run: &Run) -> Result<Vec<(String, Histogram)>, String> {
-    let mut ops: Vec<(String, Histogram)> = Vec::new();
+/// The times of one operation in one label at one point of a sweep: operations of other labels,
+/// sizes or numbers of ranks are others.
+struct Calls {
+    op: String,
+    /// "write: fwrite, block=4k", without what is the same in all.
+    name: String,
+    /// "fwrite calls in write at block=4k".
+    words: String,
+    histogram: Histogram,
+}
+
+/// All that did not fail, most time first.
+struct All {
+    calls: Vec<Calls>,
+    /// Not among `calls`.
+    more: usize,
+    /// Repetitions of a point are taken together.
+    repeated: bool,
+}
+
+fn all(run: &Run) -> Result<All, String> {
+    let mut all: Vec<((u32, &str, &str), Histogram)> = Vec::new();
     let rows = run.rows.iter().filter(|row| row.part_of.is_none());
     for (row, histogram) in rows.filter_map(|row| Some((row, row.histogram.as_ref()?))) {
-        match ops.iter_mut().find(|entry| entry.0 == row.op) {
+        let key = (row.cell, &*row.label, &*row.op);
+        match all.iter_mut().find(|entry| entry.0 == key) {
             Some(entry) => entry.1.merge(histogram),
-            None => ops.push((row.op.clone(), histogram.clone())),
+            None => all.push((key, histogram.clone())),
         }
     }
-    ops.retain(|entry| entry.1.count > 0);
-    if ops.is_empty() {
+    all.retain(|entry| entry.1.count > 0);
+    let Some(&((cell, label, _), _)) = all.first() else {
         return Err(match run.rows.is_empty() {
             true => "nothing was executed".into(),
             false => "no operation succeeded, or the run holds no histograms".into(),
         });
-    }
-    ops.sort_by_key(|entry| Reverse(entry.1.sum));
-    ops.truncate(MAX_OPS);
-    Ok(ops)
-}
-
-/// One figure of a histogram.
-type Figure = fn(&Histogram) -> f64;
-
-fn percentile(histogram: &Histogram, q: f64) -> f64 {
-    histogram.quantile(q).unwrap_or(0) as f64
-}
-
-/// "half of the writes took up to 10 us, ...": of the operation with most time.
-fn headline((op, histogram): &(String, Histogram)) -> String {
-    format!(
-        "Half of all {op} calls took up to {}, one in a hundred more than {}",
-        format_ns(percentile(histogram, 0.5)),
-        format_ns(percentile(histogram, 0.99))
-    )
-}
-
-/// "write: median 10 us, 99 % within 20 us, longest 1 ms".
-fn sentences(ops: &[(String, Histogram)]) -> String {
-    let one = |(op, histogram): &(String, Histogram)| {
-        format!(
-            "{op}: median {}, 99 % within {}, longest {}",
-            format_ns(percentile(histogram, 0.5)),
-            format_ns(percentile(histogram, 0.99)),
-            format_ns(histogram.max as f64)
-        )
     };
-    let all: Vec<String> = ops.iter().map(one).collect();
-    format!("{}.", all.join("; "))
+    let several =
+        [all.iter().any(|entry| entry.0.0 != cell), all.iter().any(|entry| entry.0.1 != label)];
+    all.sort_by_key(|entry| Reverse(entry.1.sum));
+    let more = all.len().saturating_sub(MAX_CALLS);
+    all.truncate(MAX_CALLS);
+    let calls = all.into_iter().map(|(key, histogram)| Calls::new(run, key, several, histogram));
+    let repeated = run.rows.iter().any(|row| row.repetition != run.rows[0].repetition);
+    Ok(All { calls: calls.collect(), more, repeated })
+}
+
+impl Calls {
+    fn new(
+        run: &Run,
+        (cell, label, op): (u32, &str, &str),
+        [several_points, several_labels]: [bool; 2],
+        histogram: Histogram,
+    ) -> Calls {
+        let (mut name, mut words) = (op.to_string(), format!("{op} calls"));
+        if several_labels {
+            let label = shown_label(label);
+            name = format!("{label}: {name}");
+            words = format!("{words} in {label}");
+        }
+        if let Some(sweep) = run.run.sweep.as_ref().filter(|_| several_points) {
+            let point = crate::text::fit(&crate::text::escape(&sweep.describe(cell)), 60);
+            name = format!("{name}, {point}");
+            words = format!("{words} at {point}");
+        }
+        Calls { op: op.into(), name, words, histogram }
+    }
+
+    fn percentile(&self, q: f64) -> f64 {
+        self.histogram.quantile(q).unwrap_or(0) as f64
+    }
+
+    /// "Half of all fwrite calls took up to 10 us, one in a hundred more than 2 ms".
+    fn headline(&self) -> String {
+        let (words, median) = (&self.words, format_ns(self.percentile(0.5)));
+        match self.histogram.count {
+            1 => format!("The only one of the {words} took {median}"),
+            2..100 => format!(
+                "Half of the {} {words} took up to {median}, the longest {}",
+                self.histogram.count,
+                format_ns(self.histogram.max as f64)
+            ),
+            _ => format!(
+                "Half of all {words} took up to {median}, one in a hundred more than {}",
+                format_ns(self.percentile(0.99))
+            ),
+        }
+    }
+
+    /// "write: median 10 us, 99 % within 20 us, longest 1 ms".
+    fn sentence(&self) -> String {
+        format!(
+            "{}: median {}, 99 % within {}, longest {}",
+            self.name,
+            format_ns(self.percentile(0.5)),
+            format_ns(self.percentile(0.99)),
+            format_ns(self.histogram.max as f64)
+        )
+    }
+}
+
+impl All {
+    /// A title, and what is taken together.
+    fn titled(&self, title: String) -> String {
+        qualified(title, &[if self.repeated { "all repetitions together" } else { "" }])
+    }
+
+    fn summary(&self) -> String {
+        let first: Vec<String> =
+            self.calls.iter().take(MAX_SENTENCES).map(Calls::sentence).collect();
+        let mut text = format!("{}.", first.join("; "));
+        if self.calls.len() > MAX_SENTENCES {
+            let rest = self.calls.len() - MAX_SENTENCES;
+            text += &format!(" {rest} more, with less time, are in the data.");
+        }
+        if self.more > 0 {
+            text += &format!(" {} with still less time are left out.", self.more);
+        }
+        text
+    }
+
+    /// A series of each, in colours that can be told apart.
+    fn series(&self, colors: &Colors, points: fn(&Histogram) -> Vec<Point>) -> Vec<Series> {
+        let ops: Vec<&str> = self.calls.iter().map(|calls| &*calls.op).collect();
+        let colors = colors.of_series(&ops);
+        let series = |(calls, color): (&Calls, usize)| Series {
+            name: calls.name.clone(),
+            color,
+            points: points(&calls.histogram),
+        };
+        self.calls.iter().zip(colors).map(series).collect()
+    }
 }
 
 /// Counts by steps of equal width on a logarithmic axis: number of the step and count.
@@ -88,97 +175,181 @@ fn step_low(step: usize) -> f64 {
     }
 }
 
-fn time_axis() -> crate::chart::Axis {
+fn time_axis() -> Axis {
     log_axis("time of an operation", Unit::Nanoseconds)
 }
 
 /// How often each time was met.
-pub(super) fn histogram(run: &Run) -> Result<View, String> {
-    let ops = by_op(run)?;
-    let series = |(op, histogram): &(String, Histogram)| {
-        let mut points: Vec<Point> = Vec::new();
-        let mut next = None;
-        for (step, count) in coarse(histogram) {
-            if let Some(gap) = next.filter(|next| *next < step) {
-                points.push(Point { x: step_low(gap), y: 0.0, interval: None });
-            }
-            let y = count as f64 / histogram.count as f64;
-            points.push(Point { x: step_low(step), y, interval: None });
-            next = Some(step + 1);
-        }
-        points.extend(next.map(|next| Point { x: step_low(next), y: 0.0, interval: None }));
-        Series { name: op.clone(), points }
-    };
+pub(super) fn histogram(run: &Run, colors: &Colors) -> Result<View, String> {
+    let all = all(run)?;
     Ok(View {
         name: HISTOGRAM.into(),
-        title: headline(&ops[0]),
-        summary: sentences(&ops),
+        title: all.titled(all.calls[0].headline()),
+        summary: all.summary(),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("share of the calls", Unit::Share),
             join: Join::Step,
-            series: ops.iter().map(series).collect(),
+            series: all.series(colors, shares),
         },
     })
 }
 
+/// The share of the calls in each step; 0 before, after and between those.
+fn shares(histogram: &Histogram) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut next = None;
+    for (step, count) in coarse(histogram) {
+        if next != Some(step) {
+            let gap = next.unwrap_or(step);
+            points.push(Point { x: step_low(gap), y: 0.0, interval: None });
+        }
+        let y = count as f64 / histogram.count as f64;
+        points.push(Point { x: step_low(step), y, interval: None });
+        next = Some(step + 1);
+    }
+    points.extend(next.map(|next| Point { x: step_low(next), y: 0.0, interval: None }));
+    points
+}
+
 /// Which share of the calls was over by each time.
-pub(super) fn cdf(run: &Run) -> Result<View, String> {
-    let ops = by_op(run)?;
-    let series = |(op, histogram): &(String, Histogram)| {
-        let start = Point { x: histogram.min.max(1) as f64, y: 0.0, interval: None };
-        let mut seen = 0;
-        let points = coarse(histogram).into_iter().map(|(step, count)| {
-            seen = count.saturating_add(seen);
-            // All of a step is over at its end, and nothing comes after the maximum.
-            let x = step_low(step + 1).min(histogram.max as f64).max(start.x);
-            Point { x, y: seen as f64 / histogram.count as f64, interval: None }
-        });
-        Series { name: op.clone(), points: std::iter::once(start).chain(points).collect() }
+pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
+    let all = all(run)?;
+    let first = &all.calls[0];
+    let title = match first.histogram.count {
+        0..10 => first.headline(),
+        _ => {
+            let slow = format_ns(first.percentile(0.9));
+            format!("Nine of ten {} were over after {slow}", first.words)
+        }
     };
-    let (op, slow) = (&ops[0].0, percentile(&ops[0].1, 0.9));
     Ok(View {
         name: CDF.into(),
-        title: format!("Nine of ten {op} calls were over after {}", format_ns(slow)),
-        summary: sentences(&ops),
+        title: all.titled(title),
+        summary: all.summary(),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("share of the calls that took no longer", Unit::Share),
             join: Join::Line,
-            series: ops.iter().map(series).collect(),
+            series: all.series(colors, cumulated),
         },
     })
 }
 
+/// The share of the calls that were over at the end of each step.
+fn cumulated(histogram: &Histogram) -> Vec<Point> {
+    let start = Point { x: histogram.min.max(1) as f64, y: 0.0, interval: None };
+    let mut seen = 0;
+    let points = coarse(histogram).into_iter().map(|(step, count)| {
+        seen = count.saturating_add(seen);
+        // All of a step is over at its end, and nothing comes after the maximum.
+        let x = step_low(step + 1).min(histogram.max as f64).max(start.x);
+        Point { x, y: seen as f64 / histogram.count as f64, interval: None }
+    });
+    std::iter::once(start).chain(points).collect()
+}
+
+/// One figure of some calls.
+type Figure = fn(&Calls) -> f64;
+
 /// The usual percentiles side by side.
 pub(super) fn percentiles(run: &Run) -> Result<View, String> {
-    let ops = by_op(run)?;
+    let all = all(run)?;
     let figures: [(&str, Figure); 5] = [
-        ("median", |histogram| percentile(histogram, 0.5)),
-        ("90 %", |histogram| percentile(histogram, 0.9)),
-        ("99 %", |histogram| percentile(histogram, 0.99)),
-        ("99.9 %", |histogram| percentile(histogram, 0.999)),
-        ("longest", |histogram| histogram.max as f64),
+        ("median", |calls| calls.percentile(0.5)),
+        ("90 %", |calls| calls.percentile(0.9)),
+        ("99 %", |calls| calls.percentile(0.99)),
+        ("99.9 %", |calls| calls.percentile(0.999)),
+        ("longest", |calls| calls.histogram.max as f64),
     ];
-    let series = figures.iter().map(|(name, figure)| {
-        (name.to_string(), ops.iter().map(|(_, histogram)| figure(histogram)).collect())
-    });
-    let tail = |(_, histogram): &&(String, Histogram)| {
-        histogram.max as f64 / percentile(histogram, 0.5).max(1.0)
+    let series = figures
+        .iter()
+        .map(|(name, figure)| (name.to_string(), all.calls.iter().map(figure).collect()));
+    let series: Vec<(String, Vec<f64>)> = series.collect();
+    let values = || series.iter().flat_map(|(_, values)| values.iter().copied());
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let log = least > 0.0 && most > LOG_FROM * least;
+    let tail = |calls: &Calls| calls.histogram.max as f64 / calls.percentile(0.5).max(1.0);
+    let repeated = || all.calls.iter().filter(|calls| calls.histogram.count > 1);
+    let title = match repeated().max_by(|a, b| tail(a).total_cmp(&tail(b))) {
+        Some(widest) => format!(
+            "The longest of the {} took {} times their median",
+            widest.words,
+            model::units::significant(tail(widest))
+        ),
+        None => all.calls[0].headline(),
     };
-    let longest = ops.iter().max_by(|a, b| tail(a).total_cmp(&tail(b))).unwrap_or(&ops[0]);
     Ok(View {
         name: PERCENTILES.into(),
-        title: format!(
-            "The longest {} took {} times the median",
-            longest.0,
-            model::units::significant(tail(&longest))
-        ),
-        summary: sentences(&ops),
+        title: all.titled(title),
+        summary: all.summary(),
         chart: Chart::Bars {
-            value: axis("time of an operation", Unit::Nanoseconds),
-            names: ops.iter().map(|entry| entry.0.clone()).collect(),
-            series: series.collect(),
+            value: Axis { log, ..axis("time of an operation", Unit::Nanoseconds) },
+            names: all.calls.iter().map(|calls| calls.name.clone()).collect(),
+            series,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::run::Row;
+
+    /// Two labels in which the same operation takes 2.6 us and 922 us.
+    fn two_labels() -> Run {
+        let row = |label: &str, count: u64, ns: u64| Row {
+            histogram: Some(sample::histogram(count, ns)),
+            ..sample::row(label, "fwrite", count, 0, [ns; 5])
+        };
+        Run { rows: vec![row("small", 9000, 2_600), row("large", 1000, 922_000)], ..Run::default() }
+    }
+
+    #[test]
+    fn labels_are_not_taken_together() {
+        let run = two_labels();
+        let colors = Colors::of(&run);
+        let view = histogram(&run, &colors).unwrap();
+        assert!(view.title.starts_with("Half of all fwrite calls in large took up to 92"));
+        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+        let names: Vec<_> = series.iter().map(|series| (&*series.name, series.color)).collect();
+        assert_eq!(names, [("large: fwrite", 0), ("small: fwrite", 1)]);
+    }
+
+    #[test]
+    fn points_of_a_sweep_are_not_taken_together_and_repetitions_are_said() {
+        let mut run = sample::sweep(3, 2);
+        run.rows.iter_mut().for_each(|row| {
+            row.histogram = Some(sample::histogram(row.count, 1000 * u64::from(row.cell + 1)));
+        });
+        let view = cdf(&run, &Colors::of(&run)).unwrap();
+        assert!(view.title.ends_with("(all repetitions together)"), "{}", view.title);
+        assert!(view.title.contains("write calls at block=1m"), "{}", view.title);
+        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+        assert_eq!(series.len(), 2 * 3);
+        let write = |point: &str| series.iter().any(|s| s.name == format!("write, block={point}"));
+        assert!(write("4k") && write("64k") && write("1m"));
+    }
+
+    #[test]
+    fn decades_stand_on_a_logarithmic_axis() {
+        let Chart::Bars { value, .. } = percentiles(&two_labels()).unwrap().chart else {
+            panic!("bars")
+        };
+        assert!(value.log);
+    }
+
+    #[test]
+    fn few_calls_are_not_called_one_in_a_hundred() {
+        for (count, words) in [(1, "The only one of the"), (20, "Half of the 20 stat calls")] {
+            let row = Row {
+                histogram: Some(sample::histogram(count, 800)),
+                ..sample::row("", "stat", count, 0, [800; 5])
+            };
+            let run = Run { rows: vec![row], ..Run::default() };
+            let title = histogram(&run, &Colors::of(&run)).unwrap().title;
+            assert!(title.starts_with(words) && !title.contains("hundred"), "{title}");
+        }
+    }
 }

@@ -15,9 +15,12 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     if grid.rows == 1 {
         return Err("all operations moved the same byte of their file".into());
     }
-    let series = |band: usize| Series { name: grid.bands.name(band), points: Vec::new() };
+    let files = &source.events.files;
+    let files = (files.files.len() + files.more) as u64;
+    let series =
+        |band: usize| Series { name: grid.bands.name(band), color: band, points: Vec::new() };
     let mut series: Vec<Series> = (0..grid.bands.count).map(series).collect();
-    let (mut highest, mut marks) = (0, 0);
+    let (mut highest, mut marks, mut mixed) = (0, 0, 0);
     for column in 0..grid.time.count {
         for row in 0..grid.rows {
             let bytes = grid.cell(column, row);
@@ -30,14 +33,18 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
             series[band].points.push(Point { x, y, interval: None });
             highest = highest.max(row + 1);
             marks += 1;
+            mixed += u64::from(bytes.iter().filter(|bytes| **bytes > 0).count() > 1);
         }
     }
     let reach = format_bytes((highest as u64).saturating_mul(grid.row_bytes));
     Ok(View {
         name: NAME.into(),
-        title: format!("Which part of their files, up to {reach}, ranks touched when"),
+        title: source.titled(match files {
+            0 | 1 => format!("Which part of the file, up to {reach}, ranks touched when"),
+            _ => format!("Which part of {files} files laid over one another, up to {reach}, ranks touched when"),
+        }),
         summary: format!(
-            "{marks} cells of {} by {} in which bytes moved; colours are the ranks that moved most there. Positions of all files lie over one another.{}",
+            "{marks} cells of {} by {} in which operations that moved bytes began; the colour of a cell is that of the ranks that moved most there, others moved bytes in {mixed} of them.{}",
             format_ns(grid.time.width_ns as f64),
             format_bytes(grid.row_bytes),
             source.note

@@ -1,12 +1,12 @@
 //! Ranks against each other over time: who was slow, and when.
 
-use super::{Source, axis, counted, mib_s, time_axis, total};
+use super::{Source, axis, counted, mib_s, nothing, qualified, shown_label, time_axis, total};
 use crate::aggregate::{Bands, Cell};
 use crate::chart::{Axis, Chart, Point, Series, Unit, View};
 use model::units::{format_bytes, format_ns, significant};
 
 pub(super) const BAND: &str = "bandwidth-of-ranks-over-time";
-pub(super) const BYTES: &str = "bytes-by-rank-and-time";
+pub(super) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
 pub(super) const LATENCY: &str = "latency-by-rank-and-time";
 /// Rows of a heat map.
 const MAX_ROWS: usize = 32;
@@ -40,29 +40,41 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
         low.push(rates.iter().copied().fold(f64::INFINITY, f64::min));
         high.push(rates.iter().copied().fold(0.0, f64::max));
     }
-    let span_ns = (time.edge_ns(time.count) - time.start_ns) as f64;
+    let active: Vec<usize> = (0..time.count)
+        .filter(|at| (0..bands.count).any(|band| grid.band(band)[*at].bytes > 0))
+        .collect();
+    let active_ns = active.len() as f64 * time.width_ns as f64;
     let moved = |band: usize| total(grid.band(band).iter().map(|cell| cell.bytes));
-    let means = (0..bands.count).map(|band| (band, rate(band, moved(band), span_ns)));
+    let means = (0..bands.count).map(|band| (band, rate(band, moved(band), active_ns)));
     let mut means: Vec<(usize, f64)> = means.collect();
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (slow, fast) = (means[0], means[means.len() - 1]);
+    let ranks = match bands.count == bands.ranks as usize {
+        true => counted(u64::from(bands.ranks), "rank"),
+        false => format!("{} groups of neighbouring ranks", bands.count),
+    };
     Ok(View {
         name: BAND.into(),
-        title: title(&significant(slow.1), &significant(fast.1), " MiB/s"),
+        title: source.titled(title(
+            &significant(slow.1),
+            &significant(fast.1),
+            " MiB/s while bytes moved",
+        )),
         summary: format!(
-            "Over {}, {} The band holds all {} at each time, the line is their mean.{}",
-            format_ns(span_ns),
+            "On average over the {} of {} columns of {} in which bytes moved, {} The band holds all {ranks} at each time, the line is the mean of the ranks.{}",
+            active.len(),
+            time.count,
+            format_ns(time.width_ns as f64),
             least_and_most(
                 (bands.name(slow.0), format!("{} MiB/s", significant(slow.1))),
                 (bands.name(fast.0), format!("{} MiB/s", significant(fast.1))),
             ),
-            counted(u64::from(bands.ranks), "rank"),
             source.note
         ),
         chart: Chart::Band {
             x: time_axis(),
             y: axis("bandwidth of a rank", Unit::MibPerSecond),
-            line: Series { name: "mean of the ranks".into(), points },
+            line: Series { name: "mean of the ranks".into(), color: 0, points },
             low,
             high,
         },
@@ -85,13 +97,14 @@ fn least_and_most(least: (String, String), most: (String, String)) -> String {
     }
 }
 
-/// Bytes moved by each rank in each column of time.
-pub(super) fn bytes(source: &Source<'_>) -> Result<View, String> {
+/// Bandwidth of each rank in each column of time: columns and rows of other widths can be compared.
+pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
     if source.events.bytes == 0 {
         return Err("no operation moved bytes".into());
     }
-    let value = |cell: &Cell| (cell.bytes > 0).then_some(cell.bytes as f64 * source.scale);
-    let heat = Heat::of(source, value);
+    let heat = Heat::of(source, |cell, ranks, ns| {
+        (cell.bytes > 0).then(|| mib_s(cell.bytes as f64 * source.scale, ns) / ranks)
+    });
     let (bands, grid) = (&source.events.bands, &source.events.grid);
     let moved = |band: usize| {
         let bytes = total(grid.band(band).iter().map(|cell| cell.bytes));
@@ -101,40 +114,69 @@ pub(super) fn bytes(source: &Source<'_>) -> Result<View, String> {
     let least = (0..bands.count).min_by(order).unwrap_or(0);
     let most = (0..bands.count).rev().max_by(order).unwrap_or(0);
     let of_rank = |band: usize| format_bytes(moved(band) as u64);
-    let title = title(&of_rank(least), &of_rank(most), "");
-    let summary = format!(
-        "Of {}, {}{}",
-        counted(u64::from(bands.ranks), "rank"),
-        least_and_most((bands.name(least), of_rank(least)), (bands.name(most), of_rank(most))),
-        source.note
-    );
-    Ok(heat.view(BYTES, title, summary, "bytes moved", Unit::Bytes))
+    let title = source.titled(title(&of_rank(least), &of_rank(most), ""));
+    let (title, who) = match bands.ranks {
+        1 => {
+            let moved = format!("The rank moved {}", of_rank(0));
+            (source.titled(moved.clone()), format!("{moved}."))
+        }
+        ranks => {
+            let least = (bands.name(least), of_rank(least));
+            let most = (bands.name(most), of_rank(most));
+            (title, format!("Of {ranks} ranks, {}", least_and_most(least, most)))
+        }
+    };
+    let summary =
+        format!("{who} Columns are {} wide{}.{}", heat.width(), heat.together(), source.note);
+    Ok(heat.view(BANDWIDTH, title, summary, "bandwidth of a rank", Unit::MibPerSecond))
 }
 
-/// Mean time of the operations that each rank began in each column of time.
+/// Mean time of one operation in one label, by the ranks and the columns of time in which it began.
+/// Others would be mixed with it in every cell.
 pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
-    let value = |cell: &Cell| (cell.count > 0).then(|| cell.busy_ns as f64 / cell.count as f64);
-    let heat = Heat::of(source, value);
-    let (row, column, slowest) = heat.largest().ok_or("no operation was kept as an event")?;
+    let Some(busiest) = &source.events.busiest else {
+        return Err("no operation took time".into());
+    };
+    let op = busiest.op;
+    let heat = Heat::of(source, |cell, _, _| {
+        (cell.count > 0).then(|| cell.busy_ns as f64 / cell.count as f64)
+    });
+    let (row, column, slowest) = heat.largest().ok_or_else(|| nothing(source))?;
     let (bands, grid) = (&source.events.bands, &source.events.grid);
     let mut all = Cell::default();
     for cell in (0..bands.count).flat_map(|band| grid.band(band)) {
         add(&mut all, cell);
     }
-    let title = format!(
-        "Operations took {} on average, up to {} in one place",
-        format_ns(all.busy_ns as f64 / all.count.max(1) as f64),
-        format_ns(slowest)
-    );
+    let place = match source.several_labels {
+        true => format!(" in {}", shown_label(&busiest.label)),
+        false => String::new(),
+    };
+    let slowest = format_ns(slowest);
+    let title = match all.count {
+        1 => format!("The only {op}{place} took {slowest}"),
+        count => format!(
+            "{op}{place} took {} on average, up to {slowest} in a cell",
+            format_ns(all.busy_ns as f64 / count as f64)
+        ),
+    };
+    let others = match significant(100.0 * busiest.share).as_str() {
+        "100" => String::new(),
+        share => {
+            format!(" {share} % of the time in operations is of this kind, others are left out.")
+        }
+    };
     let summary = format!(
-        "Slowest were those that {} began from {} to {}: {} on average.{}",
+        "Slowest were those that {} began in the {} from {} on: {slowest} on average.{others} Columns are {} wide{}.{}",
         heat.rows.name(row),
+        heat.width(),
         format_ns(heat.x_edges[column]),
-        format_ns(heat.x_edges[column + 1]),
-        format_ns(slowest),
+        heat.width(),
+        heat.together(),
         source.note
     );
-    Ok(heat.view(LATENCY, title, summary, "mean time of an operation", Unit::Nanoseconds))
+    let title = qualified(title, &[&source.point]);
+    let value = format!("mean time of {op}");
+    Ok(heat.view(LATENCY, title, summary, &value, Unit::Nanoseconds))
 }
 
 fn add(sum: &mut Cell, cell: &Cell) {
@@ -152,8 +194,9 @@ struct Heat {
 }
 
 impl Heat {
-    /// Adds up cells until they fit; `value` gives the value of a sum, if it has one.
-    fn of(source: &Source<'_>, value: impl Fn(&Cell) -> Option<f64>) -> Heat {
+    /// Adds up cells until they fit; `value` gives the value of a sum over so many ranks and
+    /// nanoseconds, if it has one.
+    fn of(source: &Source<'_>, value: impl Fn(&Cell, f64, f64) -> Option<f64>) -> Heat {
         let (time, bands, grid) = (&source.events.time, &source.events.bands, &source.events.grid);
         let rows = Bands::over(bands.ranks, MAX_ROWS);
         let step = time.count.div_ceil(MAX_COLUMNS);
@@ -167,12 +210,31 @@ impl Heat {
                 .for_each(|(at, cell)| add(&mut row[at / step], cell));
         }
         let edge = |at: usize| time.edge_ns((at * step).min(time.count)) as f64;
-        let value = |cell: &Cell| value(cell).unwrap_or(f64::NAN);
+        let x_edges: Vec<f64> = (0..=columns).map(edge).collect();
+        let value = |row: usize, cells: &[Cell]| -> Vec<f64> {
+            let ranks = f64::from(rows.size(row));
+            let widths = x_edges.windows(2).map(|edges| edges[1] - edges[0]);
+            let values = cells.iter().zip(widths).map(|(cell, ns)| value(cell, ranks, ns));
+            values.map(|value| value.unwrap_or(f64::NAN)).collect()
+        };
         Heat {
+            values: cells.iter().enumerate().map(|(row, cells)| value(row, cells)).collect(),
             rows,
-            x_edges: (0..=columns).map(edge).collect(),
             y_edges: (0..=rows.count).map(|row| f64::from(rows.first(row))).collect(),
-            values: cells.iter().map(|row| row.iter().map(value).collect()).collect(),
+            x_edges,
+        }
+    }
+
+    /// Width of a column.
+    fn width(&self) -> String {
+        format_ns(self.x_edges[1] - self.x_edges[0])
+    }
+
+    /// "; a row holds up to 4 ranks" where it is not one.
+    fn together(&self) -> String {
+        match self.rows.ranks.div_ceil(self.rows.count as u32) {
+            0 | 1 => String::new(),
+            most => format!("; a row holds up to {most} ranks"),
         }
     }
 

@@ -1,8 +1,9 @@
 //! How fast the run was over its time.
 
-use super::{Source, axis, mib_s, time_axis, total};
+use super::{Source, axis, mib_s, nothing, time_axis, total};
 use crate::aggregate::TimeBins;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
+use crate::svg::{SERIES, value_text};
 use model::Op;
 use model::op::{Class, OPS};
 use model::units::{format_bytes, format_ns, significant};
@@ -10,8 +11,6 @@ use std::cmp::Reverse;
 
 pub(super) const OVER_TIME: &str = "bandwidth-over-time";
 pub(super) const CALLS: &str = "calls-over-time";
-/// Operations with a line of their own.
-const MAX_LINES: usize = 7;
 
 /// Bytes read and written per second.
 pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
@@ -19,21 +18,27 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     let all = [("reading", Class::Read), ("writing", Class::Write)];
     let moved = all.into_iter().filter(|(_, class)| ops.bytes(*class).iter().any(|b| *b > 0));
     let (mut series, mut peaks, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+    let width = format_ns(time.width_ns as f64);
     for (name, class) in moved {
         let bytes = ops.bytes(class);
         let rate = |bytes: u64| mib_s(bytes as f64 * source.scale, time.width_ns as f64);
         let peak = bytes.iter().map(|bytes| rate(*bytes)).fold(0.0, f64::max);
         peaks.push(format!("{name} reached {} MiB/s", significant(peak)));
         sums.push(sum(name, bytes, time, source.scale));
-        series.push(steps(name, time, bytes.iter().map(|bytes| rate(*bytes))));
+        let color = source.colors.class(class);
+        series.push(steps(name, color, time, bytes.iter().map(|bytes| rate(*bytes))));
     }
     if series.is_empty() {
         return Err("no operation moved bytes".into());
     }
     Ok(View {
         name: OVER_TIME.into(),
-        title: capital(&peaks.join(", ")),
-        summary: format!("{}.{}", capital(&sums.join("; ")), source.note),
+        title: source.titled(format!("{} within {width}", capital(&peaks.join(", ")))),
+        summary: format!(
+            "{}. Columns are {width} wide; the bytes of an operation are spread evenly over its time.{}",
+            capital(&sums.join("; ")),
+            source.note
+        ),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("bandwidth of all ranks", Unit::MibPerSecond),
@@ -43,18 +48,21 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     })
 }
 
-/// "writing: 40 MiB from 1 ms to 3 ms, 200 MiB/s on average".
+/// "writing moved 40 MiB from 1 ms to 3 ms, 200 MiB/s on average over the 80 of 100 columns in which
+/// it moved bytes".
 fn sum(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
     let moved = total(bytes.iter().copied()) as f64 * scale;
     let first = bytes.iter().position(|bytes| *bytes > 0).unwrap_or(0);
     let last = bytes.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
     let (from_ns, until_ns) = (time.edge_ns(first) as f64, time.edge_ns(last + 1) as f64);
+    let active = bytes.iter().filter(|bytes| **bytes > 0).count();
     format!(
-        "{name} moved {} from {} to {}, {} MiB/s on average",
+        "{name} moved {} from {} to {}, {} MiB/s on average over the {active} of {} columns in which it moved bytes",
         format_bytes(moved as u64),
         format_ns(from_ns),
         format_ns(until_ns),
-        significant(mib_s(moved, until_ns - from_ns))
+        significant(mib_s(moved, active as f64 * time.width_ns as f64)),
+        time.count
     )
 }
 
@@ -67,26 +75,34 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     used.sort_by_key(|entry| Reverse(entry.1));
     let all = total(used.iter().map(|entry| entry.1));
     let Some((busiest, most)) = used.first().copied() else {
-        return Err("no operation was kept as an event".into());
+        return Err(nothing(source));
     };
-    let rest = used.split_off(used.len().min(MAX_LINES));
+    // Those without a colour of their own are one line.
+    let (used, rest): (Vec<_>, Vec<_>) =
+        used.into_iter().partition(|(op, _)| source.colors.op(op.name()) < SERIES);
     let per_second = |count: u64| count as f64 * source.scale / (time.width_ns as f64 / 1e9);
     let line = |(op, _): &(Op, u64)| {
-        steps(op.name(), time, ops.counts(*op).iter().map(|count| per_second(*count)))
+        let color = source.colors.op(op.name());
+        steps(op.name(), color, time, ops.counts(*op).iter().map(|count| per_second(*count)))
     };
     let mut series: Vec<Series> = used.iter().map(line).collect();
     if !rest.is_empty() {
         let sum = |at: usize| total(rest.iter().map(|(op, _)| ops.counts(*op)[at]));
-        series.push(steps("others", time, (0..time.count).map(|at| per_second(sum(at)))));
+        series.push(steps("others", SERIES, time, (0..time.count).map(|at| per_second(sum(at)))));
     }
-    let peak = ops.counts(busiest).iter().copied().max().map_or(0.0, per_second);
-    let calls = |count: u64| count as f64 * source.scale;
+    let calls = |count: u64| value_text(count as f64 * source.scale, Unit::Count);
+    let peak = calls(ops.counts(busiest).iter().copied().max().unwrap_or(0));
+    let width = format_ns(time.width_ns as f64);
     Ok(View {
         name: CALLS.into(),
-        title: format!("{busiest} came up to {} times a second", significant(peak)),
+        title: source.titled(match most {
+            1 => format!("The most frequent operation, {busiest}, was executed once"),
+            _ => format!("Of {} {busiest} calls, up to {peak} began within {width}", calls(most)),
+        }),
         summary: format!(
-            "{} operations in {}, {} of them {busiest}.{}",
+            "{} {} in {}, {} of them {busiest}. Columns are {width} wide.{}",
             calls(all),
+            if all == 1 { "operation" } else { "operations" },
             format_ns((time.edge_ns(time.count) - time.start_ns) as f64),
             calls(most),
             source.note
@@ -101,13 +117,18 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
 }
 
 /// One value per column of time; the last one reaches to the end.
-pub(super) fn steps(name: &str, time: &TimeBins, values: impl Iterator<Item = f64>) -> Series {
+pub(super) fn steps(
+    name: &str,
+    color: usize,
+    time: &TimeBins,
+    values: impl Iterator<Item = f64>,
+) -> Series {
     let point = |(at, y)| Point { x: time.edge_ns(at) as f64, y, interval: None };
     let mut points: Vec<Point> = values.enumerate().map(point).collect();
     if let Some(last) = points.last().copied() {
         points.push(Point { x: time.edge_ns(points.len()) as f64, ..last });
     }
-    Series { name: name.into(), points }
+    Series { name: name.into(), color, points }
 }
 
 /// With a capital letter at the beginning.

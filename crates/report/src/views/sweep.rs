@@ -1,5 +1,6 @@
 //! Figures over what a sweep varied: a parameter (figure one of PIObench) or the number of ranks.
 
+use super::colors::Colors;
 use super::{axis, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::statistics::{self, Metric, Statistic};
@@ -9,13 +10,13 @@ use model::units::{parse_integer_text, significant};
 
 /// Name of the absent picture of a run that is no sweep.
 pub(super) const NAME: &str = "figures-over-sweep";
-/// Series in a picture: those with the highest figures.
-const MAX_SERIES: usize = 8;
+/// Series in a picture's data: those with the highest figures. Fewer are drawn.
+const MAX_SERIES: usize = 200;
 /// Values that differ by this factor stand on a logarithmic axis.
 const LOG_FROM: f64 = 8.0;
 
 /// One picture per dimension: the bandwidth over it, or operations per second if no bytes moved.
-pub(super) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
+pub(super) fn over_dimensions(run: &Run, colors: &Colors) -> Result<Vec<View>, String> {
     let sweep = run.run.sweep.as_ref().ok_or("the run is no sweep")?;
     if sweep.dimensions.is_empty() {
         return Err("the program was repeated, nothing varied".into());
@@ -33,12 +34,14 @@ pub(super) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
         return Err("no execution has a rate".into());
     }
     let dimensions = sweep.dimensions.iter().enumerate();
-    Ok(dimensions.map(|(at, dimension)| over(sweep, at, dimension, metric, &figures)).collect())
+    let over = |(at, dimension)| over(sweep, at, dimension, metric, &figures, colors);
+    Ok(dimensions.map(over).collect())
 }
 
 /// A line: everything but the dimension that varies along it.
 struct Line<'a> {
     name: String,
+    op: &'a str,
     /// Number of the value, and the figure there.
     figures: Vec<(usize, &'a Statistic)>,
 }
@@ -46,6 +49,18 @@ struct Line<'a> {
 impl Line<'_> {
     fn highest(&self) -> f64 {
         self.figures.iter().map(|(_, figure)| figure.median).fold(0.0, f64::max)
+    }
+
+    /// The figure with the highest median, and whether its interval lies above those of all other
+    /// values: `None` where one of them has no interval.
+    fn best(&self) -> Option<(usize, &Statistic, Option<bool>)> {
+        let by_median =
+            |a: &&(usize, &Statistic), b: &&(usize, &Statistic)| a.1.median.total_cmp(&b.1.median);
+        let (number, best) = self.figures.iter().max_by(by_median)?;
+        let others = self.figures.iter().filter(|(other, _)| other != number);
+        let below = others.map(|(_, other)| Some(other.ci95_high? < best.ci95_low?));
+        let separated = below.collect::<Option<Vec<bool>>>().map(|all| all.iter().all(|it| *it));
+        Some((*number, best, separated))
     }
 }
 
@@ -61,7 +76,7 @@ fn lines<'a>(sweep: &Sweep, at: usize, figures: &[&'a Statistic]) -> Vec<Line<'a
         let name = line_name(sweep, at, figure, &values);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.figures.push((number, figure)),
-            None => lines.push(Line { name, figures: vec![(number, figure)] }),
+            None => lines.push(Line { name, op: &figure.op, figures: vec![(number, figure)] }),
         }
     }
     lines.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
@@ -85,65 +100,80 @@ fn over(
     dimension: &Dimension,
     metric: Metric,
     figures: &[&Statistic],
+    colors: &Colors,
 ) -> View {
     let mut lines = lines(sweep, at, figures);
-    let all = lines.len();
+    let more = lines.len().saturating_sub(MAX_SERIES);
     lines.truncate(MAX_SERIES);
     let word = if metric == Metric::MibS { "bandwidth" } else { "operations" };
-    let unit = if metric == Metric::MibS { "MiB/s" } else { "operations per second" };
-    let best = lines
-        .iter()
-        .flat_map(|line| line.figures.iter().map(move |(number, figure)| (line, *number, *figure)));
-    let best = best.reduce(|a, b| if b.2.median > a.2.median { b } else { a });
-    let (title, mut summary) = match best {
-        Some((line, number, figure)) => (
-            format!(
-                "{} was highest with {} {}",
-                super::rates::capital(word),
-                dimension.name,
-                crate::text::escape(&dimension.values[number])
-            ),
-            format!(
-                "{} reached {} {unit} there, the median of {}.",
-                line.name,
-                significant(figure.median),
-                super::counted(figure.n as u64, "repetition")
-            ),
-        ),
+    let (title, mut summary) = match lines.first() {
+        Some(line) => claim(line, dimension, metric),
         None => (format!("{word} over {}", dimension.name), "No execution has a rate.".into()),
     };
-    summary += match figures.iter().any(|figure| figure.ci95_low.is_some()) {
-        true => " Bars are 95 % confidence intervals of the median.",
-        false => " Intervals need five repetitions.",
+    let points = || lines.iter().flat_map(|line| &line.figures);
+    let missing = points().filter(|(_, figure)| figure.ci95_low.is_none()).count();
+    summary += &match (positions(dimension).is_some(), missing) {
+        (true, 0) => " Bars are 95 % confidence intervals of the median.".into(),
+        (false, _) => " Bars are medians.".into(),
+        (_, n) if n == points().count() => " Intervals need five repetitions.".into(),
+        (_, n) => format!(" {n} points have no interval: that needs five repetitions."),
     };
-    if all > MAX_SERIES {
-        summary += &format!(" {} lower lines are not shown.", all - MAX_SERIES);
+    if more > 0 {
+        summary += &format!(" {more} lower lines are left out.");
     }
     let y = match metric {
         Metric::MibS => axis("bandwidth of all ranks", Unit::MibPerSecond),
         _ => axis("operations of all ranks", Unit::PerSecond),
     };
     let chart = match positions(dimension) {
-        Some((x, positions)) => Chart::Lines {
-            x,
-            y,
-            join: Join::Line,
-            series: lines.iter().map(|line| series(line, &positions)).collect(),
-        },
+        Some((x, positions)) => {
+            Chart::Lines { x, y, join: Join::Line, series: series(&lines, &positions, colors) }
+        }
         None => bars(dimension, y, &lines),
     };
     View { name: format!("{word}-over-{}", file_name(&dimension.name)), title, summary, chart }
 }
 
-fn series(line: &Line<'_>, positions: &[f64]) -> Series {
+/// What the line with the highest figure tells of a dimension: as much as its intervals carry.
+fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, String) {
+    let Some((number, best, separated)) = line.best() else {
+        return (line.name.clone(), "No execution has a rate.".into());
+    };
+    let unit = if metric == Metric::MibS { "MiB/s" } else { "operations per second" };
+    let at = format!("{} {}", dimension.name, crate::text::escape(&dimension.values[number]));
+    let name = &line.name;
+    let title = match separated {
+        _ if line.figures.len() == 1 => format!("{name} was measured with {at} alone"),
+        Some(true) => format!("{name} was fastest with {at}"),
+        Some(false) => format!("Which {} is fastest for {name} cannot be told", dimension.name),
+        None => format!("{name} had its highest median with {at}"),
+    };
+    let how = match separated {
+        Some(false) => "; the intervals of others reach into its own",
+        None if line.figures.len() > 1 => ", too few to say that others are slower",
+        _ => "",
+    };
+    let summary = format!(
+        "{name} reached {} {unit} with {at}, the median of {}{how}.",
+        significant(best.median),
+        super::counted(best.n as u64, "repetition")
+    );
+    (title, summary)
+}
+
+fn series(lines: &[Line<'_>], positions: &[f64], colors: &Colors) -> Vec<Series> {
     let point = |(number, figure): &(usize, &Statistic)| Point {
         x: positions[*number],
         y: figure.median,
         interval: figure.ci95_low.zip(figure.ci95_high),
     };
-    let mut points: Vec<Point> = line.figures.iter().map(point).collect();
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    Series { name: line.name.clone(), points }
+    let ops: Vec<&str> = lines.iter().map(|line| line.op).collect();
+    let series = |(line, color): (&Line<'_>, usize)| {
+        let mut points: Vec<Point> = line.figures.iter().map(point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Series { name: line.name.clone(), color, points }
+    };
+    lines.iter().zip(colors.of_series(&ops)).map(series).collect()
 }
 
 /// Values that are no numbers stand beside each other.
@@ -228,12 +258,54 @@ mod tests {
         run
     }
 
+    fn pictures(run: &Run) -> Result<Vec<View>, String> {
+        over_dimensions(run, &Colors::of(run))
+    }
+
+    /// One dimension, five repetitions; the figures of a cell reach so far up.
+    fn noisy(spread: f64) -> Run {
+        let mut run = swept(&["4k", "64k"], 5);
+        run.run.sweep.as_mut().unwrap().dimensions.pop();
+        run.rows.retain(|row| row.cell < 2);
+        for row in &mut run.rows {
+            row.mib_s = Some(100.0 + f64::from(row.cell) + spread * f64::from(row.repetition));
+        }
+        run
+    }
+
+    #[test]
+    fn a_value_is_the_best_only_if_no_interval_of_another_reaches_its_own() {
+        for (spread, title) in [
+            (0.1, "w: fwrite was fastest with block 64k"),
+            (10.0, "Which block is fastest for w: fwrite cannot be told"),
+        ] {
+            assert_eq!(pictures(&noisy(spread)).unwrap()[0].title, title);
+        }
+        let mut few = noisy(0.1);
+        few.rows.retain(|row| row.repetition < 4);
+        let view = &pictures(&few).unwrap()[0];
+        assert_eq!(view.title, "w: fwrite had its highest median with block 64k");
+        assert!(view.summary.contains("too few to say that others are slower"));
+    }
+
+    #[test]
+    fn all_series_are_in_the_data() {
+        let mut run = swept(&["4k", "64k"], 1);
+        let rows = run.rows.clone();
+        for label in 0..40 {
+            let more = rows.iter().map(|row| Row { label: format!("l{label}"), ..row.clone() });
+            run.rows.extend(more);
+        }
+        let Chart::Lines { series, .. } = &pictures(&run).unwrap()[0].chart else { panic!() };
+        assert_eq!(series.len(), 2 * 41);
+    }
+
     #[test]
     fn every_dimension_has_a_picture() {
-        let views = over_dimensions(&swept(&["4k", "64k", "1m"], 5)).unwrap();
+        let views = pictures(&swept(&["4k", "64k", "1m"], 5)).unwrap();
         let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
         assert_eq!(names, ["bandwidth-over-block", "bandwidth-over-ranks"]);
-        assert_eq!(views[0].title, "Bandwidth was highest with block 1m");
+        assert_eq!(views[0].title, "w: fwrite, ranks=2 was fastest with block 1m");
         let Chart::Lines { x, series, .. } = &views[0].chart else { panic!("lines") };
         assert_eq!((x.unit, x.log), (Unit::Bytes, true));
         assert_eq!(
@@ -250,8 +322,8 @@ mod tests {
 
     #[test]
     fn few_repetitions_have_no_intervals_and_words_are_bars() {
-        let views = over_dimensions(&swept(&["near", "far"], 2)).unwrap();
-        assert!(views[0].summary.contains("Intervals need five repetitions"));
+        let views = pictures(&swept(&["near", "far"], 2)).unwrap();
+        assert!(views[0].summary.ends_with("Bars are medians."), "{}", views[0].summary);
         let Chart::Bars { names, series, .. } = &views[0].chart else { panic!("bars") };
         assert_eq!(names[..], ["near", "far"]);
         assert_eq!(series[0].1, [100.5, 300.5]);
@@ -259,6 +331,6 @@ mod tests {
 
     #[test]
     fn what_is_no_sweep_has_none() {
-        assert!(over_dimensions(&Run::default()).is_err());
+        assert!(pictures(&Run::default()).is_err());
     }
 }
