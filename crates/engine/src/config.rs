@@ -65,6 +65,8 @@ pub struct Config {
     pub directory: PathBuf,
     /// The storage.
     pub backend: BackendKind,
+    /// Number of this execution in a sweep; each writes other random data.
+    pub execution: u32,
     /// Only that directory, whatever has its path meanwhile.
     pub identity: Option<Identity>,
     /// Confine ranks to the directory (posix only): every path is resolved beneath it, and

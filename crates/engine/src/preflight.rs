@@ -68,7 +68,7 @@ impl Needs {
                 |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
             add(&mut needs.bytes, one.footprint_bytes);
             add(&mut needs.files, one.footprint_files);
-            add(&mut needs.buffers_bytes, one.buffer_bytes);
+            add(&mut needs.buffers_bytes, one.buffer_bytes.saturating_add(one.pool_bytes()));
             needs.handles = needs.handles.max(one.handles);
             needs.exact &= one.exact;
         }

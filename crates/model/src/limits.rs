@@ -7,6 +7,9 @@ use crate::value::{Eval, EvalError, Value};
 /// split, so that the buffers of a rank stay small.
 pub const CALL_BYTES: u64 = 256 << 20;
 
+/// Random data that a rank keeps ready: further apart than this no bytes repeat in what it writes.
+pub const POOL_BYTES: u64 = 16 << 20;
+
 /// Longest text that an expression makes, in bytes; file names end at 4,096.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Most that a list holds with all lists in it: one for each value, and the bytes of its texts.

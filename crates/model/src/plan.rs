@@ -14,7 +14,8 @@
 //!
 //! Not here: how code is made (crate `ppl`) and executed (crate `engine`).
 
-use crate::op::Op;
+use crate::limits::POOL_BYTES;
+use crate::op::{Class, Op};
 use crate::pattern::Geometry;
 use crate::value::Value;
 use std::ops::Range;
@@ -361,6 +362,10 @@ pub struct Options {
     pub transfer: Option<Operand>,
     /// What buffers hold: "random", "zero" or "offset".
     pub data: Option<Operand>,
+    /// Random data: size of a block divided by its compressed size.
+    pub compress: Option<Operand>,
+    /// Random data: number of blocks divided by the number of different ones.
+    pub dedup: Option<Operand>,
     /// Errno names that count as expected, joined by commas.
     pub expect: Option<Operand>,
     /// MPI-IO: transfers that are under way at one time, at least 1.
@@ -447,6 +452,22 @@ pub struct Budget {
     pub handles: u64,
     /// All figures are exact.
     pub exact: bool,
+}
+
+/// Unit of memory that holds the bytes of one call.
+const PAGE_BYTES: u64 = 4096;
+
+impl Budget {
+    /// Random data that the rank keeps ready for its writes, bytes: [`POOL_BYTES`] or the largest
+    /// call, but no more than it writes. Each call begins at a page of its own.
+    pub fn pool_bytes(&self) -> u64 {
+        let writes = self.ops.iter().filter(|(op, _)| op.row().class == Class::Write);
+        let needed = writes.map(|(_, op)| match op.exact {
+            true => op.count.saturating_mul(PAGE_BYTES).saturating_add(op.bytes),
+            false => u64::MAX,
+        });
+        needed.fold(0, u64::saturating_add).min(POOL_BYTES.max(self.buffer_bytes))
+    }
 }
 
 /// Code and everything it refers to.

@@ -83,6 +83,22 @@ pub const OPTIONS: &[OptionRow] = &[
         help: "it fills the buffers of operations that write data",
     },
     OptionRow {
+        name: "compress",
+        values: "a ratio from 1 to 100",
+        off: &["1", "1.0"],
+        takers: Takers::Ops(WRITES),
+        seeming: &[],
+        help: "it shapes the random data of operations that write",
+    },
+    OptionRow {
+        name: "dedup",
+        values: "a ratio from 1 to 100",
+        off: &["1", "1.0"],
+        takers: Takers::Ops(WRITES),
+        seeming: &[],
+        help: "it shapes the random data of operations that write",
+    },
+    OptionRow {
         name: "expect",
         values: "\"names of errors, joined by commas\"",
         off: &[""],

@@ -228,6 +228,8 @@ impl Writer<'_> {
             ("fsync", options.fsync),
             ("transfer", options.transfer),
             ("data", options.data),
+            ("compress", options.compress),
+            ("dedup", options.dedup),
             ("expect", options.expect),
             ("depth", options.depth),
             ("atomic", options.atomic),

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr;
 
-/// Read-only address space in which one window of memory repeats; empty at first.
+/// Address space in which one window of memory repeats; empty at first.
 #[derive(Debug, Default)]
 pub(super) struct Repeated {
     base: usize,
@@ -18,8 +18,18 @@ impl Repeated {
         match self.len {
             0 => &[],
             // SAFETY: `len` bytes are mapped at `base` for reading as long as `self` lives, and
-            // nobody has the window mapped for writing.
+            // only `window_mut`, which borrows `self` alone, writes them.
             len => unsafe { std::slice::from_raw_parts(self.base as *const u8, len) },
+        }
+    }
+
+    /// The window, for writing: what is written shows in all its repetitions.
+    pub(super) fn window_mut(&mut self, window_bytes: usize) -> &mut [u8] {
+        match self.len {
+            0 => &mut [],
+            // SAFETY: the first window is mapped for reading and writing; `self` is borrowed alone,
+            // so nobody looks at it through the other mappings meanwhile.
+            _ => unsafe { std::slice::from_raw_parts_mut(self.base as *mut u8, window_bytes) },
         }
     }
 
@@ -49,7 +59,8 @@ impl Repeated {
         for at in (0..len).step_by(window_bytes) {
             let place = (self.base + at) as *mut libc::c_void;
             let flags = libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_POPULATE;
-            map(place, window_bytes, libc::PROT_READ, flags, window.as_raw_fd())?;
+            let writable = if at == 0 { libc::PROT_WRITE } else { 0 };
+            map(place, window_bytes, libc::PROT_READ | writable, flags, window.as_raw_fd())?;
         }
         Ok(())
     }

@@ -136,6 +136,7 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
             buffers,
             &mut self.scratch,
         );
+        self.io.notes |= note::of_data(buffers.take_wrote());
         let site = self.position.pc;
         match pause {
             Ok(Pause::Finished) => Stop::Finished,

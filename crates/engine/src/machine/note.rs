@@ -1,5 +1,7 @@
 //! Remarks a rank makes for the user beside its figures: one bit each.
 
+use crate::buffer::Wrote;
+
 /// An open with O_DIRECT failed with EINVAL or EOPNOTSUPP.
 pub const DIRECT_REFUSED: u32 = 1;
 /// A transfer with O_DIRECT was refused before the call.
@@ -10,8 +12,27 @@ pub const SYNC_WRITES: u32 = 4;
 
 /// More ranks on this machine than processors they may use.
 pub const CROWDED: u32 = 8;
+/// `data="zero"` was written.
+pub const ZEROS: u32 = 32;
+/// `data="offset"` was written.
+pub const BY_OFFSET: u32 = 64;
+/// Data was written that compresses or repeats: `compress=R`, `dedup=R`.
+pub const SHAPED: u32 = 128;
+/// Calls wrote more than [`crate::buffer::WIDE_BYTES`] at one time, in which random data repeats.
+pub const WIDE: u32 = 256;
 /// An MPI file was opened inside `with (direct=true)`.
 pub const DIRECT_MPI: u32 = 16;
+
+/// The remarks on the data that was written.
+pub(super) fn of_data(wrote: Wrote) -> u32 {
+    let bits = [
+        (wrote.zeros, ZEROS),
+        (wrote.by_offset, BY_OFFSET),
+        (wrote.shaped, SHAPED),
+        (wrote.wide, WIDE),
+    ];
+    bits.into_iter().filter(|(set, _)| *set).fold(0, |all, (_, bit)| all | bit)
+}
 
 /// The sentences of a set of remarks. `file_system`: its type, "" where it is not known.
 pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
@@ -21,10 +42,22 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
          storage's block (512 or 4096 bytes): such transfers failed with EINVAL without a call";
     let ignored = "direct=true does not concern MPI-IO: the MPI library opens its files as it wants, so \
          they went through the page cache unless its hints say otherwise";
+    let zeros = "data=\"zero\": zeros were written; storage that compresses or deduplicates hardly \
+         stores them";
+    let by_offset = "data=\"offset\": files were written whose blocks are equal at equal positions; \
+         storage that deduplicates stores them once";
+    let shaped =
+        "compress or dedup: data was written that compresses or repeats as the program says";
+    let wide =
+        "calls of more than 256 MiB were made: within such a call the data repeats after that";
     let all = [
         (DIRECT_REFUSED, refused),
         (DIRECT_MISALIGNED, misaligned.to_string()),
         (DIRECT_MPI, ignored.to_string()),
+        (ZEROS, zeros.to_string()),
+        (BY_OFFSET, by_offset.to_string()),
+        (SHAPED, shaped.to_string()),
+        (WIDE, wide.to_string()),
     ];
     all.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, sentence)| sentence).collect()
 }

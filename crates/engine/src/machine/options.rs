@@ -2,7 +2,7 @@
 
 use super::eval::Env;
 use super::fault::Fault;
-use crate::buffer::Content;
+use crate::buffer::{Content, Ratio, Shape};
 use crate::clock::Clock;
 use model::errno;
 use model::hints;
@@ -27,7 +27,10 @@ pub(super) struct Active {
     pub(super) fsync: Fsync,
     /// Largest size of one call, bytes.
     pub(super) transfer: Option<u64>,
+    /// What writes write.
     pub(super) data: Content,
+    /// How random data is shaped.
+    shape: Shape,
     /// Transfers of MPI-IO under way at one time.
     pub(super) depth: u32,
     /// MPI files are opened in atomic mode.
@@ -44,6 +47,7 @@ impl Active {
         fsync: Fsync::None,
         transfer: None,
         data: Content::Random,
+        shape: Shape::PLAIN,
         depth: 1,
         atomic: false,
         hints: 0,
@@ -54,6 +58,19 @@ impl Active {
     pub(super) fn expects(&self, errno: i32) -> bool {
         let word = self.expected.get(errno as usize / 64);
         word.is_some_and(|bits| bits >> (errno as usize % 64) & 1 != 0)
+    }
+
+    /// Random data gets the shape in force. `wanted`: just now, so that other data is a mistake.
+    fn shape_data(&mut self, wanted: bool) -> Result<(), Fault> {
+        match self.data {
+            Content::Random | Content::Shaped(_) => self.data = Content::random(self.shape),
+            _ if wanted => {
+                let what = "compress and dedup shape random data: they do nothing to other data";
+                return Err(Fault::Message(what.into()));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn expect(&mut self, names: &str) -> Result<(), Fault> {
@@ -111,6 +128,13 @@ impl OptionStack {
         if let Some(operand) = options.data {
             next.data = data(word(env, site, operand)?)?;
         }
+        if let Some(operand) = options.compress {
+            next.shape.compress = ratio("compress", env.value(site, operand)?)?;
+        }
+        if let Some(operand) = options.dedup {
+            next.shape.dedup = ratio("dedup", env.value(site, operand)?)?;
+        }
+        next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
         if let Some(operand) = options.expect {
             next.expect(word(env, site, operand)?)?;
         }
@@ -172,6 +196,13 @@ fn fsync(word: &str) -> Result<Fsync, Fault> {
 fn depth(depth: i64) -> Result<u32, Fault> {
     let refused = || EvalError::Range("expected a depth from 1 to 65536", depth.to_string());
     u32::try_from(depth).ok().filter(|n| (1..=65536).contains(n)).ok_or_else(|| refused().into())
+}
+
+fn ratio(name: &str, value: &Value) -> Result<Ratio, Fault> {
+    Ratio::new(value.as_float()?).ok_or_else(|| {
+        let found = format!("{name}={}", value.describe());
+        EvalError::Range("expected a ratio from 1 to 100", found).into()
+    })
 }
 
 fn data(word: &str) -> Result<Content, Fault> {

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::backend::Backend;
-use crate::buffer::{Buffers, Content};
+use crate::buffer::Buffers;
 use crate::clock::{Clock, align::Alignment};
 use crate::comm::{Comm, End};
 use crate::config::{BackendKind, Config};
@@ -128,12 +128,13 @@ fn buffers(plan: &Plan, config: &Config, rank: u32) -> Buffers {
     if config.backend == BackendKind::Null {
         return Buffers::unfilled();
     }
-    let mut buffers = Buffers::new(plan.seed, rank);
-    let largest = budget(plan, rank).map_or(0, |budget| budget.buffer_bytes);
-    let bytes = largest.min(PREPARED_BYTES) as usize;
+    let mut buffers = Buffers::of_execution(plan.seed, rank, config.execution);
+    let budget = budget(plan, rank);
+    let prepared = |bytes: u64| bytes.min(PREPARED_BYTES) as usize;
+    let random = budget.map_or(0, Budget::pool_bytes);
+    let largest = budget.map_or(0, |budget| budget.buffer_bytes);
     // A failure shows again, with its place, when a program needs the buffer.
-    let _ = buffers.source(Content::Random, bytes, 0);
-    let _ = buffers.target(bytes).map(|target| target.fill(1));
+    let _ = buffers.prepare(prepared(random), prepared(largest));
     buffers
 }
 

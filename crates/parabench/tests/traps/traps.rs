@@ -10,6 +10,7 @@ use model::op::{Needs, OPS, ParamKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 fn json(scene: &Scene, line: &str, code: i32) -> Value {
@@ -283,7 +284,6 @@ fn trap_28_written_bytes_do_not_compress_whichever_way_they_are_written() {
     scene.parabench("run x.ppl -n 2 --dir d").exits(0);
     let bytes = |name: &str| fs::read(scene.path(&format!("d/{name}"))).unwrap();
     for name in ["w-0", "f-0", "t-0", "o", "w-1"] {
-        // Inside each piece; what one rank writes again comes from the same buffer.
         let piece = &bytes(name)[..4096];
         let different: BTreeSet<&[u8]> = piece.chunks(8).collect();
         assert_eq!(different.len(), 512, "{name}: no eight bytes occur twice");
@@ -292,6 +292,78 @@ fn trap_28_written_bytes_do_not_compress_whichever_way_they_are_written() {
     }
     assert!(bytes("w-0")[..4096] != bytes("w-1")[..4096], "two ranks share nothing");
     assert!(bytes("z").iter().all(|byte| *byte == 0), "unless zeros are asked for");
+}
+
+/// Number of 4 KiB blocks in these files, and of different ones.
+fn blocks(files: &[Vec<u8>]) -> (usize, usize) {
+    let all = files.iter().flat_map(|file| file.chunks(4096));
+    let different: BTreeSet<&[u8]> = all.clone().collect();
+    (all.count(), different.len())
+}
+
+/// Files of a directory.
+fn contents(directory: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.file_name().is_some_and(|name| name != ".parabench"));
+    files.map(|path| fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn trap_34_no_block_is_written_twice() {
+    let text = "repeat $i 50 write(\"file-$i-$$rank\", 4k);\n\
+                repeat 20 append(\"log-$$rank\", 1000);\n\
+                $h = fopen(\"shared\", \"O_RDWR|O_CREAT\");\n\
+                repeat $i 300 fwrite($h, 4k, ($i * 2 + $$rank) * 4k);\n\
+                repeat $i 100 fwrite($h, 47008, 4m + ($i * 2 + $$rank) * 47008);\n\
+                fclose($h);\n\
+                define pattern \"p\" level 0 = strided(block=700, count=64);\n\
+                $h = fopen(\"pieces-$$rank\", \"w\"); fwrite($h, \"p\"); fclose($h);\n\
+                write(\"large-$$rank\", 20m); with (transfer=64k) write(\"cut-$$rank\", 20m);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("run x.ppl -n 2 --dir d").exits(0);
+    let mut files = contents(&scene.path("d"));
+    assert_eq!(files.len(), 2 * 54 + 1);
+    // The shared file has a hole behind the first accesses.
+    files.retain(|file| !file.is_empty());
+    let holes = |block: &&[u8]| block.iter().any(|byte| *byte != 0);
+    for file in &mut files {
+        let kept: Vec<u8> = file.chunks(4096).filter(holes).flatten().copied().collect();
+        *file = kept;
+    }
+    let (all, different) = blocks(&files);
+    assert!(all > 20_000, "{all}");
+    assert_eq!(all, different);
+}
+
+#[test]
+fn trap_34_repetitions_of_a_sweep_write_different_blocks() {
+    // What the first one appends to is kept.
+    let scene = Scene::new().file("x.ppl", "append(\"f\", 64k);");
+    scene.parabench("run x.ppl --dir d --reps 2").exits(0);
+    assert_eq!(blocks(&contents(&scene.path("d"))), (32, 32));
+}
+
+#[test]
+fn trap_34_what_compresses_or_repeats_is_asked_for_by_name_and_said() {
+    let cases = [
+        ("with (dedup=4) repeat $i 16 write(\"f-$i\", 64k);", 64, "repeats as the program says"),
+        ("with (compress=2) repeat $i 16 write(\"f-$i\", 64k);", 256, "compresses or repeats"),
+        (
+            "with (data=\"offset\") repeat $i 16 write(\"f-$i\", 64k);",
+            16,
+            "equal at equal positions",
+        ),
+        ("with (data=\"zero\") repeat $i 16 write(\"f-$i\", 64k);", 1, "zeros were written"),
+    ];
+    for (text, expected, said) in cases {
+        let scene = Scene::new().file("x.ppl", text);
+        let told = scene.parabench("run x.ppl --dir d --format json").exits(0).out;
+        assert!(told.contains(said), "{text}: {told}");
+        assert_eq!(blocks(&contents(&scene.path("d"))), (256, expected), "{text}");
+    }
+    let scene = Scene::new().file("x.ppl", "write(\"f\", 64k);");
+    let told = scene.parabench("run x.ppl --format json").exits(0).out;
+    assert!(!told.contains("deduplicates"), "{told}");
 }
 
 /// Every operation of the table that has a path fails on a missing one, and that shows.

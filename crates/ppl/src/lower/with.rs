@@ -32,6 +32,7 @@ impl Lower<'_> {
                 }
             }
         }
+        self.shapes_random(&options, list);
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
         let start = self.emit(Instr::WithEnter { options }, span);
@@ -42,6 +43,26 @@ impl Lower<'_> {
             self.withs.push(With { code: start..self.here_pc(), asked });
         }
         flow
+    }
+
+    /// Only random data can be made to compress or to repeat.
+    fn shapes_random(&mut self, options: &Options, list: List) {
+        let Some(Source::Const(number)) = options.data.map(Operand::source) else { return };
+        let other =
+            matches!(&self.plan.consts[number as usize], Value::Str(word) if **word != *b"random");
+        let shapes = |name: &str| matches!(name, "compress" | "dedup");
+        let given = self.ast.exprs_in(list).find_map(|id| {
+            match self.ast.expr(id) {
+                Expr::Named(name, _) => Some((id, self.ast.names.text(name))),
+                _ => None,
+            }
+            .filter(|(_, name)| shapes(name))
+        });
+        if let Some((id, name)) = given.filter(|_| other) {
+            let message = format!("{name} shapes random data: it does nothing to other data");
+            let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
+            self.reports.push(diagnostic.help("leave out data, or leave out compress and dedup"));
+        }
     }
 
     /// For certain, whatever the parameters are.
@@ -73,6 +94,8 @@ impl Lower<'_> {
             "fsync" => &mut options.fsync,
             "transfer" => &mut options.transfer,
             "data" => &mut options.data,
+            "compress" => &mut options.compress,
+            "dedup" => &mut options.dedup,
             "expect" => &mut options.expect,
             "depth" => &mut options.depth,
             "atomic" => &mut options.atomic,
@@ -154,6 +177,10 @@ impl Lower<'_> {
             "data" => word(&["random", "zero", "offset"]),
             "transfer" => !matches!(value.map(Value::as_int), Some(Ok(..=0) | Err(_))),
             "depth" => !matches!(value.map(Value::as_int), Some(Ok(..=0 | 65537..) | Err(_))),
+            "compress" | "dedup" => {
+                let good = value.is_none_or(|value| matches!(value.as_float(), Ok(1.0..=100.0)));
+                ev.types.may(Types::FLOAT.or(Types::INT).or(Types::STR)) && good
+            }
             "hints" => {
                 let good = text.as_deref().is_none_or(|text| hints::parse(text).is_ok());
                 ev.types.may(Types::STR) && good

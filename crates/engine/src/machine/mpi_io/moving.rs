@@ -8,7 +8,7 @@ use super::plan::{Facts, Used};
 use super::window::{Calls, Filling, run};
 use super::{Opened, timed};
 use crate::backend::Backend;
-use crate::buffer::{Buffers, Content};
+use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};
 use crate::clock::Clock;
 use crate::comm::Members;
@@ -229,11 +229,18 @@ fn view_calls<B: Backend, K: Clock>(
     let own_rounds = || facts.bytes.div_ceil(call_bytes).max(1);
     let longest_bytes = facts.bytes.min(call_bytes);
     let calls = job.calls_at_offsets(io, used.is_collective(), longest_bytes, own_rounds);
-    let by_offset = job.write && active.data == Content::Offset;
-    let filling = if by_offset { Filling::Gathered } else { Filling::ByOffset };
-    if by_offset {
+    // Zeros are the same everywhere, and random data beyond this size repeats anyway.
+    let by_place = match active.data {
+        Content::Offset => true,
+        Content::Random | Content::Shaped(_) => facts.bytes <= WIDE_BYTES as u64,
+        Content::Zero => false,
+    };
+    let gathers = job.write && by_place;
+    let filling = if gathers { Filling::Gathered } else { Filling::ByOffset };
+    if gathers {
         let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
-        if buffers.gather(facts.bytes as usize, used.extents().map(range)).is_err() {
+        let places = used.extents().map(range);
+        if buffers.gather(active.data, facts.bytes as usize, places).is_err() {
             tally.fail(libc::ENOMEM);
         }
     }

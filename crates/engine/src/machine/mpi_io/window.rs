@@ -4,8 +4,8 @@ use super::super::io::{Io, Tally};
 use super::end::before;
 use super::timed;
 use crate::backend::Backend;
-use crate::buffer::{Buffers, Content, fill_offset};
-use crate::call::{At, FileCall, Lent, Memory, MpiFile, Request, ViewId};
+use crate::buffer::{Buffers, Content};
+use crate::call::{At, FileCall, Memory, MpiFile, Request, ViewId};
 use crate::clock::Clock;
 use model::Part;
 use model::pattern::Extent;
@@ -128,8 +128,8 @@ fn memory<'b>(
     })
 }
 
-/// Up to `depth` transfers at a time, each with memory of its own (those that write the same
-/// bytes share it). The time is what the calls that start and that wait take.
+/// Up to `depth` transfers at a time, each with memory of its own (those that write zeros share
+/// it). The time is what the calls that start and that wait take.
 fn overlapped<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
@@ -138,7 +138,8 @@ fn overlapped<B: Backend, K: Clock>(
     mut pieces: impl Iterator<Item = Extent>,
     tally: &mut Tally,
 ) {
-    let Ok(slots) = Slots::new(buffers, calls, io.options.active().data) else {
+    let content = calls.write.then_some(io.options.active().data);
+    let Ok(mut slots) = buffers.slots(content, calls.longest_bytes as usize, calls.depth) else {
         return tally.fail(libc::ENOMEM);
     };
     let depth = calls.depth as usize;
@@ -173,53 +174,4 @@ fn settle<B: Backend, K: Clock>(
     let Some(request) = flying.pop_front() else { return };
     let shot = timed(&mut io.backend, &io.clock, FileCall::Wait { request });
     tally.done_bytes += io.add_file_call(tally, Part::Data, shot).max(0) as u64;
-}
-
-/// Memory of the transfers under way, borrowed from the buffers until all have ended.
-struct Slots<'b> {
-    buffers: std::marker::PhantomData<&'b mut Buffers>,
-    base: *mut u8,
-    slot_bytes: usize,
-    count: u64,
-    write: bool,
-    /// Bytes are filled in for every call, with this seed.
-    seed: Option<u64>,
-}
-
-impl<'b> Slots<'b> {
-    fn new(buffers: &'b mut Buffers, calls: &Calls, content: Content) -> io::Result<Slots<'b>> {
-        let slot_bytes = calls.longest_bytes as usize;
-        let seed = buffers.offset_seed().filter(|_| calls.write && content == Content::Offset);
-        let same = calls.write && content != Content::Offset;
-        let count = if same { 1 } else { u64::from(calls.depth) };
-        let base = if same {
-            buffers.source(content, slot_bytes, 0)?.as_ptr().cast_mut()
-        } else {
-            let all = slot_bytes.checked_mul(count as usize);
-            let all = all.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-            buffers.target(all)?.as_mut_ptr()
-        };
-        let buffers = std::marker::PhantomData;
-        Ok(Slots { buffers, base, slot_bytes, count, write: calls.write, seed })
-    }
-
-    /// Memory for call number `round`; that of the call `count` rounds ago, which has ended.
-    fn lend(&self, round: u64, piece: Extent) -> Lent {
-        let len = (piece.length_bytes as usize).min(self.slot_bytes);
-        let start = (round % self.count) as usize * self.slot_bytes;
-        // SAFETY: the buffers behind `base` hold `count` slots of `slot_bytes`, and stay
-        // borrowed as long as `self`, which `overlapped` keeps until every request is waited
-        // for. At most `count` transfers are under way, or all of them only read the one slot.
-        unsafe {
-            let address = self.base.add(start);
-            if !self.write {
-                return Lent::new(Memory::Read(std::slice::from_raw_parts_mut(address, len)));
-            }
-            if let Some(seed) = self.seed {
-                let bytes = std::slice::from_raw_parts_mut(address, len);
-                fill_offset(bytes, piece.offset_bytes, seed);
-            }
-            Lent::new(Memory::Write(std::slice::from_raw_parts(address, len)))
-        }
-    }
 }

@@ -299,6 +299,7 @@ impl Run {
         Config {
             directory: place.path().map(Into::into).unwrap_or_default(),
             backend: self.backend(),
+            execution: 0,
             identity: place.identity(),
             confined: confinement.confined,
             events: self.results.events.map(|kept| events(plan, kept, nodes)),

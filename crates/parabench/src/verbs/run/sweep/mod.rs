@@ -338,6 +338,7 @@ impl Ready<'_> {
         let mut config =
             self.args.config(&bound.plan, place, &bound.confinement, folder.as_ref(), 1);
         config.wait_for_signal &= self.started == 0;
+        config.execution = self.started as u32;
         if folder.is_none() {
             (config.records, config.events) = (Records::Memory, None);
             run.run.events = None;

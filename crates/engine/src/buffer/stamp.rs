@@ -1,0 +1,83 @@
+//! Stamps: a few bytes in each block that no other block of the run has.
+
+use super::content::{Ratio, Shape};
+use crate::rng::mix;
+
+/// Size of the blocks that never repeat: what file systems compare and compress at least.
+pub(super) const BLOCK_BYTES: usize = 4096;
+/// Bytes of a stamp.
+const STAMP_BYTES: usize = 16;
+/// An odd number from the fraction of the golden ratio: spreads one word to a second.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Where a call's bytes lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// In the pool.
+    pub(super) pool_bytes: usize,
+    /// In the file.
+    pub(super) offset_bytes: u64,
+}
+
+/// The stamps of one rank.
+#[derive(Clone, Debug)]
+pub(super) struct Stamps {
+    key: u64,
+    /// Stamps given so far; shaped data: how often the pool was gone through.
+    count: u64,
+    /// Of shaped data; `None`: every stamp is another.
+    dedup: Option<Ratio>,
+}
+
+impl Stamps {
+    /// `key`: seed of the rank.
+    pub(super) fn new(key: u64, shape: Shape) -> Stamps {
+        Stamps { key, count: 0, dedup: (shape != Shape::PLAIN).then_some(shape.dedup) }
+    }
+
+    /// Stamps the first byte of a call and every block of the file that begins in it, so that
+    /// whatever blocks of the file it touches get a stamp, wherever the call begins. Where blocks
+    /// are to compress or to repeat, each page of the pool has one stamp, at its beginning.
+    #[inline(always)]
+    pub(super) fn put(&mut self, bytes: &mut [u8], place: Place) {
+        if let Some(dedup) = self.dedup {
+            return self.put_shaped(bytes, place.pool_bytes, dedup);
+        }
+        let skip = place.offset_bytes as usize % BLOCK_BYTES;
+        let head = (BLOCK_BYTES - skip).min(bytes.len());
+        let (head, blocks) = bytes.split_at_mut(head);
+        self.count += 1;
+        write(head, self.key, self.count);
+        for block in blocks.chunks_mut(BLOCK_BYTES) {
+            self.count += 1;
+            write(block, self.key, self.count);
+        }
+    }
+
+    #[inline(never)]
+    fn put_shaped(&mut self, bytes: &mut [u8], pool_bytes: usize, dedup: Ratio) {
+        let first = pool_bytes / BLOCK_BYTES;
+        for (page, block) in (first as u64..).zip(bytes.chunks_mut(BLOCK_BYTES)) {
+            write(block, self.key, self.count << 20 | dedup.divide(page));
+        }
+    }
+
+    /// The pool starts anew: its pages get other stamps than before.
+    pub(super) fn start_over(&mut self) {
+        self.count += 1;
+    }
+}
+
+/// Different numbers give different stamps.
+#[inline(always)]
+fn write(block: &mut [u8], key: u64, number: u64) {
+    let hash = mix(key ^ number);
+    let second = (hash ^ hash >> 32).wrapping_mul(SPREAD);
+    let mut stamp = [0; STAMP_BYTES];
+    stamp[..8].copy_from_slice(&hash.to_le_bytes());
+    stamp[8..].copy_from_slice(&second.to_le_bytes());
+    match block.first_chunk_mut() {
+        Some(target) => *target = stamp,
+        None => block.copy_from_slice(&stamp[..block.len()]),
+    }
+}
