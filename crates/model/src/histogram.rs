@@ -108,6 +108,14 @@ impl Histogram {
         })?;
         Some(bucket_mid(usize::from(hit.0)).clamp(self.min, self.max))
     }
+
+    /// The same, if at least one value is expected beyond it; `None` with fewer than 1 / (1 - `q`)
+    /// values, of which none tells it from the maximum.
+    pub fn percentile(&self, q: f64) -> Option<u64> {
+        // 0.999 of 1,000 leaves a little less than 1.
+        let beyond = self.count as f64 * (1.0 - q);
+        if beyond < 1.0 - 1e-9 { None } else { self.quantile(q) }
+    }
 }
 
 #[cfg(test)]
@@ -149,6 +157,17 @@ mod tests {
             let exact = values[rank - 1] as f64;
             let found = h.quantile(q).unwrap() as f64;
             prop_assert!((found - exact).abs() <= 0.01 * exact, "{} against {}", found, exact);
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_as_many_values_as_it_speaks_of() {
+        for (q, needed) in [(0.9, 10), (0.99, 100), (0.999, 1000)] {
+            let mut times = Histogram::default();
+            (1..needed).for_each(|value| times.record(value));
+            assert_eq!(times.percentile(q), None, "{q}");
+            times.record(needed);
+            assert!(times.percentile(q).is_some(), "{q}");
         }
     }
 

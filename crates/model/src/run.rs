@@ -9,7 +9,7 @@ use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that this code writes, and the newest it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub struct Run {
     pub version: u32,
     /// Summary: one row per label path and operation, then its parts.
     pub rows: Vec<Row>,
+    /// Labels: how long each was executed, which is what rates divide by.
+    pub labels: Vec<LabelRow>,
     /// Labels over ranks, one entry per kept occurrence.
     pub times: Vec<TimeRow>,
     /// What, where, when.
@@ -53,14 +55,23 @@ pub struct Row {
     pub mean_ns: Option<f64>,
     /// Median, within 1 %.
     pub p50_ns: Option<u64>,
-    /// 99th percentile, within 1 %.
+    /// 90th percentile, within 1 %; null with fewer than 10 times.
+    pub p90_ns: Option<u64>,
+    /// 99th percentile, within 1 %; null with fewer than 100 times.
     pub p99_ns: Option<u64>,
+    /// 99.9th percentile, within 1 %; null with fewer than 1,000 times.
+    pub p999_ns: Option<u64>,
     /// Longest time.
     pub max_ns: Option<u64>,
     /// Mean over ranks of bytes / sum of that rank's operation times; null without bytes.
     pub rank_mib_s: Option<f64>,
-    /// All bytes / sum over the label's occurrences of (last end - first start over ranks); null without bytes.
+    /// All bytes / `busy_ns` of the label; null without bytes. In no label: from the operation's first
+    /// start to its last end over ranks.
     pub mib_s: Option<f64>,
+    /// As `rank_mib_s`, of operations that did not fail, 1/s; null for parts.
+    pub rank_ops_s: Option<f64>,
+    /// As `mib_s`, of operations that did not fail, 1/s; null for parts.
+    pub ops_s: Option<f64>,
     /// How the work was spread over ranks; absent for parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance: Option<Balance>,
@@ -100,6 +111,29 @@ pub struct Mark {
     pub seen: String,
     /// What to change in the program or the run.
     pub advice: String,
+}
+
+/// A label over all its occurrences and ranks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabelRow {
+    /// Label path.
+    pub label: String,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// Largest number of occurrences on one rank.
+    pub occurrences: u64,
+    /// Earliest start, nanoseconds since the start of the run.
+    pub first_start_ns: u64,
+    /// Latest end.
+    pub last_end_ns: u64,
+    /// How long at least one rank was inside: the union of all occurrences. Of a single occurrence the
+    /// time from the first start to the last end.
+    pub busy_ns: u64,
+    /// `busy_ns` is an upper bound, rates over it lower ones: there were more occurrences than are kept
+    /// apart, so that gaps between them count as busy.
+    pub busy_is_bound: bool,
 }
 
 /// One occurrence of a label over all ranks that executed it.

@@ -105,6 +105,78 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// What a figure measures, which decides its units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// MiB/s.
+    ByteRate,
+    /// Operations per second.
+    OpRate,
+}
+
+impl Measure {
+    /// Units from the smallest on, each with how much of the measure it is.
+    fn units(self) -> &'static [(&'static str, f64)] {
+        const KI: f64 = 1024.0;
+        match self {
+            Measure::Time => &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
+            Measure::Bytes => &[
+                ("B", 1.0),
+                ("KiB", KI),
+                ("MiB", KI * KI),
+                ("GiB", KI * KI * KI),
+                ("TiB", KI * KI * KI * KI),
+            ],
+            Measure::ByteRate => {
+                &[("B/s", 1.0 / KI / KI), ("KiB/s", 1.0 / KI), ("MiB/s", 1.0), ("GiB/s", KI)]
+            }
+            Measure::OpRate => &[("op/s", 1.0), ("kop/s", 1e3), ("Mop/s", 1e6)],
+        }
+    }
+
+    /// The largest unit that `value` has one of, and how much of the measure it is.
+    pub fn unit(self, value: f64) -> (&'static str, f64) {
+        let units = self.units();
+        let fits = units.iter().rev().find(|unit| value.abs() >= unit.1);
+        *fits.unwrap_or(&units[0])
+    }
+
+    /// `value` with `digits` significant digits, or all of its integer, and its unit.
+    pub fn format(self, value: f64, digits: u32) -> String {
+        let (unit, size) = self.unit(value);
+        if size == 1.0 && value.fract() == 0.0 {
+            // A whole number of the smallest unit is known exactly.
+            return format!("{value:.0} {unit}");
+        }
+        // 999.96 ns is 1.000 µs.
+        let rounded = rounded(value / size, digits) * size;
+        let (unit, size) = self.unit(rounded);
+        format!("{} {unit}", with_digits(rounded / size, digits))
+    }
+}
+
+/// A number with so many significant digits, or all of its integer.
+pub fn with_digits(value: f64, digits: u32) -> String {
+    let value = rounded(value, digits);
+    format!("{value:.*}", decimals(value, digits))
+}
+
+/// As [`with_digits`] shows it.
+fn rounded(value: f64, digits: u32) -> f64 {
+    let text = format!("{value:.*}", decimals(value, digits));
+    text.parse().unwrap_or(value)
+}
+
+fn decimals(value: f64, digits: u32) -> usize {
+    let magnitude =
+        if value == 0.0 { digits as i32 } else { value.abs().log10().floor() as i32 + 1 };
+    (digits as i32 - magnitude).clamp(0, 9) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +210,26 @@ mod tests {
             (-2_000_000, "-2ms"),
         ] {
             assert_eq!(format_duration(ns), text);
+        }
+    }
+
+    #[test]
+    fn every_figure_has_the_unit_that_fits_it() {
+        for (measure, value, text) in [
+            (Measure::Time, 612.0, "612 ns"),
+            (Measure::Time, 27_512.0, "27.51 µs"),
+            (Measure::Time, 999.96, "1.000 µs"),
+            (Measure::Time, 4e12, "4000 s"),
+            (Measure::Bytes, 1.0, "1 B"),
+            (Measure::Bytes, 20_480_000.0, "19.53 MiB"),
+            (Measure::ByteRate, 1e-6, "1.049 B/s"),
+            (Measure::ByteRate, 0.5, "512.0 KiB/s"),
+            (Measure::ByteRate, 56_438.0, "55.12 GiB/s"),
+            (Measure::OpRate, 0.25, "0.2500 op/s"),
+            (Measure::OpRate, 165_432.1, "165.4 kop/s"),
+            (Measure::OpRate, 0.0, "0 op/s"),
+        ] {
+            assert_eq!(measure.format(value, 4), text);
         }
     }
 

@@ -10,7 +10,7 @@ use model::run::{Row, Run, TimeRow};
 use std::io::{self, Write};
 
 /// Columns of [`rows`], in order.
-pub const ROW_COLUMNS: [&str; 17] = [
+pub const ROW_COLUMNS: [&str; 21] = [
     "label",
     "op",
     "part_of",
@@ -24,10 +24,14 @@ pub const ROW_COLUMNS: [&str; 17] = [
     "min_ns",
     "mean_ns",
     "p50_ns",
+    "p90_ns",
     "p99_ns",
+    "p999_ns",
     "max_ns",
     "rank_mib_s",
     "mib_s",
+    "rank_ops_s",
+    "ops_s",
 ];
 
 /// Columns of [`times`], in order.
@@ -108,7 +112,7 @@ fn failed(error: ::csv::Error) -> io::Error {
     }
 }
 
-fn row(row: &Row) -> [String; 17] {
+fn row(row: &Row) -> [String; 21] {
     [
         cell(&row.label).into_owned(),
         cell(&row.op).into_owned(),
@@ -123,10 +127,14 @@ fn row(row: &Row) -> [String; 17] {
         integer(row.min_ns),
         float(row.mean_ns),
         integer(row.p50_ns),
+        integer(row.p90_ns),
         integer(row.p99_ns),
+        integer(row.p999_ns),
         integer(row.max_ns),
         float(row.rank_mib_s),
         float(row.mib_s),
+        float(row.rank_ops_s),
+        float(row.ops_s),
     ]
 }
 
@@ -190,9 +198,9 @@ mod tests {
         let mut out = Vec::new();
         rows(&run, &mut out).unwrap();
         expect_test::expect![[r#"
-            label,op,part_of,cell,repetition,count,failed,short,expected,bytes,min_ns,mean_ns,p50_ns,p99_ns,max_ns,rank_mib_s,mib_s
-            stress,write,,0,0,20000,0,0,0,20480000,16000,27500,25700,58300,7435000,35.51136363636363,15.625
-            stress,write.open,write,0,0,20000,0,0,0,0,9000,15000,14400,31200,7401000,,
+            label,op,part_of,cell,repetition,count,failed,short,expected,bytes,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,rank_mib_s,mib_s,rank_ops_s,ops_s
+            stress,write,,0,0,20000,0,0,0,20480000,16000,27500,25700,42000,58300,3746650,7435000,35.51136363636363,15.625,36363.63636363636,15999.984640014747
+            stress,write.open,write,0,0,20000,0,0,0,0,9000,15000,14400,22800,31200,3716100,7401000,,,,
         "#]]
         .assert_eq(&String::from_utf8(out.clone()).unwrap().replace("\r\n", "\n"));
         assert_eq!(out.iter().filter(|b| **b == b'\r').count(), 3);

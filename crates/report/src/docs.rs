@@ -2,7 +2,7 @@
 
 use crate::events::{COLUMNS, Column};
 use crate::{csv, ops};
-use model::run::{Row, TimeRow};
+use model::run::{LabelRow, Row, TimeRow};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -36,14 +36,18 @@ fn the_examples_are_true() {
     let page = page("run-format.md");
     let blocks = blocks(&page, "json");
     let row: Row = serde_json::from_str(blocks[0]).unwrap();
-    let time: TimeRow = serde_json::from_str(blocks[1]).unwrap();
+    let label: LabelRow = serde_json::from_str(blocks[1]).unwrap();
+    let time: TimeRow = serde_json::from_str(blocks[2]).unwrap();
     let mib = row.bytes as f64 / 1048576.0;
     let busy_s = row.count as f64 * row.mean_ns.unwrap() / 1e9;
-    let label_s = (time.last_end_ns - time.first_start_ns) as f64 / 1e9;
+    assert_eq!(label.busy_ns, time.last_end_ns - time.first_start_ns);
+    let label_s = label.busy_ns as f64 / 1e9;
     assert_eq!(row.rank_mib_s, Some(mib / busy_s));
     assert_eq!(row.mib_s, Some(mib / label_s));
-    assert_eq!(time.label, row.label);
-    for percentile in [row.p50_ns.unwrap(), row.p99_ns.unwrap()] {
+    assert_eq!(row.rank_ops_s, Some(row.count as f64 / busy_s));
+    assert_eq!(row.ops_s, Some(row.count as f64 / label_s));
+    assert_eq!((&time.label, &label.label), (&row.label, &row.label));
+    for percentile in [row.p50_ns, row.p90_ns, row.p99_ns, row.p999_ns].map(Option::unwrap) {
         let bucket = model::histogram::bucket(percentile);
         assert_eq!(model::histogram::bucket_mid(bucket), percentile, "a bucket's midpoint");
     }

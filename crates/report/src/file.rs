@@ -45,14 +45,14 @@ pub enum StoreError {
         /// What was expected, for example "a run (run.json)".
         expected: &'static str,
     },
-    /// The file was written by a newer Parabench.
-    Newer {
+    /// The file was written by a Parabench of another format version.
+    Version {
         /// The file.
         path: PathBuf,
         /// Its format version.
         found: u64,
-        /// The newest version this program reads.
-        newest: u32,
+        /// The version this program reads.
+        read: u32,
     },
 }
 
@@ -90,11 +90,17 @@ impl fmt::Display for StoreError {
                 "{} is not {expected}: give the folder that `parabench run --out` wrote",
                 shown(path)
             ),
-            StoreError::Newer { path, found, newest } => write!(
-                f,
-                "{} has format version {found}, this Parabench reads up to {newest}: use a newer Parabench",
-                shown(path)
-            ),
+            StoreError::Version { path, found, read } => {
+                let remedy = match *found > u64::from(*read) {
+                    true => "use a newer Parabench",
+                    false => "repeat the run, or use an older Parabench",
+                };
+                let path = shown(path);
+                write!(
+                    f,
+                    "{path} has format version {found}, this Parabench reads {read}: {remedy}"
+                )
+            }
         }
     }
 }

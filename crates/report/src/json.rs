@@ -5,7 +5,7 @@
 
 use crate::statistics::{self, Statistic};
 use model::escape;
-use model::run::{Header, Row, Run, TimeRow};
+use model::run::{Header, LabelRow, Row, Run, TimeRow};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -15,6 +15,7 @@ use std::io::{self, Write};
 struct View<'a> {
     version: u32,
     rows: Vec<Row>,
+    labels: &'a [LabelRow],
     times: &'a [TimeRow],
     statistics: Vec<Statistic>,
     run: Cow<'a, Header>,
@@ -48,6 +49,7 @@ fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io:
     let view = View {
         version: run.version,
         rows,
+        labels: &run.labels,
         times: &run.times,
         statistics: statistics::of(run),
         run: finite(&run.run),
@@ -72,7 +74,9 @@ fn without_histograms(row: &Row) -> Row {
 
 /// JSON has no NaN and no infinity: such a figure is no figure, hence null.
 fn finite_row(mut row: Row) -> Row {
-    for figure in [&mut row.mean_ns, &mut row.rank_mib_s, &mut row.mib_s] {
+    for figure in
+        [&mut row.mean_ns, &mut row.rank_mib_s, &mut row.mib_s, &mut row.rank_ops_s, &mut row.ops_s]
+    {
         *figure = figure.filter(|value| value.is_finite());
     }
     row
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn trap_01_json_is_valid_after_success_abort_interrupt_and_without_rows() {
-        let empty = Run { version: 1, ..Run::default() };
+        let empty = Run { version: model::run::VERSION, ..Run::default() };
         let sweep = sample::sweep(3, 6);
         for run in [sample::listing1(), sample::aborted(), interrupted(), empty, sweep] {
             assert_valid(&run);
@@ -253,7 +257,7 @@ mod tests {
     #[test]
     fn the_schema_refuses_what_is_no_run() {
         for (place, value) in [
-            ("/version", json!(2)),
+            ("/version", json!(3)),
             ("/rows/0/count", json!(-1)),
             ("/rows/0/min_ns", json!("1")),
             ("/rows/0/label", Value::Null),

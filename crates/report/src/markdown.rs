@@ -3,11 +3,9 @@
 
 use crate::text::{at_least, escape};
 use model::run::{Row, Run, TimeRow};
-use model::units::{format_ns, significant};
+use model::units::{Measure, format_ns};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-
-const MIB: f64 = (1u64 << 20) as f64;
 
 /// Writes the report of a run.
 ///
@@ -61,7 +59,7 @@ impl Wanted {
     }
 
     /// Keeps what is wanted of a full line.
-    fn of<T>(&self, line: [T; 14]) -> Vec<T> {
+    fn of<T>(&self, line: [T; 17]) -> Vec<T> {
         let keep = |at: usize| match at {
             1 | 2 => self.points,
             4 => self.failed,
@@ -73,7 +71,7 @@ impl Wanted {
     }
 }
 
-const HEAD: [&str; 14] = [
+const HEAD: [&str; 17] = [
     "operation",
     "cell",
     "repetition",
@@ -81,19 +79,25 @@ const HEAD: [&str; 14] = [
     "failed",
     "short",
     "expected",
-    "MiB",
-    "min ms",
-    "avg ms",
-    "p50 ms",
-    "p99 ms",
-    "max ms",
-    "MiB/s of all",
+    "bytes",
+    "min",
+    "avg",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+    "bytes/s of all",
+    "ops/s of all",
 ];
 
-fn row_line(row: &Row) -> [String; 14] {
-    let ms = |ns: Option<f64>| ns.map_or(String::new(), |ns| three_digits(ns / 1e6));
-    let whole = |ns: Option<u64>| ms(ns.map(|ns| ns as f64));
-    let bytes = if row.bytes > 0 { significant(row.bytes as f64 / MIB) } else { String::new() };
+fn row_line(row: &Row) -> [String; 17] {
+    let figure = |measure: Measure, value: Option<f64>| {
+        let value = value.filter(|value| value.is_finite());
+        value.map_or(String::new(), |value| measure.format(value, 3))
+    };
+    let time = |ns: Option<u64>| figure(Measure::Time, ns.map(|ns| ns as f64));
+    let bytes = (row.bytes > 0).then_some(row.bytes as f64);
     [
         name(row),
         row.cell.to_string(),
@@ -102,23 +106,17 @@ fn row_line(row: &Row) -> [String; 14] {
         row.failed.to_string(),
         row.short.to_string(),
         row.expected.to_string(),
-        bytes,
-        whole(row.min_ns),
-        ms(row.mean_ns),
-        whole(row.p50_ns),
-        whole(row.p99_ns),
-        whole(row.max_ns),
-        row.mib_s.map_or(String::new(), significant),
+        figure(Measure::Bytes, bytes),
+        time(row.min_ns),
+        figure(Measure::Time, row.mean_ns),
+        time(row.p50_ns),
+        time(row.p90_ns),
+        time(row.p99_ns),
+        time(row.p999_ns),
+        time(row.max_ns),
+        figure(Measure::ByteRate, row.mib_s),
+        figure(Measure::OpRate, row.ops_s),
     ]
-}
-
-/// Three significant digits, never fewer places than the integer has.
-fn three_digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return "0".into();
-    }
-    let places = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0);
-    format!("{value:.*}", places as usize)
 }
 
 /// Label and operation; a part stands after its operation.
@@ -130,7 +128,7 @@ fn name(row: &Row) -> String {
 }
 
 fn time_line(time: &TimeRow) -> Vec<String> {
-    let s = |ns: u64| significant(ns as f64 / 1e9);
+    let s = |ns: u64| Measure::Time.format(ns as f64, 3);
     vec![
         plain(&time.label),
         time.ranks.to_string(),
@@ -150,7 +148,7 @@ fn render(run: &Run) -> String {
         table(&mut out, &wanted.of(HEAD), run.rows.iter().map(|row| wanted.of(row_line(row))));
     }
     if !run.times.is_empty() {
-        let head = ["label", "ranks", "first start s", "last end s", "longest s", "slowest rank"];
+        let head = ["label", "ranks", "first start", "last end", "longest", "slowest rank"];
         table(&mut out, &head, run.times.iter().map(time_line));
     }
     remarks(run, &mut out);
@@ -235,12 +233,13 @@ mod tests {
         let head = text.lines().find(|line| line.starts_with("| operation")).unwrap();
         assert_eq!(
             head,
-            "| operation | count | MiB | min ms | avg ms | p50 ms | p99 ms | max ms | MiB/s of all |"
+            "| operation | count | bytes | min | avg | p50 | p90 | p99 | p99.9 | max | bytes/s of all | ops/s of all |"
         );
         let write = text.lines().find(|line| line.starts_with("| stress: write |")).unwrap();
         assert_eq!(
             write,
-            "| stress: write | 20000 | 19.5 | 0.0160 | 0.0275 | 0.0257 | 0.0583 | 7.43 | 15.6 |"
+            "| stress: write | 20000 | 19.5 MiB | 16.0 µs | 27.5 µs | 25.7 µs | 42.0 µs | 58.3 µs | 3.75 ms | 7.43 ms \
+             | 15.6 MiB/s | 16.0 kop/s |"
         );
         assert!(text.contains("- **verdict cached-reads**: 100 % of the bytes"), "{text}");
     }

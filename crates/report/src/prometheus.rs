@@ -99,9 +99,14 @@ fn times(run: &Run, out: &mut String) {
     let s = |ns: u64| ns as f64 / 1e9;
     for row in &run.rows {
         let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-        for (quantile, ns) in
-            [("0", row.min_ns), ("0.5", row.p50_ns), ("0.99", row.p99_ns), ("1", row.max_ns)]
-        {
+        for (quantile, ns) in [
+            ("0", row.min_ns),
+            ("0.5", row.p50_ns),
+            ("0.9", row.p90_ns),
+            ("0.99", row.p99_ns),
+            ("0.999", row.p999_ns),
+            ("1", row.max_ns),
+        ] {
             if let Some(ns) = ns {
                 metric.line("", &with(labels(row), "quantile", quantile), s(ns));
             }
@@ -114,11 +119,37 @@ fn times(run: &Run, out: &mut String) {
 
 fn rates(run: &Run, out: &mut String) {
     let help = "Bytes per second of one rank (mean) and of all ranks together.";
-    let mut metric = Metric::new(out, "parabench_bandwidth_bytes_per_second", "gauge", help);
+    rate(run, out, ("parabench_bandwidth_bytes_per_second", help), |row| {
+        [row.rank_mib_s, row.mib_s].map(|rate| rate.map(|mib_s| mib_s * MIB))
+    });
+    let help = "Operations per second of one rank (mean) and of all ranks together.";
+    rate(run, out, ("parabench_operations_per_second", help), |row| [row.rank_ops_s, row.ops_s]);
+    let help =
+        "Time in which at least one rank was inside the label; at most, where bound is true.";
+    let mut metric = Metric::new(out, "parabench_label_busy_seconds", "gauge", help);
+    for label in &run.labels {
+        let mut labels = vec![("label", label.label.clone())];
+        if label.cell > 0 || label.repetition > 0 {
+            labels.push(("cell", label.cell.to_string()));
+            labels.push(("repetition", label.repetition.to_string()));
+        }
+        labels.push(("bound", label.busy_is_bound.to_string()));
+        metric.line("", &labels, label.busy_ns as f64 / 1e9);
+    }
+}
+
+/// A metric of one rank and of all.
+fn rate(
+    run: &Run,
+    out: &mut String,
+    (name, help): (&'static str, &str),
+    of: fn(&Row) -> [Option<f64>; 2],
+) {
+    let mut metric = Metric::new(out, name, "gauge", help);
     for row in &run.rows {
-        for (of, rate) in [("rank", row.rank_mib_s), ("all", row.mib_s)] {
+        for (of, rate) in ["rank", "all"].into_iter().zip(of(row)) {
             if let Some(rate) = rate.filter(|rate| rate.is_finite()) {
-                metric.line("", &with(labels(row), "of", of), rate * MIB);
+                metric.line("", &with(labels(row), "of", of), rate);
             }
         }
     }

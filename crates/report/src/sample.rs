@@ -37,7 +37,9 @@ pub fn row(label: &str, op: &str, count: u64, bytes: u64, times_ns: [u64; 5]) ->
         min_ns: Some(min),
         mean_ns: Some(mean as f64),
         p50_ns: Some(p50),
-        p99_ns: Some(p99),
+        p90_ns: (count >= 10).then_some(p50.midpoint(p99)),
+        p99_ns: (count >= 100).then_some(p99),
+        p999_ns: (count >= 1000).then_some(p99.midpoint(max)),
         max_ns: Some(max),
         ..Row::default()
     }
@@ -66,6 +68,45 @@ fn time(
     }
 }
 
+/// Labels as their occurrences give them, which follow each other, and the rates of operations.
+fn with_labels(mut run: Run) -> Run {
+    run.labels.clear();
+    for time in &run.times {
+        let took_ns = time.last_end_ns - time.first_start_ns;
+        let same = |label: &&mut LabelRow| {
+            (&label.label, label.cell, label.repetition)
+                == (&time.label, time.cell, time.repetition)
+        };
+        match run.labels.iter_mut().find(same) {
+            Some(label) => {
+                label.occurrences = time.index + 1;
+                label.last_end_ns = time.last_end_ns;
+                label.busy_ns += took_ns;
+            }
+            None => run.labels.push(LabelRow {
+                label: time.label.clone(),
+                cell: time.cell,
+                repetition: time.repetition,
+                occurrences: 1,
+                first_start_ns: time.first_start_ns,
+                last_end_ns: time.last_end_ns,
+                busy_ns: took_ns,
+                busy_is_bound: false,
+            }),
+        }
+    }
+    for row in run.rows.iter_mut().filter(|row| row.part_of.is_none()) {
+        let Some(mean_ns) = row.mean_ns else { continue };
+        let done = (row.count - row.failed - row.expected) as f64;
+        let label = run.labels.iter().find(|label| {
+            (&label.label, label.cell, label.repetition) == (&row.label, row.cell, row.repetition)
+        });
+        row.ops_s = label.map(|label| done / label.busy_ns as f64 * 1e9);
+        row.rank_ops_s = Some(1e9 / mean_ns);
+    }
+    run
+}
+
 /// A program like listing 1 of the paper: two ranks, 20,000 files of 1 KiB.
 pub fn listing1() -> Run {
     let mut write = with_rates(
@@ -74,7 +115,7 @@ pub fn listing1() -> Run {
         15.625,
     );
     write.histogram = Some(histogram(20000, 27_500));
-    Run {
+    with_labels(Run {
         version: VERSION,
         rows: vec![
             write,
@@ -89,9 +130,10 @@ pub fn listing1() -> Run {
             row("stress", "stat", 20000, 0, [612, 812, 790, 1_400, 45_000]),
             row("", "mkdir", 2, 0, [3_870, 5_000, 3_870, 6_130, 6_130]),
         ],
+        labels: Vec::new(),
         times: vec![time("stress", 0, 1_200, 1_250_002_400, 1)],
         run: header(),
-    }
+    })
 }
 
 fn header() -> Header {
@@ -203,6 +245,9 @@ pub fn aborted() -> Run {
         sample_every: 1,
         left_out: 0,
     });
+    let mut run = with_labels(run);
+    // Most of its occurrences are not kept apart.
+    (run.labels[0].busy_ns, run.labels[0].busy_is_bound) = (3_400_000_000, true);
     run
 }
 
@@ -256,7 +301,7 @@ pub fn sweep(cells: u32, reps: u32) -> Run {
         grid.order.push(Execution { cell, repetition, outcome, duration_wall_ns: time_ns });
     }
     run.run.sweep = Some(grid);
-    run
+    with_labels(run)
 }
 
 /// A small run whose label is `label` everywhere.
@@ -265,7 +310,7 @@ pub fn labelled(label: &str) -> Run {
     run.rows.truncate(4);
     run.rows.iter_mut().for_each(|row| row.label = label.into());
     run.times[0].label = label.into();
-    run
+    with_labels(run)
 }
 
 /// Any figure, such that JSON can hold it.
@@ -276,12 +321,13 @@ fn figure() -> impl Strategy<Value = Option<f64>> {
 fn any_row() -> impl Strategy<Value = Row> {
     let identity = (".{0,20}", prop::option::of("[a-z]{1,9}"), any::<u32>(), any::<u32>());
     let counts = any::<[u64; 5]>();
-    let times = (any::<[Option<u64>; 4]>(), [figure(), figure(), figure()]);
+    let times = (any::<[Option<u64>; 6]>(), prop::array::uniform5(figure()));
     let histogram = prop::option::of((1u64..1000, 1u64..1 << 40));
     (identity, counts, times, histogram).prop_map(|(identity, counts, times, kept)| {
         let (label, part_of, cell, repetition) = identity;
         let [count, failed, short, expected, bytes] = counts;
-        let ([min_ns, p50_ns, p99_ns, max_ns], [mean_ns, rank_mib_s, mib_s]) = times;
+        let ([min_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns], rates) = times;
+        let [mean_ns, rank_mib_s, mib_s, rank_ops_s, ops_s] = rates;
         let op = part_of.as_ref().map_or("write".to_string(), |whole| format!("{whole}.data"));
         Row {
             label,
@@ -297,10 +343,14 @@ fn any_row() -> impl Strategy<Value = Row> {
             min_ns,
             mean_ns,
             p50_ns,
+            p90_ns,
             p99_ns,
+            p999_ns,
             max_ns,
             rank_mib_s,
             mib_s,
+            rank_ops_s,
+            ops_s,
             histogram: kept.map(|(count, value)| self::histogram(count, value)),
             failed_histogram: None,
             balance: None,

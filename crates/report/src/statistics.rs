@@ -1,21 +1,22 @@
 //! What a sweep says: every figure of the rows over the repetitions of its cell.
 //!
 //! ```text
-//! rows, times ──series──▶ label · op · metric · cell: one figure per repetition ──of──▶ Statistic
+//! rows, labels ──series──▶ label · op · metric · cell: one figure per repetition ──of──▶ Statistic
 //! ```
 //!
 //! | metric | of | is |
 //! |---|---|---|
-//! | `time_ns` | labels | sum over occurrences of last end - first start over ranks |
+//! | `time_ns` | labels | `busy_ns` |
 //! | `mib_s` | rows with bytes | as in the row |
-//! | `ops_s` | rows without bytes, in a label | operations that did not fail / `time_ns` of the label |
+//! | `ops_s` | rows of whole operations | as in the row |
 //! | `mean_ns` | rows without bytes | as in the row |
 //!
 //! Executions that did not finish enter nothing.
 
 use crate::stats::{self, Summary};
 use model::Run;
-use model::run::Row;
+use model::run::{LabelRow, Row};
+use model::units::Measure;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,7 +28,7 @@ pub use drift::drift;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Time of a label, nanoseconds.
+    /// Busy time of a label, nanoseconds.
     TimeNs,
     /// Bytes of all ranks by the time of the label, MiB/s.
     MibS,
@@ -41,6 +42,15 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// What it measures.
+    pub fn measure(self) -> Measure {
+        match self {
+            Metric::TimeNs | Metric::MeanNs => Measure::Time,
+            Metric::MibS | Metric::RankMibS => Measure::ByteRate,
+            Metric::OpsS => Measure::OpRate,
+        }
+    }
+
     /// Its name in JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
@@ -143,23 +153,18 @@ pub fn series(run: &Run) -> Vec<Series> {
     series_with(run, figures)
 }
 
-/// Gives the figures of a row; it is told the time of the row's label.
-pub(crate) type Figures = fn(&Row, Option<u64>) -> Vec<(Metric, f64)>;
+/// Gives the figures of a row.
+pub(crate) type Figures = fn(&Row) -> Vec<(Metric, f64)>;
 
 /// The same, with the figures of a row that `figures` gives.
 pub(crate) fn series_with(run: &Run, figures: Figures) -> Vec<Series> {
     let mut collected = Collected::default();
     let unfinished = unfinished(run);
-    let label_times = label_times(run);
-    for (label, at) in run.times.iter().map(|time| (&time.label, (time.cell, time.repetition))) {
-        collected.label(label);
-        if let Some(ns) = label_times.get(&(label.as_str(), at)) {
-            collected.add((label, ""), Metric::TimeNs, at, *ns as f64);
-        }
+    for LabelRow { label, cell, repetition, busy_ns, .. } in &run.labels {
+        collected.add((label, ""), Metric::TimeNs, (*cell, *repetition), *busy_ns as f64);
     }
     for row in &run.rows {
-        let time_ns = label_times.get(&(row.label.as_str(), (row.cell, row.repetition)));
-        for (metric, figure) in figures(row, time_ns.copied()) {
+        for (metric, figure) in figures(row) {
             collected.add((&row.label, &row.op), metric, (row.cell, row.repetition), figure);
         }
     }
@@ -172,33 +177,16 @@ fn unfinished(run: &Run) -> HashSet<At> {
     unfinished.map(|execution| (execution.cell, execution.repetition)).collect()
 }
 
-/// What rates divide by: the time of every label in every execution.
-fn label_times(run: &Run) -> HashMap<(&str, At), u64> {
-    let mut times: HashMap<(&str, At), u64> = HashMap::new();
-    let kept = run.times.iter().map(|time| {
-        let ns = time.last_end_ns.saturating_sub(time.first_start_ns);
-        (time.label.as_str(), (time.cell, time.repetition), ns)
-    });
-    let more = run.run.times_more.iter();
-    let more =
-        more.map(|more| (more.label.as_str(), (more.cell, more.repetition), more.max_rank_sum_ns));
-    for (label, at, ns) in kept.chain(more) {
-        let sum = times.entry((label, at)).or_default();
-        *sum = sum.saturating_add(ns);
-    }
-    times
-}
-
 /// The figures of a row that statistics are made of.
-pub(crate) fn figures(row: &Row, label_ns: Option<u64>) -> Vec<(Metric, f64)> {
-    if let Some(mib_s) = row.mib_s {
-        return vec![(Metric::MibS, mib_s)];
-    }
-    let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-    let whole = row.part_of.is_none() && done > 0;
-    let label_s = label_ns.filter(|_| whole).map(|ns| ns as f64 / 1e9);
-    let rate = label_s.map(|seconds| (Metric::OpsS, done as f64 / seconds));
-    rate.into_iter().chain(row.mean_ns.map(|ns| (Metric::MeanNs, ns))).collect()
+pub(crate) fn figures(row: &Row) -> Vec<(Metric, f64)> {
+    let whole = row.part_of.is_none();
+    let moves = row.mib_s.is_some();
+    let figures = [
+        row.mib_s.map(|rate| (Metric::MibS, rate)),
+        row.ops_s.filter(|_| whole).map(|rate| (Metric::OpsS, rate)),
+        row.mean_ns.filter(|_| !moves).map(|ns| (Metric::MeanNs, ns)),
+    ];
+    figures.into_iter().flatten().collect()
 }
 
 /// Points by label, operation, metric and cell, in order of appearance.

@@ -80,8 +80,8 @@ fn parse(mut text: impl Read + Seek, size_bytes: u64, path: &Path) -> Result<Run
     let Probe { version: Some(version @ 1..), rows: Some(_), run: Some(_) } = probe else {
         return Err(foreign(path));
     };
-    if version > u64::from(VERSION) {
-        return Err(StoreError::Newer { path: path.into(), found: version, newest: VERSION });
+    if version != u64::from(VERSION) {
+        return Err(StoreError::Version { path: path.into(), found: version, read: VERSION });
     }
     text.rewind().map_err(|error| StoreError::io(path, "read", error))?;
     let run: Run = serde_json::from_reader(text).map_err(damaged)?;
@@ -140,7 +140,9 @@ mod tests {
 
     #[test]
     fn a_stored_run_comes_back_whole() {
-        for run in [sample::listing1(), sample::aborted(), Run { version: 1, ..Run::default() }] {
+        for run in
+            [sample::listing1(), sample::aborted(), Run { version: VERSION, ..Run::default() }]
+        {
             let dir = tempfile::tempdir().unwrap();
             write(dir.path(), &run).unwrap();
             assert_eq!(read(dir.path()).unwrap(), run);
@@ -162,11 +164,13 @@ mod tests {
     fn every_defect_is_one_clear_sentence() {
         let good = stored(&sample::listing1());
         let newer = String::from_utf8(good.clone()).unwrap().replacen(
-            r#""version":1"#,
+            r#""version":2"#,
             r#""version":7"#,
             1,
         );
-        let half = &good[..good.len() / 2];
+        let older = newer.replacen(r#""version":7"#, r#""version":1"#, 1);
+        let comma = good[..good.len() / 2].iter().rposition(|byte| *byte == b',');
+        let half = &good[..comma.unwrap()];
         for (content, sentence) in [
             (half, format!("run.json ends in the middle after {} bytes: copy it again, or repeat the run", half.len())),
             (b"", "run.json ends in the middle after 0 bytes: copy it again, or repeat the run".into()),
@@ -174,8 +178,9 @@ mod tests {
             (b"[1,2]", "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
             (br#"{"fio version":"fio-3.33","jobs":[]}"#, "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
             (br#"{"version":"1","rows":[],"run":{}}"#, "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
-            (br#"{"version":1,"rows":[],"times":[],"run":{}}"#, "run.json is damaged (missing field `program` at line 1 column 42): copy it again, or repeat the run".into()),
-            (newer.as_bytes(), "run.json has format version 7, this Parabench reads up to 1: use a newer Parabench".into()),
+            (br#"{"version":2,"rows":[],"labels":[],"times":[],"run":{}}"#, "run.json is damaged (missing field `program` at line 1 column 54): copy it again, or repeat the run".into()),
+            (older.as_bytes(), "run.json has format version 1, this Parabench reads 2: repeat the run, or use an older Parabench".into()),
+            (newer.as_bytes(), "run.json has format version 7, this Parabench reads 2: use a newer Parabench".into()),
         ] {
             let error = read_back(content).unwrap_err().to_string();
             let (_, said) = error.rsplit_once("/run.json ").expect(&error);

@@ -1,10 +1,13 @@
 //! Takes one block of an area apart. `None`: its content cannot be.
 
+use super::busy::*;
 use super::files;
 use super::histograms::Owner;
 use super::labels::{L_COUNT, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
-use super::read::{FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord};
+use super::read::{
+    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord,
+};
 use super::stats::*;
 use super::{Usage, events::EVENT_WORDS};
 use crate::clock::align::{Alignment, Offset};
@@ -59,6 +62,7 @@ pub(super) fn parse_block(
             let (ranks, len) = halves(*words.first()?);
             record.mpi_files.push(files::read(ranks, text(&words[1..], len)?)?);
         }
+        Kind::Busy => busy(record, words)?,
     }
     Some(())
 }
@@ -98,6 +102,7 @@ fn label(words: &[u64], at: u32) -> Option<LabelRecord> {
         count: counted(count)?,
         kept: Vec::new(),
         more: Histogram::default(),
+        busy: BusyRecord::default(),
     })
 }
 
@@ -183,6 +188,19 @@ fn more(record: &mut RankRecord, words: &[u64]) -> Option<()> {
     let &[label, count, sum, min, max] = words else { return None };
     let label = id(label, record.labels.len())?;
     record.labels[label].more = summary(count, sum, min, max)?;
+    Some(())
+}
+
+fn busy(record: &mut RankRecord, words: &[u64]) -> Option<()> {
+    let words: &[u64; BUSY_WORDS] = words.try_into().ok()?;
+    let label = id(words[B_LABEL], record.labels.len())?;
+    let count = usize::try_from(words[B_COUNT]).ok().filter(|count| *count <= BUSY_INTERVALS)?;
+    let intervals = words[B_INTERVALS..].chunks_exact(2).take(count);
+    record.labels[label].busy = BusyRecord {
+        intervals: intervals.map(|interval| (interval[0], interval[1])).collect(),
+        gap_ns: words[B_GAP_NS],
+        sum_ns: words[B_SUM_NS],
+    };
     Some(())
 }
 

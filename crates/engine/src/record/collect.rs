@@ -10,6 +10,7 @@
 //! common memory merge along a tree ([`collect_over`]); no message and no rank ever
 //! holds more than one label table, one histogram per row and bounded lists.
 
+mod busy;
 mod evidence;
 mod failed;
 mod hints;
@@ -26,13 +27,15 @@ pub use reduce::{Link, Merge, collect_over, reduce};
 
 use super::RankRecord;
 use model::Plan;
-use model::run::{Evidence, Failure, RankError, Row, Site, TimeRow, TimesMore};
+use model::run::{Evidence, Failure, LabelRow, RankError, Row, Site, TimeRow, TimesMore};
 
 /// What the ranks of a run measured, merged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
     /// Summary, in order of first appearance on rank 0, then on the others.
     pub rows: Vec<Row>,
+    /// Labels, in the same order.
+    pub labels: Vec<LabelRow>,
     /// Label occurrences over ranks.
     pub times: Vec<TimeRow>,
     /// Occurrences that were not kept one by one.

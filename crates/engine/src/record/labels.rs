@@ -5,9 +5,10 @@
 //! time of each. Block [`Kind::Ring`]: label, index of the first that it ever held,
 //! [`RING_SLOTS`] slots; occurrence `i` lies in slot `(i - KEPT_FIRST) % RING_SLOTS`.
 //! Block [`Kind::More`]: label, then count, sum, minimum and maximum of the
-//! occurrences that were given up.
+//! occurrences that were given up; when they were executed is kept in [`super::busy`].
 
 use super::area::Area;
+use super::busy;
 use super::histograms::{HistogramId, Histograms, Owner};
 use super::index::{HASH_START, Index, fold, hash_on};
 use super::layout::*;
@@ -48,6 +49,8 @@ struct Hot {
     /// Place of the summary of those given up; 0: not there yet.
     more_at: u32,
     more: HistogramId,
+    /// Place of their intervals.
+    busy_at: u32,
 }
 
 impl Labels {
@@ -162,7 +165,7 @@ fn is_joined(path: &[u8], outer: Option<&[u8]>, text: &[u8]) -> bool {
 impl Hot {
     fn new(at: u32, kind: LabelKind, path_bytes: u32, hash: u64) -> Hot {
         let (early_at, early_first, early_end) = (0, 0, 0);
-        let (ring_at, ring_first, more_at, more) = (0, 0, 0, 0);
+        let (ring_at, ring_first, more_at, more, busy_at) = (0, 0, 0, 0, 0);
         Hot {
             at,
             kind,
@@ -175,6 +178,7 @@ impl Hot {
             ring_first,
             more_at,
             more,
+            busy_at,
         }
     }
 
@@ -238,6 +242,9 @@ impl Hot {
         *max = ns.max(*max);
         *count += 1;
         histograms.count(area, self.more, ns);
+        if self.busy_at != 0 {
+            busy::add(area, self.busy_at, start_ns, end_ns);
+        }
     }
 
     #[cold]
@@ -247,6 +254,7 @@ impl Hot {
             words[3] = u64::MAX;
         });
         self.more_at = at.map_or(0, |at| at + 1);
+        self.busy_at = busy::append(area, label).unwrap_or(0);
         self.more = histograms.add(Owner { id: label, which: Owner::MORE });
         at.is_some()
     }

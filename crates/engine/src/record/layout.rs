@@ -80,10 +80,12 @@ pub enum Kind {
     Clock = 15,
     /// An MPI file as it was opened: [`super::files`].
     MpiFile = 16,
+    /// When a label was executed whose occurrences were not all kept: [`super::busy`].
+    Busy = 17,
 }
 
 impl Kind {
-    const ALL: [Kind; 16] = [
+    const ALL: [Kind; 17] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -100,6 +102,7 @@ impl Kind {
         Kind::Usage,
         Kind::Clock,
         Kind::MpiFile,
+        Kind::Busy,
     ];
 
     /// The kind with this number.
@@ -122,6 +125,8 @@ pub const KEPT_LAST: u64 = 500;
 pub const RING_SLOTS: u64 = KEPT_LAST + 1;
 /// Words of an occurrence: start, end, own time.
 pub const OCCURRENCE_WORDS: usize = 3;
+/// Intervals in which the occurrences of a label that were not kept were executed.
+pub const BUSY_INTERVALS: usize = 1024;
 /// Sites whose counters share a block.
 pub const SITES_PER_BLOCK: usize = 16;
 /// Failed operations kept per site.

@@ -12,6 +12,7 @@
 
 mod area;
 mod blocks;
+mod busy;
 mod collect;
 mod events;
 mod failures;
@@ -29,8 +30,8 @@ mod stats;
 pub use area::memory_file;
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
 pub use read::{
-    FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read, read_file,
-    read_path,
+    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read,
+    read_file, read_path,
 };
 pub use recorder::{Recorder, Spot};
 pub use stats::{StatId, Timing};

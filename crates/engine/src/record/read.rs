@@ -74,6 +74,19 @@ pub struct LabelRecord {
     pub kept: Vec<Occurrence>,
     /// Times of those not kept.
     pub more: Histogram,
+    /// When those not kept were executed.
+    pub busy: BusyRecord,
+}
+
+/// When a label was executed, of the occurrences that were not kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BusyRecord {
+    /// Start and end of intervals that cover them, ascending unless the file is damaged.
+    pub intervals: Vec<(u64, u64)>,
+    /// Gaps between occurrences shorter than this were closed; 0: none.
+    pub gap_ns: u64,
+    /// Sum of their wall times.
+    pub sum_ns: u64,
 }
 
 /// One execution of a label.
@@ -254,6 +267,11 @@ impl RankRecord {
         for occurrence in self.labels.iter_mut().flat_map(|label| &mut label.kept) {
             align(&mut occurrence.start_ns);
             align(&mut occurrence.end_ns);
+        }
+        for (start_ns, end_ns) in self.labels.iter_mut().flat_map(|label| &mut label.busy.intervals)
+        {
+            align(start_ns);
+            align(end_ns);
         }
         if let Some(usage) = &mut self.usage {
             align(&mut usage.start_ns);

@@ -102,7 +102,11 @@ mod tests {
         fs::write(left.path().join("rank-0"), "").unwrap();
         let recording = Recording { memory: memory(&left), ..Recording::default() };
         let header = Header { ranks: 1, recording: Some(recording), ..Header::default() };
-        store::write(results.path(), &Run { version: 1, run: header, ..Run::default() }).unwrap();
+        store::write(
+            results.path(),
+            &Run { version: model::run::VERSION, run: header, ..Run::default() },
+        )
+        .unwrap();
         left
     }
 

@@ -15,6 +15,9 @@ pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
     for row in &mut run.rows {
         (row.cell, row.repetition) = (cell, repetition);
     }
+    for label in &mut run.labels {
+        (label.cell, label.repetition) = (cell, repetition);
+    }
     for time in &mut run.times {
         (time.cell, time.repetition) = (cell, repetition);
     }
@@ -43,6 +46,7 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     let order = header.sweep.map(|sweep| sweep.order).unwrap_or_default();
     let place = order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default();
     run.rows.extend(execution.rows);
+    run.labels.extend(execution.labels);
     run.times.extend(execution.times);
     let whole = &mut run.run;
     if whole.comm.is_empty() || header.comm != "solo" {

@@ -356,7 +356,7 @@ fn check_names(folder: &Path) -> Result<()> {
         return Ok(());
     }
     match EventReader::open(&path) {
-        Ok(_) | Err(StoreError::Newer { .. }) if !path.is_symlink() => Ok(()),
+        Ok(_) | Err(StoreError::Version { .. }) if !path.is_symlink() => Ok(()),
         _ => Err(Error::input(format!(
             "--out {}: {EVENTS_FILE} in it is not an event table of Parabench",
             folder.display()
@@ -398,6 +398,7 @@ fn gone(result: io::Result<()>) -> io::Result<()> {
 pub fn fill(run: &mut Run, collected: engine::record::Collected) {
     run.version = VERSION;
     run.rows = collected.rows;
+    run.labels = collected.labels;
     run.times = collected.times;
     let header = &mut run.run;
     header.times_more = collected.times_more;

@@ -50,8 +50,8 @@ pub struct Compare {
     #[arg(long)]
     anyway: bool,
 
-    /// Exit with code 3 if the ratio B / A fails: "OPERATION.METRIC >= RATIO" for rates (mib_s, rank_mib_s),
-    /// "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p99_ns, max_ns), also > and <; for one label with
+    /// Exit with code 3 if the ratio B / A fails: "OPERATION.METRIC >= RATIO" for rates (mib_s, rank_mib_s,
+    /// ops_s, rank_ops_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns), also > and <; for one label with
     /// "LABEL:" before it. A gate passes if its whole 95 % interval does, and fails if none of it does
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,

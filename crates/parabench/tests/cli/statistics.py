@@ -46,9 +46,15 @@ def quantile(histogram, q):
             return min(max(midpoint(bucket), histogram["min"]), histogram["max"])
 
 
-def busy_ns(times):
-    """Length of the union of the occurrences of a label."""
-    spans = sorted((t["first_start_ns"], t["last_end_ns"]) for t in times)
+def holds(what, condition):
+    global checked
+    checked += 1
+    assert condition, what
+
+
+def union_ns(spans):
+    """Length of the union of intervals."""
+    spans = sorted(spans)
     total, end = 0, -1
     for first, last in spans:
         total += max(0, last - max(first, end))
@@ -61,10 +67,17 @@ def at(entry):
 
 
 def check_rows(run, events):
-    labels = {}
+    labels = {at(label): label["busy_ns"] for label in run["labels"]}
+    spans, operations = {}, {}
     for time in run["times"]:
-        labels.setdefault(at(time), []).append(time)
-    labels = {key: busy_ns(times) for key, times in labels.items()}
+        spans.setdefault(at(time), []).append((time["first_start_ns"], time["last_end_ns"]))
+    for key, table in events.groupby(["label", "cell", "repetition"]):
+        operations[key] = list(zip(table.start_ns, table.end_ns))
+    for label in run["labels"]:
+        # Ranks are inside during their operations, and not outside of what all ranks took together.
+        name, busy_ns = at(label), label["busy_ns"]
+        holds(f"{name} busy", union_ns(operations[name]) <= busy_ns <= union_ns(spans[name]))
+        holds(f"{name} is no bound", not label["busy_is_bound"])
     tables = {key: table for key, table in events.groupby(["label", "cell", "repetition", "op"])}
     for row in run["rows"]:
         name = f"{at(row)} {row['op']}"
@@ -103,10 +116,7 @@ def figures_of(run, labels):
     for (label, cell, repetition), ns in labels.items():
         found.setdefault((label, "", "time_ns", cell), {})[repetition] = float(ns)
     for row in run["rows"]:
-        done = row["count"] - row["failed"] - row["expected"]
-        values = {"mean_ns": row["mean_ns"], "mib_s": row["mib_s"], "rank_mib_s": row["rank_mib_s"]}
-        if row["part_of"] is None and at(row) in labels:
-            values["ops_s"] = done / (labels[at(row)] / 1e9)
+        values = {name: row[name] for name in ["mean_ns", "mib_s", "rank_mib_s", "ops_s"]}
         for metric, value in values.items():
             if value is not None:
                 key = row["label"], row["op"], metric, row["cell"]

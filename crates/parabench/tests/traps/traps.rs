@@ -67,20 +67,25 @@ fn trap_05_real_times_fit_each_other_for_every_number_of_ranks() {
         let times = run["times"].as_array().unwrap();
         assert_eq!(times.len(), 3);
         let mut spans_ns = 0;
+        let label = &run["labels"][0];
+        let label_ns = label["busy_ns"].as_u64().unwrap();
         for (index, time) in times.iter().enumerate() {
             let field = |name: &str| time[name].as_u64().unwrap_or_else(|| panic!("{name}"));
             assert_eq!((field("index"), field("ranks")), (index as u64, ranks));
             let span_ns = field("last_end_ns") - field("first_start_ns");
             assert!(field("max_ns") >= 3_000_000 && field("max_ns") <= span_ns, "{time}");
             assert!(field("last_end_ns") <= whole_ns, "{time} of {whole_ns}");
+            assert!(label_ns >= field("max_ns"), "{time} of {label}");
             spans_ns += span_ns;
         }
+        assert!(label_ns <= spans_ns, "{label} in {spans_ns}");
+        assert_eq!((&label["occurrences"], &label["busy_is_bound"]), (&3.into(), &false.into()));
         let write = row(&run, "t", "write");
         let busy_ns = write["mean_ns"].as_f64().unwrap() * (60 * ranks) as f64;
-        assert!(busy_ns <= (spans_ns * ranks) as f64 * 1.001, "{busy_ns} in {spans_ns}");
-        let rate = write["bytes"].as_f64().unwrap() / 1048576.0 / (spans_ns as f64 / 1e9);
+        assert!(busy_ns <= (label_ns * ranks) as f64 * 1.001, "{busy_ns} in {label_ns}");
+        let rate = write["bytes"].as_f64().unwrap() / 1048576.0 / (label_ns as f64 / 1e9);
         let told = write["mib_s"].as_f64().unwrap();
-        assert!((told / rate - 1.0).abs() < 1e-6, "{told} told, {rate} from the times");
+        assert!((told / rate - 1.0).abs() < 1e-6, "{told} reported, {rate} from the busy time");
     }
 }
 
@@ -493,4 +498,41 @@ fn trap_30_a_rank_that_dies_before_the_start_stops_the_others() {
     let done = done.err_has("rank 1");
     assert!(done.err.contains("signal 9"), "{}", done.err);
     assert!(!scene.path("d/a-0").exists(), "nobody has started");
+}
+
+/// Ranks that drift apart: a rate divides by the time in which somebody was inside the label, never by
+/// more than the run took, and does not depend on how many occurrences are kept.
+#[test]
+fn trap_33_busy_time_of_ranks_that_drift_apart() {
+    let busy = |text: &str| {
+        let scene = Scene::new().file("x.ppl", text);
+        let run = json(&scene, "x.ppl -n 2 --backend mem", 0);
+        let label = run["labels"][0].clone();
+        let hull_ns =
+            label["last_end_ns"].as_u64().unwrap() - label["first_start_ns"].as_u64().unwrap();
+        let busy_ns = label["busy_ns"].as_u64().unwrap();
+        assert!(busy_ns <= hull_ns && hull_ns <= run["run"]["duration_wall_ns"].as_u64().unwrap());
+        (
+            busy_ns,
+            label["busy_is_bound"] == true,
+            row(&run, "l", "write")["mib_s"].as_f64().unwrap(),
+        )
+    };
+    let late = "if ($$rank == 1) sleep(1s); repeat 50 time[\"l\"] { sleep(1ms); write(\"f-$$rank\", 1k); }";
+    let (busy_ns, bound, _) = busy(late);
+    assert!((100_000_000..110_000_000).contains(&busy_ns) && !bound, "{busy_ns}");
+    let of = |count: u32| {
+        busy(&format!(
+            "repeat {count} {{ time[\"l\"] {{ sleep(1ms); write(\"f-$$rank\", 1k); }} sleep(9ms); }}"
+        ))
+    };
+    let (_, bound, rate) = of(500);
+    assert!(!bound);
+    for count in [1000, 2000, 4000] {
+        let (_, bound, more) = of(count);
+        assert!(
+            (more / rate - 1.0).abs() < 0.01 || bound && more < rate,
+            "{more} of {count}, {rate} of 500"
+        );
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! gate     = [ label ":" ] operation "." metric relation number
-//! metric   = mib_s | rank_mib_s | min_ns | mean_ns | p50_ns | p99_ns | max_ns
+//! metric   = mib_s | rank_mib_s | ops_s | rank_ops_s | min_ns | mean_ns | p50_ns | p90_ns | p99_ns | p999_ns | max_ns
 //! relation = >= | > | <= | <
 //! ```
 //!
@@ -88,13 +88,17 @@ fn whole(figure: Option<u64>) -> Option<f64> {
     figure.map(|figure| figure as f64)
 }
 
-const METRICS: [Metric; 7] = [
+const METRICS: [Metric; 11] = [
     Metric { name: "mib_s", figure: |row| row.mib_s },
     Metric { name: "rank_mib_s", figure: |row| row.rank_mib_s },
+    Metric { name: "ops_s", figure: |row| row.ops_s },
+    Metric { name: "rank_ops_s", figure: |row| row.rank_ops_s },
     Metric { name: "min_ns", figure: |row| whole(row.min_ns) },
     Metric { name: "mean_ns", figure: |row| row.mean_ns },
     Metric { name: "p50_ns", figure: |row| whole(row.p50_ns) },
+    Metric { name: "p90_ns", figure: |row| whole(row.p90_ns) },
     Metric { name: "p99_ns", figure: |row| whole(row.p99_ns) },
+    Metric { name: "p999_ns", figure: |row| whole(row.p999_ns) },
     Metric { name: "max_ns", figure: |row| whole(row.max_ns) },
 ];
 

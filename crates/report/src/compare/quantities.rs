@@ -11,7 +11,7 @@
 //! | no operation, one label inside | none: the label inside has them |
 //! | no label | of each operation as in a label with several |
 
-use crate::statistics::{Metric, Series, figures, series_with};
+use crate::statistics::{Metric, Series, series_with};
 use model::Run;
 use model::run::Row;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,11 +37,15 @@ pub(super) struct Quantity {
     pub metric: Metric,
 }
 
-/// The figures of statistics, and the operation's own rate.
-fn all_figures(row: &Row, label_ns: Option<u64>) -> Vec<(Metric, f64)> {
-    let own = row.rank_mib_s.map(|rate| (Metric::RankMibS, rate));
-    let mean = row.mean_ns.map(|ns| (Metric::MeanNs, ns));
-    figures(row, label_ns).into_iter().chain(own).chain(mean).collect()
+/// All figures of a row that can be compared.
+fn all_figures(row: &Row) -> Vec<(Metric, f64)> {
+    let figures = [
+        row.mib_s.map(|rate| (Metric::MibS, rate)),
+        row.rank_mib_s.map(|rate| (Metric::RankMibS, rate)),
+        row.ops_s.map(|rate| (Metric::OpsS, rate)),
+        row.mean_ns.map(|ns| (Metric::MeanNs, ns)),
+    ];
+    figures.into_iter().flatten().collect()
 }
 
 impl Samples {

@@ -114,18 +114,9 @@ fn legend(comparison: &Comparison) -> String {
     )
 }
 
-/// The unit of a figure of this size, and by how much it is divided.
+/// The unit of a figure of this size, and how much of the figure it is.
 pub(super) fn unit(metric: Metric, largest: f64) -> (&'static str, f64) {
-    match (metric, largest) {
-        (Metric::MibS | Metric::RankMibS, _) => ("MiB/s", 1.0),
-        (Metric::OpsS, ops) if ops < 1e3 => ("op/s", 1.0),
-        (Metric::OpsS, ops) if ops < 1e6 => ("kop/s", 1e3),
-        (Metric::OpsS, _) => ("Mop/s", 1e6),
-        (_, ns) if ns < 1e3 => ("ns", 1.0),
-        (_, ns) if ns < 1e6 => ("µs", 1e3),
-        (_, ns) if ns < 1e9 => ("ms", 1e6),
-        _ => ("s", 1e9),
-    }
+    metric.measure().unit(largest)
 }
 
 /// The figure's name with its unit, and both medians in it.

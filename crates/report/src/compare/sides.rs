@@ -202,6 +202,8 @@ fn half(run: &Run, sweep: &Sweep, which: u32) -> Run {
     let mut half = run.clone();
     half.rows.retain(|row| own(row.cell));
     half.rows.iter_mut().for_each(|row| row.cell /= 2);
+    half.labels.retain(|label| own(label.cell));
+    half.labels.iter_mut().for_each(|label| label.cell /= 2);
     half.times.retain(|time| own(time.cell));
     half.times.iter_mut().for_each(|time| time.cell /= 2);
     let header = &mut half.run;

@@ -42,7 +42,7 @@ impl Noise {
 /// A run of `rates.len()` repetitions of one operation for each of the samples.
 fn run(samples: &[Vec<f64>]) -> Run {
     let mut made = listing1();
-    made.times.clear();
+    made.labels.clear();
     let row = made.rows[0].clone();
     made.rows.clear();
     for (number, rates) in samples.iter().enumerate() {
@@ -271,12 +271,12 @@ fn every_quantity_is_tested_once() {
                 rank_mib_s: Some(6.0),
                 ..sample_row("two", "read", 9, 9, [1; 5])
             },
-            sample_row("outer/inner", "stat", 9, 0, [1; 5]),
+            model::run::Row { ops_s: Some(7.0), ..sample_row("outer/inner", "stat", 9, 0, [1; 5]) },
             sample_row("", "mkdir", 9, 0, [1; 5]),
         ];
-        let time = made.times[0].clone();
-        let label = |label: &str| model::run::TimeRow { label: label.into(), ..time.clone() };
-        made.times = ["one", "two", "outer", "outer/inner"].map(label).to_vec();
+        let row = made.labels[0].clone();
+        let label = |label: &str| model::run::LabelRow { label: label.into(), ..row.clone() };
+        made.labels = ["one", "two", "outer", "outer/inner"].map(label).to_vec();
         Side { name: started.into(), runs: vec![made] }
     };
     let found = compare(&of("A"), &of("B"), &OPTIONS).unwrap();
@@ -327,8 +327,9 @@ fn several_runs_are_repetitions_and_less_time_is_faster() {
     let of = |scale: f64| -> Vec<Run> {
         let one = |at: u32| {
             let mut made = listing1();
-            made.times.clear();
+            made.labels.clear();
             made.rows.retain(|row| row.op == "stat");
+            made.rows[0].ops_s = None;
             made.rows[0].mean_ns = Some(scale * (800.0 + f64::from(at * 5 % 7)));
             made
         };

@@ -262,8 +262,8 @@ pub(crate) fn check_format(
     let version = pairs.iter().find(|pair| pair.key == VERSION_KEY);
     let version = version.and_then(|pair| pair.value.as_deref()?.parse::<u64>().ok());
     let found = version.ok_or_else(|| foreign(path))?;
-    if found > u64::from(VERSION) {
-        return Err(StoreError::Newer { path: path.into(), found, newest: VERSION });
+    if found != u64::from(VERSION) {
+        return Err(StoreError::Version { path: path.into(), found, read: VERSION });
     }
     let found = metadata.schema_descr().columns();
     let place = |column: &super::Column| {

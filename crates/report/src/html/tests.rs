@@ -136,24 +136,24 @@ fn the_page_of_a_run_that_went_well() {
         To do: put `dropcaches;` before the reads
         the ranks were started by hand
         # What was measured
-        operation | count | bytesMiB | minms | avgms | p50ms | p99ms | maxms | MiB/s1 rank | MiB/sall
+        operation | count | bytes | min | avg | p50 | p90 | p99 | p99.9 | max | bytes/s1 rank | bytes/sall | ops/s1 rank | ops/sall
         stress
-        write | 20000 | 19.53 | 0.016000 | 0.027500 | 0.025700 | 0.058300 | 7.435000 | 35.51 | 15.62
-        .open | 20000 | – | 0.009000 | 0.015000 | 0.014400 | 0.031200 | 7.401000 | – | –
-        .data | 20000 | 19.53 | 0.005000 | 0.010000 | 0.009800 | 0.022000 | 0.812000 | – | –
-        .close | 20000 | – | 0.000400 | 0.002500 | 0.001500 | 0.005100 | 0.095000 | – | –
-        read | 20000 | 19.53 | 0.001100 | 0.002000 | 0.001900 | 0.004400 | 0.120000 | 488.28 | 15.62
-        stat | 20000 | – | 0.000612 | 0.000812 | 0.000790 | 0.001400 | 0.045000 | – | –
+        write | 20000 | 19.53 MiB | 16.00 µs | 27.50 µs | 25.70 µs | 42.00 µs | 58.30 µs | 3.747 ms | 7.435 ms | 35.51 MiB/s | 15.62 MiB/s | 36.36 kop/s | 16.00 kop/s
+        .open | 20000 | – | 9.000 µs | 15.00 µs | 14.40 µs | 22.80 µs | 31.20 µs | 3.716 ms | 7.401 ms | – | – | – | –
+        .data | 20000 | 19.53 MiB | 5.000 µs | 10.00 µs | 9.800 µs | 15.90 µs | 22.00 µs | 417.0 µs | 812.0 µs | – | – | – | –
+        .close | 20000 | – | 400 ns | 2.500 µs | 1.500 µs | 3.300 µs | 5.100 µs | 50.05 µs | 95.00 µs | – | – | – | –
+        read | 20000 | 19.53 MiB | 1.100 µs | 2.000 µs | 1.900 µs | 3.150 µs | 4.400 µs | 62.20 µs | 120.0 µs | 488.3 MiB/s | 15.62 MiB/s | 500.0 kop/s | 16.00 kop/s
+        stat | 20000 | – | 612 ns | 812 ns | 790 ns | 1.095 µs | 1.400 µs | 23.20 µs | 45.00 µs | – | – | 1.232 Mop/s | 16.00 kop/s
         (in no label)
-        mkdir | 2 | – | 0.003870 | 0.005000 | 0.003870 | 0.006130 | 0.006130 | – | –
+        mkdir | 2 | – | 3.870 µs | 5.000 µs | 3.870 µs | – | – | – | 6.130 µs | – | – | 200.0 kop/s | –
         all labels, by class
-        reading | 20000 | 19.53 |  |  |  |  |  |  | 
-        writing | 20000 | 19.53 |  |  |  |  |  |  | 
-        metadata | 20002 | – |  |  |  |  |  |  | 
-        Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time it spent in the operation; of all: bytes of all ranks by the label's time.
-        label | ranks | starts | ends | longestms | slowestrank
-        stress | 2 | 0.000001 | 1.250 | 1250.000 | 1
-        start: of the first rank; end: of the last; longest: of the slowest rank.
+        reading | 20000 | 19.53 MiB |  |  |  |  |  |  |  |  |  |  | 
+        writing | 20000 | 19.53 MiB |  |  |  |  |  |  |  |  |  |  | 
+        metadata | 20002 | – |  |  |  |  |  |  |  |  |  |  | 
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the time in which at least one rank was inside the label.
+        label | ranks | start | end | busy | longest | slowestrank
+        stress | 2 | 1.200 µs | 1.250 s | 1.250 s | 1.250 s | 1
+        start: of the first rank; end: of the last; busy: at least one rank was inside; longest: of the slowest rank.
         # Where the time went
         share |  | time | calls | line | 
          |  |  |  | 1 | time["stress"] {

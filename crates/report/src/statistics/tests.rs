@@ -48,6 +48,6 @@ fn a_rising_series_is_told_and_noise_is_not() {
 
     let mut noise = sample::sweep(1, 40);
     let mut random = stats::bootstrap::SplitMix64(7);
-    noise.times.iter_mut().for_each(|time| time.last_end_ns = 1000 + random.bits() % 1000);
+    noise.labels.iter_mut().for_each(|label| label.busy_ns = 1000 + random.bits() % 1000);
     assert_eq!(drift(&noise), [""; 0]);
 }

@@ -1,9 +1,10 @@
-//! A table that fits the terminal: one unit per column, right-aligned numbers with
-//! their points below one another, gaps, digits and columns given up in a fixed order.
+//! A table that fits the terminal: right-aligned numbers, quantities each with the unit that fits it;
+//! gaps, digits and columns given up in a fixed order.
 
 use super::{Paint, Terminal, paint};
 use crate::text::{decimals, fit, fixed, flow, width};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
+use model::units::Measure;
 
 /// What stands in a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +17,8 @@ pub enum Kind {
     Count,
     /// Numbers with `least` to `most` decimals.
     Number { least: usize, most: usize },
+    /// Numbers with a unit each.
+    Quantity(Measure),
 }
 
 /// One column.
@@ -23,7 +26,7 @@ pub enum Kind {
 pub struct Column {
     /// First header line.
     pub name: &'static str,
-    /// Second header line: the unit of every number in the column.
+    /// Second header line: the unit of every number in the column, or what it is per.
     pub unit: &'static str,
     /// What stands in it.
     pub kind: Kind,
@@ -52,6 +55,10 @@ pub enum Cell {
     Count(u64),
     /// A number; rounded to the column's decimals.
     Number(f64),
+    /// A quantity that may be larger.
+    AtLeast(f64),
+    /// A quantity that may be smaller.
+    AtMost(f64),
     /// There is no such figure: `-`.
     None,
 }
@@ -91,6 +98,9 @@ struct Step {
 
 /// Steps before columns are given up, widest first.
 const STEPS: [(usize, i32); 4] = [(2, 4), (2, 3), (1, 3), (1, 2)];
+
+/// Two digits would hide differences of several per cent.
+const LEAST_DIGITS: u32 = 3;
 
 /// A cut label keeps at least this many characters.
 const LABEL_COLUMNS: usize = 20;
@@ -162,7 +172,15 @@ impl Grid {
                 }
                 _ => 0,
             };
-            self.cells().map(|cells| text(&cells[at], places)).collect()
+            let measure = match self.columns[at].kind {
+                Kind::Quantity(measure) => Some(measure),
+                _ => None,
+            };
+            let number = |value: f64| match measure {
+                Some(measure) => measure.format(value, (digits as u32).max(LEAST_DIGITS)),
+                None => fixed(value, places),
+            };
+            self.cells().map(|cells| text(&cells[at], number)).collect()
         };
         (0..self.columns.len()).map(column).collect()
     }
@@ -221,11 +239,13 @@ impl Grid {
     }
 }
 
-fn text(cell: &Cell, places: usize) -> String {
+fn text(cell: &Cell, number: impl Fn(f64) -> String) -> String {
     match cell {
         Cell::Text(text) => text.clone(),
         Cell::Count(count) => count.to_string(),
-        Cell::Number(value) => fixed(*value, places),
+        Cell::Number(value) => number(*value),
+        Cell::AtLeast(value) => format!("≥ {}", number(*value)),
+        Cell::AtMost(value) => format!("≤ {}", number(*value)),
         Cell::None => "-".to_string(),
     }
 }

@@ -6,42 +6,52 @@ use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::text::{escape, flow};
 use model::op::{Class, Op, Part};
 use model::run::{Row, Run};
+use model::units::Measure;
+use std::collections::HashSet;
 
-const TIME: Kind = Kind::Number { least: 3, most: 6 };
-const RATE: Kind = Kind::Number { least: 1, most: 3 };
-const BYTES: Kind = Kind::Number { least: 1, most: 6 };
+const TIME: Kind = Kind::Quantity(Measure::Time);
+const BYTE_RATE: Kind = Kind::Quantity(Measure::ByteRate);
+const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
 
 /// Index of the first column that is left out when no row has anything in it.
 const FIRST_OPTIONAL: usize = 2;
 
-/// Bytes go first (they follow from count and program), then what one rank reaches, then the
-/// least telling times; counts of failures never.
-const COLUMNS: [Column; 13] = [
+/// Rare percentiles go first, then what one rank reaches, bytes (they follow from count and
+/// program), then the least telling times; counts of failures never.
+const COLUMNS: [Column; 17] = [
     Column::new("operation", "", Kind::Word, 0),
     Column::new("count", "", Kind::Count, 0),
     Column::new("failed", "", Kind::Count, 0),
     Column::new("short", "", Kind::Count, 0),
     Column::new("expected", "", Kind::Count, 0),
-    Column::new("bytes", "MiB", BYTES, 1),
-    Column::new("min", "ms", TIME, 4),
-    Column::new("avg", "ms", TIME, 0),
-    Column::new("p50", "ms", TIME, 3),
-    Column::new("p99", "ms", TIME, 5),
-    Column::new("max", "ms", TIME, 0),
-    Column::new("MiB/s", "1 rank", RATE, 2),
-    Column::new("MiB/s", "all", RATE, 0),
+    Column::new("bytes", "", Kind::Quantity(Measure::Bytes), 5),
+    Column::new("min", "", TIME, 6),
+    Column::new("avg", "", TIME, 9),
+    Column::new("p50", "", TIME, 7),
+    Column::new("p90", "", TIME, 2),
+    Column::new("p99", "", TIME, 8),
+    Column::new("p99.9", "", TIME, 1),
+    Column::new("max", "", TIME, 0),
+    Column::new("bytes/s", "1 rank", BYTE_RATE, 4),
+    Column::new("bytes/s", "all", BYTE_RATE, 0),
+    Column::new("ops/s", "1 rank", OP_RATE, 3),
+    Column::new("ops/s", "all", OP_RATE, 0),
 ];
 
-const LEGEND: &str = "Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time \
-                      it spent in the operation; of all: bytes of all ranks by the label's time.";
+const LEGEND: &str = "Times: one operation that did not fail. Rates of 1 rank: by the time it spent in \
+                      the operation, mean over ranks; of all: by the time in which at least one rank was \
+                      inside the label.";
+const LEGEND_BOUND: &str = "≥: the label was executed more often than is kept apart; gaps between \
+                            its occurrences count as time inside.";
 
 /// The table, or a sentence if nothing was executed.
 pub fn render(run: &Run, terminal: Terminal) -> String {
     let Some(sheet) = sheet(run) else {
         return "No I/O operation was executed.".to_string();
     };
-    let legend = flow(LEGEND, terminal.columns);
-    format!("{}\n{}", sheet.grid.draw(terminal), paint_lines(&legend, Paint::Faint, terminal))
+    let notes: Vec<String> = sheet.notes.iter().map(|note| flow(note, terminal.columns)).collect();
+    let notes = paint_lines(&notes.join("\n"), Paint::Faint, terminal);
+    format!("{}\n{notes}", sheet.grid.draw(terminal))
 }
 
 /// The table; none if nothing was executed.
@@ -49,7 +59,7 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     if run.rows.is_empty() {
         return None;
     }
-    let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines(&run.rows) };
+    let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines(run) };
     grid.lines.extend(totals(&run.rows));
     let any = [
         run.rows.iter().any(|row| row.failed > 0),
@@ -59,24 +69,40 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     grid.retain(|at| {
         at.checked_sub(FIRST_OPTIONAL).and_then(|at| any.get(at)).is_none_or(|any| *any)
     });
-    Some(Sheet { name: "summary", grid, notes: vec![LEGEND.to_string()] })
+    let mut notes = vec![LEGEND.to_string()];
+    if has_bounds(&grid) {
+        notes.push(LEGEND_BOUND.to_string());
+    }
+    Some(Sheet { name: "summary", grid, notes })
 }
 
+fn has_bounds(grid: &Grid) -> bool {
+    let is_bound = |line: &Line| matches!(line, Line::Cells { cells, .. } if cells.iter().any(|cell| matches!(cell, Cell::AtLeast(_))));
+    grid.lines.iter().any(is_bound)
+}
+
+/// Label path and point of a sweep.
+type Group<'a> = (&'a str, u32, u32);
+
 /// Rows in their order, a heading wherever the label or the point of a sweep changes.
-fn lines(rows: &[Row]) -> Vec<Line> {
+fn lines(run: &Run) -> Vec<Line> {
+    let bounds = run.labels.iter().filter(|label| label.busy_is_bound);
+    let bounds: HashSet<Group<'_>> =
+        bounds.map(|label| (label.label.as_str(), label.cell, label.repetition)).collect();
     let mut lines = Vec::new();
     let mut previous = None;
-    for row in rows {
+    for row in &run.rows {
         let group = (row.label.as_str(), row.cell, row.repetition);
         if previous.replace(group) != Some(group) {
             lines.push(Line::Heading(heading(group)));
         }
-        lines.push(Line::Cells { cells: cells(row), bad: row.failed > 0 });
+        let cells = cells(row, bounds.contains(&group));
+        lines.push(Line::Cells { cells, bad: row.failed > 0 });
     }
     lines
 }
 
-fn heading((label, cell, repetition): (&str, u32, u32)) -> String {
+fn heading((label, cell, repetition): Group<'_>) -> String {
     let label = if label.is_empty() { "(in no label)".to_string() } else { escape(label) };
     match (cell, repetition) {
         (0, 0) => label,
@@ -84,8 +110,13 @@ fn heading((label, cell, repetition): (&str, u32, u32)) -> String {
     }
 }
 
-fn cells(row: &Row) -> Vec<Cell> {
-    let ms = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64 / 1e6));
+/// `at_least`: rates of the label are lower bounds.
+fn cells(row: &Row, at_least: bool) -> Vec<Cell> {
+    let time = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64));
+    let of_all = |rate: Option<f64>| match Cell::number(rate) {
+        Cell::Number(rate) if at_least => Cell::AtLeast(rate),
+        cell => cell,
+    };
     vec![
         Cell::Text(name(row)),
         Cell::Count(row.count),
@@ -93,13 +124,17 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::Count(row.short),
         Cell::Count(row.expected),
         bytes(row.bytes, moves_bytes(row)),
-        ms(row.min_ns),
-        Cell::number(row.mean_ns.map(|ns| ns / 1e6)),
-        ms(row.p50_ns),
-        ms(row.p99_ns),
-        ms(row.max_ns),
+        time(row.min_ns),
+        Cell::number(row.mean_ns),
+        time(row.p50_ns),
+        time(row.p90_ns),
+        time(row.p99_ns),
+        time(row.p999_ns),
+        time(row.max_ns),
         Cell::number(row.rank_mib_s),
-        Cell::number(row.mib_s),
+        of_all(row.mib_s),
+        Cell::number(row.rank_ops_s),
+        of_all(row.ops_s),
     ]
 }
 
@@ -125,7 +160,7 @@ fn moves_bytes(row: &Row) -> bool {
 }
 
 fn bytes(bytes: u64, could_be: bool) -> Cell {
-    if bytes == 0 && !could_be { Cell::None } else { Cell::Number(bytes as f64 / 1048576.0) }
+    if bytes == 0 && !could_be { Cell::None } else { Cell::Number(bytes as f64) }
 }
 
 /// The class of an operation; of one that this version does not know: not I/O on files.

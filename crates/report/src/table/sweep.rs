@@ -18,7 +18,7 @@ use model::run::Run;
 use model::sweep::{Dimension, DimensionKind, Sweep};
 
 const LEGEND: &str = "Median of the repetitions [95 % confidence interval of the median]; rates: of \
-                      all ranks by the time of the label.";
+                      all ranks by the time in which at least one was inside the label.";
 
 /// The tables; the comparison of a run that is one; "" for a run without a sweep.
 pub fn render(run: &Run, terminal: Terminal) -> String {
@@ -55,28 +55,26 @@ fn legend(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> String {
     paint_lines(&flow(&text, terminal.columns), Paint::Faint, terminal)
 }
 
-/// `label: operation, unit`.
-fn title(statistic: &Statistic) -> String {
+/// `label: operation, unit`. Statistics that stand in one table have one unit.
+fn title(group: &[&Statistic]) -> String {
+    let statistic = group[0];
     let label = match statistic.label.as_str() {
         "" => "(in no label)".to_string(),
         label => escape(label),
     };
-    let what = match statistic.metric {
-        Metric::TimeNs => "time, ms".to_string(),
-        Metric::MibS => format!("{}, MiB/s", escape(&statistic.op)),
-        Metric::RankMibS => format!("{}, MiB/s of 1 rank", escape(&statistic.op)),
-        Metric::OpsS => format!("{}, operations/s", escape(&statistic.op)),
-        Metric::MeanNs => format!("{}, mean time, ms", escape(&statistic.op)),
-    };
-    format!("{label}: {what}")
+    let (op, unit) = (escape(&statistic.op), unit(group).0);
+    match statistic.metric {
+        Metric::TimeNs => format!("{label}: time, {unit}"),
+        Metric::MibS | Metric::OpsS => format!("{label}: {op}, {unit}"),
+        Metric::RankMibS => format!("{label}: {op}, {unit} of 1 rank"),
+        Metric::MeanNs => format!("{label}: {op}, mean time, {unit}"),
+    }
 }
 
-/// The figure in the unit of the title.
-fn scaled(metric: Metric, value: f64) -> f64 {
-    match metric {
-        Metric::TimeNs | Metric::MeanNs => value / 1e6,
-        Metric::MibS | Metric::RankMibS | Metric::OpsS => value,
-    }
+/// The unit that the largest median of a table has one of.
+fn unit(group: &[&Statistic]) -> (&'static str, f64) {
+    let largest = group.iter().map(|statistic| statistic.median).fold(0.0, f64::max);
+    group[0].metric.measure().unit(largest)
 }
 
 /// Four significant digits, without an exponent.
@@ -88,8 +86,9 @@ fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn with_interval(statistic: &Statistic) -> String {
-    let figure = |value: f64| number(scaled(statistic.metric, value));
+/// `size`: that of the unit.
+fn with_interval(statistic: &Statistic, size: f64) -> String {
+    let figure = |value: f64| number(value / size);
     match (statistic.ci95_low, statistic.ci95_high) {
         (Some(low), Some(high)) => {
             format!("{} [{}, {}]", figure(statistic.median), figure(low), figure(high))
@@ -103,7 +102,7 @@ fn figure(sweep: &Sweep, group: &[&Statistic], terminal: Terminal) -> String {
     let matrix = across(sweep).map(|across| matrix(sweep, group, across));
     let matrix = matrix.filter(|table| table.width() <= terminal.columns);
     let table = matrix.unwrap_or_else(|| list(sweep, group));
-    let mut lines = vec![paint(&title(group[0]), Paint::Heading, terminal), table.draw(terminal)];
+    let mut lines = vec![paint(&title(group), Paint::Heading, terminal), table.draw(terminal)];
     for statistic in group.iter().filter(|statistic| !statistic.outliers.is_empty()) {
         let numbers: Vec<String> = statistic.outliers.iter().map(u32::to_string).collect();
         let cell = escape(&sweep.describe(statistic.cell));
@@ -129,6 +128,7 @@ fn matrix(sweep: &Sweep, group: &[&Statistic], across: usize) -> Table {
     let mut header: Vec<String> = dimensions.map(|(_, d)| escape(&d.name)).collect();
     let left = header.len();
     header.extend(columns.iter().map(|value| format!("{name}={}", escape(value))));
+    let size = unit(group).1;
     let mut rows: Vec<Vec<String>> = Vec::new();
     for statistic in group {
         let values = sweep.values_at(statistic.cell);
@@ -141,7 +141,7 @@ fn matrix(sweep: &Sweep, group: &[&Statistic], across: usize) -> Table {
             rows.push(row);
             rows.len() - 1
         });
-        rows[row][left + column] = with_interval(statistic);
+        rows[row][left + column] = with_interval(statistic, size);
     }
     Table { header, rows }
 }
@@ -151,10 +151,9 @@ fn list(sweep: &Sweep, group: &[&Statistic]) -> Table {
     let mut header: Vec<String> = names.collect();
     let figures = ["n", "median", "95 % low", "95 % high", "mean", "sd"];
     header.extend(figures.map(str::to_string));
+    let size = unit(group).1;
     let row = |statistic: &&Statistic| {
-        let figure = |value: Option<f64>| {
-            value.map_or("-".into(), |value| number(scaled(statistic.metric, value)))
-        };
+        let figure = |value: Option<f64>| value.map_or("-".into(), |value| number(value / size));
         let mut row: Vec<String> =
             sweep.values_at(statistic.cell).into_iter().map(escape).collect();
         row.resize(sweep.dimensions.len(), "?".into());
@@ -176,17 +175,20 @@ fn list(sweep: &Sweep, group: &[&Statistic]) -> Table {
 fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<String> {
     let of_ranks = |dimension: &Dimension| dimension.kind == DimensionKind::Ranks;
     let Some(ranks) = sweep.dimensions.iter().position(of_ranks) else { return Vec::new() };
-    let side = |s: &&&Statistic| matches!(s.metric, Metric::TimeNs | Metric::MibS);
-    let side_by_side: Vec<&Statistic> = shown.iter().filter(side).copied().collect();
-    let mut titles: Vec<String> = side_by_side.iter().map(|s| title(s)).collect();
-    titles.dedup();
+    let side = |s: &&Statistic| matches!(s.metric, Metric::TimeNs | Metric::MibS | Metric::OpsS);
+    let groups: Vec<&[&Statistic]> =
+        shown.chunk_by(|a, b| same_figure(a, b)).filter(|group| side(&group[0])).collect();
+    let titles: Vec<String> = groups.iter().map(|group| title(group)).collect();
     let others = |cell: u32| -> Vec<String> {
         let pairs = sweep.dimensions.iter().zip(sweep.values_at(cell)).enumerate();
         let others = pairs.filter(|(at, _)| *at != ranks);
         others.map(|(_, (d, value))| escape(&format!("{}={value}", d.name))).collect()
     };
     let mut tables: Vec<(Vec<String>, Table)> = Vec::new();
-    for statistic in side_by_side {
+    let columns = groups.iter().enumerate().flat_map(|(column, group)| {
+        group.iter().map(move |statistic| (column, unit(group).1, *statistic))
+    });
+    for (column, size, statistic) in columns {
         let key = others(statistic.cell);
         let at = tables.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
             let header = std::iter::once("ranks".to_string()).chain(titles.iter().cloned());
@@ -203,9 +205,7 @@ fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<St
             rows.push(row);
             rows.len() - 1
         });
-        if let Some(column) = titles.iter().position(|known| *known == title(statistic)) {
-            rows[row][column + 1] = number(scaled(statistic.metric, statistic.median));
-        }
+        rows[row][column + 1] = number(statistic.median / size);
     }
     let draw = |(key, table): (Vec<String>, Table)| {
         let at = if key.is_empty() { String::new() } else { format!(" at {}", key.join(", ")) };
@@ -286,11 +286,11 @@ mod tests {
     fn one_dimension_is_a_list() {
         let text = render(&sample::sweep(3, 6), wide());
         expect![[r#"
-            io: time, ms
-              block  n  median  95 % low  95 % high   mean     sd
-                 4k  6    1002      1000       1004   1002  1.871
-                64k  6   502.5     500.5      504.5  502.5  1.871
-                 1m  6   335.8     333.8      337.8  335.8  1.871
+            io: time, s
+              block  n  median  95 % low  95 % high    mean        sd
+                 4k  6   1.002     1.000      1.004   1.002  0.001871
+                64k  6  0.5025    0.5005     0.5045  0.5025  0.001871
+                 1m  6  0.3358    0.3338     0.3378  0.3358  0.001871
 
             io: write, MiB/s
               block  n  median  95 % low  95 % high   mean     sd
@@ -298,20 +298,26 @@ mod tests {
                 64k  6   202.5     200.5      204.5  202.5  1.871
                  1m  6   302.5     300.5      304.5  302.5  1.871
 
-            io: stat, operations/s
+            io: write, op/s
+              block  n  median  95 % low  95 % high   mean      sd
+                 4k  6   99.75     99.55      99.95  99.75  0.1862
+                64k  6   199.0     198.2      199.8  199.0  0.7409
+                 1m  6   297.8     296.0      299.6  297.8   1.659
+
+            io: stat, op/s
               block  n  median  95 % low  95 % high   mean       sd
                  4k  6   9.975     9.955      9.995  9.975  0.01862
                 64k  6   19.90     19.82      19.98  19.90  0.07409
                  1m  6   29.78     29.60      29.96  29.78   0.1659
 
-            io: stat, mean time, ms
-              block  n    median  95 % low  95 % high      mean  sd
-                 4k  6  0.001000  0.001000   0.001000  0.001000   0
-                64k  6  0.001000  0.001000   0.001000  0.001000   0
-                 1m  6  0.001000  0.001000   0.001000  0.001000   0
+            io: stat, mean time, µs
+              block  n  median  95 % low  95 % high   mean  sd
+                 4k  6   1.000     1.000      1.000  1.000   0
+                64k  6   1.000     1.000      1.000  1.000   0
+                 1m  6   1.000     1.000      1.000  1.000   0
 
             Median of the repetitions [95 % confidence interval of the median]; rates: of all ranks by the time
-              of the label."#]].assert_eq(&text);
+              in which at least one was inside the label."#]].assert_eq(&text);
     }
 
     #[test]
@@ -328,37 +334,42 @@ mod tests {
         ];
         expect![[r#"
             over ranks at block=4k, medians
-              ranks  io: time, ms  io: write, MiB/s
-                  1          1002             102.0
-                  2         502.0             202.0
+              ranks  io: time, s  io: write, MiB/s  io: write, op/s  io: stat, op/s
+                  1        1.002             102.0            99.80           9.980
+                  2       0.5020             202.0            199.2           19.92
 
             over ranks at block=64k, medians
-              ranks  io: time, ms  io: write, MiB/s
-                  1         335.3             302.0
-                  2         252.0             402.0
+              ranks  io: time, s  io: write, MiB/s  io: write, op/s  io: stat, op/s
+                  1       0.3353             302.0            298.2           29.82
+                  2       0.2520             402.0            396.8           39.68
 
-            io: time, ms
-              ranks              block=4k             block=64k
-                  1     1002 [1000, 1004]  335.3 [333.3, 337.3]
-                  2  502.0 [500.0, 504.0]  252.0 [250.0, 254.0]
+            io: time, s
+              ranks                 block=4k                block=64k
+                  1     1.002 [1.000, 1.004]  0.3353 [0.3333, 0.3373]
+                  2  0.5020 [0.5000, 0.5040]  0.2520 [0.2500, 0.2540]
 
             io: write, MiB/s
               ranks              block=4k             block=64k
                   1  102.0 [100.0, 104.0]  302.0 [300.0, 304.0]
                   2  202.0 [200.0, 204.0]  402.0 [400.0, 404.0]
 
-            io: stat, operations/s
+            io: write, op/s
+              ranks              block=4k             block=64k
+                  1  99.80 [99.60, 100.0]  298.2 [296.4, 300.0]
+                  2  199.2 [198.4, 200.0]  396.8 [393.7, 400.0]
+
+            io: stat, op/s
               ranks              block=4k             block=64k
                   1  9.980 [9.960, 10.00]  29.82 [29.64, 30.00]
                   2  19.92 [19.84, 20.00]  39.68 [39.37, 40.00]
 
-            io: stat, mean time, ms
-              ranks                       block=4k                      block=64k
-                  1  0.001000 [0.001000, 0.001000]  0.001000 [0.001000, 0.001000]
-                  2  0.001000 [0.001000, 0.001000]  0.001000 [0.001000, 0.001000]
+            io: stat, mean time, µs
+              ranks              block=4k             block=64k
+                  1  1.000 [1.000, 1.000]  1.000 [1.000, 1.000]
+                  2  1.000 [1.000, 1.000]  1.000 [1.000, 1.000]
 
             Median of the repetitions [95 % confidence interval of the median]; rates: of all ranks by the time
-              of the label."#]].assert_eq(&render(&run, wide()));
+              in which at least one was inside the label."#]].assert_eq(&render(&run, wide()));
         let narrow = render(&run, Terminal { columns: 40, color: false });
         assert!(narrow.contains("95 % low"), "a list where the matrix does not fit:\n{narrow}");
     }
@@ -368,7 +379,7 @@ mod tests {
         let text = render(&sample::sweep(1, 4), wide());
         assert!(text.contains("Fewer than 5 repetitions have no interval"), "{text}");
         let mut run = sample::sweep(1, 8);
-        run.times[6].last_end_ns *= 3;
+        run.labels[6].busy_ns *= 3;
         let text = render(&run, wide());
         assert!(text.contains("stands apart: repetition 6 at block=4k"), "{text}");
     }

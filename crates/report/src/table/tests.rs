@@ -15,27 +15,28 @@ fn listing_1_at_160_columns() {
     expect![[r#"
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
-        operation   count  bytes       min       avg       p50       p99       max   MiB/s  MiB/s
-                             MiB        ms        ms        ms        ms        ms  1 rank    all
+        operation   count      bytes       min       avg       p50       p90       p99     p99.9       max      bytes/s      bytes/s        ops/s        ops/s
+                                                                                                                 1 rank          all       1 rank          all
         stress
-          write     20000  19.53  0.016000  0.027500  0.025700  0.058300  7.435000   35.51  15.62
-            .open   20000      -  0.009000  0.015000  0.014400  0.031200  7.401000       -      -
-            .data   20000  19.53  0.005000  0.010000  0.009800  0.022000  0.812000       -      -
-            .close  20000      -  0.000400  0.002500  0.001500  0.005100  0.095000       -      -
-          read      20000  19.53  0.001100  0.002000  0.001900  0.004400  0.120000  488.28  15.62
-          stat      20000      -  0.000612  0.000812  0.000790  0.001400  0.045000       -      -
+          write     20000  19.53 MiB  16.00 µs  27.50 µs  25.70 µs  42.00 µs  58.30 µs  3.747 ms  7.435 ms  35.51 MiB/s  15.62 MiB/s  36.36 kop/s  16.00 kop/s
+            .open   20000          -  9.000 µs  15.00 µs  14.40 µs  22.80 µs  31.20 µs  3.716 ms  7.401 ms            -            -            -            -
+            .data   20000  19.53 MiB  5.000 µs  10.00 µs  9.800 µs  15.90 µs  22.00 µs  417.0 µs  812.0 µs            -            -            -            -
+            .close  20000          -    400 ns  2.500 µs  1.500 µs  3.300 µs  5.100 µs  50.05 µs  95.00 µs            -            -            -            -
+          read      20000  19.53 MiB  1.100 µs  2.000 µs  1.900 µs  3.150 µs  4.400 µs  62.20 µs  120.0 µs  488.3 MiB/s  15.62 MiB/s  500.0 kop/s  16.00 kop/s
+          stat      20000          -    612 ns    812 ns    790 ns  1.095 µs  1.400 µs  23.20 µs  45.00 µs            -            -  1.232 Mop/s  16.00 kop/s
         (in no label)
-          mkdir         2      -  0.003870  0.005000  0.003870  0.006130  0.006130       -      -
+          mkdir         2          -  3.870 µs  5.000 µs  3.870 µs         -         -         -  6.130 µs            -            -  200.0 kop/s            -
         all labels, by class
-          reading   20000  19.53
-          writing   20000  19.53
-          metadata  20002      -
-        Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time it spent in the operation; of all: bytes of all ranks by the label's time.
+          reading   20000  19.53 MiB
+          writing   20000  19.53 MiB
+          metadata  20002          -
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the time in which at least one rank
+          was inside the label.
 
-        label   ranks     start    end   longest  slowest
-                              s      s        ms     rank
-        stress      2  0.000001  1.250  1250.000        1
-        start: of the first rank; end: of the last; longest: of the slowest rank.
+        label   ranks     start      end     busy  longest  slowest
+                                                               rank
+        stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
+        start: of the first rank; end: of the last; busy: at least one rank was inside; longest: of the slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
         note: the ranks were started by hand
@@ -50,28 +51,30 @@ fn listing_1_at_100_columns() {
     expect![[r#"
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
-        operation   count  bytes       min       avg       p50       p99       max   MiB/s  MiB/s
-                             MiB        ms        ms        ms        ms        ms  1 rank    all
+        operation  count    bytes     min     avg     p50     p99     max    bytes/s    bytes/s      ops/s
+                                                                              1 rank        all        all
         stress
-          write     20000  19.53  0.016000  0.027500  0.025700  0.058300  7.435000   35.51  15.62
-            .open   20000      -  0.009000  0.015000  0.014400  0.031200  7.401000       -      -
-            .data   20000  19.53  0.005000  0.010000  0.009800  0.022000  0.812000       -      -
-            .close  20000      -  0.000400  0.002500  0.001500  0.005100  0.095000       -      -
-          read      20000  19.53  0.001100  0.002000  0.001900  0.004400  0.120000  488.28  15.62
-          stat      20000      -  0.000612  0.000812  0.000790  0.001400  0.045000       -      -
+          write    20000 19.5 MiB 16.0 µs 27.5 µs 25.7 µs 58.3 µs 7.43 ms 35.5 MiB/s 15.6 MiB/s 16.0 kop/s
+            .open  20000        - 9.00 µs 15.0 µs 14.4 µs 31.2 µs 7.40 ms          -          -          -
+            .data  20000 19.5 MiB 5.00 µs 10.0 µs 9.80 µs 22.0 µs  812 µs          -          -          -
+            .close 20000        -  400 ns 2.50 µs 1.50 µs 5.10 µs 95.0 µs          -          -          -
+          read     20000 19.5 MiB 1.10 µs 2.00 µs 1.90 µs 4.40 µs  120 µs  488 MiB/s 15.6 MiB/s 16.0 kop/s
+          stat     20000        -  612 ns  812 ns  790 ns 1.40 µs 45.0 µs          -          - 16.0 kop/s
         (in no label)
-          mkdir         2      -  0.003870  0.005000  0.003870  0.006130  0.006130       -      -
+          mkdir        2        - 3.87 µs 5.00 µs 3.87 µs       - 6.13 µs          -          -          -
         all labels, by class
-          reading   20000  19.53
-          writing   20000  19.53
-          metadata  20002      -
-        Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time it spent in the
-          operation; of all: bytes of all ranks by the label's time.
+          reading  20000 19.5 MiB
+          writing  20000 19.5 MiB
+          metadata 20002        -
+        Not shown at this width: p90, p99.9, ops/s 1 rank.
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean
+          over ranks; of all: by the time in which at least one rank was inside the label.
 
-        label   ranks     start    end   longest  slowest
-                              s      s        ms     rank
-        stress      2  0.000001  1.250  1250.000        1
-        start: of the first rank; end: of the last; longest: of the slowest rank.
+        label   ranks     start      end     busy  longest  slowest
+                                                               rank
+        stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
+        start: of the first rank; end: of the last; busy: at least one rank was inside; longest: of the
+          slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0
           seed 42 · confinement: proved · processor 79.4 % a rank
@@ -88,28 +91,31 @@ fn listing_1_at_80_columns() {
     expect![[r#"
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
-        operation  count bytes      min      avg      p50     p99     max  MiB/s MiB/s
-                           MiB       ms       ms       ms      ms      ms 1 rank   all
+        operation  count     min     avg     p50     p99     max    bytes/s      ops/s
+                                                                        all        all
         stress
-          write    20000  19.5 0.016000 0.027500 0.025700 0.05830 7.43500   35.5  15.6
-            .open  20000     - 0.009000 0.015000 0.014400 0.03120 7.40100      -     -
-            .data  20000  19.5 0.005000 0.010000 0.009800 0.02200 0.81200      -     -
-            .close 20000     - 0.000400 0.002500 0.001500 0.00510 0.09500      -     -
-          read     20000  19.5 0.001100 0.002000 0.001900 0.00440 0.12000  488.3  15.6
-          stat     20000     - 0.000612 0.000812 0.000790 0.00140 0.04500      -     -
+          write    20000 16.0 µs 27.5 µs 25.7 µs 58.3 µs 7.43 ms 15.6 MiB/s 16.0 kop/s
+            .open  20000 9.00 µs 15.0 µs 14.4 µs 31.2 µs 7.40 ms          -          -
+            .data  20000 5.00 µs 10.0 µs 9.80 µs 22.0 µs  812 µs          -          -
+            .close 20000  400 ns 2.50 µs 1.50 µs 5.10 µs 95.0 µs          -          -
+          read     20000 1.10 µs 2.00 µs 1.90 µs 4.40 µs  120 µs 15.6 MiB/s 16.0 kop/s
+          stat     20000  612 ns  812 ns  790 ns 1.40 µs 45.0 µs          - 16.0 kop/s
         (in no label)
-          mkdir        2     - 0.003870 0.005000 0.003870 0.00613 0.00613      -     -
+          mkdir        2 3.87 µs 5.00 µs 3.87 µs       - 6.13 µs          -          -
         all labels, by class
-          reading  20000  19.5
-          writing  20000  19.5
-          metadata 20002     -
-        Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time it
-          spent in the operation; of all: bytes of all ranks by the label's time.
+          reading  20000
+          writing  20000
+          metadata 20002
+        Not shown at this width: bytes, p90, p99.9, bytes/s 1 rank, ops/s 1 rank.
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in
+          the operation, mean over ranks; of all: by the time in which at least one rank
+          was inside the label.
 
-        label   ranks     start    end   longest  slowest
-                              s      s        ms     rank
-        stress      2  0.000001  1.250  1250.000        1
-        start: of the first rank; end: of the last; longest: of the slowest rank.
+        label   ranks     start      end     busy  longest  slowest
+                                                               rank
+        stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
+        start: of the first rank; end: of the last; busy: at least one rank was inside;
+          longest: of the slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read
           failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
@@ -127,30 +133,31 @@ fn an_aborted_run_at_100_columns() {
     expect![[r#"
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · failed · exit code 1
 
-        operation  count failed short expected bytes      min      avg      p50     p99    max  MiB/s MiB/s
-                                                 MiB       ms       ms       ms      ms     ms 1 rank   all
+        operation  count failed short expected     min     avg     p50     p99     max    bytes/s      ops/s
+                                                                                              all        all
         stress
-          write    20000     12     3        0  19.5 0.016000 0.027500 0.025700 0.05830 7.4350   35.5  15.6
-            .open  20000      0     0        0     - 0.009000 0.015000 0.014400 0.03120 7.4010      -     -
-            .data  20000      0     0        0  19.5 0.005000 0.010000 0.009800 0.02200 0.8120      -     -
-            .close 20000      0     0        0     - 0.000400 0.002500 0.001500 0.00510 0.0950      -     -
-          read     20000      0     0        0  19.5 0.001100 0.002000 0.001900 0.00440 0.1200  488.3  15.6
-          stat     20000      0     0        0     - 0.000612 0.000812 0.000790 0.00140 0.0450      -     -
+          write    20000     12     3        0 16.0 µs 27.5 µs 25.7 µs 58.3 µs 7.43 ms 15.6 MiB/s 16.0 kop/s
+            .open  20000      0     0        0 9.00 µs 15.0 µs 14.4 µs 31.2 µs 7.40 ms          -          -
+            .data  20000      0     0        0 5.00 µs 10.0 µs 9.80 µs 22.0 µs  812 µs          -          -
+            .close 20000      0     0        0  400 ns 2.50 µs 1.50 µs 5.10 µs 95.0 µs          -          -
+          read     20000      0     0        0 1.10 µs 2.00 µs 1.90 µs 4.40 µs  120 µs 15.6 MiB/s 16.0 kop/s
+          stat     20000      0     0        0  612 ns  812 ns  790 ns 1.40 µs 45.0 µs          - 16.0 kop/s
         (in no label)
-          mkdir        2      1     0        1     -        -        -        -       -      -      -     -
+          mkdir        2      1     0        1       -       -       -       -       -          -          -
         all labels, by class
-          reading  20000      0     0        0  19.5
-          writing  20000     12     3        0  19.5
-          metadata 20002      1     0        1     -
-        Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time it spent in the
-          operation; of all: bytes of all ranks by the label's time.
+          reading  20000      0     0        0
+          writing  20000     12     3        0
+          metadata 20002      1     0        1
+        Not shown at this width: bytes, p90, p99.9, bytes/s 1 rank, ops/s 1 rank.
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean
+          over ranks; of all: by the time in which at least one rank was inside the label.
 
-        label     times  ranks     start    end          min       median      longest  slowest  slowest
-                                       s      s           ms           ms           ms     rank   time #
-        turn    1000000      2  0.000000  5.000     0.002000     0.002003     0.002400        -        -
-        stress        1      2  0.000001  1.250  1250.000000  1250.000000  1250.000000        1        0
-        start: of the first rank, first time; end: of the last; min, median, longest: over the times, each
-          that of its slowest rank.
+        label     times  ranks     start      end       busy       min    median   longest  slowest  slowest
+                                                                                               rank   time #
+        turn    1000000      2      0 ns  5.000 s  ≤ 3.400 s  2.000 µs  2.003 µs  2.400 µs        -        -
+        stress        1      2  1.200 µs  1.250 s    1.250 s   1.250 s   1.250 s   1.250 s        1        0
+        start: of the first rank, first time; end: of the last; busy: at least one rank was inside; min,
+          median, longest: over the times, each that of its slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min and median are over
           those kept, longest is over all.
 
@@ -174,31 +181,35 @@ fn an_aborted_run_at_80_columns() {
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · failed
           exit code 1
 
-        operation  count failed short expected     min     avg    p99   max MiB/s
-                                                    ms      ms     ms    ms   all
+        operation  count failed short expected     avg     max    bytes/s      ops/s
+                                                                      all        all
         stress
-          write    20000     12     3        0 0.01600 0.02750 0.0583 7.435  15.6
-            .open  20000      0     0        0 0.00900 0.01500 0.0312 7.401     -
-            .data  20000      0     0        0 0.00500 0.01000 0.0220 0.812     -
-            .close 20000      0     0        0 0.00040 0.00250 0.0051 0.095     -
-          read     20000      0     0        0 0.00110 0.00200 0.0044 0.120  15.6
-          stat     20000      0     0        0 0.00061 0.00081 0.0014 0.045     -
+          write    20000     12     3        0 27.5 µs 7.43 ms 15.6 MiB/s 16.0 kop/s
+            .open  20000      0     0        0 15.0 µs 7.40 ms          -          -
+            .data  20000      0     0        0 10.0 µs  812 µs          -          -
+            .close 20000      0     0        0 2.50 µs 95.0 µs          -          -
+          read     20000      0     0        0 2.00 µs  120 µs 15.6 MiB/s 16.0 kop/s
+          stat     20000      0     0        0  812 ns 45.0 µs          - 16.0 kop/s
         (in no label)
-          mkdir        2      1     0        1       -       -      -     -     -
+          mkdir        2      1     0        1       -       -          -          -
         all labels, by class
           reading  20000      0     0        0
           writing  20000     12     3        0
           metadata 20002      1     0        1
-        Not shown at this width: bytes MiB, p50 ms, MiB/s 1 rank.
-        Times: one operation that did not fail. MiB/s of 1 rank: bytes by the time it
-          spent in the operation; of all: bytes of all ranks by the label's time.
+        Not shown at this width: bytes, min, p50, p90, p99, p99.9, bytes/s 1 rank, ops/s
+          1 rank.
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in
+          the operation, mean over ranks; of all: by the time in which at least one rank
+          was inside the label.
 
-        label    times ranks    start  end       min    median   longest slowest slowest
-                                    s    s        ms        ms        ms    rank  time #
-        turn   1000000     2 0.000000 5.00    0.0020    0.0020    0.0024       -       -
-        stress       1     2 0.000001 1.25 1250.0000 1250.0000 1250.0000       1       0
-        start: of the first rank, first time; end: of the last; min, median, longest:
-          over the times, each that of its slowest rank.
+        label    times   start    end     busy     min  median longest slowest slowest
+                                                                          rank  time #
+        turn   1000000    0 ns 5.00 s ≤ 3.40 s 2.00 µs 2.00 µs 2.40 µs       -       -
+        stress       1 1.20 µs 1.25 s   1.25 s  1.25 s  1.25 s  1.25 s       1       0
+        Not shown at this width: ranks.
+        start: of the first rank, first time; end: of the last; busy: at least one rank
+          was inside; min, median, longest: over the times, each that of its slowest
+          rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min
           and median are over those kept, longest is over all.
 

@@ -3,37 +3,40 @@
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::text::{escape, fit, flow};
-use model::run::{Run, TimeRow, TimesMore};
+use model::run::{LabelRow, Run, TimeRow, TimesMore};
+use model::units::Measure;
 use std::collections::HashMap;
 
-const SECONDS: Kind = Kind::Number { least: 3, most: 6 };
-const MS: Kind = Kind::Number { least: 3, most: 6 };
+const TIME: Kind = Kind::Quantity(Measure::Time);
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column::new("label", "", Kind::Label, 0),
     Column::new("times", "", Kind::Count, 0),
     Column::new("ranks", "", Kind::Count, 1),
-    Column::new("start", "s", SECONDS, 3),
-    Column::new("end", "s", SECONDS, 4),
-    Column::new("min", "ms", MS, 2),
-    Column::new("median", "ms", MS, 5),
-    Column::new("longest", "ms", MS, 0),
+    Column::new("start", "", TIME, 3),
+    Column::new("end", "", TIME, 4),
+    Column::new("busy", "", TIME, 0),
+    Column::new("min", "", TIME, 2),
+    Column::new("median", "", TIME, 5),
+    Column::new("longest", "", TIME, 0),
     Column::new("slowest", "rank", Kind::Count, 0),
     Column::new("slowest", "time #", Kind::Count, 6),
 ];
 
 /// Columns that only labels with several occurrences need.
-const OF_MANY: [usize; 4] = [1, 5, 6, 9];
+const OF_MANY: [usize; 4] = [1, 6, 7, 10];
 
-const LEGEND: &str = "start: of the first rank; end: of the last; longest: of the slowest rank.";
-const LEGEND_MANY: &str = "start: of the first rank, first time; end: of the last; min, median, \
-                           longest: over the times, each that of its slowest rank.";
+const LEGEND: &str = "start: of the first rank; end: of the last; busy: at least one rank was inside; \
+                      longest: of the slowest rank.";
+const LEGEND_MANY: &str = "start: of the first rank, first time; end: of the last; busy: at least one \
+                           rank was inside; min, median, longest: over the times, each that of its slowest rank.";
 
 /// The occurrences of one label at one point of a sweep.
 #[derive(Debug, Default)]
 struct Group<'a> {
     kept: Vec<&'a TimeRow>,
     more: Option<&'a TimesMore>,
+    label: Option<&'a LabelRow>,
 }
 
 /// The table; "" if no label was entered.
@@ -78,6 +81,11 @@ fn groups(run: &Run) -> Vec<Group<'_>> {
             groups[*at].more = Some(more);
         }
     }
+    for label in &run.labels {
+        if let Some(at) = places.get(&(label.label.as_str(), label.cell, label.repetition)) {
+            groups[*at].label = Some(label);
+        }
+    }
     groups
 }
 
@@ -110,8 +118,13 @@ impl Group<'_> {
 fn cells(group: &Group<'_>) -> Vec<Cell> {
     let first = group.kept[0];
     let (min, median, longest, is_kept) = group.times_ns();
-    let ms = |ns: u64| Cell::Number(ns as f64 / 1e6);
-    let seconds = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64 / 1e9));
+    let time = |ns: u64| Cell::Number(ns as f64);
+    let instant = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64));
+    let busy = match group.label {
+        None => Cell::None,
+        Some(label) if label.busy_is_bound => Cell::AtMost(label.busy_ns as f64),
+        Some(label) => time(label.busy_ns),
+    };
     let slowest = |figure: fn(&TimeRow) -> u64| match group.slowest() {
         Some(time) if is_kept => Cell::Count(figure(time)),
         _ => Cell::None,
@@ -124,11 +137,12 @@ fn cells(group: &Group<'_>) -> Vec<Cell> {
         Cell::Text(format!("{}{sweep}", escape(&first.label))),
         Cell::Count(group.occurrences()),
         Cell::Count(group.kept.iter().map(|time| u64::from(time.ranks)).max().unwrap_or(0)),
-        seconds(group.kept.iter().map(|time| time.first_start_ns).min()),
-        seconds(group.kept.iter().map(|time| time.last_end_ns).max()),
-        ms(min),
-        ms(median),
-        ms(longest),
+        instant(group.kept.iter().map(|time| time.first_start_ns).min()),
+        instant(group.kept.iter().map(|time| time.last_end_ns).max()),
+        busy,
+        time(min),
+        time(median),
+        time(longest),
         slowest(|time| u64::from(time.slowest_rank)),
         slowest(|time| time.index),
     ]

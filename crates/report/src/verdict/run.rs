@@ -62,23 +62,11 @@ pub(super) fn option_without_effect(run: &Run) -> Option<Mark> {
     counts("option-without-effect", seen, "move the `with`, or leave the option out")
 }
 
-/// Durations of the labels, nanoseconds: those that give rates.
+/// Busy times of the labels, nanoseconds: those that give rates.
 fn labels(run: &Run) -> Vec<(&str, u64)> {
-    let mut found: Vec<(&str, u64)> = Vec::new();
-    for time in &run.times {
-        let took_ns = time.last_end_ns.saturating_sub(time.first_start_ns);
-        match found.iter_mut().find(|(label, _)| *label == time.label) {
-            Some((_, sum)) => *sum = sum.saturating_add(took_ns),
-            None => found.push((&time.label, took_ns)),
-        }
-    }
-    for more in &run.run.times_more {
-        if let Some((_, sum)) = found.iter_mut().find(|(label, _)| *label == more.label) {
-            *sum = sum.saturating_add(more.max_rank_sum_ns);
-        }
-    }
     let has_rows = |label: &str| run.rows.iter().any(|row| row.label == label);
-    found.retain(|(label, _)| has_rows(label));
+    let busy = run.labels.iter().map(|label| (label.label.as_str(), label.busy_ns));
+    let mut found: Vec<(&str, u64)> = busy.filter(|(label, _)| has_rows(label)).collect();
     if has_rows("") {
         found.push(("", run.run.duration_wall_ns));
     }

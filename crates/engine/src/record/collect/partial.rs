@@ -1,14 +1,17 @@
 //! What some ranks measured, in a form that merges by addition.
 
 use super::Collected;
+use super::busy::{Busy, Interval};
 use super::evidence::Sums;
 use super::failed::Failed;
 use super::outline::{Appearance, Outline, appearances, slot};
 use super::places::{self, SiteSums};
 use super::reduce::Merge;
 use super::rows::Figures;
-use super::times::{LabelTimes, Widen};
-use crate::record::{RankRecord, StatRecord};
+use super::times::LabelTimes;
+use crate::record::{LabelRecord, RankRecord, StatRecord};
+use model::plan::LabelKind;
+use model::run::LabelRow;
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,11 +38,13 @@ struct Label {
     ops: BTreeMap<u8, (First, Figures)>,
     /// Occurrences of its `time` and of its `ctime` statements.
     times: [Option<LabelTimes>; 2],
+    /// When it was executed, by either statement.
+    busy: Busy,
 }
 
 impl Label {
     fn new(first: First) -> Label {
-        Label { first, ops: BTreeMap::new(), times: [None, None] }
+        Label { first, ops: BTreeMap::new(), times: [None, None], busy: Busy::default() }
     }
 }
 
@@ -53,7 +58,7 @@ impl Partial {
     }
 
     fn add_labels(&mut self, record: &RankRecord, outline: &Outline) {
-        let mut open: Vec<Widen> = vec![None; record.labels.len()];
+        let mut operations: Vec<Option<Interval>> = vec![None; record.labels.len()];
         for (position, appearance) in appearances(record) {
             let first = (record.rank, position);
             match appearance {
@@ -62,14 +67,15 @@ impl Partial {
                 }
                 Appearance::Stat(stat) => {
                     self.label(outline.id_of(record, stat.label), first).add_stat(first, stat);
-                    if let Some(seen) = open.get_mut(stat.label as usize) {
-                        super::times::widen(seen, stat.first_ns, stat.last_ns);
+                    if let Some(seen) = operations.get_mut(stat.label as usize) {
+                        widen(seen, stat);
                     }
                 }
             }
         }
-        for (label, open) in record.labels.iter().zip(open) {
-            if label.count == 0 && open.is_none() {
+        for (label, operations) in record.labels.iter().zip(operations) {
+            let cut_off = cut_off(label, operations);
+            if label.count == 0 && cut_off.is_none() {
                 continue;
             }
             let id = outline.id(&label.path);
@@ -77,9 +83,11 @@ impl Partial {
                 self.sums.add_label_beyond(label.count);
             }
             let max_count = outline.max_count(id, label.kind);
-            let times = &mut self.label(id, (record.rank, label.position)).times;
-            let times = times[slot(label.kind)].get_or_insert_default();
-            times.add_rank(record.rank, label, open, max_count);
+            let merged = self.label(id, (record.rank, label.position));
+            let times = merged.times[slot(label.kind)].get_or_insert_default();
+            times.add_rank(record.rank, label, max_count);
+            let busy = std::mem::take(&mut merged.busy);
+            merged.busy = busy.merge(Busy::of(label, cut_off));
         }
     }
 
@@ -97,7 +105,9 @@ impl Partial {
         labels.sort_by_key(|(_, label)| label.first);
         for (id, label) in labels {
             let path = String::from_utf8_lossy(outline.path(id));
-            label.finish(&path, &mut collected);
+            let occurrences = [LabelKind::Wall, LabelKind::Calls];
+            let occurrences = occurrences.map(|kind| outline.max_count(id, kind)).iter().sum();
+            label.finish(&path, occurrences, &mut collected);
         }
         self.sums.finish(&mut collected);
         self.failed.finish(&places, &mut collected);
@@ -120,6 +130,7 @@ impl Label {
             *seen = (*seen).min(first);
             sum.merge(&figures);
         }
+        self.busy = std::mem::take(&mut self.busy).merge(other.busy);
         for (mine, theirs) in self.times.iter_mut().zip(other.times) {
             match (mine, theirs) {
                 (_, None) => {}
@@ -129,26 +140,48 @@ impl Label {
         }
     }
 
-    fn finish(self, path: &str, collected: &mut Collected) {
-        let mut interval_ns = 0u64;
-        let mut timed = false;
+    /// `occurrences`: the largest number of them on one rank.
+    fn finish(self, path: &str, occurrences: u64, collected: &mut Collected) {
         for times in self.times.into_iter().flatten() {
             let merged = times.finish(path);
-            interval_ns = interval_ns.saturating_add(merged.interval_ns);
-            // What stands in no label has no occurrences, even beside a label without text.
-            timed = !path.is_empty();
             collected.times.extend(merged.rows);
             collected.times_more.extend(merged.more);
         }
+        let busy = self.busy.finish(occurrences <= 1);
+        collected.labels.extend(busy.map(|busy| LabelRow {
+            label: path.into(),
+            occurrences,
+            first_start_ns: busy.hull.0,
+            last_end_ns: busy.hull.1,
+            busy_ns: busy.busy_ns,
+            busy_is_bound: busy.is_bound,
+            ..LabelRow::default()
+        }));
         let mut ops: Vec<(u8, (First, Figures))> = self.ops.into_iter().collect();
         ops.sort_by_key(|(_, (first, _))| *first);
         for (op, (_, figures)) in ops {
-            let interval_ns = if timed { interval_ns } else { figures.interval_ns() };
+            let busy_ns = busy.map_or_else(|| figures.interval_ns(), |busy| busy.busy_ns);
             if let Some(op) = Op::from_u8(op) {
-                figures.rows(path, op, interval_ns, &mut collected.rows);
+                figures.rows(path, op, busy_ns, &mut collected.rows);
             }
         }
     }
+}
+
+/// Widens an interval to the operations of a stat.
+fn widen(interval: &mut Option<Interval>, stat: &StatRecord) {
+    if stat.first_ns > stat.last_ns {
+        return;
+    }
+    let (first, last) = interval.unwrap_or((stat.first_ns, stat.last_ns));
+    *interval = Some((first.min(stat.first_ns), last.max(stat.last_ns)));
+}
+
+/// What a rank did after its last complete occurrence belongs to one that was cut off.
+fn cut_off(label: &LabelRecord, operations: Option<Interval>) -> Option<Interval> {
+    let end_ns = label.kept.last().map_or(0, |last| last.end_ns);
+    let (first_ns, last_ns) = operations.filter(|operations| operations.1 > end_ns)?;
+    Some((first_ns.max(end_ns), last_ns))
 }
 
 impl Merge for Partial {

@@ -31,6 +31,8 @@ struct Timed {
     bytes: u64,
     /// Sum over ranks of bytes / own time, bytes per nanosecond times [`RATE_SCALE`].
     rates: u128,
+    /// The same of operations.
+    op_rates: u128,
     /// Ranks in that sum.
     ranks: u64,
 }
@@ -97,12 +99,12 @@ impl Figures {
     }
 
     /// The row of the operation, then one for each part that was executed. None if its
-    /// ranks were killed in the first execution.
-    pub(super) fn rows(self, label: &str, op: Op, interval_ns: u64, rows: &mut Vec<Row>) {
+    /// ranks were killed in the first execution. `busy_ns`: how long the label was executed.
+    pub(super) fn rows(self, label: &str, op: Op, busy_ns: u64, rows: &mut Vec<Row>) {
         if self.whole.times.count + self.failed + self.expected == 0 {
             return;
         }
-        let row = self.whole.row(label, op.name().into(), interval_ns);
+        let row = self.whole.row(label, op.name().into(), busy_ns);
         let failed_times = Some(self.failed_times).filter(|times| times.count > 0);
         rows.push(Row {
             count: row.count + self.failed + self.expected,
@@ -117,7 +119,9 @@ impl Figures {
             if times.times.count > 0 {
                 let name = format!("{op}.{}", part.name());
                 let part_of = Some(op.name().into());
-                rows.push(Row { part_of, ..times.row(label, name, interval_ns) });
+                let row = times.row(label, name, busy_ns);
+                // As often as its operation, whose rate they would repeat.
+                rows.push(Row { part_of, rank_ops_s: None, ops_s: None, ..row });
             }
         }
     }
@@ -149,9 +153,10 @@ impl Timed {
         self.times.merge(times);
         self.bytes = self.bytes.saturating_add(bytes);
         if times.sum > 0 {
-            let rate = bytes as f64 / times.sum as f64;
             // A cast to an integer saturates.
-            self.rates = self.rates.saturating_add((rate * RATE_SCALE) as u128);
+            let rate = |amount: u64| (amount as f64 / times.sum as f64 * RATE_SCALE) as u128;
+            self.rates = self.rates.saturating_add(rate(bytes));
+            self.op_rates = self.op_rates.saturating_add(rate(times.count));
             self.ranks += 1;
         }
     }
@@ -160,15 +165,18 @@ impl Timed {
         self.times.merge(&other.times);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.rates = self.rates.saturating_add(other.rates);
+        self.op_rates = self.op_rates.saturating_add(other.op_rates);
         self.ranks += other.ranks;
     }
 
-    fn row(self, label: &str, op: String, interval_ns: u64) -> Row {
+    fn row(self, label: &str, op: String, busy_ns: u64) -> Row {
         let times = &self.times;
         let some = |figure: u64| (times.count > 0).then_some(figure);
-        let rate = |bytes_per_ns: f64| {
-            (self.bytes > 0 && bytes_per_ns.is_finite()).then_some(bytes_per_ns * 1e9 / MIB)
+        let rate = |amount: u64, per_ns: f64, unit: f64| {
+            (amount > 0 && per_ns.is_finite()).then_some(per_ns * 1e9 / unit)
         };
+        let mean = |rates: u128| rates as f64 / RATE_SCALE / self.ranks as f64;
+        let in_label = |amount: u64| amount as f64 / busy_ns as f64;
         Row {
             label: label.into(),
             op,
@@ -177,10 +185,14 @@ impl Timed {
             min_ns: some(times.min),
             mean_ns: times.mean(),
             p50_ns: times.quantile(0.5),
-            p99_ns: times.quantile(0.99),
+            p90_ns: times.percentile(0.9),
+            p99_ns: times.percentile(0.99),
+            p999_ns: times.percentile(0.999),
             max_ns: some(times.max),
-            rank_mib_s: rate(self.rates as f64 / RATE_SCALE / self.ranks as f64),
-            mib_s: rate(self.bytes as f64 / interval_ns as f64),
+            rank_mib_s: rate(self.bytes, mean(self.rates), MIB),
+            mib_s: rate(self.bytes, in_label(self.bytes), MIB),
+            rank_ops_s: rate(times.count, mean(self.op_rates), 1.0),
+            ops_s: rate(times.count, in_label(times.count), 1.0),
             histogram: (times.count > 0).then_some(self.times),
             ..Row::default()
         }

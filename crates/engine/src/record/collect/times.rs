@@ -1,5 +1,4 @@
-//! Label occurrences over ranks: the rows of `times`, and the interval that `mib_s`
-//! divides by.
+//! Label occurrences over ranks: the rows of `times`.
 
 use crate::record::layout::{KEPT_FIRST, KEPT_LAST};
 use crate::record::{LabelRecord, Occurrence};
@@ -7,10 +6,6 @@ use model::Histogram;
 use model::plan::LabelKind;
 use model::run::{TimeRow, TimesMore};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// First start and last end; `None` while there is neither.
-pub(super) type Widen = Option<(u64, u64)>;
 
 /// Occurrences of one label path and kind over some ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,9 +15,6 @@ pub(super) struct LabelTimes {
     more: Histogram,
     /// Largest sum over one rank of the occurrences that are not in `rows`.
     max_rank_sum_ns: u64,
-    /// What ranks did after their last complete occurrence, by the index of the one that
-    /// was cut off.
-    open: BTreeMap<u64, Widen>,
 }
 
 /// One occurrence over the ranks that executed it.
@@ -41,31 +33,11 @@ struct Over {
 pub(super) struct Merged {
     pub(super) rows: Vec<TimeRow>,
     pub(super) more: Option<TimesMore>,
-    /// Sum over occurrences of (last end - first start over ranks); those not kept
-    /// add the largest sum over one rank.
-    pub(super) interval_ns: u64,
-}
-
-/// Widens an interval.
-pub(super) fn widen(interval: &mut Widen, first_ns: u64, last_ns: u64) {
-    if first_ns > last_ns {
-        return;
-    }
-    let (first, last) = interval.unwrap_or((first_ns, last_ns));
-    *interval = Some((first.min(first_ns), last.max(last_ns)));
 }
 
 impl LabelTimes {
-    /// Adds a rank. `operations`: first start and last end of its operations inside; what
-    /// lies behind its last occurrence belongs to one that was cut off. `max_count`: largest
-    /// number of occurrences on one rank of the run.
-    pub(super) fn add_rank(
-        &mut self,
-        rank: u32,
-        label: &LabelRecord,
-        operations: Widen,
-        max_count: u64,
-    ) {
+    /// Adds a rank. `max_count`: largest number of occurrences on one rank of the run.
+    pub(super) fn add_rank(&mut self, rank: u32, label: &LabelRecord, max_count: u64) {
         let last_from = max_count.saturating_sub(KEPT_LAST).max(KEPT_FIRST);
         self.more.merge(&label.more);
         let mut given_up_ns = label.more.sum;
@@ -79,10 +51,6 @@ impl LabelTimes {
             self.add(slot, over);
         }
         self.max_rank_sum_ns = self.max_rank_sum_ns.max(given_up_ns);
-        let end_ns = label.kept.last().map_or(0, |last| last.end_ns);
-        if let Some((first_ns, last_ns)) = operations.filter(|span| span.1 > end_ns) {
-            widen(self.open.entry(label.count).or_default(), first_ns.max(end_ns), last_ns);
-        }
     }
 
     fn add(&mut self, slot: usize, over: Over) {
@@ -102,18 +70,11 @@ impl LabelTimes {
         }
         self.more.merge(&other.more);
         self.max_rank_sum_ns = self.max_rank_sum_ns.max(other.max_rank_sum_ns);
-        for (index, span) in other.open {
-            let mine = self.open.entry(index).or_default();
-            span.into_iter().for_each(|(first_ns, last_ns)| widen(mine, first_ns, last_ns));
-        }
     }
 
     /// What is to be told when all ranks are in.
     pub(super) fn finish(self, path: &str) -> Merged {
         let rows: Vec<Over> = self.rows.into_iter().flatten().collect();
-        let open_ns = self.open.iter().map(|(index, span)| beyond_ns(&rows, *index, *span));
-        let kept_ns = rows.iter().map(|row| row.last_end_ns.saturating_sub(row.first_start_ns));
-        let interval_ns = kept_ns.chain(open_ns).fold(self.max_rank_sum_ns, u64::saturating_add);
         let more = (self.more.count > 0).then(|| TimesMore {
             label: path.into(),
             count: self.more.count,
@@ -121,7 +82,7 @@ impl LabelTimes {
             histogram: self.more,
             ..TimesMore::default()
         });
-        Merged { rows: rows.iter().map(|row| row.told(path)).collect(), more, interval_ns }
+        Merged { rows: rows.iter().map(|row| row.told(path)).collect(), more }
     }
 }
 
@@ -159,17 +120,6 @@ impl Over {
             ..TimeRow::default()
         }
     }
-}
-
-/// What an occurrence that was cut off on some ranks adds to the interval of the same
-/// occurrence on the others.
-fn beyond_ns(rows: &[Over], index: u64, span: Widen) -> u64 {
-    let Some((first_ns, last_ns)) = span else { return 0 };
-    let Ok(at) = rows.binary_search_by_key(&index, |row| row.index) else {
-        return last_ns - first_ns;
-    };
-    let (start_ns, end_ns) = (rows[at].first_start_ns, rows[at].last_end_ns);
-    start_ns.saturating_sub(first_ns).saturating_add(last_ns.saturating_sub(end_ns))
 }
 
 /// Where an occurrence goes among the first and the last ones; `None`: between them.
