@@ -78,6 +78,18 @@ struct Metric {
     figure: fn(&Row) -> Option<f64>,
 }
 
+impl Metric {
+    /// What a repetition needs to have it, if not all have it.
+    fn hint(&self) -> &'static str {
+        match self.name {
+            "p90_ns" => " (p90_ns needs 10 operations in each)",
+            "p99_ns" => " (p99_ns needs 100 operations in each)",
+            "p999_ns" => " (p999_ns needs 1,000 operations in each)",
+            _ => "",
+        }
+    }
+}
+
 impl PartialEq for Metric {
     fn eq(&self, other: &Metric) -> bool {
         self.name == other.name
@@ -246,7 +258,10 @@ impl Gate {
         let place = self.place(base, label, cell);
         if a.len() < LEAST || b.len() < LEAST {
             let (a, b) = (a.len(), b.len());
-            let message = format!("{place}: {a} and {b} repetitions, at least {LEAST} are needed");
+            let (name, hint) = (self.metric.name, self.metric.hint());
+            let message = format!(
+                "{place}: {a} and {b} repetitions have {name}, at least {LEAST} are needed{hint}"
+            );
             return (Verdict::Undecided, message);
         }
         let (a, b): (Vec<f64>, Vec<f64>) = (a.into_values().collect(), b.into_values().collect());
