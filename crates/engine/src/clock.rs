@@ -1,25 +1,27 @@
 //! The only source of time. Nanoseconds since the start of the run.
 //!
-//! [`best`] gives the calibrated time stamp counter where it is trustworthy and
-//! `CLOCK_MONOTONIC_RAW` otherwise; [`Virtual`] is for tests and simulation. A
+//! [`best`] gives the calibrated time stamp counter where it is trustworthy and a
+//! clock of the kernel otherwise; [`Virtual`] is for tests and simulation. A
 //! clock is made (and restarted) by the supervisor before it forks, so that all
 //! ranks of a machine share origin and calibration and need no alignment. Clocks of
-//! different machines are brought on one time line afterwards ([`align`]).
+//! different machines are brought on one time line afterwards ([`align`]). At the end of a run its
+//! clock is compared with the kernel's ([`check`]).
 
 pub mod align;
+pub mod check;
 mod monotonic;
 mod simulated;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
-pub use monotonic::{MonotonicRaw, monotonic_raw_ns};
+pub use monotonic::{Monotonic, Source, monotonic_raw_ns};
 pub use simulated::Virtual;
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Tsc;
 
 /// A clock. `now` is what brackets every back-end call.
 pub trait Clock {
-    /// Its name in the run: "tsc", "monotonic_raw", "virtual".
+    /// Its name in the run: "tsc", "monotonic_raw", "monotonic", "virtual".
     fn name(&self) -> &'static str;
     /// Nanoseconds since the start of the run.
     fn now(&self) -> u64;
@@ -40,8 +42,8 @@ pub enum Real {
     /// The calibrated time stamp counter.
     #[cfg(target_arch = "x86_64")]
     Tsc(Tsc),
-    /// The kernel's clock.
-    Monotonic(MonotonicRaw),
+    /// A clock of the kernel.
+    Monotonic(Monotonic),
 }
 
 /// The cheapest trustworthy clock of this machine; it starts at 0 now. Takes
@@ -51,7 +53,7 @@ pub fn best() -> Real {
     if let Some(tsc) = Tsc::calibrate() {
         return Real::Tsc(tsc);
     }
-    Real::Monotonic(MonotonicRaw::start())
+    Real::Monotonic(Monotonic::cheaper())
 }
 
 impl Real {
@@ -60,7 +62,7 @@ impl Real {
         match self {
             #[cfg(target_arch = "x86_64")]
             Real::Tsc(clock) => Real::Tsc(clock.restarted()),
-            Real::Monotonic(_) => Real::Monotonic(MonotonicRaw::start()),
+            Real::Monotonic(clock) => Real::Monotonic(clock.restarted()),
         }
     }
 }
@@ -78,7 +80,9 @@ impl Real {
                 let (origin, calibration) = clock.to_words();
                 [1, origin, calibration]
             }
-            Real::Monotonic(clock) => [0, clock.origin_ns(), 0],
+            Real::Monotonic(clock) => {
+                [0, clock.origin_ns(), u64::from(clock.source() == Source::Slewed)]
+            }
         }
     }
 
@@ -88,8 +92,9 @@ impl Real {
         match words {
             #[cfg(target_arch = "x86_64")]
             [1, origin, calibration] => Real::Tsc(Tsc::from_words(origin, calibration)),
-            [0, origin_ns, 0] => Real::Monotonic(MonotonicRaw::from_origin(origin_ns)),
-            _ => Real::Monotonic(MonotonicRaw::start()),
+            [0, origin_ns, 0] => Real::Monotonic(Monotonic::from_origin(Source::Raw, origin_ns)),
+            [0, origin_ns, 1] => Real::Monotonic(Monotonic::from_origin(Source::Slewed, origin_ns)),
+            _ => Real::Monotonic(Monotonic::start(Source::Raw)),
         }
     }
 
@@ -100,7 +105,7 @@ impl Real {
             Real::Tsc(clock) => Real::Tsc(clock.set_back(ns)),
             Real::Monotonic(clock) => {
                 let origin_ns = clock.origin_ns().saturating_add_signed(ns);
-                Real::Monotonic(MonotonicRaw::from_origin(origin_ns))
+                Real::Monotonic(Monotonic::from_origin(clock.source(), origin_ns))
             }
         }
     }
@@ -190,7 +195,9 @@ mod tests {
 
     #[test]
     fn a_clock_travels_as_numbers_and_can_be_set() {
-        for clock in [best(), Real::Monotonic(MonotonicRaw::start())] {
+        let kernels =
+            [Source::Raw, Source::Slewed].map(|source| Real::Monotonic(Monotonic::start(source)));
+        for clock in kernels.into_iter().chain([best()]) {
             let same = Real::from_words(clock.to_words());
             let (before_ns, here_ns, after_ns) = (clock.now(), same.now(), clock.now());
             assert!((before_ns..=after_ns).contains(&here_ns));
@@ -204,7 +211,8 @@ mod tests {
 
     #[test]
     fn real_clocks_never_go_back() {
-        never_goes_back(&MonotonicRaw::start());
+        never_goes_back(&Monotonic::start(Source::Raw));
+        never_goes_back(&Monotonic::start(Source::Slewed));
         match best() {
             #[cfg(target_arch = "x86_64")]
             Real::Tsc(clock) => never_goes_back(&clock),

@@ -5,7 +5,7 @@ mod common;
 use common::{Build, P};
 use engine::backend::Null;
 use engine::buffer::Buffers;
-use engine::clock::MonotonicRaw;
+use engine::clock::{Monotonic, Source};
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::record::{Meta, Place, Recorder};
@@ -58,7 +58,7 @@ fn allocations(turns: i64) -> u64 {
     };
     let meta = Meta { rank: 0, ranks: 1, sites, events: None };
     let recorder = Recorder::create(Place::Memory(memory), &meta).unwrap();
-    let clock = MonotonicRaw::start();
+    let clock = Monotonic::start(Source::Raw);
     let mut machine = Machine::new(&prepared, &settings, Null, Solo::new(region), clock, recorder);
     let mut buffers = Buffers::new(1, 0);
     let before = COUNT.get();

@@ -349,12 +349,22 @@ pub struct Device {
 /// What supports or contradicts the figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Clock: "tsc", "monotonic_raw" or "virtual".
+    /// Clock: "tsc", "monotonic_raw", "monotonic" or "virtual".
     pub clock: String,
     /// Median cost of one reading.
     pub clock_read_ns: f64,
     /// Largest difference between two clocks of ranks at start and end.
     pub clock_skew_ns: u64,
+    /// How much faster the clock ran than the kernel's raw clock, parts per million, on the machine
+    /// where it differed most; `None` where it is the raw clock, or the run was too short to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_drift_ppm: Option<f64>,
+    /// Times between two readings of the clock of which the second showed less: they are stored as 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clock_backward: u64,
+    /// Time that a machine slept while ranks ran.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suspended_ns: u64,
     /// Failed operations over all rows.
     pub failed: u64,
     /// Short operations over all rows.
@@ -487,4 +497,8 @@ pub struct EventsInfo {
     /// Events left out by choice: those that `sample_every` did not choose. Operations are
     /// `count + dropped + left_out`.
     pub left_out: u64,
+}
+
+fn is_zero(figure: &u64) -> bool {
+    *figure == 0
 }

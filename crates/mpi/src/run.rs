@@ -17,6 +17,7 @@ use crate::world::{Reduce, WORLD, World};
 use engine::backend::{Backend, Null, Posix};
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
+use engine::clock::check::{Check, Checked};
 use engine::comm::{Activity, End, Progress};
 use engine::config::{BackendKind, Config};
 use engine::directory::Inside;
@@ -48,12 +49,14 @@ pub struct RankOutcome {
     pub interrupted: bool,
     /// Remarks of all ranks if complete, else of this one: bits of [`engine::machine::note`].
     pub notes: u32,
-    /// Clock: "tsc" or "monotonic_raw".
+    /// Clock: "tsc", "monotonic_raw" or "monotonic".
     pub clock: &'static str,
     /// Median cost of one reading of this rank's clock, nanoseconds.
     pub clock_read_ns: f64,
     /// Largest difference between the clocks of two machines, at the start or at the end.
     pub clock_skew_ns: u64,
+    /// What the kernels' clocks say about the clocks of all machines.
+    pub checked: Checked,
     /// Who else wanted the processors of this machine meanwhile; on rank 0 only.
     pub contention: Option<Contention>,
 }
@@ -96,13 +99,14 @@ pub fn run_rank(
     spare_cancellation_points();
     let machine = (world.rank == 0).then(MachineMeter::start);
     mpi(world.barrier(WORLD))?;
+    let check = Check::start(clock);
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
     let finish = mpi(comm.finish())?;
     let outcome = RankOutcome {
         clock: clock.name(),
         clock_read_ns,
         contention: machine.map(|machine| machine.used()),
-        ..end(world, config, ran, finish, &clock, start)?
+        ..end(world, config, ran, finish, (&clock, start, &check))?
     };
     if outcome.complete {
         mpi(groups.free(world))?;
@@ -259,8 +263,7 @@ fn end(
     config: &Config,
     ran: Ran,
     finish: Finish,
-    clock: &Real,
-    start: Offset,
+    (clock, start, check): (&Real, Offset, &Check),
 ) -> Result<RankOutcome, StartError> {
     let Ran { mut recorder, end, mut notes } = ran;
     let mut interrupted = interrupt::is_told();
@@ -268,10 +271,13 @@ fn end(
         notes |= note::CROWDED;
     }
     let mut clock_skew_ns = 0;
+    let mut checked = check.seen();
     if finish.complete {
         let last = mpi(clock::offset_now(world, clock))?;
         recorder.clock(&Alignment { start, end: Some(last) });
         clock_skew_ns = mpi(skew_ns(world, &[start, last]))?;
+        let worst = mpi(world.reduce(WORLD, checked.to_words(), Reduce::Max))?;
+        checked = Checked::from_largest(worst);
         let own = [i64::from(notes), i64::from(interrupted)];
         let all = mpi(world.reduce(WORLD, own, Reduce::Or))?;
         (notes, interrupted) = (all[0] as u32, all[1] != 0);
@@ -287,6 +293,7 @@ fn end(
         clock: "",
         clock_read_ns: 0.0,
         clock_skew_ns,
+        checked,
         contention: None,
     })
 }

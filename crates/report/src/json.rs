@@ -5,7 +5,7 @@
 
 use crate::statistics::{self, Statistic};
 use model::escape;
-use model::run::{Header, LabelRow, Row, Run, TimeRow};
+use model::run::{Evidence, Header, LabelRow, Row, Run, TimeRow};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -84,14 +84,16 @@ fn finite_row(mut row: Row) -> Row {
 
 fn finite(header: &Header) -> Cow<'_, Header> {
     let evidence = &header.evidence;
-    let shares = [evidence.page_cache_share, evidence.cached_at_open_share];
-    let shares_are_finite = shares.iter().flatten().all(|share| share.is_finite());
-    if evidence.clock_read_ns.is_finite() && shares_are_finite {
+    let shares =
+        [evidence.page_cache_share, evidence.cached_at_open_share, evidence.clock_drift_ppm];
+    let all_are_finite = shares.iter().flatten().all(|share| share.is_finite());
+    if evidence.clock_read_ns.is_finite() && all_are_finite {
         return Cow::Borrowed(header);
     }
     let mut header = header.clone();
     let evidence = &mut header.evidence;
-    for share in [&mut evidence.page_cache_share, &mut evidence.cached_at_open_share] {
+    let Evidence { page_cache_share, cached_at_open_share, clock_drift_ppm, .. } = evidence;
+    for share in [page_cache_share, cached_at_open_share, clock_drift_ppm] {
         *share = share.filter(|share| share.is_finite());
     }
     // A cost that was not measured is stored as 0: the field is not optional.

@@ -15,7 +15,7 @@ use model::run::{Mark, Run};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 20] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -23,6 +23,9 @@ const RULES: [Rule; 17] = [
     run::too_short,
     run::clock_cost,
     run::clock_skew,
+    run::clock_backward,
+    run::clock_drift,
+    run::suspended,
     data::memory_storage,
     machine::loop_device,
     data::cached_reads,

@@ -1,24 +1,68 @@
-//! `CLOCK_MONOTONIC_RAW`: everywhere on Linux, not slewed by NTP.
+//! The kernel's clocks: everywhere on Linux, and dearer than the time stamp counter.
+//!
+//! `CLOCK_MONOTONIC_RAW` is not slewed by NTP, but a real system call on kernels whose vDSO lacks it;
+//! there `CLOCK_MONOTONIC` is taken, which NTP makes run faster or slower by up to 500 ppm.
 
 use super::{Clock, burn, nanosleep};
 
-/// The kernel's raw monotonic clock, counted from an origin.
-#[derive(Clone, Copy, Debug)]
-pub struct MonotonicRaw {
-    origin_ns: u64,
+/// The raw clock may cost so many times as much as the other one before that is preferred.
+const DEARER: f64 = 3.0;
+
+/// Which clock of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `CLOCK_MONOTONIC_RAW`
+    Raw,
+    /// `CLOCK_MONOTONIC`
+    Slewed,
 }
 
-impl MonotonicRaw {
-    /// Starts at 0 now.
-    pub fn start() -> MonotonicRaw {
-        MonotonicRaw { origin_ns: monotonic_raw_ns() }
+impl Source {
+    fn id(self) -> libc::clockid_t {
+        match self {
+            Source::Raw => libc::CLOCK_MONOTONIC_RAW,
+            Source::Slewed => libc::CLOCK_MONOTONIC,
+        }
+    }
+
+    /// The better one for these costs of a reading, nanoseconds.
+    fn of_costs(raw_ns: f64, slewed_ns: f64) -> Source {
+        if raw_ns > DEARER * slewed_ns { Source::Slewed } else { Source::Raw }
     }
 }
 
-impl MonotonicRaw {
-    /// The clock with this origin: [`monotonic_raw_ns`] when it showed 0.
-    pub(super) fn from_origin(origin_ns: u64) -> MonotonicRaw {
-        MonotonicRaw { origin_ns }
+/// A clock of the kernel, counted from an origin.
+#[derive(Clone, Copy, Debug)]
+pub struct Monotonic {
+    source: Source,
+    id: libc::clockid_t,
+    origin_ns: u64,
+}
+
+impl Monotonic {
+    /// Starts at 0 now.
+    pub fn start(source: Source) -> Monotonic {
+        Monotonic::from_origin(source, read_ns(source.id()))
+    }
+
+    /// The raw clock, unless reading it is much dearer; starts at 0 now.
+    pub fn cheaper() -> Monotonic {
+        let cost_ns = |source| super::reading_cost_ns(&Monotonic::start(source));
+        Monotonic::start(Source::of_costs(cost_ns(Source::Raw), cost_ns(Source::Slewed)))
+    }
+
+    /// The same clock with its origin moved to now.
+    pub(super) fn restarted(self) -> Monotonic {
+        Monotonic::start(self.source)
+    }
+
+    /// The clock with this origin: what the kernel's clock showed when it showed 0.
+    pub(super) fn from_origin(source: Source, origin_ns: u64) -> Monotonic {
+        Monotonic { source, id: source.id(), origin_ns }
+    }
+
+    pub(super) fn source(self) -> Source {
+        self.source
     }
 
     pub(super) fn origin_ns(self) -> u64 {
@@ -26,14 +70,17 @@ impl MonotonicRaw {
     }
 }
 
-impl Clock for MonotonicRaw {
+impl Clock for Monotonic {
     fn name(&self) -> &'static str {
-        "monotonic_raw"
+        match self.source {
+            Source::Raw => "monotonic_raw",
+            Source::Slewed => "monotonic",
+        }
     }
 
     #[inline(always)]
     fn now(&self) -> u64 {
-        monotonic_raw_ns().saturating_sub(self.origin_ns)
+        read_ns(self.id).saturating_sub(self.origin_ns)
     }
 
     fn sleep(&self, ns: u64) {
@@ -48,8 +95,33 @@ impl Clock for MonotonicRaw {
 /// The raw monotonic clock of the kernel, nanoseconds since some fixed point.
 #[inline(always)]
 pub fn monotonic_raw_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// A clock of the kernel, nanoseconds; 0 where the kernel lacks it.
+#[inline(always)]
+pub(super) fn read_ns(id: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` lives across the call; the clock exists since Linux 2.6.28.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut now) };
+    // SAFETY: `now` lives across the call.
+    unsafe { libc::clock_gettime(id, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raw_clock_that_is_a_system_call_is_not_taken() {
+        for (raw_ns, slewed_ns, taken) in [
+            (20.0, 20.0, Source::Raw),
+            (60.0, 20.0, Source::Raw),
+            (61.0, 20.0, Source::Slewed),
+            // Where both are system calls nothing is gained.
+            (300.0, 310.0, Source::Raw),
+        ] {
+            assert_eq!(Source::of_costs(raw_ns, slewed_ns), taken, "{raw_ns} {slewed_ns}");
+        }
+        assert_eq!(Monotonic::start(Source::Slewed).name(), "monotonic");
+    }
 }

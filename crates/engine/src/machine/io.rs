@@ -58,11 +58,25 @@ pub(super) struct Shot {
 }
 
 impl Shot {
-    /// Time between the readings.
+    /// Time between the readings, and the later one. Where time went backward the call took
+    /// none, and is counted.
     #[inline(always)]
-    fn took_ns(self) -> u64 {
-        self.end_ns.saturating_sub(self.start_ns)
+    fn took(self, backward: &mut u32) -> (u64, u64) {
+        match self.end_ns.checked_sub(self.start_ns) {
+            Some(ns) => (ns, self.end_ns),
+            None => (went_backward(backward), self.start_ns),
+        }
     }
+}
+
+/// Inlined, so that the count stays in a register; the call of nothing says that it is seldom.
+#[inline(always)]
+fn went_backward(backward: &mut u32) -> u64 {
+    #[cold]
+    fn seldom() {}
+    seldom();
+    *backward = backward.saturating_add(1);
+    0
 }
 
 /// Executes a call between two clock readings. Nothing else happens there.
@@ -117,6 +131,8 @@ pub(super) struct Tally {
     pub(super) requested_bytes: u64,
     pub(super) done_bytes: u64,
     pub(super) short: bool,
+    /// Calls during which the clock went backward.
+    backward: u32,
 }
 
 impl Tally {
@@ -129,6 +145,7 @@ impl Tally {
         requested_bytes: 0,
         done_bytes: 0,
         short: false,
+        backward: 0,
     };
 
     /// Adds a call; an error stays.
@@ -144,9 +161,9 @@ impl Tally {
     /// Adds the time of a call.
     #[inline(always)]
     pub(super) fn add_time(&mut self, part: Part, shot: Shot) {
-        let took_ns = shot.took_ns();
+        let (took_ns, end_ns) = shot.took(&mut self.backward);
         self.timing.start_ns = self.timing.start_ns.min(shot.start_ns);
-        self.timing.end_ns = shot.end_ns;
+        self.timing.end_ns = end_ns;
         self.timing.busy_ns += took_ns;
         self.parts_ns[part as usize] += took_ns;
         self.parts |= 1 << part as u8;
@@ -167,6 +184,7 @@ impl Tally {
         self.parts |= piece.parts;
         self.done_bytes += piece.done_bytes;
         self.short |= piece.short;
+        self.backward = self.backward.saturating_add(piece.backward);
         if piece.errno != 0 {
             self.fail(piece.errno);
         }
@@ -231,8 +249,10 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         if shot.reply < 0 {
             return self.settle_failed(op, site, shot, subject);
         }
-        let busy_ns = shot.took_ns();
-        let timing = Timing { start_ns: shot.start_ns, end_ns: shot.end_ns, busy_ns };
+        let mut backward = 0;
+        let (busy_ns, end_ns) = shot.took(&mut backward);
+        self.note_backward(backward);
+        let timing = Timing { start_ns: shot.start_ns, end_ns, busy_ns };
         self.labels.own_ns += busy_ns;
         let stat = self.labels.stat(&mut self.recorder, op);
         self.recorder.done(stat, site, timing, 0, false);
@@ -241,6 +261,14 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         }
         self.operations += 1;
         Ok(())
+    }
+
+    /// So many times the clock went backward during the operation.
+    #[inline(always)]
+    fn note_backward(&mut self, calls: u32) {
+        if calls > 0 {
+            self.recorder.clock_went_backward(calls.into());
+        }
     }
 
     /// Where a statement is counted now.
@@ -258,15 +286,19 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         spot: &Spot,
         (open, data, close): (Shot, Option<Shot>, Shot),
     ) {
-        let (start_ns, end_ns) = (open.start_ns, close.end_ns);
-        let busy_ns = end_ns.saturating_sub(start_ns);
+        let mut backward = 0;
+        let mut took_ns = |shot: Shot| shot.took(&mut backward).0;
         let parts = [
-            (Part::Open, Some(open.took_ns())),
-            (Part::Data, data.map(Shot::took_ns)),
-            (Part::Close, Some(close.took_ns())),
+            (Part::Open, Some(took_ns(open))),
+            (Part::Data, data.map(&mut took_ns)),
+            (Part::Close, Some(took_ns(close))),
         ];
+        // Where the whole went backward, so did a part of it, which is counted.
+        let whole = Shot { start_ns: open.start_ns, ..close };
+        let (busy_ns, end_ns) = whole.took(&mut 0);
+        self.note_backward(backward);
         let bytes = data.map_or(0, |data| data.reply as u64);
-        let timing = Timing { start_ns, end_ns, busy_ns };
+        let timing = Timing { start_ns: open.start_ns, end_ns, busy_ns };
         self.recorder.done_in_parts(spot, timing, bytes, parts);
         self.labels.own_ns += busy_ns;
         self.operations += 1;
@@ -307,6 +339,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
 
     #[inline(always)]
     fn count(&mut self, op: Op, site: Pc, tally: &Tally) {
+        self.note_backward(tally.backward);
         self.labels.own_ns += tally.timing.busy_ns;
         let stat = self.labels.stat(&mut self.recorder, op);
         self.recorder.done(stat, site, tally.timing, tally.done_bytes, tally.short);
@@ -341,6 +374,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             self.count(op, site, &tally);
         } else {
             let busy_ns = tally.timing.busy_ns;
+            self.note_backward(tally.backward);
             self.labels.own_ns += busy_ns;
             let stat = self.labels.stat(&mut self.recorder, op);
             self.recorder.failed(stat, site, busy_ns, expected);

@@ -43,6 +43,8 @@ pub const H_LABELS_BEYOND: usize = 9;
 pub const H_LOST: usize = 10;
 /// Events left out because the sample did not choose them.
 pub const H_LEFT_OUT_EVENTS: usize = 11;
+/// Times between two readings of the clock of which the second showed less.
+pub const H_CLOCK_BACKWARD: usize = 12;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

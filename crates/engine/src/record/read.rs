@@ -52,6 +52,8 @@ pub struct RankRecord {
     pub labels_beyond_limit: u64,
     /// Operations and figures lost because the area could not grow.
     pub lost: u64,
+    /// Times between two readings of the clock of which the second showed less.
+    pub clock_backward: u64,
     /// Why the rest of the area could not be read.
     pub damage: Option<String>,
     pub(super) paths: Vec<(u32, u32)>,
@@ -206,6 +208,7 @@ impl RankRecord {
             event_overhead_ns: header[H_EVENT_OVERHEAD_NS],
             labels_beyond_limit: header[H_LABELS_BEYOND],
             lost: header[H_LOST],
+            clock_backward: header[H_CLOCK_BACKWARD],
             damage: None,
             paths: Vec::new(),
             event_blocks: Vec::new(),
@@ -314,6 +317,7 @@ impl RankRecord {
         recorded.map(|event| Event {
             start_ns: self.aligned_ns(event.start_ns),
             end_ns: self.aligned_ns(event.end_ns),
+            intended_start_ns: self.aligned_ns(event.intended_start_ns),
             ..*event
         })
     }

@@ -69,8 +69,18 @@ impl Recorder {
     /// A label was executed from `start_ns` to `end_ns`; `own_ns`: sum of the operations'
     /// own times inside.
     pub fn occurrence(&mut self, label: u32, start_ns: u64, end_ns: u64, own_ns: u64) {
-        let times = [start_ns, end_ns, own_ns];
+        if end_ns < start_ns {
+            self.clock_went_backward(1);
+        }
+        let times = [start_ns, end_ns.max(start_ns), own_ns];
         self.labels.occurrence(&mut self.area, &mut self.stats.histograms, label, times);
+    }
+
+    /// Between two readings of the clock time went backward, so many times.
+    #[cold]
+    pub fn clock_went_backward(&mut self, times: u64) {
+        let count = &mut self.area.words()[H_CLOCK_BACKWARD];
+        *count = count.saturating_add(times);
     }
 
     /// Where operations of one kind inside one label ([`NO_ID`]: inside none) are

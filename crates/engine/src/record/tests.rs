@@ -88,7 +88,8 @@ fn times_are_read_back_on_the_clock_of_rank_0() {
     let stat = recorder.stat(label, Op::Stat);
     recorder.done(stat, 0, at(2_000, 100), 0, false);
     recorder.occurrence(label, 1_500, 2_500, 100);
-    recorder.event(&Event { start_ns: 2_000, end_ns: 2_100, ..Event::default() });
+    let event = Event { start_ns: 2_000, end_ns: 2_100, ..Event::default() };
+    recorder.event(&Event { intended_start_ns: 1_500, ..event });
     // This clock runs twice as fast: 2,000 ahead at its 3,000.
     let at_end = Offset { at_ns: 3_000, ahead_ns: 2_000, round_trip_ns: 4 };
     recorder.clock(&Alignment { start: at_start, end: Some(at_end) });
@@ -98,8 +99,11 @@ fn times_are_read_back_on_the_clock_of_rank_0() {
     assert_eq!(record.labels[1].kept[0].start_ns, 250);
     assert_eq!(record.labels[1].kept[0].own_ns, 100, "durations stay as they were measured");
     assert_eq!(
-        record.events().map(|event| (event.start_ns, event.end_ns)).collect::<Vec<_>>(),
-        [(500, 550)]
+        record
+            .events()
+            .map(|event| (event.intended_start_ns, event.start_ns, event.end_ns))
+            .collect::<Vec<_>>(),
+        [(250, 500, 550)]
     );
     assert_eq!(record.usage.map(|usage| (usage.start_ns, usage.end_ns)), Some((0, 1_000)));
     assert_eq!(record.clock.and_then(|clock| clock.end), Some(at_end));

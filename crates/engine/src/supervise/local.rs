@@ -4,6 +4,7 @@ use super::child::{Context, live};
 use super::processes::Processes;
 use super::signals::{Signals, Told};
 use super::{Outcome, StartError, check_ranks, sets};
+use crate::clock::check::{Check, Checked};
 use crate::clock::{self, Real};
 use crate::comm::{Activity, End, Progress, Region};
 use crate::config::{Config, Records};
@@ -63,10 +64,12 @@ pub fn run_local(
         machine: None,
     };
     supervisor.fork_all(ranks)?;
+    let check = Check::start(clock);
     supervisor.start(clock, on_progress)?;
     supervisor.watch(on_progress);
+    let checked = check.seen();
     let contention = supervisor.machine.take().map(|machine| machine.used());
-    Ok(Outcome { contention, ..supervisor.outcome(clock, clock_read_ns) })
+    Ok(Outcome { contention, checked, ..supervisor.outcome(clock, clock_read_ns) })
 }
 
 fn io_error<T>(what: &'static str, result: io::Result<T>) -> Result<T, StartError> {
@@ -245,6 +248,7 @@ impl Supervisor<'_> {
             clock: clock.name(),
             clock_read_ns,
             clock_skew_ns: 0,
+            checked: Checked::default(),
             records,
             ends,
             errors,

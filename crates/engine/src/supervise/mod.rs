@@ -23,6 +23,7 @@ pub use rank::{Ran, Rank, enter};
 pub use signals::without_signals;
 pub use sim::run_sim;
 
+use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Progress};
 use crate::config::{BackendKind, Config};
 use crate::record::RankRecord;
@@ -39,12 +40,14 @@ pub struct Outcome {
     pub comm: &'static str,
     /// Back-end: "posix", "null", "mem".
     pub backend: &'static str,
-    /// Clock: "tsc", "monotonic_raw", "virtual".
+    /// Clock: "tsc", "monotonic_raw", "monotonic", "virtual".
     pub clock: &'static str,
     /// Median cost of one reading of the clock, nanoseconds.
     pub clock_read_ns: f64,
     /// Largest difference between the clocks of two machines, at the start or at the end.
     pub clock_skew_ns: u64,
+    /// What the kernel's clocks say about it.
+    pub checked: Checked,
     /// What was recorded, by rank; a rank whose record cannot be read is missing.
     pub records: Vec<RankRecord>,
     /// How every rank ended, by rank.

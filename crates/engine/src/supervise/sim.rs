@@ -4,6 +4,7 @@ use super::{Outcome, StartError, check_ranks, sets};
 use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
+use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
@@ -182,6 +183,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             clock: self.clock.name(),
             clock_read_ns: 0.0,
             clock_skew_ns: 0,
+            checked: Checked::default(),
             records: self.records.into_iter().flatten().collect(),
             ends: self.ends,
             errors: self.errors,

@@ -109,6 +109,12 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     whole.clock = added.clock;
     whole.clock_read_ns = whole.clock_read_ns.max(added.clock_read_ns);
     whole.clock_skew_ns = whole.clock_skew_ns.max(added.clock_skew_ns);
+    whole.clock_backward = whole.clock_backward.saturating_add(added.clock_backward);
+    whole.suspended_ns = whole.suspended_ns.saturating_add(added.suspended_ns);
+    let amount = |ppm: Option<f64>| ppm.map_or(-1.0, f64::abs);
+    if amount(added.clock_drift_ppm) > amount(whole.clock_drift_ppm) {
+        whole.clock_drift_ppm = added.clock_drift_ppm;
+    }
     whole.failed += added.failed;
     whole.short += added.short;
     let read_before = whole.program_read_bytes;

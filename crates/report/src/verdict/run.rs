@@ -3,7 +3,7 @@
 use super::{counts, is_virtual};
 use crate::text::percent;
 use model::run::{Mark, Run};
-use model::units::format_ns;
+use model::units::{format_ns, significant};
 
 /// A label whose occurrences last shorter together gives no rate: one interruption by the
 /// system (a scheduler's turn takes some milliseconds) changes it by tens of per cent.
@@ -12,6 +12,9 @@ const SHORTEST_LABEL_NS: u64 = 10_000_000;
 const READINGS: f64 = 4.0;
 /// ... and clocks must agree within this share of the shortest label.
 const SKEW_SHARE: f64 = 0.01;
+/// A calibration of 5 ms between two moments that are each known to some 50 ns is right to 20 ppm; what
+/// is further off was disturbed, or the clock did not run evenly.
+const MOST_DRIFT_PPM: f64 = 100.0;
 
 pub(super) fn failed(run: &Run) -> Option<Mark> {
     let failed = run.run.evidence.failed;
@@ -123,6 +126,48 @@ pub(super) fn clock_skew(run: &Run) -> Option<Mark> {
                 format_ns(took_ns as f64)
             ),
             "synchronise the nodes' clocks, or make the label last a hundred times the difference",
+        )
+    })?
+}
+
+pub(super) fn clock_backward(run: &Run) -> Option<Mark> {
+    let times = run.run.evidence.clock_backward;
+    (times > 0).then(|| {
+        counts(
+            "clock-backward",
+            format!(
+                "the clock went backward {times} times between two readings: these times are 0"
+            ),
+            "see whether the machine slept or a guest was moved, and run again",
+        )
+    })?
+}
+
+pub(super) fn clock_drift(run: &Run) -> Option<Mark> {
+    let evidence = &run.run.evidence;
+    let ppm = evidence.clock_drift_ppm?;
+    (ppm.abs() > MOST_DRIFT_PPM).then(|| {
+        let word = if ppm > 0.0 { "fast" } else { "slow" };
+        counts(
+            "clock-drift",
+            format!(
+                "the clock ({}) ran {} ppm too {word} against the kernel's: times and rates are off by as \
+                 much",
+                evidence.clock,
+                significant(ppm.abs())
+            ),
+            "run again; if it stays, the processor's counter or its calibration cannot be trusted here",
+        )
+    })?
+}
+
+pub(super) fn suspended(run: &Run) -> Option<Mark> {
+    let slept_ns = run.run.evidence.suspended_ns;
+    (slept_ns > 0).then(|| {
+        counts(
+            "suspended",
+            format!("a machine slept for {} during the run", format_ns(slept_ns as f64)),
+            "run again on a machine that is not suspended",
         )
     })?
 }

@@ -117,6 +117,24 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         |run| run.run.evidence.clock_skew_ns = 12_500_000,
     ),
     (
+        "clock-backward",
+        "the clock went backward 2 times",
+        |run| run.run.evidence.clock_backward = 2,
+        |run| run.run.evidence.clock_backward = 0,
+    ),
+    (
+        "clock-drift",
+        "the clock (tsc) ran 101 ppm too slow",
+        |run| run.run.evidence.clock_drift_ppm = Some(-101.0),
+        |run| run.run.evidence.clock_drift_ppm = Some(-99.0),
+    ),
+    (
+        "suspended",
+        "slept for 5 s",
+        |run| run.run.evidence.suspended_ns = 5_000_000_000,
+        |run| run.run.evidence.suspended_ns = 0,
+    ),
+    (
         "cached-reads",
         "at least 50 % of the bytes read came from the page cache (0 % of the files",
         |run| run.run.evidence.page_cache_share = Some(0.5),

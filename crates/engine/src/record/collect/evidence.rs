@@ -23,6 +23,7 @@ pub(super) struct Sums {
     event_overhead_ns: u64,
     labels_beyond_limit: u64,
     lost: u64,
+    clock_backward: u64,
     /// Files that were looked at when they were opened: their bytes, and those in memory.
     opened_bytes: u64,
     cached_bytes: u64,
@@ -78,6 +79,7 @@ impl Sums {
             event_overhead_ns: record.event_overhead_ns,
             labels_beyond_limit: record.labels_beyond_limit,
             lost: record.lost,
+            clock_backward: record.clock_backward,
             opened_bytes: usage(|usage| usage.opened_bytes),
             cached_bytes: usage(|usage| usage.cached_bytes),
             longest_wait: (usage(|usage| usage.waited_ns.unwrap_or(0)), Reverse(record.rank)),
@@ -112,6 +114,7 @@ impl Sums {
         add(&mut self.event_overhead_ns, other.event_overhead_ns);
         add(&mut self.labels_beyond_limit, other.labels_beyond_limit);
         add(&mut self.lost, other.lost);
+        add(&mut self.clock_backward, other.clock_backward);
         add(&mut self.opened_bytes, other.opened_bytes);
         add(&mut self.cached_bytes, other.cached_bytes);
         self.waited.merge(&other.waited);
@@ -159,6 +162,7 @@ impl Sums {
         let storage_read_bytes = self.storage_read.by_all(self.ranks);
         let ignored = hints::ignored(self.mpi_files.values());
         Evidence {
+            clock_backward: self.clock_backward,
             failed: whole().map(|row| row.failed).sum(),
             short: whole().map(|row| row.short).sum(),
             program_read_bytes,

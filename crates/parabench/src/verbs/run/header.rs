@@ -85,6 +85,8 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     evidence.clock = outcome.clock.into();
     evidence.clock_read_ns = outcome.clock_read_ns;
     evidence.clock_skew_ns = outcome.clock_skew_ns;
+    evidence.clock_drift_ppm = outcome.checked.drift_ppb.map(|ppb| ppb as f64 / 1000.0);
+    evidence.suspended_ns = outcome.checked.suspended_ns;
     evidence.sync_writes = outcome.notes & note::SYNC_WRITES != 0;
     evidence.crowded = outcome.notes & note::CROWDED != 0;
     if let Some(machine) = &outcome.contention {

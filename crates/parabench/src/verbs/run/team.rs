@@ -259,6 +259,7 @@ fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
         clock: ran.clock,
         clock_read_ns: ran.clock_read_ns,
         clock_skew_ns: ran.clock_skew_ns,
+        checked: ran.checked,
         records: Vec::new(),
         ends: ran.ends,
         errors,

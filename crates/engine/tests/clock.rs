@@ -1,0 +1,74 @@
+//! What becomes of times when the clock goes backward.
+
+mod common;
+
+use common::Build;
+use engine::backend::Null;
+use engine::buffer::Buffers;
+use engine::clock::Clock;
+use engine::comm::{Region, Solo};
+use engine::machine::{Machine, Prepared, Settings, Stop};
+use engine::record::{Collected, EventsConfig, Meta, Place, Recorder, Usage, collect};
+use model::{Op, Plan};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Each reading shows so much more than the one before.
+#[derive(Clone)]
+struct Steps {
+    now_ns: Cell<u64>,
+    step_ns: i64,
+}
+
+impl Clock for Steps {
+    fn name(&self) -> &'static str {
+        "steps"
+    }
+
+    fn now(&self) -> u64 {
+        let now_ns = self.now_ns.get();
+        self.now_ns.set(now_ns.saturating_add_signed(self.step_ns));
+        now_ns
+    }
+
+    fn sleep(&self, _: u64) {}
+
+    fn spin(&self, _: u64) {}
+}
+
+/// Five times are taken: of the stat, of the three parts of the write, and of the label.
+fn plan() -> Plan {
+    Build::plan(1, |b| {
+        let (label, path, size) = (b.str("l"), b.str("a"), b.int(4096));
+        b.time(label, false, |b| {
+            b.op(Op::Stat, &[path]);
+            b.op(Op::Write, &[path, size]);
+        });
+    })
+}
+
+fn run(step_ns: i64, events: Option<EventsConfig>) -> Collected {
+    let plan = plan();
+    let prepared = Prepared::new(&plan);
+    let settings = Settings::default();
+    let comm = Solo::new(Arc::new(Region::create(1, &plan.sets).expect("memory")));
+    let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
+    let recorder = Recorder::create(Place::Heap, &meta).expect("memory");
+    let clock = Steps { now_ns: Cell::new(1_000_000), step_ns };
+    let mut machine = Machine::new(&prepared, &settings, Null, comm, clock, recorder);
+    let stop = machine.run(&mut Buffers::new(1, 0));
+    assert_eq!(stop, Stop::Finished);
+    let (recorder, _) = machine.finish(&stop, |_| Usage::default());
+    collect(&[recorder.into_record().expect("a sound record")], &plan)
+}
+
+#[test]
+fn times_that_went_backward_are_zero_and_counted() {
+    let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 10, sample_every: 1 });
+    for events in [None, events] {
+        let back = run(-10, events);
+        assert_eq!(back.evidence.clock_backward, 5);
+        assert!(back.rows.iter().all(|row| (row.count, row.max_ns) == (1, Some(0))));
+        assert_eq!(run(10, events).evidence.clock_backward, 0);
+    }
+}
