@@ -290,7 +290,7 @@ fn the_working_directory_is_the_run_directory() {
 
 /// Nobody shall believe that a queue was measured where there was none.
 #[test]
-fn an_option_without_effect_is_warned_of_and_marked() {
+fn trap_42_an_option_without_effect_is_warned_of_and_marked() {
     let text = "with (depth=32) repeat $i 4 append(\"f\", 64k);\n";
     let scene = Scene::new().file("x.ppl", text);
     let done = scene.parabench("run x.ppl --backend mem --format json").exits(0);
