@@ -5,6 +5,7 @@ use crate::machine::Settings;
 use crate::record::EventsConfig;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The storage a run uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +80,9 @@ pub struct Config {
     pub records: Records,
     /// Start only when SIGUSR1 arrives: at the supervisor of local ranks, at rank 0 under MPI.
     pub wait_for_signal: bool,
+    /// How often the supervisor of local or simulated ranks looks how far they are, for somebody who
+    /// wants to see it. `None`: nobody does.
+    pub watch: Option<Duration>,
     /// What the program may do.
     pub settings: Settings,
 }

@@ -7,7 +7,7 @@
 mod common;
 
 use common::{Build, P, plans};
-use engine::comm::{End, Progress};
+use engine::comm::{End, Progress, Sample};
 use engine::config::{BackendKind, Config, Mounts, Records};
 use engine::record::{Collected, State, collect, read_path};
 use engine::supervise::{Outcome, StartError, run_local};
@@ -17,6 +17,7 @@ use std::fs;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
 
 fn main() {
@@ -38,7 +39,7 @@ fn main() {
         ("confined ranks stay inside", confined_ranks_stay_inside),
         ("lines of prints are whole", lines_of_prints_are_whole),
         ("files of failed programs are closed", no_descriptor_is_left),
-        ("progress is told outside labels only", progress_outside_labels_only),
+        ("progress is told if somebody looks", progress_is_told_if_somebody_looks),
         ("the null back-end needs no directory", null_needs_no_directory),
     ];
     let wanted: Vec<String> =
@@ -97,7 +98,7 @@ fn reap(pid: libc::pid_t) {
 }
 
 fn pause_ms(ms: u64) {
-    std::thread::sleep(std::time::Duration::from_millis(ms));
+    std::thread::sleep(Duration::from_millis(ms));
 }
 
 fn kill(pid: libc::pid_t, signal: i32) {
@@ -417,30 +418,35 @@ fn no_descriptor_is_left() {
     assert_eq!(open(), before);
 }
 
-fn progress_outside_labels_only() {
-    let told = |labelled: bool| {
-        let plan = Build::plan(1, |b| {
-            let (label, long, path) =
-                (b.str("l"), b.value(Value::Duration(300_000_000)), b.str("."));
-            let body = |b: &mut Build| {
-                b.op(Op::Stat, &[path]);
+fn progress_is_told_if_somebody_looks() {
+    let told = |watch: Option<Duration>| {
+        let plan = Build::plan(2, |b| {
+            let (label, long) = (b.str("l"), b.value(Value::Duration(600_000_000)));
+            let (path, size) = (b.text(&[P::I(Internal::Rank)]), b.int(4096));
+            b.time(label, false, |b: &mut Build| {
+                b.op(Op::Write, &[path, size]);
                 b.op(Op::Sleep, &[long]);
-            };
-            if labelled { b.time(label, false, body) } else { body(b) }
+            });
         });
-        let mut told: Vec<Progress> = Vec::new();
-        let place = place();
-        run_local(&plan, &place.config, &mut |progress| told.push(*progress)).unwrap();
-        told
+        let (mut told, mut alive) = (Vec::new(), 0);
+        let mut place = place();
+        place.config.watch = watch;
+        let mut note = |progress: &Progress| match progress {
+            Progress::At(sample) => told.push(sample.clone()),
+            Progress::Alive => alive += 1,
+            Progress::Held => panic!("it does not wait"),
+        };
+        run_local(&plan, &place.config, &mut note).unwrap();
+        (told, alive)
     };
-    let labelled = told(true);
-    // Once the rank has ended it is in no label any more.
-    let outside = |progress: &Progress| progress.operations == 0 || progress.running == 0;
-    assert!(labelled.iter().all(outside), "{labelled:?}");
-    let unlabelled = told(false);
-    let within = |progress: &&Progress| (progress.operations, progress.running) == (1, 1);
-    let within = unlabelled.iter().find(within).expect("it was told at least once");
-    assert_eq!(within.waiting, 0);
+    let (samples, _) = told(Some(Duration::from_millis(50)));
+    let inside = |sample: &&Sample| sample.label == Some(("l".into(), 2)) && sample.operations == 2;
+    let inside = samples.iter().find(inside).expect("it was told at least once");
+    assert_eq!((inside.bytes, inside.running, inside.waiting), (Some(8192), 2, 0));
+    assert!(samples.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns));
+    let (samples, alive) = told(None);
+    assert_eq!(samples, []);
+    assert!(alive > 0, "signs of life are needed for signals");
 }
 
 fn null_needs_no_directory() {

@@ -222,7 +222,7 @@ fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), Mpi
     // On all ranks: Open MPI's launcher passes on to all what it is sent.
     interrupt::take_start();
     if world.rank == 0 {
-        on_progress(&Progress { held: true, ..Progress::default() });
+        on_progress(&Progress::Held);
     }
     let mut go = Vec::new();
     let mut patience = Patience::idle(world.crowd);

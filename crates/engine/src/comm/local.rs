@@ -183,7 +183,11 @@ impl Comm for Local {
     }
 
     #[inline(always)]
-    fn progress(&mut self, label_depth: u32, operations: u64) {
-        self.words().publish_progress(label_depth, operations);
+    fn progress(&mut self, operations: u64) {
+        self.words().publish_operations(operations);
+    }
+
+    fn inside(&mut self, label: u32) {
+        self.words().publish_label(label);
     }
 }

@@ -19,7 +19,7 @@ mod solo;
 mod world;
 
 pub use local::Local;
-pub use region::{Activity, Progress, Region};
+pub use region::{Activity, Progress, Region, Sample};
 pub use signals::key as signal_key;
 pub use sim::Sim;
 pub use solo::Solo;
@@ -135,8 +135,11 @@ pub trait Comm {
     /// This rank stops for good; others do not wait for it any longer.
     fn leave(&mut self, end: End);
 
-    /// Tells the supervisor how far this rank is: label depth and operations done. Cheap: stores.
-    fn progress(&mut self, label_depth: u32, operations: u64);
+    /// Tells the supervisor how far this rank is: operations done. Cheap: a store.
+    fn progress(&mut self, operations: u64);
+
+    /// Tells it the innermost label this rank is inside of, by its id in the record; `NO_ID`: none.
+    fn inside(&mut self, _label: u32) {}
 }
 
 /// A machine can borrow its communicator, so that this outlives it.
@@ -193,8 +196,12 @@ impl<C: Comm> Comm for &mut C {
     }
 
     #[inline(always)]
-    fn progress(&mut self, label_depth: u32, operations: u64) {
-        (**self).progress(label_depth, operations);
+    fn progress(&mut self, operations: u64) {
+        (**self).progress(operations);
+    }
+
+    fn inside(&mut self, label: u32) {
+        (**self).inside(label);
     }
 }
 

@@ -93,7 +93,8 @@ pub(super) struct RankWords {
     /// Changes when a counter of this rank may have changed while it waits.
     pub(super) wake: AtomicU32,
     pub(super) attention: AtomicU32,
-    label_depth: AtomicU32,
+    /// Id of the innermost label in the rank's record, and one; 0: in none.
+    label: AtomicU32,
     notes: AtomicU32,
     operations: AtomicU64,
     text_len: AtomicU32,
@@ -120,13 +121,28 @@ pub struct Activity {
     pub what: String,
 }
 
-/// How far the ranks are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+/// What a supervisor tells whoever started the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
     /// The ranks are set up and wait for SIGUSR1; nothing is executed yet.
-    pub held: bool,
+    Held,
+    /// The run goes on.
+    Alive,
+    /// So far it is.
+    At(Sample),
+}
+
+/// How far the ranks are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was taken, nanoseconds since the start.
+    pub at_ns: u64,
     /// Operations done so far over all ranks.
     pub operations: u64,
+    /// Bytes they have moved, if that is known.
+    pub bytes: Option<u64>,
+    /// The label in which most ranks are, and how many of them are in it.
+    pub label: Option<(String, u32)>,
     /// Ranks that have not ended.
     pub running: u32,
     /// Ranks that wait for others.
@@ -323,9 +339,9 @@ impl Region {
         super::blame(ranks.filter_map(|rank| Some((rank, self.ended(rank)?))))
     }
 
-    /// How far the ranks are; `None` while one of them is inside a label.
-    pub fn progress(&self) -> Option<Progress> {
-        let mut sum = Progress::default();
+    /// What the ranks publish of how far they are.
+    pub fn sample(&self) -> Sample {
+        let mut sum = Sample::default();
         for words in self.all_ranks() {
             let phase = words.phase();
             sum.operations += words.operations.load(Relaxed);
@@ -334,11 +350,15 @@ impl Region {
             }
             sum.running += 1;
             sum.waiting += u32::from(matches!(phase, Phase::AtBarrier | Phase::AtWait));
-            if words.label_depth.load(Relaxed) > 0 {
-                return None;
-            }
         }
-        Some(sum)
+        sum
+    }
+
+    /// Id of the innermost label that a rank is inside of; `None` if it has ended, too.
+    pub fn label(&self, rank: u32) -> Option<u32> {
+        let words = self.rank(rank);
+        let label = words.label.load(Relaxed).checked_sub(1);
+        label.filter(|_| !words.phase().has_ended())
     }
 
     /// Keeps a text of a rank for the supervisor.
@@ -440,9 +460,13 @@ impl RankWords {
         self.phase.store(Phase::Running as u32, SeqCst);
     }
 
-    pub(super) fn publish_progress(&self, label_depth: u32, operations: u64) {
-        self.label_depth.store(label_depth, Relaxed);
+    pub(super) fn publish_operations(&self, operations: u64) {
         self.operations.store(operations, Relaxed);
+    }
+
+    /// `NO_ID`: in no label.
+    pub(super) fn publish_label(&self, label: u32) {
+        self.label.store(label.wrapping_add(1), Relaxed);
     }
 
     fn set_text(&self, text: &[u8]) {

@@ -89,5 +89,5 @@ impl Comm for Sim {
         self.world.leave(self.rank, end);
     }
 
-    fn progress(&mut self, _label_depth: u32, _operations: u64) {}
+    fn progress(&mut self, _operations: u64) {}
 }

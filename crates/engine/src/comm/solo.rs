@@ -86,7 +86,11 @@ impl Comm for Solo {
     }
 
     #[inline(always)]
-    fn progress(&mut self, label_depth: u32, operations: u64) {
-        self.region.rank(0).publish_progress(label_depth, operations);
+    fn progress(&mut self, operations: u64) {
+        self.region.rank(0).publish_operations(operations);
+    }
+
+    fn inside(&mut self, label: u32) {
+        self.region.rank(0).publish_label(label);
     }
 }

@@ -194,7 +194,7 @@ fn operation<B: Backend, C: Comm, K: Clock>(
     } else {
         leave_out(step, env, io);
     }
-    comm.progress(io.labels.depth(), io.operations);
+    comm.progress(io.operations);
     Ok(Flow::Next)
 }
 
@@ -384,7 +384,7 @@ fn label_enter<B: Backend, C: Comm, K: Clock>(
     io.label_text.clear();
     env.render(pc, label.text, &mut io.label_text)?;
     io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
-    comm.progress(io.labels.depth(), io.operations);
+    comm.inside(io.labels.id());
     io.labels.start(io.clock.now());
     Ok(Ok(pc + 1))
 }
@@ -400,7 +400,7 @@ fn label_leave<B: Backend, C: Comm, K: Clock>(
     if !position.label_ended {
         let end_ns = io.clock.now();
         let sync = io.labels.leave(&mut io.recorder, end_ns);
-        comm.progress(io.labels.depth(), io.operations);
+        comm.inside(io.labels.id());
         if !sync {
             return Ok(pc + 1);
         }

@@ -52,12 +52,6 @@ impl Labels {
         }
     }
 
-    /// How many labels this rank is inside of.
-    #[inline(always)]
-    pub(super) fn depth(&self) -> u32 {
-        self.depth as u32
-    }
-
     /// Id of the innermost label.
     #[inline(always)]
     pub(super) fn id(&self) -> u32 {

@@ -102,7 +102,7 @@ pub(super) fn of_file<B: Backend, C: Comm, K: Clock>(
             env.path(site, step.args[0], &mut io.paths[0])?;
         }
         file_at(step, io, buffers, inner, flags, Some(&spot))?;
-        comm.progress(io.labels.depth(), io.operations);
+        comm.progress(io.operations);
     }
     turns.store(env, code);
     Ok(Turned::GoesOn)

@@ -21,6 +21,7 @@ mod histograms;
 mod index;
 mod labels;
 mod layout;
+mod live;
 mod read;
 mod recorder;
 mod sites;
@@ -29,6 +30,7 @@ mod stats;
 
 pub use area::memory_file;
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
+pub use live::Live;
 pub use read::{
     BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read,
     read_file, read_path,

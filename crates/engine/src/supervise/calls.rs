@@ -10,6 +10,7 @@ use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, FileCall, Reply};
 use crate::clock::Virtual;
+use crate::comm::{Sample, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::flags;
 use model::Plan;
@@ -59,7 +60,7 @@ pub fn list_calls(
         Logged { inner, rank, log: Rc::clone(&log), opened: 0 }
     };
     let (mut seen, mut idle) = (0, 0);
-    let mut enough = |world: &crate::comm::World| {
+    let mut enough = |world: &World, _: &dyn Fn() -> Sample| {
         let log = log.borrow();
         idle = if log.total == seen { idle + 1 } else { 0 };
         seen = log.total;

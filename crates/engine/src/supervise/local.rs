@@ -3,6 +3,7 @@
 use super::child::{Context, live};
 use super::processes::Processes;
 use super::signals::{Signals, Told};
+use super::watch::Watch;
 use super::{Outcome, StartError, check_ranks, sets};
 use crate::clock::check::{Check, Checked};
 use crate::clock::{self, Real};
@@ -34,14 +35,18 @@ struct Supervisor<'a> {
     /// What ranks measure, where it is not in files.
     memory: Vec<File>,
     deadlock: Vec<Activity>,
+    /// That of the ranks, once they have started.
+    clock: Option<Real>,
+    watch: Option<Watch>,
     /// How often somebody asked the run to stop.
     stops: u32,
     /// Who else wants the processors, from the start on.
     machine: Option<MachineMeter>,
 }
 
-/// Runs a plan with one forked process per rank. `on_progress` is called now and then,
-/// never while a rank is inside a label, and once before the start if that waits for SIGUSR1.
+/// Runs a plan with one forked process per rank. `on_progress` is called some twenty times per
+/// second, tells how far the ranks are as often as the configuration asks for it, and comes once
+/// before the start if that waits for SIGUSR1.
 pub fn run_local(
     plan: &Plan,
     config: &Config,
@@ -60,6 +65,8 @@ pub fn run_local(
         ends: vec![None; ranks as usize],
         memory: Vec::new(),
         deadlock: Vec::new(),
+        clock: None,
+        watch: config.watch.map(|period| Watch::new(period, ranks)),
         stops: 0,
         machine: None,
     };
@@ -151,11 +158,13 @@ impl Supervisor<'_> {
             }
             if ready && told_to_start {
                 self.machine = Some(MachineMeter::start());
-                self.region.start(clock.restarted());
+                let clock = clock.restarted();
+                self.clock = Some(clock);
+                self.region.start(clock);
                 return Ok(());
             }
             if ready && std::mem::take(&mut held) {
-                on_progress(&Progress { held: true, ..Progress::default() });
+                on_progress(&Progress::Held);
             }
             match self.signals.next(if ready { PERIOD } else { START_PERIOD }) {
                 Told::Start => told_to_start = true,
@@ -208,9 +217,12 @@ impl Supervisor<'_> {
             self.deadlock = stuck;
             self.region.release();
         }
-        if let Some(progress) = self.region.progress() {
-            on_progress(&progress);
-        }
+        let sample = self.clock.and_then(|clock| {
+            let (config, memory) = (&self.config, &self.memory);
+            let area = |rank: u32| area(config, memory, rank).ok();
+            self.watch.as_mut()?.look(clock.now(), &self.region, area)
+        });
+        on_progress(&sample.map_or(Progress::Alive, Progress::At));
     }
 
     /// Takes note of processes that have ended; the others do not wait for them.
@@ -262,12 +274,15 @@ impl Supervisor<'_> {
     fn record(&self, rank: u32) -> Result<RankRecord, String> {
         match &self.config.records {
             Records::Memory => read_file(&self.memory[rank as usize]),
-            Records::Directory(_) => {
-                let path = self.config.records.path(rank).ok_or("it has no file")?;
-                let file = File::open(&path)
-                    .map_err(|error| format!("cannot open {}: {error}", path.display()))?;
-                read_file(&file)
-            }
+            Records::Directory(_) => read_file(&area(self.config, &self.memory, rank)?),
         }
     }
+}
+
+/// Where a rank records.
+fn area(config: &Config, memory: &[File], rank: u32) -> Result<File, String> {
+    let Some(path) = config.records.path(rank) else {
+        return memory[rank as usize].try_clone().map_err(|error| error.to_string());
+    };
+    File::open(&path).map_err(|error| format!("cannot open {}: {error}", path.display()))
 }

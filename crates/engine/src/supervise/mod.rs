@@ -16,6 +16,7 @@ mod processes;
 mod rank;
 mod signals;
 mod sim;
+mod watch;
 
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
@@ -134,7 +135,7 @@ pub fn run(
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, StartError> {
     match config.backend {
-        BackendKind::Mem => run_sim(plan, config),
+        BackendKind::Mem => run_sim(plan, config, on_progress),
         BackendKind::Posix | BackendKind::Null => run_local(plan, config, on_progress),
     }
 }

@@ -3,9 +3,9 @@
 use super::{Outcome, StartError, check_ranks, sets};
 use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
-use crate::clock::Virtual;
 use crate::clock::check::Checked;
-use crate::comm::{Activity, End, Sim, World};
+use crate::clock::{self, Real, Virtual};
+use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Meta, Place, RankRecord, Recorder, Usage};
@@ -18,11 +18,18 @@ use std::rc::Rc;
 /// a quarter more. Its variables come on top.
 const RANK_BYTES: u64 = 13_000;
 
-/// Runs a plan with simulated ranks on the mem (or null) back-end.
-pub fn run_sim(plan: &Plan, config: &Config) -> Result<Outcome, StartError> {
+/// Runs a plan with simulated ranks on the mem (or null) back-end. `on_progress` is told how far
+/// they are as often as the configuration asks for it.
+pub fn run_sim(
+    plan: &Plan,
+    config: &Config,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, StartError> {
     let clock = Virtual::start();
+    let mut looks = Looks::new(config);
+    let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
     if config.backend == BackendKind::Null {
-        return simulate(plan, config, clock, Buffers::unfilled(), |_, _| Null, &mut |_| {});
+        return simulate(plan, config, clock, Buffers::unfilled(), |_, _| Null, &mut on_turn);
     }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
@@ -30,7 +37,31 @@ pub fn run_sim(plan: &Plan, config: &Config) -> Result<Outcome, StartError> {
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
         Mem::new(Rc::clone(&fs), clock, cost)
     };
-    simulate(plan, config, clock, Buffers::unfilled(), backend, &mut |_| {})
+    simulate(plan, config, clock, Buffers::unfilled(), backend, &mut on_turn)
+}
+
+/// Looks at a simulation from time to time, by a clock that is not virtual.
+struct Looks {
+    clock: Option<Real>,
+    period_ns: u64,
+    next_ns: u64,
+}
+
+impl Looks {
+    fn new(config: &Config) -> Looks {
+        let period = config.watch.unwrap_or_default();
+        let period_ns = period.as_nanos().try_into().unwrap_or(u64::MAX);
+        let clock = config.watch.map(|_| clock::best().restarted());
+        Looks { clock, period_ns, next_ns: period_ns }
+    }
+
+    fn turn(&mut self, sample: &dyn Fn() -> Sample, on_progress: &mut dyn FnMut(&Progress)) {
+        let Some(at_ns) = self.clock.map(|clock| clock.now()) else { return };
+        if at_ns >= self.next_ns {
+            self.next_ns = at_ns.saturating_add(self.period_ns);
+            on_progress(&Progress::At(Sample { at_ns, ..sample() }));
+        }
+    }
 }
 
 /// The ranks of a simulation.
@@ -44,6 +75,8 @@ pub(super) struct Simulation<'p, B> {
     errors: Vec<(u32, String)>,
     deadlock: Vec<Activity>,
     notes: u32,
+    /// Operations of ranks that have ended.
+    operations: u64,
     /// Turns taken so far.
     pub(super) turns: u64,
 }
@@ -55,7 +88,7 @@ pub(super) fn simulate<B: Backend>(
     clock: Virtual,
     buffers: Buffers,
     backend: impl FnMut(u32, Virtual) -> B,
-    on_turn: &mut dyn FnMut(&World),
+    on_turn: &mut dyn FnMut(&World, &dyn Fn() -> Sample),
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
     check_memory(plan)?;
@@ -63,7 +96,7 @@ pub(super) fn simulate<B: Backend>(
     let prepared = Prepared::new(plan);
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, backend)?;
     while simulation.turn() {
-        on_turn(&simulation.world);
+        on_turn(&simulation.world, &|| simulation.sample());
         if stop::requested() {
             simulation.world.interrupt();
         }
@@ -132,6 +165,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             errors: Vec::new(),
             deadlock: Vec::new(),
             notes: 0,
+            operations: 0,
             turns: 0,
         })
     }
@@ -150,6 +184,15 @@ impl<'p, B: Backend> Simulation<'p, B> {
         true
     }
 
+    fn sample(&self) -> Sample {
+        let at_work = || self.machines.iter().flatten();
+        Sample {
+            operations: self.operations + at_work().map(Machine::operations).sum::<u64>(),
+            running: at_work().count() as u32,
+            ..Sample::default()
+        }
+    }
+
     /// Nobody can run: those who are left wait for what cannot come.
     fn resolve_deadlock(&mut self) -> bool {
         let waiting = self.world.waiting();
@@ -165,6 +208,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
 
     fn end(&mut self, rank: u32, stop: Stop) {
         let Some(machine) = self.machines[rank as usize].take() else { return };
+        self.operations += machine.operations();
         let usage = |end_ns| Usage { end_ns, ..Usage::default() };
         let (recorder, notes) = machine.finish(&stop, usage);
         self.notes |= notes;

@@ -7,6 +7,7 @@ use crate::error::MpiError;
 use crate::interrupt;
 use crate::patience::Patience;
 use engine::clock::monotonic_raw_ns;
+use engine::comm::{Progress, Sample};
 
 /// A running rank looks for messages this often.
 const LOOK_NS: u64 = 5_000_000;
@@ -170,9 +171,10 @@ impl Comm<'_> {
         self.pace.progress_ns = now_ns + period_ns;
         let (label_depth, operations) = (self.label_depth, self.operations);
         self.deliver(0, Message::Progress { label_depth, operations })?;
-        let progress = self.coordinator.as_ref().and_then(Coordinator::progress);
-        if let (Some(progress), Some(on_progress)) = (progress, &mut self.on_progress) {
-            on_progress(&progress);
+        let sample = self.coordinator.as_ref().and_then(Coordinator::progress);
+        if let (Some(sample), Some(on_progress)) = (sample, &mut self.on_progress) {
+            let at_ns = now_ns - self.pace.started_ns;
+            on_progress(&Progress::At(Sample { at_ns, ..sample }));
         }
         Ok(())
     }
@@ -185,6 +187,7 @@ impl Pace {
             until_clock: 1,
             stride: 1,
             clock_ns: now_ns,
+            started_ns: now_ns,
             looked_ns: now_ns,
             round_ns: now_ns,
             progress_ns: now_ns + PROGRESS_NS,

@@ -11,7 +11,7 @@
 //! Mattern, "Algorithms for distributed termination detection", Distributed Computing 2, 1987.
 
 use super::message::{Doing, Message, Status};
-use engine::comm::{Activity, End, Progress, blame};
+use engine::comm::{Activity, End, Sample, blame};
 use std::ops::Range;
 
 /// Messages and the ranks they are for.
@@ -240,15 +240,15 @@ impl Coordinator {
     }
 
     /// How far the ranks are, as far as they have told it; `None` while one is inside a label.
-    pub(super) fn progress(&self) -> Option<Progress> {
+    pub(super) fn progress(&self) -> Option<Sample> {
         if self.progress.iter().any(|rank| rank.0 > 0) {
             return None;
         }
-        Some(Progress {
-            held: false,
+        Some(Sample {
             operations: self.progress.iter().map(|rank| rank.1).sum(),
             running: (self.ranks.len() - self.ended) as u32,
             waiting: self.waiting as u32,
+            ..Sample::default()
         })
     }
 
@@ -416,7 +416,7 @@ mod tests {
         world.take(1, Message::Progress { label_depth: 1, operations: 6 }, &mut out);
         assert_eq!(world.progress(), None);
         world.take(1, Message::Progress { label_depth: 0, operations: 7 }, &mut out);
-        let all = Progress { operations: 12, running: 2, ..Progress::default() };
+        let all = Sample { operations: 12, running: 2, ..Sample::default() };
         assert_eq!(world.progress(), Some(all));
     }
 }

@@ -27,6 +27,7 @@ use coordinator::{Coordinator, Letters};
 use engine::comm::{Check, End, Members, NodePlace, Poll, Progress, Together, signal_key};
 use message::{Doing, Message, Status};
 use model::Op;
+use model::event::NO_ID;
 use model::plan::Pc;
 use std::collections::HashMap;
 
@@ -63,6 +64,7 @@ struct Pace {
     until_clock: u32,
     stride: u32,
     clock_ns: u64,
+    started_ns: u64,
     looked_ns: u64,
     round_ns: u64,
     progress_ns: u64,
@@ -339,7 +341,11 @@ impl engine::comm::Comm for Comm<'_> {
     }
 
     #[inline(always)]
-    fn progress(&mut self, label_depth: u32, operations: u64) {
-        (self.label_depth, self.operations) = (label_depth, operations);
+    fn progress(&mut self, operations: u64) {
+        self.operations = operations;
+    }
+
+    fn inside(&mut self, label: u32) {
+        self.label_depth = u32::from(label != NO_ID);
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{Build, P, plans};
 use crate::testing::{CASE, LIMIT, Mpi, PLACE, send};
 use crate::{Case, Place, names, wait_for};
-use engine::comm::{End, Members};
+use engine::comm::{End, Members, Progress};
 use engine::record::{State, read_path};
 use model::plan::*;
 use model::{Op, Plan, Value};
@@ -134,12 +134,15 @@ fn progress_is_told(place: &Place<'_>) {
         b.time(label, false, |b| b.repeat(i, n, step));
     });
     let mut told = Vec::new();
-    let outcome =
-        run_rank(place.world, &plan, &place.config, &mut |progress| told.push(*progress)).unwrap();
+    let mut note = |progress: &Progress| match progress {
+        Progress::At(sample) => told.push(sample.clone()),
+        other => panic!("{other:?}"),
+    };
+    let outcome = run_rank(place.world, &plan, &place.config, &mut note).unwrap();
     assert_eq!(outcome.end, End::Finished);
     assert_eq!(told.is_empty(), place.rank() != 0, "{told:?}");
     // Nothing is told while rank 0 is inside the label.
-    assert!(told.iter().all(|progress| progress.operations <= 20), "{told:?}");
+    assert!(told.iter().all(|sample| sample.operations <= 20), "{told:?}");
 }
 
 /// Two ranks wait, the third sleeps before it signals: rank 0 waits itself.

@@ -23,6 +23,7 @@ mod ops;
 mod pattern;
 mod plan;
 mod programs;
+mod progress;
 mod refused;
 mod results;
 mod run;

@@ -1,9 +1,9 @@
 //! Lets the ranks run, whatever they are, and merges what they measured.
 
-use super::Ready;
 use super::place::Place;
 use super::remains::{Job, Remains};
 use super::team::Team;
+use super::{Ready, progress};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{EventSource, Folder};
@@ -48,7 +48,10 @@ impl Ready<'_> {
     fn here(&self, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
         let ran = supervise::run(&self.plan, &self.config, on_progress);
         let mut outcome = ran.map_err(not_started)?;
-        let collected = collect(&outcome.records, &self.plan);
+        let quiet = self.args.results.quiet;
+        let collected = progress::during(quiet, "adding up what the ranks recorded", || {
+            collect(&outcome.records, &self.plan)
+        });
         let events = EventSource::Records(std::mem::take(&mut outcome.records));
         Ok(Measured { outcome, collected, events })
     }

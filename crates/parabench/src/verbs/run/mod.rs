@@ -305,6 +305,7 @@ impl Run {
             events: self.results.events.map(|kept| events(plan, kept, nodes)),
             records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,
+            watch: progress::watch(self.results.quiet),
             settings: Settings {
                 agile: self.execution.agile,
                 stop_on_error: self.execution.on_error == args::OnError::Stop,
@@ -426,8 +427,11 @@ impl Ready<'_> {
             }
         };
         let exit = self.fill(&measured);
+        let quiet = self.args.results.quiet;
         let stored = match &self.folder {
-            Some(folder) => interrupt.undisturbed(|| folder.finish(&mut self.run, measured.events)),
+            Some(folder) => progress::during(quiet, "storing the results", || {
+                interrupt.undisturbed(|| folder.finish(&mut self.run, measured.events))
+            }),
             None => Ok(()),
         };
         let format = self.args.results.format;

@@ -2,6 +2,7 @@
 //! whether there is room for what it does.
 
 use super::args::{Backend, Run};
+use super::progress;
 use crate::console;
 use crate::error::{Error, Result};
 use engine::config::Mounts;
@@ -176,7 +177,7 @@ impl Place {
         if directory.is_scratch() && directory.stays() && !quiet {
             console::note(&format!("kept {}", directory.path().display()));
         }
-        report(&directory.finish())
+        report(&progress::during(quiet, "removing the run directory", || directory.finish()))
     }
 }
 

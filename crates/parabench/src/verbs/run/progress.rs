@@ -1,94 +1,89 @@
-//! How far the ranks are, on standard error if somebody looks at it. The parent
-//! draws; its supervisor calls it only while no rank is inside a label.
+//! How far a run is, in one line on standard error if somebody looks at it:
+//!
+//! ```text
+//! 12 s, in read, 43 % of 2,000,000 operations, 208,043 ops/s, 812 MiB/s, 3 of 4 ranks at work
+//! ```
+//!
+//! The parent of the ranks draws it once in a second, from what they keep in memory anyway, and takes
+//! it away at the end. What follows the ranks' end has a line if it takes longer than a second.
 
 use crate::console;
-use engine::comm::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use engine::comm::{Progress, Sample};
+use engine::supervise::without_signals;
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::Plan;
+use model::units::{format_bytes, significant};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
-/// A bar, or a line where the plan does not tell how much there is to do.
+/// Time between two looks at the ranks, and before the first line.
+const PERIOD: Duration = Duration::from_secs(1);
+/// Letters of a label or a point.
+const NAME: usize = 40;
+
+/// How often somebody wants to see how far the ranks are.
+pub fn watch(quiet: bool) -> Option<Duration> {
+    (!quiet && console::is_watched()).then_some(PERIOD)
+}
+
+/// The line of a run, or of a sweep with what comes before it.
 pub struct Bar {
     drawn: Option<ProgressBar>,
+    line: Line,
+    executions: Option<Executions>,
+}
+
+/// Executions of a sweep.
+struct Executions {
+    begun: u64,
+    all: u64,
+    point: String,
 }
 
 impl Bar {
-    /// Nothing is drawn yet.
+    /// The line of a run of the plan. Nothing is drawn yet.
     pub fn new(plan: &Plan, quiet: bool) -> Bar {
-        let drawn = (!quiet && console::is_watched()).then(|| draw(plan));
-        Bar { drawn }
+        Bar { drawn: drawn(quiet), line: Line::of(plan), executions: None }
+    }
+
+    /// The line of a sweep of so many executions at most.
+    pub fn sweep(executions: u64, quiet: bool) -> Bar {
+        let executions = Executions { begun: 0, all: executions, point: String::new() };
+        Bar { drawn: drawn(quiet), line: Line::default(), executions: Some(executions) }
+    }
+
+    /// An execution of a sweep begins, at a point of the grid.
+    pub fn begin(&mut self, plan: &Plan, point: &str) {
+        self.line = Line::of(plan);
+        let Some(executions) = &mut self.executions else { return };
+        executions.begun += 1;
+        executions.point = shortened(point);
+        if let Some(bar) = self.drawn.as_ref().filter(|bar| bar.elapsed() >= PERIOD) {
+            bar.set_message(executions.text(bar.elapsed()));
+        }
+    }
+
+    /// An execution of a sweep is not needed.
+    pub fn skip(&mut self) {
+        if let Some(executions) = &mut self.executions {
+            executions.all = executions.all.saturating_sub(1);
+        }
     }
 
     /// Draws how far the ranks are, or says that they wait to be started.
     pub fn show(&mut self, progress: &Progress) {
-        if progress.held {
-            say_ready();
-            return;
-        }
-        let Some(bar) = &self.drawn else { return };
-        bar.set_position(progress.operations);
-        let waiting = match progress.waiting {
-            0 => String::new(),
-            n => format!(", {n} waiting"),
+        let sample = match progress {
+            Progress::Held => return say_ready(),
+            Progress::Alive => return,
+            Progress::At(sample) => sample,
         };
-        bar.set_message(format!("{} ranks at work{waiting}", progress.running));
-    }
-
-    /// Takes it off the terminal.
-    pub fn clear(self) {
-        if let Some(bar) = self.drawn {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// How far a sweep is: executions, and an estimate of the rest from those that are over.
-pub struct SweepBar {
-    drawn: Option<ProgressBar>,
-}
-
-impl SweepBar {
-    /// `executions`: at most.
-    pub fn new(executions: u64, quiet: bool) -> SweepBar {
-        const TEMPLATE: &str =
-            "{bar:30} {pos} of {len} executions, about {eta} left, {prefix} {msg}";
-        let drawn = (!quiet && console::is_watched()).then(|| {
-            let target = ProgressDrawTarget::stderr();
-            let bar = ProgressBar::with_draw_target(Some(executions), target);
-            let style = ProgressStyle::with_template(TEMPLATE);
-            bar.with_style(style.expect("a constant that is well-formed"))
+        let Some(bar) = &self.drawn else { return };
+        let line = self.line.next(sample);
+        bar.set_message(match &self.executions {
+            Some(executions) => format!("{}: {line}", executions.text(bar.elapsed())),
+            None => line,
         });
-        SweepBar { drawn }
-    }
-
-    /// An execution of this cell begins.
-    pub fn begin(&self, cell: &str) {
-        if let Some(bar) = &self.drawn {
-            bar.set_prefix(model::escape::line(cell));
-            bar.set_message("");
-        }
-    }
-
-    /// The ranks are so far, or wait to be started.
-    pub fn show(&self, progress: &Progress) {
-        if progress.held {
-            say_ready();
-        } else if let Some(bar) = &self.drawn {
-            bar.set_message(format!("({} operations)", progress.operations));
-        }
-    }
-
-    /// It is over.
-    pub fn done(&self) {
-        if let Some(bar) = &self.drawn {
-            bar.inc(1);
-        }
-    }
-
-    /// An execution that is not needed.
-    pub fn skip(&self) {
-        if let Some(bar) = &self.drawn {
-            bar.set_length(bar.length().unwrap_or(1).saturating_sub(1));
-        }
     }
 
     /// Takes it off the terminal.
@@ -99,19 +94,140 @@ impl SweepBar {
     }
 }
 
+impl Executions {
+    /// "execution 3 of 30, block=4k, about 2 min 10 s left".
+    fn text(&self, elapsed: Duration) -> String {
+        let mut text = format!("execution {} of {}", self.begun, self.all);
+        if !self.point.is_empty() && self.point != "all" {
+            text += &format!(", {}", self.point);
+        }
+        let done = self.begun.saturating_sub(1);
+        if done > 0 {
+            let left = self.all.saturating_sub(done);
+            let left = elapsed.as_secs_f64() / done as f64 * left as f64;
+            text += &format!(", about {} left", seconds(left as u64));
+        }
+        text
+    }
+}
+
+/// What is known of the ranks of one execution.
+#[derive(Default)]
+struct Line {
+    /// Operations of all ranks, if they are known exactly.
+    all: Option<u64>,
+    /// The sample before, to tell rates.
+    before: Sample,
+}
+
+impl Line {
+    fn of(plan: &Plan) -> Line {
+        Line { all: operations(plan), before: Sample::default() }
+    }
+
+    /// The line of a sample; its rates are those since the one before.
+    fn next(&mut self, sample: &Sample) -> String {
+        let before = std::mem::replace(&mut self.before, sample.clone());
+        let passed = sample.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+        let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / passed.max(1e-9);
+        let mut parts = vec![seconds(sample.at_ns / 1_000_000_000)];
+        parts.extend(label(sample));
+        let done = sample.operations;
+        parts.push(match self.all {
+            Some(all) if all > 0 && done <= all => {
+                let share = (done as f64 / all as f64 * 100.0).floor();
+                format!("{share} % of {}", counted(all))
+            }
+            _ => counted(done),
+        });
+        let per_second = rate(done, before.operations);
+        parts.push(format!("{} ops/s", HumanCount(per_second as u64)));
+        if let Some(bytes) = sample.bytes.filter(|bytes| *bytes > 0) {
+            let mib_s = rate(bytes, before.bytes.unwrap_or(0)) / 1_048_576.0;
+            parts.push(match mib_s {
+                0.0 => format!("{} so far", format_bytes(bytes)),
+                _ => format!("{} MiB/s", significant(mib_s)),
+            });
+        }
+        parts.push(at_work(sample));
+        parts.join(", ")
+    }
+}
+
+/// "1 operation", "2,000 operations".
+fn counted(operations: u64) -> String {
+    let plural = if operations == 1 { "" } else { "s" };
+    format!("{} operation{plural}", HumanCount(operations))
+}
+
+/// "in read", "in read (3 ranks)" where others are elsewhere.
+fn label(sample: &Sample) -> Option<String> {
+    let (label, ranks) = sample.label.as_ref()?;
+    let label = shortened(label);
+    Some(match *ranks == sample.running {
+        true => format!("in {label}"),
+        false if *ranks == 1 => format!("in {label} (1 rank)"),
+        false => format!("in {label} ({ranks} ranks)"),
+    })
+}
+
+/// "4 ranks" that have not ended; "3 of 4 ranks at work" if others wait.
+fn at_work(sample: &Sample) -> String {
+    let working = sample.running.saturating_sub(sample.waiting);
+    match sample.running {
+        1 if working == 1 => "1 rank".into(),
+        running if working == running => format!("{running} ranks"),
+        running => format!("{working} of {running} ranks at work"),
+    }
+}
+
+/// "12 s", "3 min 7 s", "2 h 5 min".
+fn seconds(all: u64) -> String {
+    match (all / 3600, all / 60 % 60, all % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// A name of the program's author: harmless, and short.
+fn shortened(name: &str) -> String {
+    let name = model::escape::line(name);
+    match name.char_indices().nth(NAME) {
+        Some((at, _)) => format!("{}...", &name[..at]),
+        None => name.to_string(),
+    }
+}
+
 fn say_ready() {
     let pid = std::process::id();
     console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
 }
 
-fn draw(plan: &Plan) -> ProgressBar {
-    let operations = operations(plan);
-    let template = match operations {
-        Some(_) => "{bar:30} {human_pos} of {human_len} operations, {msg}",
-        None => "{human_pos} operations, {msg}",
-    };
-    let bar = ProgressBar::with_draw_target(operations, ProgressDrawTarget::stderr());
-    bar.with_style(ProgressStyle::with_template(template).expect("a constant that is well-formed"))
+fn drawn(quiet: bool) -> Option<ProgressBar> {
+    watch(quiet)?;
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{wide_msg}");
+    Some(bar.with_style(style.expect("a constant that is well-formed")))
+}
+
+/// Does `work`, and says what it is if it takes longer than a second. Only while no ranks are at
+/// work: a thread looks at the time.
+pub fn during<T>(quiet: bool, what: &str, work: impl FnOnce() -> T) -> T {
+    let Some(bar) = drawn(quiet) else { return work() };
+    thread::scope(|scope| {
+        // Goes with this closure, also if the work panics: then the thread ends.
+        let (_over, waits) = channel::<()>();
+        let draw = move || {
+            while waits.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                bar.set_message(format!("{what} ... {}", seconds(bar.elapsed().as_secs())));
+            }
+            bar.finish_and_clear();
+        };
+        // Without the thread the work is done all the same.
+        let _ = without_signals(|| thread::Builder::new().spawn_scoped(scope, draw));
+        work()
+    })
 }
 
 /// Operations of all ranks, if the budget knows them all.
@@ -122,4 +238,61 @@ fn operations(plan: &Plan) -> Option<u64> {
         each.saturating_mul(u64::from(ranks.end - ranks.start))
     };
     known.then(|| plan.budget.iter().map(of).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at_s: u64, operations: u64, bytes: Option<u64>) -> Sample {
+        let label = Some(("read".into(), 4));
+        Sample { at_ns: at_s * 1_000_000_000, operations, bytes, label, running: 4, waiting: 0 }
+    }
+
+    #[test]
+    fn a_line_tells_share_rates_label_and_ranks() {
+        let mut line = Line { all: Some(2_000_000), before: Sample::default() };
+        line.next(&sample(11, 650_000, Some(10 << 20)));
+        assert_eq!(
+            line.next(&sample(12, 860_000, Some(822 << 20))),
+            "12 s, in read, 43 % of 2,000,000 operations, 210,000 ops/s, 812 MiB/s, 4 ranks"
+        );
+        let idle = Sample { waiting: 3, label: Some(("read".into(), 1)), ..line.before.clone() };
+        let idle = Sample { at_ns: 75_000_000_000, ..idle };
+        assert_eq!(
+            line.next(&idle),
+            "1 min 15 s, in read (1 rank), 43 % of 2,000,000 operations, 0 ops/s, \
+             822 MiB so far, 1 of 4 ranks at work"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let mut line = Line::default();
+        let sample = Sample { running: 1, label: None, ..sample(2, 10, None) };
+        assert_eq!(line.next(&sample), "2 s, 10 operations, 5 ops/s, 1 rank");
+        // A share above all would be a wrong total.
+        let mut line = Line { all: Some(3), before: Sample::default() };
+        assert_eq!(line.next(&sample), "2 s, 10 operations, 5 ops/s, 1 rank");
+    }
+
+    #[test]
+    fn a_sweep_tells_execution_point_and_rest() {
+        let mut executions = Executions { begun: 1, all: 30, point: "block=4k".into() };
+        assert_eq!(executions.text(Duration::from_secs(5)), "execution 1 of 30, block=4k");
+        executions.begun = 11;
+        let text = executions.text(Duration::from_secs(100));
+        assert_eq!(text, "execution 11 of 30, block=4k, about 3 min 20 s left");
+    }
+
+    #[test]
+    fn names_are_harmless_and_short() {
+        assert_eq!(shortened("a\u{1b}[31mb"), "a\\x1b[31mb");
+        assert_eq!(shortened(&"x".repeat(300)).len(), NAME + 3);
+    }
+
+    #[test]
+    fn work_is_done_once_whoever_looks() {
+        assert_eq!(during(true, "nothing", || 7), 7);
+    }
 }

@@ -24,7 +24,7 @@ use super::args::Run;
 use super::interrupt::Interrupt;
 use super::measure::not_started;
 use super::place::Place;
-use super::progress::SweepBar;
+use super::progress::{self, Bar};
 use super::{Bound, Stopped};
 use crate::console;
 use crate::error::{Error, Result};
@@ -234,8 +234,10 @@ fn whole(bound: &[Bound], mut sweep: model::sweep::Sweep) -> model::Run {
 impl Ready<'_> {
     fn go(mut self, place: Place, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
         let done = self.all_blocks(&place, interrupt);
-        let finished = interrupt.undisturbed(|| self.finish());
         let quiet = self.args.results.quiet;
+        let finished = progress::during(quiet, "storing the results", || {
+            interrupt.undisturbed(|| self.finish())
+        });
         let shown = match quiet && self.args.results.format == crate::args::ResultFormat::Table {
             true => Ok(()),
             false => interrupt.last_words(self.interrupted, || {
@@ -261,7 +263,7 @@ impl Ready<'_> {
         let (warm_up, reps) = (self.sweep().warm_up, self.sweep().reps);
         let count = self.bound.len() as u32;
         let all = u64::from(count) * u64::from(warm_up + reps);
-        let bar = SweepBar::new(all, self.args.results.quiet);
+        let mut bar = Bar::sweep(all, self.args.results.quiet);
         let mut active: Vec<bool> = vec![true; self.bound.len()];
         for block in 0..warm_up + reps {
             let repetition = block.checked_sub(warm_up);
@@ -275,9 +277,8 @@ impl Ready<'_> {
                     bar.clear();
                     return Ok(());
                 }
-                bar.begin(&self.sweep().describe(cell));
-                self.execution(cell, repetition, place, interrupt, &bar)?;
-                bar.done();
+                bar.begin(&self.bound[cell as usize].plan, &self.sweep().describe(cell));
+                self.execution(cell, repetition, place, interrupt, &mut bar)?;
             }
             if let Some(repetition) = repetition {
                 self.stop_narrow(repetition + 1, &mut active);
@@ -323,7 +324,7 @@ impl Ready<'_> {
         repetition: Option<u32>,
         place: &Place,
         interrupt: &Interrupt,
-        bar: &SweepBar,
+        bar: &mut Bar,
     ) -> Result<()> {
         let bound = &self.bound[cell as usize];
         let mut run = bound.run.clone();

@@ -1,0 +1,69 @@
+//! The line that tells how far a run is: at a terminal, on standard error, gone at the end.
+
+use crate::scene::{PARABENCH, Scene};
+use rustix::fs::OFlags;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::File;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// Three seconds in a label; bytes are moved before.
+const PROGRAM: &str = r#"
+time["outer"] time["slow"] { write("f", 4k); sleep 3s; }
+"#;
+
+/// Runs the program with a terminal as standard error: what came to it, and to standard output.
+fn at_terminal(scene: &Scene, line: &str) -> (String, String) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it is ours");
+    let name = ptsname(&master, Vec::new()).expect("it has a name");
+    let mode = rustix::fs::Mode::empty();
+    let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, mode).expect("opened");
+    let mut command = Command::new(PARABENCH);
+    command.args(line.split(' ')).current_dir(scene.path(""));
+    command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(slave).spawn().expect("started");
+    drop(command);
+    let reader = thread::spawn(move || {
+        let mut seen = Vec::new();
+        // The last end that is closed is EIO, not an end of file.
+        let _ = File::from(master).read_to_end(&mut seen);
+        String::from_utf8_lossy(&seen).into_owned()
+    });
+    let done = child.wait_with_output().expect("it ends");
+    (reader.join().expect("read"), String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[test]
+fn a_long_run_tells_how_far_it_is() {
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    let (told, out) = at_terminal(&scene, "run x.ppl -n 2 --format json");
+    for part in ["100 % of 2 operations", "0 ops/s", "8 KiB so far, 2 ranks", "in outer/slow, "] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    // The line is taken away: nothing follows the last clearing.
+    let cleared = told.rfind("\u{1b}[2K").expect("it was cleared");
+    assert!(told[cleared..].trim_end().ends_with("\u{1b}[2K"), "{told:?}");
+    let run: serde_json::Value = serde_json::from_str(&out).expect("the object alone");
+    assert_eq!(run["run"]["outcome"], "finished");
+}
+
+#[test]
+fn a_sweep_tells_execution_and_point() {
+    let program = "param $block = 4k;\ntime[\"w\"] { write(\"f\", $block); sleep 1500ms; }\n";
+    let scene = Scene::new().file("x.ppl", program);
+    let (told, _) = at_terminal(&scene, "run x.ppl --sweep block=4k,64k");
+    for part in ["execution 1 of 2, block=", "execution 2 of 2, block=", "s left: 1 s, in w, "] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn nobody_is_told_who_does_not_look() {
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    let (told, out) = at_terminal(&scene, "run x.ppl --quiet");
+    assert_eq!((told.as_str(), out.as_str()), ("", ""));
+    let done = scene.parabench("run x.ppl --format json").exits(0);
+    assert!(!done.err.contains("ops/s"), "{}", done.err);
+}
