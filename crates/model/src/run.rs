@@ -377,16 +377,17 @@ pub struct Evidence {
     pub storage_read_bytes: Option<u64>,
     /// Bytes the ranks caused to be sent to storage (`write_bytes`); null where it cannot be told.
     pub storage_write_bytes: Option<u64>,
-    /// Share of the read bytes that came from the page cache at least, 0 to 1: what the ranks fetched
-    /// besides data (directories, pages of the program) counts against it. Null where it cannot be told.
+    /// Of the bytes that were not read with O_DIRECT, the share that came from the page cache at
+    /// least, 0 to 1: what the ranks fetched besides data (directories, pages of the program) counts
+    /// against it. Null where it cannot be told.
     pub page_cache_share: Option<f64>,
     /// Of the files that were looked at when a rank opened them for reading, the share of bytes that
     /// the page cache held already (cachestat(2), a sample); null where it cannot be told.
     #[serde(default)]
     pub cached_at_open_share: Option<f64>,
-    /// Files were opened so that every write reaches stable storage (O_SYNC, O_DSYNC).
+    /// Where the bytes of each label came from and went to; labels without any are missing.
     #[serde(default)]
-    pub sync_writes: bool,
+    pub labels: Vec<LabelEvidence>,
     /// On a machine of an MPI run there were more ranks than processors they may use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crowded: bool,
@@ -414,6 +415,45 @@ pub struct Evidence {
     pub mpi_io: Vec<MpiFileFacts>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
+}
+
+/// Where the bytes of a label came from and went to, over all ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelEvidence {
+    /// Label path; "" for what stands in no label.
+    pub label: String,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Of those, bytes that went through the page cache and that nothing made stable before the
+    /// occurrence of the label ended in which they were written.
+    pub unstable_bytes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Of those, bytes read with O_DIRECT.
+    pub direct_read_bytes: u64,
+    /// Bytes that the ranks fetched from storage while the label read, at most: labels shorter
+    /// than a millisecond share what was fetched. Null where it cannot be told.
+    pub fetched_bytes: Option<u64>,
+    /// Sizes of the files that were looked at (a sample) when they were opened to be read through
+    /// the page cache.
+    pub looked_bytes: u64,
+    /// What the page cache held of those.
+    pub cached_bytes: u64,
+    /// Sizes of the files whose extents were looked at (a sample).
+    pub mapped_bytes: u64,
+    /// What of those lies in holes, or in extents that were never written.
+    pub hole_bytes: u64,
+    /// What of those is stored in another form: compressed, encrypted.
+    pub encoded_bytes: u64,
+    /// Names looked up by stat, lookup and readlink that were looked for in the name cache of the
+    /// machine before (a sample).
+    pub looked_names: u64,
+    /// Of those, the names that were in it.
+    pub cached_names: u64,
 }
 
 /// How others competed with the ranks for processors. `None`: the kernel does not report it.

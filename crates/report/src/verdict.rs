@@ -6,6 +6,7 @@
 
 mod client;
 mod data;
+mod labels;
 mod machine;
 mod run;
 
@@ -15,7 +16,7 @@ use model::run::{Mark, Run};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 22] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -29,7 +30,9 @@ const RULES: [Rule; 20] = [
     data::memory_storage,
     machine::loop_device,
     data::cached_reads,
+    data::unfetched_reads,
     data::unstable_writes,
+    data::warm_names,
     machine::starved,
     machine::stolen_time,
     machine::throttled,

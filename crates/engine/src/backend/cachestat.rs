@@ -1,6 +1,5 @@
 //! cachestat(2), Linux 6.5 and newer: what of a file is in main memory already.
 
-use super::Cached;
 use crate::call::Fd;
 use std::mem::MaybeUninit;
 
@@ -13,21 +12,30 @@ fn page_bytes() -> u64 {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as u64
 }
 
-/// Looks at a whole file; `None` if the kernel or the file system cannot tell.
-pub(super) fn look(fd: Fd) -> Option<Cached> {
-    let size_bytes = size_bytes(fd)?;
+/// Bytes of a file in main memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InMemory {
+    pub(super) cached_bytes: u64,
+    /// Of those, the ones that are still to be written.
+    pub(super) unwritten_bytes: u64,
+}
+
+/// Looks at a whole file of this size; `None` if the kernel or the file system cannot tell.
+pub(super) fn look(fd: Fd, size_bytes: u64) -> Option<InMemory> {
     // Start and length (0: to the end); cached, dirty, writeback, evicted, recently evicted pages.
     let (range, mut pages) = ([0u64; 2], [0u64; 5]);
     // SAFETY: both arrays have the layout of cachestat_range and cachestat.
     let done = unsafe {
         libc::syscall(SYS_CACHESTAT, fd.0, range.as_ptr(), pages.as_mut_ptr(), 0 as libc::c_uint)
     };
-    let cached_bytes = pages[0].saturating_mul(page_bytes()).min(size_bytes);
-    (done == 0).then_some(Cached { size_bytes, cached_bytes })
+    let bytes = |pages: u64| pages.saturating_mul(page_bytes()).min(size_bytes);
+    let [cached, dirty, writeback, ..] = pages;
+    let unwritten_bytes = bytes(dirty.saturating_add(writeback));
+    (done == 0).then_some(InMemory { cached_bytes: bytes(cached), unwritten_bytes })
 }
 
-/// From what is known here already: a network file system is not asked.
-fn size_bytes(fd: Fd) -> Option<u64> {
+/// Size of an open file, from what is known here already: a network file system is not asked.
+pub(super) fn size_bytes(fd: Fd) -> Option<u64> {
     let mut facts = MaybeUninit::<libc::statx>::zeroed();
     let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
     // SAFETY: the structure is writable and as large as the call needs; zeros are a value.
@@ -48,16 +56,16 @@ mod tests {
     fn what_was_just_written_is_in_the_page_cache() {
         let file = tempfile::tempfile().expect("a file");
         std::io::Write::write_all(&mut &file, &[1; 100_000]).expect("room");
-        match look(Fd(file.as_raw_fd())) {
-            Some(cached) => {
-                assert_eq!(cached, Cached { size_bytes: 100_000, cached_bytes: 100_000 });
-            }
+        let fd = Fd(file.as_raw_fd());
+        assert_eq!(size_bytes(fd), Some(100_000));
+        match look(fd, 100_000) {
+            Some(found) => assert_eq!(found.cached_bytes, 100_000),
             None => eprintln!("not tested: this kernel has no cachestat"),
         }
     }
 
     #[test]
     fn what_is_no_file_tells_nothing() {
-        assert_eq!(look(Fd(-1)), None);
+        assert_eq!((look(Fd(-1), 1), size_bytes(Fd(-1))), (None, None));
     }
 }

@@ -10,7 +10,7 @@
 
 use super::beneath::{Root, split};
 use super::posix::{reply, size_of_file};
-use super::{Backend, Cached, Capabilities, Posix, check_path, protect_marker};
+use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker};
 use crate::call::{Call, Fd, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
@@ -278,8 +278,12 @@ impl Backend for Guarded {
         Ok(())
     }
 
-    fn cached(&self, fd: Fd) -> Option<Cached> {
-        self.posix.cached(fd)
+    fn look(&self, fd: Fd) -> Option<Look> {
+        self.posix.look(fd)
+    }
+
+    fn fetched_bytes(&self) -> Option<u64> {
+        self.posix.fetched_bytes()
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

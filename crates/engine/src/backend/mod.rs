@@ -4,8 +4,10 @@
 pub mod beneath;
 mod cachestat;
 pub mod direct;
+mod extents;
 pub mod guarded;
 pub mod mem;
+mod names;
 pub mod null;
 pub mod posix;
 
@@ -37,13 +39,26 @@ pub struct Capabilities {
     pub mpi_files: bool,
 }
 
-/// How much of a file the page cache holds.
+/// Where the bytes of an open file are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cached {
+pub struct Look {
     /// Size of the file, bytes.
     pub size_bytes: u64,
-    /// Bytes of it in the page cache.
-    pub cached_bytes: u64,
+    /// Bytes of it in the page cache; `None` where that cannot be told.
+    pub cached_bytes: Option<u64>,
+    /// Its extents; `None` where they cannot be told.
+    pub extents: Option<Extents>,
+}
+
+/// What of a file has been written, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extents {
+    /// Bytes of the file that this speaks of.
+    pub mapped_bytes: u64,
+    /// Of those, bytes that were never written: holes, and extents that were only allocated.
+    pub hole_bytes: u64,
+    /// Of those, bytes that are stored in another form: compressed, encrypted.
+    pub encoded_bytes: u64,
 }
 
 /// A place where files live.
@@ -64,9 +79,20 @@ pub trait Backend {
         protect_marker(call)
     }
 
-    /// Size of an open file and how many of its bytes the page cache holds; `None` where that
+    /// Where the bytes of an open file are; `None` where that cannot be told. Never timed.
+    fn look(&self, _fd: Fd) -> Option<Look> {
+        None
+    }
+
+    /// Whether a path can be resolved from the name cache of this machine; `None` where that
     /// cannot be told. Never timed.
-    fn cached(&self, _fd: Fd) -> Option<Cached> {
+    fn knows_name(&self, _path: &CStr) -> Option<bool> {
+        None
+    }
+
+    /// Bytes that this process has fetched from storage so far; `None` where nobody counts them.
+    /// Never timed.
+    fn fetched_bytes(&self) -> Option<u64> {
         None
     }
 

@@ -10,7 +10,7 @@
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
-use super::{Backend, Cached, Capabilities};
+use super::{Backend, Capabilities, Look, cachestat, extents, names};
 use crate::call::{Call, Fd, Reply};
 use crate::dents;
 use std::ffi::CStr;
@@ -28,6 +28,8 @@ pub struct Posix {
     /// Its path.
     path: Vec<u8>,
     drop_caches: Result<File, i32>,
+    /// The kernel counts what is fetched from storage.
+    counts_fetched: bool,
 }
 
 impl Posix {
@@ -40,7 +42,8 @@ impl Posix {
             .open("/proc/sys/vm/drop_caches")
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
         let path = std::env::current_dir()?.into_os_string().into_vec();
-        Ok(Posix { directory: File::open(".")?, path, drop_caches })
+        let counts_fetched = Path::new("/proc/self/io").exists();
+        Ok(Posix { directory: File::open(".")?, path, drop_caches, counts_fetched })
     }
 
     /// [`Posix::new`] for a current directory that the program knows by this path.
@@ -114,8 +117,25 @@ impl Backend for Posix {
         Capabilities { keeps_data: true, keeps_names: true, direct: true, mpi_files: false }
     }
 
-    fn cached(&self, fd: Fd) -> Option<Cached> {
-        super::cachestat::look(fd)
+    fn look(&self, fd: Fd) -> Option<Look> {
+        let size_bytes = cachestat::size_bytes(fd)?;
+        let memory = cachestat::look(fd, size_bytes);
+        let mut extents = extents::look(fd, size_bytes);
+        // What was written into an extent counts as unwritten until it has reached the storage.
+        let unwritten_bytes = memory.map_or(0, |memory| memory.unwritten_bytes);
+        if let Some(extents) = &mut extents {
+            extents.hole_bytes = extents.hole_bytes.saturating_sub(unwritten_bytes);
+        }
+        Some(Look { size_bytes, cached_bytes: memory.map(|memory| memory.cached_bytes), extents })
+    }
+
+    fn knows_name(&self, path: &CStr) -> Option<bool> {
+        // SAFETY: an end of a path that is borrowed for the call.
+        unsafe { names::is_cached(self.at(path)) }
+    }
+
+    fn fetched_bytes(&self) -> Option<u64> {
+        self.counts_fetched.then(fetched_bytes)
     }
 
     #[inline(always)]
@@ -126,6 +146,17 @@ impl Backend for Posix {
             call => issue(call, |path| self.at(path)),
         }
     }
+}
+
+/// `read_bytes` of /proc/self/io in its cheapest form (getrusage(2) counts blocks of 512 bytes).
+fn fetched_bytes() -> u64 {
+    let mut facts = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the structure is writable; zeros are a value should the call fail.
+    let facts = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, facts.as_mut_ptr());
+        facts.assume_init()
+    };
+    facts.ru_inblock as u64 * 512
 }
 
 fn syncfs(directory: &File) -> Reply {
@@ -214,7 +245,8 @@ mod tests {
     #[test]
     fn absolute_paths_inside_are_relative_to_the_directory() {
         let path = b"/run/dir".to_vec();
-        let posix = Posix { directory: File::open(".").expect("."), path, drop_caches: Err(0) };
+        let directory = File::open(".").expect(".");
+        let posix = Posix { directory, path, drop_caches: Err(0), counts_fetched: false };
         for (path, expected) in [
             (c"x/y", c"x/y"),
             (c"/run/dir/x", c"x"),

@@ -125,7 +125,10 @@ fn one_by_one<B: Backend, K: Clock>(
     tally.add(Part::Open, open);
     match (data, close) {
         (None, Some(_)) => {}
-        (Some(data), Some(_)) => inner.done(data, &mut tally),
+        (Some(data), Some(_)) => {
+            inner.done(data, &mut tally);
+            io.wrote(tally.done_bytes);
+        }
         (data, None) => move_data(io, buffers, fd, flags, inner, data, &mut tally),
     }
     let close = close.unwrap_or_else(|| timed(&mut io.backend, &io.clock, Call::Close { fd }));
@@ -188,16 +191,22 @@ fn move_data<B: Backend, K: Clock>(
     match inner {
         Inner::Nothing => return,
         Inner::Read { len, offset_bytes } => {
-            io.opened_for_reading(fd);
-            return transfer::read(io, buffers, place(offset_bytes), len, tally);
+            io.opened_for_reading(fd, direct.is_some());
+            transfer::read(io, buffers, place(offset_bytes), len, tally);
+            return io.was_read(direct.is_some(), tally.done_bytes);
         }
         Inner::Write { len, offset_bytes } => {
             transfer::write(io, buffers, place(offset_bytes), len, first, tally);
         }
         Inner::Append { len } => transfer::write(io, buffers, place(0), len, first, tally),
     }
-    if tally.errno == 0 && io.options.active().fsync != Fsync::None {
+    if tally.errno != 0 {
+        return;
+    }
+    if io.options.active().fsync != Fsync::None {
         let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
         tally.add(Part::Sync, shot);
+    } else if direct.is_none() {
+        io.wrote(tally.done_bytes);
     }
 }

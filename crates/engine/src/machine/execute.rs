@@ -383,6 +383,7 @@ fn label_enter<B: Backend, C: Comm, K: Clock>(
     }
     io.label_text.clear();
     env.render(pc, label.text, &mut io.label_text)?;
+    io.label_changes();
     io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
     comm.inside(io.labels.id());
     io.labels.start(io.clock.now());
@@ -399,6 +400,7 @@ fn label_leave<B: Backend, C: Comm, K: Clock>(
 ) -> Result<Pc, Flow> {
     if !position.label_ended {
         let end_ns = io.clock.now();
+        io.label_changes();
         let sync = io.labels.leave(&mut io.recorder, end_ns);
         comm.inside(io.labels.id());
         if !sync {

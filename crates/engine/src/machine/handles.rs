@@ -3,6 +3,7 @@
 //! A number is a place in the table and its generation, so that a handle used
 //! after `fclose` is told from the next file in the same place.
 
+use super::traffic::Dirty;
 use crate::backend::direct::Alignment;
 use crate::call::{Fd, MpiFile};
 use crate::comm::Members;
@@ -27,6 +28,8 @@ pub(super) struct Handle {
     number: u32,
     /// A size that the MPI file was seen to have, bytes.
     pub(super) seen_bytes: u64,
+    /// What was written through it and is not stable.
+    pub(super) dirty: Dirty,
 }
 
 /// How a file is open.
@@ -36,6 +39,8 @@ pub(super) struct Mode {
     pub(super) append: bool,
     /// It can be written.
     pub(super) writable: bool,
+    /// Writes return when they are stable (O_SYNC, O_DSYNC).
+    pub(super) stable: bool,
     /// O_DIRECT and what it wants.
     pub(super) direct: Option<Alignment>,
 }
@@ -46,6 +51,7 @@ impl Mode {
         Mode {
             append: flags & libc::O_APPEND != 0,
             writable: flags & libc::O_ACCMODE != libc::O_RDONLY,
+            stable: flags & libc::O_DSYNC != 0,
             direct: None,
         }
     }
@@ -85,7 +91,7 @@ impl Handles {
         path: &[u8],
         path_id: u32,
     ) -> Value {
-        let mode = Mode { append: false, writable, direct: None };
+        let mode = Mode { writable, ..Mode::of(0) };
         let value = self.keep(file.map_or(State::Failed, State::Mpi), mode, path, path_id);
         if let Ok(Some(at)) = self.find(&value) {
             let number = self.count_opened(&members);
@@ -119,11 +125,12 @@ impl Handles {
                 members: None,
                 number: 0,
                 seen_bytes: 0,
+                dirty: Dirty::default(),
             });
             self.table.len() as u32 - 1
         });
         let handle = &mut self.table[at as usize];
-        handle.state = state;
+        (handle.state, handle.dirty) = (state, Dirty::default());
         (handle.mode, handle.path_id, handle.position) = (mode, path_id, 0);
         handle.path.clear();
         handle.path.extend_from_slice(path);

@@ -5,21 +5,17 @@ use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
 use super::text::PathText;
+use super::traffic::Traffic;
 use super::transfer;
 use super::{Settings, fault::Fault};
-use crate::backend::{Backend, Cached};
-use crate::call::{Call, Fd, Reply};
+use crate::backend::Backend;
+use crate::call::{Call, Reply};
 use crate::clock::Clock;
 use crate::record::{Recorder, Spot, Timing};
 use crate::stop;
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
 use model::plan::Pc;
 use model::{Event, Op, Part, errno};
-
-/// The first files that are opened for reading are all looked at, ...
-const LOOKED_AT: u64 = 64;
-/// ... later every so many, so that it costs nothing.
-const LOOK_EVERY: u64 = 1024;
 
 /// Everything an operation touches but values.
 pub(super) struct Io<'c, B, K> {
@@ -41,10 +37,7 @@ pub(super) struct Io<'c, B, K> {
     pub(super) operations: u64,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
-    /// Files opened for reading so far.
-    opened: u64,
-    /// What the page cache held of those that were looked at.
-    pub(super) cached: Cached,
+    pub(super) traffic: Traffic,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
 }
@@ -201,6 +194,7 @@ impl Tally {
 impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
     pub(super) fn new(backend: B, clock: K, recorder: Recorder, settings: &'c Settings) -> Self {
         Io {
+            traffic: Traffic::start(&backend),
             backend,
             clock,
             handles: Handles::default(),
@@ -212,28 +206,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             label_text: Vec::new(),
             operations: 0,
             notes: 0,
-            opened: 0,
-            cached: Cached::default(),
             settings,
             keeps_events: recorder.keeps_events(),
             recorder,
-        }
-    }
-
-    /// A file was opened for reading: some of them are asked what the page cache holds. Not timed.
-    #[inline(always)]
-    pub(super) fn opened_for_reading(&mut self, fd: Fd) {
-        self.opened += 1;
-        if self.opened <= LOOKED_AT || self.opened.is_multiple_of(LOOK_EVERY) {
-            self.look_at(fd);
-        }
-    }
-
-    #[cold]
-    fn look_at(&mut self, fd: Fd) {
-        if let Some(found) = self.backend.cached(fd) {
-            self.cached.size_bytes = self.cached.size_bytes.saturating_add(found.size_bytes);
-            self.cached.cached_bytes = self.cached.cached_bytes.saturating_add(found.cached_bytes);
         }
     }
 
@@ -298,6 +273,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         let (busy_ns, end_ns) = whole.took(&mut 0);
         self.note_backward(backward);
         let bytes = data.map_or(0, |data| data.reply as u64);
+        if data.is_some() {
+            self.wrote(bytes);
+        }
         let timing = Timing { start_ns: open.start_ns, end_ns, busy_ns };
         self.recorder.done_in_parts(spot, timing, bytes, parts);
         self.labels.own_ns += busy_ns;

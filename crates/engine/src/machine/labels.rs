@@ -1,6 +1,6 @@
 //! The labels a rank is inside of, and where its operations are counted.
 
-use crate::record::{Recorder, StatId};
+use crate::record::{Recorder, StatId, TrafficId};
 use model::Op;
 use model::event::NO_ID;
 use model::plan::LabelKind;
@@ -8,7 +8,7 @@ use model::plan::LabelKind;
 /// One level of nesting. Kept after the label is left: a label entered again and
 /// again finds its counters in place.
 #[derive(Debug)]
-struct Frame {
+pub(super) struct Frame {
     id: u32,
     start_ns: u64,
     /// [`Labels::own_ns`] while a label inside is executed.
@@ -18,11 +18,30 @@ struct Frame {
     /// A barrier follows.
     sync: bool,
     stats: [Option<StatId>; Op::COUNT],
+    /// Where its traffic is counted.
+    pub(super) traffic: TrafficId,
+    /// Number of this occurrence among those of all labels; a new one once all is stable.
+    pub(super) occurrence: u64,
+    /// Bytes written in this occurrence that are not stable.
+    pub(super) unstable_bytes: u64,
+    /// It has read since what is fetched was asked for last.
+    pub(super) has_read: bool,
 }
 
 impl Frame {
     fn new(id: u32, selected: bool, sync: bool) -> Frame {
-        Frame { id, start_ns: 0, own_ns: 0, selected, sync, stats: [None; Op::COUNT] }
+        Frame {
+            id,
+            start_ns: 0,
+            own_ns: 0,
+            selected,
+            sync,
+            stats: [None; Op::COUNT],
+            traffic: TrafficId::default(),
+            occurrence: 0,
+            unstable_bytes: 0,
+            has_read: false,
+        }
     }
 }
 
@@ -38,6 +57,8 @@ pub(super) struct Labels {
     path: Vec<u8>,
     /// Lengths of the enclosing paths.
     cuts: Vec<usize>,
+    /// Occurrences so far.
+    pub(super) occurrences: u64,
 }
 
 impl Labels {
@@ -49,6 +70,7 @@ impl Labels {
             only: only.iter().map(|label| label.as_bytes().to_vec()).collect(),
             path: Vec::new(),
             cuts: Vec::new(),
+            occurrences: 0,
         }
     }
 
@@ -83,6 +105,10 @@ impl Labels {
             Some(frame) if frame.id != id => *frame = Frame::new(id, selected, sync),
             Some(frame) => (frame.selected, frame.sync) = (selected, sync),
         }
+        self.occurrences += 1;
+        let occurrence = self.occurrences;
+        let frame = self.innermost().1;
+        (frame.occurrence, frame.unstable_bytes) = (occurrence, 0);
     }
 
     /// The clock shows the start of the innermost label.
@@ -116,6 +142,27 @@ impl Labels {
             Some(stat) => stat,
             None => *frame.stats[op as usize].insert(recorder.stat(frame.id, op)),
         }
+    }
+
+    /// Where the traffic of the innermost label is counted.
+    #[inline(always)]
+    pub(super) fn traffic(&mut self, recorder: &mut Recorder) -> TrafficId {
+        let frame = &mut self.frames[self.depth];
+        if frame.traffic.is_nowhere() {
+            frame.traffic = recorder.traffic(frame.id);
+        }
+        frame.traffic
+    }
+
+    /// The innermost label and its level.
+    #[inline(always)]
+    pub(super) fn innermost(&mut self) -> (usize, &mut Frame) {
+        (self.depth, &mut self.frames[self.depth])
+    }
+
+    /// The labels that this rank is inside of.
+    pub(super) fn open(&mut self) -> impl Iterator<Item = &mut Frame> {
+        self.frames[..=self.depth].iter_mut()
     }
 
     /// A label is selected by its own text, its path, or because an outer one is.

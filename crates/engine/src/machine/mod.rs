@@ -10,6 +10,7 @@
 //!   │    └─ pieces, shares     patterns become transfers
 //!   ├─ turns                   the same operation on file after file
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
+//!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
 //!   ├─ io                      one call between two clock readings; counting
 //!   └─ explain                 why it ended, in words
 //! ```
@@ -38,6 +39,7 @@ mod random;
 mod scope;
 mod shares;
 mod text;
+mod traffic;
 mod transfer;
 mod turns;
 
@@ -163,13 +165,8 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
         }
         self.comm.leave(end);
         self.io.close_all();
-        let cached = self.io.cached;
-        let used = Usage {
-            opened_bytes: cached.size_bytes,
-            cached_bytes: cached.cached_bytes,
-            ..usage(end_ns)
-        };
-        self.io.recorder.finish(state, &used);
+        self.io.last_label_ended();
+        self.io.recorder.finish(state, &usage(end_ns));
         (self.io.recorder, self.io.notes)
     }
 

@@ -6,10 +6,6 @@ use crate::buffer::Wrote;
 pub const DIRECT_REFUSED: u32 = 1;
 /// A transfer with O_DIRECT was refused before the call.
 pub const DIRECT_MISALIGNED: u32 = 2;
-
-/// A file was opened so that writes return when they are stable (O_SYNC, O_DSYNC).
-pub const SYNC_WRITES: u32 = 4;
-
 /// More ranks on this machine than processors they may use.
 pub const CROWDED: u32 = 8;
 /// `data="zero"` was written.

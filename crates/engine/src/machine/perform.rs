@@ -48,11 +48,11 @@ pub(super) fn perform<B: Backend, K: Clock>(
 ) -> Result<(), Fault> {
     let (site, args) = (step.site, step.args);
     match step.op {
-        Op::Stat => on_path(step, env, io, |path| Call::Stat { path }),
-        Op::Lookup => on_path(step, env, io, |path| Call::Access { path }),
+        Op::Stat => on_name(step, env, io, |path| Call::Stat { path }),
+        Op::Lookup => on_name(step, env, io, |path| Call::Access { path }),
         Op::Mkdir => on_path(step, env, io, |path| Call::Mkdir { path }),
         Op::Rmdir => on_path(step, env, io, |path| Call::Rmdir { path }),
-        Op::Readlink => on_path(step, env, io, |path| Call::Readlink { path }),
+        Op::Readlink => on_name(step, env, io, |path| Call::Readlink { path }),
         Op::Utime => on_path(step, env, io, |path| Call::Utime { path }),
         Op::Statfs => on_path(step, env, io, |path| Call::Statfs { path }),
         Op::Truncate => {
@@ -78,8 +78,8 @@ pub(super) fn perform<B: Backend, K: Clock>(
         Op::Fwrite => fwrite(step, env, io, buffers),
         Op::Fclose => fclose(step, env, io),
         Op::Fseek => fseek(step, env, io),
-        Op::Fsync => on_handle(step, env, io, |fd| Call::Fsync { fd }),
-        Op::Fdatasync => on_handle(step, env, io, |fd| Call::Fdatasync { fd }),
+        Op::Fsync => make_stable(step, env, io, |fd| Call::Fsync { fd }),
+        Op::Fdatasync => make_stable(step, env, io, |fd| Call::Fdatasync { fd }),
         Op::Fstat => on_handle(step, env, io, |fd| Call::Fstat { fd }),
         Op::Ftruncate => {
             let size = env.size(site, args[1])?;
@@ -89,7 +89,7 @@ pub(super) fn perform<B: Backend, K: Clock>(
             let size = env.size(site, args[1])?;
             on_handle(step, env, io, |fd| Call::Fallocate { fd, size })
         }
-        Op::Sync => on_nothing(step, io, Call::Syncfs),
+        Op::Sync => make_all_stable(step, io),
         Op::Dropcaches => on_nothing(step, io, Call::DropCaches),
         // The execute loop has taken control statements and those of MPI-IO.
         _ => Ok(()),
@@ -138,6 +138,20 @@ fn on_path<B: Backend, K: Clock>(
     io.settle(step.op, step.site, shot, Subject::Path)
 }
 
+/// The same for a name that is only looked up.
+#[inline(always)]
+fn on_name<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    io.looks_up_name();
+    let shot = timed(&mut io.backend, &io.clock, call(io.paths[0].as_c_str()));
+    io.settle(step.op, step.site, shot, Subject::Path)
+}
+
 #[inline(always)]
 fn on_paths<B: Backend, K: Clock>(
     step: Step<'_>,
@@ -176,6 +190,37 @@ fn on_handle<B: Backend, K: Clock>(
         }
         (at, _) => bad_handle(step, io, at),
     }
+}
+
+/// fsync and fdatasync.
+fn make_stable<B: Backend, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    call: impl FnOnce(Fd) -> Call<'static>,
+) -> Result<(), Fault> {
+    match file(step, env, io)? {
+        (Some(at), Some(fd)) => {
+            let shot = timed(&mut io.backend, &io.clock, call(fd));
+            if shot.reply >= 0 {
+                io.made_stable(at);
+            }
+            io.settle(step.op, step.site, shot, Subject::Handle(at))
+        }
+        (at, _) => bad_handle(step, io, at),
+    }
+}
+
+/// sync
+fn make_all_stable<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+) -> Result<(), Fault> {
+    let shot = timed(&mut io.backend, &io.clock, Call::Syncfs);
+    if shot.reply >= 0 {
+        io.made_all_stable();
+    }
+    io.settle(step.op, step.site, shot, Subject::Nothing)
 }
 
 /// The place of the first argument's handle, and its file.
@@ -272,7 +317,9 @@ fn open<B: Backend, K: Clock>(
     match fd {
         Some(fd) => {
             mode.direct = alignment(io, fd, flags);
-            opened(io, fd, flags);
+            if flags & libc::O_ACCMODE != libc::O_WRONLY {
+                io.opened_for_reading(fd, mode.direct.is_some());
+            }
         }
         None => refused_direct(io, flags, -shot.reply as i32),
     }
@@ -282,16 +329,6 @@ fn open<B: Backend, K: Clock>(
         env.set(step.dst, handle);
     }
     io.settle(step.op, step.site, shot, Subject::Path)
-}
-
-/// What evidence an open file gives.
-fn opened<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, fd: Fd, flags: i32) {
-    if flags & libc::O_ACCMODE != libc::O_WRONLY {
-        io.opened_for_reading(fd);
-    }
-    if flags & libc::O_DSYNC != 0 {
-        io.notes |= note::SYNC_WRITES;
-    }
 }
 
 /// An open that `--only` leaves out: its handle is one whose open failed.
@@ -384,6 +421,7 @@ fn fread<B: Backend, K: Clock>(
     if offset.is_none() {
         io.handles.get(at).position += tally.done_bytes;
     }
+    io.was_read(place.direct.is_some(), tally.done_bytes);
     io.conclude(step.op, step.site, &tally, Subject::Handle(at))
 }
 
@@ -397,18 +435,39 @@ fn fwrite<B: Backend, K: Clock>(
     let Some((at, fd, offset)) = transfer_place(step, env, io, buffers)? else { return Ok(()) };
     let len = env.size(step.site, step.args[1])?;
     let handle = io.handles.get(at);
-    let Mode { append, direct, .. } = handle.mode;
+    let mode = handle.mode;
+    let Mode { append, direct, .. } = mode;
     let offset_bytes = if append { 0 } else { offset.unwrap_or(handle.position) };
     let mut tally = Tally::EMPTY;
     transfer::write(io, buffers, Place { fd, offset_bytes, append, direct }, len, None, &mut tally);
     if offset.is_none() && !append {
         io.handles.get(at).position += tally.done_bytes;
     }
-    if tally.errno == 0 && io.options.active().fsync == Fsync::Op {
-        let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
-        tally.add(Part::Sync, shot);
+    if tally.errno == 0 {
+        io.wrote_to(at, mode, tally.done_bytes);
+        sync_written(io, at, fd, &mut tally);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+}
+
+/// The end of a write to a handle: makes it stable where `with (fsync="op")` wants it.
+#[inline(always)]
+pub(super) fn sync_written<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    at: usize,
+    fd: Fd,
+    tally: &mut Tally,
+) {
+    if io.options.active().fsync == Fsync::Op {
+        sync_handle(io, at, fd, tally);
+    }
+}
+
+fn sync_handle<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, at: usize, fd: Fd, tally: &mut Tally) {
+    let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
+    if tally.add(Part::Sync, shot) >= 0 {
+        io.made_stable(at);
+    }
 }
 
 fn fclose<B: Backend, K: Clock>(
@@ -422,8 +481,7 @@ fn fclose<B: Backend, K: Clock>(
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
     let mut tally = Tally::EMPTY;
     if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {
-        let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
-        tally.add(Part::Sync, shot);
+        sync_handle(io, at, fd, &mut tally);
     }
     let shot = timed(&mut io.backend, &io.clock, Call::Close { fd });
     tally.add(Part::Close, shot);

@@ -3,18 +3,17 @@
 
 use super::eval::Env;
 use super::fault::Fault;
-use super::io::{Io, Subject, Tally, timed};
-use super::options::Fsync;
-use super::perform::Step;
+use super::io::{Io, Subject, Tally};
+use super::perform::{Step, sync_written};
 use super::shares::Ready;
 use super::transfer::{self, Place};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
-use crate::call::{Call, Fd};
+use crate::call::Fd;
 use crate::clock::Clock;
 use crate::stop;
 use model::plan::{Operand, Pc};
-use model::{Op, Part, Value};
+use model::{Op, Value};
 
 /// The handle that an access goes to.
 #[derive(Clone, Copy, Debug)]
@@ -89,9 +88,11 @@ pub(super) fn access<B: Backend, K: Clock>(
         total.errno == 0
     });
     total.requested_bytes = ready.bytes;
-    if writes && total.errno == 0 && io.options.active().fsync == Fsync::Op {
-        let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd: target.fd });
-        total.add(Part::Sync, shot);
+    if !writes {
+        io.was_read(mode.direct.is_some(), total.done_bytes);
+    } else if total.errno == 0 {
+        io.wrote_to(target.at, mode, total.done_bytes);
+        sync_written(io, target.at, target.fd, &mut total);
     }
     if total.timing.start_ns == u64::MAX {
         let now_ns = io.clock.now();

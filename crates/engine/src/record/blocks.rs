@@ -7,8 +7,10 @@ use super::labels::{L_COUNT, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
 use super::read::{
     BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord,
+    TrafficRecord,
 };
 use super::stats::*;
+use super::traffic::TRAFFIC_WORDS;
 use super::{Usage, events::EVENT_WORDS};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
@@ -63,6 +65,7 @@ pub(super) fn parse_block(
             record.mpi_files.push(files::read(ranks, text(&words[1..], len)?)?);
         }
         Kind::Busy => busy(record, words)?,
+        Kind::Traffic => record.traffic.push(traffic(words, at, record.labels.len())?),
     }
     Some(())
 }
@@ -128,6 +131,14 @@ fn stat(words: &[u64], at: u32, labels: usize) -> Option<StatRecord> {
         failed_times: summary(failed, words[sum], words[min], words[max])?,
         parts: None,
     })
+}
+
+fn traffic(words: &[u64], position: u32, labels: usize) -> Option<TrafficRecord> {
+    let words: &[u64; TRAFFIC_WORDS] = words.try_into().ok()?;
+    let label = u32::try_from(words[0]).ok()?;
+    let counts = *words[1..].first_chunk()?;
+    let known = label == NO_ID || (label as usize) < labels;
+    known.then_some(TrafficRecord { label, position, counts })
 }
 
 fn parts(record: &mut RankRecord, words: &[u64]) -> Option<()> {
@@ -232,7 +243,7 @@ fn failure(words: &[u64]) -> Option<FailureRecord> {
 }
 
 fn usage(words: &[u64]) -> Option<Usage> {
-    let words: &[u64; 11] = words.try_into().ok()?;
+    let words: &[u64; 9] = words.try_into().ok()?;
     let known = |word: u64| (word != u64::MAX).then_some(word);
     Some(Usage {
         start_ns: words[0],
@@ -242,10 +253,8 @@ fn usage(words: &[u64]) -> Option<Usage> {
         write_bytes: known(words[4]),
         rchar_bytes: known(words[5]),
         wchar_bytes: known(words[6]),
-        opened_bytes: words[7],
-        cached_bytes: words[8],
-        waited_ns: known(words[9]),
-        preemptions: words[10],
+        waited_ns: known(words[7]),
+        preemptions: words[8],
     })
 }
 

@@ -20,6 +20,7 @@ mod places;
 mod reduce;
 mod rows;
 mod times;
+mod traffic;
 
 pub use outline::Outline;
 pub use partial::Partial;

@@ -84,10 +84,12 @@ pub enum Kind {
     MpiFile = 16,
     /// When a label was executed whose occurrences were not all kept: [`super::busy`].
     Busy = 17,
+    /// Where a label's bytes came from and went to: [`super::traffic`].
+    Traffic = 18,
 }
 
 impl Kind {
-    const ALL: [Kind; 17] = [
+    const ALL: [Kind; 18] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -105,6 +107,7 @@ impl Kind {
         Kind::Clock,
         Kind::MpiFile,
         Kind::Busy,
+        Kind::Traffic,
     ];
 
     /// The kind with this number.

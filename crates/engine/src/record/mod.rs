@@ -27,16 +27,18 @@ mod recorder;
 mod sites;
 mod source;
 mod stats;
+mod traffic;
 
 pub use area::memory_file;
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
 pub use live::Live;
 pub use read::{
-    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord, read,
-    read_file, read_path,
+    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord,
+    TrafficRecord, read, read_file, read_path,
 };
 pub use recorder::{Recorder, Spot};
 pub use stats::{StatId, Timing};
+pub use traffic::{Count, TrafficId};
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -127,11 +129,6 @@ pub struct Usage {
     pub rchar_bytes: Option<u64>,
     /// Bytes written by system calls (`wchar`).
     pub wchar_bytes: Option<u64>,
-    /// Of the files looked at when they were opened for reading: their bytes, and those of
-    /// them that the page cache held.
-    pub opened_bytes: u64,
-    /// See `opened_bytes`.
-    pub cached_bytes: u64,
     /// Time in which the rank could have run, but had no processor; `None` where it cannot be told.
     pub waited_ns: Option<u64>,
     /// How often it lost its processor although it could have run on.

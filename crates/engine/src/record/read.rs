@@ -5,7 +5,7 @@ use super::blocks::parse_block;
 use super::histograms::Owner;
 use super::layout::*;
 use super::source::Source;
-use super::{State, Usage};
+use super::{Count, State, Usage};
 use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
@@ -34,6 +34,8 @@ pub struct RankRecord {
     pub labels: Vec<LabelRecord>,
     /// Label and operation pairs in order of first execution.
     pub stats: Vec<StatRecord>,
+    /// Traffic of labels.
+    pub traffic: Vec<TrafficRecord>,
     /// Places that were executed, in no particular order.
     pub sites: Vec<SiteRecord>,
     /// Failed operations, at most 10 per site.
@@ -133,6 +135,17 @@ pub struct StatRecord {
     pub parts: Option<Box<[Histogram; Part::COUNT]>>,
 }
 
+/// Where the bytes of a label came from and went to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrafficRecord {
+    /// Label id, or [`model::event::NO_ID`].
+    pub label: u32,
+    /// Word number of its block: earlier blocks appeared earlier.
+    pub position: u32,
+    /// By [`Count`].
+    pub counts: [u64; Count::COUNT],
+}
+
 /// Executions of one place in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteRecord {
@@ -199,6 +212,7 @@ impl RankRecord {
             mpi_files: Vec::new(),
             labels: Vec::new(),
             stats: Vec::new(),
+            traffic: Vec::new(),
             sites: Vec::new(),
             failures: Vec::new(),
             failure_counts: Vec::new(),

@@ -13,6 +13,7 @@ use super::labels::Labels;
 use super::layout::*;
 use super::sites::{self, Sites};
 use super::stats::{Hot, Stats};
+use super::traffic::{self, Count, Traffic, TrafficId};
 use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
@@ -29,6 +30,7 @@ pub struct Recorder {
     labels: Labels,
     sites: Sites,
     failures: Failures,
+    traffic: Traffic,
     events: Option<Events>,
 }
 
@@ -55,6 +57,7 @@ impl Recorder {
             labels: Labels::create(&mut area).ok_or_else(full)?,
             sites: Sites::new(meta.sites),
             failures: Failures::default(),
+            traffic: Traffic::default(),
             events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
             area,
         })
@@ -145,6 +148,27 @@ impl Recorder {
         self.failure_explained(site, op, path, (offset_bytes, errno), "");
     }
 
+    /// Where the traffic of a label ([`NO_ID`]: of none) is counted. Stays valid; keep it.
+    pub fn traffic(&mut self, label: u32) -> TrafficId {
+        self.traffic.of(&mut self.area, label)
+    }
+
+    /// Counts traffic, and gives the count so far.
+    #[inline(always)]
+    pub fn count(&mut self, block: TrafficId, count: Count, more: u64) -> u64 {
+        let Some(word) = traffic::word(&mut self.area, block, count) else { return 0 };
+        *word = word.saturating_add(more);
+        *word
+    }
+
+    /// Takes back what was counted.
+    #[inline(always)]
+    pub fn uncount(&mut self, block: TrafficId, count: Count, less: u64) {
+        if let Some(word) = traffic::word(&mut self.area, block, count) {
+            *word = word.saturating_sub(less);
+        }
+    }
+
     /// Keeps what is to be told of an MPI file.
     pub fn mpi_file(&mut self, facts: &MpiFileFacts) {
         super::files::add(&mut self.area, facts);
@@ -217,8 +241,6 @@ impl Recorder {
             or_none(usage.write_bytes),
             or_none(usage.rchar_bytes),
             or_none(usage.wchar_bytes),
-            usage.opened_bytes,
-            usage.cached_bytes,
             or_none(usage.waited_ns),
             usage.preemptions,
         ];

@@ -11,7 +11,7 @@ mod types;
 use crate::groups::Groups;
 use crate::shim::Shim;
 use crate::world::{Reduce, World};
-use engine::backend::{Backend, Cached, Capabilities};
+use engine::backend::{Backend, Capabilities, Look};
 use engine::call::{At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Reply, ViewId};
 use engine::comm::Members;
 use model::run::MpiFileFacts;
@@ -394,8 +394,16 @@ impl<B: Backend> Backend for Files<'_, B> {
         self.inner.prepare(call)
     }
 
-    fn cached(&self, fd: Fd) -> Option<Cached> {
-        self.inner.cached(fd)
+    fn look(&self, fd: Fd) -> Option<Look> {
+        self.inner.look(fd)
+    }
+
+    fn knows_name(&self, path: &CStr) -> Option<bool> {
+        self.inner.knows_name(path)
+    }
+
+    fn fetched_bytes(&self) -> Option<u64> {
+        self.inner.fetched_bytes()
     }
 
     #[inline(always)]

@@ -28,6 +28,9 @@ pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
     for failure in &mut header.failures {
         (failure.cell, failure.repetition) = (cell, repetition);
     }
+    for label in &mut header.evidence.labels {
+        (label.cell, label.repetition) = (cell, repetition);
+    }
     for error in &mut header.rank_errors {
         (error.cell, error.repetition) = (cell, repetition);
     }
@@ -128,7 +131,7 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     );
     whole.program_read_bytes = read_before.saturating_add(added.program_read_bytes);
     whole.program_write_bytes = whole.program_write_bytes.saturating_add(added.program_write_bytes);
-    whole.sync_writes |= added.sync_writes;
+    whole.labels.extend(added.labels);
     whole.crowded |= added.crowded;
     let wait_ns = |of: &Option<Contention>| of.as_ref().map(|all| all.longest_wait_ns);
     if wait_ns(&added.contention) > wait_ns(&whole.contention) {

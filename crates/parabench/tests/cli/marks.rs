@@ -134,3 +134,143 @@ fn a_limit_on_processor_time_is_named() {
     let seen = seen(&run, "throttled").unwrap_or_else(|| panic!("{contention:#}"));
     assert!(seen.contains("limit on processor time"), "{seen}");
 }
+
+/// File systems whose kernel counts what is fetched and knows extents.
+fn is_on_disk(run: &Value) -> bool {
+    let file_system = run["run"]["host"]["file_system"].as_str().expect("a type");
+    let on_disk = ["ext4", "xfs", "btrfs"].contains(&file_system);
+    if !on_disk {
+        skip(&format!("the tests lie on {file_system}"));
+    }
+    on_disk
+}
+
+/// What a program's run says against its writes; `None`: nothing, `Some("")`: it lies in memory.
+fn unstable(text: &str) -> Option<String> {
+    let scene = Scene::new().file("x.ppl", text);
+    let run = run_object(&scene.parabench("run x.ppl -n 2 --format json").exits(0));
+    if marks(&run).iter().any(|mark| mark.0 == "memory-storage") {
+        skip("the tests lie in memory");
+        return Some(String::new());
+    }
+    seen(&run, "unstable-writes").map(str::to_string)
+}
+
+#[test]
+fn what_is_made_stable_inside_the_label_is_not_marked() {
+    for text in [
+        "time[\"w\"] with (fsync=\"close\") {\n\
+         $h = fopen(\"a-$$rank\", \"w\"); fwrite($h, 1m); fclose($h); }",
+        "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] with (fsync=\"op\") fwrite($h, 1m); fclose($h);",
+        "time[\"w\"] with (fsync=\"close\") write(\"a-$$rank\", 1m);",
+        "time[\"w\"] { write(\"a-$$rank\", 1m); sync; }",
+        "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] { fwrite($h, 1m); fdatasync($h); } fclose($h);",
+        "$h = fopen(\"a-$$rank\", \"O_WRONLY|O_CREAT|O_SYNC\"); time[\"w\"] fwrite($h, 64k); fclose($h);",
+        // The label's time holds the time of those inside.
+        "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] { fwrite($h, 1m); time[\"s\"] fsync($h); }",
+        "define pattern \"p\" = segmented(block=256k, count=4);\n\
+         $h = fopen(\"a\", \"O_RDWR|O_CREAT\"); time[\"w\"] with (fsync=\"op\") fwrite($h, \"p\");",
+        // A little beside much changes no rate.
+        "time[\"w\"] { with (fsync=\"close\") write(\"a-$$rank\", 4m); append(\"log-$$rank\", 4k); }",
+    ] {
+        assert!(unstable(text).is_none_or(|seen| seen.is_empty()), "{text}: {:?}", unstable(text));
+    }
+}
+
+#[test]
+fn what_is_made_stable_elsewhere_is_marked() {
+    let sync_after = "time[\"w\"] write(\"a-$$rank\", 1m);\nsync;\n\
+                      time[\"v\"] { write(\"b-$$rank\", 1m); sync; }";
+    let small =
+        "time[\"w\"] { write(\"a-$$rank\", 1m); with (fsync=\"close\") write(\"b-$$rank\", 4k); }";
+    let other = "$h = fopen(\"a-$$rank\", \"w\"); $g = fopen(\"b-$$rank\", \"w\");\n\
+                 time[\"w\"] { fwrite($h, 1m); fwrite($g, 4k); fsync($g); }";
+    let later =
+        "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] fwrite($h, 1m); time[\"s\"] fsync($h);";
+    let next = "$h = fopen(\"a-$$rank\", \"w\");\n\
+                repeat 2 time[\"w\"] { fsync($h); fwrite($h, 1m); } fclose($h);";
+    for (text, expected) in [
+        (sync_after, "in label \"w\" 2 MiB were written and not made stable before it ended"),
+        (small, "in label \"w\" 2 MiB of 2.01 MiB were not made stable before it ended"),
+        (other, "in label \"w\" 2 MiB of 2.01 MiB were not made stable before it ended"),
+        (later, "in label \"w\" 2 MiB were written and not made stable before it ended"),
+        (next, "in label \"w\" 4 MiB were written and not made stable before it ended"),
+        ("write(\"a-$$rank\", 1m);", "outside of labels 2 MiB were written and not made stable"),
+    ] {
+        let seen = unstable(text).unwrap_or_else(|| panic!("nothing said against {text}"));
+        assert!(seen.is_empty() || seen.starts_with(expected), "{text}: {seen}");
+        assert!(!seen.contains("label \"v\""), "{seen}");
+    }
+}
+
+/// Rank 0 speaks for the others, after a barrier or not: that is not certain, so it is a remark.
+#[test]
+fn the_sync_of_another_rank_may_have_come_after_the_writes() {
+    let text = "time[\"w\"] { write(\"a-$$rank\", 1m); barrier; master { sync; } }";
+    let seen = unstable(text).expect("a remark");
+    assert!(seen.is_empty() || seen.contains("unless the sync of another rank"), "{seen}");
+}
+
+#[test]
+fn holes_are_no_cached_reads() {
+    let text = "$h = fopen(\"hole\", \"w\"); ftruncate($h, 8m); fclose($h);\n\
+                $h = fopen(\"room\", \"w\"); fallocate($h, 8m); fsync($h); fclose($h);\n\
+                time[\"hole\"] with (direct=true) read(\"hole\", 8m);\n\
+                time[\"room\"] with (direct=true) read(\"room\", 8m);\n\
+                time[\"zeros\"] read(\"room\", 8m);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let run = run_object(&scene.parabench("run x.ppl --format json").exits(0));
+    if !is_on_disk(&run) {
+        return;
+    }
+    let marks = marks(&run);
+    assert!(marks.iter().all(|mark| mark.0 != "cached-reads"), "{marks:?}");
+    let seen = seen(&run, "unfetched-reads").unwrap_or_else(|| panic!("{marks:?}"));
+    for label in ["hole", "room", "zeros"] {
+        let expected = format!("in label \"{label}\" 100 % of the files read lies in holes");
+        assert!(seen.contains(&expected), "{seen}");
+    }
+}
+
+/// Each of two labels reads its file: one from storage, one from memory.
+#[test]
+fn labels_are_judged_one_by_one() {
+    let make = "with (fsync=\"close\") { write(\"cold\", 16m); write(\"warm\", 16m); }";
+    let read = "time[\"cold\"] read(\"cold\"); time[\"warm\"] read(\"warm\");\n\
+                repeat 3 { time[\"short\"] read(\"cold\", 4k); }";
+    let scene = Scene::new().file("make.ppl", make).file("read.ppl", read);
+    let made = run_object(&scene.parabench("run make.ppl --dir d --format json").exits(0));
+    if !is_on_disk(&made) {
+        return;
+    }
+    let forget = |name: &str| {
+        let mut dd = Command::new("dd");
+        dd.arg(format!("if=d/{name}")).args(["iflag=nocache", "count=0", "status=none"]);
+        scene.command(dd).run().exits(0);
+    };
+    forget("cold");
+    fs::read(scene.path("d/warm")).expect("it is there");
+    let run = run_object(&scene.parabench("run read.ppl --dir d --format json").exits(0));
+    let labels = &run["run"]["evidence"]["labels"];
+    let seen = seen(&run, "cached-reads").unwrap_or_else(|| panic!("{labels:#}"));
+    assert!(seen.contains("in label \"warm\" 100 % of the bytes"), "{seen}");
+    assert!(!seen.contains("label \"cold\""), "{seen}");
+    assert_eq!(labels[0]["label"], "cold");
+    assert!(labels[0]["fetched_bytes"].as_u64() >= Some(16 << 20), "{labels:#}");
+    assert_eq!((&labels[1]["label"], &labels[1]["fetched_bytes"]), (&"warm".into(), &0.into()));
+}
+
+#[test]
+fn names_that_the_run_has_made_are_warm() {
+    let text = "repeat $i 64 create(\"f-$i\");\ntime[\"s\"] repeat $i 64 stat(\"f-$i\");";
+    let scene = Scene::new().file("x.ppl", text);
+    let run = run_object(&scene.parabench("run x.ppl --format json").exits(0));
+    let labels = run["run"]["evidence"]["labels"].as_array().expect("labels");
+    if !is_on_disk(&run) || labels.is_empty() {
+        return;
+    }
+    let expected = "in label \"s\" 16 of 16 names looked at were in the name cache of this machine \
+                    (create filled it)";
+    let seen = seen(&run, "warm-names").unwrap_or_else(|| panic!("{labels:#?}"));
+    assert!(seen.starts_with(expected), "{seen}");
+}

@@ -1,13 +1,19 @@
-//! Rules about where the bytes came from and went to.
+//! Rules about where the bytes of each label came from and went to.
 
+use super::labels::{inside, named, share};
 use super::{counts, has_storage, in_memory, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
-use model::Op;
-use model::op::Class;
-use model::run::{Mark, Row, Run};
+use model::run::{LabelEvidence, Mark, Row, Run};
+use model::units::format_bytes;
 
 /// From this share of cached bytes on, read rates are those of main memory.
 const CACHED_SHARE: f64 = 0.5;
+/// From this share of bytes on that were never written, read rates are those of no storage.
+const HOLE_SHARE: f64 = 0.5;
+/// From this share of unstable bytes on, a write rate is too high by more than noise.
+const UNSTABLE_SHARE: f64 = 0.05;
+/// From this share of cached names on, times of lookups are those of main memory.
+const WARM_SHARE: f64 = 0.5;
 
 /// So much per rank may have been fetched that is none of the data: directories, maps of blocks,
 /// pages of the program itself. The kernel counts it all as read.
@@ -22,33 +28,75 @@ pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
     )
 }
 
-/// Blocks that the ranks fetched tell what happened; where nobody counts them (network file
-/// systems), or where so few were fetched that they may be none of the data, what the page cache
-/// held when the files were opened tells what was likely.
-pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
-    let evidence = &run.run.evidence;
-    if !has_storage(run) || in_memory(run).is_some() || evidence.program_read_bytes == 0 {
-        return None;
+/// Where most of what a label reads comes from, as far as its evidence tells.
+enum Origin {
+    /// From storage, or nobody knows.
+    Storage,
+    /// This share of it from the page cache.
+    Cache(Held),
+    /// This share of its files lies where nothing was ever written.
+    Nowhere(f64),
+}
+
+/// How a share of the page cache is known.
+enum Held {
+    /// What is missing of the bytes that were read was not fetched.
+    NotFetched(f64),
+    /// What the page cache held when the files were opened.
+    AtOpen(f64),
+}
+
+/// Bytes that were fetched tell what happened. Where nobody counts them (network file systems),
+/// where so few were fetched that they may be none of the data, or where files are compressed,
+/// what the page cache held when the files were opened tells what was likely.
+fn origin(label: &LabelEvidence, ranks: u32) -> Origin {
+    let holes = share(label.hole_bytes, label.mapped_bytes);
+    let most = |bytes: u64, of: u64| bytes as f64 >= HOLE_SHARE * of as f64;
+    let fetched_most = label.fetched_bytes.is_some_and(|bytes| most(bytes, label.read_bytes));
+    if label.read_bytes > 0 && holes >= HOLE_SHARE && !fetched_most {
+        return Origin::Nowhere(holes);
     }
-    let held = evidence.cached_at_open_share;
-    let seen = match (evidence.page_cache_share, held) {
-        (Some(share), _) if share >= CACHED_SHARE => {
-            let held = held.map_or(String::new(), |held| {
-                format!(" ({} of the files lay there when they were opened)", percent(held))
-            });
-            format!("{} of the bytes read came from the page cache{held}", at_least(share))
+    // Direct reads fetch all they give.
+    let buffered = label.read_bytes.saturating_sub(label.direct_read_bytes) as f64 * (1.0 - holes);
+    if buffered == 0.0 {
+        return Origin::Storage;
+    }
+    let fetched = label.fetched_bytes.filter(|_| label.encoded_bytes == 0);
+    let fetched = fetched.map(|bytes| bytes.saturating_sub(label.direct_read_bytes));
+    let missing = fetched.map_or(0.0, |bytes| 1.0 - bytes as f64 / buffered);
+    if missing >= CACHED_SHARE {
+        return Origin::Cache(Held::NotFetched(missing));
+    }
+    let little = fetched.is_none_or(|bytes| bytes <= OTHER_BYTES * u64::from(ranks));
+    let held = share(label.cached_bytes, label.looked_bytes);
+    match little && held >= CACHED_SHARE {
+        true => Origin::Cache(Held::AtOpen(held)),
+        false => Origin::Storage,
+    }
+}
+
+/// Rules about single labels mean something where there is storage below.
+fn is_judged(run: &Run) -> bool {
+    has_storage(run) && in_memory(run).is_none()
+}
+
+pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
+    let say = |label: &LabelEvidence| match origin(label, run.run.ranks) {
+        Origin::Cache(Held::NotFetched(share)) => {
+            let share = at_least(share);
+            Some(format!("{} {share} of the bytes read came from the page cache", inside(label)))
         }
-        (share, Some(held)) if held >= CACHED_SHARE && (share.is_none() || fetched_little(run)) => {
-            format!(
-                "{} of the files read lay in the page cache when they were opened",
-                percent(held)
-            )
-        }
-        _ => return None,
+        Origin::Cache(Held::AtOpen(share)) => Some(format!(
+            "{} {} of the files read lay in the page cache when they were opened",
+            inside(label),
+            percent(share)
+        )),
+        Origin::Storage | Origin::Nowhere(_) => None,
     };
+    let seen = named(run, say).filter(|_| is_judged(run))?;
     counts(
         "cached-reads",
-        format!("{seen}: read rates are those of main memory"),
+        format!("{seen}: these read rates are those of main memory"),
         match reads_by_mpi(run) {
             true => {
                 "put the statement dropcaches; before the reads, read what another node wrote, or use \
@@ -62,33 +110,82 @@ pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
     )
 }
 
-fn fetched_little(run: &Run) -> bool {
-    let fetched = run.run.evidence.storage_read_bytes;
-    fetched.is_some_and(|bytes| bytes <= OTHER_BYTES * u64::from(run.run.ranks))
+pub(super) fn unfetched_reads(run: &Run) -> Option<Mark> {
+    let say = |label: &LabelEvidence| match origin(label, run.run.ranks) {
+        Origin::Nowhere(holes) => Some(format!(
+            "{} {} of the files read lies in holes or in extents that were never written",
+            inside(label),
+            percent(holes)
+        )),
+        Origin::Storage | Origin::Cache(_) => None,
+    };
+    let seen = named(run, say).filter(|_| is_judged(run))?;
+    counts(
+        "unfetched-reads",
+        format!("{seen}: no storage is asked for that"),
+        "write the files before they are read: truncate and fallocate make room, but no data",
+    )
 }
 
-fn moved(row: &Row, class: Class) -> bool {
-    row.part_of.is_none() && Op::find(&row.op).is_some_and(|op| op.row().class == class)
-}
-
-/// Something made data stable: an operation of that class, or the part of a compound one.
-fn is_sync(row: &Row) -> bool {
-    let done = row.count > row.failed + row.expected;
-    done && (moved(row, Class::Sync) || row.part_of.is_some() && row.op.ends_with(".sync"))
+/// A `sync` of one rank makes stable what others have written too, if it came after them: nobody
+/// knows.
+fn others_synced(run: &Run, label: &LabelEvidence) -> bool {
+    let at = (&label.label, label.cell, label.repetition);
+    let syncs = run.rows.iter().filter(|row| row.op == "sync" && row.count > row.failed);
+    let mut here = syncs.filter(|row| (&row.label, row.cell, row.repetition) == at);
+    let is_partial = |row: &Row| row.balance.as_ref().is_some_and(|by| by.ranks < run.run.ranks);
+    here.any(is_partial)
 }
 
 pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
-    let written: u64 =
-        run.rows.iter().filter(|row| moved(row, Class::Write)).map(|row| row.bytes).sum();
-    let synced = run.run.evidence.sync_writes || run.rows.iter().any(is_sync);
-    if written == 0 || synced || !has_storage(run) || in_memory(run).is_some() {
+    if !is_judged(run) {
         return None;
     }
-    counts(
+    let is_unstable = |label: &LabelEvidence| {
+        label.written_bytes > 0
+            && share(label.unstable_bytes, label.written_bytes) >= UNSTABLE_SHARE
+    };
+    let say = |label: &LabelEvidence| {
+        let bytes = (format_bytes(label.unstable_bytes), format_bytes(label.written_bytes));
+        let text = match label.unstable_bytes == label.written_bytes {
+            true => format!("{} {} were written and not made stable", inside(label), bytes.1),
+            false => format!("{} {} of {} were not made stable", inside(label), bytes.0, bytes.1),
+        };
+        is_unstable(label).then_some(text)
+    };
+    let sure = |label: &LabelEvidence| say(label).filter(|_| !others_synced(run, label));
+    if let Some(seen) = named(run, sure) {
+        return counts(
+            "unstable-writes",
+            format!("{seen} before it ended: they may be in main memory"),
+            "write with (fsync=\"close\") {...}, fsync($h); or sync; inside the label",
+        );
+    }
+    remark(
         "unstable-writes",
+        format!("{}, unless the sync of another rank came after them", named(run, say)?),
+        "let every rank call sync;, or write with (fsync=\"close\") {...}",
+    )
+}
+
+/// Names that this machine knows already are looked up without asking the file system.
+pub(super) fn warm_names(run: &Run) -> Option<Mark> {
+    let say = |label: &LabelEvidence| {
+        let warm = share(label.cached_names, label.looked_names);
+        let (known, looked) = (label.cached_names, label.looked_names);
+        (warm >= WARM_SHARE)
+            .then(|| format!("{} {known} of {looked} names looked at", inside(label)))
+    };
+    let seen = named(run, say).filter(|_| is_judged(run))?;
+    let fills = ["create", "write", "append", "readdir", "mkdir", "fcreat"];
+    let filled = run.rows.iter().find(|row| fills.contains(&row.op.as_str()));
+    let filled = filled.map_or(String::new(), |row| format!(" ({} filled it)", row.op));
+    remark(
+        "warm-names",
         format!(
-            "{written} bytes were written and nothing made them stable: they may all be in main memory"
+            "{seen} were in the name cache of this machine{filled}: their lookups did not ask the \
+             file system"
         ),
-        "write with (fsync=\"close\") {...}, fsync($h); or sync; inside the label",
+        "put the statement dropcaches; before, or look up names that another node made",
     )
 }

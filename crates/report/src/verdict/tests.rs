@@ -2,18 +2,44 @@
 
 use super::*;
 use crate::sample::listing1;
-use model::run::{Balance, Contention, Device, EventsInfo, Site};
+use model::run::{Balance, Contention, Device, EventsInfo, LabelEvidence, Row, Site};
 
 /// A run on a disk against which nothing can be said.
 fn sound() -> Run {
     let mut run = listing1();
     let evidence = &mut run.run.evidence;
-    evidence.page_cache_share = Some(0.02);
-    evidence.cached_at_open_share = Some(0.0);
-    evidence.sync_writes = true;
+    evidence.labels = vec![LabelEvidence { label: "wait".into(), ..MOVED }, stress()];
     evidence.cpu_ns = 400_000_000;
     evidence.marks.clear();
     run
+}
+
+/// 64 MiB written, made stable and read from storage.
+const MOVED: LabelEvidence = LabelEvidence {
+    label: String::new(),
+    cell: 0,
+    repetition: 0,
+    written_bytes: 64 << 20,
+    unstable_bytes: 0,
+    read_bytes: 64 << 20,
+    direct_read_bytes: 0,
+    fetched_bytes: Some(64 << 20),
+    looked_bytes: 64 << 20,
+    cached_bytes: 1 << 20,
+    mapped_bytes: 64 << 20,
+    hole_bytes: 0,
+    encoded_bytes: 0,
+    looked_names: 16,
+    cached_names: 2,
+};
+
+fn stress() -> LabelEvidence {
+    LabelEvidence { label: "stress".into(), ..MOVED }
+}
+
+/// The second of two labels.
+fn label(run: &mut Run) -> &mut LabelEvidence {
+    &mut run.run.evidence.labels[1]
 }
 
 fn codes(run: &Run) -> Vec<String> {
@@ -42,7 +68,7 @@ fn nothing_is_said_against_a_sound_run() {
     // Nor against one in virtual time, however short and unequal it is.
     run.run.evidence.clock = "virtual".into();
     run.run.backend = "mem".into();
-    run.run.evidence.sync_writes = false;
+    label(&mut run).unstable_bytes = 64 << 20;
     run.run.duration_wall_ns = 10;
     assert_eq!(codes(&run), Vec::<String>::new());
 }
@@ -136,46 +162,88 @@ const CASES: &[(&str, &str, Change, Change)] = &[
     ),
     (
         "cached-reads",
-        "at least 50 % of the bytes read came from the page cache (0 % of the files",
-        |run| run.run.evidence.page_cache_share = Some(0.5),
-        |run| run.run.evidence.page_cache_share = Some(0.49),
+        "in label \"stress\" at least 50 % of the bytes read came from the page cache: these read",
+        |run| label(run).fetched_bytes = Some(32 << 20),
+        |run| label(run).fetched_bytes = Some(33 << 20),
     ),
     (
         "cached-reads",
-        "80 % of the files read lay in the page cache when",
-        |run| {
-            run.run.evidence.page_cache_share = None;
-            run.run.evidence.cached_at_open_share = Some(0.8);
-        },
-        // Blocks that were fetched say more than what lay in memory before.
-        |run| {
-            run.run.evidence.storage_read_bytes = Some(1 << 30);
-            run.run.evidence.cached_at_open_share = Some(0.8);
-        },
+        "in label \"stress\" 75 % of the files read lay in the page cache when they were opened",
+        |run| (label(run).fetched_bytes, label(run).cached_bytes) = (None, 48 << 20),
+        // Bytes that were fetched say more than what lay in memory before.
+        |run| label(run).cached_bytes = 48 << 20,
     ),
     (
         "cached-reads",
-        "80 % of the files read lay in the page cache when",
+        "in label \"stress\" 80 % of the files read lay in the page cache",
         // So little can be directories and pages of the program.
         |run| {
-            run.run.evidence.page_cache_share = Some(0.0);
-            run.run.evidence.storage_read_bytes = Some(1 << 20);
-            run.run.evidence.cached_at_open_share = Some(0.8);
+            let few =
+                LabelEvidence { read_bytes: 2 << 20, fetched_bytes: Some(2 << 20), ..stress() };
+            *label(run) = LabelEvidence { looked_bytes: 100, cached_bytes: 80, ..few };
         },
         |run| {
-            run.run.evidence.page_cache_share = Some(0.0);
-            run.run.evidence.storage_read_bytes = Some(1 << 30);
-            run.run.evidence.cached_at_open_share = Some(0.8);
+            let some =
+                LabelEvidence { read_bytes: 3 << 20, fetched_bytes: Some(3 << 20), ..stress() };
+            *label(run) = LabelEvidence { looked_bytes: 100, cached_bytes: 80, ..some };
         },
+    ),
+    (
+        "cached-reads",
+        "in label \"stress\" 100 % of the bytes",
+        // Half was read directly, and all that was fetched belongs to that.
+        |run| (label(run).direct_read_bytes, label(run).fetched_bytes) = (32 << 20, Some(32 << 20)),
+        |run| (label(run).direct_read_bytes, label(run).fetched_bytes) = (64 << 20, Some(64 << 20)),
+    ),
+    (
+        "cached-reads",
+        "in label \"stress\" 75 % of the files read lay",
+        // Less is fetched of what is compressed: only what lay in memory tells.
+        |run| {
+            (label(run).fetched_bytes, label(run).encoded_bytes) = (Some(1 << 20), 64 << 20);
+            label(run).cached_bytes = 48 << 20;
+        },
+        |run| (label(run).fetched_bytes, label(run).encoded_bytes) = (Some(9 << 20), 64 << 20),
+    ),
+    (
+        "unfetched-reads",
+        "in label \"stress\" 100 % of the files read lies in holes or in extents that were never",
+        |run| (label(run).fetched_bytes, label(run).hole_bytes) = (Some(0), 64 << 20),
+        // Of a file with holes that part can be read which has been written.
+        |run| label(run).hole_bytes = 64 << 20,
+    ),
+    (
+        "unfetched-reads",
+        "in label \"stress\" 100 %",
+        |run| {
+            (label(run).fetched_bytes, label(run).hole_bytes) = (None, 64 << 20);
+            label(run).direct_read_bytes = 64 << 20;
+        },
+        |run| (label(run).fetched_bytes, label(run).hole_bytes) = (None, 16 << 20),
     ),
     (
         "unstable-writes",
-        "20480000 bytes were written and nothing",
-        |run| run.run.evidence.sync_writes = false,
+        "in label \"stress\" 64 MiB were written and not made stable before it ended",
+        |run| label(run).unstable_bytes = 64 << 20,
+        |run| label(run).unstable_bytes = 3 << 20,
+    ),
+    (
+        "unstable-writes",
+        "in label \"stress\" 4 MiB of 64 MiB were not made stable, unless the sync of another rank",
         |run| {
-            run.run.evidence.sync_writes = false;
-            run.rows[2].op = "write.sync".into();
+            let balance = Some(Balance { ranks: 1, ..Balance::default() });
+            let sync =
+                Row { label: "stress".into(), op: "sync".into(), count: 1, ..Row::default() };
+            run.rows.push(Row { balance, ..sync });
+            label(run).unstable_bytes = 4 << 20;
         },
+        |run| label(run).unstable_bytes = 0,
+    ),
+    (
+        "warm-names",
+        "in label \"stress\" 8 of 16 names looked at were in the name cache of this machine (write filled",
+        |run| label(run).cached_names = 8,
+        |run| (label(run).cached_names, label(run).looked_names) = (0, 0),
     ),
     (
         "memory-storage",
@@ -309,11 +377,26 @@ fn odd_figures_are_no_reason_to_panic() {
     marks(&run);
 }
 
+#[test]
+fn a_mark_names_three_labels_and_counts_the_others() {
+    let mut run = sound();
+    let unstable = |n: u64| {
+        let bytes = (n + 1) << 20;
+        let (written_bytes, unstable_bytes) = (bytes, bytes);
+        LabelEvidence { label: format!("l{n}"), written_bytes, unstable_bytes, ..MOVED }
+    };
+    run.run.evidence.labels = (0..5).map(unstable).collect();
+    let mark = marks(&run).into_iter().find(|mark| mark.code == "unstable-writes");
+    let seen = mark.expect("it fires").seen;
+    assert!(seen.contains("in label \"l2\" 3 MiB") && !seen.contains("l3"), "{seen}");
+    assert!(seen.contains("and so in 2 more labels"), "{seen}");
+}
+
 /// MPI-IO opens files itself: direct=true is no advice then.
 #[test]
 fn what_cannot_help_is_not_advised() {
     let mut run = sound();
-    run.run.evidence.page_cache_share = Some(0.9);
+    label(&mut run).fetched_bytes = Some(0);
     let advice = |run: &Run| {
         let mark = marks(run).into_iter().find(|mark| mark.code == "cached-reads");
         mark.expect("it fires").advice

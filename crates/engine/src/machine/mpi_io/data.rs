@@ -51,6 +51,11 @@ pub(super) fn whole_file<B: Backend, C: Comm, K: Clock>(
         move_pattern(io, buffers, &mut job, &used, false, &mut tally);
         close_file(io, file, stable, &mut tally);
     }
+    match write {
+        false => io.was_read(false, tally.done_bytes),
+        true if !stable && tally.errno == 0 => io.wrote(tally.done_bytes),
+        true => {}
+    }
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
 }
 
@@ -94,10 +99,19 @@ pub(super) fn transfer<B: Backend, C: Comm, K: Clock>(
         What::Pattern(used) => move_pattern(io, buffers, &mut job, &used, true, &mut tally),
         What::Bytes(bytes) => move_bytes(io, buffers, &mut job, &opened, bytes, &mut tally),
     }
-    io.handles.get(opened.at).seen_bytes = job.seen_bytes;
+    let handle = io.handles.get(opened.at);
+    handle.seen_bytes = job.seen_bytes;
+    let (file, mode) = (job.file, handle.mode);
+    if !write {
+        io.was_read(false, tally.done_bytes);
+    } else if tally.errno == 0 {
+        io.wrote_to(opened.at, mode, tally.done_bytes);
+    }
     if sync {
-        let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file: job.file });
-        io.add_file_call(&mut tally, Part::Sync, shot);
+        let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file });
+        if io.add_file_call(&mut tally, Part::Sync, shot) >= 0 {
+            io.made_stable(opened.at);
+        }
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
 }

@@ -138,6 +138,9 @@ pub(super) fn on_file<B: Backend, C: Comm, K: Clock>(
         Op::Pfclose => {
             io.handles.remove(opened.at);
             close_file(io, file, opened.writable, &mut tally);
+            if tally.errno == 0 && io.options.active().fsync == Fsync::Close {
+                io.made_stable(opened.at);
+            }
             let subject = Subject::Handle(opened.at);
             return io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next);
         }
@@ -153,7 +156,10 @@ pub(super) fn on_file<B: Backend, C: Comm, K: Clock>(
         }
     };
     let shot = timed(&mut io.backend, &io.clock, call);
-    io.add_file_call(&mut tally, Part::Data, shot);
+    let reply = io.add_file_call(&mut tally, Part::Data, shot);
+    if step.op == Op::Pfsync && reply >= 0 {
+        io.made_stable(opened.at);
+    }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
 }
 

@@ -4,7 +4,7 @@ use super::{Collected, hints};
 use crate::record::{RankRecord, State, Usage};
 use model::Op;
 use model::op::Class;
-use model::run::{Contention, Evidence, MpiFileFacts, Row};
+use model::run::{Contention, Evidence, LabelEvidence, MpiFileFacts, Row};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -24,9 +24,6 @@ pub(super) struct Sums {
     labels_beyond_limit: u64,
     lost: u64,
     clock_backward: u64,
-    /// Files that were looked at when they were opened: their bytes, and those in memory.
-    opened_bytes: u64,
-    cached_bytes: u64,
     waited: Told,
     /// The longest wait of a rank, and the rank; the lowest of those with the same.
     longest_wait: (u64, Reverse<u32>),
@@ -80,8 +77,6 @@ impl Sums {
             labels_beyond_limit: record.labels_beyond_limit,
             lost: record.lost,
             clock_backward: record.clock_backward,
-            opened_bytes: usage(|usage| usage.opened_bytes),
-            cached_bytes: usage(|usage| usage.cached_bytes),
             longest_wait: (usage(|usage| usage.waited_ns.unwrap_or(0)), Reverse(record.rank)),
             preemptions: usage(|usage| usage.preemptions),
             mpi_files: record
@@ -115,8 +110,6 @@ impl Sums {
         add(&mut self.labels_beyond_limit, other.labels_beyond_limit);
         add(&mut self.lost, other.lost);
         add(&mut self.clock_backward, other.clock_backward);
-        add(&mut self.opened_bytes, other.opened_bytes);
-        add(&mut self.cached_bytes, other.cached_bytes);
         self.waited.merge(&other.waited);
         self.longest_wait = self.longest_wait.max(other.longest_wait);
         add(&mut self.preemptions, other.preemptions);
@@ -133,7 +126,13 @@ impl Sums {
         collected.duration_wall_ns = self.end_ns;
         collected.events = self.events;
         collected.finished = self.finished == self.ranks;
-        collected.evidence = self.evidence(&collected.rows);
+        let labels = std::mem::take(&mut collected.evidence.labels);
+        collected.evidence = self.evidence(&collected.rows, labels);
+    }
+
+    /// Every rank has told what it fetched from storage.
+    pub(super) fn fetched_is_told(&self) -> bool {
+        self.storage_read.by_all(self.ranks).is_some()
     }
 
     /// How long ranks waited for processors, as far as they know it.
@@ -151,7 +150,7 @@ impl Sums {
         })
     }
 
-    fn evidence(self, rows: &[Row]) -> Evidence {
+    fn evidence(self, rows: &[Row], labels: Vec<LabelEvidence>) -> Evidence {
         let whole = || rows.iter().filter(|row| row.part_of.is_none());
         let bytes = |class: Class| {
             let of_class =
@@ -169,9 +168,9 @@ impl Sums {
             program_write_bytes: bytes(Class::Write),
             storage_read_bytes,
             storage_write_bytes: self.storage_write.by_all(self.ranks),
-            page_cache_share: cached_share(program_read_bytes, storage_read_bytes, self.ranks),
-            cached_at_open_share: (self.opened_bytes > 0)
-                .then(|| self.cached_bytes as f64 / self.opened_bytes as f64),
+            page_cache_share: cached_share(&labels, storage_read_bytes, self.ranks),
+            cached_at_open_share: cached_at_open(&labels),
+            labels,
             cpu_ns: self.cpu_ns,
             contention: self.waits(),
             dropped_events: self.dropped_events,
@@ -189,14 +188,27 @@ impl Sums {
 const OTHER_BYTES: u64 = 1 << 20;
 
 /// Read-ahead can fetch more than the program reads: nothing came from the cache then. But where
-/// all that was fetched may be something else, nobody knows.
-fn cached_share(program_bytes: u64, storage_bytes: Option<u64>, ranks: u64) -> Option<f64> {
-    let storage = storage_bytes.filter(|_| program_bytes > 0)?;
+/// all that was fetched may be something else, nobody knows; nor where files have holes or are
+/// compressed, because fewer bytes are fetched then than read.
+fn cached_share(labels: &[LabelEvidence], storage_bytes: Option<u64>, ranks: u64) -> Option<f64> {
+    let sum =
+        |bytes: fn(&LabelEvidence) -> u64| labels.iter().map(bytes).fold(0, u64::saturating_add);
+    let direct_bytes = sum(|label| label.direct_read_bytes);
+    let read_bytes = sum(|label| label.read_bytes).saturating_sub(direct_bytes);
+    let is_plain = sum(|label| label.hole_bytes) == 0 && sum(|label| label.encoded_bytes) == 0;
+    let storage = storage_bytes.filter(|_| read_bytes > 0 && is_plain)?;
+    let storage = storage.saturating_sub(direct_bytes);
     let little = storage <= OTHER_BYTES.saturating_mul(ranks);
-    match program_bytes.checked_sub(storage) {
+    match read_bytes.checked_sub(storage) {
         None | Some(0) if little => None,
-        more => Some(more.unwrap_or(0) as f64 / program_bytes as f64),
+        more => Some(more.unwrap_or(0) as f64 / read_bytes as f64),
     }
+}
+
+fn cached_at_open(labels: &[LabelEvidence]) -> Option<f64> {
+    let sum = |bytes: fn(&LabelEvidence) -> u64| labels.iter().map(bytes).sum::<u64>();
+    let looked_bytes = sum(|label| label.looked_bytes);
+    (looked_bytes > 0).then(|| sum(|label| label.cached_bytes) as f64 / looked_bytes as f64)
 }
 
 fn lost(figures: u64) -> Option<String> {

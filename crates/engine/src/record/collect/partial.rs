@@ -9,9 +9,11 @@ use super::places::{self, SiteSums};
 use super::reduce::Merge;
 use super::rows::Figures;
 use super::times::LabelTimes;
+use super::traffic::Traffic;
 use crate::record::{LabelRecord, RankRecord, StatRecord};
+use model::op::Class;
 use model::plan::LabelKind;
-use model::run::LabelRow;
+use model::run::{LabelEvidence, LabelRow};
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,11 +42,18 @@ struct Label {
     times: [Option<LabelTimes>; 2],
     /// When it was executed, by either statement.
     busy: Busy,
+    traffic: Traffic,
 }
 
 impl Label {
     fn new(first: First) -> Label {
-        Label { first, ops: BTreeMap::new(), times: [None, None], busy: Busy::default() }
+        Label {
+            first,
+            ops: BTreeMap::new(),
+            times: [None, None],
+            busy: Busy::default(),
+            traffic: Traffic::default(),
+        }
     }
 }
 
@@ -72,6 +81,10 @@ impl Partial {
                     }
                 }
             }
+        }
+        for traffic in &record.traffic {
+            let first = (record.rank, traffic.position);
+            self.label(outline.id_of(record, traffic.label), first).traffic.add(&traffic.counts);
         }
         for (label, operations) in record.labels.iter().zip(operations) {
             let cut_off = cut_off(label, operations);
@@ -103,8 +116,11 @@ impl Partial {
         let mut collected = Collected { sites: places.sites(&self.sites), ..Collected::default() };
         let mut labels: Vec<(u32, Label)> = self.labels.into_iter().collect();
         labels.sort_by_key(|(_, label)| label.first);
+        let fetched_is_told = self.sums.fetched_is_told();
         for (id, label) in labels {
             let path = String::from_utf8_lossy(outline.path(id));
+            let evidence = label.evidence(&path, fetched_is_told);
+            collected.evidence.labels.extend(evidence);
             let occurrences = [LabelKind::Wall, LabelKind::Calls];
             let occurrences = occurrences.map(|kind| outline.max_count(id, kind)).iter().sum();
             label.finish(&path, occurrences, &mut collected);
@@ -123,8 +139,19 @@ impl Label {
         figures.add_rank(first.0, stat);
     }
 
+    /// Where its bytes came from and went to, if there were any.
+    fn evidence(&self, path: &str, fetched_is_told: bool) -> Option<LabelEvidence> {
+        let bytes = |class: Class| {
+            let of_class = |op: &u8| Op::from_u8(*op).is_some_and(|op| op.row().class == class);
+            let figures = self.ops.iter().filter(|(op, _)| of_class(op));
+            figures.fold(0, |sum: u64, (_, (_, figures))| sum.saturating_add(figures.bytes()))
+        };
+        self.traffic.evidence(path, [bytes(Class::Write), bytes(Class::Read)], fetched_is_told)
+    }
+
     fn merge(&mut self, other: Label) {
         self.first = self.first.min(other.first);
+        self.traffic.add(&other.traffic.0);
         for (op, (first, figures)) in other.ops {
             let (seen, sum) = self.ops.entry(op).or_insert_with(|| (first, Figures::default()));
             *seen = (*seen).min(first);

@@ -78,6 +78,11 @@ impl Figures {
         self.last_ns = self.last_ns.max(stat.last_ns);
     }
 
+    /// Bytes moved.
+    pub(super) fn bytes(&self) -> u64 {
+        self.whole.bytes
+    }
+
     /// Adds what other ranks measured.
     pub(super) fn merge(&mut self, other: &Figures) {
         self.whole.merge(&other.whole);

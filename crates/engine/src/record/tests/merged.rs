@@ -353,3 +353,34 @@ fn evidence_is_summed_and_missing_figures_stay_missing() {
         Collected { finished: true, ..Collected::default() }
     );
 }
+
+#[test]
+fn traffic_is_summed_by_label_and_fetched_bytes_are_those_of_all_ranks_or_none() {
+    let run = |read_bytes: Option<u64>| {
+        let ranks = (0..2).map(|rank| {
+            let mut recorder = heap(rank, 2);
+            let label = recorder.label(NO_ID, b"w", LabelKind::Wall);
+            for (op, bytes) in [(Op::Fwrite, 100), (Op::Fread, 50)] {
+                let stat = recorder.stat(label, op);
+                recorder.done(stat, 0, at(0, 10), bytes, false);
+            }
+            let block = recorder.traffic(label);
+            assert_eq!(recorder.traffic(label), block);
+            recorder.count(block, Count::Unstable, 100);
+            recorder.uncount(block, Count::Unstable, 30);
+            recorder.count(block, Count::Fetched, 7);
+            recorder.count(block, Count::CachedNames, 3);
+            let outside = recorder.traffic(NO_ID);
+            recorder.count(outside, Count::Unstable, 9);
+            let read_bytes = if rank == 1 { read_bytes } else { Some(1) };
+            recorder.finish(State::Finished, &Usage { read_bytes, ..Usage::default() });
+            recorder
+        });
+        merge(ranks.collect()).evidence.labels
+    };
+    let [label] = &run(Some(7))[..] else { panic!("one label has moved bytes") };
+    assert_eq!((&*label.label, label.written_bytes, label.read_bytes), ("w", 200, 100));
+    assert_eq!((label.unstable_bytes, label.fetched_bytes), (140, Some(14)));
+    assert_eq!(label.cached_names, 6);
+    assert_eq!(run(None)[0].fetched_bytes, None);
+}

@@ -87,7 +87,6 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     evidence.clock_skew_ns = outcome.clock_skew_ns;
     evidence.clock_drift_ppm = outcome.checked.drift_ppb.map(|ppb| ppb as f64 / 1000.0);
     evidence.suspended_ns = outcome.checked.suspended_ns;
-    evidence.sync_writes = outcome.notes & note::SYNC_WRITES != 0;
     evidence.crowded = outcome.notes & note::CROWDED != 0;
     if let Some(machine) = &outcome.contention {
         let ranks = evidence.contention.take().unwrap_or_default();
@@ -105,5 +104,6 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
         evidence.storage_read_bytes = None;
         evidence.storage_write_bytes = None;
         evidence.page_cache_share = None;
+        evidence.labels.iter_mut().for_each(|label| label.fetched_bytes = None);
     }
 }

@@ -1,0 +1,283 @@
+//! Where the bytes of each label come from and go to: what was made stable, what was fetched from
+//! storage, what the caches held. Counted outside of every clock reading.
+//!
+//! Data is stable for a label if it was made so before the same occurrence of the label ended:
+//! a later `sync` is none of the label's time. Handles know what was written through them, at
+//! which level of labels; `fsync` takes that back, `sync` everything that the rank has written.
+
+use super::handles::Mode;
+use super::io::Io;
+use super::labels::Labels;
+use crate::backend::Backend;
+use crate::call::Fd;
+use crate::clock::Clock;
+use crate::record::{Count, Recorder, TrafficId};
+
+/// Levels of labels that a handle tells apart; deeper ones share the last.
+const LEVELS: usize = 4;
+/// What is fetched is asked for no more often than this.
+const FETCH_PERIOD_NS: u64 = 1_000_000;
+/// Labels that may have read since it was asked for last.
+const READERS: usize = 8;
+/// The first files and names of a label are looked at, ...
+const LOOKED_AT: u64 = 16;
+/// ... later every so many, ...
+const LOOK_EVERY: u64 = 1024;
+/// ... and of all on this rank no more than the first, ...
+const FREE_LOOKS: u64 = 64;
+/// ... and one of so many, so that it costs nothing.
+const LOOK_SHARE: u64 = 64;
+
+/// Bytes that went through a handle and are not stable yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dirty {
+    /// Occurrence of a label, and bytes written in it.
+    levels: [(u64, u64); LEVELS],
+}
+
+impl Dirty {
+    #[inline(always)]
+    fn add(&mut self, depth: usize, occurrence: u64, bytes: u64) {
+        let level = &mut self.levels[depth.min(LEVELS - 1)];
+        if level.0 != occurrence {
+            *level = (occurrence, 0);
+        }
+        level.1 += bytes;
+    }
+}
+
+/// What has been fetched from storage, by label.
+#[derive(Debug, Default)]
+pub(super) struct Fetched {
+    /// When and what was asked last; `None`: nobody counts it.
+    last: Option<(u64, u64)>,
+    /// Labels that have read since.
+    readers: [TrafficId; READERS],
+    count: usize,
+}
+
+/// How many of something were met and looked at on this rank.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    met: u64,
+    looked: u64,
+}
+
+impl Looks {
+    /// One more was met, the so-manyth of its label: whether it is to be looked at.
+    #[inline(always)]
+    fn choose(&mut self, of_label: u64) -> bool {
+        self.met += 1;
+        let is_due = of_label <= LOOKED_AT || of_label.is_multiple_of(LOOK_EVERY);
+        let chosen = is_due && self.looked < FREE_LOOKS + self.met / LOOK_SHARE;
+        self.looked += u64::from(chosen);
+        chosen
+    }
+}
+
+/// What the traffic of a rank needs between operations.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    fetched: Fetched,
+    files: Looks,
+    names: Looks,
+}
+
+impl Traffic {
+    pub(super) fn start<B: Backend>(backend: &B) -> Traffic {
+        let last = backend.fetched_bytes().map(|bytes| (0, bytes));
+        Traffic { fetched: Fetched { last, ..Fetched::default() }, ..Traffic::default() }
+    }
+}
+
+impl Labels {
+    /// Bytes were written in the innermost label; gives its level and occurrence.
+    #[inline(always)]
+    fn wrote(&mut self, recorder: &mut Recorder, bytes: u64) -> (usize, u64) {
+        let block = self.traffic(recorder);
+        recorder.count(block, Count::Unstable, bytes);
+        let (depth, frame) = self.innermost();
+        frame.unstable_bytes += bytes;
+        (depth, frame.occurrence)
+    }
+
+    /// Bytes of an occurrence became stable, if it goes on.
+    fn made_stable(&mut self, recorder: &mut Recorder, occurrence: u64, bytes: u64) {
+        let open = self.open().find(|frame| frame.occurrence == occurrence);
+        if let Some(frame) = open {
+            let bytes = bytes.min(frame.unstable_bytes);
+            frame.unstable_bytes -= bytes;
+            recorder.uncount(frame.traffic, Count::Unstable, bytes);
+        }
+    }
+
+    /// All bytes became stable; what handles know of them holds no longer.
+    fn made_all_stable(&mut self, recorder: &mut Recorder) {
+        let mut occurrence = self.occurrences;
+        for frame in self.open() {
+            occurrence += 1;
+            frame.occurrence = occurrence;
+            let bytes = std::mem::take(&mut frame.unstable_bytes);
+            recorder.uncount(frame.traffic, Count::Unstable, bytes);
+        }
+        self.occurrences = occurrence;
+    }
+}
+
+impl<B: Backend, K: Clock> Io<'_, B, K> {
+    /// An operation of its own has written through the page cache.
+    #[inline(always)]
+    pub(super) fn wrote(&mut self, bytes: u64) {
+        self.labels.wrote(&mut self.recorder, bytes);
+    }
+
+    /// A handle was written to, and the operation itself made nothing stable. What went around
+    /// the page cache is in no main memory.
+    #[inline(always)]
+    pub(super) fn wrote_to(&mut self, at: usize, mode: Mode, bytes: u64) {
+        if !mode.stable && mode.direct.is_none() {
+            let (depth, occurrence) = self.labels.wrote(&mut self.recorder, bytes);
+            self.handles.get(at).dirty.add(depth, occurrence, bytes);
+        }
+    }
+
+    /// A handle's file was made stable.
+    pub(super) fn made_stable(&mut self, at: usize) {
+        let dirty = std::mem::take(&mut self.handles.get(at).dirty);
+        for (occurrence, bytes) in dirty.levels.into_iter().filter(|level| level.1 > 0) {
+            self.labels.made_stable(&mut self.recorder, occurrence, bytes);
+        }
+    }
+
+    /// All files were made stable.
+    pub(super) fn made_all_stable(&mut self) {
+        self.labels.made_all_stable(&mut self.recorder);
+    }
+
+    /// Bytes were read.
+    #[inline(always)]
+    pub(super) fn was_read(&mut self, is_direct: bool, bytes: u64) {
+        let block = self.labels.traffic(&mut self.recorder);
+        self.labels.innermost().1.has_read = true;
+        if is_direct {
+            self.recorder.count(block, Count::DirectRead, bytes);
+        }
+    }
+
+    /// A file was opened for reading: some are looked at.
+    #[inline(always)]
+    pub(super) fn opened_for_reading(&mut self, fd: Fd, is_direct: bool) {
+        let block = self.labels.traffic(&mut self.recorder);
+        let of_label = self.recorder.count(block, Count::Opened, 1);
+        if self.traffic.files.choose(of_label) {
+            self.look_at(block, fd, is_direct);
+        }
+    }
+
+    #[cold]
+    fn look_at(&mut self, block: TrafficId, fd: Fd, is_direct: bool) {
+        let Some(found) = self.backend.look(fd) else { return };
+        let recorder = &mut self.recorder;
+        if let Some(cached_bytes) = found.cached_bytes.filter(|_| !is_direct) {
+            recorder.count(block, Count::Looked, found.size_bytes);
+            recorder.count(block, Count::Cached, cached_bytes);
+        }
+        if let Some(extents) = found.extents {
+            recorder.count(block, Count::Mapped, extents.mapped_bytes);
+            recorder.count(block, Count::Holes, extents.hole_bytes);
+            recorder.count(block, Count::Encoded, extents.encoded_bytes);
+        }
+    }
+
+    /// The first path is about to be looked up: of some it is asked whether the name cache has it.
+    #[inline(always)]
+    pub(super) fn looks_up_name(&mut self) {
+        let block = self.labels.traffic(&mut self.recorder);
+        let of_label = self.recorder.count(block, Count::Names, 1);
+        if self.traffic.names.choose(of_label) {
+            self.look_for_name(block);
+        }
+    }
+
+    #[cold]
+    fn look_for_name(&mut self, block: TrafficId) {
+        if let Some(is_known) = self.backend.knows_name(self.paths[0].as_c_str()) {
+            self.recorder.count(block, Count::LookedNames, 1);
+            self.recorder.count(block, Count::CachedNames, u64::from(is_known));
+        }
+    }
+
+    /// A label is about to begin or has just ended: what was fetched belongs to those that have
+    /// read since it was asked for last.
+    #[inline(always)]
+    pub(super) fn label_changes(&mut self) {
+        if let Some((asked_ns, bytes)) = self.traffic.fetched.last {
+            let now_ns = self.clock.now();
+            self.note_reader();
+            let is_due = now_ns.saturating_sub(asked_ns) >= FETCH_PERIOD_NS;
+            if is_due || self.traffic.fetched.count == READERS {
+                self.ask_fetched(now_ns, bytes);
+            }
+        }
+    }
+
+    /// The program has ended.
+    pub(super) fn last_label_ended(&mut self) {
+        if let Some((_, bytes)) = self.traffic.fetched.last {
+            self.note_reader();
+            self.ask_fetched(u64::MAX, bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn note_reader(&mut self) {
+        let frame = self.labels.innermost().1;
+        let fetched = &mut self.traffic.fetched;
+        if std::mem::take(&mut frame.has_read)
+            && !fetched.readers[..fetched.count].contains(&frame.traffic)
+        {
+            fetched.readers[fetched.count] = frame.traffic;
+            fetched.count += 1;
+        }
+    }
+
+    #[cold]
+    fn ask_fetched(&mut self, now_ns: u64, before_bytes: u64) {
+        let bytes = self.backend.fetched_bytes().unwrap_or(before_bytes);
+        let fetched = &mut self.traffic.fetched;
+        for reader in &fetched.readers[..std::mem::take(&mut fetched.count)] {
+            let more_bytes = bytes.saturating_sub(before_bytes);
+            self.recorder.count(*reader, Count::Fetched, more_bytes);
+        }
+        fetched.last = Some((now_ns, bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_label_are_looked_at_and_few_of_all() {
+        let mut looks = Looks::default();
+        let chosen = (1..=3000).filter(|of_label| looks.choose(*of_label)).count();
+        assert_eq!(chosen as u64, LOOKED_AT + 2);
+        // Thousands of labels with a file each.
+        let mut looks = Looks::default();
+        let chosen = (0..6400).filter(|_| looks.choose(1)).count();
+        assert_eq!(chosen as u64, FREE_LOOKS + 100);
+    }
+
+    #[test]
+    fn a_level_forgets_what_was_written_in_an_earlier_occurrence() {
+        let mut dirty = Dirty::default();
+        dirty.add(1, 7, 10);
+        dirty.add(1, 7, 10);
+        dirty.add(2, 8, 5);
+        assert_eq!(dirty.levels[1..3], [(7, 20), (8, 5)]);
+        dirty.add(1, 9, 1);
+        assert_eq!(dirty.levels[1], (9, 1));
+        dirty.add(9, 10, 3);
+        assert_eq!(dirty.levels[3], (10, 3));
+    }
+}

@@ -1,0 +1,49 @@
+//! Where the bytes of a label came from and went to, over some ranks.
+
+use crate::record::Count;
+use model::run::LabelEvidence;
+use serde::{Deserialize, Serialize};
+
+/// Sums over some ranks, by [`Count`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Traffic(pub(super) [u64; Count::COUNT]);
+
+impl Traffic {
+    pub(super) fn add(&mut self, counts: &[u64; Count::COUNT]) {
+        for (sum, count) in self.0.iter_mut().zip(counts) {
+            *sum = sum.saturating_add(*count);
+        }
+    }
+
+    fn of(&self, count: Count) -> u64 {
+        self.0[count as usize]
+    }
+
+    /// The evidence of a label that has moved bytes or looked up names; `fetched_is_told`: by all
+    /// ranks.
+    pub(super) fn evidence(
+        &self,
+        label: &str,
+        [written_bytes, read_bytes]: [u64; 2],
+        fetched_is_told: bool,
+    ) -> Option<LabelEvidence> {
+        let looked_names = self.of(Count::LookedNames);
+        (written_bytes > 0 || read_bytes > 0 || looked_names > 0).then(|| LabelEvidence {
+            label: label.into(),
+            written_bytes,
+            // A write that failed half-way has no bytes in the rows.
+            unstable_bytes: self.of(Count::Unstable).min(written_bytes),
+            read_bytes,
+            direct_read_bytes: self.of(Count::DirectRead).min(read_bytes),
+            fetched_bytes: fetched_is_told.then(|| self.of(Count::Fetched)),
+            looked_bytes: self.of(Count::Looked),
+            cached_bytes: self.of(Count::Cached),
+            mapped_bytes: self.of(Count::Mapped),
+            hole_bytes: self.of(Count::Holes),
+            encoded_bytes: self.of(Count::Encoded),
+            looked_names,
+            cached_names: self.of(Count::CachedNames),
+            ..LabelEvidence::default()
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Where the bytes of a label came from and went to: what the rows do not tell.
+//!
+//! Block [`Kind::Traffic`]: label, then one word for each [`Count`].
+
+use super::area::Area;
+use super::layout::Kind;
+use model::event::NO_ID;
+
+/// What is counted of a label. Bytes, unless it says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Count {
+    /// Written through the page cache, and not made stable within the same occurrence.
+    Unstable,
+    /// Read with O_DIRECT.
+    DirectRead,
+    /// Fetched from storage while the label, or another one shortly before or after it, read:
+    /// an upper bound.
+    Fetched,
+    /// Files opened for reading; a number.
+    Opened,
+    /// Sizes of the files among them that were looked at and are read through the page cache.
+    Looked,
+    /// What the page cache held of those.
+    Cached,
+    /// Sizes of the files whose extents were looked at.
+    Mapped,
+    /// What of those lies in holes or in extents that were never written.
+    Holes,
+    /// What of those is stored in another form: compressed, encrypted.
+    Encoded,
+    /// Names that were looked up; a number.
+    Names,
+    /// Of those, the ones that were looked for in the name cache before; a number.
+    LookedNames,
+    /// Of those, the ones that were in it; a number.
+    CachedNames,
+}
+
+impl Count {
+    /// Number of counts.
+    pub const COUNT: usize = 12;
+}
+
+/// Words of a block.
+pub(super) const TRAFFIC_WORDS: usize = 1 + Count::COUNT;
+
+/// Where a label's traffic is counted; stays valid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrafficId(u32);
+
+impl TrafficId {
+    /// Nowhere: there was no room, or nobody has asked yet.
+    pub fn is_nowhere(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The blocks of a recorder.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    /// By label.
+    blocks: Vec<TrafficId>,
+    /// Of what stands in no label.
+    outside: TrafficId,
+}
+
+impl Traffic {
+    /// The counters of a label ([`NO_ID`]: of none).
+    pub(super) fn of(&mut self, area: &mut Area, label: u32) -> TrafficId {
+        let (at, known) = (label as usize, self.blocks.len());
+        if label != NO_ID && at >= known {
+            self.blocks.resize(at + 1, TrafficId::default());
+        }
+        let block = if label == NO_ID { &mut self.outside } else { &mut self.blocks[at] };
+        if block.is_nowhere() {
+            let at = area.append(Kind::Traffic, TRAFFIC_WORDS, |words| words[0] = u64::from(label));
+            *block = TrafficId(at.unwrap_or(0));
+        }
+        *block
+    }
+}
+
+/// A counter of a block; `None`: nowhere.
+#[inline(always)]
+pub(super) fn word(area: &mut Area, block: TrafficId, count: Count) -> Option<&mut u64> {
+    let words = (!block.is_nowhere()).then(|| area.array::<TRAFFIC_WORDS>(block.0))?;
+    Some(&mut words[1 + count as usize])
+}
