@@ -72,10 +72,10 @@ pub const METADATA: Case = Case {
         }
     "#,
     labels: &[
-        ("create", "create", FILES, 0.97),
+        ("create", "create", FILES, 0.95),
         ("stat", "stat", FILES * SLICES, 0.95),
         ("stat same", "stat of the same file", CALLS, f64::NAN),
-        ("write", "open, write 4 KiB, close", FILES, 0.97),
-        ("delete", "delete", FILES, 0.97),
+        ("write", "open, write 4 KiB, close", FILES, 0.95),
+        ("delete", "delete", FILES, 0.95),
     ],
 };

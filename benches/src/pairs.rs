@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Pairs that count; one more goes before them to warm up.
 const PAIRS: usize = 15;
-/// As many where the goal is three percent: the median of 15 pairs scatters by one or two.
+/// As many where the goal is five percent: the median of 15 pairs scatters by one or two.
 const MANY_PAIRS: usize = 45;
 
 /// Nanoseconds per operation of every label, pair by pair.

@@ -15,7 +15,6 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
-use crate::record::Spot;
 use model::Part;
 
 /// What happens between open and close.
@@ -60,19 +59,6 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     inner: Inner,
 ) -> Result<(), Fault> {
     let flags = open_flags(io, inner.flags());
-    file_at(step, io, buffers, inner, flags, None)
-}
-
-/// The same with what the turns of a loop have in common; `spot`: where they are counted.
-#[inline(always)]
-pub(super) fn file_at<B: Backend, K: Clock>(
-    step: Step<'_>,
-    io: &mut Io<'_, B, K>,
-    buffers: &mut Buffers,
-    inner: Inner,
-    flags: i32,
-    spot: Option<&Spot>,
-) -> Result<(), Fault> {
     let only = only_call(io.options.active(), buffers, inner);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
     let open = timed(&mut io.backend, &io.clock, call);
@@ -86,10 +72,7 @@ pub(super) fn file_at<B: Backend, K: Clock>(
     };
     match close {
         Some(close) if close.reply >= 0 && !io.keeps_events => {
-            let spot = match spot {
-                Some(spot) => *spot,
-                None => io.spot(step.op, step.site),
-            };
+            let spot = io.spot(step.op, step.site);
             io.settle_file(&spot, (open, data, close));
             Ok(())
         }

@@ -8,7 +8,6 @@ use super::mpi_io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
-use super::turns::{self, Turned};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -90,20 +89,7 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                     if let Some(pause) = check(comm) {
                         return Ok(pause);
                     }
-                    let repeats_file = prepared.repeats_file(code);
-                    let code = &plan.loops[code as usize];
-                    if repeats_file && turns::can_go_on(plan, code, io) {
-                        position.pc = code.body;
-                        let turned = turns::of_file(plan, code, env, io, comm, buffers)?;
-                        position.pc = pc;
-                        match turned {
-                            Turned::GoesOn => next_turn(env, code, pc)?,
-                            Turned::Over => pc + 1,
-                            Turned::Paused(pause) => return Ok(pause),
-                        }
-                    } else {
-                        next_turn(env, code, pc)?
-                    }
+                    next_turn(env, &plan.loops[code as usize], pc)?
                 }
                 Instr::Jump { to } => {
                     if to <= pc

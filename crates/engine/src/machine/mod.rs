@@ -8,7 +8,6 @@
 //!   ├─ perform, compound       operations become calls
 //!   │    ├─ transfer           bytes become calls
 //!   │    └─ pieces, shares     patterns become transfers
-//!   ├─ turns                   the same operation on file after file
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
 //!   ├─ io                      one call between two clock readings; counting
@@ -41,7 +40,6 @@ mod shares;
 mod text;
 mod traffic;
 mod transfer;
-mod turns;
 
 pub use prepare::Prepared;
 

@@ -1,6 +1,6 @@
 //! What all ranks of a run look up in the plan, found once before they start.
 
-use super::{flags, turns};
+use super::flags;
 use model::plan::{Instr, Source};
 use model::{Op, Plan, Value};
 
@@ -9,21 +9,12 @@ pub struct Prepared<'p> {
     pub(super) plan: &'p Plan,
     /// Constants that are open flags: index and flags, ascending by index.
     flags: Vec<(u32, i32)>,
-    /// By loop: see [`turns::repeats_file`].
-    repeat_files: Vec<bool>,
 }
 
 impl<'p> Prepared<'p> {
     /// Looks through a plan.
     pub fn new(plan: &'p Plan) -> Prepared<'p> {
-        let repeat_files = plan.loops.iter().map(|code| turns::repeats_file(plan, code)).collect();
-        Prepared { plan, flags: constant_flags(plan), repeat_files }
-    }
-
-    /// The loop's turns can be those of [`turns`].
-    #[inline(always)]
-    pub(super) fn repeats_file(&self, code: u32) -> bool {
-        self.repeat_files[code as usize]
+        Prepared { plan, flags: constant_flags(plan) }
     }
 
     /// The open flags that a constant stands for.
