@@ -4,7 +4,7 @@ use super::{Source, counted, nothing, point, qualified, shown_label, time_axis, 
 use crate::aggregate::{Execution, TimeBins};
 use crate::chart::{Bar, Chart, View};
 use model::Run;
-use model::run::TimeRow;
+use model::run::{LabelRow, TimeRow};
 use model::units::{format_ns, significant};
 use std::cmp::Reverse;
 
@@ -19,7 +19,8 @@ const RESOLUTION: usize = 240;
 struct Label<'a> {
     path: &'a str,
     rows: Vec<&'a TimeRow>,
-    total_ns: u64,
+    /// Nanoseconds, and whether it may be less.
+    busy: (u64, bool),
 }
 
 /// From the first rank that entered a label to the last one that left it, in the execution of the
@@ -32,7 +33,7 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     let mut labels: Vec<Label<'_>> = Vec::new();
     for time in run.times.iter().filter(|time| (time.cell, time.repetition) == execution) {
         let at = labels.iter().position(|label| label.path == time.label).unwrap_or_else(|| {
-            labels.push(Label { path: &time.label, rows: Vec::new(), total_ns: 0 });
+            labels.push(Label { path: &time.label, rows: Vec::new(), busy: (0, false) });
             labels.len() - 1
         });
         labels[at].rows.push(time);
@@ -40,11 +41,11 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     if labels.is_empty() {
         return Err("the execution shown ran no label to its end".into());
     }
-    labels.iter_mut().for_each(|label| label.total_ns = union_ns(&label.rows));
+    labels.iter_mut().for_each(|label| label.busy = busy(run, label.path, execution));
     let all = labels.len();
-    labels.sort_by_key(|label| Reverse(label.total_ns));
+    labels.sort_by_key(|label| Reverse(label.busy.0));
     labels.truncate(MAX_ROWS);
-    let longest = (labels[0].path.to_string(), labels[0].total_ns, labels[0].rows.len());
+    let longest = (labels[0].path.to_string(), labels[0].busy, labels[0].rows.len());
     labels.sort_by_key(|label| label.rows.iter().map(|time| time.first_start_ns).min());
     let rows: Vec<&&TimeRow> = labels.iter().flat_map(|label| &label.rows).collect();
     let start_ns = rows.iter().map(|time| time.first_start_ns).min().unwrap_or(0);
@@ -55,9 +56,10 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     let own = run.run.times_more.iter().filter(|more| (more.cell, more.repetition) == execution);
     let more = total(own.map(|more| more.count));
     let mut summary = format!(
-        "From its first start on any rank to its last end {} took {} in {}.",
+        "At least one rank was in {} for {}{}, in {}.",
         shown_label(&longest.0),
-        format_ns(longest.1 as f64),
+        if longest.1.1 { "at most " } else { "" },
+        format_ns(longest.1.0 as f64),
         counted(longest.2 as u64, "occurrence")
     );
     if all > MAX_ROWS {
@@ -69,7 +71,7 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     }
     if more > 0 {
         summary += &format!(
-            " On its ranks {more} occurrences in the middle were only counted: they are in no bar and no sum."
+            " On its ranks {more} occurrences in the middle were only counted: they are in no bar."
         );
     }
     Ok(View {
@@ -77,10 +79,7 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
         title: qualified(
             match all {
                 1 => format!("When the run was in {}", shown_label(&longest.0)),
-                _ => format!(
-                    "From first start to last end, {} took longest",
-                    shown_label(&longest.0)
-                ),
+                _ => format!("The run was in {} for longest", shown_label(&longest.0)),
             },
             &[&point(run, shown)],
         ),
@@ -94,17 +93,11 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     })
 }
 
-/// Time covered by at least one occurrence: ranks that drift apart overlap.
-fn union_ns(rows: &[&TimeRow]) -> u64 {
-    let mut spans: Vec<(u64, u64)> =
-        rows.iter().map(|time| (time.first_start_ns, time.last_end_ns)).collect();
-    spans.sort_unstable();
-    let (mut covered_ns, mut reached_ns) = (0u64, 0);
-    for (start_ns, end_ns) in spans {
-        covered_ns = covered_ns.saturating_add(end_ns.saturating_sub(start_ns.max(reached_ns)));
-        reached_ns = end_ns.max(reached_ns);
-    }
-    covered_ns
+/// How long at least one rank was inside a label in an execution, and whether that is a bound.
+fn busy(run: &Run, path: &str, execution: (u32, u32)) -> (u64, bool) {
+    let own =
+        |label: &&LabelRow| label.label == path && (label.cell, label.repetition) == execution;
+    run.labels.iter().find(own).map_or((0, false), |label| (label.busy_ns, label.busy_is_bound))
 }
 
 /// The occurrences of a label; those that lie closer than a picture can show are one bar.

@@ -88,8 +88,9 @@ impl Calls {
         Calls { op: op.into(), name, words, histogram }
     }
 
+    /// Not a number where there are too few calls.
     fn percentile(&self, q: f64) -> f64 {
-        self.histogram.quantile(q).unwrap_or(0) as f64
+        self.histogram.percentile(q).map_or(f64::NAN, |ns| ns as f64)
     }
 
     /// "Half of all fwrite calls took up to 10 us, one in a hundred more than 2 ms".
@@ -111,13 +112,12 @@ impl Calls {
 
     /// "write: median 10 us, 99 % within 20 us, longest 1 ms".
     fn sentence(&self) -> String {
-        format!(
-            "{}: median {}, 99 % within {}, longest {}",
-            self.name,
-            format_ns(self.percentile(0.5)),
-            format_ns(self.percentile(0.99)),
-            format_ns(self.histogram.max as f64)
-        )
+        let most = match self.histogram.percentile(0.99) {
+            Some(ns) => format!("99 % within {}, ", format_ns(ns as f64)),
+            None => String::new(),
+        };
+        let (median, longest) = (self.percentile(0.5), self.histogram.max as f64);
+        format!("{}: median {}, {most}longest {}", self.name, format_ns(median), format_ns(longest))
     }
 }
 
@@ -137,6 +137,9 @@ impl All {
         }
         if self.more > 0 {
             text += &format!(" {} with still less time are left out.", self.more);
+        }
+        if self.calls.iter().any(|calls| moves_bytes(&calls.op)) {
+            text += " Calls of one operation and label are together, whatever their sizes.";
         }
         text
     }
@@ -249,6 +252,12 @@ fn cumulated(histogram: &Histogram) -> Vec<Point> {
     std::iter::once(start).chain(points).collect()
 }
 
+fn moves_bytes(op: &str) -> bool {
+    use model::op::{Class, Op};
+    let class = Op::find(op).map(|op| op.row().class);
+    matches!(class, Some(Class::Read | Class::Write))
+}
+
 /// One figure of some calls.
 type Figure = fn(&Calls) -> f64;
 
@@ -282,7 +291,10 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
     Ok(View {
         name: PERCENTILES.into(),
         title: all.titled(title),
-        summary: all.summary(),
+        summary: format!(
+            "{} A bar is missing where fewer calls were made than its share speaks of.",
+            all.summary()
+        ),
         chart: Chart::Bars {
             value: Axis { log, ..axis("time of an operation", Unit::Nanoseconds) },
             names: all.calls.iter().map(|calls| calls.name.clone()).collect(),
