@@ -14,6 +14,10 @@ pub const FLAG_SHORT: u8 = 2;
 /// The operation failed with an errno that `with (expect=...)` names.
 pub const FLAG_EXPECTED: u8 = 4;
 
+/// Nobody knows which bytes of the file the operation moved: those at a shared file pointer, or
+/// pieces for which there was no memory.
+pub const FLAG_UNPLACED: u8 = 8;
+
 /// One executed operation. All times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -28,7 +32,8 @@ pub struct Event {
     pub intended_start_ns: u64,
     /// Sum of the back-end calls' times: the operation's own time.
     pub busy_ns: u64,
-    /// Position in the file, bytes; 0 where the operation has none.
+    /// Position in the file, bytes; of several pieces that of the first; 0 where the operation
+    /// has none.
     pub offset_bytes: u64,
     /// Bytes asked for; for "rest of the file" the bytes moved.
     pub requested_bytes: u64,
@@ -52,4 +57,9 @@ pub struct Event {
     pub flags: u8,
     /// Thread of the rank that executed it; 0 for ranks of Parabench, which have one.
     pub thread: u32,
+    /// Pieces of the file that were asked for, where they are several or a pattern's; else 0.
+    pub pieces: u32,
+    /// Which ones: the number of an entry in the rank's table of extents, from 1; 0: none. The first
+    /// piece of the entry is where `offset_bytes` says, the others are as far from it as there.
+    pub extents: u32,
 }

@@ -5,6 +5,7 @@
 //! are defined in docs/run-format.md; a trace is a run too.
 
 use crate::histogram::Histogram;
+use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
@@ -537,6 +538,25 @@ pub struct EventsInfo {
     /// Events left out by choice: those that `sample_every` did not choose. Operations are
     /// `count + dropped + left_out`.
     pub left_out: u64,
+    /// Pieces of files that events of patterns refer to by their number here.
+    pub extents: Vec<EventExtents>,
+}
+
+/// Pieces of a file that one operation moved: those of a pattern for one rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EventExtents {
+    /// Number of pieces.
+    pub pieces: u64,
+    /// The pieces in the order of access, equal ones at equal distances together. Fewer than
+    /// `pieces` if there was no memory for all.
+    pub runs: Vec<Pieces>,
+}
+
+impl EventExtents {
+    /// All pieces are there.
+    pub fn is_whole(&self) -> bool {
+        self.runs.iter().fold(0, |all: u64, run| all.saturating_add(run.count)) >= self.pieces
+    }
 }
 
 fn is_zero(figure: &u64) -> bool {

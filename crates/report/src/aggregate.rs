@@ -14,7 +14,9 @@ mod axis;
 mod extent;
 mod files;
 mod grid;
+mod pieces;
 mod scan;
+mod sharing;
 
 pub use axis::{Bands, TimeBins};
 pub use files::{FileMap, FileParts, Owner};
@@ -72,6 +74,9 @@ pub struct Aggregates {
     pub failed: u64,
     /// Bytes they moved.
     pub bytes: u64,
+    /// Operations that moved bytes nobody knows the place of: they are in neither `offsets` nor the
+    /// parts of `files`.
+    pub unplaced: u64,
     /// Columns of time.
     pub time: TimeBins,
     /// Ranks, neighbours together where there are more than fit.
@@ -134,6 +139,7 @@ struct Bins {
     events: u64,
     failed: u64,
     bytes: u64,
+    unplaced: u64,
     grid: Grid,
     ops: OpGrid,
     offsets: OffsetGrid,
@@ -156,11 +162,12 @@ impl Bins {
             events: 0,
             failed: 0,
             bytes: 0,
+            unplaced: 0,
             grid: Grid::new(&extent.bands, &extent.time),
             ops: OpGrid::new(&extent.time),
             offsets: OffsetGrid::new(extent),
             labels: LabelGrid::new(extent),
-            files: files::Files::default(),
+            files: files::Files::new(extent.paths.min(files::MAX_TRACKED)),
         }
     }
 
@@ -177,17 +184,31 @@ impl Bins {
         self.ops.add(extent, at, row);
         self.labels.add(extent, row);
         if row.done_bytes > 0 {
-            self.offsets.add(extent, at, row);
-            if extent.wants_file(row.path_id) {
-                self.files.add(group, row);
-            }
+            self.place(extent, group, row);
         }
+    }
+
+    /// Where in the file the bytes were.
+    #[inline]
+    fn place(&mut self, extent: &Extent, group: usize, row: &scan::Row) {
+        let has_file = extent.wants_file(row.path_id);
+        if has_file {
+            self.files.count(group, row);
+        }
+        let is_known = extent.extents.moved(row, |run| {
+            self.offsets.add(row, &run);
+            if has_file {
+                self.files.add(group, row, &run);
+            }
+        });
+        self.unplaced += u64::from(!is_known);
     }
 
     fn merge(&mut self, other: Bins) {
         self.events += other.events;
         self.failed += other.failed;
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.unplaced += other.unplaced;
         self.grid.merge(&other.grid);
         self.ops.merge(&other.ops);
         self.offsets.merge(&other.offsets);
@@ -204,6 +225,7 @@ impl Bins {
             events: self.events,
             failed: self.failed,
             bytes: self.bytes,
+            unplaced: self.unplaced,
             time: extent.time,
             bands: extent.bands,
             grid: self.grid,

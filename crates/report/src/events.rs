@@ -23,6 +23,7 @@ pub struct Origin<'a> {
 
 mod columns;
 mod contain;
+mod extents;
 mod fill;
 mod names;
 mod read;

@@ -244,6 +244,7 @@ pub fn aborted() -> Run {
         dropped: 7,
         sample_every: 1,
         left_out: 0,
+        extents: Vec::new(),
     });
     let mut run = with_labels(run);
     // Most of its occurrences are not kept apart.

@@ -138,14 +138,15 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn new(run: &Run, events: &'a Aggregates, colors: &'a Colors) -> Source<'a> {
-        let info = run.run.events.clone().unwrap_or_default();
-        let every = info.sample_every.max(1);
+        let info = run.run.events.as_ref();
+        let every = info.map_or(1, |info| info.sample_every.max(1));
+        let dropped = info.map_or(0, |info| info.dropped);
         let mut note = String::new();
         if every > 1 {
             note += &format!(" Estimated from one of {every} operations.");
         }
-        if info.dropped > 0 {
-            note += &format!(" {} operations are missing for lack of memory.", info.dropped);
+        if dropped > 0 {
+            note += &format!(" {dropped} operations are missing for lack of memory.");
         }
         if events.failed > 0 {
             note += &format!(" Without {}.", counted(events.failed, "operation that failed"));
@@ -159,8 +160,19 @@ impl<'a> Source<'a> {
             scale: every as f64,
             point: point(run, events.execution),
             several_labels: labels.any(|label| Some(label) != first),
-            is_partial: every > 1 || info.dropped > 0,
+            is_partial: every > 1 || dropped > 0,
             note,
+        }
+    }
+
+    /// Which operations have no place in pictures of positions; "" without any.
+    fn unplaced(&self) -> String {
+        match self.events.unplaced {
+            0 => String::new(),
+            n => format!(
+                " Without the places of {}: nobody knows which bytes they moved.",
+                counted(n, "operation")
+            ),
         }
     }
 

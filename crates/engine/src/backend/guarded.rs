@@ -286,6 +286,10 @@ impl Backend for Guarded {
         self.posix.fetched_bytes()
     }
 
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.posix.position(fd)
+    }
+
     fn issue(&mut self, call: Call<'_>) -> Reply {
         match call {
             Call::Open { flags, mode, .. } => match self.open(flags, mode) {

@@ -96,6 +96,12 @@ pub trait Backend {
         None
     }
 
+    /// Where an open file's next byte would be read; after [`Call::Append`] the end of what it wrote.
+    /// `None` where that cannot be told. Never timed.
+    fn position(&mut self, _fd: Fd) -> Option<u64> {
+        None
+    }
+
     /// Executes the call. Nothing else happens between two clock readings.
     fn issue(&mut self, call: Call<'_>) -> Reply;
 

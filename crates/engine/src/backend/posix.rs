@@ -138,6 +138,11 @@ impl Backend for Posix {
         self.counts_fetched.then(fetched_bytes)
     }
 
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        // SAFETY: no memory is involved.
+        u64::try_from(unsafe { libc::lseek(fd.0, 0, libc::SEEK_CUR) }).ok()
+    }
+
     #[inline(always)]
     fn issue(&mut self, call: Call<'_>) -> Reply {
         match call {

@@ -8,7 +8,7 @@
 use super::fault::Fault;
 use super::handles::Mode;
 use super::io::{Io, Shot, Subject, Tally, timed, timed_next};
-use super::options::{Active, Fsync};
+use super::options::Fsync;
 use super::perform::{FILE_MODE, Step, alignment, open_flags, refused_direct};
 use super::transfer::{self, Place};
 use crate::backend::Backend;
@@ -59,7 +59,7 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
     inner: Inner,
 ) -> Result<(), Fault> {
     let flags = open_flags(io, inner.flags());
-    let only = only_call(io.options.active(), buffers, inner);
+    let only = only_call(io, buffers, inner);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
     let open = timed(&mut io.backend, &io.clock, call);
     if open.reply < 0 {
@@ -121,10 +121,17 @@ fn one_by_one<B: Backend, K: Clock>(
 
 /// What the only call between open and close writes; `None`: it takes more than that.
 #[inline(always)]
-fn only_call<'b>(options: &Active, buffers: &'b mut Buffers, inner: Inner) -> Option<&'b [u8]> {
+fn only_call<'b, B, K>(
+    io: &Io<'_, B, K>,
+    buffers: &'b mut Buffers,
+    inner: Inner,
+) -> Option<&'b [u8]> {
+    let options = io.options.active();
     let (len, offset_bytes) = match inner {
         Inner::Nothing => return Some(&[]),
         Inner::Write { len, offset_bytes } => (len, offset_bytes),
+        // Where an append went is asked between it and the close.
+        Inner::Append { .. } if io.keeps_events => return None,
         Inner::Append { len } => (len, 0),
         // Evidence of the page cache is taken between open and read.
         Inner::Read { .. } => return None,

@@ -4,16 +4,18 @@ use super::handles::Handles;
 use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
+use super::shares::counted;
 use super::text::PathText;
 use super::traffic::Traffic;
 use super::transfer;
 use super::{Settings, fault::Fault};
 use crate::backend::Backend;
-use crate::call::{Call, Reply};
+use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
 use crate::record::{Recorder, Spot, Timing};
 use crate::stop;
-use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
+use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+use model::pattern::Run;
 use model::plan::Pc;
 use model::{Event, Op, Part, errno};
 
@@ -40,6 +42,21 @@ pub(super) struct Io<'c, B, K> {
     pub(super) traffic: Traffic,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
+    /// Where the running operation moves its bytes, for its event.
+    pub(super) touched: Touched,
+}
+
+/// What an event tells of the place of its bytes besides an offset.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    /// See [`Event::extents`].
+    pub(super) extents: u32,
+    /// See [`Event::pieces`].
+    pub(super) pieces: u32,
+    /// It cannot be told.
+    pub(super) unknown: bool,
+    /// What was appended, in order.
+    appended: Vec<Run>,
 }
 
 /// One call and the two clock readings around it.
@@ -208,6 +225,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             notes: 0,
             settings,
             keeps_events: recorder.keeps_events(),
+            touched: Touched::default(),
             recorder,
         }
     }
@@ -406,8 +424,40 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         }
     }
 
+    /// Bytes were appended: finds out where, because no call says it. Not timed.
+    #[cold]
+    pub(super) fn appended(&mut self, fd: Fd, bytes: u64) {
+        let end_bytes = self.backend.position(fd);
+        let Some(offset_bytes) = end_bytes.and_then(|end| end.checked_sub(bytes)) else {
+            self.touched.unknown = true;
+            return;
+        };
+        match self.touched.appended.last_mut() {
+            Some(last) if last.offset_bytes + last.length_bytes == offset_bytes => {
+                *last = Run::single(last.offset_bytes, last.length_bytes + bytes);
+            }
+            _ => self.touched.appended.push(Run::single(offset_bytes, bytes)),
+        }
+    }
+
+    /// Where the operation began, pieces and their number, and whether that is known.
+    fn take_touched(&mut self, tally: &Tally) -> (u64, u32, u32, bool) {
+        let Touched { mut extents, mut pieces, unknown, .. } = self.touched;
+        let appended = std::mem::take(&mut self.touched.appended);
+        // Others have appended between its calls.
+        if appended.len() > 1 {
+            pieces = counted(appended.len() as u64);
+            extents = self.recorder.extents(u64::from(pieces), &appended);
+        }
+        let offset_bytes = appended.first().map_or(tally.offset_bytes, |run| run.offset_bytes);
+        self.touched = Touched { appended, ..Touched::default() };
+        self.touched.appended.clear();
+        (offset_bytes, extents, pieces, unknown || pieces > 0 && extents == 0)
+    }
+
     #[inline(never)]
     fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        let (offset_bytes, extents, pieces, unknown) = self.take_touched(tally);
         if !self.recorder.chooses_event(self.operations) {
             return;
         }
@@ -421,7 +471,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             end_ns: tally.timing.end_ns,
             intended_start_ns: tally.timing.start_ns,
             busy_ns: tally.timing.busy_ns,
-            offset_bytes: tally.offset_bytes,
+            offset_bytes,
             requested_bytes: tally.requested_bytes,
             done_bytes: tally.done_bytes,
             parts_ns: if with_parts { tally.parts_ns } else { [0; Part::COUNT] },
@@ -433,8 +483,11 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             op: op as u8,
             flags: flag(FLAG_FAILED, failed && !expected)
                 | flag(FLAG_EXPECTED, expected)
-                | flag(FLAG_SHORT, tally.short),
+                | flag(FLAG_SHORT, tally.short)
+                | flag(FLAG_UNPLACED, unknown),
             thread: 0,
+            pieces,
+            extents,
         });
     }
 

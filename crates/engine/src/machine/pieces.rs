@@ -98,5 +98,8 @@ pub(super) fn access<B: Backend, K: Clock>(
         let now_ns = io.clock.now();
         (total.timing.start_ns, total.timing.end_ns) = (now_ns, now_ns);
     }
+    if io.keeps_events {
+        (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
+    }
     io.conclude(step.op, step.site, &total, Subject::Handle(target.at))
 }

@@ -9,8 +9,10 @@
 //! first use.
 
 use super::fault::Fault;
+use crate::record::Recorder;
 use model::Plan;
 use model::pattern::{Extent, MAX_STEPS, Run, Share};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Runs of a member that are kept; more are made anew on every access.
@@ -26,13 +28,27 @@ pub(super) struct Ready<'p> {
     pub(super) bytes: u64,
     /// The run that was asked for last, and the number of pieces before it.
     cursor: (usize, u64),
+    /// What events have for them, once one refers to them.
+    recorded: Cell<Option<(u32, u32)>>,
 }
 
 impl<'p> Ready<'p> {
     fn new(share: Share<'p>) -> Ready<'p> {
         let runs: Vec<Run> = share.runs().take(MAX_RUNS + 1).collect();
         let bytes = share.bytes();
-        Ready { share, runs: (runs.len() <= MAX_RUNS).then_some(runs), bytes, cursor: (0, 0) }
+        let runs = (runs.len() <= MAX_RUNS).then_some(runs);
+        Ready { share, runs, bytes, cursor: (0, 0), recorded: Cell::new(None) }
+    }
+
+    /// What events have for all pieces: their number in the record, and how many they are.
+    #[inline(never)]
+    pub(super) fn recorded(&self, recorder: &mut Recorder) -> (u32, u32) {
+        let known = self.recorded.get().unwrap_or_else(|| match &self.runs {
+            Some(runs) => record(recorder, runs.iter().copied(), 0),
+            None => record(recorder, self.share.runs().take(MAX_RUNS), self.count()),
+        });
+        self.recorded.set(Some(known));
+        known
     }
 
     /// Calls `each` for the pieces that hold a byte, in the order of access, until it says false.
@@ -69,6 +85,23 @@ impl<'p> Ready<'p> {
         let offset_bytes = run.offset_bytes + (i - before) * run.stride_bytes;
         Some(Extent { offset_bytes, length_bytes: run.length_bytes })
     }
+}
+
+/// Records pieces for events: their number in the record, and how many they are. `least`: so many
+/// there are, if these are not all.
+pub(super) fn record(
+    recorder: &mut Recorder,
+    runs: impl Iterator<Item = Run>,
+    least: u64,
+) -> (u32, u32) {
+    let runs: Vec<Run> = runs.filter(|run| run.count > 0 && run.length_bytes > 0).collect();
+    let pieces = runs.iter().map(|run| run.count).fold(0, u64::saturating_add).max(least);
+    (recorder.extents(pieces, &runs), counted(pieces))
+}
+
+/// A number of pieces as events have it.
+pub(super) fn counted(pieces: u64) -> u32 {
+    u32::try_from(pieces).unwrap_or(u32::MAX)
 }
 
 /// Calls `each` for the pieces of a run; false: it said so.

@@ -109,6 +109,9 @@ fn write_piece<B: Backend, K: Clock>(
             return;
         }
         tally.done_bytes += moved as u64;
+        if place.append && io.keeps_events {
+            io.appended(fd, moved as u64);
+        }
         source = &source[(moved as usize).min(source.len())..];
         if source.is_empty() {
             return;

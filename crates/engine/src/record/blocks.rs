@@ -1,6 +1,7 @@
 //! Takes one block of an area apart. `None`: its content cannot be.
 
 use super::busy::*;
+use super::extents;
 use super::files;
 use super::histograms::Owner;
 use super::labels::{L_COUNT, L_KIND_BYTES, L_PATH, SLOTS};
@@ -60,6 +61,7 @@ pub(super) fn parse_block(
         }
         Kind::Usage => record.usage = Some(usage(words)?),
         Kind::Clock => record.clock = Some(alignment(words)?),
+        Kind::Extents => record.extents.push(extents::read(words)?),
         Kind::MpiFile => {
             let (ranks, len) = halves(*words.first()?);
             record.mpi_files.push(files::read(ranks, text(&words[1..], len)?)?);

@@ -5,11 +5,13 @@
 
 use super::EventsConfig;
 use super::area::Area;
+use super::extents;
 use super::index::{Index, hash_text};
 use super::layout::*;
 use crate::clock::monotonic_raw_ns;
 use model::Event;
 use model::event::NO_ID;
+use model::pattern::Run;
 
 /// Words of an event.
 pub(super) const EVENT_WORDS: usize = size_of::<Event>() / 8;
@@ -34,6 +36,8 @@ pub(super) struct Events {
     path_places: Vec<u32>,
     /// The path asked for last.
     latest_path: u32,
+    /// Blocks of extents so far.
+    extents: u32,
 }
 
 impl Events {
@@ -49,6 +53,7 @@ impl Events {
             paths: Index::default(),
             path_places: Vec::new(),
             latest_path: 0,
+            extents: 0,
         };
         // A quarter is left to path names.
         let affordable = config.max_bytes / 4 * 3 / size_of::<Event>() as u64;
@@ -172,6 +177,19 @@ impl Events {
             self.latest_path = id;
         }
         id
+    }
+
+    /// Keeps pieces of a file; the number that events have for them, 0 when there is no room left.
+    #[cold]
+    pub(super) fn extents(&mut self, area: &mut Area, pieces: u64, runs: &[Run]) -> u32 {
+        let runs = &runs[..runs.len().min(extents::MAX_RUNS)];
+        let words = 1 + extents::RUN_WORDS * runs.len();
+        let put = |words: &mut [u64]| extents::put(words, pieces, runs);
+        if self.append(area, Kind::Extents, words, !runs.is_empty(), put).is_none() {
+            return 0;
+        }
+        self.extents += 1;
+        self.extents
     }
 
     #[cold]

@@ -86,10 +86,12 @@ pub enum Kind {
     Busy = 17,
     /// Where a label's bytes came from and went to: [`super::traffic`].
     Traffic = 18,
+    /// Pieces of a file that events refer to: [`super::extents`].
+    Extents = 19,
 }
 
 impl Kind {
-    const ALL: [Kind; 18] = [
+    const ALL: [Kind; 19] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -108,6 +110,7 @@ impl Kind {
         Kind::MpiFile,
         Kind::Busy,
         Kind::Traffic,
+        Kind::Extents,
     ];
 
     /// The kind with this number.

@@ -15,6 +15,7 @@ mod blocks;
 mod busy;
 mod collect;
 mod events;
+mod extents;
 mod failures;
 mod files;
 mod histograms;

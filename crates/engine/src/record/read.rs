@@ -9,7 +9,7 @@ use super::{Count, State, Usage};
 use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
-use model::run::MpiFileFacts;
+use model::run::{EventExtents, MpiFileFacts};
 use model::{Event, Histogram, Op, Part};
 use std::fs::File;
 use std::path::Path;
@@ -32,6 +32,8 @@ pub struct RankRecord {
     pub mpi_files: Vec<MpiFileFacts>,
     /// Label paths by id; the first is `(more)`.
     pub labels: Vec<LabelRecord>,
+    /// Pieces of files that events refer to by number, from 1.
+    pub extents: Vec<EventExtents>,
     /// Label and operation pairs in order of first execution.
     pub stats: Vec<StatRecord>,
     /// Traffic of labels.
@@ -211,6 +213,7 @@ impl RankRecord {
             clock: None,
             mpi_files: Vec::new(),
             labels: Vec::new(),
+            extents: Vec::new(),
             stats: Vec::new(),
             traffic: Vec::new(),
             sites: Vec::new(),

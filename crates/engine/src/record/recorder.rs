@@ -17,6 +17,7 @@ use super::traffic::{self, Count, Traffic, TrafficId};
 use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
+use model::pattern::Run;
 use model::plan::LabelKind;
 use model::run::MpiFileFacts;
 use model::{Event, Op, Part};
@@ -204,6 +205,11 @@ impl Recorder {
     #[inline]
     pub fn path(&mut self, path: &[u8]) -> u32 {
         self.events.as_mut().map_or(NO_ID, |events| events.path(&mut self.area, path))
+    }
+
+    /// Keeps pieces of a file for events; what [`Event::extents`] then is.
+    pub fn extents(&mut self, pieces: u64, runs: &[Run]) -> u32 {
+        self.events.as_mut().map_or(0, |events| events.extents(&mut self.area, pieces, runs))
     }
 
     /// Adds an event to the table, or counts it as dropped when the table is full.

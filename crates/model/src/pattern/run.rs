@@ -1,5 +1,6 @@
 //! Pieces, and runs of equal pieces at equal distances.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A piece of a file.
@@ -19,7 +20,7 @@ impl Extent {
 }
 
 /// Equal pieces at equal distances: piece i is at `offset + i * stride`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Run {
     /// First byte of the first piece.
     pub offset_bytes: u64,

@@ -406,6 +406,10 @@ impl<B: Backend> Backend for Files<'_, B> {
         self.inner.fetched_bytes()
     }
 
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.inner.position(fd)
+    }
+
     #[inline(always)]
     fn issue(&mut self, call: Call<'_>) -> Reply {
         self.inner.issue(call)

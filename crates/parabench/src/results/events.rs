@@ -22,6 +22,7 @@ pub fn write<R: Borrow<RankRecord>>(
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<&[u8]> = record.paths().collect();
         let origin = Origin { rank: record.rank, host: &run.run.host.name, ..Origin::default() };
+        table.extents(&record.extents);
         table.rank(&origin, &labels, &paths, record.events()).map_err(failed)?;
     }
     let info = table.finish().map_err(failed)?;

@@ -15,7 +15,7 @@ use ::report::store::RUN_FILE;
 use ::report::{StoreError, store};
 use engine::own_folder::OwnFolder;
 use engine::record::RankRecord;
-use model::run::{EventsInfo, Run, Site};
+use model::run::{EventExtents, EventsInfo, Run, Site};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -27,6 +27,8 @@ pub struct Part {
     at: (u32, u32),
     sites: Vec<Site>,
     left_out: u64,
+    /// Pieces that its table refers to.
+    extents: Vec<EventExtents>,
     /// The folder of its table.
     folder: PathBuf,
     /// It was cut off: what its ranks have recorded is here.
@@ -84,6 +86,7 @@ impl Part {
             at: order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default(),
             sites: run.run.sites.clone(),
             left_out: run.run.events.as_ref().map_or(0, |events| events.left_out),
+            extents: run.run.events.as_ref().map_or_else(Vec::new, |info| info.extents.clone()),
             folder,
             records: None,
         }
@@ -149,11 +152,14 @@ pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Resul
                     .map_err(|error| Error::failed(format!("cannot make a folder: {error}")))?;
                 let mut run = run.clone();
                 super::events::write(temporary.path(), &mut run, &mut records.iter())?;
-                left_out += run.run.events.map_or(0, |events| events.left_out);
-                table.append(temporary.path(), part.at, &numbers).map_err(failed)?;
+                let events = run.run.events.unwrap_or_default();
+                left_out += events.left_out;
+                table
+                    .append(temporary.path(), part.at, &numbers, &events.extents)
+                    .map_err(failed)?;
             }
             None if part.folder.join(EVENTS_FILE).is_file() => {
-                table.append(&part.folder, part.at, &numbers).map_err(failed)?;
+                table.append(&part.folder, part.at, &numbers, &part.extents).map_err(failed)?;
             }
             None => {}
         }

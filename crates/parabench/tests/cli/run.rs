@@ -99,7 +99,7 @@ fn events_are_stored_with_the_run() {
     assert_eq!(
         run["run"]["events"],
         json!({
-            "file": "events.parquet", "count": 40, "dropped": 0, "sample_every": 1, "left_out": 0,
+            "file": "events.parquet", "count": 40, "dropped": 0, "sample_every": 1, "left_out": 0, "extents": [],
         })
     );
     let reader = report::events::EventReader::open(&scene.path("results")).unwrap();

@@ -79,7 +79,9 @@ fn pictures_add_up_to_the_rows() {
     let reads = calls.iter().find(|line| line[0] == "fread" && line[1] == "calls").unwrap();
     assert_eq!(reads[2], (4 * 32).to_string());
     let parts = &table(&scene, "data/file-map.csv")[1..];
-    let several = parts.iter().filter(|part| part[0] == "shared" && part[1] == "several ranks");
+    let several = parts
+        .iter()
+        .filter(|part| part[0] == "shared" && part[1] == "several ranks, the same bytes");
     let shared: f64 =
         several.map(|part| part[3].parse::<f64>().unwrap() - part[2].parse::<f64>().unwrap()).sum();
     assert!(shared >= 1_048_576.0, "all ranks read the first MiB: {shared}");

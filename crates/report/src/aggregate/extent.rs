@@ -3,6 +3,7 @@
 
 use super::axis::{Bands, TimeBins};
 use super::grid::MAX_LABELS;
+use super::pieces::Extents;
 use super::scan::{Scan, Table};
 use super::{Busiest, Execution};
 use crate::events::invalid;
@@ -38,6 +39,8 @@ pub(super) struct Extent {
     pub label_numbers: HashMap<Vec<u8>, usize>,
     /// The busiest operation of one of the labels, and that label's number.
     pub busiest: Option<(usize, Busiest)>,
+    /// Pieces that operations refer to.
+    pub extents: Extents,
 }
 
 impl Extent {
@@ -67,6 +70,10 @@ impl Extent {
         if paths as u64 > 2 * table.rows() + 2 {
             return Err(invalid("number of a path"));
         }
+        let entries = run.run.events.as_ref().map_or(&[][..], |events| &events.extents);
+        let extents = Extents::of(entries);
+        let reach_bytes = reach(table, &groups, execution, &extents)?;
+        let longest_bytes = unsigned("done_bytes")?.1.max(reach_bytes);
         let labels = busiest_labels(run, execution);
         let busiest = busiest(run, execution, &labels);
         let numbers = labels.iter().enumerate().map(|(at, label)| (label.clone().into_bytes(), at));
@@ -75,12 +82,13 @@ impl Extent {
             one_of_many,
             time: TimeBins::over(start_ns, end_ns, columns(table, &groups)),
             bands: Bands::over(ranks, MAX_BANDS),
-            offset_end_bytes: last_bytes.saturating_add(unsigned("done_bytes")?.1),
+            offset_end_bytes: last_bytes.saturating_add(longest_bytes),
             paths,
             files: None,
             label_numbers: numbers.collect(),
             busiest,
             labels,
+            extents,
         }))
     }
 
@@ -100,6 +108,25 @@ impl Extent {
 fn columns(table: &Table, groups: &[usize]) -> usize {
     let rows: u64 = groups.iter().map(|group| table.rows_of(*group)).sum();
     rows.saturating_mul(COLUMNS_PER_EVENT).clamp(1, TIME_COLUMNS) as usize
+}
+
+/// The farthest that the pieces of an operation of the execution reach from its offset.
+fn reach(table: &Table, groups: &[usize], execution: Execution, extents: &Extents) -> Result<u64> {
+    let mut farthest_bytes = 0;
+    let is_used = |group: &&usize| {
+        let range = table.statistics(**group, "extents_id");
+        !extents.is_empty() && range.is_none_or(|(_, high)| high >= 0)
+    };
+    for group in groups.iter().filter(is_used) {
+        let mut latest = -1;
+        Scan::columns_of(table, *group, &["extents_id"], Some(execution), |values| {
+            if values[0] != latest {
+                latest = values[0];
+                farthest_bytes = extents.reach_bytes(latest).max(farthest_bytes);
+            }
+        })?;
+    }
+    Ok(farthest_bytes)
 }
 
 fn first_execution(table: &Table) -> Result<Execution> {

@@ -1,9 +1,13 @@
 //! Which ranks touched which part of which file.
 
 use super::extent::Extent;
+use super::pieces::end_bytes;
 use super::scan::{Row, Table};
+use super::sharing::Touches;
+use model::pattern::Run;
 use parquet::errors::Result;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Files whose parts are kept; of more than these, those with most bytes.
@@ -23,6 +27,8 @@ pub enum Owner {
     Rank(u32),
     /// Several ranks.
     Several,
+    /// Several ranks, and bytes of it more than one.
+    Shared,
 }
 
 impl Owner {
@@ -31,6 +37,7 @@ impl Owner {
             (Owner::Nobody, other) => other,
             (own, Owner::Nobody) => own,
             (own, other) if own == other => own,
+            (Owner::Shared, _) | (_, Owner::Shared) => Owner::Shared,
             _ => Owner::Several,
         }
     }
@@ -47,12 +54,20 @@ pub struct FileParts {
     pub part_bytes: u64,
     /// Its parts from the start of the file.
     pub owners: Vec<Owner>,
+    /// All bytes were compared: parts of several ranks that are not [`Owner::Shared`] hold other
+    /// bytes of each.
+    pub is_compared: bool,
 }
 
 impl FileParts {
-    /// Several ranks moved bytes of one part; not necessarily the same bytes.
+    /// Ranks moved the same bytes.
     pub fn is_shared(&self) -> bool {
-        self.owners.contains(&Owner::Several)
+        self.owners.contains(&Owner::Shared)
+    }
+
+    /// Several ranks moved bytes of one part, and nobody knows whether the same ones.
+    pub fn is_open(&self) -> bool {
+        !self.is_compared && self.owners.contains(&Owner::Several)
     }
 }
 
@@ -110,11 +125,13 @@ struct Parts {
     owners: Vec<Owner>,
     /// First row group that names it.
     group: usize,
+    touches: Touches,
 }
 
 impl Parts {
-    fn new(group: usize) -> Parts {
-        Parts { bytes: 0, shift: 0, owners: vec![Owner::Nobody; PARTS], group }
+    fn new(group: usize, max_runs: usize) -> Parts {
+        let (owners, touches) = (vec![Owner::Nobody; PARTS], Touches::new(max_runs));
+        Parts { bytes: 0, shift: 0, owners, group, touches }
     }
 
     /// Doubles the width of the parts until it is `1 << shift`.
@@ -128,15 +145,38 @@ impl Parts {
         }
     }
 
-    fn add(&mut self, row: &Row) {
-        self.bytes = self.bytes.saturating_add(row.done_bytes);
-        let last_byte = row.offset_bytes.saturating_add(row.done_bytes - 1);
+    fn add(&mut self, rank: u32, run: &Run) {
+        let last_byte = end_bytes(run).saturating_sub(1);
         let needed = (u64::BITS - last_byte.leading_zeros()).saturating_sub(PARTS.ilog2());
         self.widen(needed);
-        let parts = (row.offset_bytes >> self.shift) as usize..=(last_byte >> self.shift) as usize;
-        for owner in &mut self.owners[parts] {
-            *owner = owner.or(Owner::Rank(row.rank));
+        let rank = Owner::Rank(rank);
+        if run.count == 1 || run.stride_bytes >> self.shift == 0 {
+            // No part lies between two pieces.
+            return self.mark(run.offset_bytes..last_byte.saturating_add(1), rank);
         }
+        for i in 0..run.count {
+            let start = run.offset_bytes.saturating_add(i.saturating_mul(run.stride_bytes));
+            self.mark(start..start.saturating_add(run.length_bytes), rank);
+        }
+    }
+
+    /// Marks the parts in which a range lies.
+    fn mark(&mut self, range: Range<u64>, as_what: Owner) {
+        let part = |byte: u64| ((byte >> self.shift) as usize).min(PARTS - 1);
+        let parts = part(range.start)..=part(range.end.saturating_sub(1).max(range.start));
+        for owner in &mut self.owners[parts] {
+            *owner = owner.or(as_what);
+        }
+    }
+
+    /// Marks the parts with bytes that several ranks moved; false: they cannot be compared.
+    fn compare(&mut self) -> bool {
+        if !self.owners.contains(&Owner::Several) {
+            return true;
+        }
+        let shared = self.touches.shared();
+        shared.iter().flatten().for_each(|range| self.mark(range.clone(), Owner::Shared));
+        shared.is_some()
     }
 
     fn merge(&mut self, mut other: Parts) {
@@ -148,20 +188,48 @@ impl Parts {
         for (owner, other) in self.owners.iter_mut().zip(other.owners) {
             *owner = owner.or(other);
         }
+        self.touches.merge(other.touches);
     }
 }
 
 /// Files while they are counted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Files {
+    /// Runs that are kept of each file to compare ranks.
+    max_runs: usize,
     parts: Vec<(i32, Parts)>,
     by_path: HashMap<i32, usize>,
     latest: Option<(i32, usize)>,
 }
 
+/// Runs that are kept of all files together.
+const MAX_RUNS: usize = 1 << 20;
+/// The fewest and the most of one file.
+const FILE_RUNS: (usize, usize) = (512, 1 << 17);
+
 impl Files {
+    pub fn new(paths: usize) -> Files {
+        let max_runs = (MAX_RUNS / paths.max(1)).clamp(FILE_RUNS.0, FILE_RUNS.1);
+        Files { max_runs, parts: Vec::new(), by_path: HashMap::new(), latest: None }
+    }
+
+    /// Counts an operation that moved bytes.
     #[inline]
-    pub fn add(&mut self, group: usize, row: &Row) {
+    pub fn count(&mut self, group: usize, row: &Row) {
+        let parts = self.of(group, row);
+        parts.bytes = parts.bytes.saturating_add(row.done_bytes);
+    }
+
+    /// Adds a run of pieces that the row moved.
+    #[inline]
+    pub fn add(&mut self, group: usize, row: &Row, run: &Run) {
+        let parts = self.of(group, row);
+        parts.add(row.rank, run);
+        parts.touches.add(row.rank, group, *run);
+    }
+
+    #[inline]
+    fn of(&mut self, group: usize, row: &Row) -> &mut Parts {
         let at = match self.latest {
             Some((path, at)) if path == row.path_id => at,
             _ => self.find_or_add(row.path_id, group),
@@ -169,12 +237,12 @@ impl Files {
         self.latest = Some((row.path_id, at));
         let parts = &mut self.parts[at].1;
         parts.group = parts.group.min(group);
-        parts.add(row);
+        parts
     }
 
     fn find_or_add(&mut self, path: i32, group: usize) -> usize {
         *self.by_path.entry(path).or_insert_with(|| {
-            self.parts.push((path, Parts::new(group)));
+            self.parts.push((path, Parts::new(group, self.max_runs)));
             self.parts.len() - 1
         })
     }
@@ -188,7 +256,7 @@ impl Files {
 
     /// The files with most bytes, largest first, of equal ones the first.
     fn shown(&self) -> Vec<&(i32, Parts)> {
-        let mut all: Vec<_> = self.parts.iter().collect();
+        let mut all: Vec<_> = self.parts.iter().filter(|file| file.1.bytes > 0).collect();
         all.sort_by(|a, b| b.1.bytes.cmp(&a.1.bytes).then(a.0.cmp(&b.0)));
         all.truncate(MAX_SHOWN);
         all
@@ -211,8 +279,13 @@ impl Files {
         Ok(names)
     }
 
-    pub fn finish(self, extent: &Extent, names: Vec<(i32, String)>) -> FileMap {
+    pub fn finish(mut self, extent: &Extent, names: Vec<(i32, String)>) -> FileMap {
         let names: HashMap<i32, String> = names.into_iter().collect();
+        let paths: HashMap<i32, bool> = {
+            let shown: Vec<i32> = self.shown().iter().map(|file| file.0).collect();
+            let shown = self.parts.iter_mut().filter(|file| shown.contains(&file.0));
+            shown.map(|(path, parts)| (*path, parts.compare())).collect()
+        };
         let file = |(path, parts): &(i32, Parts)| {
             let used = parts.owners.iter().rposition(|owner| *owner != Owner::Nobody);
             FileParts {
@@ -220,6 +293,7 @@ impl Files {
                 bytes: parts.bytes,
                 part_bytes: 1 << parts.shift,
                 owners: parts.owners[..used.map_or(0, |last| last + 1)].to_vec(),
+                is_compared: paths.get(path).copied().unwrap_or(false),
             }
         };
         let files: Vec<FileParts> = self.shown().into_iter().map(file).collect();

@@ -2,9 +2,11 @@
 
 use super::axis::{Bands, TimeBins};
 use super::extent::Extent;
+use super::pieces::{bytes_before, end_bytes};
 use super::scan::Row;
 use model::Op;
 use model::op::Class;
+use model::pattern::Run;
 
 /// Rows of positions in [`OffsetGrid`].
 pub(super) const OFFSET_ROWS: usize = 40;
@@ -148,24 +150,26 @@ impl OffsetGrid {
         &self.bytes[(column * self.rows + row) * self.bands.count..][..self.bands.count]
     }
 
+    /// Adds the bytes of a run of pieces that the row moved.
     #[inline]
-    pub(super) fn add(&mut self, _: &Extent, _: usize, row: &Row) {
+    pub(super) fn add(&mut self, row: &Row, run: &Run) {
         let column = self.time.of(row.start_ns);
         let band = self.bands.of(row.rank);
-        let end_bytes = row.offset_bytes.saturating_add(row.done_bytes);
-        let mut from_bytes = row.offset_bytes;
-        let mut at = ((from_bytes / self.row_bytes) as usize).min(self.rows - 1);
+        let end = end_bytes(run);
+        let mut at = ((run.offset_bytes / self.row_bytes) as usize).min(self.rows - 1);
+        let mut counted_bytes = 0;
         loop {
             let until_bytes = match at + 1 == self.rows {
-                true => end_bytes,
-                false => end_bytes.min((at as u64 + 1).saturating_mul(self.row_bytes)),
+                true => end,
+                false => end.min((at as u64 + 1).saturating_mul(self.row_bytes)),
             };
+            let before = bytes_before(run, until_bytes);
             let cell = &mut self.bytes[(column * self.rows + at) * self.bands.count + band];
-            *cell = cell.saturating_add(until_bytes.saturating_sub(from_bytes));
-            if until_bytes >= end_bytes {
+            *cell = cell.saturating_add(before.saturating_sub(counted_bytes));
+            if until_bytes >= end {
                 return;
             }
-            (from_bytes, at) = (until_bytes, at + 1);
+            (counted_bytes, at) = (before, at + 1);
         }
     }
 

@@ -5,7 +5,7 @@ use super::{Execution, take};
 use crate::StoreError;
 use crate::events::{COLUMNS, check_format, invalid, open_table};
 use model::Op;
-use model::event::{FLAG_EXPECTED, FLAG_FAILED};
+use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::Result;
@@ -92,11 +92,46 @@ pub(super) struct Row {
     pub busy_ns: u64,
     /// It failed, expectedly or not.
     pub failed: bool,
+    /// Pieces that were asked for; 0: one.
+    pub pieces: u32,
+    /// Which ones; negative without.
+    pub extents_id: i32,
+    /// Nobody knows which bytes it moved.
+    pub unplaced: bool,
+}
+
+#[cfg(test)]
+impl Row {
+    pub const EMPTY: Row = Row {
+        rank: 0,
+        op: Op::Fwrite,
+        label: 0,
+        path_id: 0,
+        offset_bytes: 0,
+        done_bytes: 0,
+        start_ns: 0,
+        end_ns: 0,
+        busy_ns: 0,
+        failed: false,
+        pieces: 0,
+        extents_id: -1,
+        unplaced: false,
+    };
 }
 
 /// Columns of integers of [`Row`] in the order in which they are read.
-const NUMBERS: [&str; 8] =
-    ["rank", "path_id", "offset_bytes", "done_bytes", "start_ns", "end_ns", "busy_ns", "flags"];
+const NUMBERS: [&str; 10] = [
+    "rank",
+    "path_id",
+    "offset_bytes",
+    "done_bytes",
+    "start_ns",
+    "end_ns",
+    "busy_ns",
+    "flags",
+    "pieces",
+    "extents_id",
+];
 
 /// Bits of the column `flags` of an operation that failed.
 const FAILED: i64 = (FLAG_FAILED | FLAG_EXPECTED) as i64;
@@ -223,7 +258,7 @@ impl<'t> Scan<'t> {
                     [cell, repetition] == [i64::from(wanted.cell), i64::from(wanted.repetition)]
                 })
             };
-            let [rank, path_id, offset, done, start, end, busy, flags] =
+            let [rank, path_id, offset, done, start, end, busy, flags, pieces, extents] =
                 std::array::from_fn(|at| &numbers[at].values[..piece]);
             for at in (0..piece).filter(|at| own(*at)) {
                 let start_ns = start[at] as u64;
@@ -239,6 +274,9 @@ impl<'t> Scan<'t> {
                     end_ns: (end[at] as u64).max(start_ns),
                     busy_ns: busy[at] as u64,
                     failed: flags[at] & FAILED != 0,
+                    pieces: pieces[at] as u32,
+                    extents_id: extents[at] as i32,
+                    unplaced: flags[at] & i64::from(FLAG_UNPLACED) != 0,
                 });
             }
             left -= piece;

@@ -3,8 +3,9 @@
 use super::*;
 use crate::events::{EVENTS_FILE, EventWriter, Origin};
 use model::Op;
-use model::event::{Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
-use model::run::Row;
+use model::event::{Event, FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED, NO_ID};
+use model::pattern;
+use model::run::{EventExtents, Row};
 use std::fs;
 
 const LABELS: [&str; 2] = ["first", "second"];
@@ -174,10 +175,60 @@ fn parts_of_files_have_their_ranks() {
     assert_eq!((shared.path.as_str(), shared.bytes, shared.part_bytes), ("shared", 4000, 32));
     assert_eq!(shared.owners.len(), 94, "3000 bytes in parts of 32");
     let at = |byte: usize| shared.owners[byte / 32];
-    assert_eq!([at(0), at(1500), at(2500)], [Owner::Rank(0), Owner::Rank(1), Owner::Several]);
+    assert_eq!([at(0), at(1500), at(2500)], [Owner::Rank(0), Owner::Rank(1), Owner::Shared]);
+    assert_eq!(at(1000), Owner::Several, "byte 999 and byte 1000 lie in one part");
+    assert!(shared.is_compared && shared.is_shared());
     let own = &files.files[1];
     assert_eq!((own.path.as_str(), own.owners[0]), ("a", Owner::Nobody));
     assert_eq!(own.owners[9999 / own.part_bytes as usize], Owner::Rank(0));
+}
+
+/// Trap 39: a pattern's pieces are where it says, and ranks that take turns share nothing.
+#[test]
+fn pieces_of_patterns_have_their_places() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    let every = |rank: u64| pattern::Run {
+        offset_bytes: rank * 4096,
+        length_bytes: 4096,
+        stride_bytes: 4 * 4096,
+        count: 1000,
+    };
+    for rank in 0..4 {
+        let whole = EventExtents { pieces: 1000, runs: vec![every(rank)] };
+        writer.extents(&[whole]);
+        let access = Event {
+            path: 0,
+            path2: NO_ID,
+            offset_bytes: rank * 4096,
+            done_bytes: 4_096_000,
+            op: Op::Fwrite as u8,
+            label: NO_ID,
+            pieces: 1000,
+            extents: 1,
+            ..Event::default()
+        };
+        let unplaced = Event { seq: 1, extents: 0, flags: FLAG_UNPLACED, ..access };
+        let origin = Origin { rank: rank as u32, host: "node", ..Origin::default() };
+        let events = [access, unplaced];
+        writer.rank(&origin, &LABELS, &["f"], events[..1 + usize::from(rank == 3)].iter()).unwrap();
+    }
+    let mut run = run();
+    run.run.events = Some(writer.finish().unwrap());
+    assert_eq!(run.run.events.as_ref().unwrap().extents.len(), 4);
+    let found = aggregate(dir.path(), &run).unwrap().unwrap();
+    assert_eq!((found.events, found.unplaced), (5, 1));
+    let file = &found.files.files[0];
+    assert_eq!(file.owners, vec![Owner::Several; 4_096_000 * 4 / 131_072]);
+    assert!(file.is_compared && !file.is_shared() && !file.is_open());
+    let offsets = &found.offsets;
+    let rows: Vec<u64> = (0..offsets.rows).map(|row| offsets.cell(0, row).iter().sum()).collect();
+    assert_eq!(rows.iter().sum::<u64>(), 4 * 4_096_000);
+    let filled = rows.iter().filter(|bytes| **bytes > 0).count();
+    assert!(filled as u64 >= 4 * 4_096_000 / offsets.row_bytes, "{rows:?}");
+    // Without the table of extents nobody can say where they were.
+    run.run.events = None;
+    assert_eq!(aggregate(dir.path(), &run).unwrap().unwrap().unplaced, 5);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub(super) struct Record<'a> {
     pub host: &'a ByteArray,
     pub labels: &'a [ByteArray],
     pub paths: &'a [PathName],
+    /// Numbers in the file of the rank's extents.
+    pub extents: &'a [i32],
     /// File and line of the event's site.
     pub place: Option<&'a (ByteArray, u32)>,
     pub event: &'a Event,
@@ -77,6 +79,12 @@ fn path<'a>(record: &Record<'a>, id: u32) -> Option<&'a PathName> {
     if id == NO_ID { None } else { record.paths.get(id as usize) }
 }
 
+/// The number in the file of the event's extents; -1 for none and for what is outside the table.
+fn extents(record: &Record<'_>) -> i32 {
+    let at = (record.event.extents as usize).checked_sub(1);
+    at.and_then(|at| record.extents.get(at)).copied().unwrap_or(-1)
+}
+
 /// An empty text where there is none; [`ByteArray::default`] is not one.
 fn or_empty(text: Option<ByteArray>) -> ByteArray {
     text.unwrap_or_else(|| ByteArray::from(""))
@@ -134,8 +142,12 @@ columns! {
         |r| path(r, r.event.path2).map_or(-1, |path| path.id);
     "path2" OptionalText "Second path of rename, link and symlink; else null."
         |r| path(r, r.event.path2).map(|path| path.text.clone());
-    "offset_bytes" Int64 "Position in the file; 0 where the operation has none."
+    "offset_bytes" Int64 "Position in the file, of several pieces that of the first; 0 where the operation has none."
         |r| wide(r.event.offset_bytes);
+    "pieces" Int32 "Pieces of the file that were asked for, where they are several or a pattern's; else 0."
+        |r| narrow(r.event.pieces);
+    "extents_id" Int32 "Which pieces: a place in `run.events.extents` of run.json; -1 without."
+        extents;
     "requested_bytes" Int64 "Bytes asked for; for \"rest of the file\" the bytes moved."
         |r| wide(r.event.requested_bytes);
     "done_bytes" Int64 "Bytes moved."
@@ -160,6 +172,6 @@ columns! {
         |r| wide(r.event.parts_ns[Part::Close as usize]);
     "errno" Int32 "Linux error number; 0 for success."
         |r| i32::from(r.event.errno);
-    "flags" Int32 "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects."
+    "flags" Int32 "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved."
         |r| i32::from(r.event.flags);
 }

@@ -148,6 +148,9 @@ fn setter(column: &str) -> fn(&mut EventRow, u64) {
         "thread" => |row, value| row.event.thread = value as u32,
         "seq" => |row, value| row.event.seq = value,
         "site" => |row, value| row.event.site = value as u32,
+        "pieces" => |row, value| row.event.pieces = value as u32,
+        // As in an event: from 1, 0 for none.
+        "extents_id" => |row, value| row.event.extents = (value as u32).wrapping_add(1),
         "offset_bytes" => |row, value| row.event.offset_bytes = value,
         "requested_bytes" => |row, value| row.event.requested_bytes = value,
         "done_bytes" => |row, value| row.event.done_bytes = value,

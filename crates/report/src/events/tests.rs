@@ -3,12 +3,14 @@
 use super::*;
 use crate::StoreError;
 use model::event::{Event, FLAG_FAILED, NO_ID};
-use model::run::Site;
+use model::pattern::Run;
+use model::run::{EventExtents, Site};
 use model::{Op, Part};
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::record::Field;
 use proptest::prelude::*;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -143,6 +145,8 @@ fn any_event() -> impl Strategy<Value = Event> {
                 op,
                 flags,
                 thread: site,
+                pieces: site,
+                extents: 0,
             }
         })
 }
@@ -198,6 +202,8 @@ fn the_columns_are_those_that_are_documented() {
         path2_id=-1
         path2=null
         offset_bytes=0
+        pieces=0
+        extents_id=-1
         requested_bytes=4096
         done_bytes=4096
         start_ns=4000
@@ -212,6 +218,31 @@ fn the_columns_are_those_that_are_documented() {
         errno=28
         flags=1"#]]
     .assert_eq(&cells.join("\n"));
+}
+
+#[test]
+fn extents_are_numbered_in_the_table_and_again_in_that_of_a_sweep() {
+    let extents = |at| EventExtents { pieces: 2, runs: vec![Run::single(at, 8); 2] };
+    let of = |number| Event { extents: number, pieces: 2, ..event(0) };
+    let (one, all) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut writer = EventWriter::create(one.path(), &sites()).unwrap();
+    for (rank, own) in [[extents(1), extents(2)], [extents(2), extents(3)]].iter().enumerate() {
+        writer.extents(own);
+        let events = [of(1), of(2), of(0), of(9)];
+        writer.rank(&origin(rank, "n"), &LABELS, &PATHS, events.iter()).unwrap();
+    }
+    let info = writer.finish().unwrap();
+    assert_eq!(info.extents, [1, 2, 3].map(extents));
+    let mut writer = EventWriter::create(all.path(), &sites()).unwrap();
+    writer.extents(&[extents(7)]);
+    writer.rank(&origin(0, "n"), &LABELS, &PATHS, [of(1)].iter()).unwrap();
+    writer.append(one.path(), (1, 1), &HashMap::new(), &info.extents).unwrap();
+    assert_eq!(writer.finish().unwrap().extents, [7, 1, 2, 3].map(extents));
+    let numbers = |dir: &Path| -> Vec<u32> {
+        EventReader::open(dir).unwrap().map(|row| row.unwrap().event.extents).collect()
+    };
+    assert_eq!(numbers(one.path()), [1, 2, 0, 0, 2, 3, 0, 0]);
+    assert_eq!(numbers(all.path()), [1, 2, 3, 0, 0, 3, 4, 0, 0]);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Events -> events.parquet, one row group in memory at a time.
 
 use super::columns::{COLUMNS, PathName, Record, Value};
+use super::extents::ExtentTable;
 use super::names::encode;
 use super::read::{EventReader, Values};
 use super::{EVENTS_FILE, GROUP_ROWS, Origin, VERSION_KEY};
 use crate::file::{AtomicFile, StoreError};
 use model::event::Event;
-use model::run::{EventsInfo, Site, VERSION};
+use model::run::{EventExtents, EventsInfo, Site, VERSION};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -56,6 +57,9 @@ pub struct EventWriter {
     parquet: SerializedFileWriter<File>,
     places: HashMap<u32, (ByteArray, u32)>,
     path_ids: HashMap<PathKey, i32>,
+    extents: ExtentTable,
+    /// Numbers in it of what the events of the rank refer to.
+    extent_ids: Vec<i32>,
     buffers: Vec<Buffer>,
     waiting: usize,
     count: u64,
@@ -85,10 +89,17 @@ impl EventWriter {
             parquet,
             places,
             path_ids: HashMap::new(),
+            extents: ExtentTable::default(),
+            extent_ids: Vec::new(),
             buffers: buffers(),
             waiting: 0,
             count: 0,
         })
+    }
+
+    /// The pieces that the events of the next ranks refer to by number, from 1.
+    pub fn extents(&mut self, extents: &[EventExtents]) {
+        self.extent_ids = extents.iter().map(|extents| self.extents.id(extents)).collect();
     }
 
     /// Adds the events of one rank, which must come in order of `seq`. `labels` and `paths` are
@@ -112,8 +123,9 @@ impl EventWriter {
         for event in events {
             let event: &Event = event.borrow();
             let place = self.places.get(&event.site);
-            let (labels, paths, host) = (&labels, &paths, &host);
-            push(&mut self.buffers, &Record { origin, host, labels, paths, place, event });
+            let (labels, paths, extents) = (&labels, &paths, &self.extent_ids);
+            let host = &host;
+            push(&mut self.buffers, &Record { origin, host, labels, paths, extents, place, event });
             self.waiting += 1;
             if self.waiting == GROUP_ROWS {
                 self.flush().map_err(|error| failed(&self.path, error))?;
@@ -123,8 +135,8 @@ impl EventWriter {
     }
 
     /// Adds all rows of the table in `dir`: those of an execution of a sweep. `at`: its cell and
-    /// repetition; `sites`: the numbers of its sites in the whole run. A row group is in memory
-    /// at a time.
+    /// repetition; `sites`: the numbers of its sites in the whole run; `extents`: its
+    /// `run.events.extents`. A row group is in memory at a time.
     ///
     /// # Errors
     /// As for [`EventWriter::create`]; or the table in `dir` cannot be read.
@@ -133,7 +145,9 @@ impl EventWriter {
         dir: &Path,
         at: (u32, u32),
         sites: &HashMap<u32, u32>,
+        extents: &[EventExtents],
     ) -> std::result::Result<(), StoreError> {
+        self.extents(extents);
         let reader = EventReader::open(dir)?;
         for group in 0..reader.group_count() {
             let rows = self.append_group(&reader, group, at, sites);
@@ -153,6 +167,7 @@ impl EventWriter {
         sites: &HashMap<u32, u32>,
     ) -> Result<usize> {
         let mut rows = 0;
+        let extent_ids = &self.extent_ids;
         for (at, (column, buffer)) in COLUMNS.iter().zip(&mut self.buffers).enumerate() {
             let values = match column.name {
                 // The number of a path is that of this table: it follows from the text beside it.
@@ -170,6 +185,10 @@ impl EventWriter {
                         "site" => {
                             sites.get(&(value as u32)).map_or(value as i32, |site| *site as i32)
                         }
+                        "extents_id" => usize::try_from(value)
+                            .ok()
+                            .and_then(|at| extent_ids.get(at))
+                            .map_or(-1, |id| *id),
                         _ => value as i32,
                     };
                     buffer.extend(values.into_iter().map(put));
@@ -203,8 +222,8 @@ impl EventWriter {
         let path = self.path.clone();
         self.complete().map_err(|error| failed(&path, error))?;
         self.file.commit().map_err(|error| StoreError::io(&path, "write", error))?;
-        let (file, count) = (EVENTS_FILE.to_string(), self.count);
-        Ok(EventsInfo { file, count, dropped: 0, sample_every: 1, left_out: 0 })
+        let (file, count, extents) = (EVENTS_FILE.to_string(), self.count, self.extents.list);
+        Ok(EventsInfo { file, count, dropped: 0, sample_every: 1, left_out: 0, extents })
     }
 
     fn complete(&mut self) -> Result<()> {

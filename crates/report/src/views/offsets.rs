@@ -44,9 +44,10 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
             _ => format!("Which part of {files} files laid over one another, up to {reach}, ranks touched when"),
         }),
         summary: format!(
-            "{marks} cells of {} by {} in which operations that moved bytes began; the colour of a cell is that of the ranks that moved most there, others moved bytes in {mixed} of them.{}",
+            "{marks} cells of {} by {} in which operations that moved bytes began; the colour of a cell is that of the ranks that moved most there, others moved bytes in {mixed} of them.{}{}",
             format_ns(grid.time.width_ns as f64),
             format_bytes(grid.row_bytes),
+            source.unplaced(),
             source.note
         ),
         chart: Chart::Lines {

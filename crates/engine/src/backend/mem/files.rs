@@ -156,6 +156,10 @@ impl Files {
         Ok(offset as i64)
     }
 
+    pub(super) fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.file(fd).ok().map(|open| open.position)
+    }
+
     pub(super) fn sync(&mut self, fd: Fd) -> Done {
         self.file(fd).map(|_| 0)
     }

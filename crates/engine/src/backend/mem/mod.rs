@@ -19,7 +19,7 @@ mod walk;
 pub use cost::Cost;
 
 use super::{Backend, Capabilities};
-use crate::call::{Call, Reply};
+use crate::call::{Call, Fd, Reply};
 use crate::clock::Virtual;
 use files::Files;
 use node::Nodes;
@@ -120,6 +120,10 @@ impl Backend for Mem {
     fn capabilities(&self) -> Capabilities {
         let keeps_data = self.fs.borrow().keeps_data;
         Capabilities { keeps_data, keeps_names: true, direct: false, mpi_files: false }
+    }
+
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.files.position(fd)
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

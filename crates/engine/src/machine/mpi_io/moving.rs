@@ -71,6 +71,7 @@ pub(super) fn move_bytes<B: Backend, K: Clock>(
     let shared = matches!(bytes.word, Word::Shared | Word::Ordered);
     let from = bytes.offset.unwrap_or(io.handles.get(opened.at).position);
     let from = if shared { 0 } else { from };
+    io.touched.unknown = shared && io.keeps_events;
     (tally.offset_bytes, tally.requested_bytes) = (from, bytes.len);
     let active = *io.options.active();
     let call_bytes = active.transfer.unwrap_or(u64::MAX).min(bytes.len);
@@ -130,6 +131,9 @@ pub(super) fn move_pattern<B: Backend, K: Clock>(
 ) {
     let facts = io.patterns.facts(used);
     (tally.offset_bytes, tally.requested_bytes) = (facts.first_offset, facts.bytes);
+    if io.keeps_events {
+        (io.touched.extents, io.touched.pieces) = io.patterns.recorded(used, &mut io.recorder);
+    }
     if used.is_whole() {
         through_view(io, buffers, job, used, facts, restore, tally);
     } else {

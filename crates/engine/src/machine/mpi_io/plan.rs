@@ -4,10 +4,12 @@ use super::super::eval::Env;
 use super::super::fault::Fault;
 use super::super::io::Io;
 use super::super::perform::Step;
+use super::super::shares::record;
 use crate::backend::Backend;
 use crate::call::{FileCall, ViewId};
 use crate::clock::Clock;
 use crate::comm::Members;
+use crate::record::Recorder;
 use model::Value;
 use model::pattern::{Extents, MAX_STEPS, Run, Share, View};
 use model::plan::{Operand, Pattern, Plan};
@@ -54,6 +56,8 @@ struct Kept {
     /// The view of levels 2 and 3; the number once the back-end has built it.
     view: Option<View>,
     view_id: Option<Result<ViewId, i32>>,
+    /// What events have for its pieces, once one refers to them.
+    recorded: Option<(u32, u32)>,
 }
 
 /// What one rank keeps about patterns, made on first use outside of every timed window.
@@ -168,7 +172,7 @@ impl Kept {
     /// Of a rank that has no bytes.
     fn nothing() -> Kept {
         let facts = Facts { pieces: 0, bytes: 0, longest_bytes: 0, first_offset: 0 };
-        Kept { runs: Rc::from([]), facts, view: None, view_id: None }
+        Kept { runs: Rc::from([]), facts, view: None, view_id: None, recorded: None }
     }
 
     fn of(share: &Share<'_>, whole: bool) -> Kept {
@@ -179,7 +183,7 @@ impl Kept {
             longest_bytes: runs.iter().map(|run| run.length_bytes).max().unwrap_or(0),
             first_offset: runs.first().map_or(0, |run| run.offset_bytes),
         };
-        Kept { runs, facts, view: whole.then(|| share.view()), view_id: None }
+        Kept { runs, facts, view: whole.then(|| share.view()), view_id: None, recorded: None }
     }
 }
 
@@ -187,6 +191,13 @@ impl Shared {
     /// What a member has to do.
     pub(super) fn facts(&self, used: &Used<'_>) -> Facts {
         self.kept[&used.key].facts
+    }
+
+    /// What events have for all pieces: their number in the record, and how many they are.
+    pub(super) fn recorded(&mut self, used: &Used<'_>, recorder: &mut Recorder) -> (u32, u32) {
+        let Some(kept) = self.kept.get_mut(&used.key) else { return (0, 0) };
+        let runs = kept.runs.iter().copied();
+        *kept.recorded.get_or_insert_with(|| record(recorder, runs, 0))
     }
 
     /// The built view of levels 2 and 3; `None`: this member sees nothing. Not timed.
