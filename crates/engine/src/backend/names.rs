@@ -1,8 +1,6 @@
 //! Whether the kernel knows a name without asking the file system: openat2(2) with
 //! `RESOLVE_CACHED`, Linux 5.12 and newer.
 
-use std::os::fd::{FromRawFd, OwnedFd};
-
 /// Looks for a NUL-terminated path in the cache; `None` where that cannot be told. A name that is
 /// known to be missing is in it too.
 ///
@@ -18,7 +16,7 @@ pub(super) unsafe fn is_cached(path: *const libc::c_char) -> Option<bool> {
     let fd = unsafe { libc::syscall(libc::SYS_openat2, at, path, &raw const how, size) };
     if fd >= 0 {
         // SAFETY: a fresh descriptor that nobody else owns.
-        drop(unsafe { OwnedFd::from_raw_fd(fd as i32) });
+        unsafe { libc::close(fd as i32) };
         return Some(true);
     }
     match std::io::Error::last_os_error().raw_os_error() {

@@ -51,6 +51,8 @@ impl Dirty {
 pub(super) struct Fetched {
     /// When and what was asked last; `None`: nobody counts it.
     last: Option<(u64, u64)>,
+    /// Operations until then: without further ones nothing has been fetched.
+    operations: u64,
     /// Labels that have read since.
     readers: [TrafficId; READERS],
     count: usize,
@@ -211,7 +213,9 @@ impl<B: Backend, K: Clock> Io<'_, B, K> {
     /// read since it was asked for last.
     #[inline(always)]
     pub(super) fn label_changes(&mut self) {
-        if let Some((asked_ns, bytes)) = self.traffic.fetched.last {
+        if let Some((asked_ns, bytes)) = self.traffic.fetched.last
+            && self.traffic.fetched.operations != self.operations
+        {
             let now_ns = self.clock.now();
             self.note_reader();
             let is_due = now_ns.saturating_sub(asked_ns) >= FETCH_PERIOD_NS;
@@ -249,7 +253,7 @@ impl<B: Backend, K: Clock> Io<'_, B, K> {
             let more_bytes = bytes.saturating_sub(before_bytes);
             self.recorder.count(*reader, Count::Fetched, more_bytes);
         }
-        fetched.last = Some((now_ns, bytes));
+        (fetched.last, fetched.operations) = (Some((now_ns, bytes)), self.operations);
     }
 }
 

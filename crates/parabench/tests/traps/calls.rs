@@ -45,6 +45,7 @@ fn traced(scene: &Scene, program: &str, ranks: u32) -> Option<BTreeMap<i32, Vec<
     for name in scene.names(".") {
         let Some(pid) = name.strip_prefix("trace.") else { continue };
         let text = String::from_utf8_lossy(&fs::read(scene.path(&name)).unwrap()).into_owned();
+        let text = without_name_cache(&text);
         let Some((_, after)) = text.split_once("mark-of-the-start") else { continue };
         let Some((between, _)) = after.split_once("mark-of-the-end") else { continue };
         // Without the rest of the line of the first mark, and the start of that of the last.
@@ -65,11 +66,26 @@ fn is_own_memory(line: &str) -> bool {
     grows || matches!(name, "madvise" | "mremap" | "mmap" | "munmap" | "brk" | "sysinfo")
 }
 
-/// Asking what the page cache holds of a file that is opened for reading: evidence, not timed.
+/// Asking what the page cache holds of a file that is opened for reading, which extents it has, and
+/// what has been fetched so far: evidence, not timed.
 fn is_evidence(line: &str) -> bool {
     // Older straces do not know the name of call 451.
     let cachestat = ["cachestat(", "syscall_0x1c3("].iter().any(|name| line.starts_with(name));
-    cachestat || line.starts_with("statx(") && line.contains("DONT_SYNC")
+    let others = line.starts_with("getrusage(") || line.contains("FS_IOC_FIEMAP");
+    others || cachestat || line.starts_with("statx(") && line.contains("DONT_SYNC")
+}
+
+/// Asking whether the name cache has a name is an open, and a close if it has: evidence too.
+fn without_name_cache(text: &str) -> String {
+    let mut close = None;
+    let kept = text.lines().filter(|line| {
+        if line.contains("RESOLVE_CACHED") {
+            close = line.rsplit_once("= ").map(|(_, fd)| format!("close({fd})"));
+            return false;
+        }
+        close.take().is_none_or(|close| !line.starts_with(&close))
+    });
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 /// The calls that the plan lists for a rank, without the marks.
