@@ -116,7 +116,7 @@ impl Pool {
 #[inline(always)]
 fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    for line in 0..4 {
+    for line in 0..16 {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint that reads nothing; any address is allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(64 * line).cast()) };
