@@ -29,7 +29,11 @@ use crate::chart::{Axis, Unit, View};
 use colors::Colors;
 use model::Run;
 use model::run::Row;
+use model::units::Measure;
 use std::path::Path;
+
+/// Values that differ by more stand on a logarithmic axis.
+const LOG_FROM: f64 = 20.0;
 
 /// The pictures of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -206,6 +210,15 @@ fn axis(title: &str, unit: Unit) -> Axis {
     Axis { title: title.into(), unit, log: false }
 }
 
+/// The axis of `values`: logarithmic if all of them have a place there and the largest is far above
+/// the smallest one.
+fn axis_of(title: &str, unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
+    let (least, most) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)));
+    Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(title, unit) }
+}
+
 fn log_axis(title: &str, unit: Unit) -> Axis {
     Axis { log: true, ..axis(title, unit) }
 }
@@ -218,6 +231,11 @@ fn time_axis() -> Axis {
 /// Mebibytes per second.
 fn mib_s(bytes: f64, ns: f64) -> f64 {
     if ns > 0.0 { bytes / 1_048_576.0 / (ns / 1e9) } else { 0.0 }
+}
+
+/// MiB/s in words, in the units of the tables and axes.
+fn rate_text(mib_s: f64) -> String {
+    Measure::ByteRate.format(mib_s, 3)
 }
 
 /// The sum of figures that may be those of a damaged run.

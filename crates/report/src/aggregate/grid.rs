@@ -7,6 +7,7 @@ use super::scan::Row;
 use model::Op;
 use model::op::Class;
 use model::pattern::Run;
+use std::ops::Range;
 
 /// Rows of positions in [`OffsetGrid`].
 pub(super) const OFFSET_ROWS: usize = 40;
@@ -132,6 +133,8 @@ pub struct OffsetGrid {
     pub row_bytes: u64,
     /// Rows of positions.
     pub rows: usize,
+    /// Behind the last byte that was moved: the rows may reach beyond it.
+    pub end_bytes: u64,
     bytes: Vec<u64>,
 }
 
@@ -142,7 +145,14 @@ impl OffsetGrid {
         let bands = Bands::over(extent.bands.ranks, MAX_COLOURS);
         let row_bytes = extent.offset_end_bytes.div_ceil(OFFSET_ROWS as u64).max(1);
         let rows = extent.offset_end_bytes.div_ceil(row_bytes).max(1) as usize;
-        OffsetGrid { time, bands, row_bytes, rows, bytes: vec![0; time.count * rows * bands.count] }
+        let bytes = vec![0; time.count * rows * bands.count];
+        OffsetGrid { time, bands, row_bytes, rows, end_bytes: 0, bytes }
+    }
+
+    /// Positions of a row, as far as bytes were moved.
+    pub fn span_bytes(&self, row: usize) -> Range<u64> {
+        let edge = |row: usize| self.row_bytes.saturating_mul(row as u64).min(self.end_bytes);
+        edge(row)..edge(row + 1)
     }
 
     /// Bytes by band of ranks in a cell.
@@ -156,6 +166,7 @@ impl OffsetGrid {
         let column = self.time.of(row.start_ns);
         let band = self.bands.of(row.rank);
         let end = end_bytes(run);
+        self.end_bytes = self.end_bytes.max(end);
         let mut at = ((run.offset_bytes / self.row_bytes) as usize).min(self.rows - 1);
         let mut counted_bytes = 0;
         loop {
@@ -174,11 +185,13 @@ impl OffsetGrid {
     }
 
     pub(super) fn merge(&mut self, other: &OffsetGrid) {
+        self.end_bytes = self.end_bytes.max(other.end_bytes);
         add_all(&mut self.bytes, &other.bytes);
     }
 }
 
-/// Time in operations by band of ranks, column of time and label.
+/// Own time of operations by band of ranks, column of time and label: spread evenly from start to
+/// end, as waits between the calls of one operation are not told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelGrid {
     /// Bands of ranks.
@@ -207,8 +220,7 @@ impl LabelGrid {
     #[inline]
     pub(super) fn add(&mut self, extent: &Extent, row: &Row) {
         let (labels, first) = (self.labels.len(), self.bands.of(row.rank) * self.columns);
-        let took_ns = row.end_ns.saturating_sub(row.start_ns);
-        extent.time.spread(row.start_ns, row.end_ns, took_ns, |at, share| {
+        extent.time.spread(row.start_ns, row.end_ns, row.busy_ns, |at, share| {
             let cell = &mut self.busy_ns[(first + at) * labels + row.label];
             *cell = cell.saturating_add(share);
         });

@@ -8,7 +8,7 @@ pub const STYLE: &str = r#"
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--page);color:var(--text);
  font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","DejaVu Sans",sans-serif}
-main{max-width:1080px;margin:0 auto;padding:40px 24px 64px}
+main{max-width:1480px;margin:0 auto;padding:40px 24px 64px}
 h1,h2,h3,p,dl,dd,ul,figure{margin:0}
 h1,h2,h3,p,li,dd,summary{overflow-wrap:anywhere}
 h1{font-size:30px;line-height:1.2;font-weight:650;letter-spacing:-.01em}
@@ -25,6 +25,7 @@ code,pre,.source{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu 
 .facts dt{color:var(--muted)}
 .bad{color:var(--bad)}
 .marks{list-style:none;padding:0;margin-top:28px;display:grid;gap:10px}
+.marks,.lines,.facts,.command{max-width:1032px}
 .marks li{border-left:3px solid var(--axis);background:var(--soft);padding:8px 14px;font-size:14px}
 .marks li.counts{border-color:var(--warn)}
 .marks b{font-weight:600}
@@ -32,7 +33,11 @@ code,pre,.source{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu 
 .marks p,.note{color:var(--muted)}
 .note{font-size:13px;margin-top:8px;max-width:76ch}
 .lines{padding:0;list-style:none;font-size:14px;display:grid;gap:4px}
-.scroll{overflow-x:auto;position:relative}
+.scroll{overflow-x:auto;position:relative;
+ background:linear-gradient(90deg,var(--page) 50%,transparent) 0 0/40px 100% local,
+  linear-gradient(270deg,var(--page) 50%,transparent) 100% 0/40px 100% local,
+  linear-gradient(90deg,var(--axis),transparent) 0 0/10px 100%,
+  linear-gradient(270deg,var(--axis),transparent) 100% 0/10px 100%;background-repeat:no-repeat}
 .scroll:focus-visible{outline:2px solid var(--s0);outline-offset:2px}
 table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;line-height:1.45}
 .sheet{margin-top:22px}
@@ -86,7 +91,7 @@ details .scroll{max-height:320px;overflow:auto;margin-top:6px}
  main{max-width:none;padding:0}
  .wide{display:block}
  .narrow{display:none}
- .scroll,details .scroll{overflow:visible;max-height:none}
+ .scroll,details .scroll{overflow:visible;max-height:none;background:none}
  table,.source table{font-size:7.5pt}
  th,td{padding-left:8px}
  .source td.code{white-space:pre-wrap;overflow-wrap:anywhere}

@@ -25,13 +25,8 @@ const BYTES: [Shown; 7] = [
     shown(KI * KI * KI * KI * KI, "PiB"),
     shown(KI * KI * KI * KI * KI * KI, "EiB"),
 ];
-const RATES: [Shown; 4] = [
-    shown(1.0 / KI, "KiB/s"),
-    shown(1.0, "MiB/s"),
-    // Four digits are still read easily, and compared with other tools.
-    shown(KI * 10.0, "GiB/s"),
-    shown(KI * KI * 10.0, "TiB/s"),
-];
+const RATES: [Shown; 4] =
+    [shown(1.0 / KI, "KiB/s"), shown(1.0, "MiB/s"), shown(KI, "GiB/s"), shown(KI * KI, "TiB/s")];
 const TIMES: [Shown; 4] = [shown(1.0, "ns"), shown(1e3, "µs"), shown(1e6, "ms"), shown(1e9, "s")];
 const PER_SECOND: [Shown; 3] =
     [shown(1.0, "1/s"), shown(1e4, "thousand/s"), shown(1e7, "million/s")];
@@ -59,8 +54,6 @@ pub fn suited(unit: Unit, largest: f64) -> Shown {
     let fits = |shown: &&Shown| shown.size <= largest.abs() * (1.0 + 1e-9);
     let chosen = *family.iter().rev().find(fits).unwrap_or(&family[0]);
     let size = match chosen.name {
-        "GiB/s" => KI,
-        "TiB/s" => KI * KI,
         "thousand" | "thousand/s" => 1e3,
         "million" | "million/s" => 1e6,
         "billion" => 1e9,
@@ -136,7 +129,8 @@ mod tests {
             (1_250_000.0, Unit::Nanoseconds, "1.25 ms"),
             (999.0, Unit::Nanoseconds, "999 ns"),
             (35.512, Unit::MibPerSecond, "35.5 MiB/s"),
-            (20480.0, Unit::MibPerSecond, "20 GiB/s"),
+            (1023.0, Unit::MibPerSecond, "1023 MiB/s"),
+            (4608.0, Unit::MibPerSecond, "4.5 GiB/s"),
             (0.5, Unit::MibPerSecond, "512 KiB/s"),
             (0.123, Unit::Share, "12.3 %"),
             (1_234_567.0, Unit::Count, "1\u{2009}234\u{2009}567"),

@@ -1,7 +1,7 @@
 //! How long operations took: from the histograms of the rows, no events needed.
 
 use super::colors::Colors;
-use super::{axis, log_axis, qualified, shown_label};
+use super::{axis, axis_of, log_axis, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use model::Run;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
@@ -17,8 +17,6 @@ const MAX_CALLS: usize = 200;
 const MAX_SENTENCES: usize = 4;
 /// Buckets of the rows' histograms that are one step of a picture: 16 steps per power of two.
 const STEP: usize = 4;
-/// Values that differ by more stand on a logarithmic scale.
-const LOG_FROM: f64 = 20.0;
 
 /// The times of one operation in one label at one point of a sweep: operations of other labels,
 /// sizes or numbers of ranks are others.
@@ -127,16 +125,17 @@ impl All {
         qualified(title, &[if self.repeated { "all repetitions together" } else { "" }])
     }
 
+    /// What stands below the first of the pictures; the others show the same calls.
     fn summary(&self) -> String {
         let first: Vec<String> =
             self.calls.iter().take(MAX_SENTENCES).map(Calls::sentence).collect();
-        let mut text = format!("{}.", first.join("; "));
-        if self.calls.len() > MAX_SENTENCES {
-            let rest = self.calls.len() - MAX_SENTENCES;
-            text += &format!(" {rest} more, with less time, are in the data.");
-        }
+        let more = match self.calls.len().saturating_sub(MAX_SENTENCES) {
+            0 => String::new(),
+            rest => format!("; and {rest} more"),
+        };
+        let mut text = format!("{}{more}.", first.join("; "));
         if self.more > 0 {
-            text += &format!(" {} with still less time are left out.", self.more);
+            text += &format!(" {} with less time are left out.", self.more);
         }
         if self.calls.iter().any(|calls| moves_bytes(&calls.op)) {
             text += " Calls of one operation and label are together, whatever their sizes.";
@@ -220,7 +219,10 @@ pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
     let all = all(run)?;
     let first = &all.calls[0];
     let title = match first.histogram.count {
-        0..10 => first.headline(),
+        0..10 => {
+            let longest = format_ns(first.histogram.max as f64);
+            format!("By {longest} after their start, all {} were over", first.words)
+        }
         _ => {
             let slow = format_ns(first.percentile(0.9));
             format!("Nine of ten {} were over after {slow}", first.words)
@@ -229,7 +231,7 @@ pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
     Ok(View {
         name: CDF.into(),
         title: all.titled(title),
-        summary: all.summary(),
+        summary: "The same calls, added up from the shortest to the longest.".into(),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("share of the calls that took no longer", Unit::Share),
@@ -275,9 +277,7 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
         .iter()
         .map(|(name, figure)| (name.to_string(), all.calls.iter().map(figure).collect()));
     let series: Vec<(String, Vec<f64>)> = series.collect();
-    let values = || series.iter().flat_map(|(_, values)| values.iter().copied());
-    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let log = least > 0.0 && most > LOG_FROM * least;
+    let values = series.iter().flat_map(|(_, values)| values.iter().copied());
     let tail = |calls: &Calls| calls.histogram.max as f64 / calls.percentile(0.5).max(1.0);
     let repeated = || all.calls.iter().filter(|calls| calls.histogram.count > 1);
     let title = match repeated().max_by(|a, b| tail(a).total_cmp(&tail(b))) {
@@ -286,17 +286,17 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
             widest.words,
             model::units::significant(tail(widest))
         ),
-        None => all.calls[0].headline(),
+        None => format!(
+            "No operation was executed twice; the longest took {}",
+            format_ns(all.calls[0].histogram.max as f64)
+        ),
     };
     Ok(View {
         name: PERCENTILES.into(),
         title: all.titled(title),
-        summary: format!(
-            "{} A bar is missing where fewer calls were made than its share speaks of.",
-            all.summary()
-        ),
+        summary: "Percentiles of the same calls. A bar is missing where fewer calls were made than its share speaks of.".into(),
         chart: Chart::Bars {
-            value: Axis { log, ..axis("time of an operation", Unit::Nanoseconds) },
+            value: axis_of("time of an operation", Unit::Nanoseconds, values),
             names: all.calls.iter().map(|calls| calls.name.clone()).collect(),
             series,
         },
@@ -362,6 +362,28 @@ mod tests {
             let run = Run { rows: vec![row], ..Run::default() };
             let title = histogram(&run, &Colors::of(&run)).unwrap().title;
             assert!(title.starts_with(words) && !title.contains("hundred"), "{title}");
+            let colors = Colors::of(&run);
+            let views = [histogram(&run, &colors), cdf(&run, &colors), percentiles(&run)];
+            let titles = views.map(|view| view.unwrap().title);
+            let distinct: std::collections::HashSet<&String> = titles.iter().collect();
+            assert_eq!(distinct.len(), 3, "{titles:?}");
+        }
+    }
+
+    #[test]
+    fn calls_are_described_once() {
+        let mut run = two_labels();
+        for label in ["a", "b", "c"] {
+            run.rows.push(Row { label: label.into(), ..run.rows[0].clone() });
+        }
+        let colors = Colors::of(&run);
+        let first = histogram(&run, &colors).unwrap().summary;
+        assert!(
+            first.contains("large: fwrite: median") && first.contains("; and 1 more."),
+            "{first}"
+        );
+        for view in [cdf(&run, &colors), percentiles(&run)] {
+            assert!(!view.unwrap().summary.contains("median"));
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     let series =
         |band: usize| Series { name: grid.bands.name(band), color: band, points: Vec::new() };
     let mut series: Vec<Series> = (0..grid.bands.count).map(series).collect();
-    let (mut highest, mut marks, mut mixed) = (0, 0, 0);
+    let (mut marks, mut mixed) = (0, 0);
     for column in 0..grid.time.count {
         for row in 0..grid.rows {
             let bytes = grid.cell(column, row);
@@ -29,14 +29,14 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
                 continue;
             };
             let x = (grid.time.edge_ns(column) as f64 + grid.time.edge_ns(column + 1) as f64) / 2.0;
-            let y = (row as f64 + 0.5) * grid.row_bytes as f64;
+            let span = grid.span_bytes(row);
+            let y = (span.start as f64 + span.end as f64) / 2.0;
             series[band].points.push(Point { x, y, interval: None });
-            highest = highest.max(row + 1);
             marks += 1;
             mixed += u64::from(bytes.iter().filter(|bytes| **bytes > 0).count() > 1);
         }
     }
-    let reach = format_bytes((highest as u64).saturating_mul(grid.row_bytes));
+    let reach = format_bytes(grid.end_bytes);
     Ok(View {
         name: NAME.into(),
         title: source.titled(match files {

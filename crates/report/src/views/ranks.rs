@@ -1,8 +1,11 @@
 //! Ranks against each other over time: who was slow, and when.
 
-use super::{Source, axis, counted, mib_s, nothing, qualified, shown_label, time_axis, total};
+use super::{
+    Source, axis, axis_of, counted, mib_s, nothing, qualified, rate_text, shown_label, time_axis,
+    total,
+};
 use crate::aggregate::{Bands, Cell};
-use crate::chart::{Axis, Chart, Point, Series, Unit, View};
+use crate::chart::{Chart, Point, Series, Unit, View};
 use model::units::{format_bytes, format_ns, significant};
 
 pub(super) const BAND: &str = "bandwidth-of-ranks-over-time";
@@ -12,8 +15,6 @@ pub(super) const LATENCY: &str = "latency-by-rank-and-time";
 const MAX_ROWS: usize = 32;
 /// Columns of a heat map: with the rows a few thousand marks.
 const MAX_COLUMNS: usize = 120;
-/// Values that differ by more stand on a logarithmic scale.
-const LOG_FROM: f64 = 100.0;
 
 /// The mean over ranks, and the slowest and fastest one, at each time.
 pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
@@ -56,18 +57,18 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
     Ok(View {
         name: BAND.into(),
         title: source.titled(title(
-            &significant(slow.1),
-            &significant(fast.1),
-            " MiB/s while bytes moved",
+            &rate_text(slow.1),
+            &rate_text(fast.1),
+            ", averaged over the time in which any rank moved bytes",
         )),
         summary: format!(
-            "On average over the {} of {} columns of {} in which bytes moved, {} The band holds all {ranks} at each time, the line is the mean of the ranks.{}",
+            "On average over the {} of {} columns of {} in which any rank moved bytes, {} Columns in which a rank moved none count for it too. The band holds all {ranks} at each time, the line is the mean of the ranks.{}",
             active.len(),
             time.count,
             format_ns(time.width_ns as f64),
             least_and_most(
-                (bands.name(slow.0), format!("{} MiB/s", significant(slow.1))),
-                (bands.name(fast.0), format!("{} MiB/s", significant(fast.1))),
+                (bands.name(slow.0), rate_text(slow.1)),
+                (bands.name(fast.0), rate_text(fast.1)),
             ),
             source.note
         ),
@@ -82,10 +83,10 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
 }
 
 /// What the ranks moved, from the least to the most, as it is shown: equal words are equal figures.
-fn title(least: &str, most: &str, unit: &str) -> String {
+fn title(least: &str, most: &str, how: &str) -> String {
     match least == most {
-        true => format!("Every rank moved {least}{unit}"),
-        false => format!("Ranks moved between {least} and {most}{unit}"),
+        true => format!("Every rank moved {least}{how}"),
+        false => format!("Ranks moved between {least} and {most}{how}"),
     }
 }
 
@@ -247,10 +248,7 @@ impl Heat {
     }
 
     fn view(self, name: &str, title: String, summary: String, value: &str, unit: Unit) -> View {
-        let finite = || self.values.iter().flatten().copied().filter(|value| value.is_finite());
-        let least = finite().fold(f64::INFINITY, f64::min);
-        let most = finite().fold(0.0, f64::max);
-        let value = Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(value, unit) };
+        let value = axis_of(value, unit, self.values.iter().flatten().copied());
         let chart = Chart::Heat {
             x: time_axis(),
             y: axis("rank", Unit::Rank),

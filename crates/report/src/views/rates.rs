@@ -1,12 +1,12 @@
 //! How fast the run was over its time.
 
-use super::{Source, axis, mib_s, nothing, time_axis, total};
+use super::{Source, axis, mib_s, nothing, rate_text, time_axis, total};
 use crate::aggregate::TimeBins;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use crate::svg::{SERIES, value_text};
 use model::Op;
 use model::op::{Class, OPS};
-use model::units::{format_bytes, format_ns, significant};
+use model::units::{format_bytes, format_ns};
 use std::cmp::Reverse;
 
 pub(super) const OVER_TIME: &str = "bandwidth-over-time";
@@ -23,7 +23,7 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
         let bytes = ops.bytes(class);
         let rate = |bytes: u64| mib_s(bytes as f64 * source.scale, time.width_ns as f64);
         let peak = bytes.iter().map(|bytes| rate(*bytes)).fold(0.0, f64::max);
-        peaks.push(format!("{name} reached {} MiB/s", significant(peak)));
+        peaks.push(format!("{name} reached {}", rate_text(peak)));
         sums.push(sum(name, bytes, time, source.scale));
         let color = source.colors.class(class);
         series.push(steps(name, color, time, bytes.iter().map(|bytes| rate(*bytes))));
@@ -57,11 +57,11 @@ fn sum(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
     let (from_ns, until_ns) = (time.edge_ns(first) as f64, time.edge_ns(last + 1) as f64);
     let active = bytes.iter().filter(|bytes| **bytes > 0).count();
     format!(
-        "{name} moved {} from {} to {}, {} MiB/s on average over the {active} of {} columns in which it moved bytes",
+        "{name} moved {} from {} to {}, {} on average over the {active} of {} columns in which it moved bytes",
         format_bytes(moved as u64),
         format_ns(from_ns),
         format_ns(until_ns),
-        significant(mib_s(moved, active as f64 * time.width_ns as f64)),
+        rate_text(mib_s(moved, active as f64 * time.width_ns as f64)),
         time.count
     )
 }

@@ -1,21 +1,23 @@
 //! Figures over what a sweep varied: a parameter (figure one of PIObench) or the number of ranks.
 
 use super::colors::Colors;
-use super::{axis, shown_label};
+use super::{axis, axis_of, rate_text, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::statistics::{self, Metric, Statistic};
 use model::Run;
 use model::sweep::{Dimension, DimensionKind, Sweep};
 use model::units::{parse_integer_text, significant};
+use std::collections::HashSet;
 
 /// Name of the absent picture of a run that is no sweep.
 pub(super) const NAME: &str = "figures-over-sweep";
 /// Series in a picture's data: those with the highest figures. Fewer are drawn.
 const MAX_SERIES: usize = 200;
-/// Values that differ by this factor stand on a logarithmic axis.
-const LOG_FROM: f64 = 8.0;
+/// Points of a dimension that differ by this factor stand on a logarithmic axis: they are few, and
+/// often powers of two.
+const LOG_POINTS_FROM: f64 = 8.0;
 
-/// One picture per dimension: the bandwidth over it, or operations per second if no bytes moved.
+/// For each dimension the bandwidth over it, and operations per second of those that move no bytes.
 pub(super) fn over_dimensions(run: &Run, colors: &Colors) -> Result<Vec<View>, String> {
     let sweep = run.run.sweep.as_ref().ok_or("the run is no sweep")?;
     if sweep.dimensions.is_empty() {
@@ -26,16 +28,23 @@ pub(super) fn over_dimensions(run: &Run, colors: &Colors) -> Result<Vec<View>, S
     let of = |metric| -> Vec<&Statistic> {
         all.iter().filter(|figure| figure.metric == metric && is_whole(&figure.op)).collect()
     };
-    let (metric, figures) = match of(Metric::MibS) {
-        figures if figures.is_empty() => (Metric::OpsS, of(Metric::OpsS)),
-        figures => (Metric::MibS, figures),
-    };
-    if figures.is_empty() {
+    let (moving, mut others) = (of(Metric::MibS), of(Metric::OpsS));
+    let moves: HashSet<(&str, &str)> = moving.iter().map(|figure| key(figure)).collect();
+    others.retain(|figure| !moves.contains(&key(figure)));
+    if moving.is_empty() && others.is_empty() {
         return Err("no execution has a rate".into());
     }
-    let dimensions = sweep.dimensions.iter().enumerate();
-    let over = |(at, dimension)| over(sweep, at, dimension, metric, &figures, colors);
-    Ok(dimensions.map(over).collect())
+    let pictures = |(at, dimension)| {
+        let both = [(Metric::MibS, &moving), (Metric::OpsS, &others)];
+        let shown = both.into_iter().filter(|(_, figures)| !figures.is_empty());
+        shown.map(move |(metric, figures)| over(sweep, at, dimension, metric, figures, colors))
+    };
+    Ok(sweep.dimensions.iter().enumerate().flat_map(pictures).collect())
+}
+
+/// Label and operation.
+fn key(figure: &Statistic) -> (&str, &str) {
+    (&figure.label, &figure.op)
 }
 
 /// A line: everything but the dimension that varies along it.
@@ -121,10 +130,14 @@ fn over(
     if more > 0 {
         summary += &format!(" {more} lower lines are left out.");
     }
-    let y = match metric {
-        Metric::MibS => axis("bandwidth of all ranks", Unit::MibPerSecond),
-        _ => axis("operations of all ranks", Unit::PerSecond),
+    let (y, unit) = match metric {
+        Metric::MibS => ("bandwidth of all ranks", Unit::MibPerSecond),
+        _ => ("operations of all ranks", Unit::PerSecond),
     };
+    let ends = points().flat_map(|(_, figure)| {
+        [Some(figure.median), figure.ci95_low, figure.ci95_high].into_iter().flatten()
+    });
+    let y = axis_of(y, unit, ends);
     let chart = match positions(dimension) {
         Some((x, positions)) => {
             Chart::Lines { x, y, join: Join::Line, series: series(&lines, &positions, colors) }
@@ -139,7 +152,10 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, Str
     let Some((number, best, separated)) = line.best() else {
         return (line.name.clone(), "No execution has a rate.".into());
     };
-    let unit = if metric == Metric::MibS { "MiB/s" } else { "operations per second" };
+    let rate = match metric {
+        Metric::MibS => rate_text(best.median),
+        _ => format!("{} operations per second", significant(best.median)),
+    };
     let at = format!("{} {}", dimension.name, crate::text::escape(&dimension.values[number]));
     let name = &line.name;
     let title = match separated {
@@ -154,8 +170,7 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, Str
         _ => "",
     };
     let summary = format!(
-        "{name} reached {} {unit} with {at}, the median of {}{how}.",
-        significant(best.median),
+        "{name} reached {rate} with {at}, the median of {}{how}.",
         super::counted(best.n as u64, "repetition")
     );
     (title, summary)
@@ -205,7 +220,7 @@ fn positions(dimension: &Dimension) -> Option<(Axis, Vec<f64>)> {
     };
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
     let most = all.iter().copied().fold(0.0, f64::max);
-    let log = least > 0.0 && most >= LOG_FROM * least;
+    let log = least > 0.0 && most >= LOG_POINTS_FROM * least;
     let title = match dimension.kind {
         DimensionKind::Ranks => "number of ranks",
         _ => &dimension.name,
@@ -318,6 +333,27 @@ mod tests {
         assert!(series[0].points.iter().all(|point| point.interval.is_some()));
         let Chart::Lines { x, .. } = &views[1].chart else { panic!("lines") };
         assert_eq!((x.unit, x.log, x.title.as_str()), (Unit::Count, false, "number of ranks"));
+    }
+
+    #[test]
+    fn operations_without_bytes_have_a_picture_of_their_own() {
+        let mut run = swept(&["4k", "64k"], 1);
+        let rows = run.rows.clone();
+        for (number, row) in rows.into_iter().enumerate() {
+            let ops_s = Some(10f64.powi(number as i32));
+            run.rows[number].ops_s = ops_s;
+            run.rows.push(Row { op: "stat".into(), bytes: 0, mib_s: None, ops_s, ..row });
+        }
+        let views = pictures(&run).unwrap();
+        let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
+        let [block, ranks] = ["block", "ranks"];
+        let expected = [block, ranks]
+            .map(|over| [format!("bandwidth-over-{over}"), format!("operations-over-{over}")]);
+        assert_eq!(names, expected.concat());
+        let Chart::Lines { series, y, .. } = &views[1].chart else { panic!("lines") };
+        assert!(series.iter().all(|series| series.name.contains("stat")));
+        // Several powers of ten.
+        assert!(y.log);
     }
 
     #[test]

@@ -169,6 +169,9 @@ fn large_runs_have_small_pictures() {
     check_all(&views);
     let absent: Vec<&str> = views.absent.iter().map(|absent| absent.name).collect();
     assert_eq!(absent, ["figures-over-sweep"]);
+    let band = views.views.iter().find(|view| view.name == ranks::BAND).expect("a view");
+    let average = ", averaged over the time in which any rank moved bytes";
+    assert!(band.title.contains(average), "{}", band.title);
     // All move the same: nobody is named as the one that moved least and most.
     for name in ["bandwidth-of-ranks-over-time", "bandwidth-by-rank-and-time"] {
         let view = views.views.iter().find(|view| view.name == name).expect("a view");
