@@ -28,8 +28,7 @@ const BYTES: [Shown; 7] = [
 const RATES: [Shown; 4] =
     [shown(1.0 / KI, "KiB/s"), shown(1.0, "MiB/s"), shown(KI, "GiB/s"), shown(KI * KI, "TiB/s")];
 const TIMES: [Shown; 4] = [shown(1.0, "ns"), shown(1e3, "µs"), shown(1e6, "ms"), shown(1e9, "s")];
-const PER_SECOND: [Shown; 3] =
-    [shown(1.0, "1/s"), shown(1e4, "thousand/s"), shown(1e7, "million/s")];
+const PER_SECOND: [Shown; 3] = [shown(1.0, "op/s"), shown(1e3, "kop/s"), shown(1e6, "Mop/s")];
 const COUNTS: [Shown; 4] =
     [shown(1.0, ""), shown(1e5, "thousand"), shown(1e7, "million"), shown(1e10, "billion")];
 const SHARES: [Shown; 1] = [shown(0.01, "%")];
@@ -54,8 +53,8 @@ pub fn suited(unit: Unit, largest: f64) -> Shown {
     let fits = |shown: &&Shown| shown.size <= largest.abs() * (1.0 + 1e-9);
     let chosen = *family.iter().rev().find(fits).unwrap_or(&family[0]);
     let size = match chosen.name {
-        "thousand" | "thousand/s" => 1e3,
-        "million" | "million/s" => 1e6,
+        "thousand" => 1e3,
+        "million" => 1e6,
         "billion" => 1e9,
         _ => chosen.size,
     };
@@ -135,7 +134,7 @@ mod tests {
             (0.123, Unit::Share, "12.3 %"),
             (1_234_567.0, Unit::Count, "1\u{2009}234\u{2009}567"),
             (7.0, Unit::Rank, "7"),
-            (250_000.0, Unit::PerSecond, "250 thousand/s"),
+            (250_000.0, Unit::PerSecond, "250 kop/s"),
             (1e300, Unit::None, "1e300"),
             (-0.0, Unit::None, "0"),
             (f64::NAN, Unit::None, "-"),

@@ -90,22 +90,17 @@ fn decimals(step: f64) -> usize {
 }
 
 fn logarithmic(axis: &Axis, scale: &Scale, wanted: usize) -> Ticks {
-    let values = if axis.unit == Unit::Bytes {
+    let values = if matches!(axis.unit, Unit::Bytes | Unit::MibPerSecond) {
         powers_of_two(scale, wanted)
     } else {
         decades(scale, wanted)
     };
-    let has_unit_in_text = matches!(axis.unit, Unit::Bytes | Unit::Nanoseconds | Unit::Share);
+    let has_unit_in_text = !matches!(axis.unit, Unit::Count | Unit::Rank | Unit::None);
     let ticks = values.into_iter().filter_map(|value| {
         let text = if has_unit_in_text { value_text(value, axis.unit) } else { short(value) };
         Some(Tick { at: scale.place(value)?, text })
     });
-    let unit = match axis.unit {
-        Unit::MibPerSecond => "MiB/s",
-        Unit::PerSecond => "1/s",
-        _ => "",
-    };
-    Ticks { title: title(axis, unit), ticks: ticks.collect() }
+    Ticks { title: title(axis, ""), ticks: ticks.collect() }
 }
 
 /// 2^k at equal distances, of those that come back to whole units soon.
@@ -170,6 +165,14 @@ mod tests {
             (Unit::Nanoseconds, true, 1.5e3, 1.2e4, "x: 2 µs | 5 µs | 10 µs"),
             (Unit::Nanoseconds, true, 1.5e3, 1.9e3, "x: 1.5 µs | 1.9 µs"),
             (Unit::MibPerSecond, false, 0.0, 480.0, "x (MiB/s): 0 | 100 | 200 | 300 | 400"),
+            (
+                Unit::MibPerSecond,
+                true,
+                16.0,
+                4096.0,
+                "x: 16 MiB/s | 64 MiB/s | 256 MiB/s | 1 GiB/s | 4 GiB/s",
+            ),
+            (Unit::PerSecond, true, 1e2, 1e5, "x: 100 op/s | 1 kop/s | 10 kop/s | 100 kop/s"),
             (Unit::Share, false, 0.0, 1.0, "x (%): 0 | 20 | 40 | 60 | 80 | 100"),
             (Unit::Rank, false, 0.0, 3.0, "x: 0 | 1 | 2 | 3"),
             (Unit::Count, false, 0.0, 250_000.0, "x (thousand): 0 | 50 | 100 | 150 | 200 | 250"),

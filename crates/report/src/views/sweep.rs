@@ -6,7 +6,7 @@ use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::statistics::{self, Metric, Statistic};
 use model::Run;
 use model::sweep::{Dimension, DimensionKind, Sweep};
-use model::units::{parse_integer_text, significant};
+use model::units::{Measure, parse_integer_text};
 use std::collections::HashSet;
 
 /// Name of the absent picture of a run that is no sweep.
@@ -154,7 +154,7 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, Str
     };
     let rate = match metric {
         Metric::MibS => rate_text(best.median),
-        _ => format!("{} operations per second", significant(best.median)),
+        _ => Measure::OpRate.format(best.median, 3),
     };
     let at = format!("{} {}", dimension.name, crate::text::escape(&dimension.values[number]));
     let name = &line.name;
