@@ -115,10 +115,13 @@ impl Shared {
     }
 
     fn watch(&self, mut signals: Signals) {
+        // The run may know of a signal before this thread does: that is no second one.
+        let mut ending = false;
         for _ in signals.forever() {
-            if self.noticed.load(Relaxed) || !self.ends_by_itself() {
+            if ending || !self.ends_by_itself() {
                 self.end();
             }
+            ending = self.noticed.load(Relaxed);
         }
     }
 
