@@ -204,7 +204,7 @@ ops! {
         "$h = fcreat(\"data\");";
     Fclose "fclose" [] (req("handle", K::Handle)) false
         Close NO_PARTS Backend "close"
-        "Close a handle; the handle is gone."
+        "Close a handle; the handle is gone. With (fsync=\"close\") its time includes the fsync before."
         "fclose($h);";
     Fread "fread" [] (req("handle", K::Handle), opt("n", K::Pattern, "rest of the file"), opt("off", K::Offset, "current position")) false
         Read NO_PARTS Backend "data"

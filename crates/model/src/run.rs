@@ -112,6 +112,19 @@ pub struct Mark {
     pub seen: String,
     /// What to change in the program or the run.
     pub advice: String,
+    /// Executions of a sweep that it was seen in, `seen` being of the first; null without a sweep.
+    #[serde(default)]
+    pub executions: Option<u32>,
+}
+
+impl Mark {
+    /// What was seen, and in how many executions.
+    pub fn seen_in_executions(&self) -> String {
+        match self.executions {
+            None | Some(1) => self.seen.clone(),
+            Some(n) => format!("{} (seen in {n} executions)", self.seen),
+        }
+    }
 }
 
 /// A label over all its occurrences and ranks.

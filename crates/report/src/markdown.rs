@@ -2,7 +2,7 @@
 //! (GitHub Flavored Markdown, section 4.10 "Tables").
 
 use crate::text::{at_least, escape};
-use model::run::{Row, Run, TimeRow};
+use model::run::{LabelRow, Row, Run, TimeRow};
 use model::units::{Measure, format_ns};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -91,12 +91,17 @@ const HEAD: [&str; 17] = [
     "ops/s of all",
 ];
 
-fn row_line(row: &Row) -> [String; 17] {
+/// `at_least`: rates of the label are lower bounds.
+fn row_line(row: &Row, at_least: bool) -> [String; 17] {
     let figure = |measure: Measure, value: Option<f64>| {
         let value = value.filter(|value| value.is_finite());
         value.map_or(String::new(), |value| measure.format(value, 3))
     };
     let time = |ns: Option<u64>| figure(Measure::Time, ns.map(|ns| ns as f64));
+    let of_all = |rate: String| match at_least && !rate.is_empty() {
+        true => format!("≥ {rate}"),
+        false => rate,
+    };
     let bytes = (row.bytes > 0).then_some(row.bytes as f64);
     [
         name(row),
@@ -114,9 +119,16 @@ fn row_line(row: &Row) -> [String; 17] {
         time(row.p99_ns),
         time(row.p999_ns),
         time(row.max_ns),
-        figure(Measure::ByteRate, row.mib_s),
-        figure(Measure::OpRate, row.ops_s),
+        of_all(figure(Measure::ByteRate, row.mib_s)),
+        of_all(figure(Measure::OpRate, row.ops_s)),
     ]
+}
+
+fn is_bound(run: &Run, row: &Row) -> bool {
+    let same = |label: &LabelRow| {
+        (&label.label, label.cell, label.repetition) == (&row.label, row.cell, row.repetition)
+    };
+    run.labels.iter().any(|label| label.busy_is_bound && same(label))
 }
 
 /// Label and operation; a part stands after its operation.
@@ -145,7 +157,11 @@ fn render(run: &Run) -> String {
         out.push_str("No I/O operation was executed.\n\n");
     } else {
         let wanted = Wanted::by(&run.rows);
-        table(&mut out, &wanted.of(HEAD), run.rows.iter().map(|row| wanted.of(row_line(row))));
+        table(
+            &mut out,
+            &wanted.of(HEAD),
+            run.rows.iter().map(|row| wanted.of(row_line(row, is_bound(run, row)))),
+        );
     }
     if !run.times.is_empty() {
         let head = ["label", "ranks", "first start", "last end", "longest", "slowest rank"];
@@ -179,7 +195,8 @@ fn remarks(run: &Run, out: &mut String) {
     }
     for mark in &evidence.marks {
         let word = if mark.counts { "verdict" } else { "remark" };
-        let [code, seen, advice] = [&mark.code, &mark.seen, &mark.advice].map(|text| plain(text));
+        let seen = mark.seen_in_executions();
+        let [code, seen, advice] = [&mark.code, &seen, &mark.advice].map(|text| plain(text));
         let _ = writeln!(out, "- **{word} {code}**: {seen}. To do: {advice}");
     }
     for note in &evidence.notes {

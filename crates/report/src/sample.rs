@@ -184,6 +184,7 @@ fn header() -> Header {
                 seen: "100 % of the bytes read came from the page cache: read rates are those of main memory"
                     .into(),
                 advice: "put `dropcaches;` before the reads".into(),
+                executions: None,
             }],
             notes: vec!["the ranks were started by hand".into()],
             ..Evidence::default()
@@ -394,6 +395,7 @@ pub fn any_run() -> impl Strategy<Value = Run> {
                 counts: share.is_some(),
                 seen: text.clone(),
                 advice: text.clone(),
+                executions: share.map(|_| 3),
             });
             header.evidence.notes.push(text);
             header.evidence.page_cache_share = share;

@@ -48,12 +48,12 @@ pub fn marks(run: &Run) -> Vec<Mark> {
 
 /// A mark that counts.
 fn counts(code: &str, seen: String, advice: &str) -> Option<Mark> {
-    Some(Mark { code: code.into(), counts: true, seen, advice: advice.into() })
+    Some(Mark { code: code.into(), counts: true, seen, advice: advice.into(), executions: None })
 }
 
 /// A remark.
 fn remark(code: &str, seen: String, advice: &str) -> Option<Mark> {
-    Some(Mark { code: code.into(), counts: false, seen, advice: advice.into() })
+    Some(Mark { code: code.into(), counts: false, seen, advice: advice.into(), executions: None })
 }
 
 /// Virtual time costs nothing and measures nothing: there is nothing to mistrust in it.

@@ -372,7 +372,7 @@ fn label_enter<B: Backend, C: Comm, K: Clock>(
     io.label_changes();
     io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
     comm.inside(io.labels.id());
-    io.labels.start(io.clock.now());
+    io.labels.start(&mut io.recorder, io.clock.now());
     Ok(Ok(pc + 1))
 }
 

@@ -112,8 +112,12 @@ impl Labels {
     }
 
     /// The clock shows the start of the innermost label.
-    pub(super) fn start(&mut self, start_ns: u64) {
-        self.frames[self.depth].start_ns = start_ns;
+    pub(super) fn start(&mut self, recorder: &mut Recorder, start_ns: u64) {
+        let frame = &mut self.frames[self.depth];
+        frame.start_ns = start_ns;
+        if frame.selected {
+            recorder.entered(frame.id, start_ns);
+        }
     }
 
     /// Leaves the innermost label; true: a barrier follows.

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::record::{Count, Recorder, TrafficId};
 
 /// Levels of labels that a handle tells apart; deeper ones share the last.
-const LEVELS: usize = 4;
+const LEVELS: usize = 16;
 /// What is fetched is asked for no more often than this.
 const FETCH_PERIOD_NS: u64 = 1_000_000;
 /// Labels that may have read since it was asked for last.

@@ -4,7 +4,7 @@ use super::busy::*;
 use super::extents;
 use super::files;
 use super::histograms::Owner;
-use super::labels::{L_COUNT, L_KIND_BYTES, L_PATH, SLOTS};
+use super::labels::{L_COUNT, L_ENTERED, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
 use super::read::{
     BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord,
@@ -92,8 +92,8 @@ fn summary(count: u64, sum: u64, min: u64, max: u64) -> Option<Histogram> {
 }
 
 fn label(words: &[u64], at: u32) -> Option<LabelRecord> {
-    let &[head, count] = words.first_chunk()?;
-    const { assert!(L_KIND_BYTES == 0 && L_COUNT == 1) };
+    let &[head, count, entered] = words.first_chunk()?;
+    const { assert!(L_KIND_BYTES == 0 && L_COUNT == 1 && L_ENTERED == 2) };
     let (kind, len) = halves(head);
     let kind = match kind {
         0 => LabelKind::Wall,
@@ -105,6 +105,7 @@ fn label(words: &[u64], at: u32) -> Option<LabelRecord> {
         kind,
         position: at,
         count: counted(count)?,
+        entered_ns: entered.checked_sub(1),
         kept: Vec::new(),
         more: Histogram::default(),
         busy: BusyRecord::default(),

@@ -1,6 +1,7 @@
 //! Label paths and their occurrences.
 //!
-//! Block [`Kind::Label`]: kind | path bytes << 32, number of occurrences, path.
+//! Block [`Kind::Label`]: kind | path bytes << 32, number of occurrences, start of the one under way
+//! plus 1 (0: none is), path.
 //! Block [`Kind::Occurrences`]: label, index of the first, then start, end and own
 //! time of each. Block [`Kind::Ring`]: label, index of the first that it ever held,
 //! [`RING_SLOTS`] slots; occurrence `i` lies in slot `(i - KEPT_FIRST) % RING_SLOTS`.
@@ -19,8 +20,10 @@ use model::plan::LabelKind;
 pub(super) const L_KIND_BYTES: usize = 0;
 /// Number of occurrences.
 pub(super) const L_COUNT: usize = 1;
+/// Start of the occurrence under way plus 1; 0: none is.
+pub(super) const L_ENTERED: usize = 2;
 /// The path's first word.
-pub(super) const L_PATH: usize = 2;
+pub(super) const L_PATH: usize = 3;
 /// Words before the first slot of occurrences.
 pub(super) const SLOTS: usize = 2;
 /// Label 0: [`MORE_LABEL`].
@@ -125,6 +128,13 @@ impl Labels {
         Some((self.hot.len() - 1) as u32)
     }
 
+    /// An occurrence has begun.
+    pub(super) fn entered(&self, area: &mut Area, label: u32, start_ns: u64) {
+        if let Some(hot) = self.hot.get(label as usize) {
+            area.words()[hot.at as usize + L_ENTERED] = start_ns.saturating_add(1);
+        }
+    }
+
     /// Keeps an occurrence, or gives up the oldest that is not among the first.
     pub(super) fn occurrence(
         &mut self,
@@ -140,6 +150,7 @@ impl Labels {
             *area.array(slot) = times;
         }
         area.publish_word(count_at, index + 1);
+        area.words()[hot.at as usize + L_ENTERED] = 0;
         if index >= KEPT_FIRST + KEPT_LAST {
             hot.give_up(area, histograms, label, index - KEPT_LAST);
         }

@@ -76,6 +76,8 @@ pub struct LabelRecord {
     pub position: u32,
     /// Number of occurrences.
     pub count: u64,
+    /// Start of the occurrence that the rank did not leave.
+    pub entered_ns: Option<u64>,
     /// Those kept one by one, by index.
     pub kept: Vec<Occurrence>,
     /// Times of those not kept.
@@ -288,6 +290,7 @@ impl RankRecord {
             align(&mut occurrence.start_ns);
             align(&mut occurrence.end_ns);
         }
+        self.labels.iter_mut().flat_map(|label| &mut label.entered_ns).for_each(align);
         for (start_ns, end_ns) in self.labels.iter_mut().flat_map(|label| &mut label.busy.intervals)
         {
             align(start_ns);
@@ -306,6 +309,12 @@ impl RankRecord {
     /// The area as it was recorded.
     pub fn as_bytes(&self) -> &[u8] {
         as_bytes(self.source.words())
+    }
+
+    /// When the rank ended; of one that was cut off, when its last operation did.
+    pub fn end_ns(&self) -> u64 {
+        let last_ns = self.stats.iter().map(|stat| stat.last_ns).max().unwrap_or(0);
+        self.usage.map_or(last_ns, |usage| usage.end_ns.max(last_ns))
     }
 
     /// Executions of a stat, failed ones included.

@@ -70,6 +70,11 @@ impl Recorder {
         self.labels.label(&mut self.area, parent, text, kind)
     }
 
+    /// A label was entered at `start_ns`.
+    pub fn entered(&mut self, label: u32, start_ns: u64) {
+        self.labels.entered(&mut self.area, label, start_ns);
+    }
+
     /// A label was executed from `start_ns` to `end_ns`; `own_ns`: sum of the operations'
     /// own times inside.
     pub fn occurrence(&mut self, label: u32, start_ns: u64, end_ns: u64, own_ns: u64) {

@@ -63,7 +63,10 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     let numbers = add_sites(&mut whole.sites, header.sites);
     let Some(sweep) = &mut whole.sweep else { return numbers };
     let cell = sweep.describe(place.0);
-    let name = format!("{cell}, repetition {}", place.1);
+    let name = match sweep.dimensions.is_empty() {
+        true => format!("repetition {}", place.1),
+        false => format!("{cell}, repetition {}", place.1),
+    };
     // Of a comparison each side shows its marks.
     let side = if sweep.versus { format!("first at {cell}, ") } else { String::new() };
     sweep.order.extend(order);
@@ -168,8 +171,13 @@ fn mean_share(a: (Option<f64>, u64), b: (Option<f64>, u64)) -> Option<f64> {
 /// A mark of each kind stands once, with the first execution it was seen in; with a `side` once
 /// among those that begin so.
 fn add_mark(marks: &mut Vec<Mark>, mark: Mark, name: &str, side: &str) {
-    if marks.iter().all(|known| known.code != mark.code || !known.seen.starts_with(side)) {
-        marks.push(Mark { seen: format!("first at {name}: {}", mark.seen), ..mark });
+    let same = |known: &&mut Mark| known.code == mark.code && known.seen.starts_with(side);
+    match marks.iter_mut().find(same) {
+        Some(known) => known.executions = known.executions.map(|count| count + 1),
+        None => {
+            let seen = format!("first at {name}: {}", mark.seen);
+            marks.push(Mark { seen, executions: Some(1), ..mark });
+        }
     }
 }
 
@@ -228,6 +236,7 @@ mod tests {
         assert_eq!((header.sites.len(), header.sites[0].count), (1, 4));
         let evidence = &header.evidence;
         assert_eq!((evidence.marks.len(), evidence.notes.len()), (1, 1));
+        assert_eq!(evidence.marks[0].executions, Some(2));
         assert_eq!((evidence.page_cache_share, evidence.storage_read_bytes), (Some(0.5), Some(14)));
         assert_eq!(header.sweep.as_ref().unwrap().order.len(), 2);
         add(&mut run, execution(0, 2, 4));

@@ -149,8 +149,8 @@ impl Compare {
         if gates().any(|gate| gate.verdict == compare::Verdict::Undecided) {
             let word = if self.undecided_fails() { "a failure" } else { "passed" };
             console::note(&format!(
-                "a gate that cannot be told counts as {word} (--gate-undecided): more repetitions \
-                 decide it"
+                "a gate that cannot be told counts as {word} (--gate-undecided): see \
+                 above what it needs"
             ));
         }
         match gates().any(|gate| gate.verdict.fails(self.undecided_fails())) {

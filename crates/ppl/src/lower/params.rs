@@ -85,6 +85,9 @@ impl Lower<'_> {
     /// The value of a text of the default's type.
     fn parsed(&mut self, text: &str, from: &str, default: &Value, span: Span) -> Option<Value> {
         let (value, expected) = match default {
+            Value::Int(_) if has_leading_zero(text) => {
+                (None, "an integer without leading zeros, as in 644 or, octal, 0o644")
+            }
             Value::Int(_) => {
                 (Value::str(text).as_int().ok().map(Value::Int), "an integer, as in 10 or 4k")
             }
@@ -143,6 +146,12 @@ impl Lower<'_> {
             self.set_place(param.var.0, super::names::Place::NOWHERE);
         }
     }
+}
+
+/// Octal in C and in a shell, decimal elsewhere: nobody shall have to guess.
+fn has_leading_zero(text: &str) -> bool {
+    let digits = text.trim().trim_start_matches(['-', '+']);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn boolean(text: &str) -> Option<bool> {

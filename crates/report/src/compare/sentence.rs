@@ -97,13 +97,13 @@ fn none(row: &Row, design: Design, options: &Options) -> String {
     format!("no difference is claimed: B is {between}{needed}")
 }
 
-/// `3.1 % slower`, `2.0 % faster`: an end of the interval.
+/// `3.1 % slower`, `2.0 % faster`: an end of the interval, as a change of speed.
 fn side(ratio: f64) -> String {
-    let size = ratio.max(1.0 / ratio) - 1.0;
-    let word = if ratio < 1.0 { "slower" } else { "faster" };
-    match size {
-        size if size < 1.0 => format!("{:.1} % {word}", size * 100.0),
-        size => format!("{:.1} x {word}", size + 1.0),
+    match ratio {
+        ratio if ratio <= 0.5 => format!("{:.1} x slower", 1.0 / ratio),
+        ratio if ratio < 1.0 => format!("{:.1} % slower", (1.0 - ratio) * 100.0),
+        ratio if ratio < 2.0 => format!("{:.1} % faster", (ratio - 1.0) * 100.0),
+        ratio => format!("{ratio:.1} x faster"),
     }
 }
 

@@ -85,7 +85,8 @@ fn remarks(comparison: &Comparison, safe: fn(&str) -> String) -> Vec<String> {
     let differs = differs.map(|difference| format!("differs: {}", safe(&difference.sentence())));
     let notes = comparison.notes.iter().map(|note| format!("note: {}", safe(note)));
     let mark = |mark: &SideMark| {
-        format!("verdict of {}: {}: {}", mark.side, safe(&mark.code), safe(&mark.seen))
+        let word = if mark.counts { "verdict" } else { "remark" };
+        format!("{word} of {}: {}: {}", mark.side, safe(&mark.code), safe(&mark.seen))
     };
     differs.chain(notes).chain(comparison.marks.iter().map(mark)).collect()
 }
@@ -106,6 +107,9 @@ fn legend(comparison: &Comparison) -> String {
         Design::Samples => ("ratios of B to A", "the Mann-Whitney test"),
         Design::Blocks => ("ratios within blocks", "the Wilcoxon signed-rank test over blocks"),
     };
+    if tested == 0 {
+        return format!("B faster: Hodges-Lehmann estimate of the {estimate}; no row is tested.");
+    }
     format!(
         "B faster: Hodges-Lehmann estimate of the {estimate}, with its 95 % interval, the inversion \
          of the test at {:.2} % per row. p alone: of {test}; Holm: corrected for the {rows} tested, \

@@ -34,6 +34,8 @@ pub struct SideMark {
     pub side: &'static str,
     /// Stable short name: "cached-reads".
     pub code: String,
+    /// A verdict; else a remark.
+    pub counts: bool,
     /// What was seen, of the first run that has it.
     pub seen: String,
 }
@@ -44,7 +46,8 @@ pub(super) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
     for (side, runs) in [("A", &base.runs), ("B", &new.runs)] {
         for mark in runs.iter().flat_map(|run| &run.run.evidence.marks) {
             if marks.iter().all(|known| known.side != side || known.code != mark.code) {
-                marks.push(SideMark { side, code: mark.code.clone(), seen: mark.seen.clone() });
+                let (code, seen) = (mark.code.clone(), mark.seen_in_executions());
+                marks.push(SideMark { side, code, counts: mark.counts, seen });
             }
         }
     }
@@ -78,6 +81,17 @@ pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
             names.join(" and ")
         )
     });
+    let bounds = |side: &&(&str, &Side)| {
+        side.1.runs.iter().flat_map(|run| &run.labels).any(|label| label.busy_is_bound)
+    };
+    let bounded: Vec<&str> = sides.iter().filter(bounds).map(|side| side.0).collect();
+    let bounded = (!bounded.is_empty()).then(|| {
+        format!(
+            "busy times of {} are upper bounds, so that rates of these labels (busy_is_bound in the run) \
+             may differ by more or less than is said",
+            bounded.join(" and ")
+        )
+    });
     let unfinished = |side: &Side| {
         let sweeps = side.runs.iter().filter_map(|run| run.run.sweep.as_ref());
         let order = sweeps.flat_map(|sweep| &sweep.order);
@@ -88,7 +102,7 @@ pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
         1 => Some("an execution that did not finish is left out".to_string()),
         n => Some(format!("{n} executions that did not finish are left out")),
     };
-    stopped.into_iter().chain(left_out).collect()
+    stopped.into_iter().chain(bounded).chain(left_out).collect()
 }
 
 /// A cell in words; "" if nothing varies.

@@ -132,7 +132,7 @@ pub fn marks(run: &Run) -> String {
         format!(
             "<li{class}><b>{word}: {}</b> – {}<p>To do: {}</p></li>\n",
             escape(&mark.code),
-            escape(&mark.seen),
+            escape(&mark.seen_in_executions()),
             escape(&mark.advice)
         )
     });

@@ -232,6 +232,7 @@ fn whatever_a_program_says_stays_text() {
             counts: true,
             seen: text.into(),
             advice: text.into(),
+            executions: None,
         }];
         header.failures.iter_mut().for_each(|failure| failure.path = text.into());
         header.rank_errors.iter_mut().for_each(|error| error.message = text.into());

@@ -15,7 +15,10 @@ const LEAST: usize = 10;
 
 /// Sentences about repetitions that are not independent; none for a run without a sweep.
 pub fn drift(run: &Run) -> Vec<String> {
-    let Some(sweep) = &run.run.sweep else { return Vec::new() };
+    // Blocks hold what follows each other in time apart.
+    let Some(sweep) = run.run.sweep.as_ref().filter(|sweep| !sweep.versus) else {
+        return Vec::new();
+    };
     let mut tested = series(run);
     if tested.iter().any(|series| series.metric == Metric::TimeNs) {
         tested.retain(|series| series.metric == Metric::TimeNs);
@@ -24,7 +27,16 @@ pub fn drift(run: &Run) -> Vec<String> {
     let name = |series: &Series| {
         let what = [series.label.as_str(), series.op.as_str()];
         let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        format!("{what:?} at {}", sweep.describe(series.cell))
+        let quantity = match series.metric {
+            Metric::TimeNs => "time",
+            Metric::MibS | Metric::RankMibS | Metric::OpsS => "rate",
+            Metric::MeanNs => "mean time",
+        };
+        let at = match sweep.dimensions.is_empty() {
+            true => String::new(),
+            false => format!(" at {}", sweep.describe(series.cell)),
+        };
+        format!("the {quantity} of {what:?}{at}")
     };
     let rising = worst(&tested, |figures| trend::mann_kendall(figures).map(|t| (t.p, t.tau)));
     let rising = rising.map(|(series, tau)| {

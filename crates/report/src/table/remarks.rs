@@ -3,8 +3,9 @@
 use super::{Paint, Terminal, paint_lines};
 use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
-use model::run::{Evidence, Failure, RankError, Run};
+use model::run::{Evidence, Failure, Host, RankError, Run};
 use model::units::{format_ns, significant};
+use std::collections::BTreeSet;
 
 /// Kinds of failures that are listed; the rest is counted.
 const LISTED: usize = 20;
@@ -13,8 +14,10 @@ const LISTED: usize = 20;
 pub fn title(run: &Run, terminal: Terminal) -> String {
     let header = &run.run;
     let ranks = if let Some(sweep) = &header.sweep {
-        let (points, executions) = (sweep.cells.len(), sweep.order.len());
-        format!("sweep of {points} points, {executions} executions")
+        match (sweep.cells.len(), sweep.order.len()) {
+            (1, executions) => format!("{executions} executions"),
+            (points, executions) => format!("sweep of {points} points, {executions} executions"),
+        }
     } else if header.ranks == 1 {
         "1 rank".into()
     } else {
@@ -37,12 +40,19 @@ pub fn title(run: &Run, terminal: Terminal) -> String {
 
 /// `posix on ext4 (/dev/sda1 at /data)`, as far as it is known.
 pub fn storage(run: &Run) -> String {
-    let (backend, host) = (escape(&run.run.backend), &run.run.host);
-    if host.file_system.is_empty() {
-        return backend;
-    }
+    let backend = escape(&run.run.backend);
+    let cells = run.run.sweep.iter().flat_map(|sweep| &sweep.cells);
+    let hosts = std::iter::once(&run.run.host).chain(cells.filter_map(|cell| cell.host.as_ref()));
+    let mut places: Vec<String> = hosts.filter_map(place).collect();
+    let mut seen = BTreeSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    if places.is_empty() { backend } else { format!("{backend} on {}", places.join(" and ")) }
+}
+
+/// `ext4 (/dev/sda1 at /data)`
+fn place(host: &Host) -> Option<String> {
     let (system, device) = (escape(&host.file_system), escape(&host.device));
-    format!("{backend} on {system} ({device} at {})", escape(&host.mount))
+    (!system.is_empty()).then(|| format!("{system} ({device} at {})", escape(&host.mount)))
 }
 
 /// The line of evidence and the notes below it.
@@ -61,7 +71,7 @@ pub fn marks(run: &Run, terminal: Terminal) -> String {
             true => ("verdict", Paint::Bad),
             false => ("remark", Paint::Plain),
         };
-        let (code, seen) = (escape(&mark.code), escape(&mark.seen));
+        let (code, seen) = (escape(&mark.code), escape(&mark.seen_in_executions()));
         let seen = flow(&format!("{word} {code}: {seen}"), terminal.columns);
         let advice = flow(&format!("  to do: {}", escape(&mark.advice)), terminal.columns);
         format!(
@@ -126,8 +136,15 @@ fn page_cache(evidence: &Evidence) -> String {
     match evidence.page_cache_share.filter(|share| share.is_finite()) {
         Some(share) => format!("page cache served {} of the bytes read", at_least(share)),
         None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
+        None if is_direct(evidence) => "all reads were direct".to_string(),
         None => "page cache share cannot be told".to_string(),
     }
+}
+
+/// Everything was read around the page cache.
+fn is_direct(evidence: &Evidence) -> bool {
+    let direct = evidence.labels.iter().map(|label| label.direct_read_bytes);
+    direct.fold(0, u64::saturating_add) >= evidence.program_read_bytes
 }
 
 /// Failed operations, those of one kind and place together.

@@ -39,8 +39,8 @@ const COLUMNS: [Column; 17] = [
 ];
 
 const LEGEND: &str = "Times: one operation that did not fail. Rates of 1 rank: by the time it spent in \
-                      the operation, mean over ranks; of all: by the time in which at least one rank was \
-                      inside the label.";
+                      the operation, mean over ranks; of all: by the busy time of the label; in no label: \
+                      by the time from the operation's first start to its last end.";
 const LEGEND_BOUND: &str = "≥: the label was executed more often than is kept apart; gaps between \
                             its occurrences count as time inside.";
 

@@ -17,8 +17,8 @@ use crate::text::{escape, flow, width};
 use model::run::Run;
 use model::sweep::{Dimension, DimensionKind, Sweep};
 
-const LEGEND: &str = "Median of the repetitions [95 % confidence interval of the median]; rates: of \
-                      all ranks by the time in which at least one was inside the label.";
+const LEGEND: &str = "Median of the repetitions [95 % confidence interval of the median]; rates of all \
+                      ranks: by the busy time of the label.";
 
 /// The tables; the comparison of a run that is one; "" for a run without a sweep.
 pub fn render(run: &Run, terminal: Terminal) -> String {
@@ -35,7 +35,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     for group in shown.chunk_by(|a, b| same_figure(a, b)) {
         sections.push(figure(sweep, group, terminal));
     }
-    sections.push(legend(sweep, &shown, terminal));
+    sections.push(legend(run, sweep, &shown, terminal));
     sections.join("\n\n")
 }
 
@@ -43,10 +43,15 @@ fn same_figure(a: &Statistic, b: &Statistic) -> bool {
     (&a.label, &a.op, a.metric) == (&b.label, &b.op, b.metric)
 }
 
-fn legend(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> String {
+fn legend(run: &Run, sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> String {
     let mut text = LEGEND.to_string();
     if shown.iter().any(|statistic| statistic.n < LEAST_FOR_INTERVAL) {
         text.push_str(&format!(" Fewer than {LEAST_FOR_INTERVAL} repetitions have no interval."));
+    }
+    if run.labels.iter().any(|label| label.busy_is_bound) {
+        text.push_str(
+            " Some busy times are upper bounds, and rates over them lower ones (busy_is_bound).",
+        );
     }
     let left_out = sweep.order.iter().filter(|at| at.outcome != "finished").count();
     if left_out > 0 {
@@ -105,8 +110,11 @@ fn figure(sweep: &Sweep, group: &[&Statistic], terminal: Terminal) -> String {
     let mut lines = vec![paint(&title(group), Paint::Heading, terminal), table.draw(terminal)];
     for statistic in group.iter().filter(|statistic| !statistic.outliers.is_empty()) {
         let numbers: Vec<String> = statistic.outliers.iter().map(u32::to_string).collect();
-        let cell = escape(&sweep.describe(statistic.cell));
-        lines.push(format!("  stands apart: repetition {} at {cell}", numbers.join(", ")));
+        let at = match sweep.dimensions.is_empty() {
+            true => String::new(),
+            false => format!(" at {}", escape(&sweep.describe(statistic.cell))),
+        };
+        lines.push(format!("  stands apart: repetition {}{at}", numbers.join(", ")));
     }
     lines.join("\n")
 }

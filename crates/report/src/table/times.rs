@@ -26,10 +26,10 @@ const COLUMNS: [Column; 11] = [
 /// Columns that only labels with several occurrences need.
 const OF_MANY: [usize; 4] = [1, 6, 7, 10];
 
-const LEGEND: &str = "start: of the first rank; end: of the last; busy: at least one rank was inside; \
+const LEGEND: &str = "start: of the first rank; end: of the last; busy: from start to end; \
                       longest: of the slowest rank.";
 const LEGEND_MANY: &str = "start: of the first rank, first time; end: of the last; busy: at least one \
-                           rank was inside; min, median, longest: over the times, each that of its slowest rank.";
+                           rank was inside (of a label executed once: from start to end); min, median, longest: over the times, each that of its slowest rank.";
 
 /// The occurrences of one label at one point of a sweep.
 #[derive(Debug, Default)]

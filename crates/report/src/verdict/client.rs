@@ -11,7 +11,9 @@ const BUSY_SHARE: f64 = 0.9;
 pub(super) const SHORTEST_RUN_NS: u64 = 100_000_000;
 /// A rank that works so many times the mean is named, ...
 const UNEQUAL: f64 = 1.25;
-/// ... if the operation takes at least this share of the ranks' time.
+/// ... if ranks made so many calls on the average, so that it is more than one slow call, ...
+const FEW_CALLS: u64 = 4;
+/// ... and if the operation takes at least this share of the ranks' time.
 const WEIGHTY_SHARE: f64 = 0.05;
 
 /// Processors the ranks could use at once. Under MPI the header knows one node only.
@@ -89,7 +91,8 @@ pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
         balance.ranks > 1 && balance.busy_ns as f64 >= WEIGHTY_SHARE * rank_time_ns(run)
     };
     let rows = run.rows.iter().filter_map(|row| {
-        let balance = row.balance.as_ref().filter(|balance| weighty(balance))?;
+        let enough = |balance: &&Balance| row.count >= FEW_CALLS * u64::from(balance.ranks);
+        let balance = row.balance.as_ref().filter(|balance| weighty(balance)).filter(enough)?;
         let (factor, text) = unequal(row, balance)?;
         Some((factor, row, text))
     });
@@ -98,6 +101,6 @@ pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
     counts(
         "unequal-work",
         format!("{text} {}{label}: the rate of all is that of the slowest", row.op),
-        "give every rank the same work; if it has the same, look at the slow rank's node",
+        "give every rank the same work; if it has the same, look at the slow rank's processor and node",
     )
 }

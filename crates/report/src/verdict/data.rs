@@ -58,7 +58,8 @@ fn origin(label: &LabelEvidence, ranks: u32) -> Origin {
     }
     // Direct reads fetch all they give.
     let buffered = label.read_bytes.saturating_sub(label.direct_read_bytes) as f64 * (1.0 - holes);
-    if buffered == 0.0 {
+    // What is said is said of all that the label read.
+    if buffered < CACHED_SHARE * label.read_bytes as f64 * (1.0 - holes) || buffered == 0.0 {
         return Origin::Storage;
     }
     let fetched = label.fetched_bytes.filter(|_| label.encoded_bytes == 0);
@@ -130,9 +131,13 @@ pub(super) fn unfetched_reads(run: &Run) -> Option<Mark> {
 /// A `sync` of one rank makes stable what others have written too, if it came after them: nobody
 /// knows.
 fn others_synced(run: &Run, label: &LabelEvidence) -> bool {
-    let at = (&label.label, label.cell, label.repetition);
     let syncs = run.rows.iter().filter(|row| row.op == "sync" && row.count > row.failed);
-    let mut here = syncs.filter(|row| (&row.label, row.cell, row.repetition) == at);
+    let is_inside = |row: &Row| {
+        let rest = row.label.strip_prefix(label.label.as_str());
+        (row.cell, row.repetition) == (label.cell, label.repetition)
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mut here = syncs.filter(|row| is_inside(row));
     let is_partial = |row: &Row| row.balance.as_ref().is_some_and(|by| by.ranks < run.run.ranks);
     here.any(is_partial)
 }
@@ -177,14 +182,11 @@ pub(super) fn warm_names(run: &Run) -> Option<Mark> {
             .then(|| format!("{} {known} of {looked} names looked at", inside(label)))
     };
     let seen = named(run, say).filter(|_| is_judged(run))?;
-    let fills = ["create", "write", "append", "readdir", "mkdir", "fcreat"];
-    let filled = run.rows.iter().find(|row| fills.contains(&row.op.as_str()));
-    let filled = filled.map_or(String::new(), |row| format!(" ({} filled it)", row.op));
     remark(
         "warm-names",
         format!(
-            "{seen} were in the name cache of this machine{filled}: their lookups did not ask the \
-             file system"
+            "{seen} were in the name cache of this machine, as after they were made, listed or looked \
+             up here: their lookups did not ask the file system"
         ),
         "put the statement dropcaches; before, or look up names that another node made",
     )

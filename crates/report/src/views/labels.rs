@@ -56,7 +56,7 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     let own = run.run.times_more.iter().filter(|more| (more.cell, more.repetition) == execution);
     let more = total(own.map(|more| more.count));
     let mut summary = format!(
-        "At least one rank was in {} for {}{}, in {}.",
+        "The busy time of {} is {}{}, in {}.",
         shown_label(&longest.0),
         if longest.1.1 { "at most " } else { "" },
         format_ns(longest.1.0 as f64),

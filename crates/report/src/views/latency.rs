@@ -86,6 +86,10 @@ impl Calls {
         Calls { op: op.into(), name, words, histogram }
     }
 
+    fn median(&self) -> f64 {
+        self.histogram.quantile(0.5).unwrap_or(0) as f64
+    }
+
     /// Not a number where there are too few calls.
     fn percentile(&self, q: f64) -> f64 {
         self.histogram.percentile(q).map_or(f64::NAN, |ns| ns as f64)
@@ -93,7 +97,7 @@ impl Calls {
 
     /// "Half of all fwrite calls took up to 10 us, one in a hundred more than 2 ms".
     fn headline(&self) -> String {
-        let (words, median) = (&self.words, format_ns(self.percentile(0.5)));
+        let (words, median) = (&self.words, format_ns(self.median()));
         match self.histogram.count {
             1 => format!("The only one of the {words} took {median}"),
             2..100 => format!(
@@ -114,7 +118,7 @@ impl Calls {
             Some(ns) => format!("99 % within {}, ", format_ns(ns as f64)),
             None => String::new(),
         };
-        let (median, longest) = (self.percentile(0.5), self.histogram.max as f64);
+        let (median, longest) = (self.median(), self.histogram.max as f64);
         format!("{}: median {}, {most}longest {}", self.name, format_ns(median), format_ns(longest))
     }
 }
@@ -267,7 +271,7 @@ type Figure = fn(&Calls) -> f64;
 pub(super) fn percentiles(run: &Run) -> Result<View, String> {
     let all = all(run)?;
     let figures: [(&str, Figure); 5] = [
-        ("median", |calls| calls.percentile(0.5)),
+        ("median", Calls::median),
         ("90 %", |calls| calls.percentile(0.9)),
         ("99 %", |calls| calls.percentile(0.99)),
         ("99.9 %", |calls| calls.percentile(0.999)),
@@ -278,7 +282,7 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
         .map(|(name, figure)| (name.to_string(), all.calls.iter().map(figure).collect()));
     let series: Vec<(String, Vec<f64>)> = series.collect();
     let values = series.iter().flat_map(|(_, values)| values.iter().copied());
-    let tail = |calls: &Calls| calls.histogram.max as f64 / calls.percentile(0.5).max(1.0);
+    let tail = |calls: &Calls| calls.histogram.max as f64 / calls.median().max(1.0);
     let repeated = || all.calls.iter().filter(|calls| calls.histogram.count > 1);
     let title = match repeated().max_by(|a, b| tail(a).total_cmp(&tail(b))) {
         Some(widest) => format!(

@@ -39,6 +39,8 @@ pub(super) struct Busy {
     union: Vec<Interval>,
     /// Gaps may have been closed.
     closed: bool,
+    /// A rank did not leave its last occurrence.
+    cut_off: bool,
     /// Sum over ranks of what each was inside the label: not less than the union.
     sum_ns: u64,
     /// The largest of them: not more than the union.
@@ -55,29 +57,31 @@ pub(super) struct BusyTime {
 }
 
 impl Busy {
-    /// Of one rank. `cut_off`: an occurrence that did not end, from the end of the last one on.
+    /// Of one rank. `cut_off`: an occurrence that did not end.
     pub(super) fn of(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
         let mut union: Vec<Interval> = intervals(label).chain(cut_off).collect();
         union.sort_unstable();
         let kept = label.kept.iter().map(|kept| (kept.start_ns, kept.end_ns));
         let done_ns = kept.map(length).fold(label.busy.sum_ns, u64::saturating_add);
-        let cut_off_ns = cut_off.map_or(0, length);
+        let inside_ns = done_ns.saturating_add(cut_off.map_or(0, length));
         let unknown = is_unknown(label);
         // Occurrences of one path on one rank follow each other; those of `(more)` may not.
         let is_exact = label.path != MORE_LABEL;
         Busy {
             union: joined(union, 0),
-            closed: unknown || label.busy.gap_ns > 0 || cut_off.is_some() && label.count > 0,
-            sum_ns: if unknown { u64::MAX } else { done_ns.saturating_add(cut_off_ns) },
-            max_rank_ns: if is_exact { done_ns } else { 0 },
+            cut_off: cut_off.is_some(),
+            closed: unknown || label.busy.gap_ns > 0,
+            sum_ns: if unknown { u64::MAX } else { inside_ns },
+            max_rank_ns: if is_exact { inside_ns } else { 0 },
         }
     }
 
-    /// When all ranks are in; `once`: no rank executed the label more than once, so that its time
-    /// is that from the first start to the last end. `None`: nobody executed it.
-    pub(super) fn finish(&self, once: bool) -> Option<BusyTime> {
+    /// When all ranks are in. `complete`: the largest number of occurrences of one rank that it left.
+    /// Where no rank executed the label more than once, its time is that from the first start to
+    /// the last end. `None`: nobody executed it.
+    pub(super) fn finish(&self, complete: u64) -> Option<BusyTime> {
         let hull = (self.union.first()?.0, self.union.last()?.1);
-        if once {
+        if complete + u64::from(self.cut_off) <= 1 {
             return Some(BusyTime { busy_ns: length(hull), is_bound: false, hull });
         }
         let union_ns: u64 = self.union.iter().map(|interval| length(*interval)).sum();
@@ -96,6 +100,7 @@ impl Merge for Busy {
         Busy {
             union: thinned_out(union),
             closed,
+            cut_off: self.cut_off || other.cut_off,
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
             max_rank_ns: self.max_rank_ns.max(other.max_rank_ns),
         }

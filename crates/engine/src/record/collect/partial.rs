@@ -67,7 +67,6 @@ impl Partial {
     }
 
     fn add_labels(&mut self, record: &RankRecord, outline: &Outline) {
-        let mut operations: Vec<Option<Interval>> = vec![None; record.labels.len()];
         for (position, appearance) in appearances(record) {
             let first = (record.rank, position);
             match appearance {
@@ -76,9 +75,6 @@ impl Partial {
                 }
                 Appearance::Stat(stat) => {
                     self.label(outline.id_of(record, stat.label), first).add_stat(first, stat);
-                    if let Some(seen) = operations.get_mut(stat.label as usize) {
-                        widen(seen, stat);
-                    }
                 }
             }
         }
@@ -86,8 +82,9 @@ impl Partial {
             let first = (record.rank, traffic.position);
             self.label(outline.id_of(record, traffic.label), first).traffic.add(&traffic.counts);
         }
-        for (label, operations) in record.labels.iter().zip(operations) {
-            let cut_off = cut_off(label, operations);
+        let end_ns = record.end_ns();
+        for label in &record.labels {
+            let cut_off = cut_off(label, end_ns);
             if label.count == 0 && cut_off.is_none() {
                 continue;
             }
@@ -174,7 +171,7 @@ impl Label {
             collected.times.extend(merged.rows);
             collected.times_more.extend(merged.more);
         }
-        let busy = self.busy.finish(occurrences <= 1);
+        let busy = self.busy.finish(occurrences);
         collected.labels.extend(busy.map(|busy| LabelRow {
             label: path.into(),
             occurrences,
@@ -195,20 +192,10 @@ impl Label {
     }
 }
 
-/// Widens an interval to the operations of a stat.
-fn widen(interval: &mut Option<Interval>, stat: &StatRecord) {
-    if stat.first_ns > stat.last_ns {
-        return;
-    }
-    let (first, last) = interval.unwrap_or((stat.first_ns, stat.last_ns));
-    *interval = Some((first.min(stat.first_ns), last.max(stat.last_ns)));
-}
-
-/// What a rank did after its last complete occurrence belongs to one that was cut off.
-fn cut_off(label: &LabelRecord, operations: Option<Interval>) -> Option<Interval> {
-    let end_ns = label.kept.last().map_or(0, |last| last.end_ns);
-    let (first_ns, last_ns) = operations.filter(|operations| operations.1 > end_ns)?;
-    Some((first_ns.max(end_ns), last_ns))
+/// The occurrence that a rank did not leave, up to the rank's end.
+fn cut_off(label: &LabelRecord, end_ns: u64) -> Option<Interval> {
+    let entered_ns = label.entered_ns?;
+    Some((entered_ns, end_ns.max(entered_ns)))
 }
 
 impl Merge for Partial {

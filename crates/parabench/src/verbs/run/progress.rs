@@ -39,6 +39,8 @@ struct Executions {
     begun: u64,
     all: u64,
     point: String,
+    /// How long those before this one took.
+    done_in: Duration,
 }
 
 impl Bar {
@@ -49,7 +51,8 @@ impl Bar {
 
     /// The line of a sweep of so many executions at most.
     pub fn sweep(executions: u64, quiet: bool) -> Bar {
-        let executions = Executions { begun: 0, all: executions, point: String::new() };
+        let executions =
+            Executions { begun: 0, all: executions, point: String::new(), done_in: Duration::ZERO };
         Bar { drawn: drawn(quiet), line: Line::default(), executions: Some(executions) }
     }
 
@@ -59,6 +62,7 @@ impl Bar {
         let Some(executions) = &mut self.executions else { return };
         executions.begun += 1;
         executions.point = shortened(point);
+        executions.done_in = self.drawn.as_ref().map_or(Duration::ZERO, ProgressBar::elapsed);
         if let Some(bar) = self.drawn.as_ref().filter(|bar| bar.elapsed() >= PERIOD) {
             bar.set_message(executions.text(bar.elapsed()));
         }
@@ -103,8 +107,9 @@ impl Executions {
         }
         let done = self.begun.saturating_sub(1);
         if done > 0 {
-            let left = self.all.saturating_sub(done);
-            let left = elapsed.as_secs_f64() / done as f64 * left as f64;
+            let one = self.done_in.as_secs_f64() / done as f64;
+            let own = elapsed.saturating_sub(self.done_in).as_secs_f64();
+            let left = (one * self.all.saturating_sub(done) as f64 - own).max(0.0);
             text += &format!(", about {} left", seconds(left as u64));
         }
         text
@@ -278,11 +283,14 @@ mod tests {
 
     #[test]
     fn a_sweep_tells_execution_point_and_rest() {
-        let mut executions = Executions { begun: 1, all: 30, point: "block=4k".into() };
+        let (point, done_in) = ("block=4k".into(), Duration::ZERO);
+        let mut executions = Executions { begun: 1, all: 30, point, done_in };
         assert_eq!(executions.text(Duration::from_secs(5)), "execution 1 of 30, block=4k");
-        executions.begun = 11;
-        let text = executions.text(Duration::from_secs(100));
-        assert_eq!(text, "execution 11 of 30, block=4k, about 3 min 20 s left");
+        (executions.begun, executions.done_in) = (11, Duration::from_secs(100));
+        for (elapsed_s, left) in [(100, "3 min 20 s"), (104, "3 min 16 s"), (400, "0 s")] {
+            let text = executions.text(Duration::from_secs(elapsed_s));
+            assert_eq!(text, format!("execution 11 of 30, block=4k, about {left} left"));
+        }
     }
 
     #[test]

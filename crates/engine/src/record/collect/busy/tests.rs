@@ -19,6 +19,7 @@ fn label(spans: &[Interval]) -> LabelRecord {
         kind: LabelKind::Wall,
         position: 0,
         count: spans.len() as u64,
+        entered_ns: None,
         kept: kept.collect(),
         more: Histogram::default(),
         busy: BusyRecord::default(),
@@ -44,23 +45,21 @@ fn merged(ranks: &[Vec<Interval>]) -> Busy {
 fn ranks_that_drift_apart_are_not_counted_twice() {
     // Two ranks, one a second late, fifty labels of a millisecond.
     let rank = |late: u64| (0..50).map(|at| (late + at * 1000, late + at * 1000 + 1000)).collect();
-    let busy = merged(&[rank(0), rank(1_000_000)]).finish(false).unwrap();
+    let busy = merged(&[rank(0), rank(1_000_000)]).finish(2).unwrap();
     assert_eq!((busy.busy_ns, busy.is_bound, busy.hull), (100_000, false, (0, 1_050_000)));
 }
 
 #[test]
 fn a_single_occurrence_lasts_from_the_first_start_to_the_last_end() {
     let busy = merged(&[vec![(10, 20)], vec![(50, 60)]]);
-    assert_eq!(busy.finish(true).unwrap().busy_ns, 50);
-    assert_eq!(Busy::default().finish(true), None);
+    assert_eq!(busy.finish(1).unwrap().busy_ns, 50);
+    assert_eq!(Busy::default().finish(1), None);
 }
 
 #[test]
-fn one_that_was_cut_off_begins_at_an_unknown_time() {
-    let cut_off = Busy::of(&label(&[(0, 10)]), Some((10, 40))).finish(false).unwrap();
-    assert_eq!((cut_off.busy_ns, cut_off.is_bound), (40, true));
-    let first = Busy::of(&label(&[]), Some((10, 40))).finish(true).unwrap();
-    assert_eq!((first.busy_ns, first.is_bound), (30, false));
+fn one_that_was_cut_off_counts_too() {
+    let cut_off = Busy::of(&label(&[(0, 10)]), Some((20, 40))).finish(2).unwrap();
+    assert_eq!((cut_off.busy_ns, cut_off.is_bound), (30, false));
 }
 
 #[test]
@@ -69,9 +68,9 @@ fn too_many_intervals_make_a_bound_and_say_so() {
         (0..2 * MAX_INTERVALS as u64).map(|at| (from + at * 100, from + at * 100 + 10)).collect()
     };
     let true_ns = 40 * MAX_INTERVALS as u64;
-    let one = merged(&[apart(0)]).finish(false).unwrap();
+    let one = merged(&[apart(0)]).finish(2).unwrap();
     assert_eq!((one.busy_ns, one.is_bound), (true_ns / 2, false), "one rank is known exactly");
-    let two = merged(&[apart(0), apart(50)]).finish(false).unwrap();
+    let two = merged(&[apart(0), apart(50)]).finish(2).unwrap();
     assert_eq!(two.busy_ns, true_ns, "the sum over ranks bounds it too");
     assert!(two.is_bound);
 }
@@ -86,7 +85,7 @@ proptest! {
             ranks.iter().flatten().any(|(start, end)| (*start..*end).contains(&instant))
         };
         let expected = (0..200).filter(|instant| inside(*instant)).count() as u64;
-        let busy = merged(&ranks).finish(false).unwrap_or_default();
+        let busy = merged(&ranks).finish(2).unwrap_or_default();
         prop_assert_eq!(busy.busy_ns, expected);
         prop_assert!(!busy.is_bound);
         prop_assert!(busy.busy_ns <= busy.hull.1 - busy.hull.0);
