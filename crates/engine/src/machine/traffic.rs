@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(dirty.levels[1..3], [(7, 20), (8, 5)]);
         dirty.add(1, 9, 1);
         assert_eq!(dirty.levels[1], (9, 1));
-        dirty.add(9, 10, 3);
-        assert_eq!(dirty.levels[3], (10, 3));
+        dirty.add(99, 10, 3);
+        assert_eq!(dirty.levels[LEVELS - 1], (10, 3));
     }
 }

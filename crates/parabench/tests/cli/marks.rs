@@ -269,8 +269,7 @@ fn names_that_the_run_has_made_are_warm() {
     if !is_on_disk(&run) || labels.is_empty() {
         return;
     }
-    let expected = "in label \"s\" 16 of 16 names looked at were in the name cache of this machine \
-                    (create filled it)";
+    let expected = "in label \"s\" 16 of 16 names looked at were in the name cache of this machine";
     let seen = seen(&run, "warm-names").unwrap_or_else(|| panic!("{labels:#?}"));
     assert!(seen.starts_with(expected), "{seen}");
 }

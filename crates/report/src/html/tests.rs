@@ -150,10 +150,10 @@ fn the_page_of_a_run_that_went_well() {
         reading | 20000 | 19.53 MiB |  |  |  |  |  |  |  |  |  |  | 
         writing | 20000 | 19.53 MiB |  |  |  |  |  |  |  |  |  |  | 
         metadata | 20002 | – |  |  |  |  |  |  |  |  |  |  | 
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the time in which at least one rank was inside the label.
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the busy time of the label; in no label: by the time from the operation's first start to its last end.
         label | ranks | start | end | busy | longest | slowestrank
         stress | 2 | 1.200 µs | 1.250 s | 1.250 s | 1.250 s | 1
-        start: of the first rank; end: of the last; busy: at least one rank was inside; longest: of the slowest rank.
+        start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
         # Where the time went
         share |  | time | calls | line | 
          |  |  |  | 1 | time["stress"] {

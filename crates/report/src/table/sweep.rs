@@ -324,8 +324,8 @@ mod tests {
                 64k  6   1.000     1.000      1.000  1.000   0
                  1m  6   1.000     1.000      1.000  1.000   0
 
-            Median of the repetitions [95 % confidence interval of the median]; rates: of all ranks by the time
-              in which at least one was inside the label."#]].assert_eq(&text);
+            Median of the repetitions [95 % confidence interval of the median]; rates of all ranks: by the busy
+              time of the label."#]].assert_eq(&text);
     }
 
     #[test]
@@ -376,8 +376,8 @@ mod tests {
                   1  1.000 [1.000, 1.000]  1.000 [1.000, 1.000]
                   2  1.000 [1.000, 1.000]  1.000 [1.000, 1.000]
 
-            Median of the repetitions [95 % confidence interval of the median]; rates: of all ranks by the time
-              in which at least one was inside the label."#]].assert_eq(&render(&run, wide()));
+            Median of the repetitions [95 % confidence interval of the median]; rates of all ranks: by the busy
+              time of the label."#]].assert_eq(&render(&run, wide()));
         let narrow = render(&run, Terminal { columns: 40, color: false });
         assert!(narrow.contains("95 % low"), "a list where the matrix does not fit:\n{narrow}");
     }

@@ -30,13 +30,13 @@ fn listing_1_at_160_columns() {
           reading   20000  19.53 MiB
           writing   20000  19.53 MiB
           metadata  20002          -
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the time in which at least one rank
-          was inside the label.
+        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the busy time of the label; in no
+          label: by the time from the operation's first start to its last end.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
-        start: of the first rank; end: of the last; busy: at least one rank was inside; longest: of the slowest rank.
+        start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
         note: the ranks were started by hand
@@ -68,13 +68,13 @@ fn listing_1_at_100_columns() {
           metadata 20002        -
         Not shown at this width: p90, p99.9, ops/s 1 rank.
         Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean
-          over ranks; of all: by the time in which at least one rank was inside the label.
+          over ranks; of all: by the busy time of the label; in no label: by the time from the operation's
+          first start to its last end.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
-        start: of the first rank; end: of the last; busy: at least one rank was inside; longest: of the
-          slowest rank.
+        start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0
           seed 42 · confinement: proved · processor 79.4 % a rank
@@ -108,14 +108,14 @@ fn listing_1_at_80_columns() {
           metadata 20002
         Not shown at this width: bytes, p90, p99.9, bytes/s 1 rank, ops/s 1 rank.
         Times: one operation that did not fail. Rates of 1 rank: by the time it spent in
-          the operation, mean over ranks; of all: by the time in which at least one rank
-          was inside the label.
+          the operation, mean over ranks; of all: by the busy time of the label; in no
+          label: by the time from the operation's first start to its last end.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
-        start: of the first rank; end: of the last; busy: at least one rank was inside;
-          longest: of the slowest rank.
+        start: of the first rank; end: of the last; busy: from start to end; longest: of
+          the slowest rank.
 
         clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read
           failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
@@ -150,14 +150,16 @@ fn an_aborted_run_at_100_columns() {
           metadata 20002      1     0        1
         Not shown at this width: bytes, p90, p99.9, bytes/s 1 rank, ops/s 1 rank.
         Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean
-          over ranks; of all: by the time in which at least one rank was inside the label.
+          over ranks; of all: by the busy time of the label; in no label: by the time from the operation's
+          first start to its last end.
 
         label     times  ranks     start      end       busy       min    median   longest  slowest  slowest
                                                                                                rank   time #
         turn    1000000      2      0 ns  5.000 s  ≤ 3.400 s  2.000 µs  2.003 µs  2.400 µs        -        -
         stress        1      2  1.200 µs  1.250 s    1.250 s   1.250 s   1.250 s   1.250 s        1        0
-        start: of the first rank, first time; end: of the last; busy: at least one rank was inside; min,
-          median, longest: over the times, each that of its slowest rank.
+        start: of the first rank, first time; end: of the last; busy: at least one rank was inside (of a
+          label executed once: from start to end); min, median, longest: over the times, each that of its
+          slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min and median are over
           those kept, longest is over all.
 
@@ -199,8 +201,8 @@ fn an_aborted_run_at_80_columns() {
         Not shown at this width: bytes, min, p50, p90, p99, p99.9, bytes/s 1 rank, ops/s
           1 rank.
         Times: one operation that did not fail. Rates of 1 rank: by the time it spent in
-          the operation, mean over ranks; of all: by the time in which at least one rank
-          was inside the label.
+          the operation, mean over ranks; of all: by the busy time of the label; in no
+          label: by the time from the operation's first start to its last end.
 
         label    times   start    end     busy     min  median longest slowest slowest
                                                                           rank  time #
@@ -208,8 +210,8 @@ fn an_aborted_run_at_80_columns() {
         stress       1 1.20 µs 1.25 s   1.25 s  1.25 s  1.25 s  1.25 s       1       0
         Not shown at this width: ranks.
         start: of the first rank, first time; end: of the last; busy: at least one rank
-          was inside; min, median, longest: over the times, each that of its slowest
-          rank.
+          was inside (of a label executed once: from start to end); min, median,
+          longest: over the times, each that of its slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min
           and median are over those kept, longest is over all.
 

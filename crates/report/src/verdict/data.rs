@@ -50,16 +50,22 @@ enum Held {
 /// where so few were fetched that they may be none of the data, or where files are compressed,
 /// what the page cache held when the files were opened tells what was likely.
 fn origin(label: &LabelEvidence, ranks: u32) -> Origin {
-    let holes = share(label.hole_bytes, label.mapped_bytes);
+    // Of files with holes only what was written may have been read.
+    let written = label.mapped_bytes.saturating_sub(label.hole_bytes);
+    let holes = match label.read_bytes > written {
+        true => share(label.hole_bytes, label.mapped_bytes),
+        false => 0.0,
+    };
     let most = |bytes: u64, of: u64| bytes as f64 >= HOLE_SHARE * of as f64;
     let fetched_most = label.fetched_bytes.is_some_and(|bytes| most(bytes, label.read_bytes));
     if label.read_bytes > 0 && holes >= HOLE_SHARE && !fetched_most {
         return Origin::Nowhere(holes);
     }
     // Direct reads fetch all they give.
-    let buffered = label.read_bytes.saturating_sub(label.direct_read_bytes) as f64 * (1.0 - holes);
+    let through_cache = label.read_bytes.saturating_sub(label.direct_read_bytes);
+    let buffered = through_cache as f64 * (1.0 - holes);
     // What is said is said of all that the label read.
-    if buffered < CACHED_SHARE * label.read_bytes as f64 * (1.0 - holes) || buffered == 0.0 {
+    if buffered == 0.0 || share(through_cache, label.read_bytes) < CACHED_SHARE {
         return Origin::Storage;
     }
     let fetched = label.fetched_bytes.filter(|_| label.encoded_bytes == 0);

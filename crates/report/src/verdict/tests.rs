@@ -241,7 +241,7 @@ const CASES: &[(&str, &str, Change, Change)] = &[
     ),
     (
         "warm-names",
-        "in label \"stress\" 8 of 16 names looked at were in the name cache of this machine (write filled",
+        "in label \"stress\" 8 of 16 names looked at were in the name cache of this machine, as after",
         |run| label(run).cached_names = 8,
         |run| (label(run).cached_names, label(run).looked_names) = (0, 0),
     ),

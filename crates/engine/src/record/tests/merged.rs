@@ -202,11 +202,30 @@ fn an_occurrence_that_was_cut_off_counts_in_the_interval() {
     let stat = rank.stat(label, Op::Fwrite);
     rank.done(stat, 0, at(0, 10 * MS), MIB, false);
     rank.occurrence(label, 0, 10 * MS, 10 * MS);
-    // A second occurrence never ends; the last operation in it does at 50 ms.
+    // A second occurrence begins at 20 ms and never ends; the last operation in it does at 50 ms.
+    rank.entered(label, 20 * MS);
     rank.done(stat, 0, at(30 * MS, 20 * MS), MIB, false);
     let collected = merge(vec![rank]);
-    assert!((row(&collected, "w", "fwrite").mib_s.unwrap() - 2.0 / 0.050).abs() < 1e-9);
+    assert!((row(&collected, "w", "fwrite").mib_s.unwrap() - 2.0 / 0.040).abs() < 1e-9);
+    assert!(!collected.labels[0].busy_is_bound);
     assert!(!collected.finished);
+}
+
+/// The figures up to the end belong to the time up to it, also where nothing was done at last.
+#[test]
+fn a_label_that_a_rank_did_not_leave_lasts_to_the_end_of_the_rank() {
+    let mut rank = heap(0, 1);
+    let outer = rank.label(NO_ID, b"outer", LabelKind::Wall);
+    rank.entered(outer, 5 * MS);
+    let label = rank.label(outer, b"w", LabelKind::Wall);
+    rank.entered(label, 10 * MS);
+    let stat = rank.stat(label, Op::Fwrite);
+    rank.done(stat, 0, at(1010 * MS, MS), MIB, false);
+    rank.finish(State::Failed, &Usage { end_ns: 2010 * MS, ..Usage::default() });
+    let collected = merge(vec![rank]);
+    let busy = collected.labels.iter().map(|label| (&*label.label, label.busy_ns / MS));
+    assert_eq!(busy.collect::<Vec<_>>(), [("outer", 2005), ("outer/w", 2000)]);
+    assert!((row(&collected, "outer/w", "fwrite").mib_s.unwrap() - 0.5).abs() < 1e-9);
 }
 
 #[test]
@@ -214,6 +233,7 @@ fn a_rank_that_was_cut_off_does_not_lengthen_what_the_others_did_meanwhile() {
     let (mut killed, mut other) = (heap(0, 2), heap(1, 2));
     for (rank, busy_ns) in [(&mut killed, 20 * MS), (&mut other, 40 * MS)] {
         let label = rank.label(NO_ID, b"w", LabelKind::Wall);
+        rank.entered(label, 0);
         let stat = rank.stat(label, Op::Fwrite);
         rank.done(stat, 0, at(10 * MS, busy_ns), MIB, false);
     }
