@@ -13,6 +13,8 @@ pub const BLOCKS: u64 = 60_000;
 pub const FILES: u64 = 2_000;
 /// Bytes of a call.
 pub const BYTES: usize = 4096;
+/// Bytes that the data of Parabench is taken from, one call after the other.
+pub const POOL_BYTES: usize = 16 << 20;
 
 /// A program, and how many operations stand in each of its labels.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,8 @@ pub struct Case {
 }
 
 /// 4 KiB calls on an open file: one after the other through a file larger than the processor's
-/// caches, and again and again at one place, which stays in them.
+/// caches, and again and again at one place, which stays in them. Parabench never writes a block
+/// twice: its data comes from 16 MiB, that of the raw loops from one block, or from as many bytes.
 pub const DATA: Case = Case {
     program: r#"
         write("data-$$rank", 60000 * 4k);
@@ -38,6 +41,10 @@ pub const DATA: Case = Case {
             if ($slice % 3 == 0) fseek($h, 0);
             time["pwrite"] repeat 20000 fwrite($h, 4k);
         }
+        repeat $slice 20 {
+            if ($slice % 3 == 0) fseek($h, 0);
+            time["pwrite distinct"] repeat 20000 fwrite($h, 4k);
+        }
         repeat 20 time["pread same"]  repeat 20000 fread($h, 4k, 0);
         repeat 20 time["pwrite same"] repeat 20000 fwrite($h, 4k, 0);
         fclose($h);
@@ -45,6 +52,7 @@ pub const DATA: Case = Case {
     labels: &[
         ("pread", "pread 4 KiB", CALLS, 0.9),
         ("pwrite", "pwrite 4 KiB", CALLS, 0.9),
+        ("pwrite distinct", "pwrite 4 KiB, the raw loop from 16 MiB too", CALLS, 0.9),
         ("pread same", "pread of the same 4 KiB", CALLS, f64::NAN),
         ("pwrite same", "pwrite of the same 4 KiB", CALLS, f64::NAN),
     ],

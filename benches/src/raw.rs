@@ -1,6 +1,6 @@
 //! The raw loops: the same system calls as the programs of [`crate::cases`], and nothing else.
 
-use crate::cases::{BLOCKS, BYTES, CALLS, FILES, SLICES};
+use crate::cases::{BLOCKS, BYTES, CALLS, FILES, POOL_BYTES, SLICES};
 use crate::{Result, worker::now_ns};
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::{Mode, stat};
@@ -27,6 +27,11 @@ pub fn data(rank: &str) -> Result<Vec<Timed>> {
     let mut times = Vec::new();
     through("pread", &mut times, |offset| pread(&file, &mut buffer, offset))?;
     through("pwrite", &mut times, |offset| pwrite(&file, &buffer, offset))?;
+    let pool: Vec<u8> = (0..POOL_BYTES).map(|at| (at / BYTES) as u8).collect();
+    let mut blocks = pool.chunks_exact(BYTES).cycle();
+    through("pwrite distinct", &mut times, |offset| {
+        pwrite(&file, blocks.next().unwrap_or(&buffer), offset)
+    })?;
     same("pread same", &mut times, || pread(&file, &mut buffer, 0))?;
     same("pwrite same", &mut times, || pwrite(&file, &buffer, 0))?;
     Ok(times)
