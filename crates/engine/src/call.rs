@@ -77,3 +77,113 @@ pub enum Call<'a> {
     /// write "3" to /proc/sys/vm/drop_caches
     DropCaches,
 }
+
+/// The names that a call works on. Confinement and the protection of the marker read it here: a new
+/// call with a name cannot be forgotten by either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names<'a> {
+    /// None: it works on an open file or on the whole file system.
+    None,
+    /// One name.
+    One {
+        /// The name.
+        path: &'a CStr,
+        /// What it leads to, or the name itself, is made, changed or removed.
+        changes: bool,
+    },
+    /// Two names, both of which are made, changed or removed.
+    Two {
+        /// The first one.
+        from: &'a CStr,
+        /// The second one.
+        to: &'a CStr,
+    },
+    /// A name that is made and the text it holds, which may lead anywhere.
+    Link {
+        /// The text.
+        target: &'a CStr,
+        /// The name.
+        path: &'a CStr,
+    },
+}
+
+/// What a call's time goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A file is opened.
+    Open,
+    /// A file is closed.
+    Close,
+    /// Bytes are moved: those that the reply tells.
+    Data,
+    /// Names, attributes, positions.
+    Metadata,
+    /// Data is made stable, or caches are dropped.
+    Sync,
+}
+
+impl<'a> Call<'a> {
+    /// The names it works on.
+    #[inline(always)]
+    pub fn names(&self) -> Names<'a> {
+        const CHANGES: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
+        match *self {
+            Call::Open { path, flags, .. } => Names::One { path, changes: flags & CHANGES != 0 },
+            Call::Stat { path }
+            | Call::Access { path }
+            | Call::Readlink { path }
+            | Call::Statfs { path } => Names::One { path, changes: false },
+            Call::Unlink { path }
+            | Call::Mkdir { path }
+            | Call::Rmdir { path }
+            | Call::Truncate { path, .. }
+            | Call::Chmod { path, .. }
+            | Call::Utime { path } => Names::One { path, changes: true },
+            Call::Rename { from, to } | Call::Link { from, to } => Names::Two { from, to },
+            Call::Symlink { target, path } => Names::Link { target, path },
+            Call::Close { .. }
+            | Call::Pread { .. }
+            | Call::Pwrite { .. }
+            | Call::Append { .. }
+            | Call::Seek { .. }
+            | Call::Fsync { .. }
+            | Call::Fdatasync { .. }
+            | Call::Ftruncate { .. }
+            | Call::Fallocate { .. }
+            | Call::Fstat { .. }
+            | Call::Getdents { .. }
+            | Call::Syncfs
+            | Call::DropCaches => Names::None,
+        }
+    }
+
+    /// What its time goes by.
+    pub fn work(&self) -> Work {
+        match self {
+            Call::Open { .. } => Work::Open,
+            Call::Close { .. } => Work::Close,
+            Call::Pread { .. } | Call::Pwrite { .. } | Call::Append { .. } => Work::Data,
+            Call::Fsync { .. } | Call::Fdatasync { .. } | Call::Syncfs | Call::DropCaches => {
+                Work::Sync
+            }
+            Call::Seek { .. }
+            | Call::Ftruncate { .. }
+            | Call::Fallocate { .. }
+            | Call::Fstat { .. }
+            | Call::Stat { .. }
+            | Call::Access { .. }
+            | Call::Unlink { .. }
+            | Call::Rename { .. }
+            | Call::Mkdir { .. }
+            | Call::Rmdir { .. }
+            | Call::Truncate { .. }
+            | Call::Getdents { .. }
+            | Call::Link { .. }
+            | Call::Symlink { .. }
+            | Call::Readlink { .. }
+            | Call::Chmod { .. }
+            | Call::Utime { .. }
+            | Call::Statfs { .. } => Work::Metadata,
+        }
+    }
+}

@@ -112,6 +112,7 @@ impl Writer<'_> {
     fn parts(&self, site: Pc, instr: &Instr) -> (&'static str, String, Option<Pc>) {
         let value = |operand: Operand| self.operand(site, operand);
         let slot = |slot: Slot| self.slot(site, slot);
+        let group = |group: u32| format!("{:?}", self.plan.groups[group as usize].name);
         match *instr {
             Instr::Move { dst, src } => ("set", format!("{} = {}", slot(dst), value(src)), None),
             Instr::Unary { op, dst, a } => {
@@ -136,13 +137,6 @@ impl Writer<'_> {
                 ("set", format!("{} = {}[{}]", slot(dst), value(list), value(index)), None)
             }
             Instr::Test { dst, a } => ("test", format!("{} = {}", slot(dst), value(a)), None),
-            _ => self.control(site, instr),
-        }
-    }
-
-    fn control(&self, site: Pc, instr: &Instr) -> (&'static str, String, Option<Pc>) {
-        let group = |group: u32| format!("{:?}", self.plan.groups[group as usize].name);
-        match *instr {
             Instr::Jump { to } => ("jump", String::new(), Some(to)),
             Instr::JumpIf { cond, when, to } => {
                 let sign = if when { "" } else { "!" };
@@ -184,7 +178,7 @@ impl Writer<'_> {
                 None,
             ),
             Instr::Return => ("return", String::new(), None),
-            _ => ("halt", String::new(), None),
+            Instr::Halt => ("halt", String::new(), None),
         }
     }
 

@@ -11,7 +11,7 @@
 use super::beneath::{Root, split};
 use super::posix::{reply, size_of_file};
 use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker};
-use crate::call::{Call, Fd, Reply};
+use crate::call::{Call, Fd, Names, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
@@ -77,8 +77,8 @@ impl Guarded {
         Ok(guarded)
     }
 
-    /// Finds the parent directory.
-    fn find_parent(&mut self, at: usize) -> Result<(), i32> {
+    /// The parent directory of a path and the name in it.
+    fn entry(&mut self, at: usize) -> Result<Entry, i32> {
         let target = &mut self.targets[at];
         let path = target.path.as_deref().map_err(|errno| *errno)?;
         if target.name.to_bytes().starts_with(b"..")
@@ -90,16 +90,18 @@ impl Guarded {
         if let Some(parent) = &target.parent {
             target.held = Some(self.root.open(parent, libc::O_PATH | libc::O_DIRECTORY, 0)?);
         }
-        Ok(())
+        let root = self.root.fd().as_raw_fd();
+        let parent = target.held.as_ref().map_or(root, AsRawFd::as_raw_fd);
+        Ok((parent, target.name.as_ptr()))
     }
 
     /// `readlink` and `link` follow a last name that slashes come after.
-    fn find_followed(&mut self, at: usize) -> Result<(), i32> {
-        let path = self.targets[at].path.as_deref().map_err(|errno| *errno)?;
+    fn followed_entry(&mut self) -> Result<Entry, i32> {
+        let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
         if path.to_bytes().ends_with(b"/") {
             self.root.open(path, libc::O_PATH, 0)?;
         }
-        self.find_parent(at)
+        self.entry(0)
     }
 
     /// Opens the file itself.
@@ -108,101 +110,102 @@ impl Guarded {
         self.root.open(path, flags, mode)
     }
 
-    /// The parent directory that was found.
-    fn parent(&self, at: usize) -> i32 {
-        self.targets[at].held.as_ref().map_or(self.root.fd().as_raw_fd(), AsRawFd::as_raw_fd)
+    /// The file itself, open for a call on it.
+    fn file(&mut self, flags: i32) -> Result<i32, i32> {
+        let file = self.open(flags, 0)?;
+        Ok(self.targets[0].held.insert(file).as_raw_fd())
     }
 
-    fn check_exists(&self, at: usize) -> Result<(), i32> {
-        let (name, flags) = (self.targets[at].name.as_ptr(), libc::AT_SYMLINK_NOFOLLOW);
-        // SAFETY: the name is NUL-terminated, the descriptor is held.
-        let done = unsafe { libc::faccessat(self.parent(at), name, libc::F_OK, flags) };
-        if done == 0 { Ok(()) } else { Err(super::beneath::errno()) }
-    }
-
-    /// Finds what a call on names works on.
-    fn find(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        match call {
-            Call::Readlink { .. } => self.find_followed(0),
-            Call::Rename { .. } => {
-                self.find_parent(0)?;
-                self.find_parent(1)
-            }
-            Call::Link { .. } => {
-                self.find_followed(0)?;
-                // The kernel looks at all of `from` before it looks at `to`.
-                self.check_exists(0)?;
-                self.find_parent(1)
-            }
-            _ => self.find_parent(0),
-        }
-    }
-
-    fn on_names(&mut self, call: &Call<'_>) -> Reply {
-        if let Err(errno) = self.find(call) {
-            return -Reply::from(errno);
-        }
-        let (from, to) = (self.parent(0), self.parent(1));
-        let [old, new] = self.targets.each_ref().map(|target| target.name.as_ptr());
-        // SAFETY: names are NUL-terminated and owned by the targets, descriptors are held by them.
-        reply(unsafe {
+    /// Executes a call on what its prepared paths lead to.
+    fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
+        let (nothing, empty) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
+        // SAFETY: names are NUL-terminated and owned by the targets, descriptors are held by them,
+        // structures are filled by the call.
+        let returned = unsafe {
             match call {
-                Call::Unlink { .. } => libc::unlinkat(from, old, 0),
-                Call::Rmdir { .. } => libc::unlinkat(from, old, libc::AT_REMOVEDIR),
-                Call::Mkdir { .. } => libc::mkdirat(from, old, 0o777),
-                Call::Rename { .. } => libc::renameat(from, old, to, new),
-                Call::Link { .. } => libc::linkat(from, old, to, new, 0),
-                Call::Symlink { target, .. } => libc::symlinkat(target.as_ptr(), from, old),
-                Call::Readlink { .. } => return readlink(from, &self.targets[0].name),
-                _ => return -Reply::from(libc::ENOSYS),
+                Call::Open { flags, mode, .. } => self.open(flags, mode)?.into_raw_fd(),
+                Call::Unlink { .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::unlinkat(parent, name, 0)
+                }
+                Call::Rmdir { .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::unlinkat(parent, name, libc::AT_REMOVEDIR)
+                }
+                Call::Mkdir { .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::mkdirat(parent, name, 0o777)
+                }
+                Call::Symlink { target, .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::symlinkat(target.as_ptr(), parent, name)
+                }
+                Call::Rename { .. } => {
+                    let ((from, old), (to, new)) = (self.entry(0)?, self.entry(1)?);
+                    libc::renameat(from, old, to, new)
+                }
+                Call::Link { .. } => {
+                    let (from, old) = self.followed_entry()?;
+                    // The kernel looks at all of `from` before it looks at `to`.
+                    check_exists((from, old))?;
+                    let (to, new) = self.entry(1)?;
+                    libc::linkat(from, old, to, new, 0)
+                }
+                Call::Readlink { .. } => return Ok(readlink(self.followed_entry()?)),
+                Call::Stat { .. } => {
+                    let fd = self.file(libc::O_PATH)?;
+                    return Ok(size_of_file(|stat| libc::fstatat(fd, nothing, stat, empty)));
+                }
+                Call::Access { .. } => {
+                    let fd = self.file(libc::O_PATH)?;
+                    libc::syscall(libc::SYS_faccessat2, fd, nothing, libc::F_OK, empty) as i32
+                }
+                Call::Chmod { mode, .. } => return Ok(chmod(self.file(libc::O_PATH)?, mode)),
+                Call::Utime { .. } => {
+                    libc::utimensat(self.file(libc::O_PATH)?, nothing, std::ptr::null(), empty)
+                }
+                Call::Statfs { .. } => {
+                    let mut facts = std::mem::MaybeUninit::<libc::statfs>::uninit();
+                    libc::fstatfs(self.file(libc::O_PATH)?, facts.as_mut_ptr())
+                }
+                Call::Truncate { size, .. } => {
+                    // Not waiting for the reader of a FIFO.
+                    let fd = self.file(libc::O_WRONLY | libc::O_NONBLOCK)?;
+                    libc::ftruncate(fd, size as libc::off_t)
+                }
+                Call::Close { .. }
+                | Call::Pread { .. }
+                | Call::Pwrite { .. }
+                | Call::Append { .. }
+                | Call::Seek { .. }
+                | Call::Fsync { .. }
+                | Call::Fdatasync { .. }
+                | Call::Ftruncate { .. }
+                | Call::Fallocate { .. }
+                | Call::Fstat { .. }
+                | Call::Getdents { .. }
+                | Call::Syncfs
+                | Call::DropCaches => return Ok(self.posix.issue_nameless(call)),
             }
-        })
-    }
-
-    /// Calls on the file itself, opened for them.
-    fn on_file(&mut self, call: &Call<'_>) -> Reply {
-        let flags = match call {
-            // Not waiting for the reader of a FIFO.
-            Call::Truncate { .. } => libc::O_WRONLY | libc::O_NONBLOCK,
-            _ => libc::O_PATH,
         };
-        match self.open(flags, 0) {
-            Ok(file) => on_file(self.targets[0].held.insert(file).as_raw_fd(), call),
-            Err(errno) => -Reply::from(errno),
-        }
+        Ok(reply(returned))
     }
 }
 
-fn readlink(parent: i32, name: &CStr) -> Reply {
+/// A directory that is held open, and a name in it.
+type Entry = (i32, *const libc::c_char);
+
+fn check_exists((parent, name): Entry) -> Result<(), i32> {
+    // SAFETY: the name is NUL-terminated, the descriptor is held.
+    let done = unsafe { libc::faccessat(parent, name, libc::F_OK, libc::AT_SYMLINK_NOFOLLOW) };
+    if done == 0 { Ok(()) } else { Err(super::beneath::errno()) }
+}
+
+fn readlink((parent, name): Entry) -> Reply {
     let mut held = [0u8; libc::PATH_MAX as usize];
     let room = held.len();
     // SAFETY: the buffer is as long as said, the name is NUL-terminated.
-    reply(unsafe { libc::readlinkat(parent, name.as_ptr(), held.as_mut_ptr().cast(), room) as i64 })
-}
-
-/// Calls on an open file.
-fn on_file(fd: i32, call: &Call<'_>) -> Reply {
-    let nothing = c"".as_ptr();
-    let empty = libc::AT_EMPTY_PATH;
-    // SAFETY: the path is a constant, structures are filled by the call, the descriptor is held.
-    reply(unsafe {
-        match *call {
-            Call::Stat { .. } => {
-                return size_of_file(|stat| libc::fstatat(fd, nothing, stat, empty));
-            }
-            Call::Access { .. } => {
-                libc::syscall(libc::SYS_faccessat2, fd, nothing, libc::F_OK, empty)
-            }
-            Call::Chmod { mode, .. } => return chmod(fd, mode),
-            Call::Utime { .. } => i64::from(libc::utimensat(fd, nothing, std::ptr::null(), empty)),
-            Call::Statfs { .. } => {
-                let mut facts = std::mem::MaybeUninit::<libc::statfs>::uninit();
-                i64::from(libc::fstatfs(fd, facts.as_mut_ptr()))
-            }
-            Call::Truncate { size, .. } => i64::from(libc::ftruncate(fd, size as libc::off_t)),
-            _ => return -Reply::from(libc::ENOSYS),
-        }
-    })
+    reply(unsafe { libc::readlinkat(parent, name, held.as_mut_ptr().cast(), room) as i64 })
 }
 
 /// fchmodat2 (Linux 6.6), or chmod by way of /proc before.
@@ -233,47 +236,23 @@ impl Backend for Guarded {
     /// Takes the paths apart; what the file system is asked for them belongs to the call.
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         protect_marker(call)?;
-        match call {
-            // As Linux since 6.4, before it looks at the path.
-            Call::Open { flags, .. } if flags & CREATE_DIRECTORY == CREATE_DIRECTORY => {
-                return Err(libc::EINVAL);
-            }
-            Call::Truncate { size, .. } if *size > i64::MAX as u64 => return Err(libc::EINVAL),
-            Call::Open { path, .. }
-            | Call::Stat { path }
-            | Call::Access { path }
-            | Call::Chmod { path, .. }
-            | Call::Utime { path }
-            | Call::Statfs { path }
-            | Call::Truncate { path, .. }
-            | Call::Unlink { path }
-            | Call::Rmdir { path }
-            | Call::Mkdir { path }
-            | Call::Readlink { path } => self.targets[0] = Target::of(path, &self.root),
-            Call::Rename { from, to } | Call::Link { from, to } => {
+        if is_refused_early(call) {
+            return Err(libc::EINVAL);
+        }
+        match call.names() {
+            Names::None => {}
+            Names::One { path, .. } => self.targets[0] = Target::of(path, &self.root),
+            Names::Two { from, to } => {
                 self.targets = [from, to].map(|path| Target::of(path, &self.root));
             }
-            Call::Symlink { target, path } => {
+            Names::Link { target, path } => {
                 check_path(target.to_bytes())?;
                 self.targets[0] = Target::of(path, &self.root);
                 // Errors of the path itself come first.
-                self.find_parent(0)?;
+                self.entry(0)?;
                 self.root.check_target(target.to_bytes(), path.to_bytes())?;
                 self.targets[0].held = None;
             }
-            Call::Close { .. }
-            | Call::Pread { .. }
-            | Call::Pwrite { .. }
-            | Call::Append { .. }
-            | Call::Seek { .. }
-            | Call::Fsync { .. }
-            | Call::Fdatasync { .. }
-            | Call::Ftruncate { .. }
-            | Call::Fallocate { .. }
-            | Call::Fstat { .. }
-            | Call::Getdents { .. }
-            | Call::Syncfs
-            | Call::DropCaches => {}
         }
         Ok(())
     }
@@ -291,26 +270,17 @@ impl Backend for Guarded {
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        match call {
-            Call::Open { flags, mode, .. } => match self.open(flags, mode) {
-                Ok(file) => Reply::from(file.into_raw_fd()),
-                Err(errno) => -Reply::from(errno),
-            },
-            Call::Unlink { .. }
-            | Call::Rmdir { .. }
-            | Call::Mkdir { .. }
-            | Call::Rename { .. }
-            | Call::Link { .. }
-            | Call::Symlink { .. }
-            | Call::Readlink { .. } => self.on_names(&call),
-            Call::Stat { .. }
-            | Call::Access { .. }
-            | Call::Chmod { .. }
-            | Call::Utime { .. }
-            | Call::Statfs { .. }
-            | Call::Truncate { .. } => self.on_file(&call),
-            other => self.posix.issue(other),
-        }
+        self.execute(call).unwrap_or_else(|errno| -Reply::from(errno))
+    }
+}
+
+/// What the kernel refuses with `EINVAL` before it looks at the path.
+fn is_refused_early(call: &Call<'_>) -> bool {
+    match call {
+        // Since Linux 6.4.
+        Call::Open { flags, .. } => flags & CREATE_DIRECTORY == CREATE_DIRECTORY,
+        Call::Truncate { size, .. } => *size > i64::MAX as u64,
+        _ => false,
     }
 }
 

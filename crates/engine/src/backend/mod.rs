@@ -16,7 +16,7 @@ pub use mem::{Cost, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 
-use crate::call::{Call, Fd, FileCall, MpiFile, Reply};
+use crate::call::{Call, Fd, FileCall, MpiFile, Names, Reply};
 use crate::comm::Members;
 use model::run::MpiFileFacts;
 use std::ffi::CStr;
@@ -138,21 +138,13 @@ pub trait Backend {
 /// Looks at the end of the path only: a nanosecond, outside every timed window.
 #[inline(always)]
 pub fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
-    const CHANGES: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
-    let touched = match call {
-        Call::Open { path, flags, .. } => flags & CHANGES != 0 && names_marker(path),
-        Call::Unlink { path }
-        | Call::Mkdir { path }
-        | Call::Rmdir { path }
-        | Call::Truncate { path, .. }
-        | Call::Chmod { path, .. }
-        | Call::Utime { path } => names_marker(path),
-        Call::Rename { from, to } | Call::Link { from, to } => {
-            names_marker(from) || names_marker(to)
-        }
+    let touched = match call.names() {
+        Names::None => false,
+        Names::One { path, changes } => changes && names_marker(path),
         // A link to the marker would be a second name for it.
-        Call::Symlink { target, path } => names_marker(target) || names_marker(path),
-        _ => false,
+        Names::Two { from: one, to: other } | Names::Link { target: one, path: other } => {
+            names_marker(one) || names_marker(other)
+        }
     };
     if touched { Err(libc::EPERM) } else { Ok(()) }
 }

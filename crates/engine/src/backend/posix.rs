@@ -76,6 +76,21 @@ impl Posix {
         }
     }
 
+    /// Executes a call that works on no name. Should it have one all the same, the kernel is given
+    /// none: `EFAULT`.
+    pub(super) fn issue_nameless(&self, call: Call<'_>) -> Reply {
+        self.issue_at(call, |_| std::ptr::null())
+    }
+
+    #[inline(always)]
+    fn issue_at(&self, call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
+        match call {
+            Call::Syncfs => syncfs(&self.directory),
+            Call::DropCaches => self.drop_caches(),
+            call => issue(call, at),
+        }
+    }
+
     fn drop_caches(&self) -> Reply {
         match &self.drop_caches {
             Ok(file) => {
@@ -145,11 +160,7 @@ impl Backend for Posix {
 
     #[inline(always)]
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        match call {
-            Call::Syncfs => syncfs(&self.directory),
-            Call::DropCaches => self.drop_caches(),
-            call => issue(call, |path| self.at(path)),
-        }
+        self.issue_at(call, |path| self.at(path))
     }
 }
 

@@ -1,13 +1,11 @@
 //! Statements that are not I/O: printing, sleeping, talking to other ranks.
 
-use super::Settings;
 use super::eval::Env;
 use super::fault::Fault;
 use super::perform::Step;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm, Members, Poll};
 use crate::stop;
-use model::Op;
 use model::escape;
 use model::plan::{Operand, Pc, SetId};
 use model::value::{Eval, EvalError};
@@ -54,31 +52,28 @@ pub(super) struct Scratch {
     key: (SetId, Vec<u8>),
 }
 
-/// Executes a statement that is not I/O.
-pub(super) fn control<C: Comm, K: Clock>(
+/// `sleep`; `agile`: no time passes.
+pub(super) fn sleep<C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     comm: &mut C,
-    scratch: &mut Scratch,
-    settings: &Settings,
+    agile: bool,
 ) -> Result<Flow, Fault> {
-    let (site, args) = (step.site, step.args);
-    match step.op {
-        Op::Print => print(step, env, scratch, settings.print_fd)?,
-        Op::Assert => assert(step, env)?,
-        Op::Sleep if settings.agile => {}
-        Op::Sleep => {
-            let ns = duration(env, site, args[0])?;
-            return Ok(pass(comm, &env.clock, ns, u64::MAX, K::sleep));
-        }
-        Op::Compute => {
-            let ns = duration(env, site, args[0])?;
-            return Ok(pass(comm, &env.clock, ns, SLICE_NS, K::spin));
-        }
-        Op::Signal => signal(step, env, comm, scratch)?,
-        _ => return wait(step, env, comm, scratch),
+    if agile {
+        return Ok(Flow::Next);
     }
-    Ok(Flow::Next)
+    let ns = duration(env, step.site, step.args[0])?;
+    Ok(pass(comm, &env.clock, ns, u64::MAX, K::sleep))
+}
+
+/// `compute`
+pub(super) fn compute<C: Comm, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    comm: &mut C,
+) -> Result<Flow, Fault> {
+    let ns = duration(env, step.site, step.args[0])?;
+    Ok(pass(comm, &env.clock, ns, SLICE_NS, K::spin))
 }
 
 fn duration<K: Clock>(env: &mut Env<'_, K>, site: Pc, operand: Operand) -> Eval<u64> {
@@ -106,13 +101,13 @@ fn pass<C: Comm, K: Clock>(
     }
 }
 
-/// One line in one write(2), so that the lines of ranks do not mix.
-fn print<K: Clock>(
+/// `print`: one line in one write(2), so that the lines of ranks do not mix.
+pub(super) fn print<K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     scratch: &mut Scratch,
     fd: Option<RawFd>,
-) -> Eval<()> {
+) -> Result<Flow, Fault> {
     let line = &mut scratch.line;
     line.clear();
     line.push(b'[');
@@ -133,7 +128,7 @@ fn print<K: Clock>(
     if let Some(fd) = fd {
         write_all(fd, line);
     }
-    Ok(())
+    Ok(Flow::Next)
 }
 
 /// Nothing can be done about a closed terminal: errors end the line.
@@ -167,9 +162,10 @@ fn can_write(fd: RawFd) -> bool {
     }
 }
 
-fn assert<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<(), Fault> {
+/// `assert`
+pub(super) fn assert<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<Flow, Fault> {
     if env.value(step.site, step.args[0])?.as_condition()? {
-        return Ok(());
+        return Ok(Flow::Next);
     }
     let message = step.args[1];
     if message == Operand::ABSENT {
@@ -180,19 +176,21 @@ fn assert<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<(), Fault> {
     Err(Fault::message(String::from_utf8_lossy(&text)))
 }
 
-fn signal<C: Comm, K: Clock>(
+/// `signal`
+pub(super) fn signal<C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     comm: &mut C,
     scratch: &mut Scratch,
-) -> Result<(), Fault> {
+) -> Result<Flow, Fault> {
     let to = match step.args[1] {
         Operand::ABSENT => None,
         operand => Some(member(env.int(step.site, operand)?, env.scope.members())?),
     };
     scratch.line.clear();
     env.render(step.site, step.args[0], &mut scratch.line)?;
-    comm.signal(env.scope.members(), &scratch.line, to).map_err(Fault::Message)
+    comm.signal(env.scope.members(), &scratch.line, to).map_err(Fault::Message)?;
+    Ok(Flow::Next)
 }
 
 /// World rank of a member of the active group.
@@ -206,9 +204,9 @@ fn member(number: i64, members: &Members) -> Eval<u32> {
     }
 }
 
-/// The k-th wait for a signal is over when its counter has reached the sum of the first
+/// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first
 /// k numbers. May be asked again with the same arguments.
-fn wait<C: Comm, K: Clock>(
+pub(super) fn wait<C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     comm: &mut C,

@@ -1,10 +1,9 @@
 //! The execute loop: one instruction after the other until the rank has to stop.
 
-use super::control::{Flow, Scratch, control};
+use super::control::{Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
-use super::mpi_io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
@@ -165,17 +164,10 @@ fn operation<B: Backend, C: Comm, K: Clock>(
     buffers: &mut Buffers,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
-    if matches!(step.op, Op::Print | Op::Sleep | Op::Compute | Op::Assert | Op::Signal | Op::Wait) {
-        return control(step, env, comm, scratch, io.settings);
-    }
-    if io.labels.is_selected() {
-        if step.op.is_mpi_io() {
-            match mpi_io::operation(step, env, io, comm, buffers)? {
-                Flow::Next => {}
-                flow => return Ok(flow),
-            }
-        } else {
-            perform(step, prepared, env, io, buffers)?;
+    if io.labels.is_selected() || !step.op.is_io() {
+        match perform(step, prepared, env, io, comm, buffers, scratch)? {
+            Flow::Next => {}
+            flow => return Ok(flow),
         }
     } else {
         leave_out(step, env, io);

@@ -2,6 +2,7 @@
 //! operation table of crate model and language.md section 4.
 
 use super::compound::{Inner, whole_file};
+use super::control::{Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
 use super::handles::Mode;
@@ -10,12 +11,13 @@ use super::options::Fsync;
 use super::pieces::{self, Target};
 use super::prepare::Prepared;
 use super::transfer::{self, Place};
-use super::{flags, note};
+use super::{control, flags, mpi_io, note};
 use crate::backend::Backend;
 use crate::backend::direct::{self, Alignment};
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::clock::Clock;
+use crate::comm::Comm;
 use model::event::NO_ID;
 use model::plan::{NO_SLOT, Operand, Pc, Slot, Source};
 use model::value::{Eval, EvalError};
@@ -37,15 +39,17 @@ pub(super) struct Step<'p> {
     pub(super) args: &'p [Operand],
 }
 
-/// Executes an I/O operation.
+/// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
 #[inline(always)]
-pub(super) fn perform<B: Backend, K: Clock>(
+pub(super) fn perform<B: Backend, C: Comm, K: Clock>(
     step: Step<'_>,
     prepared: &Prepared<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
+    comm: &mut C,
     buffers: &mut Buffers,
-) -> Result<(), Fault> {
+    scratch: &mut Scratch,
+) -> Result<Flow, Fault> {
     let (site, args) = (step.site, step.args);
     match step.op {
         Op::Stat => on_name(step, env, io, |path| Call::Stat { path }),
@@ -91,9 +95,23 @@ pub(super) fn perform<B: Backend, K: Clock>(
         }
         Op::Sync => make_all_stable(step, io),
         Op::Dropcaches => on_nothing(step, io, Call::DropCaches),
-        // The execute loop has taken control statements and those of MPI-IO.
-        _ => Ok(()),
-    }
+        Op::Pfopen => return mpi_io::open(step, env, io, comm),
+        Op::Pfclose => return mpi_io::close(step, env, io, comm),
+        Op::Pdelete => return mpi_io::delete(step, env, io),
+        Op::Pwrite | Op::Pread => return mpi_io::whole_file(step, env, io, comm, buffers),
+        Op::Pfwrite | Op::Pfread => return mpi_io::transfer(step, env, io, comm, buffers),
+        Op::Pfsync => return mpi_io::on_file(step, env, io, comm, mpi_io::sync),
+        Op::Pfsetsize => return mpi_io::on_file(step, env, io, comm, mpi_io::set_size),
+        Op::Pfpreallocate => return mpi_io::on_file(step, env, io, comm, mpi_io::preallocate),
+        Op::Pfseek => return mpi_io::on_file(step, env, io, comm, mpi_io::seek),
+        Op::Print => return control::print(step, env, scratch, io.settings.print_fd),
+        Op::Assert => return control::assert(step, env),
+        Op::Sleep => return control::sleep(step, env, comm, io.settings.agile),
+        Op::Compute => return control::compute(step, env, comm),
+        Op::Signal => return control::signal(step, env, comm, scratch),
+        Op::Wait => return control::wait(step, env, comm, scratch),
+    }?;
+    Ok(Flow::Next)
 }
 
 /// What an operation on a file as a whole does between open and close.

@@ -120,7 +120,9 @@ impl Backend for Logged {
         if let Some(line) = mpi_calls::line(&call) {
             self.log.borrow_mut().add(self.rank, || line);
         }
-        mpi_calls::answer(&call, &mut self.opened)
+        let opened = Reply::from(self.opened);
+        self.opened += i32::from(matches!(call, FileCall::Open { .. }));
+        call.done_in_full(opened)
     }
 }
 

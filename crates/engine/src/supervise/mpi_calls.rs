@@ -1,6 +1,6 @@
 //! Calls of MPI-IO in a list of calls: the functions of MPI, with files, positions and bytes.
 
-use crate::call::{At, FileCall, MpiFile, Reply};
+use crate::call::{At, FileCall, MpiFile};
 
 /// The call as a line; `None`: it is no call of MPI-IO, or not a part of the operation.
 pub(super) fn line(call: &FileCall<'_>) -> Option<String> {
@@ -47,22 +47,4 @@ pub(super) fn line(call: &FileCall<'_>) -> Option<String> {
             return None;
         }
     })
-}
-
-/// An answer as if it had been done in full: files get the numbers after `opened`.
-pub(super) fn answer(call: &FileCall<'_>, opened: &mut i32) -> Reply {
-    match call {
-        FileCall::Open { .. } => {
-            *opened += 1;
-            Reply::from(*opened - 1)
-        }
-        FileCall::Transfer { memory, .. } => memory.len() as Reply,
-        // A request's number is its bytes, so that waiting for it gives them.
-        FileCall::Start { memory, .. } => memory.parts().1 as Reply,
-        FileCall::Wait { request } => request.0,
-        FileCall::Most { value, .. } => *value,
-        // How large a file is nobody knows.
-        FileCall::Position { .. } => -Reply::from(libc::EOPNOTSUPP),
-        _ => 0,
-    }
 }

@@ -6,7 +6,7 @@
 //! drawn from a SplitMix64 stream (Steele, Lea, Flood 2014), so that equal seeds give
 //! equal times.
 
-use crate::call::{Call, Reply};
+use crate::call::{Call, Reply, Work};
 
 /// Virtual time of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +49,12 @@ impl Default for Cost {
 impl Cost {
     /// The fixed part.
     pub(super) fn of(&self, call: &Call<'_>) -> u64 {
-        match call {
-            Call::Open { .. } => self.open_ns,
-            Call::Close { .. } => self.close_ns,
-            Call::Pread { .. } | Call::Pwrite { .. } | Call::Append { .. } => self.data_ns,
-            Call::Fsync { .. } | Call::Fdatasync { .. } | Call::Syncfs | Call::DropCaches => {
-                self.sync_ns
-            }
-            _ => self.metadata_ns,
+        match call.work() {
+            Work::Open => self.open_ns,
+            Work::Close => self.close_ns,
+            Work::Data => self.data_ns,
+            Work::Metadata => self.metadata_ns,
+            Work::Sync => self.sync_ns,
         }
     }
 

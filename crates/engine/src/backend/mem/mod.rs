@@ -19,7 +19,7 @@ mod walk;
 pub use cost::Cost;
 
 use super::{Backend, Capabilities};
-use crate::call::{Call, Fd, Reply};
+use crate::call::{Call, Fd, Reply, Work};
 use crate::clock::Virtual;
 use files::Files;
 use node::Nodes;
@@ -127,7 +127,7 @@ impl Backend for Mem {
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        let moves = matches!(call, Call::Pread { .. } | Call::Pwrite { .. } | Call::Append { .. });
+        let moves = call.work() == Work::Data;
         let mut ns = self.cost.of(&call) + self.cost.jitter();
         let reply = self.execute(call).unwrap_or_else(|errno| -Reply::from(errno));
         if moves {

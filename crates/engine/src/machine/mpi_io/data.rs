@@ -10,7 +10,7 @@ use super::super::perform::Step;
 use super::files::{close_file, open_file};
 use super::moving::{Job, move_bytes, move_pattern};
 use super::plan::{self, Used};
-use super::{bad_file, meet, opened, timed, way};
+use super::{bad_file, check_mpi, meet, opened, timed, way};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiMode};
@@ -19,13 +19,15 @@ use crate::comm::{Comm, Together};
 use model::{Op, Part};
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
-pub(super) fn whole_file<B: Backend, C: Comm, K: Clock>(
+#[inline(never)]
+pub(in super::super) fn whole_file<B: Backend, C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
     comm: &mut C,
     buffers: &mut Buffers,
 ) -> Result<Flow, Fault> {
+    check_mpi(step.op, io)?;
     let write = step.op == Op::Pwrite;
     let group = plan::group_argument(step, env)?;
     let members = group.as_ref().unwrap_or(env.scope.members()).clone();
@@ -60,13 +62,15 @@ pub(super) fn whole_file<B: Backend, C: Comm, K: Clock>(
 }
 
 /// `pfwrite($h, ...)`, `pfread`
-pub(super) fn transfer<B: Backend, C: Comm, K: Clock>(
+#[inline(never)]
+pub(in super::super) fn transfer<B: Backend, C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
     comm: &mut C,
     buffers: &mut Buffers,
 ) -> Result<Flow, Fault> {
+    check_mpi(step.op, io)?;
     let write = step.op == Op::Pfwrite;
     let plan = env.plan;
     let found = plan::pattern_named(plan, env.value(step.site, step.args[1])?);

@@ -3,26 +3,29 @@
 use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
+use super::super::handles::Handle;
 use super::super::io::{Io, Subject, Tally};
 use super::super::note;
 use super::super::options::Fsync;
 use super::super::perform::Step;
-use super::{bad_file, meet, opened, timed, way};
+use super::{Opened, bad_file, check_mpi, meet, opened, timed, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
 use crate::clock::Clock;
 use crate::comm::{Comm, Members, Together};
+use model::Part;
 use model::plan::NO_SLOT;
 use model::value::EvalError;
-use model::{Op, Part};
 
 /// `$h = pfopen(path, mode)`
-pub(super) fn open<B: Backend, C: Comm, K: Clock>(
+#[inline(never)]
+pub(in super::super) fn open<B: Backend, C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
     comm: &mut C,
 ) -> Result<Flow, Fault> {
+    check_mpi(step.op, io)?;
     let mode = mode(step, env)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let members = env.scope.members().clone();
@@ -104,71 +107,114 @@ pub(super) fn close_file<B: Backend, K: Clock>(
     io.add_file_call(tally, Part::Close, shot);
 }
 
-/// pfclose, pfsync, pfsetsize, pfpreallocate, pfseek
-pub(super) fn on_file<B: Backend, C: Comm, K: Clock>(
+/// `pfclose($h)`
+#[inline(never)]
+pub(in super::super) fn close<B: Backend, C: Comm, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
     comm: &mut C,
 ) -> Result<Flow, Fault> {
+    check_mpi(step.op, io)?;
+    let opened = match opened(step, env, io)? {
+        Ok(opened) => opened,
+        Err(at) => {
+            at.into_iter().for_each(|at| io.handles.remove(at));
+            return bad_file(step, io, at);
+        }
+    };
+    let stable = io.options.active().fsync == Fsync::Close;
+    match meet_at(step, &opened, stable, comm) {
+        Flow::Next => {}
+        flow => return Ok(flow),
+    }
+    let mut tally = Tally::EMPTY;
+    io.handles.remove(opened.at);
+    close_file(io, opened.file, opened.writable, &mut tally);
+    if tally.errno == 0 && stable {
+        io.made_stable(opened.at);
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
+}
+
+/// Waits for the members of a collective call on a file.
+fn meet_at<C: Comm>(step: Step<'_>, opened: &Opened, stable: bool, comm: &mut C) -> Flow {
+    let call = Together { op: step.op, file: opened.number, way: way(&[stable]) };
+    meet(comm, &opened.members, step.site, call)
+}
+
+/// What of the operations on a file is one call, from the file and the second argument. What the
+/// handle knows changes with it.
+pub(in super::super) type OneCall = fn(&mut Handle, MpiFile, u64) -> FileCall<'static>;
+
+/// `pfsync($h)`
+pub(in super::super) fn sync(_: &mut Handle, file: MpiFile, _: u64) -> FileCall<'static> {
+    FileCall::Sync { file }
+}
+
+/// `pfsetsize($h, n)`
+pub(in super::super) fn set_size(
+    handle: &mut Handle,
+    file: MpiFile,
+    size: u64,
+) -> FileCall<'static> {
+    handle.seen_bytes = 0;
+    FileCall::SetSize { file, size }
+}
+
+/// `pfpreallocate($h, n)`
+pub(in super::super) fn preallocate(_: &mut Handle, file: MpiFile, size: u64) -> FileCall<'static> {
+    FileCall::Preallocate { file, size }
+}
+
+/// `pfseek($h, off)`
+pub(in super::super) fn seek(handle: &mut Handle, file: MpiFile, offset: u64) -> FileCall<'static> {
+    handle.position = offset;
+    FileCall::Seek { file, offset }
+}
+
+/// pfsync, pfsetsize, pfpreallocate, pfseek
+#[inline(never)]
+pub(in super::super) fn on_file<B: Backend, C: Comm, K: Clock>(
+    step: Step<'_>,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+    call: OneCall,
+) -> Result<Flow, Fault> {
+    check_mpi(step.op, io)?;
     let number = match step.args.get(1) {
         Some(operand) => env.size(step.site, *operand)?,
         None => 0,
     };
     let opened = match opened(step, env, io)? {
         Ok(opened) => opened,
-        Err(at) => {
-            if let (Some(at), Op::Pfclose) = (at, step.op) {
-                io.handles.remove(at);
-            }
-            return bad_file(step, io, at);
-        }
+        Err(at) => return bad_file(step, io, at),
     };
     if step.op.is_collective() {
-        let stable = step.op == Op::Pfclose && io.options.active().fsync == Fsync::Close;
-        let call = Together { op: step.op, file: opened.number, way: way(&[stable]) };
-        match meet(comm, &opened.members, step.site, call) {
+        match meet_at(step, &opened, false, comm) {
             Flow::Next => {}
             flow => return Ok(flow),
         }
     }
-    let file = opened.file;
+    let call = call(io.handles.get(opened.at), opened.file, number);
+    let makes_stable = matches!(call, FileCall::Sync { .. });
     let mut tally = Tally::EMPTY;
-    let call = match step.op {
-        Op::Pfclose => {
-            io.handles.remove(opened.at);
-            close_file(io, file, opened.writable, &mut tally);
-            if tally.errno == 0 && io.options.active().fsync == Fsync::Close {
-                io.made_stable(opened.at);
-            }
-            let subject = Subject::Handle(opened.at);
-            return io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next);
-        }
-        Op::Pfsync => FileCall::Sync { file },
-        Op::Pfsetsize => {
-            io.handles.get(opened.at).seen_bytes = 0;
-            FileCall::SetSize { file, size: number }
-        }
-        Op::Pfpreallocate => FileCall::Preallocate { file, size: number },
-        _ => {
-            io.handles.get(opened.at).position = number;
-            FileCall::Seek { file, offset: number }
-        }
-    };
     let shot = timed(&mut io.backend, &io.clock, call);
-    let reply = io.add_file_call(&mut tally, Part::Data, shot);
-    if step.op == Op::Pfsync && reply >= 0 {
+    if io.add_file_call(&mut tally, Part::Data, shot) >= 0 && makes_stable {
         io.made_stable(opened.at);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
 }
 
 /// `pdelete(path)`: by member 0.
-pub(super) fn delete<B: Backend, K: Clock>(
+#[inline(never)]
+pub(in super::super) fn delete<B: Backend, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
 ) -> Result<Flow, Fault> {
+    check_mpi(step.op, io)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     if !env.scope.is_master() {
         return Ok(Flow::Next);

@@ -22,6 +22,8 @@ mod moving;
 mod plan;
 mod window;
 
+pub(super) use data::{transfer, whole_file};
+pub(super) use files::{close, delete, on_file, open, preallocate, seek, set_size, sync};
 pub(super) use plan::Shared;
 
 use super::control::Flow;
@@ -30,32 +32,15 @@ use super::fault::Fault;
 use super::io::{Io, Shot, Subject, Tally};
 use super::perform::Step;
 use crate::backend::Backend;
-use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiFile, Reply};
 use crate::clock::Clock;
 use crate::comm::{Comm, Members, Together};
 use model::plan::Pc;
 use model::{Op, Part};
 
-/// Executes a statement of MPI-IO.
-#[inline(never)]
-pub(super) fn operation<B: Backend, C: Comm, K: Clock>(
-    step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
-    buffers: &mut Buffers,
-) -> Result<Flow, Fault> {
-    if !io.backend.capabilities().mpi_files {
-        return Err(needs_mpi(step.op, io.backend.name()));
-    }
-    match step.op {
-        Op::Pfopen => files::open(step, env, io, comm),
-        Op::Pdelete => files::delete(step, env, io),
-        Op::Pwrite | Op::Pread => data::whole_file(step, env, io, comm, buffers),
-        Op::Pfwrite | Op::Pfread => data::transfer(step, env, io, comm, buffers),
-        _ => files::on_file(step, env, io, comm),
-    }
+/// Whether statements of MPI-IO can be executed.
+fn check_mpi<B: Backend, K>(op: Op, io: &Io<'_, B, K>) -> Result<(), Fault> {
+    if io.backend.capabilities().mpi_files { Ok(()) } else { Err(needs_mpi(op, io.backend.name())) }
 }
 
 #[cold]
