@@ -128,7 +128,7 @@ impl Mpi<'_> {
             }
         }
         Ok(Figure {
-            name: "start of 2 MPI ranks with an empty program, above an empty C program".into(),
+            name: "start of 2 ranks, empty program, above an empty C program".into(),
             raw: format!("{} ms", three(median(&c_ms))),
             product: format!("{} ms", three(median(&c_ms) + median(&more_ms))),
             result: median(&more_ms),
@@ -149,7 +149,8 @@ fn ratio(name: &str, goal: f64, plain: &[f64], under: &[f64]) -> Figure {
         result: median(&ratios),
         range: Some(range(&ratios)),
         unit: "",
-        goal: if goal.is_nan() { Goal::None } else { Goal::AtLeast(0.9) },
+        // MPI's helper threads alone make calls of a C program slower: docs/performance.md.
+        goal: if goal.is_nan() { Goal::None } else { Goal::AtLeast(0.85) },
     }
 }
 

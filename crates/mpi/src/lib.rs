@@ -14,7 +14,6 @@
 
 pub mod clock;
 pub mod comm;
-mod elf;
 pub mod error;
 pub mod facts;
 pub mod file;

@@ -28,8 +28,6 @@ use engine::supervise::{Ran, Rank, StartError, enter};
 use model::Plan;
 use model::plan::MemberSet;
 use model::run::Contention;
-use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is known on one rank after a run.
 #[derive(Debug)]
@@ -95,8 +93,6 @@ pub fn run_rank(
     let mut comm = mpi(Comm::new(world, &groups, Some(on_progress)))?;
     let (clock, start) = mpi(clock::shared(world, calibrated))?;
     rank.clock(&Alignment { start, end: None });
-    own_descriptors(world);
-    spare_cancellation_points();
     let machine = (world.rank == 0).then(MachineMeter::start);
     mpi(world.barrier(WORLD))?;
     let check = Check::start(clock);
@@ -181,40 +177,6 @@ fn agree_to_start<T>(world: &World, ready: Result<T, String>) -> Result<T, Start
     mpi(world.broadcast(&mut message))?;
     let message = String::from_utf8_lossy(&message).into_owned();
     Err(StartError::Rank { rank: first, message })
-}
-
-/// MPI's helper threads share this process's table of descriptors, and every call on a descriptor
-/// that could be closed by another thread costs more: pread of 4 KiB in tmpfs 12 %. On a single
-/// machine the rank takes a table of its own, which wins a third of that. Not with several
-/// machines: there, connections may be made later, by both the helpers and this thread. And only
-/// once: threads that non-blocking MPI-IO has started (aio(7)) must find the files of later runs.
-fn own_descriptors(world: &World) {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if world.nodes == 1 && !DONE.swap(true, Ordering::Relaxed) {
-        // SAFETY: no pointers; what other threads hold stays open for them. Failure changes nothing.
-        unsafe { libc::unshare(libc::CLONE_FILES) };
-    }
-}
-
-/// The C library makes its calls points of cancellation as soon as a process has several threads
-/// (pthreads(7)), and MPI starts helpers: two atomic instructions a call, 5 to 10 % of a pread of
-/// 4 KiB in tmpfs. They are left out where this thread's type says that it may be cancelled
-/// anywhere; its state says before that it never is.
-fn spare_cancellation_points() {
-    unsafe extern "C" {
-        fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
-        fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
-    }
-    // <pthread.h> of glibc and of musl.
-    const PTHREAD_CANCEL_DISABLE: c_int = 1;
-    const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
-    let mut old = 0;
-    // SAFETY: both write an int. With the state "disabled" the type is of no consequence.
-    unsafe {
-        if pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut old) == 0 {
-            pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &mut old);
-        }
-    }
 }
 
 /// Waits until rank 0 is told to start (SIGUSR1), or to stop.

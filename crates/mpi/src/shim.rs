@@ -1,9 +1,9 @@
 //! The shim's functions, opened with dlopen.
 
-use crate::elf::cut_off;
 use crate::error::MpiError;
 use crate::source::SHIM_VERSION;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use object::{Object, ObjectSegment};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::path::Path;
 
@@ -93,9 +93,12 @@ impl Shim {
         if !path.is_file() {
             return Err(MISSING.into());
         }
-        if let Some((wanted, length)) = cut_off(path).map_err(|error| error.to_string())? {
+        let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        if is_cut_off(&bytes) {
             return Err(format!(
-                "the file is cut off: it has {length} bytes of {wanted}; run: parabench mpi build"
+                "the file is cut off: it has {} bytes and its headers speak of more; \
+                 run: parabench mpi build",
+                bytes.len()
             ));
         }
         // MPI libraries load plug-ins that look for the library's own symbols:
@@ -160,7 +163,31 @@ impl Shim {
     }
 }
 
+/// The linker maps what the headers say without a look at the file's length, and a process that
+/// touches pages beyond the end dies of SIGBUS. What is no library at all is left to the linker.
+fn is_cut_off(bytes: &[u8]) -> bool {
+    let whole = |file: object::File<'_>| file.segments().all(|segment| segment.data().is_ok());
+    bytes.starts_with(&object::elf::ELFMAG) && !object::File::parse(bytes).is_ok_and(whole)
+}
+
 fn c_text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_was_cut_is_noticed_wherever_it_was_cut() {
+        let whole = std::fs::read("/proc/self/exe").expect("this test");
+        let length = whole.len();
+        for cut in [length - 1, length / 2, 100, 63, 4] {
+            assert!(is_cut_off(&whole[..cut]), "{cut} of {length}");
+        }
+        assert!(!is_cut_off(&whole));
+        assert!(!is_cut_off(b"no library"));
+        assert!(is_cut_off(&[&whole[..16], &[0xff; 58]].concat()));
+    }
 }
