@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! View ── scale (values → 0..1), ticks ── frame (axes, legend) ── lines | heat | bars | spans
-//!      ── plotters (SVG) ── paper (classes for colours, <title>, <desc>) ── text
+//!      ── pen (elements, classes for colours, escaped text) ── paper (<title>, <desc>, notes)
 //! ```
 //!
 //! Colours are classes with the light theme as fallback: a page, or the style that
@@ -20,6 +20,7 @@ mod lines;
 mod number;
 mod palette;
 mod paper;
+mod pen;
 mod scale;
 mod spans;
 mod ticks;
@@ -31,7 +32,7 @@ use crate::chart::{Chart, View};
 pub(crate) use number::value_text;
 pub(crate) use palette::SERIES;
 use paper::Paper;
-pub(crate) use paper::xml;
+pub(crate) use pen::xml;
 
 /// How wide a picture is drawn. Letters have the same size in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,36 +53,31 @@ impl Width {
     }
 }
 
-/// Why plotters could not draw; with a picture in memory it always can.
-type DrawingError = plotters::drawing::DrawingAreaErrorKind<std::io::Error>;
-
-/// The picture as an `<svg>` element for a page that carries [`style`].
-pub fn draw(view: &View, width: Width) -> String {
-    let mut paper = Paper::new(width);
-    let drawn = match &view.chart {
-        Chart::Lines { x, y, join, series } => lines::lines(&mut paper, x, y, *join, series),
-        Chart::Band { x, y, line, low, high } => lines::band(&mut paper, x, y, line, low, high),
-        Chart::Heat { x, y, value, x_edges, y_edges, values } => {
-            heat::heat(&mut paper, [x, y, value], x_edges, y_edges, values)
-        }
-        Chart::Bars { value, names, series } => bars::bars(&mut paper, value, names, series),
-        Chart::Spans { x, rows, classes, bars } => spans::spans(&mut paper, x, rows, classes, bars),
-        Chart::Forest { x, line, ranges } => forest::forest(&mut paper, x, *line, ranges),
-    };
-    if let Err(error) = drawn {
-        paper.note(format!("This picture is not complete: {error}"));
-    }
-    paper.finish(view)
+/// The picture as an `<svg>` element of these classes, for a page that carries [`style`].
+pub fn draw(view: &View, width: Width, class: &str) -> String {
+    drawn(&view.chart, width).finish(view, &format!("picture {class}"), "")
 }
 
 /// The picture as a file of its own, with its colours for light and dark screens.
 pub fn document(view: &View, width: Width) -> String {
-    let inner = draw(view, width);
     let style = format!("<style>{}svg{{background:var(--page)}}</style>\n", style());
-    match inner.find("<title>") {
-        Some(at) => format!("{}{style}{}", &inner[..at], &inner[at..]),
-        None => inner,
+    drawn(&view.chart, width).finish(view, "picture", &style)
+}
+
+fn drawn(chart: &Chart, width: Width) -> Paper {
+    let mut paper = Paper::new(width);
+    let sheet = &mut paper;
+    match chart {
+        Chart::Lines { x, y, join, series } => lines::lines(sheet, x, y, *join, series),
+        Chart::Band { x, y, line, low, high } => lines::band(sheet, x, y, line, low, high),
+        Chart::Heat { x, y, value, x_edges, y_edges, values } => {
+            heat::heat(sheet, [x, y, value], x_edges, y_edges, values);
+        }
+        Chart::Bars { value, names, series } => bars::bars(sheet, value, names, series),
+        Chart::Spans { x, rows, classes, bars } => spans::spans(sheet, x, rows, classes, bars),
+        Chart::Forest { x, line, ranges } => forest::forest(sheet, x, *line, ranges),
     }
+    paper
 }
 
 /// The style sheet of all pictures: custom properties for light and dark, classes that use them.

@@ -28,16 +28,13 @@ pub fn figures(views: &[View], absent: &[Absent]) -> String {
 /// One picture as an element of a page: headline, sentence, drawings for wide and narrow
 /// screens, data.
 pub fn figure(view: &View) -> String {
-    let drawing = |width: Width, class: &str| {
-        draw(view, width).replacen("class=\"picture\"", &format!("class=\"picture {class}\""), 1)
-    };
     format!(
         "<figure id=\"{}\">\n<h3>{}</h3>\n<figcaption>{}</figcaption>\n{}{}{}</figure>\n",
         escape(&view.name),
         escape(&view.title),
         escape(&view.summary),
-        drawing(Width::Wide, "wide"),
-        drawing(Width::Narrow, "narrow"),
+        draw(view, Width::Wide, "wide"),
+        draw(view, Width::Narrow, "narrow"),
         data(view),
     )
 }

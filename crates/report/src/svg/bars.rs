@@ -1,17 +1,15 @@
 //! Named bars from 0, lying, so that names of any length can be read.
 
-use super::DrawingError;
 use super::Width;
-use super::frame::Frame;
-use super::legend::{Legend, words};
+use super::frame::{Frame, Plot};
+use super::legend::Legend;
 use super::number::{plain, value_text};
 use super::palette::{Ink, SERIES};
 use super::paper::Paper;
+use super::pen::{Across, Down};
 use super::scale::Scale;
 use super::ticks::{Tick, Ticks, ticks};
 use crate::chart::Axis;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 
 /// Groups of a picture at most, and its bars.
 const GROUPS: usize = 40;
@@ -21,12 +19,7 @@ const BAR: u32 = 16;
 const GAP: u32 = 8;
 
 /// One group per name with one bar per series.
-pub fn bars(
-    paper: &mut Paper,
-    value: &Axis,
-    names: &[String],
-    series: &[(String, Vec<f64>)],
-) -> Result<(), DrawingError> {
+pub fn bars(paper: &mut Paper, value: &Axis, names: &[String], series: &[(String, Vec<f64>)]) {
     let drawn = series.len().min(SERIES);
     let groups = names.len().min(GROUPS).min(BARS / drawn.max(1));
     for (all, drawn, what) in [(names.len(), groups, "groups"), (series.len(), drawn, "series")] {
@@ -60,24 +53,16 @@ pub fn bars(
             let inner = f64::from(GAP / 2 + at as u32 * BAR);
             let top = 1.0 - (group as f64 * f64::from(group_height) + inner) / f64::from(height);
             let bottom = top - f64::from(BAR - 2) / f64::from(height);
-            let color = Ink::Series(at).color();
-            plot.draw_series([Rectangle::new([(base, top), (end, bottom)], color.filled())])?;
-            label(plot, figure, value, (end, (top + bottom) / 2.0))?;
+            plot.rect([(base, top), (end, bottom)], Ink::Series(at));
+            label(plot, figure, value, (end, (top + bottom) / 2.0));
         }
-        Ok(())
-    })
+    });
 }
 
 /// The figure at the end of its bar.
-fn label(
-    plot: &mut super::frame::Plot<'_, '_>,
-    figure: f64,
-    axis: &Axis,
-    (x, y): (f64, f64),
-) -> Result<(), DrawingError> {
-    let style = words(Ink::Text, HPos::Left, VPos::Center);
-    let text = Text::new(value_text(figure, axis.unit), (x + 0.008, y), style);
-    plot.draw_series([text]).map(|_| ())
+fn label(plot: &mut Plot<'_>, figure: f64, axis: &Axis, (x, y): (f64, f64)) {
+    let text = value_text(figure, axis.unit);
+    plot.text((x + 0.008, y), (Across::Start, Down::Middle), Ink::Text, &text);
 }
 
 /// From 0, or from a power of ten below all values; with room for figures at the ends.

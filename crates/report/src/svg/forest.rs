@@ -1,18 +1,17 @@
 //! Intervals with their estimates, one below the other, and a line at what means "no effect"
 //! (a forest plot: Lewis & Clarke 2001).
 
-use super::DrawingError;
 use super::Width;
 use super::bars::rows;
 use super::frame::Frame;
 use super::legend::Legend;
 use super::number::{plain, short};
 use super::palette::Ink;
-use super::paper::{Paper, UNIT};
+use super::paper::Paper;
+use super::pen::UNIT;
 use super::scale::Scale;
 use super::ticks::{Tick, Ticks, ticks};
 use crate::chart::{Axis, Range};
-use plotters::prelude::*;
 
 /// Intervals of a picture at most.
 const ROWS: usize = 256;
@@ -22,12 +21,7 @@ const ROW: u32 = 22;
 const NEAR: f64 = 0.08;
 
 /// Intervals from top to bottom, and the line.
-pub fn forest(
-    paper: &mut Paper,
-    x: &Axis,
-    line: f64,
-    ranges: &[Range],
-) -> Result<(), DrawingError> {
+pub fn forest(paper: &mut Paper, x: &Axis, line: f64, ranges: &[Range]) {
     if ranges.len() > ROWS {
         let all = plain(ranges.len() as f64, 0);
         paper.note(format!("The first {ROWS} of {all} intervals are drawn."));
@@ -51,22 +45,18 @@ pub fn forest(
     let half = 0.3 / ranges.len().max(1) as f64;
     frame.draw(paper, |plot| {
         if let Some(at) = scale.place(line) {
-            let style = Ink::Text.color().stroke_width(UNIT);
-            plot.draw_series([PathElement::new(vec![(at, 0.0), (at, 1.0)], style)])?;
+            plot.line(&[(at, 0.0), (at, 1.0)], Ink::Text, UNIT);
         }
         for (range, row) in ranges.iter().zip(rows(&names)) {
             let places = [range.low, range.at, range.high].map(|value| scale.place(value));
             let [Some(low), Some(at), Some(high)] = places else { continue };
-            let style = Ink::Series(0).color().stroke_width(UNIT * 3 / 2);
             let (y, top, bottom) = (row.at, row.at + half, row.at - half);
             let lines =
                 [[(low, y), (high, y)], [(low, top), (low, bottom)], [(high, top), (high, bottom)]];
-            plot.draw_series(lines.map(|ends| PathElement::new(ends.to_vec(), style)))?;
-            let dot = Circle::new((at, y), UNIT * 4, Ink::Series(0).color().filled());
-            plot.draw_series([dot])?;
+            lines.iter().for_each(|ends| plot.line(ends, Ink::Series(0), UNIT * 3 / 2));
+            plot.dot((at, y), UNIT * 4, Ink::Series(0));
         }
-        Ok(())
-    })
+    });
 }
 
 /// The ticks with one at the line.
@@ -97,7 +87,7 @@ mod tests {
         assert!((place(2.0) + place(0.5) - 2.0 * place(1.0)).abs() < 1e-12);
         let chart = Chart::Forest { x, line: 1.0, ranges };
         let view = View { name: "n".into(), title: "t".into(), summary: "s.".into(), chart };
-        let svg = super::super::draw(&view, Width::Wide);
+        let svg = super::super::draw(&view, Width::Wide, "");
         assert_eq!(svg.matches("<circle").count(), 2, "a point for each estimate");
     }
 }

@@ -1,49 +1,11 @@
 //! Axes, mesh and what stands around the plot. Inside, x and y go from 0 to 1.
 
-use super::DrawingError;
-use super::legend::{Header, LINE, Legend, text_width, words};
+use super::legend::{Header, LINE, Legend, text_width};
 use super::palette::Ink;
-use super::paper::{Paper, UNIT, safe};
-use super::ticks::{Tick, Ticks};
-use crate::text::fit;
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
-
-/// An axis from 0 to 1 with our ticks and what stands at them.
-pub struct Range(Vec<Tick>);
-
-impl Ranged for Range {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let (from, to) = (f64::from(limit.0), f64::from(limit.1));
-        (from + (to - from) * value).round() as i32
-    }
-
-    fn key_points<H: KeyPointHint>(&self, _hint: H) -> Vec<f64> {
-        self.0.iter().map(|tick| tick.at).collect()
-    }
-
-    fn range(&self) -> std::ops::Range<f64> {
-        0.0..1.0
-    }
-}
-
-impl ValueFormatter<f64> for Range {
-    fn format(value: &f64) -> String {
-        value.to_string()
-    }
-
-    fn format_ext(&self, value: &f64) -> String {
-        let tick = self.0.iter().find(|tick| tick.at == *value);
-        tick.map(|tick| tick.text.clone()).unwrap_or_default()
-    }
-}
-
-/// Where the marks of a chart are drawn.
-pub type Plot<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Range, Range>>;
+use super::paper::Paper;
+use super::pen::{Across, Down, Pen, Spot, UNIT};
+use super::ticks::Ticks;
+use crate::text::{escape, fit};
 
 /// Everything but the marks.
 pub struct Frame {
@@ -63,72 +25,117 @@ pub struct Frame {
 
 /// Space between plot and edge, for half of the last number of the x axis.
 const RIGHT: u32 = 26;
+/// Space above the plot, for half of the highest number of the y axis.
+const ABOVE: u32 = 6;
+/// Space for the numbers of the x axis.
+const BELOW: u32 = 22;
+/// Length of a tick, units; numbers stand twice as far away.
+const TICK: i32 = 4 * UNIT as i32;
+
+/// Where the marks of a chart are drawn.
+pub struct Plot<'p> {
+    pen: &'p mut Pen,
+    /// Left, top, right, bottom; units.
+    edges: [i32; 4],
+}
 
 impl Frame {
     /// Draws the frame, then lets `marks` draw into the plot.
-    pub fn draw(
-        mut self,
-        paper: &mut Paper,
-        marks: impl FnOnce(&mut Plot<'_, '_>) -> Result<(), DrawingError>,
-    ) -> Result<(), DrawingError> {
+    pub fn draw(mut self, paper: &mut Paper, marks: impl FnOnce(&mut Plot<'_>)) {
         let width = paper.width.pixels();
         self.cut_names(width);
         let header = Header::new(&self.y.title, self.legend.clone(), width);
-        let title_below = if self.x.title.is_empty() { 0 } else { LINE };
-        let (top, below) = (header.height(), 22);
-        let height = top + self.height + below + title_below;
-        paper.draw(height, |area| {
-            header.draw(area)?;
-            let plot_size = ((width * UNIT) as i32, ((self.height + below) * UNIT) as i32);
-            let place = (0, (top * UNIT) as i32);
-            let inner = area.clone().shrink(place, plot_size);
-            let left = self.y.ticks.iter().map(|tick| text_width(&tick.text)).max().unwrap_or(0);
-            let left = left + 10;
-            self.plot(&inner, left, below, marks)?;
-            let center = (left + width - RIGHT) / 2;
-            let style = words(Ink::Muted, HPos::Center, VPos::Top);
-            let y = (top + self.height + below) * UNIT;
-            let title = fit(&safe(&self.x.title), (width / 7) as usize);
-            area.draw_text(&title, &style, ((center * UNIT) as i32, y as i32))
-        })
+        header.draw(&mut paper.pen, width);
+        let left = self.y.ticks.iter().map(|tick| text_width(&tick.text)).max().unwrap_or(0) + 10;
+        let top = header.height() + ABOVE;
+        let bottom = header.height() + self.height;
+        let edges = [left, top, width - RIGHT, bottom].map(|pixels| (pixels * UNIT) as i32);
+        let mut plot = Plot { pen: &mut paper.pen, edges };
+        self.axes(&mut plot);
+        if self.empty {
+            let place = (Across::Middle, Down::Middle);
+            plot.text((0.5, 0.5), place, Ink::Muted, "no data");
+        }
+        marks(&mut plot);
+        paper.height = bottom + BELOW;
+        if !self.x.title.is_empty() {
+            let title = fit(&escape(&self.x.title), (width / 7) as usize);
+            let center = ((left + width - RIGHT) / 2 * UNIT, paper.height * UNIT);
+            let center = (center.0 as i32, center.1 as i32);
+            paper.pen.text(center, (Across::Middle, Down::Top), Ink::Muted, &title);
+            paper.height += LINE;
+        }
     }
 
-    /// Names of rows take at most a third of the width, and are safe to write.
+    /// Names of rows take at most a third of the width.
     fn cut_names(&mut self, width: u32) {
         let columns = (width / 3 / 7) as usize;
         for tick in self.y.ticks.iter_mut() {
-            tick.text = fit(&safe(&tick.text), columns);
+            tick.text = fit(&escape(&tick.text), columns);
         }
     }
 
-    fn plot(
-        &self,
-        area: &super::paper::Area<'_>,
-        left: u32,
-        below: u32,
-        marks: impl FnOnce(&mut Plot<'_, '_>) -> Result<(), DrawingError>,
-    ) -> Result<(), DrawingError> {
-        let mut plot = ChartBuilder::on(area)
-            .margin_top(6 * UNIT)
-            .margin_right(RIGHT * UNIT)
-            .set_label_area_size(LabelAreaPosition::Left, left * UNIT)
-            .set_label_area_size(LabelAreaPosition::Bottom, below * UNIT)
-            .build_cartesian_2d(Range(self.x.ticks.clone()), Range(self.y.ticks.clone()))?;
-        let line = |ink: Ink, width: u32| ink.color().stroke_width(width);
-        let mut mesh = plot.configure_mesh();
-        if self.rows {
-            mesh.disable_y_mesh();
+    /// The mesh, both axes, their ticks and what stands there.
+    fn axes(&self, plot: &mut Plot<'_>) {
+        for tick in &self.x.ticks {
+            plot.line(&[(tick.at, 0.0), (tick.at, 1.0)], Ink::Grid, UNIT);
         }
-        mesh.bold_line_style(line(Ink::Grid, UNIT))
-            .light_line_style(TRANSPARENT)
-            .axis_style(line(Ink::Axis, UNIT))
-            .label_style(words(Ink::Text, HPos::Center, VPos::Center))
-            .set_all_tick_mark_size(4 * UNIT)
-            .draw()?;
-        if self.empty {
-            let style = words(Ink::Muted, HPos::Center, VPos::Center);
-            plot.draw_series([Text::new("no data", (0.5, 0.5), style)])?;
+        for tick in self.y.ticks.iter().filter(|_| !self.rows) {
+            plot.line(&[(0.0, tick.at), (1.0, tick.at)], Ink::Grid, UNIT);
         }
-        marks(&mut plot)
+        plot.line(&[(0.0, 1.0), (0.0, 0.0), (1.0, 0.0)], Ink::Axis, UNIT);
+        for tick in &self.y.ticks {
+            let (x, y) = plot.spot((0.0, tick.at));
+            plot.pen.line(&[(x - TICK, y), (x, y)], Ink::Axis, UNIT);
+            plot.pen.text((x - 2 * TICK, y), (Across::End, Down::Middle), Ink::Text, &tick.text);
+        }
+        for tick in &self.x.ticks {
+            let (x, y) = plot.spot((tick.at, 0.0));
+            plot.pen.line(&[(x, y), (x, y + TICK)], Ink::Axis, UNIT);
+            plot.pen.text((x, y + 2 * TICK), (Across::Middle, Down::Top), Ink::Text, &tick.text);
+        }
+    }
+}
+
+impl Plot<'_> {
+    /// A place in the plot on the sheet.
+    fn spot(&self, (x, y): (f64, f64)) -> Spot {
+        let [left, top, right, bottom] = self.edges.map(f64::from);
+        let (x, y) = (left + (right - left) * x, bottom + (top - bottom) * y);
+        (x.round() as i32, y.round() as i32)
+    }
+
+    fn spots(&self, points: &[(f64, f64)]) -> Vec<Spot> {
+        points.iter().map(|point| self.spot(*point)).collect()
+    }
+
+    /// See [`Pen::rect`].
+    pub fn rect(&mut self, corners: [(f64, f64); 2], ink: Ink) {
+        let corners = corners.map(|corner| self.spot(corner));
+        self.pen.rect(corners, ink);
+    }
+
+    /// See [`Pen::line`].
+    pub fn line(&mut self, points: &[(f64, f64)], ink: Ink, width: u32) {
+        let points = self.spots(points);
+        self.pen.line(&points, ink, width);
+    }
+
+    /// See [`Pen::area`].
+    pub fn area(&mut self, outline: &[(f64, f64)], ink: Ink, opacity: f64) {
+        let outline = self.spots(outline);
+        self.pen.area(&outline, ink, opacity);
+    }
+
+    /// See [`Pen::dot`].
+    pub fn dot(&mut self, center: (f64, f64), radius: u32, ink: Ink) {
+        let center = self.spot(center);
+        self.pen.dot(center, radius, ink);
+    }
+
+    /// See [`Pen::text`].
+    pub fn text(&mut self, at: (f64, f64), part: (Across, Down), ink: Ink, text: &str) {
+        let at = self.spot(at);
+        self.pen.text(at, part, ink, text);
     }
 }

@@ -1,23 +1,15 @@
 //! The line above a picture: title of the y axis, names of colours, or the scale of a quantity.
 //! It stands outside of the plot, so that it never covers data.
 
-use super::DrawingError;
 use super::palette::{Ink, SERIES, SHADES};
-use super::paper::{Area, UNIT, safe};
+use super::pen::{Across, Down, Pen, Spot, UNIT};
 use super::ticks::Tick;
-use crate::text::{fit, width};
-use plotters::prelude::{IntoFont, Rectangle};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, TextStyle};
+use crate::text::{escape, fit, width};
 
 /// Height of a line of text, pixels.
 pub const LINE: u32 = 18;
 /// Width of a letter on average, pixels: fonts are chosen by who looks at the picture.
 pub const LETTER: f64 = 7.3;
-/// Size of letters, pixels.
-const LETTERS: f64 = 12.0;
-/// plotters writes sizes divided by this.
-const PLOTTERS_FONT: f64 = 1.24;
 /// Side of a colour's sample.
 const SAMPLE: u32 = 10;
 
@@ -55,14 +47,6 @@ pub fn text_width(text: &str) -> u32 {
     (width(text) as f64 * LETTER).ceil() as u32
 }
 
-/// Style of words at a place.
-pub fn words(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    let size = LETTERS * PLOTTERS_FONT * f64::from(UNIT);
-    let color = ink.color().to_backend_color();
-    let pos = Pos::new(horizontal, vertical);
-    TextStyle { color, pos, ..TextStyle::from(("sans-serif", size).into_font()) }
-}
-
 /// A name with its place, pixels.
 struct Entry {
     x: u32,
@@ -82,7 +66,7 @@ pub struct Header {
 impl Header {
     /// Puts the title to the left and the legend beside it, or below if it does not fit.
     pub fn new(title: &str, legend: Legend, width: u32) -> Header {
-        let title = fit(&safe(title), (f64::from(width) / LETTER) as usize);
+        let title = fit(&escape(title), (f64::from(width) / LETTER) as usize);
         let taken = text_width(&title) + 24;
         let mut header = Header { title, entries: Vec::new(), shades: None, lines: 1 };
         match legend {
@@ -90,7 +74,7 @@ impl Header {
             Legend::Names(names) => header.names(names, taken, width),
             Legend::Shades { title, ticks } => {
                 header.lines = 2 + usize::from(!header.title.is_empty());
-                header.shades = Some((safe(&title), ticks));
+                header.shades = Some((escape(&title), ticks));
             }
         }
         if header.title.is_empty() && header.entries.is_empty() && header.shades.is_none() {
@@ -107,7 +91,7 @@ impl Header {
     fn names(&mut self, names: Vec<(Ink, String)>, taken: u32, width: u32) {
         let columns = (f64::from(width) / LETTER) as usize / 2;
         let names: Vec<_> =
-            names.into_iter().map(|(ink, name)| (ink, fit(&safe(&name), columns))).collect();
+            names.into_iter().map(|(ink, name)| (ink, fit(&escape(&name), columns))).collect();
         let room = |name: &str| SAMPLE + 6 + text_width(name) + 14;
         let all: u32 = names.iter().map(|(_, name)| room(name)).sum();
         let beside = self.title.is_empty() || taken + all <= width;
@@ -124,42 +108,37 @@ impl Header {
         self.lines = self.entries.last().map_or(1, |entry| entry.line + 1);
     }
 
-    /// Draws it at the top of the area.
-    pub fn draw(&self, area: &Area<'_>) -> Result<(), DrawingError> {
-        let title = words(Ink::Muted, HPos::Left, VPos::Top);
+    /// Draws it at the top of a sheet so many pixels wide.
+    pub fn draw(&self, pen: &mut Pen, width: u32) {
+        let start = (Across::Start, Down::Top);
         if !self.title.is_empty() {
-            area.draw_text(&self.title, &title, place(0, 2))?;
+            pen.text(spot(0, 2), start, Ink::Muted, &self.title);
         }
         for entry in &self.entries {
             let y = entry.line as u32 * LINE;
-            area.draw(&filled([entry.x, y + 3, SAMPLE, SAMPLE], entry.ink))?;
-            let style = words(Ink::Text, HPos::Left, VPos::Top);
-            area.draw_text(&entry.name, &style, place(entry.x + SAMPLE + 6, y + 2))?;
+            sample(pen, [entry.x, y + 3, SAMPLE, SAMPLE], entry.ink);
+            pen.text(spot(entry.x + SAMPLE + 6, y + 2), start, Ink::Text, &entry.name);
         }
-        match &self.shades {
-            Some((name, ticks)) => self.draw_shades(area, name, ticks),
-            None => Ok(()),
+        if let Some((name, ticks)) = &self.shades {
+            self.draw_shades(pen, width, name, ticks);
         }
     }
 
     /// `name [colours]` with numbers below the colours.
-    fn draw_shades(&self, area: &Area<'_>, name: &str, ticks: &[Tick]) -> Result<(), DrawingError> {
-        let width = area.dim_in_pixel().0 / UNIT;
+    fn draw_shades(&self, pen: &mut Pen, width: u32, name: &str, ticks: &[Tick]) {
         let y = if self.title.is_empty() { 0 } else { LINE };
         let length = (width / 3).max(160);
         let left = width - length - 20;
-        let style = words(Ink::Muted, HPos::Right, VPos::Top);
-        area.draw_text(name, &style, place(left.saturating_sub(8), y + 2))?;
+        let at = spot(left.saturating_sub(8), y + 2);
+        pen.text(at, (Across::End, Down::Top), Ink::Muted, name);
         for shade in 0..SHADES {
             let (from, to) = (part(length, shade), part(length, shade + 1));
-            area.draw(&filled([left + from, y + 4, to - from, 9], Ink::Shade(shade)))?;
+            sample(pen, [left + from, y + 4, to - from, 9], Ink::Shade(shade));
         }
         for tick in ticks {
-            let style = words(Ink::Text, HPos::Center, VPos::Top);
             let x = left + (tick.at * f64::from(length)) as u32;
-            area.draw_text(&tick.text, &style, place(x, y + LINE))?;
+            pen.text(spot(x, y + LINE), (Across::Middle, Down::Top), Ink::Text, &tick.text);
         }
-        Ok(())
     }
 }
 
@@ -167,10 +146,12 @@ fn part(length: u32, shade: usize) -> u32 {
     length * shade as u32 / SHADES as u32
 }
 
-fn place(x: u32, y: u32) -> (i32, i32) {
+/// A place in pixels.
+fn spot(x: u32, y: u32) -> Spot {
     ((x * UNIT) as i32, (y * UNIT) as i32)
 }
 
-fn filled([x, y, width, height]: [u32; 4], ink: Ink) -> Rectangle<(i32, i32)> {
-    Rectangle::new([place(x, y), place(x + width, y + height)], ink.color().filled())
+/// A rectangle in pixels.
+fn sample(pen: &mut Pen, [x, y, width, height]: [u32; 4], ink: Ink) {
+    pen.rect([spot(x, y), spot(x + width, y + height)], ink);
 }

@@ -1,17 +1,16 @@
 //! Series over a common axis, and the band.
 
-use super::DrawingError;
 use super::Width;
 use super::chain::{Mark, placed, steps, thinned};
 use super::frame::{Frame, Plot};
 use super::legend::{Legend, drawn};
 use super::number::plain;
 use super::palette::Ink;
-use super::paper::{Paper, UNIT};
+use super::paper::Paper;
+use super::pen::UNIT;
 use super::scale::Scale;
 use super::ticks::{rounded_up, ticks};
 use crate::chart::{Axis, Join, Point, Series, Unit};
-use plotters::prelude::*;
 
 /// Points of a picture at most.
 const POINTS: usize = 4000;
@@ -21,13 +20,7 @@ pub const HEIGHT: u32 = 260;
 const FEW: usize = 24;
 
 /// Series over a common axis.
-pub fn lines(
-    paper: &mut Paper,
-    x: &Axis,
-    y: &Axis,
-    join: Join,
-    series: &[Series],
-) -> Result<(), DrawingError> {
+pub fn lines(paper: &mut Paper, x: &Axis, y: &Axis, join: Join, series: &[Series]) {
     let drawn = drawn(series.len());
     if series.len() > drawn {
         let all = plain(series.len() as f64, 0);
@@ -44,14 +37,13 @@ pub fn lines(
     let chains: Vec<(Vec<Mark>, Ink)> = chains.collect();
     frame.draw(paper, |plot| {
         if let [(only, ink)] = &chains[..] {
-            shade_below(plot, only, join, *ink)?;
+            shade_below(plot, only, join, *ink);
         }
         // The first series lies on top.
         for (chain, ink) in chains.iter().rev() {
-            chain_of(plot, chain, join, *ink)?;
+            chain_of(plot, chain, join, *ink);
         }
-        Ok(())
-    })
+    });
 }
 
 /// Says how many figures an axis has no place for.
@@ -95,14 +87,7 @@ fn thin(paper: &mut Paper, join: Join, chains: &mut [Vec<Mark>]) {
 }
 
 /// A line in the band between `low` and `high`.
-pub fn band(
-    paper: &mut Paper,
-    x: &Axis,
-    y: &Axis,
-    line: &Series,
-    low: &[f64],
-    high: &[f64],
-) -> Result<(), DrawingError> {
+pub fn band(paper: &mut Paper, x: &Axis, y: &Axis, line: &Series, low: &[f64], high: &[f64]) {
     let bounds: Vec<Point> = line
         .points
         .iter()
@@ -120,10 +105,10 @@ pub fn band(
         let upper = ends(|(_, high)| high);
         let outline: Vec<(f64, f64)> = ends(|(low, _)| low).collect();
         let outline: Vec<(f64, f64)> = upper.chain(outline.into_iter().rev()).collect();
-        fill(plot, outline, ink, 0.22)?;
+        fill(plot, &outline, ink, 0.22);
         let line: Vec<Mark> = chain.iter().map(|mark| Mark { interval: None, ..*mark }).collect();
-        chain_of(plot, &line, Join::Line, ink)
-    })
+        chain_of(plot, &line, Join::Line, ink);
+    });
 }
 
 /// Axes that hold all points; from 0 where that leaves the data most of the room.
@@ -158,65 +143,47 @@ fn legend(series: &[Series]) -> Legend {
 }
 
 /// One series: its line or dots, and error bars.
-fn chain_of(
-    plot: &mut Plot<'_, '_>,
-    chain: &[Mark],
-    join: Join,
-    ink: Ink,
-) -> Result<(), DrawingError> {
-    let color = ink.color();
-    let line = match join {
+fn chain_of(plot: &mut Plot<'_>, chain: &[Mark], join: Join, ink: Ink) {
+    let line = outline(chain, join);
+    if line.len() > 1 {
+        plot.line(&line, ink, UNIT * 8 / 5);
+    }
+    for mark in chain {
+        mark.interval.into_iter().for_each(|ends| error_bar(plot, mark.x, ends, ink));
+    }
+    let radius = if chain.len() <= FEW { UNIT * 3 } else { UNIT * 3 / 2 };
+    if join == Join::Dots || chain.len() <= FEW && join == Join::Line || chain.len() == 1 {
+        chain.iter().for_each(|mark| plot.dot((mark.x, mark.y), radius, ink));
+    }
+}
+
+/// The points that a line goes through; none if there is no line.
+fn outline(chain: &[Mark], join: Join) -> Vec<(f64, f64)> {
+    match join {
         Join::Line => chain.iter().map(|mark| (mark.x, mark.y)).collect(),
         Join::Step => steps(chain),
         Join::Dots => Vec::new(),
-    };
-    if line.len() > 1 {
-        plot.draw_series([PathElement::new(line, color.stroke_width(UNIT * 8 / 5))])?;
     }
-    let bars = chain.iter().filter_map(|mark| Some((mark.x, mark.interval?)));
-    plot.draw_series(bars.flat_map(|(x, (low, high))| error_bar(x, low, high, ink)))?;
-    let radius = if chain.len() <= FEW { UNIT * 3 } else { UNIT * 3 / 2 };
-    if join == Join::Dots || chain.len() <= FEW && join == Join::Line || chain.len() == 1 {
-        let dot = |mark: &Mark| Circle::new((mark.x, mark.y), radius, color.filled());
-        plot.draw_series(chain.iter().map(dot))?;
-    }
-    Ok(())
 }
 
 /// A vertical line with a short cap at both ends.
-fn error_bar(x: f64, low: f64, high: f64, ink: Ink) -> [PathElement<(f64, f64)>; 3] {
-    let style = ink.color().stroke_width(UNIT);
-    let cap = |y: f64| PathElement::new(vec![(x - 0.006, y), (x + 0.006, y)], style);
-    [PathElement::new(vec![(x, low), (x, high)], style), cap(low), cap(high)]
+fn error_bar(plot: &mut Plot<'_>, x: f64, (low, high): (f64, f64), ink: Ink) {
+    plot.line(&[(x, low), (x, high)], ink, UNIT);
+    for y in [low, high] {
+        plot.line(&[(x - 0.006, y), (x + 0.006, y)], ink, UNIT);
+    }
 }
 
 /// A light shade between a line and the axis: one series reads as an amount.
-fn shade_below(
-    plot: &mut Plot<'_, '_>,
-    chain: &[Mark],
-    join: Join,
-    ink: Ink,
-) -> Result<(), DrawingError> {
-    let line: Vec<(f64, f64)> = match join {
-        Join::Line => chain.iter().map(|mark| (mark.x, mark.y)).collect(),
-        Join::Step => steps(chain),
-        Join::Dots => return Ok(()),
-    };
-    let (Some(first), Some(last)) = (line.first().copied(), line.last().copied()) else {
-        return Ok(());
-    };
-    let outline = std::iter::once((first.0, 0.0)).chain(line).chain([(last.0, 0.0)]);
-    fill(plot, outline.collect(), ink, 0.12)
+fn shade_below(plot: &mut Plot<'_>, chain: &[Mark], join: Join, ink: Ink) {
+    let line = outline(chain, join);
+    let (Some(first), Some(last)) = (line.first().copied(), line.last().copied()) else { return };
+    let ends = ([(first.0, 0.0)], [(last.0, 0.0)]);
+    fill(plot, &[&ends.0, &line[..], &ends.1].concat(), ink, 0.12);
 }
 
-fn fill(
-    plot: &mut Plot<'_, '_>,
-    outline: Vec<(f64, f64)>,
-    ink: Ink,
-    opacity: f64,
-) -> Result<(), DrawingError> {
+fn fill(plot: &mut Plot<'_>, outline: &[(f64, f64)], ink: Ink, opacity: f64) {
     if outline.len() > 2 {
-        plot.draw_series([Polygon::new(outline, ink.color().mix(opacity).filled())])?;
+        plot.area(outline, ink, opacity);
     }
-    Ok(())
 }

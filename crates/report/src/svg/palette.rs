@@ -1,9 +1,5 @@
 //! Colours: a palette that colour-blind readers can tell apart (Okabe and Ito, 2008, darkened
 //! or lightened for contrast with the page), and viridis for quantities.
-//!
-//! plotters writes fixed colours; each of ours stands for a class, see [`classes`].
-
-use plotters::style::RGBColor;
 
 /// What something is drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,24 +57,33 @@ const VIRIDIS: [[u8; 3]; 10] = [
 ];
 
 impl Ink {
-    /// The colour that stands for it until the classes are put in.
-    pub fn color(self) -> RGBColor {
+    /// Attributes of an element that is filled with it.
+    pub fn fill(self) -> String {
+        self.attributes("fill")
+    }
+
+    /// Attributes of an element whose outline has it.
+    pub fn stroke(self) -> String {
+        self.attributes("stroke")
+    }
+
+    /// The class that lets the page choose the colour, and that of the light theme.
+    fn attributes(self, property: &str) -> String {
         let at = match self {
             Ink::Text => 0,
             Ink::Muted => 1,
             Ink::Grid => 2,
             Ink::Axis => 3,
-            Ink::Series(at) if at < SERIES => 4 + at,
-            Ink::Series(_) => 4 + SERIES,
-            Ink::Shade(shade) => return self::shade(shade),
+            Ink::Series(at) => 4 + at.min(SERIES),
+            Ink::Shade(shade) => return format!(" {property}=\"{}\"", self::shade(shade)),
         };
-        let hex = u32::from_str_radix(&COLORS[at].1[1..], 16).unwrap_or(0);
-        RGBColor((hex >> 16) as u8, (hex >> 8) as u8, hex as u8)
+        let (name, light, _) = COLORS[at];
+        format!(" class=\"{}-{name}\" {property}=\"{light}\"", &property[..1])
     }
 }
 
 /// Between two points of viridis in proportion.
-fn shade(shade: usize) -> RGBColor {
+fn shade(shade: usize) -> String {
     let at = shade.min(SHADES - 1) as f64 / (SHADES - 1) as f64 * (VIRIDIS.len() - 1) as f64;
     let below = (at as usize).min(VIRIDIS.len() - 2);
     let part = at - below as f64;
@@ -86,22 +91,7 @@ fn shade(shade: usize) -> RGBColor {
         let (a, b) = (f64::from(VIRIDIS[below][channel]), f64::from(VIRIDIS[below + 1][channel]));
         (a + (b - a) * part).round() as u8
     };
-    RGBColor(mix(0), mix(1), mix(2))
-}
-
-/// Gives every element in one of our colours the class that lets the page change it.
-pub fn classes(svg: &str) -> String {
-    let mut out = svg.to_string();
-    for (name, light, _) in COLORS {
-        let color = light.to_uppercase();
-        for property in ["fill", "stroke"] {
-            let plain = format!("{property}=\"{color}\"");
-            let initial = &property[..1];
-            out =
-                out.replace(&plain, &format!("class=\"{initial}-{name}\" {property}=\"{light}\""));
-        }
-    }
-    out
+    format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))
 }
 
 /// Custom properties for light, dark and print, and the classes that use them.
@@ -132,18 +122,17 @@ mod tests {
         let inks = [Ink::Text, Ink::Muted, Ink::Grid, Ink::Axis].into_iter();
         let series = (0..=SERIES).map(Ink::Series);
         let all: Vec<Ink> = inks.chain(series).chain((0..SHADES).map(Ink::Shade)).collect();
-        let colors: HashSet<_> = all.iter().map(|ink| format!("{:?}", ink.color())).collect();
+        let colors: HashSet<_> = all.iter().map(|ink| ink.fill()).collect();
         assert_eq!(colors.len(), all.len());
-        assert_eq!(Ink::Series(99).color(), Ink::Series(SERIES).color());
-        assert_eq!(Ink::Shade(99).color(), Ink::Shade(SHADES - 1).color());
+        assert_eq!(Ink::Series(99).fill(), Ink::Series(SERIES).fill());
+        assert_eq!(Ink::Shade(99).fill(), Ink::Shade(SHADES - 1).fill());
     }
 
     #[test]
     fn colours_become_classes_with_the_light_theme_as_fallback() {
-        assert_eq!(
-            classes(r##"<a stroke="#0067A5"/><b fill="#440154"/><c fill="#1B1F24"/>"##),
-            r##"<a class="s-s0" stroke="#0067a5"/><b fill="#440154"/><c class="f-text" fill="#1b1f24"/>"##
-        );
+        assert_eq!(Ink::Series(0).stroke(), r##" class="s-s0" stroke="#0067a5""##);
+        assert_eq!(Ink::Shade(0).fill(), r##" fill="#440154""##);
+        assert_eq!(Ink::Text.fill(), r##" class="f-text" fill="#1b1f24""##);
     }
 
     /// WCAG 2 asks for 4.5 between words and page, and 3 between marks and page.

@@ -1,6 +1,5 @@
 //! Intervals on rows.
 
-use super::DrawingError;
 use super::Width;
 use super::bars::rows as row_ticks;
 use super::frame::Frame;
@@ -11,7 +10,6 @@ use super::paper::Paper;
 use super::scale::Scale;
 use super::ticks::{Ticks, ticks};
 use crate::chart::{Axis, Bar, Unit};
-use plotters::prelude::*;
 
 /// Bars of a picture at most.
 const BARS: usize = 4000;
@@ -32,13 +30,7 @@ struct Span {
 }
 
 /// Intervals on rows, the first row at the top.
-pub fn spans(
-    paper: &mut Paper,
-    x: &Axis,
-    rows: &[String],
-    classes: &[String],
-    bars: &[Bar],
-) -> Result<(), DrawingError> {
+pub fn spans(paper: &mut Paper, x: &Axis, rows: &[String], classes: &[String], bars: &[Bar]) {
     if rows.len() > ROWS {
         let all = plain(rows.len() as f64, 0);
         paper.note(format!("The first {ROWS} of {all} rows are drawn; the data hold all."));
@@ -64,14 +56,13 @@ pub fn spans(
     };
     let count = rows.len().max(1) as f64;
     frame.draw(paper, |plot| {
-        let rectangle = |span: Span| {
+        for span in spans {
             let top = 1.0 - (f64::from(span.row) + 0.12) / count;
             let bottom = 1.0 - (f64::from(span.row) + 0.88) / count;
-            let color = Ink::Series(span.class as usize).color();
-            Rectangle::new([(span.start, top), (span.end, bottom)], color.filled())
-        };
-        plot.draw_series(spans.into_iter().map(rectangle)).map(|_| ())
-    })
+            let corners = [(span.start, top), (span.end, bottom)];
+            plot.rect(corners, Ink::Series(span.class as usize));
+        }
+    });
 }
 
 /// The bars as they can be seen: wide enough, and those of one row and class that touch as one.
