@@ -146,22 +146,23 @@ fn no_file_is_longer_than_600_lines() {
     }
 }
 
-/// The table of invariants names tests: they must be there.
+/// The list of invariants names tests: they must be there.
 #[test]
 fn every_test_that_the_architecture_names_exists() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
-    let table: Vec<&str> = page.lines().filter(|line| starts_with_a_number(line)).collect();
-    assert!(table.len() >= 9, "the table of invariants is not found");
+    let list = page.split("## ").find(|part| part.starts_with("Invariants")).expect("the list");
+    let items = numbered(list);
+    assert!(items.len() >= 9, "the list of invariants is not found");
     let sources: Vec<String> = crates()
         .iter()
         .flat_map(|(_, directory)| rust_files(directory))
         .map(|(_, text)| text)
         .collect();
-    for line in table {
-        let last = line.trim_end_matches('|').rsplit('|').next().expect("a column");
-        let names = last.split('`').skip(1).step_by(2);
+    for item in items {
+        let (_, shown) = item.split_once("Shown by").expect("every invariant says what shows it");
+        let names = shown.split('`').skip(1).step_by(2);
         let names: Vec<&str> = names.filter(|name| name.matches('_').count() > 1).collect();
-        assert!(!names.is_empty(), "no test is named: {line}");
+        assert!(!names.is_empty(), "no test is named: {item}");
         for name in names.into_iter().filter(|name| *name != "undocumented_unsafe_blocks") {
             let head = format!("fn {name}(");
             assert!(sources.iter().any(|text| text.contains(&head)), "{name} is not there");
@@ -169,10 +170,38 @@ fn every_test_that_the_architecture_names_exists() {
     }
 }
 
-/// `| 3 | ...`
-fn starts_with_a_number(line: &str) -> bool {
-    let cell = line.strip_prefix("| ").and_then(|rest| rest.split(" |").next());
-    cell.is_some_and(|cell| cell.parse::<u32>().is_ok())
+#[test]
+fn no_line_of_a_document_is_longer_than_120_characters() {
+    let folders = [root(), root().join("docs")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let pages = files.map(|entry| entry.expect("an entry").path());
+    let pages: Vec<PathBuf> =
+        pages.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    assert!(pages.len() > 10, "only {} documents were found", pages.len());
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("a page");
+        // An address cannot be broken.
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.contains("://"));
+        for (number, line) in lines {
+            let columns = line.chars().count();
+            assert!(columns <= 120, "{}:{} has {columns}", page.display(), number + 1);
+        }
+    }
+}
+
+/// Items `3. ...` of a list, each with the indented lines that belong to it.
+fn numbered(list: &str) -> Vec<String> {
+    let is_first =
+        |line: &str| line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    let mut items: Vec<String> = Vec::new();
+    for line in list.lines() {
+        match items.last_mut() {
+            _ if is_first(line) => items.push(line.into()),
+            Some(item) if line.starts_with("   ") => *item += line,
+            _ => {}
+        }
+    }
+    items
 }
 
 /// Name and directory of every crate of the workspace.

@@ -1,6 +1,7 @@
 //! The pages in docs/ that speak of this crate, held against the code.
 
 use crate::events::{COLUMNS, Column};
+use crate::text::flow;
 use crate::{csv, ops};
 use model::run::{LabelRow, Row, TimeRow};
 use serde_json::Value;
@@ -23,12 +24,12 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 #[test]
 fn the_event_columns_are_documented_as_they_are() {
     let page = page("run-format.md");
-    let line = |column: &Column| {
-        format!("| `{}` | {} | {} |\n", column.name, column.type_name(), column.doc)
+    let item = |column: &Column| {
+        let text = format!("- `{}` ({}): {}", column.name, column.type_name(), column.doc);
+        flow(&text, 120) + "\n"
     };
-    let table: String = COLUMNS.iter().map(line).collect();
-    let written = page.split("| column | type | meaning |\n|---|---|---|\n").nth(1).unwrap();
-    assert!(written.starts_with(&(table.clone() + "\n")), "docs/run-format.md must say\n{table}");
+    let list: String = COLUMNS.iter().map(item).collect();
+    assert!(page.contains(&format!("\n\n{list}\n")), "docs/run-format.md must say\n{list}");
 }
 
 #[test]

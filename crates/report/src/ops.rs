@@ -55,7 +55,8 @@ pub fn markdown() -> String {
     for (class, heading) in CLASSES {
         out.push_str(&format!("\n## {heading}\n"));
         for row in of_class(class) {
-            out.push_str(&format!("\n### {}\n\n`{}`\n\n{}\n\n", row.name, signature(row), row.doc));
+            let doc = paragraph(row.doc, 0, 120);
+            out.push_str(&format!("\n### {}\n\n`{}`\n\n{doc}\n", row.name, signature(row)));
             for (term, text) in facts(row) {
                 let code = if term == "example" { "`" } else { "" };
                 out.push_str(&format!("- {term}: {code}{text}{code}\n"));
