@@ -5,6 +5,7 @@
 //! that can do it. What is not here: keywords (`repeat`, `time`, ...), which
 //! are grammar, and functions of expressions ([`crate::plan::Function`]).
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a parameter of an operation accepts.
@@ -180,7 +181,9 @@ macro_rules! ops {
     ($( $op:ident $name:literal [$($alias:literal),*] ($($param:expr),*) $handle:literal
         $class:ident $parts:ident $needs:ident $time:literal $doc:literal $example:literal; )*) => {
         /// An operation of PPL.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+        )]
         #[repr(u8)]
         pub enum Op { $( #[doc = $doc] $op, )* }
 

@@ -14,10 +14,13 @@
 //!
 //! Not here: how code is made (crate `ppl`) and executed (crate `engine`).
 
+pub mod bytes;
+
 use crate::limits::POOL_BYTES;
 use crate::op::{Class, Op};
 use crate::pattern::Geometry;
 use crate::value::Value;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,7 +36,9 @@ pub const NO_SLOT: Slot = Slot(u32::MAX);
 
 /// A place in the program text: bytes `start..end` in the joined text of all
 /// files ([`Plan::files`] tells which file).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Span {
     /// First byte.
     pub start: u32,
@@ -48,7 +53,7 @@ impl Span {
 
 /// A variable's place. Globals and hidden loop counters: `0..Plan::globals`;
 /// with [`Slot::LOCAL`] set: relative to the frame of the running proc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Slot(pub u32);
 
 impl Slot {
@@ -62,7 +67,7 @@ impl Slot {
 }
 
 /// Where an instruction takes a value from: two tag bits and an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Operand(pub u32);
 
 /// An [`Operand`] taken apart.
@@ -108,7 +113,7 @@ impl Operand {
 }
 
 /// A run of operands in [`Plan::args`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Args {
     /// First operand.
     pub start: u32,
@@ -124,7 +129,7 @@ impl Args {
 }
 
 /// Operators with one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum UnaryOp {
     /// `-a`
     Neg,
@@ -134,7 +139,7 @@ pub enum UnaryOp {
 
 /// Operators with two operands. `||` and `&&` are jumps in a plan; they stand
 /// here for the syntax tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum BinaryOp {
     Or,
@@ -154,7 +159,7 @@ pub enum BinaryOp {
 }
 
 /// Functions of expressions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Function {
     /// `min(a, b, ...)`
     Min,
@@ -186,7 +191,7 @@ pub enum Function {
 
 /// Internal variables that are read at run time. `$$size`, `$$nodes` and
 /// `$$env(NAME)` are constants of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Internal {
     /// World rank.
     Rank,
@@ -209,7 +214,7 @@ pub enum Internal {
 }
 
 /// One instruction. Sites are instruction numbers; `Plan::spans` has their places.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // fields: dst takes the result, to and skip are targets, args operands
 pub enum Instr {
     /// `dst = src`
@@ -268,7 +273,7 @@ pub enum Instr {
 }
 
 /// The particulars of a `repeat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopCode {
     /// Three hidden slots: value of the running turn, turns left after it (as bits), step.
     pub state: Slot,
@@ -289,7 +294,7 @@ pub struct LoopCode {
 }
 
 /// A piece of a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
     /// `start..end` of [`Plan::text`].
     Text {
@@ -305,7 +310,7 @@ pub enum Piece {
 }
 
 /// A text with variables in it: a run of [`Plan::pieces`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     /// First piece.
     pub start: u32,
@@ -314,7 +319,7 @@ pub struct Template {
 }
 
 /// What a label measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LabelKind {
     /// `time`: wall clock of the body on this rank.
     Wall,
@@ -323,7 +328,7 @@ pub enum LabelKind {
 }
 
 /// A `time` or `ctime` statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Its text, rendered on entry.
     pub text: Operand,
@@ -334,7 +339,7 @@ pub struct Label {
 }
 
 /// A group of ranks: contiguous by construction (language.md section 4).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Its name.
     pub name: String,
@@ -343,7 +348,7 @@ pub struct Group {
 }
 
 /// A set of ranks that can become active: the world or an intersection of groups.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberSet {
     /// World ranks.
     pub members: Range<u32>,
@@ -352,7 +357,7 @@ pub struct MemberSet {
 }
 
 /// The options of a `with` statement; absent ones are inherited.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Open with O_DIRECT and use aligned buffers.
     pub direct: Option<Operand>,
@@ -377,7 +382,7 @@ pub struct Options {
 }
 
 /// A proc.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proc {
     /// Its name.
     pub name: String,
@@ -390,7 +395,7 @@ pub struct Proc {
 }
 
 /// A pattern: which bytes the members of a group access, and with which calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
     /// Its name; operations have it as a constant.
     pub name: String,
@@ -403,7 +408,7 @@ pub struct Pattern {
 }
 
 /// A source file of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {
     /// Name as given by the caller.
     pub name: String,
@@ -414,7 +419,7 @@ pub struct SourceFile {
 }
 
 /// A path that lowering could not prove to stay inside the run directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unproved {
     /// The instruction.
     pub site: Pc,
@@ -423,7 +428,7 @@ pub struct Unproved {
 }
 
 /// Operations of one kind a plan will execute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpBudget {
     /// Executions.
     pub count: u64,
@@ -434,7 +439,7 @@ pub struct OpBudget {
 }
 
 /// What one rank will do, as far as it can be known before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// By operation, in order of [`Op`], only those that occur.
     pub ops: Vec<(Op, OpBudget)>,
@@ -471,7 +476,7 @@ impl Budget {
 }
 
 /// Code and everything it refers to.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The code; starts at 0, ends with [`Instr::Halt`] before the procs.
     pub code: Vec<Instr>,

@@ -12,9 +12,10 @@
 use super::grid::{self, grid_of};
 use super::view::{Datatype, View};
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Blocks dealt out in turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockCyclic {
     /// Elements in each dimension; the last one runs fastest.
     pub sizes: Vec<u64>,

@@ -12,9 +12,10 @@
 
 use super::view::{Datatype, View};
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Which of the three files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Output {
     /// All variables in double precision.
     Checkpoint,
@@ -45,7 +46,7 @@ impl Output {
 }
 
 /// An output file of FLASH.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flash {
     /// Least blocks of a member.
     pub blocks: u64,

@@ -14,9 +14,10 @@ use super::grid::part;
 use super::view::{Datatype, View};
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
 use crate::permutation::Permutation;
+use serde::{Deserialize, Serialize};
 
 /// Who has which vertices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Partition {
     /// Vertices in a row.
     Block,
@@ -38,7 +39,7 @@ impl Partition {
 }
 
 /// Vertices with records.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mesh {
     /// Vertices of all members.
     pub vertices: u64,

@@ -56,6 +56,7 @@ pub use subarray::Subarray;
 pub use tiled::Tiled;
 pub use view::{Datatype, View};
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
@@ -132,7 +133,7 @@ pub trait Shape: fmt::Debug {
 }
 
 /// A pattern's kind and numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // each names its kind, which is documented
 pub enum Geometry {
     Segmented(Segmented),

@@ -14,9 +14,10 @@
 use super::grid::part;
 use super::view::{Datatype, View};
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Cells of a cube along its diagonals.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Multipartition {
     /// Points along a side of the cube.
     pub n: u64,

@@ -10,9 +10,10 @@
 
 use super::view::View;
 use super::{Argument, Dim, Lattice, Promise, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Strides within strides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nested {
     /// Bytes of a piece.
     pub block_bytes: u64,

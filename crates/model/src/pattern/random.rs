@@ -12,12 +12,13 @@
 
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
 use crate::permutation::mix;
+use serde::{Deserialize, Serialize};
 
 /// Most turns of all members: adding up their lengths takes about a second.
 const MAX_TURNS: u64 = 1 << 28;
 
 /// Turns of random length.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random {
     /// Least bytes of a piece.
     pub min_bytes: u64,

@@ -11,9 +11,10 @@
 use super::segmented::Segmented;
 use super::view::View;
 use super::{Argument, Promise, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// What a member goes through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Its own part.
     #[default]
@@ -23,7 +24,7 @@ pub enum Mode {
 }
 
 /// Pieces one after the other.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequential {
     /// Bytes of a piece.
     pub block_bytes: u64,

@@ -9,9 +9,10 @@
 
 use super::view::{Datatype, View};
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Members take turns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strided {
     /// Bytes of a piece.
     pub block_bytes: u64,

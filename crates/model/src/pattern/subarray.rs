@@ -12,9 +12,10 @@
 use super::grid::{self, grid_of, part};
 use super::view::{Datatype, View};
 use super::{Argument, Dim, Lattice, Promise, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Blocks of an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subarray {
     /// Elements in each dimension; the last one runs fastest.
     pub sizes: Vec<u64>,

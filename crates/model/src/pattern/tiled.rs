@@ -11,9 +11,10 @@
 
 use super::view::{Datatype, View};
 use super::{Argument, Dim, Lattice, Promise, Runs, Shape, fits, product, sum};
+use serde::{Deserialize, Serialize};
 
 /// Tiles of a 2-D array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiled {
     /// Tiles beside each other, and below each other.
     pub tiles: [u64; 2],

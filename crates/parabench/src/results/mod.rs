@@ -14,7 +14,6 @@ mod data;
 mod events;
 mod leftover;
 pub mod merge;
-mod places;
 mod recording;
 mod stored;
 mod sweep;
@@ -42,8 +41,8 @@ use std::rc::Rc;
 const MEMORY: &str = "parabench-records-";
 /// What the name of a folder begins with that holds the executions of a sweep.
 const EXECUTIONS: &str = "executions-";
-/// File with the places, beside the ranks' files.
-const PLACES: &str = "places";
+/// File with the plan, beside the ranks' files.
+const PLAN: &str = "plan";
 
 /// A results folder that is ours to fill.
 pub struct Folder {
@@ -182,14 +181,14 @@ impl Folder {
     pub fn begin(&mut self, run: &mut Run, plan: &Plan, needs: &Needs<'_>) -> Result<()> {
         let begun = self
             .prepare(run, needs)
-            .and_then(|()| self.place(plan))
+            .and_then(|()| self.keep(plan))
             .and_then(|()| self.announce(run));
         begun.inspect_err(|_| self.abandon(run.run.ranks))
     }
 
-    fn place(&self, plan: &Plan) -> Result<()> {
+    fn keep(&self, plan: &Plan) -> Result<()> {
         let Some(memory) = &self.memory else { return Ok(()) };
-        let written = write_new(&memory.path().join(PLACES), &places::to_bytes(plan));
+        let written = write_new(&memory.path().join(PLAN), &plan.to_bytes());
         written.map_err(|error| self.refused("record beside", &error))
     }
 
@@ -368,7 +367,7 @@ fn check_names(folder: &Path) -> Result<()> {
 /// Removes the files that a run has put into its folder in memory.
 fn clear_memory(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
     (0..ranks).try_for_each(|rank| memory.remove_file(&format!("rank-{rank}")))?;
-    memory.remove_file(PLACES)?;
+    memory.remove_file(PLAN)?;
     memory.remove_file(LAST_WORDS)
 }
 

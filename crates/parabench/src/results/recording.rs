@@ -3,15 +3,16 @@
 //!
 //! ```text
 //! /dev/shm/parabench-records-x7Qz2w/rank-0      what rank 0 has measured so far
-//! /dev/shm/parabench-records-x7Qz2w/places      where in the program text each instruction stands
+//! /dev/shm/parabench-records-x7Qz2w/plan        what they execute
 //! /dev/shm/parabench-records-x7Qz2w/last-words  why a rank's process ended by itself, if one did
 //! /dev/shm/parabench-records-x7Qz2w/owner       the folder of the run
 //! ```
 
-use super::{EXECUTIONS, MEMORY, PLACES};
+use super::{EXECUTIONS, MEMORY, PLAN};
 use ::report::file::open_regular;
 use engine::own_folder::OwnFolder;
 use engine::record::{RankRecord, read_file};
+use model::Plan;
 use model::run::Recording;
 use mpi::leaving::LAST_WORDS;
 use std::ffi::OsStr;
@@ -19,8 +20,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Largest list of places: five bytes for each of 50 million instructions.
-const PLACES_MAX: u64 = 256 << 20;
+/// Largest plan, bytes; it holds the text of the program.
+const PLAN_MAX: u64 = 1 << 30;
 /// Largest list of last words: a line for each of 100,000 ranks.
 const LAST_WORDS_MAX: u64 = 16 << 20;
 
@@ -103,9 +104,10 @@ impl Found {
         (records, notes)
     }
 
-    /// The list of places.
-    pub fn places(&self) -> Option<Vec<u8>> {
-        self.file(PLACES, PLACES_MAX)
+    /// What the ranks execute, or why nobody knows.
+    pub fn plan(&self) -> Result<Plan, String> {
+        let bytes = self.file(PLAN, PLAN_MAX).ok_or("the plan cannot be read")?;
+        Plan::from_bytes(&bytes)
     }
 
     /// The first rank whose process ended by itself, and why.

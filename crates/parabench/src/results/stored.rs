@@ -3,11 +3,12 @@
 
 use super::recording::{Found, State};
 use super::sweep::Part;
-use super::{Folder, events, fill, places, sweep};
+use super::{Folder, events, fill, sweep};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
 use engine::record::RankRecord;
+use model::Plan;
 use model::run::{EventsInfo, RankError, Run};
 use std::path::{Path, PathBuf};
 
@@ -53,13 +54,18 @@ fn folder_of(path: &Path) -> PathBuf {
 
 /// Fills a run that has not ended with what its ranks have recorded.
 pub(super) fn merge(run: &mut Run, found: &Found) -> Vec<RankRecord> {
-    let plan = found.places().and_then(|bytes| places::to_plan(&bytes, &run.run.program));
     let (records, mut notes) = found.records();
+    let plan = found.plan().unwrap_or_else(|why| {
+        if !records.is_empty() {
+            notes.push(format!("where operations stand in the program is unknown: {why}"));
+        }
+        Plan::default()
+    });
     let missing = (run.run.ranks as usize).saturating_sub(records.len());
     if missing > 0 && found.memory.is_some() {
         notes.push(format!("{missing} of {} ranks left nothing on this machine", run.run.ranks));
     }
-    fill(run, engine::record::collect(&records, &plan.unwrap_or_default()));
+    fill(run, engine::record::collect(&records, &plan));
     let left = found.last_words();
     let left = left.map(|(rank, message)| RankError { rank, message, ..RankError::default() });
     run.run.rank_errors.extend(left);

@@ -36,8 +36,11 @@ impl Check {
     pub fn execute(self) -> Result<Exit> {
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
-        let ranks =
-            Ranks { count: self.ranks.unwrap_or(DEFAULT_RANKS), assumed: self.ranks.is_none() };
+        let ranks = Ranks {
+            count: self.ranks.unwrap_or(DEFAULT_RANKS),
+            assumed: self.ranks.is_none(),
+            nodes: 1,
+        };
         let compiled = compile::compile(text, &self.program, ranks, None, true);
         match self.format {
             TextFormat::Json => {

@@ -170,8 +170,8 @@ fn odd_files_among_the_records_of_a_killed_run_do_no_harm() {
     let memory = killed(&scene, "--out results");
     fifo(memory.join("rank-0"));
     fifo(memory.join("rank-1"));
-    fs::remove_file(memory.join("places")).unwrap();
-    symlink("/dev/zero", memory.join("places")).unwrap();
+    fs::remove_file(memory.join("plan")).unwrap();
+    symlink("/dev/zero", memory.join("plan")).unwrap();
     fifo(memory.join("last-words"));
     fifo(memory.join("owner"));
     scene.parabench("report results").exits(0).out_has("a rank's file cannot be read");

@@ -1,5 +1,6 @@
 //! What the checks say about the paper's listings, the examples and the shipped programs.
 
+use model::Plan;
 use ppl::source::{Loader, NoIncludes};
 use ppl::{Binding, Compiled, compile};
 use std::path::Path;
@@ -47,7 +48,7 @@ fn listing_2_is_accepted_with_warnings_that_name_what_cannot_succeed() {
 }
 
 #[test]
-fn other_programs_have_nothing_to_warn_of() {
+fn other_programs_have_nothing_to_warn_of_and_their_plans_survive_as_bytes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut count = 0;
     for folder in ["examples", "programs"] {
@@ -55,7 +56,10 @@ fn other_programs_have_nothing_to_warn_of() {
             let name = entry.expect("the folder is readable").file_name();
             let name = format!("{folder}/{}", name.to_string_lossy());
             if name.ends_with(".ppl") && name != "examples/listing2.ppl" {
-                assert_eq!(checked(&name, &assumed()).diagnostics, [], "{name}");
+                let compiled = checked(&name, &assumed());
+                assert_eq!(compiled.diagnostics, [], "{name}");
+                let plan = compiled.plan.expect("without diagnostics there is a plan");
+                assert!(Plan::from_bytes(&plan.to_bytes()) == Ok(plan), "{name}");
                 count += 1;
             }
         }

@@ -147,7 +147,7 @@ impl Pattern {
         };
         let text = program::read(&args.program)?;
         let name = text.name.clone();
-        let ranks = Ranks { count: self.ranks, assumed: false };
+        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
         let mut compiled = compile::compile(text, &args, ranks, None, true);
         // A file of definitions alone is what this is for.
         compiled.diagnostics.retain(|found| found.code != Code::Unused);

@@ -54,7 +54,7 @@ impl Plan {
         }
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
-        let ranks = Ranks { count: self.ranks, assumed: false };
+        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
         let compiled = compile::compile(text, &self.program, ranks, None, true);
         compile::show(&compiled, &name);
         let plan = compile::plan(compiled, &name)?;

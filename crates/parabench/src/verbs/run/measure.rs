@@ -66,7 +66,7 @@ impl Ready<'_> {
         let leave = |processes: &[i64]| self.leave(place, processes);
         let results = self.folder.as_ref().map(Folder::path);
         let (outcome, collected, hidden) =
-            team.lead(&self.origin, &self.plan, &self.config, results, leave, on_progress)?;
+            team.lead(&self.plan, &self.config, results, leave, on_progress)?;
         Ok(Measured { outcome, collected, events: EventSource::Files(hidden) })
     }
 

@@ -27,7 +27,7 @@ mod verdict;
 pub use args::Run;
 
 use crate::args::{ProgramArgs, ResultFormat};
-use crate::compile::{self, Origin, Ranks};
+use crate::compile::{self, Ranks};
 use crate::console;
 use crate::diagnostics;
 use crate::error::{Error, Result};
@@ -202,12 +202,11 @@ impl Run {
         warnings: bool,
     ) -> Result<Bound> {
         let name = text.name.clone();
-        let ranks = Ranks { count: binding.ranks, assumed: false };
+        let nodes = team.map_or(1, Team::nodes);
+        let ranks = Ranks { count: binding.ranks, assumed: false, nodes };
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == Backend::Null;
-        let mut origin = Origin::new(text, &binding.program, ranks, place.name(), mpi);
-        origin.nodes = team.map_or(1, Team::nodes);
-        let compiled = origin.compile();
+        let compiled = compile::compile(text, &binding.program, ranks, place.name(), mpi);
         if compiled.plan.is_none() || (warnings && !self.results.quiet) {
             compile::show(&compiled, &name);
         }
@@ -222,12 +221,12 @@ impl Run {
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
-        Ok(Bound { origin, plan, confinement, run })
+        Ok(Bound { plan, confinement, run })
     }
 
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
     fn parameter_names(&self, text: Text, place: &Place) -> Option<Vec<String>> {
-        let ranks = Ranks { count: self.ranks, assumed: false };
+        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
         let plan = compile::compile(text, &self.program, ranks, place.name(), false).plan?;
         Some(plan.params.into_iter().map(|(name, _)| name).collect())
     }
@@ -241,8 +240,7 @@ impl Run {
         team: Option<&'a Team>,
     ) -> Result<Ready<'a>> {
         let binding = Binding { program: self.program.clone(), ranks: self.ranks };
-        let Bound { origin, plan, confinement, mut run } =
-            self.bind(text, &binding, place, team, true)?;
+        let Bound { plan, confinement, mut run } = self.bind(text, &binding, place, team, true)?;
         let mut folder = self.folder(place, team.is_some())?;
         if interrupt.requested() {
             return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
@@ -252,7 +250,7 @@ impl Run {
             folder.begin(&mut run, &plan, &self.needs(&plan, place, nodes))?;
         }
         let config = self.config(&plan, place, &confinement, folder.as_ref(), nodes);
-        Ok(Ready { args: self, team, origin, plan, config, folder, run })
+        Ok(Ready { args: self, team, plan, config, folder, run })
     }
 
     /// Turns what the ranks of an execution left into its run.
@@ -391,7 +389,6 @@ struct Binding {
 
 /// A program that can be executed here.
 struct Bound {
-    origin: Origin,
     plan: Plan,
     confinement: place::Confinement,
     /// Its run as far as it is known before.
@@ -402,7 +399,6 @@ struct Bound {
 struct Ready<'a> {
     args: &'a Run,
     team: Option<&'a Team>,
-    origin: Origin,
     plan: Plan,
     config: Config,
     folder: Option<Folder>,

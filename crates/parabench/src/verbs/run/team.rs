@@ -4,14 +4,13 @@
 //! ```text
 //! rank 0   read ─ compile ─ directory ─ preflight ─▶ task ┐        ┌▶ merged ─ report, store ─▶ exit code
 //! others                              (wait)              ├─ ranks ┤                            │
-//!                                                         └▶ the same plan? directory there?    ▼ end
+//!                                                         └▶ plan read? directory there?        ▼ end
 //! ```
 //!
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
 use super::gather::gather;
-use crate::compile::{Origin, fingerprint};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -31,17 +30,10 @@ use std::time::Duration;
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize)]
 enum Message {
-    /// Execute this.
-    Task(Box<Task>),
+    /// Execute the plan whose bytes follow.
+    Task(Box<Config>),
     /// There is nothing more to do; the exit code.
     End(u8),
-}
-
-/// A run as the others need it.
-#[derive(Serialize, Deserialize)]
-struct Task {
-    origin: Origin,
-    config: Config,
 }
 
 /// Ranks whose figures are lost, and why.
@@ -101,17 +93,16 @@ impl Team {
     /// it gives is the folder with records of other machines.
     pub fn lead(
         &self,
-        origin: &Origin,
         plan: &Plan,
         config: &Config,
         results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Collected, Option<OwnFolder>)> {
-        let task = Task { origin: origin.clone(), config: config.clone() };
-        self.tell(&Message::Task(Box::new(task)))?;
+        self.tell(&Message::Task(Box::new(config.clone())))?;
+        self.world.broadcast(&mut plan.to_bytes()).map_err(broken)?;
         let (outcome, collected, hidden) =
-            self.execute(plan, config, results, on_start, on_progress)?;
+            self.execute(Some(plan), config, results, on_start, on_progress)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
         Ok((outcome, collected.ok_or_else(lost)?, hidden))
     }
@@ -122,9 +113,10 @@ impl Team {
             let mut bytes = Vec::new();
             self.world.broadcast(&mut bytes).map_err(broken)?;
             match postcard::from_bytes(&bytes) {
-                Ok(Message::Task(task)) => {
+                Ok(Message::Task(config)) => {
+                    let plan = self.receive_plan()?;
                     // Why it failed is known to rank 0, which tells it.
-                    let _ = self.take_part(&task);
+                    let _ = self.execute(plan.as_ref(), &config, None, |_| (), &mut |_| ());
                 }
                 Ok(Message::End(code)) => return Ok(Exit::from_code(code)),
                 Err(error) => return Err(Error::failed(format!("rank 0 sent no task: {error}"))),
@@ -134,10 +126,11 @@ impl Team {
         Ok(Exit::Interrupted)
     }
 
-    fn take_part(&self, task: &Task) -> Result<()> {
-        // A program that does not compile here is none of rank 0's: the comparison tells.
-        let plan = task.origin.compile_again().plan.unwrap_or_default();
-        self.execute(&plan, &task.config, None, |_| (), &mut |_| ()).map(|_| ())
+    /// What rank 0 has compiled; `None`: it cannot be read here.
+    fn receive_plan(&self) -> Result<Option<Plan>> {
+        let mut bytes = Vec::new();
+        self.world.broadcast(&mut bytes).map_err(broken)?;
+        Ok(Plan::from_bytes(&bytes).ok())
     }
 
     /// The run is over, or has never begun: all leave with this exit code. Rank 0 calls it.
@@ -165,13 +158,13 @@ impl Team {
     /// What all processes do together; on rank 0 the outcome counts, and the figures are there.
     fn execute(
         &self,
-        plan: &Plan,
+        plan: Option<&Plan>,
         config: &Config,
         results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Option<Collected>, Option<OwnFolder>)> {
-        self.agree_on_plan(plan)?;
+        let plan = self.agree_on_plan(plan)?;
         self.agree_on_directory(config)?;
         let mut config = config.clone();
         let shelf = Shelf::find(&self.world, &mut config.records)?;
@@ -215,16 +208,16 @@ impl Team {
         Some(collect(&records, plan))
     }
 
-    /// All ranks execute the same plan, or none does.
-    fn agree_on_plan(&self, plan: &Plan) -> Result<()> {
-        let own = fingerprint(plan) as i64;
-        let least = self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?;
-        let most = self.world.reduce(WORLD, [own], Reduce::Max).map_err(broken)?;
-        if least == most {
-            return Ok(());
+    /// All ranks have the plan of rank 0, or none starts.
+    fn agree_on_plan<'p>(&self, plan: Option<&'p Plan>) -> Result<&'p Plan> {
+        let own = if plan.is_some() { i64::MAX } else { i64::from(self.world.rank) };
+        match (self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0], plan) {
+            (i64::MAX, Some(plan)) => Ok(plan),
+            (rank, _) => {
+                Err(Error::input(format!("rank {rank} cannot read the plan that rank 0 has made"))
+                    .help("start the same version of parabench on all machines"))
+            }
         }
-        Err(Error::input("the ranks do not execute the same program: their plans differ")
-            .help("start the same version of parabench on all machines"))
     }
 
     /// All ranks see the run directory that rank 0 has marked, or none starts.

@@ -90,7 +90,7 @@ fn current(run: &Run, text: &Text, place: &Place, name: &str) -> Result<String> 
     if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
         return Ok(value.clone());
     }
-    let ranks = Ranks { count: run.ranks, assumed: false };
+    let ranks = Ranks { count: run.ranks, assumed: false, nodes: 1 };
     let compiled = compile::compile(text.clone(), &run.program, ranks, place.name(), false);
     // A program that cannot be compiled says why when it is bound.
     let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();

@@ -1,0 +1,14 @@
+//! Any bytes: a plan or a sentence. What is a plan has the same one in its bytes again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use model::Plan;
+use model::plan::bytes::sealed;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = Plan::from_bytes(bytes);
+    // No mutation finds the checksum.
+    if let Ok(plan) = Plan::from_bytes(&sealed(bytes)) {
+        assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
+    }
+});
