@@ -61,7 +61,7 @@ impl Verb {
         matches!(self, Verb::Run(_) | Verb::Mpi(_))
     }
 
-    /// Does it.
+    /// Runs the subcommand.
     pub fn execute(self) -> Result<Exit> {
         match self {
             Verb::Run(run) => run.execute(),

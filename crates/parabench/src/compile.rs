@@ -1,6 +1,7 @@
 //! Text to plan: binds a program to its parameters, ranks and directory.
 
-use crate::args::ProgramArgs;
+pub use crate::args::{ProgramArgs, Seed};
+
 use crate::console;
 use crate::diagnostics;
 use crate::error::{Error, Result};

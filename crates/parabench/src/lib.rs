@@ -1,0 +1,62 @@
+//! Parabench's command line as a library: the binary is [`run`] and an exit code. It wires the other
+//! crates together and holds what none of them may do: reading programs, drawing diagnostics,
+//! storing results.
+//!
+//! For other front ends, such as a language server: [`program`] reads a text, [`compile`] binds it,
+//! [`diagnostics`] shows what is wrong with it, [`results`] reads what a run has left.
+//!
+//! ```
+//! use parabench::compile::{ProgramArgs, Ranks, Seed, compile};
+//! use parabench::{diagnostics, program::Text};
+//!
+//! let text = Text { name: "x.ppl".into(), bytes: b"$size = 4k; write(\"f\", $siez);".to_vec() };
+//! let (params, groups, include_dirs) = (Vec::new(), Vec::new(), Vec::new());
+//! let seed = Seed::Given(42);
+//! let args = ProgramArgs { program: "x.ppl".into(), params, groups, include_dirs, seed };
+//! let compiled = compile(text, &args, Ranks { count: 4, assumed: false, nodes: 1 }, None, true);
+//! assert!(compiled.plan.is_none());
+//! let drawn = diagnostics::draw(&compiled.diagnostics, &compiled.sources, 80);
+//! assert!(drawn.contains("$siez"));
+//! ```
+//!
+//! One file per subcommand (`verbs`); each gives back an [`exit::Exit`] or an
+//! [`error::Error`], and only `main` turns that into the end of the process.
+#![warn(clippy::disallowed_methods)]
+
+mod args;
+pub mod compile;
+mod console;
+pub mod diagnostics;
+pub mod error;
+pub mod exit;
+mod legacy;
+mod library;
+mod loader;
+mod output;
+mod pictures;
+mod present;
+pub mod program;
+pub mod results;
+mod verbs;
+
+use mpi::launcher;
+
+/// Runs the subcommand that this process was started with. What is to be said has been printed.
+pub fn run() -> exit::Exit {
+    let words = legacy::with_verb(std::env::args_os().collect());
+    // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
+    // launcher gives: the job is that of an inherited environment.
+    let speaks = launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
+    match args::parse(words, speaks) {
+        Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
+            if speaks {
+                console::error(&error);
+            }
+            error.exit
+        }),
+        // A launcher may end the job, and the first process with it, when another one fails.
+        Ok(_) => exit::Exit::Success,
+        Err(_) if !speaks => exit::Exit::Success,
+        Err(exit) => exit,
+    }
+}
