@@ -1,45 +1,287 @@
-//! Functions of expressions that depend on their arguments alone.
+//! The function table: one row per function of expressions.
+//!
+//! ```text
+//! repeat $i min($n, 10) write("f-$i", abs($size));
+//! ```
+//!
+//! Parser, checker, lowering, listing, manual and the evaluator read it. A function that depends on its
+//! arguments alone is its row and nothing else: constant folding, ranks and generators of patterns call
+//! [`Calc::Pure`], so that they cannot differ.
 
+use crate::permutation::perm;
 use crate::plan::BinaryOp;
+use crate::types::Types;
 use crate::value::{self, Eval, EvalError, Value};
+use serde::{Deserialize, Serialize};
 
-/// `min(a, b, ...)` (`wins` is `<`) and `max(a, b, ...)` (`>`).
-///
-/// # Errors
-/// An argument is no number, or there is none.
-pub fn extreme(values: &[Value], wins: BinaryOp) -> Eval<Value> {
-    let (first, rest) = values.split_first().ok_or(EvalError::Unset)?;
-    first.as_float()?;
-    let mut best = first;
-    for value in rest {
-        if value::binary(wins, value, best)?.as_condition()? {
-            best = value;
-        }
-    }
-    Ok(best.clone())
+/// What a parameter of a function accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepts {
+    /// An integer, a float, a duration, or a string that holds one of the first two.
+    Number,
+    /// An integer or a float, or a string that holds one.
+    Float,
+    /// An integer, or a string that holds one.
+    Int,
+    /// A list or a string.
+    Sequence,
+    /// A path below the run directory.
+    Path,
+    /// The name of a pattern.
+    Pattern,
 }
 
-/// `abs(a)`.
-///
-/// # Errors
-/// The argument is no number, or the smallest integer, whose absolute value is none.
-pub fn absolute(value: &Value) -> Eval<Value> {
-    let absolute = match value {
+impl Accepts {
+    /// The types, and their words for "expected ...".
+    pub fn types(self) -> (Types, &'static str) {
+        match self {
+            Accepts::Number => (Types::NUMBER.or(Types::STR), "a number"),
+            Accepts::Float => (Types::INT.or(Types::FLOAT).or(Types::STR), "a number"),
+            Accepts::Int => (Types::INT.or(Types::STR), "an integer"),
+            Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
+            Accepts::Path => (Types::STR, "a path in quotes"),
+            Accepts::Pattern => (Types::STR, "the name of a pattern"),
+        }
+    }
+}
+
+/// The type of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// An integer.
+    Int,
+    /// A float.
+    Float,
+    /// The kind of number that one of the arguments is.
+    Number,
+}
+
+/// Where a result comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Calc {
+    /// From the arguments and the plan's seed alone: constants are folded.
+    Pure(fn(&[Value], u64) -> Eval<Value>),
+    /// From the rank's stream of random numbers.
+    Drawn(Draw),
+    /// From the run: each rank asks.
+    Asked(Question),
+}
+
+/// What is drawn from the rank's stream of random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// Every integer between two is equally likely.
+    Uniform,
+    /// Gaussian.
+    Normal,
+    /// Zipf's law.
+    Zipf,
+    /// Exponential.
+    Exponential,
+}
+
+/// What a rank asks the back-end or the patterns for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// The size of a file; not timed.
+    Size,
+    /// How many pieces of a pattern are this rank's.
+    Pieces,
+    /// Where one of them begins.
+    PieceOffset,
+    /// How long one of them is.
+    PieceSize,
+}
+
+/// One row of the function table.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionRow {
+    /// The function.
+    pub function: Function,
+    /// Its name.
+    pub name: &'static str,
+    /// How it is written.
+    pub form: &'static str,
+    /// Its parameters.
+    pub params: &'static [Accepts],
+    /// The last parameter may be given several times.
+    pub repeats: bool,
+    /// What it gives.
+    pub gives: Gives,
+    /// Where the result comes from.
+    pub calc: Calc,
+    /// What it gives, for the manual.
+    pub doc: &'static str,
+}
+
+macro_rules! functions {
+    ($( $function:ident $name:literal $form:literal [$($param:ident)*] $repeats:literal
+        $gives:ident $calc:expr, $doc:literal; )*) => {
+        /// A function of expressions.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Function { $( #[doc = $doc] $function, )* }
+
+        /// The table, in the order of [`Function`].
+        pub static FUNCTIONS: &[FunctionRow] = &[ $( FunctionRow {
+            function: Function::$function, name: $name, form: $form,
+            params: &[$(Accepts::$param),*], repeats: $repeats,
+            gives: Gives::$gives, calc: $calc, doc: $doc,
+        }, )* ];
+    };
+}
+
+use Calc::{Asked, Drawn, Pure};
+
+functions! {
+    Min "min" "min(a, b, ...)" [Number] true Number Pure(|args, _| extreme(args, BinaryOp::Lt)),
+        "The smallest number.";
+    Max "max" "max(a, b, ...)" [Number] true Number Pure(|args, _| extreme(args, BinaryOp::Gt)),
+        "The largest number.";
+    Abs "abs" "abs(a)" [Number] false Number Pure(|args, _| absolute(&args[0])),
+        "The number without its sign.";
+    Len "len" "len(list)" [Sequence] false Int Pure(|args, _| length(&args[0])),
+        "The number of elements of a list, or of bytes of a string.";
+    Size "size" "size(path)" [Path] false Int Asked(Question::Size),
+        "The bytes of a file; asking is not timed.";
+    Rand "rand" "rand(first, last)" [Int Int] false Int Drawn(Draw::Uniform),
+        "A random integer from first to last, both included.";
+    Normal "normal" "normal(mean, deviation)" [Float Float] false Float Drawn(Draw::Normal),
+        "A random number of the normal distribution.";
+    Zipf "zipf" "zipf(n, theta)" [Int Float] false Int Drawn(Draw::Zipf),
+        "A random integer from 0 to below n after Zipf's law; 0 is the most frequent one.";
+    Exp "exp" "exp(mean)" [Float] false Float Drawn(Draw::Exponential),
+        "A random number of the exponential distribution.";
+    Perm "perm" "perm(i, n)" [Int Int] false Int Pure(permuted),
+        "The i-th element of a random order of 0 to n-1, the same on all ranks.";
+    Pieces "pieces" "pieces(pattern)" [Pattern] false Int Asked(Question::Pieces),
+        "The number of pieces of this member of the active group.";
+    PieceOffset "piece_offset" "piece_offset(pattern, i)" [Pattern Int] false Int Asked(Question::PieceOffset),
+        "Where its i-th piece begins, in bytes.";
+    PieceSize "piece_size" "piece_size(pattern, i)" [Pattern Int] false Int Asked(Question::PieceSize),
+        "The bytes of its i-th piece.";
+}
+
+impl Function {
+    /// This function's row.
+    pub fn row(self) -> &'static FunctionRow {
+        &FUNCTIONS[self as usize]
+    }
+}
+
+impl FunctionRow {
+    /// The function with this name; upper and lower case are the same.
+    pub fn find(name: &str) -> Option<&'static FunctionRow> {
+        FUNCTIONS.iter().find(|row| row.name.eq_ignore_ascii_case(name))
+    }
+
+    /// It takes so many arguments.
+    pub fn takes(&self, count: usize) -> bool {
+        count == self.params.len() || self.repeats && count > self.params.len()
+    }
+
+    /// What the argument at a place has to be.
+    pub fn accepts(&self, at: usize) -> Accepts {
+        self.params[at.min(self.params.len() - 1)]
+    }
+
+    /// What it can give for arguments of these types.
+    pub fn result(&self, args: impl IntoIterator<Item = Types>) -> Types {
+        match self.gives {
+            Gives::Int => Types::INT,
+            Gives::Float => Types::FLOAT,
+            Gives::Number => {
+                args.into_iter().fold(Types::NONE, |types, arg| types.or(arg.number()))
+            }
+        }
+    }
+
+    /// The result, if it depends on the arguments and the plan's seed alone.
+    pub fn pure(&self, args: &[Value], seed: u64) -> Option<Eval<Value>> {
+        match self.calc {
+            Pure(_) if !self.takes(args.len()) => Some(Err(EvalError::Unset)),
+            Pure(calc) => Some(calc(args, seed)),
+            Drawn(_) | Asked(_) => None,
+        }
+    }
+
+    /// The result depends on the arguments and the plan's seed alone.
+    pub fn is_pure(&self) -> bool {
+        matches!(self.calc, Pure(_))
+    }
+}
+
+/// The smallest (`wins` is `<`) or largest (`>`) number.
+fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
+    let mut numbers = args.iter().map(value::number);
+    let first = numbers.next().unwrap_or(Err(EvalError::Unset));
+    numbers.try_fold(first?, |best, number| {
+        let number = number?;
+        let better = value::binary(wins, &number, &best)?.as_condition()?;
+        Ok(if better { number } else { best })
+    })
+}
+
+/// The smallest integer and duration have no absolute value.
+fn absolute(value: &Value) -> Eval<Value> {
+    let absolute = match value::number(value)? {
         Value::Float(x) => Some(Value::Float(x.abs())),
         Value::Duration(ns) => ns.checked_abs().map(Value::Duration),
-        value => value.as_int()?.checked_abs().map(Value::Int),
+        n => n.as_int()?.checked_abs().map(Value::Int),
     };
     absolute.ok_or(EvalError::Overflow("the absolute value"))
 }
 
-/// `len(list or text)`.
-///
-/// # Errors
-/// The argument is neither.
-pub fn length(value: &Value) -> Eval<Value> {
+fn length(value: &Value) -> Eval<Value> {
     match value {
         Value::List(items) => Ok(Value::Int(items.len() as i64)),
         Value::Str(text) => Ok(Value::Int(text.len() as i64)),
         other => Err(EvalError::Type("a list or a string", other.describe())),
+    }
+}
+
+fn permuted(args: &[Value], seed: u64) -> Eval<Value> {
+    perm(args[0].as_int()?, args[1].as_int()?, seed).map(Value::Int)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pure(function: Function, args: &[Value]) -> Eval<Value> {
+        function.row().pure(args, 42).expect("a pure function")
+    }
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_enum() {
+        for (at, row) in FUNCTIONS.iter().enumerate() {
+            assert_eq!(row.function as usize, at, "{}", row.name);
+            assert!(row.form.starts_with(row.name) && row.doc.ends_with('.'), "{}", row.name);
+            assert_eq!(FunctionRow::find(&row.name.to_uppercase()).unwrap().function, row.function);
+        }
+    }
+
+    #[test]
+    fn texts_that_hold_numbers_are_numbers() {
+        let text = Value::str;
+        assert_eq!(pure(Function::Abs, &[text("-5.5")]), Ok(Value::Float(5.5)));
+        assert_eq!(pure(Function::Abs, &[text("-1k")]), Ok(Value::Int(1024)));
+        assert_eq!(pure(Function::Min, &[text("10"), text("9")]), Ok(Value::Int(9)));
+        assert_eq!(pure(Function::Max, &[Value::Int(2), text("2.5")]), Ok(Value::Float(2.5)));
+        assert!(pure(Function::Min, &[text("a")]).is_err());
+        assert!(pure(Function::Max, &[Value::Bool(true)]).is_err());
+    }
+
+    #[test]
+    fn durations_are_compared() {
+        let (short, long) = (Value::Duration(5), Value::Duration(7));
+        assert_eq!(pure(Function::Max, &[short.clone(), long.clone()]), Ok(long));
+        assert!(pure(Function::Max, &[short, Value::Int(1)]).is_err());
+    }
+
+    #[test]
+    fn what_has_no_absolute_value_is_an_error() {
+        for least in [Value::Int(i64::MIN), Value::Duration(i64::MIN)] {
+            assert!(matches!(pure(Function::Abs, &[least]), Err(EvalError::Overflow(_))));
+        }
     }
 }

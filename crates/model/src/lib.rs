@@ -8,11 +8,13 @@
 
 pub mod errno;
 pub mod escape;
+pub mod evaluate;
 pub mod event;
 pub mod function;
 pub mod group;
 pub mod hints;
 pub mod histogram;
+pub mod iteration;
 pub mod limits;
 pub mod op;
 pub mod open_flags;
@@ -21,6 +23,7 @@ pub mod permutation;
 pub mod plan;
 pub mod run;
 pub mod sweep;
+pub mod types;
 pub mod units;
 pub mod value;
 pub mod with;

@@ -16,6 +16,7 @@
 
 pub mod bytes;
 
+pub use crate::function::Function;
 use crate::limits::POOL_BYTES;
 use crate::op::{Class, Op};
 use crate::pattern::Geometry;
@@ -158,37 +159,6 @@ pub enum BinaryOp {
     Pow,
 }
 
-/// Functions of expressions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Function {
-    /// `min(a, b, ...)`
-    Min,
-    /// `max(a, b, ...)`
-    Max,
-    /// `abs(a)`
-    Abs,
-    /// `len(list or string)`
-    Len,
-    /// `size(path)`: bytes of a file; asks the back-end, is not timed.
-    Size,
-    /// `rand(a, b)`: integer in a..=b, the rank's stream.
-    Rand,
-    /// `normal(mean, sd)`: float.
-    Normal,
-    /// `zipf(n, theta)`: integer in 0..n, 0 the most frequent.
-    Zipf,
-    /// `exp(mean)`: float, exponential.
-    Exp,
-    /// `perm(i, n)`: i-th element of a permutation of 0..n, common seed.
-    Perm,
-    /// `pieces(pattern)`: number of pieces of this member of the active group.
-    Pieces,
-    /// `piece_offset(pattern, i)`: where its i-th piece begins, bytes.
-    PieceOffset,
-    /// `piece_size(pattern, i)`: bytes of its i-th piece.
-    PieceSize,
-}
-
 /// Internal variables that are read at run time. `$$size`, `$$nodes` and
 /// `$$env(NAME)` are constants of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -275,7 +245,7 @@ pub enum Instr {
 /// The particulars of a `repeat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopCode {
-    /// Three hidden slots: value of the running turn, turns left after it (as bits), step.
+    /// Three hidden slots: value of the running iteration, iterations left after it (as bits), step.
     pub state: Slot,
     /// The loop variable, or [`NO_SLOT`].
     pub var: Slot,

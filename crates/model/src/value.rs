@@ -243,11 +243,27 @@ impl PartialEq for Value {
 pub fn unary(op: UnaryOp, a: &Value) -> Eval<Value> {
     match (op, a) {
         (UnaryOp::Not, a) => Ok(Value::Bool(!a.as_condition()?)),
-        (UnaryOp::Neg, Value::Float(x)) => Ok(Value::Float(-x)),
-        (UnaryOp::Neg, Value::Duration(ns)) => Ok(Value::Duration(-ns)),
-        (UnaryOp::Neg, a) => {
-            a.as_int()?.checked_neg().map(Value::Int).ok_or(EvalError::Overflow("the result"))
+        (UnaryOp::Neg, a) => match number(a)? {
+            Value::Float(x) => Some(Value::Float(-x)),
+            Value::Duration(ns) => ns.checked_neg().map(Value::Duration),
+            n => n.as_int()?.checked_neg().map(Value::Int),
         }
+        .ok_or(EvalError::Overflow("the result")),
+    }
+}
+
+/// The number that a value is: integers, floats and durations as they are, a string that holds
+/// an integer or a float as that.
+///
+/// # Errors
+/// The value is no number.
+pub fn number(value: &Value) -> Eval<Value> {
+    match value {
+        Value::Int(_) | Value::Float(_) | Value::Duration(_) => Ok(value.clone()),
+        _ => match value.as_int() {
+            Ok(n) => Ok(Value::Int(n)),
+            Err(_) => value.as_float().map(Value::Float),
+        },
     }
 }
 

@@ -28,7 +28,6 @@ pub mod source;
 pub mod suggest;
 pub mod text;
 pub mod token;
-mod types;
 mod unknown;
 pub mod word;
 

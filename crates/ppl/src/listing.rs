@@ -11,8 +11,8 @@
 
 use model::escape::is_harmful;
 use model::plan::{
-    Args, Function, Instr, Internal, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece,
-    Plan, Slot, Source, UnaryOp,
+    Args, Instr, Internal, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece, Plan, Slot,
+    Source, UnaryOp,
 };
 use model::{Op, Value};
 use std::fmt::Write;
@@ -125,7 +125,7 @@ impl Writer<'_> {
             }
             Instr::Function { function, dst, args } => {
                 let args = self.args(site, args);
-                ("set", format!("{} = {}({args})", slot(dst), function_name(function)), None)
+                ("set", format!("{} = {}({args})", slot(dst), function.row().name), None)
             }
             Instr::Internal { what, dst } => {
                 ("set", format!("{} = $${}", slot(dst), internal_name(what)), None)
@@ -324,24 +324,6 @@ fn escaped(text: &[u8], out: &mut String) {
             }
         }
         hexadecimal(chunk.invalid(), out);
-    }
-}
-
-fn function_name(function: Function) -> &'static str {
-    match function {
-        Function::Min => "min",
-        Function::Max => "max",
-        Function::Abs => "abs",
-        Function::Len => "len",
-        Function::Size => "size",
-        Function::Rand => "rand",
-        Function::Normal => "normal",
-        Function::Zipf => "zipf",
-        Function::Exp => "exp",
-        Function::Perm => "perm",
-        Function::Pieces => "pieces",
-        Function::PieceOffset => "piece_offset",
-        Function::PieceSize => "piece_size",
     }
 }
 

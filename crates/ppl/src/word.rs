@@ -2,6 +2,7 @@
 //! program of a million statements asks a million times.
 
 use model::Op;
+use model::function::FUNCTIONS;
 use std::sync::LazyLock;
 
 macro_rules! keywords {
@@ -35,23 +36,11 @@ keywords! {
     With "with";
 }
 
-/// Functions of expressions. `repeat $n min(a, b) body` needs to know them, because
-/// any other word there begins the body.
-pub const FUNCTIONS: &[&str] = &[
-    "min",
-    "max",
-    "abs",
-    "len",
-    "size",
-    "rand",
-    "normal",
-    "zipf",
-    "exp",
-    "perm",
-    "pieces",
-    "piece_offset",
-    "piece_size",
-];
+/// A function of expressions, in lower case. `repeat $n min(a, b) body` needs to know them,
+/// because any other word there begins the body.
+pub fn is_function(word: &str) -> bool {
+    FUNCTIONS.iter().any(|row| row.name == word)
+}
 
 /// What a word means at the start of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +153,8 @@ mod tests {
 
     #[test]
     fn keywords_are_not_operations_and_functions_neither() {
-        for name in KEYWORDS.iter().map(|(text, _)| text).chain(FUNCTIONS) {
+        let functions = FUNCTIONS.iter().map(|row| row.name);
+        for name in KEYWORDS.iter().map(|(text, _)| *text).chain(functions) {
             assert_eq!(Op::find(name), None, "{name}");
         }
     }

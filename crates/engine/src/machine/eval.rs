@@ -11,9 +11,10 @@ use super::text::{Origin, PathText};
 use crate::clock::Clock;
 use crate::comm::NodePlace;
 use model::Value;
+use model::evaluate::Frame;
 use model::limits;
-use model::plan::{Args, BinaryOp, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source};
-use model::value::{self, Eval, EvalError};
+use model::plan::{Internal, LoopCode, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source};
+use model::value::{Eval, EvalError};
 
 /// Texts kept for reuse.
 const SPARE_MAX: usize = 64;
@@ -29,12 +30,97 @@ pub(super) struct Env<'p, K> {
     pub(super) base: usize,
     /// Rendered templates that are operands.
     temps: [Value; 2],
+    /// The arguments of a function.
+    arguments: Vec<Value>,
     spare: Vec<Vec<u8>>,
     pub(super) scope: Scope,
     place: NodePlace,
     pub(super) random: Random,
     pub(super) shares: Shares<'p>,
     pub(super) clock: K,
+}
+
+impl<'p, K: Clock> Frame<'p> for Env<'p, K> {
+    #[inline(always)]
+    fn plan(&self) -> &'p Plan {
+        self.plan
+    }
+
+    #[inline(always)]
+    fn ready(&mut self, site: Pc, operand: Operand, temp: usize) -> Eval<()> {
+        if let Source::Template(template) = operand.source() {
+            self.render_temp(site, template, temp)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn peek(&self, operand: Operand, temp: usize) -> &Value {
+        match operand.source() {
+            Source::Slot(slot) => &self.values[self.at(slot)],
+            Source::Const(index) => &self.plan.consts[index as usize],
+            Source::Template(_) => &self.temps[temp],
+            Source::Absent => &UNSET,
+        }
+    }
+
+    /// Texts reuse spare storage.
+    #[inline(never)]
+    fn copied(&mut self, src: Operand) -> Eval<Value> {
+        let mut text = self.spare.pop().unwrap_or_default();
+        match self.peek(src, 0) {
+            Value::Unset => Err(EvalError::Unset),
+            Value::Str(from) => {
+                text.clear();
+                text.extend_from_slice(from);
+                Ok(Value::Str(text))
+            }
+            other => {
+                let other = other.clone();
+                self.recycle(text);
+                Ok(other)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, slot: Slot, value: Value) {
+        Env::set(self, slot, value);
+    }
+
+    /// In place: a whole value built in memory and copied from there costs a failed store
+    /// forwarding, several nanoseconds.
+    #[inline(always)]
+    fn set_int(&mut self, slot: Slot, n: i64) {
+        let at = self.at(slot);
+        match &mut self.values[at] {
+            Value::Int(old) => *old = n,
+            _ => self.set_slow(at, Value::Int(n)),
+        }
+    }
+
+    fn internal(&mut self, site: Pc, dst: Slot, what: Internal) -> Eval<()> {
+        if what == Internal::GroupName {
+            let mut text = self.spare.pop().unwrap_or_default();
+            text.clear();
+            text.extend_from_slice(self.scope.group_name(self.plan).as_bytes());
+            self.set(dst, Value::Str(text));
+        } else {
+            let n = self.internal_int(site, what);
+            self.set_int(dst, n);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]> {
+        let at = self.at(code.state);
+        self.values.get_mut(at..)?.first_chunk_mut()
+    }
+
+    fn arguments(&mut self) -> &mut Vec<Value> {
+        &mut self.arguments
+    }
 }
 
 impl<'p, K: Clock> Env<'p, K> {
@@ -56,6 +142,7 @@ impl<'p, K: Clock> Env<'p, K> {
             base: values.len(),
             values,
             temps: [const { Value::Unset }; 2],
+            arguments: Vec::new(),
             spare: Vec::new(),
             scope: Scope::new(plan, rank),
             place,
@@ -74,15 +161,6 @@ impl<'p, K: Clock> Env<'p, K> {
         }
     }
 
-    /// Renders an operand that is a template, so that [`Env::peek`] can show it.
-    #[inline(always)]
-    pub(super) fn ready(&mut self, site: Pc, operand: Operand, temp: usize) -> Eval<()> {
-        if let Source::Template(template) = operand.source() {
-            self.render_temp(site, template, temp)?;
-        }
-        Ok(())
-    }
-
     #[inline(never)]
     fn render_temp(&mut self, site: Pc, template: u32, temp: usize) -> Eval<()> {
         let mut text = match std::mem::take(&mut self.temps[temp]) {
@@ -93,17 +171,6 @@ impl<'p, K: Clock> Env<'p, K> {
         let result = self.render_template(site, template, &mut text);
         self.temps[temp] = Value::Str(text);
         result
-    }
-
-    /// The value of an operand; templates must be [`Env::ready`].
-    #[inline(always)]
-    pub(super) fn peek(&self, operand: Operand, temp: usize) -> &Value {
-        match operand.source() {
-            Source::Slot(slot) => &self.values[self.at(slot)],
-            Source::Const(index) => &self.plan.consts[index as usize],
-            Source::Template(_) => &self.temps[temp],
-            Source::Absent => &UNSET,
-        }
     }
 
     /// The value of an operand.
@@ -129,26 +196,6 @@ impl<'p, K: Clock> Env<'p, K> {
     #[inline(always)]
     pub(super) fn optional_size(&mut self, site: Pc, operand: Operand) -> Eval<Option<u64>> {
         if operand == Operand::ABSENT { Ok(None) } else { self.size(site, operand).map(Some) }
-    }
-
-    /// Sets a variable to an integer. In place: a whole value built in memory and copied
-    /// from there costs a failed store forwarding, several nanoseconds.
-    #[inline(always)]
-    pub(super) fn set_int(&mut self, slot: Slot, n: i64) {
-        let at = self.at(slot);
-        match &mut self.values[at] {
-            Value::Int(old) => *old = n,
-            _ => self.set_slow(at, Value::Int(n)),
-        }
-    }
-
-    /// Sets a variable to a result.
-    #[inline(always)]
-    fn set_result(&mut self, slot: Slot, result: Value) {
-        match result {
-            Value::Int(n) => self.set_int(slot, n),
-            other => self.set(slot, other),
-        }
     }
 
     /// Sets a variable.
@@ -181,96 +228,6 @@ impl<'p, K: Clock> Env<'p, K> {
                 self.recycle(text);
             }
         }
-    }
-
-    /// `dst = src`.
-    #[inline(always)]
-    pub(super) fn copy(&mut self, site: Pc, dst: Slot, src: Operand) -> Eval<()> {
-        match self.value(site, src)? {
-            Value::Int(n) => {
-                let n = *n;
-                self.set_int(dst, n);
-                Ok(())
-            }
-            _ => self.copy_slow(dst, src),
-        }
-    }
-
-    #[inline(never)]
-    fn copy_slow(&mut self, dst: Slot, src: Operand) -> Eval<()> {
-        let copy = self.copied(src)?;
-        self.set(dst, copy);
-        Ok(())
-    }
-
-    /// A copy of a ready operand's value; texts reuse spare storage.
-    pub(super) fn copied(&mut self, src: Operand) -> Eval<Value> {
-        let mut text = self.spare.pop().unwrap_or_default();
-        match self.peek(src, 0) {
-            Value::Unset => Err(EvalError::Unset),
-            Value::Str(from) => {
-                text.clear();
-                text.extend_from_slice(from);
-                Ok(Value::Str(text))
-            }
-            other => {
-                let other = other.clone();
-                self.recycle(text);
-                Ok(other)
-            }
-        }
-    }
-
-    /// `dst = a op b`.
-    #[inline(always)]
-    pub(super) fn binary(
-        &mut self,
-        site: Pc,
-        op: BinaryOp,
-        dst: Slot,
-        (a, b): (Operand, Operand),
-    ) -> Eval<()> {
-        self.ready(site, a, 0)?;
-        self.ready(site, b, 1)?;
-        let result = value::binary(op, self.peek(a, 0), self.peek(b, 1))?;
-        self.set_result(dst, result);
-        Ok(())
-    }
-
-    /// `dst = [args]`.
-    pub(super) fn list(&mut self, site: Pc, dst: Slot, args: Args) -> Eval<()> {
-        let plan = self.plan;
-        let items: Eval<Vec<Value>> = plan.args[args.range()]
-            .iter()
-            .map(|operand| {
-                self.ready(site, *operand, 0)?;
-                self.copied(*operand)
-            })
-            .collect();
-        self.set(dst, limits::list(items?)?);
-        Ok(())
-    }
-
-    /// `dst = list[index]`.
-    pub(super) fn index(&mut self, site: Pc, dst: Slot, list: Operand, at: Operand) -> Eval<()> {
-        self.ready(site, at, 1)?;
-        let item = value::index(self.peek(list, 0), self.peek(at, 1))?;
-        self.set(dst, item);
-        Ok(())
-    }
-
-    /// `dst = $$what`.
-    pub(super) fn internal(&mut self, site: Pc, dst: Slot, what: Internal) -> Eval<()> {
-        if what == Internal::GroupName {
-            let mut text = self.spare.pop().unwrap_or_default();
-            text.clear();
-            text.extend_from_slice(self.scope.group_name(self.plan).as_bytes());
-            self.set(dst, Value::Str(text));
-        } else {
-            let n = self.internal_int(site, what);
-            self.set_int(dst, n);
-        }
-        Ok(())
     }
 
     #[inline]
@@ -331,7 +288,7 @@ impl<'p, K: Clock> Env<'p, K> {
                 Piece::Internal(what) => push_int(out, self.internal_int(site, what)),
             }
         }
-        Ok(())
+        limits::check_text(out.len())
     }
 
     /// Renders a path.

@@ -11,8 +11,9 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm};
-use model::plan::{Args, Instr, LoopCode, NO_SLOT, Operand, Pc, Plan, Slot};
-use model::value::{self, EvalError};
+use model::evaluate::{self, Frame};
+use model::plan::{Args, Instr, Operand, Pc, Plan};
+use model::value::EvalError;
 use model::{Op, Value};
 
 /// Procs that can run inside each other.
@@ -76,48 +77,44 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
     loop {
         position.pc = pc;
         let Some(instr) = plan.code.get(pc as usize) else { return Ok(Pause::Finished) };
-        let next =
-            match *instr {
-                Instr::Move { dst, src } => env.copy(pc, dst, src).map(|()| pc + 1)?,
-                Instr::Binary { op, dst, a, b } => {
-                    env.binary(pc, op, dst, (a, b))?;
-                    pc + 1
+        let next = match *instr {
+            Instr::Op { op, dst, args } => {
+                if let Some(pause) = check(comm) {
+                    return Ok(pause);
                 }
-                Instr::Internal { what, dst } => env.internal(pc, dst, what).map(|()| pc + 1)?,
-                Instr::Next { code } => {
-                    if let Some(pause) = check(comm) {
-                        return Ok(pause);
-                    }
-                    next_turn(env, &plan.loops[code as usize], pc)?
+                let step = Step { op, site: pc, dst, args: arguments(plan, op, args)? };
+                match operation(step, prepared, env, io, comm, buffers, scratch)? {
+                    Flow::Next => pc + 1,
+                    flow => return Ok(pause(flow, comm)),
                 }
-                Instr::Jump { to } => {
-                    if to <= pc
-                        && let Some(pause) = check(comm)
-                    {
-                        return Ok(pause);
-                    }
-                    to
+            }
+            Instr::Halt => return Ok(Pause::Finished),
+            other => {
+                if goes_back(other, pc)
+                    && let Some(pause) = check(comm)
+                {
+                    return Ok(pause);
                 }
-                Instr::JumpIf { cond, when, to } => {
-                    if env.value(pc, cond)?.as_condition()? == when { to } else { pc + 1 }
+                match evaluate::step(env, pc, other)? {
+                    Some(to) => to,
+                    None => match structure(other, pc, plan, position, env, io, comm)? {
+                        Ok(to) => to,
+                        Err(flow) => return Ok(pause(flow, comm)),
+                    },
                 }
-                Instr::Op { op, dst, args } => {
-                    if let Some(pause) = check(comm) {
-                        return Ok(pause);
-                    }
-                    let step = Step { op, site: pc, dst, args: arguments(plan, op, args)? };
-                    match operation(step, prepared, env, io, comm, buffers, scratch)? {
-                        Flow::Next => pc + 1,
-                        flow => return Ok(pause(flow, comm)),
-                    }
-                }
-                Instr::Halt => return Ok(Pause::Finished),
-                other => match structure(other, pc, plan, position, env, io, comm)? {
-                    Ok(to) => to,
-                    Err(flow) => return Ok(pause(flow, comm)),
-                },
-            };
+            }
+        };
         pc = next;
+    }
+}
+
+/// Whether an instruction begins another iteration: a rank is to hear of an interrupt in each.
+#[inline(always)]
+fn goes_back(instr: Instr, pc: Pc) -> bool {
+    match instr {
+        Instr::Next { .. } => true,
+        Instr::Jump { to } => to <= pc,
+        _ => false,
     }
 }
 
@@ -200,21 +197,10 @@ fn structure<B: Backend, C: Comm, K: Clock>(
     comm: &mut C,
 ) -> Result<Result<Pc, Flow>, Fault> {
     match instr {
-        Instr::Unary { op, dst, a } => {
-            let result = value::unary(op, env.value(pc, a)?)?;
-            env.set(dst, result);
-        }
         Instr::Function { function, dst, args } => {
             let size = |env: &mut Env<'_, K>, path| size_of(pc, path, env, io);
             random::call(env, pc, function, dst, args, size)?;
         }
-        Instr::List { dst, args } => env.list(pc, dst, args)?,
-        Instr::Index { dst, list, index } => env.index(pc, dst, list, index)?,
-        Instr::Test { dst, a } => {
-            let condition = env.value(pc, a)?.as_condition()?;
-            env.set(dst, Value::Bool(condition));
-        }
-        Instr::Loop { code } => return first_turn(env, &plan.loops[code as usize], pc).map(Ok),
         Instr::LabelEnter { label } => return label_enter(plan, label, pc, env, io, comm),
         Instr::LabelLeave => return Ok(label_leave(pc, position, env, io, comm)),
         Instr::GroupEnter { group, skip } if !env.scope.enter(plan, group) => return Ok(Ok(skip)),
@@ -235,10 +221,15 @@ fn structure<B: Backend, C: Comm, K: Clock>(
             return call_proc(plan, proc, args, pc, position, env).map(Ok);
         }
         Instr::Return => return Ok(Ok(return_from(plan, position, env))),
-        // The execute loop has taken them.
+        // The evaluator and the execute loop have taken them.
         Instr::Move { .. }
+        | Instr::Unary { .. }
         | Instr::Binary { .. }
+        | Instr::Test { .. }
+        | Instr::List { .. }
+        | Instr::Index { .. }
         | Instr::Internal { .. }
+        | Instr::Loop { .. }
         | Instr::Next { .. }
         | Instr::Jump { .. }
         | Instr::JumpIf { .. }
@@ -249,66 +240,6 @@ fn structure<B: Backend, C: Comm, K: Clock>(
         }
     }
     Ok(Ok(pc + 1))
-}
-
-fn state(code: &LoopCode, index: u32) -> Slot {
-    Slot(code.state.0 + index)
-}
-
-/// Evaluates the range and starts the first turn, or leaves the loop.
-fn first_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result<Pc, Fault> {
-    let from = env.int(pc, code.from)?;
-    let to = env.int(pc, code.to)?;
-    let step = env.int(pc, code.step)?;
-    if code.counted && to < 0 {
-        return Err(Fault::message(format!(
-            "repeat needs a count that is not negative, found {to}"
-        )));
-    }
-    if step == 0 {
-        return Err(Fault::message("repeat needs a step that is not 0"));
-    }
-    let Some(left) = count_turns(from, to, step).checked_sub(1) else { return Ok(code.exit) };
-    env.set(state(code, 0), Value::Int(from));
-    // As bits: all values of a 64-bit variable are 2^64 turns less one.
-    env.set(state(code, 1), Value::Int(left as i64));
-    env.set(state(code, 2), Value::Int(step));
-    Ok(turn(env, code, from))
-}
-
-/// Values from `from` to `to`, exclusive.
-fn count_turns(from: i64, to: i64, step: i64) -> u64 {
-    let forward = step > 0;
-    if forward && from < to || !forward && from > to {
-        (from.abs_diff(to) - 1) / step.unsigned_abs() + 1
-    } else {
-        0
-    }
-}
-
-/// Starts the next turn, or falls through.
-#[inline(always)]
-fn next_turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, pc: Pc) -> Result<Pc, EvalError> {
-    let at = env.at(code.state);
-    let [Value::Int(now), Value::Int(left), Value::Int(step)] = &mut env.values[at..at + 3] else {
-        return Err(EvalError::Unset);
-    };
-    if *left == 0 {
-        return Ok(pc + 1);
-    }
-    *left = left.wrapping_sub(1);
-    *now = now.wrapping_add(*step);
-    let value = *now;
-    Ok(turn(env, code, value))
-}
-
-/// Sets the loop variable and gives the body.
-#[inline(always)]
-fn turn<K: Clock>(env: &mut Env<'_, K>, code: &LoopCode, value: i64) -> Pc {
-    if code.var != NO_SLOT {
-        env.set_int(code.var, value);
-    }
-    code.body
 }
 
 fn barrier<C: Comm, K: Clock>(

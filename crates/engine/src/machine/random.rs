@@ -1,12 +1,15 @@
-//! Random numbers of expressions, and the functions that draw them.
+//! Random numbers of expressions, and the functions that are not pure: they draw or ask.
 
 use super::eval::Env;
 use super::fault::Fault;
+use super::shares::Ready;
 use crate::clock::Clock;
 use crate::rng::{self, RankRng};
 use model::Value;
-use model::plan::{Args, BinaryOp, Function, Operand, Pc, Slot};
-use model::value::{self, Eval};
+use model::function::{Calc, Draw, Question};
+use model::pattern::Extent;
+use model::plan::{Args, Function, Operand, Pc, Slot};
+use model::value::Eval;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -30,11 +33,6 @@ impl Random {
         *drawn += 1;
         rng::common_rand(self.seed, members, site, occurrence)
     }
-
-    /// `perm(i, n)`.
-    fn perm(&self, i: i64, n: i64) -> Eval<i64> {
-        rng::perm(i, n, self.seed)
-    }
 }
 
 /// `dst = function(args)`; `size` asks the back-end for the size of a path.
@@ -48,90 +46,59 @@ pub(super) fn call<K: Clock>(
 ) -> Result<(), Fault> {
     let plan = env.plan;
     let args = &plan.args[args.range()];
-    let value = match function {
-        Function::Min => extreme(env, site, args, BinaryOp::Lt)?,
-        Function::Max => extreme(env, site, args, BinaryOp::Gt)?,
-        Function::Size => Value::Int(size(env, args[0])? as i64),
-        Function::Pieces | Function::PieceOffset | Function::PieceSize => {
-            Value::Int(of_pattern(env, site, function, args)?)
-        }
-        _ => drawn(env, site, function, args)?,
+    let value = match function.row().calc {
+        Calc::Drawn(what) => drawn(env, site, what, args)?,
+        Calc::Asked(Question::Size) => Value::Int(size(env, args[0])? as i64),
+        Calc::Asked(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
+        Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
+        Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
+        // The evaluator has taken it.
+        Calc::Pure(_) => return Ok(()),
     };
     env.set(dst, value);
     Ok(())
 }
 
-/// `pieces(pattern)`, `piece_offset(pattern, i)`, `piece_size(pattern, i)`.
+/// Asks the pattern that the first argument names.
 fn of_pattern<K: Clock>(
     env: &mut Env<'_, K>,
     site: Pc,
-    function: Function,
-    args: &[Operand],
-) -> Result<i64, Fault> {
-    let i = match args.get(1) {
-        Some(operand) => env.size(site, *operand)?,
-        None => 0,
-    };
-    let Some(ready) = env.pieces(site, args[0])? else {
-        let found = env.value(site, args[0])?.describe();
+    pattern: Operand,
+    ask: impl FnOnce(&mut Ready<'_>) -> Result<u64, Fault>,
+) -> Result<Value, Fault> {
+    let Some(ready) = env.pieces(site, pattern)? else {
+        let found = env.value(site, pattern)?.describe();
         return Err(Fault::Message(format!("expected the name of a pattern, found {found}")));
     };
-    if function == Function::Pieces {
-        return Ok(ready.count() as i64);
-    }
-    let count = ready.count();
-    let piece = ready.piece(i).ok_or_else(|| {
-        Fault::Message(format!("expected a piece from 0 to below {count}, found {i}"))
-    })?;
-    let n = if function == Function::PieceSize { piece.length_bytes } else { piece.offset_bytes };
-    Ok(n as i64)
+    ask(ready).map(|n| Value::Int(n as i64))
 }
 
-/// The smallest (`wins` is `<`) or largest (`>`) argument.
-fn extreme<K: Clock>(
+/// Asks for a piece: `piece_offset(pattern, i)`, `piece_size(pattern, i)`.
+fn of_piece<K: Clock>(
     env: &mut Env<'_, K>,
     site: Pc,
     args: &[Operand],
-    wins: BinaryOp,
-) -> Eval<Value> {
-    let mut best = env.value(site, args[0])?.clone();
-    best.as_float()?;
-    for operand in &args[1..] {
-        let value = env.value(site, *operand)?;
-        if value::binary(wins, value, &best)?.as_condition()? {
-            best = value.clone();
-        }
-    }
-    Ok(best)
+    ask: impl FnOnce(Extent) -> u64,
+) -> Result<Value, Fault> {
+    let i = env.size(site, args[1])?;
+    of_pattern(env, site, args[0], |ready| {
+        let count = ready.count();
+        let missing = || format!("expected a piece from 0 to below {count}, found {i}");
+        ready.piece(i).map(ask).ok_or_else(|| Fault::Message(missing()))
+    })
 }
 
-fn drawn<K: Clock>(
-    env: &mut Env<'_, K>,
-    site: Pc,
-    function: Function,
-    args: &[Operand],
-) -> Eval<Value> {
+fn drawn<K: Clock>(env: &mut Env<'_, K>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Value> {
     let first = env.value(site, args[0])?.clone();
     let second = match args.get(1) {
         Some(operand) => env.value(site, *operand)?.clone(),
         None => Value::Unset,
     };
-    let random = &mut env.random;
-    Ok(match function {
-        Function::Abs => model::function::absolute(&first)?,
-        Function::Len => model::function::length(&first)?,
-        Function::Rand => Value::Int(random.rank.uniform(first.as_int()?, second.as_int()?)?),
-        Function::Normal => {
-            Value::Float(random.rank.normal(first.as_float()?, second.as_float()?)?)
-        }
-        Function::Zipf => Value::Int(random.rank.zipf(first.as_int()?, second.as_float()?)?),
-        Function::Exp => Value::Float(random.rank.exponential(first.as_float()?)?),
-        Function::Perm => Value::Int(random.perm(first.as_int()?, second.as_int()?)?),
-        Function::Min
-        | Function::Max
-        | Function::Size
-        | Function::Pieces
-        | Function::PieceOffset
-        | Function::PieceSize => Value::Unset,
+    let stream = &mut env.random.rank;
+    Ok(match what {
+        Draw::Uniform => Value::Int(stream.uniform(first.as_int()?, second.as_int()?)?),
+        Draw::Normal => Value::Float(stream.normal(first.as_float()?, second.as_float()?)?),
+        Draw::Zipf => Value::Int(stream.zipf(first.as_int()?, second.as_float()?)?),
+        Draw::Exponential => Value::Float(stream.exponential(first.as_float()?)?),
     })
 }

@@ -75,19 +75,17 @@ impl Walk<'_, '_> {
         let values: Vec<Abs> =
             self.shared.plan.args[args.range()].iter().map(|operand| self.abs(*operand)).collect();
         let why = values.iter().filter(|value| !matches!(value, Abs::Known(_))).map(Abs::why).max();
-        match function {
-            Function::Min | Function::Max | Function::Abs | Function::Len => {
-                let known = |value: &Abs| match value {
-                    Abs::Known(value) => Some(value.clone()),
-                    _ => None,
-                };
-                let values: Option<Vec<Value>> = values.iter().map(known).collect();
-                match (values, why) {
-                    (Some(values), _) => simple(function, &values),
-                    (None, why) => Abs::Unknown(why.unwrap_or(Why::Never)),
-                }
-            }
-            _ => Abs::Unknown(Why::Never),
+        if !function.row().is_pure() {
+            return Abs::Unknown(Why::Never);
+        }
+        let known = |value: &Abs| match value {
+            Abs::Known(value) => Some(value.clone()),
+            _ => None,
+        };
+        let known: Option<Vec<Value>> = values.iter().map(known).collect();
+        match known.and_then(|values| function.row().pure(&values, self.shared.plan.seed)) {
+            Some(result) => abs::known(result),
+            None => Abs::Unknown(why.unwrap_or(Why::Never)),
         }
     }
 
@@ -139,37 +137,4 @@ impl Walk<'_, '_> {
         key.normalise(self.shared.directory);
         key
     }
-}
-
-fn simple(function: Function, values: &[Value]) -> Abs {
-    use model::plan::{BinaryOp, UnaryOp};
-    use model::value::{binary, unary};
-    let holds = |op, a: &Value, b: &Value| binary(op, a, b).and_then(|v| v.as_condition());
-    let op = match function {
-        Function::Len => {
-            return match &values[0] {
-                Value::List(items) => Abs::Known(Value::Int(items.len() as i64)),
-                Value::Str(text) => Abs::Known(Value::Int(text.len() as i64)),
-                _ => Abs::Unknown(Why::Never),
-            };
-        }
-        Function::Abs => {
-            return match holds(BinaryOp::Lt, &values[0], &Value::Int(0)) {
-                Ok(true) => abs::known(unary(UnaryOp::Neg, &values[0])),
-                Ok(false) => Abs::Known(values[0].clone()),
-                Err(_) => Abs::Unknown(Why::Never),
-            };
-        }
-        Function::Min => BinaryOp::Lt,
-        _ => BinaryOp::Gt,
-    };
-    let mut best = &values[0];
-    for value in &values[1..] {
-        match holds(op, value, best) {
-            Ok(true) => best = value,
-            Ok(false) => {}
-            Err(_) => return Abs::Unknown(Why::Never),
-        }
-    }
-    Abs::Known(best.clone())
 }

@@ -3,7 +3,7 @@
 
 use super::abs::{Abs, Turn, Why};
 use super::walk::{Exit, Walk, loop_bit};
-use crate::check::turns;
+use model::iteration::count as turns;
 use model::plan::{Instr, LoopCode, NO_SLOT, Pc};
 use model::{Op, Value};
 

@@ -152,9 +152,10 @@ impl<'a> Facts<'a> {
         match *instr {
             Instr::Move { src, .. } => has_variable(src),
             Instr::Binary { op, .. } => op == BinaryOp::Add,
-            // They assign nothing, or numbers. What is not named here is looked at again: that
+            // They assign nothing, or numbers, as functions do. What is not named here is looked at again: that
             // costs time, where a forgotten one would cost the proof.
             Instr::Op { .. }
+            | Instr::Function { .. }
             | Instr::Loop { .. }
             | Instr::Next { .. }
             | Instr::Jump { .. }
@@ -196,8 +197,7 @@ impl<'a> Facts<'a> {
             Instr::Unary { dst, .. } | Instr::Binary { dst, .. } | Instr::Test { dst, .. } => {
                 (dst, Shape::NUMBER)
             }
-            Instr::Function { function: Function::Min | Function::Max, dst, args }
-            | Instr::List { dst, args } => {
+            Instr::List { dst, args } => {
                 let operands = &self.plan.args[args.range()];
                 let shapes = operands.iter().map(|operand| self.shape(site, *operand));
                 (dst, shapes.fold(Shape::NONE, Shape::or))

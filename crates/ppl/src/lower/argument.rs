@@ -5,9 +5,9 @@ use super::value::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::check::flags;
 use crate::diag::{Code, Diagnostic};
-use crate::types::Types;
 use model::op::{Param, ParamKind};
 use model::plan::{Operand, Source};
+use model::types::Types;
 use model::{Op, Value};
 
 /// How the members of a communicator work together in one call.

@@ -6,10 +6,10 @@ use super::value::Ev;
 use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
-use crate::types::{self, Types};
 use crate::word::{Word, classify};
 use model::limits;
 use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
+use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value};
 

@@ -5,10 +5,11 @@ use super::Lower;
 use super::procs::OpenProc;
 use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
-use crate::types::Types;
 use model::Value;
+use model::function::FunctionRow;
 use model::pattern::{Extent, GenerateError, Geometry, MAX_STEPS, generate};
-use model::plan::{Function, Instr, Internal, Operand, Pattern, Proc, Span};
+use model::plan::{Instr, Internal, Operand, Pattern, Proc, Span};
+use model::types::Types;
 use rustc_hash::FxHashSet;
 
 /// Instructions that the checker spends on the generators of a program, all members together.
@@ -100,16 +101,16 @@ impl Lower<'_> {
     }
 
     /// Whether a function can be called here; if not, it is reported.
-    pub(super) fn function_fits(&mut self, function: Function, name: &str, span: Span) -> bool {
-        use Function as F;
-        let pure = matches!(function, F::Min | F::Max | F::Abs | F::Len | F::Perm);
-        if self.in_generator && !pure {
+    pub(super) fn function_fits(&mut self, row: &FunctionRow, span: Span) -> bool {
+        let fits = !self.in_generator || row.is_pure();
+        if !fits {
             let message = format!(
-                "{name} cannot stand in a pattern, which is the same whenever it is asked for"
+                "{} cannot stand in a pattern, which is the same whenever it is asked for",
+                row.name
             );
             self.not_in_generator(span, message);
         }
-        pure || !self.in_generator
+        fits
     }
 
     /// A variable of the program that is no constant cannot be read by a generator.

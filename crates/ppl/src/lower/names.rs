@@ -9,10 +9,10 @@ use super::value::Ev;
 use crate::ast::{Ast, Expr, ExprId, Name, Stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
-use crate::types::Types;
 use crate::word::{Word, classify};
 use model::Op;
 use model::plan::{BinaryOp, NO_SLOT, Operand, Slot, Span, UnaryOp};
+use model::types::Types;
 
 /// No constant.
 const NONE: u32 = u32::MAX;

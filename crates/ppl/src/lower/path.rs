@@ -6,10 +6,10 @@ use crate::ast::{Expr, ExprId};
 use crate::check::path::{self, Problem};
 use crate::diag::{Code, Diagnostic};
 use crate::text;
-use crate::types::Types;
 use model::Value;
 use model::op::ParamKind;
 use model::plan::{Operand, Piece, Source, Span, Template};
+use model::types::Types;
 
 impl Lower<'_> {
     /// Lowers a path; `None` if it is wrong, which is reported.

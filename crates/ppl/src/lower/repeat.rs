@@ -5,9 +5,10 @@ use super::stmt::{Flow, Nest, OpenLoop};
 use super::value::Ev;
 use crate::ast::{Expr, ExprId, Name, Repeat, StmtId};
 use crate::diag::{Code, Diagnostic};
-use crate::types::Types;
 use model::Value;
+use model::iteration;
 use model::plan::{Instr, LoopCode, NO_SLOT, Slot, Span};
+use model::types::Types;
 
 /// Range of a loop.
 struct Range {
@@ -137,7 +138,7 @@ impl Lower<'_> {
             self.negative_count(to, self.ast.expr_span(repeat.from));
             return None;
         }
-        Some(crate::check::turns(from, to, step))
+        Some(iteration::count(from, to, step))
     }
 
     #[cold]

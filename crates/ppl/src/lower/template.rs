@@ -6,10 +6,10 @@ use super::value::Ev;
 use crate::ast::Name;
 use crate::lex::is_name_byte;
 use crate::text;
-use crate::types::Types;
 use model::Value;
 use model::limits;
 use model::plan::{Internal, Operand, Piece, Span};
+use model::types::Types;
 
 impl Lower<'_> {
     /// The value of a string: a constant, or a template.

@@ -2,9 +2,9 @@
 //! it is a constant.
 
 use super::Lower;
-use crate::types::Types;
 use model::Value;
 use model::plan::{Operand, Source};
+use model::types::Types;
 
 /// An evaluated expression.
 #[derive(Clone, Copy, Debug)]

@@ -7,12 +7,12 @@ use super::value::Ev;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
-use crate::types::Types;
 use model::Op;
 use model::Value;
 use model::errno;
 use model::hints;
 use model::plan::{Instr, Operand, Options, Source, Span};
+use model::types::Types;
 use model::with::{OPTIONS, OptionRow};
 
 /// Options of the language that are not executed yet.

@@ -6,7 +6,7 @@ use crate::ast::{ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::token::{Kind, Token};
-use crate::word::{FUNCTIONS, Word, classify};
+use crate::word::{Word, classify, is_function};
 use model::plan::Span;
 
 /// What `define` can define.
@@ -337,7 +337,7 @@ impl Parser<'_, '_, '_> {
         let what = match classify(text).0 {
             Word::Keyword(_) => "a keyword",
             Word::Op(_) => "an operation",
-            Word::Other if FUNCTIONS.contains(&text) => "a function",
+            Word::Other if is_function(text) => "a function",
             Word::Other => return,
         };
         let message = format!("expected a new name, found `{text}`, which is {what}");

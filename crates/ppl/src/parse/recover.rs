@@ -5,7 +5,8 @@ use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::token::{Kind, Token};
-use crate::word::{FUNCTIONS, Word, classify, statement_words};
+use crate::word::{Word, classify, statement_words};
+use model::function::FUNCTIONS;
 use model::plan::Span;
 use model::words::shortened;
 
@@ -303,7 +304,7 @@ impl Parser<'_, '_, '_> {
             diagnostic.help("a value is a number, a string, a variable or a function of them")
         } else if self.cx.ast.names.find(word).is_some() {
             diagnostic.help(format!("variables begin with `$`: {dollar}")).fix(token.span(), dollar)
-        } else if let Some(name) = nearest(word, FUNCTIONS.iter().copied()) {
+        } else if let Some(name) = nearest(word, FUNCTIONS.iter().map(|row| row.name)) {
             diagnostic.help(format!("the nearest function is `{name}`"))
         } else {
             diagnostic.help(format!(

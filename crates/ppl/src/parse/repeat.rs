@@ -3,7 +3,7 @@
 use super::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId, Later, Name, Repeat, Stmt, StmtId};
 use crate::token::{Kind, Token};
-use crate::word::{FUNCTIONS, Word, classify};
+use crate::word::{Word, classify, is_function};
 use model::plan::Span;
 
 /// What stands between `repeat` and its body.
@@ -99,7 +99,7 @@ impl Parser<'_, '_, '_> {
         match classify(word).0 {
             Word::Keyword(_) | Word::Op(_) => false,
             Word::Other if word.eq_ignore_ascii_case("until") => false,
-            Word::Other => FUNCTIONS.contains(&word) || self.peek() != Kind::LParen,
+            Word::Other => is_function(word) || self.peek() != Kind::LParen,
         }
     }
 

@@ -10,6 +10,7 @@ mod disk;
 mod examples;
 mod extents;
 mod file_programs;
+mod folding;
 mod generate;
 mod golden;
 mod interpreters;

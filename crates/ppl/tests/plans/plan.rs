@@ -1,18 +1,31 @@
 //! A small interpreter of plans that writes the same lines as the one of trees.
 
 use super::tree::{MAX_LINES, shortened};
+use model::evaluate::{self, Frame};
 use model::plan::{
-    Args, BinaryOp, Function, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source,
+    Args, BinaryOp, Instr, Internal, LoopCode, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source,
 };
 use model::value::Eval;
 use model::{Op, Value, limits, value};
 
 /// What one rank does; see [`super::tree::trace`].
 pub fn trace(plan: &Plan, rank: u32) -> Vec<String> {
+    let (mut lines, last) = run(plan, rank);
+    lines.push(match last {
+        Ok(last) => last.into(),
+        Err(_) => "error".into(),
+    });
+    lines
+}
+
+/// What one rank does, and how it ends.
+pub fn run(plan: &Plan, rank: u32) -> (Vec<String>, Eval<&'static str>) {
     let mut machine = Machine {
         plan,
         rank,
         pc: 0,
+        temps: Default::default(),
+        arguments: Vec::new(),
         values: vec![Value::Unset; plan.globals.len()],
         base: plan.globals.len(),
         calls: Vec::new(),
@@ -22,28 +35,71 @@ pub fn trace(plan: &Plan, rank: u32) -> Vec<String> {
     };
     let last = loop {
         if machine.lines.len() >= MAX_LINES {
-            break "cut";
+            break Ok("cut");
         }
         match machine.step() {
             Ok(true) => {}
-            Ok(false) => break "end",
-            Err(_) => break "error",
+            Ok(false) => break Ok("end"),
+            Err(error) => break Err(error),
         }
     };
-    machine.lines.push(last.into());
-    machine.lines
+    (machine.lines, last)
 }
 
 struct Machine<'a> {
     plan: &'a Plan,
     rank: u32,
     pc: Pc,
+    temps: [Value; 2],
+    arguments: Vec<Value>,
     values: Vec<Value>,
     base: usize,
     calls: Vec<(Pc, usize)>,
     groups: Vec<(u32, u32)>,
     handles: u64,
     lines: Vec<String>,
+}
+
+impl<'p> Frame<'p> for Machine<'p> {
+    fn plan(&self) -> &'p Plan {
+        self.plan
+    }
+
+    fn ready(&mut self, _: Pc, operand: Operand, place: usize) -> Eval<()> {
+        if let Source::Template(_) = operand.source() {
+            self.temps[place] = self.value(operand)?;
+        }
+        Ok(())
+    }
+
+    fn peek(&self, operand: Operand, place: usize) -> &Value {
+        match operand.source() {
+            Source::Slot(slot) => self.get(slot),
+            Source::Const(index) => &self.plan.consts[index as usize],
+            Source::Template(_) => &self.temps[place],
+            Source::Absent => &Value::Unset,
+        }
+    }
+
+    fn set(&mut self, slot: Slot, value: Value) {
+        let at = self.at(slot);
+        self.values[at] = value;
+    }
+
+    fn internal(&mut self, _: Pc, dst: Slot, what: Internal) -> Eval<()> {
+        let value = self.internal_value(what);
+        self.set(dst, value);
+        Ok(())
+    }
+
+    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]> {
+        let at = self.at(code.state);
+        self.values[at..].first_chunk_mut()
+    }
+
+    fn arguments(&mut self) -> &mut Vec<Value> {
+        &mut self.arguments
+    }
 }
 
 impl Machine<'_> {
@@ -55,49 +111,15 @@ impl Machine<'_> {
         let pc = self.pc;
         let instr = self.plan.code[pc as usize];
         self.pc += 1;
+        if let Instr::Binary { op, .. } = instr {
+            assert!(!matches!(op, BinaryOp::And | BinaryOp::Or));
+        }
+        if let Some(next) = evaluate::step(self, pc, instr)? {
+            self.pc = next;
+            return Ok(true);
+        }
         match instr {
             Instr::Halt => return Ok(false),
-            Instr::Move { dst, src } => {
-                let value = self.value(src)?;
-                self.set(dst, value);
-            }
-            Instr::Unary { op, dst, a } => {
-                let value = value::unary(op, &self.value(a)?)?;
-                self.set(dst, value);
-            }
-            Instr::Binary { op, dst, a, b } => {
-                assert!(!matches!(op, BinaryOp::And | BinaryOp::Or));
-                let value = value::binary(op, &self.value(a)?, &self.value(b)?)?;
-                self.set(dst, value);
-            }
-            Instr::Function { function, dst, args } => {
-                let value = self.function(function, args)?;
-                self.set(dst, value);
-            }
-            Instr::Internal { what, dst } => {
-                let value = self.internal(what);
-                self.set(dst, value);
-            }
-            Instr::List { dst, args } => {
-                let items = self.all(args)?;
-                self.set(dst, limits::list(items)?);
-            }
-            Instr::Index { dst, list, index } => {
-                let value = value::index(&self.value(list)?, &self.value(index)?)?;
-                self.set(dst, value);
-            }
-            Instr::Test { dst, a } => {
-                let value = Value::Bool(self.value(a)?.as_condition()?);
-                self.set(dst, value);
-            }
-            Instr::Jump { to } => self.pc = to,
-            Instr::JumpIf { cond, when, to } => {
-                if self.value(cond)?.as_condition()? == when {
-                    self.pc = to;
-                }
-            }
-            Instr::Loop { code } => self.start_loop(code)?,
-            Instr::Next { code } => self.next_turn(code),
             Instr::LabelEnter { label } => {
                 let text = self.value(self.plan.labels[label as usize].text)?;
                 self.line(format!("time {text}"));
@@ -137,49 +159,9 @@ impl Machine<'_> {
                 self.values.truncate(self.base);
                 (self.pc, self.base) = self.calls.pop().expect("a call");
             }
+            other => unreachable!("{other:?} is pure, or not generated"),
         }
         Ok(true)
-    }
-
-    fn start_loop(&mut self, code: u32) -> Eval<()> {
-        let code = self.plan.loops[code as usize];
-        let from = self.value(code.from)?.as_int()?;
-        let to = self.value(code.to)?.as_int()?;
-        let step = self.value(code.step)?.as_int()?;
-        if step == 0 || (code.counted && to < 0) {
-            return Err(value::EvalError::DivisionByZero);
-        }
-        if if step > 0 { from >= to } else { from <= to } {
-            self.pc = code.exit;
-            return Ok(());
-        }
-        for (at, n) in [from, to, step].into_iter().enumerate() {
-            self.set(Slot(code.state.0 + at as u32), Value::Int(n));
-        }
-        if code.var != NO_SLOT {
-            self.set(code.var, Value::Int(from));
-        }
-        assert_eq!(self.pc, code.body);
-        Ok(())
-    }
-
-    fn next_turn(&mut self, code: u32) {
-        let code = self.plan.loops[code as usize];
-        let state = [0, 1, 2].map(|at| match self.get(Slot(code.state.0 + at)) {
-            Value::Int(n) => *n,
-            other => panic!("the state of a loop is {other:?}"),
-        });
-        let [at, to, step] = state;
-        let next = at + step;
-        if if step > 0 { next < to } else { next > to } {
-            self.set(code.state, Value::Int(next));
-            if code.var != NO_SLOT {
-                self.set(code.var, Value::Int(next));
-            }
-            self.pc = code.body;
-        } else {
-            assert_eq!(self.pc, code.exit);
-        }
     }
 
     fn op(&mut self, op: Op, dst: Slot, args: u32) -> Eval<()> {
@@ -209,31 +191,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn function(&mut self, function: Function, args: Args) -> Eval<Value> {
-        let values = self.all(args)?;
-        let op = match function {
-            Function::Len => {
-                return match &values[0] {
-                    Value::List(items) => Ok(Value::Int(items.len() as i64)),
-                    Value::Str(text) => Ok(Value::Int(text.len() as i64)),
-                    _ => Err(value::EvalError::Unset),
-                };
-            }
-            Function::Min => BinaryOp::Lt,
-            Function::Max => BinaryOp::Gt,
-            other => unreachable!("{other:?} is not generated"),
-        };
-        let mut best = values[0].clone();
-        best.as_float()?;
-        for value in &values[1..] {
-            if value::binary(op, value, &best)?.as_condition()? {
-                best = value.clone();
-            }
-        }
-        Ok(best)
-    }
-
-    fn internal(&self, what: Internal) -> Value {
+    fn internal_value(&self, what: Internal) -> Value {
         let members = &self.plan.sets[self.set_id() as usize].members;
         Value::Int(match what {
             Internal::Rank => i64::from(self.rank),
@@ -263,11 +221,6 @@ impl Machine<'_> {
         &self.values[self.at(slot)]
     }
 
-    fn set(&mut self, slot: Slot, value: Value) {
-        let at = self.at(slot);
-        self.values[at] = value;
-    }
-
     fn all(&mut self, args: Args) -> Eval<Vec<Value>> {
         let operands = self.plan.args[args.range()].to_vec();
         operands.into_iter().map(|operand| self.value(operand)).collect()
@@ -289,7 +242,7 @@ impl Machine<'_> {
                             out.extend_from_slice(&self.plan.text[*start as usize..*end as usize]);
                         }
                         Piece::Value(operand) => self.value(*operand)?.render(&mut out)?,
-                        Piece::Internal(what) => self.internal(*what).render(&mut out)?,
+                        Piece::Internal(what) => self.internal_value(*what).render(&mut out)?,
                     }
                 }
                 limits::check_text(out.len())?;

@@ -1,27 +1,37 @@
 //! Static types: the set of types a value can have, as far as the text tells.
 
-use model::Value;
-use model::plan::{BinaryOp, UnaryOp};
-use model::value;
+use crate::Value;
+use crate::plan::{BinaryOp, UnaryOp};
+use crate::value;
 use std::sync::LazyLock;
 
 /// A set of types. [`Types::NONE`] is the value of what was reported already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Types(u8);
+pub struct Types(u8);
 
 impl Types {
-    pub(crate) const NONE: Types = Types(0);
-    pub(crate) const INT: Types = Types(1);
-    pub(crate) const FLOAT: Types = Types(2);
-    pub(crate) const BOOL: Types = Types(4);
-    pub(crate) const DURATION: Types = Types(8);
-    pub(crate) const STR: Types = Types(16);
-    pub(crate) const HANDLE: Types = Types(32);
-    pub(crate) const MPI: Types = Types(64);
-    pub(crate) const LIST: Types = Types(128);
-    pub(crate) const ANY: Types = Types(255);
+    /// No type: the value of what was reported already.
+    pub const NONE: Types = Types(0);
+    /// An integer.
+    pub const INT: Types = Types(1);
+    /// A float.
+    pub const FLOAT: Types = Types(2);
+    /// A boolean.
+    pub const BOOL: Types = Types(4);
+    /// A duration.
+    pub const DURATION: Types = Types(8);
+    /// A string.
+    pub const STR: Types = Types(16);
+    /// A file handle of POSIX.
+    pub const HANDLE: Types = Types(32);
+    /// A file handle of MPI-IO.
+    pub const MPI: Types = Types(64);
+    /// A list.
+    pub const LIST: Types = Types(128);
+    /// All of them.
+    pub const ANY: Types = Types(255);
     /// What arithmetic can give.
-    pub(crate) const NUMBER: Types = Types(1 | 2 | 8);
+    pub const NUMBER: Types = Types(1 | 2 | 8);
 
     const EACH: [(Types, &'static str); 8] = [
         (Types::INT, "an integer"),
@@ -34,36 +44,46 @@ impl Types {
         (Types::LIST, "a list"),
     ];
 
-    pub(crate) const fn or(self, other: Types) -> Types {
+    /// The types of both sets.
+    pub const fn or(self, other: Types) -> Types {
         Types(self.0 | other.0)
     }
 
-    pub(crate) fn and(self, other: Types) -> Types {
+    /// The types that stand in both sets.
+    pub fn and(self, other: Types) -> Types {
         Types(self.0 & other.0)
     }
 
-    pub(crate) fn is_none(self) -> bool {
+    /// There is no type in it.
+    pub fn is_none(self) -> bool {
         self.0 == 0
     }
 
     /// Any type where none is left (in code that is never reached).
-    pub(crate) fn or_any(self) -> Types {
+    pub fn or_any(self) -> Types {
         if self.is_none() { Types::ANY } else { self }
     }
 
     /// The value can be of one of these types.
-    pub(crate) fn may(self, other: Types) -> bool {
+    pub fn may(self, other: Types) -> bool {
         self.0 & other.0 != 0
     }
 
+    /// What is left of values taken as numbers ([`value::number`]).
+    pub fn number(self) -> Types {
+        let text = if self.may(Types::STR) { Types::INT.or(Types::FLOAT) } else { Types::NONE };
+        self.and(Types::NUMBER).or(text)
+    }
+
     /// The types in words: "an integer or a string".
-    pub(crate) fn describe(self) -> String {
+    pub fn describe(self) -> String {
         let names: Vec<&str> =
             Types::EACH.iter().filter(|(t, _)| self.may(*t)).map(|(_, name)| *name).collect();
         names.join(" or ")
     }
 
-    pub(crate) fn of(value: &Value) -> Types {
+    /// The type of a value; handles count as those of POSIX.
+    pub fn of(value: &Value) -> Types {
         match value {
             Value::Unset => Types::NONE,
             Value::Int(_) => Types::INT,
@@ -78,19 +98,16 @@ impl Types {
 }
 
 /// What an operator with one operand gives; none: it cannot be applied.
-pub(crate) fn unary(op: UnaryOp, a: Types) -> Types {
+pub fn unary(op: UnaryOp, a: Types) -> Types {
     match op {
         UnaryOp::Not if a.may(Types::INT.or(Types::BOOL)) => Types::BOOL,
         UnaryOp::Not => Types::NONE,
-        UnaryOp::Neg => {
-            let text = if a.may(Types::STR) { Types::INT } else { Types::NONE };
-            a.and(Types::NUMBER).or(text)
-        }
+        UnaryOp::Neg => a.number(),
     }
 }
 
 /// What an operator with two operands gives; none: it cannot join these types.
-pub(crate) fn binary(op: BinaryOp, a: Types, b: Types) -> Types {
+pub fn binary(op: BinaryOp, a: Types, b: Types) -> Types {
     if a == Types::INT && b == Types::INT {
         return of_integers(op);
     }
@@ -195,7 +212,7 @@ mod tests {
     #[test]
     fn signs_need_numbers() {
         assert_eq!(unary(UnaryOp::Neg, Types::LIST), Types::NONE);
-        assert_eq!(unary(UnaryOp::Neg, Types::STR), Types::INT);
+        assert_eq!(unary(UnaryOp::Neg, Types::STR), Types::INT.or(Types::FLOAT));
         assert_eq!(unary(UnaryOp::Not, Types::STR), Types::NONE);
         assert_eq!(Types::INT.or(Types::STR).describe(), "an integer or a string");
     }

@@ -1,0 +1,206 @@
+//! The evaluator of pure instructions: those that compute and choose the next instruction.
+//!
+//! ```text
+//! 3  binary  t0 = $i * 4096      ┐
+//! 4  jumpif  t0 > 10  -> 7       ┘ here; operations, labels, groups and procs are not
+//! ```
+//!
+//! Ranks (crate `engine`) and generators of patterns execute plans with it; operators and functions are
+//! those that constant folding calls ([`crate::value`], [`crate::function`]). Who executes says with
+//! [`Frame`] where values are. The execute loop inlines [`step`], so that nothing here allocates unless a
+//! value has to be made.
+
+use crate::iteration;
+use crate::limits;
+use crate::plan::{
+    Args, BinaryOp, Function, Instr, Internal, LoopCode, NO_SLOT, Operand, Pc, Plan, Slot,
+};
+use crate::value::{self, Eval, EvalError, Value};
+
+/// Where values are while a plan is executed.
+pub trait Frame<'p> {
+    /// The plan.
+    fn plan(&self) -> &'p Plan;
+
+    /// Makes an operand ready to be looked at: templates are rendered. There are two places, 0 and
+    /// 1, so that an operator can look at both of its operands.
+    fn ready(&mut self, site: Pc, operand: Operand, place: usize) -> Eval<()>;
+
+    /// The value of a ready operand; [`Value::Unset`] where there is none.
+    fn peek(&self, operand: Operand, place: usize) -> &Value;
+
+    /// A copy of an operand that is ready at place 0.
+    fn copied(&mut self, operand: Operand) -> Eval<Value> {
+        match self.peek(operand, 0) {
+            Value::Unset => Err(EvalError::Unset),
+            value => Ok(value.clone()),
+        }
+    }
+
+    /// Sets a variable.
+    fn set(&mut self, slot: Slot, value: Value);
+
+    /// Sets a variable to an integer.
+    #[inline(always)]
+    fn set_int(&mut self, slot: Slot, n: i64) {
+        self.set(slot, Value::Int(n));
+    }
+
+    /// Sets a variable to an internal one.
+    fn internal(&mut self, site: Pc, dst: Slot, what: Internal) -> Eval<()>;
+
+    /// The hidden variables of a loop.
+    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]>;
+
+    /// A list that is used again for the arguments of every function.
+    fn arguments(&mut self) -> &mut Vec<Value>;
+}
+
+/// Executes an instruction if it is pure: the number of the next one, or `None` if it is not.
+///
+/// # Errors
+/// An expression has no value.
+#[inline(always)]
+pub fn step<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<Pc>> {
+    match instr {
+        Instr::Move { dst, src } => copy(frame, pc, dst, src)?,
+        Instr::Binary { op, dst, a, b } => binary(frame, pc, op, dst, (a, b))?,
+        Instr::Internal { what, dst } => frame.internal(pc, dst, what)?,
+        Instr::Next { code } => return next(frame, pc, code).map(Some),
+        Instr::Jump { to } => return Ok(Some(to)),
+        Instr::JumpIf { cond, when, to } => {
+            let holds = value_of(frame, pc, cond)?.as_condition()?;
+            return Ok(Some(if holds == when { to } else { pc + 1 }));
+        }
+        other => return seldom(frame, pc, other),
+    }
+    Ok(Some(pc + 1))
+}
+
+/// The value of an operand.
+#[inline(always)]
+fn value_of<'f, 'p, F: Frame<'p>>(frame: &'f mut F, site: Pc, operand: Operand) -> Eval<&'f Value> {
+    frame.ready(site, operand, 0)?;
+    Ok(frame.peek(operand, 0))
+}
+
+#[inline(always)]
+fn copy<'p>(frame: &mut impl Frame<'p>, site: Pc, dst: Slot, src: Operand) -> Eval<()> {
+    if let Value::Int(n) = value_of(frame, site, src)? {
+        let n = *n;
+        frame.set_int(dst, n);
+        return Ok(());
+    }
+    let copy = frame.copied(src)?;
+    frame.set(dst, copy);
+    Ok(())
+}
+
+#[inline(always)]
+fn binary<'p>(
+    frame: &mut impl Frame<'p>,
+    site: Pc,
+    op: BinaryOp,
+    dst: Slot,
+    (a, b): (Operand, Operand),
+) -> Eval<()> {
+    frame.ready(site, a, 0)?;
+    frame.ready(site, b, 1)?;
+    match value::binary(op, frame.peek(a, 0), frame.peek(b, 1))? {
+        Value::Int(n) => frame.set_int(dst, n),
+        result => frame.set(dst, result),
+    }
+    Ok(())
+}
+
+/// Begins the next iteration of a loop, or goes on behind it.
+#[inline(always)]
+fn next<'p>(frame: &mut impl Frame<'p>, pc: Pc, code: u32) -> Eval<Pc> {
+    let code = &frame.plan().loops[code as usize];
+    let Some([Value::Int(now), Value::Int(left), Value::Int(step)]) = frame.state(code) else {
+        return Err(EvalError::Unset);
+    };
+    if *left == 0 {
+        return Ok(pc + 1);
+    }
+    *left = left.wrapping_sub(1);
+    *now = now.wrapping_add(*step);
+    let now = *now;
+    Ok(iterate(frame, code, now))
+}
+
+/// Sets the loop variable and gives the body.
+#[inline(always)]
+fn iterate<'p>(frame: &mut impl Frame<'p>, code: &LoopCode, now: i64) -> Pc {
+    if code.var != NO_SLOT {
+        frame.set_int(code.var, now);
+    }
+    code.body
+}
+
+/// Instructions that stand in few hot loops.
+#[inline(never)]
+fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<Pc>> {
+    let (dst, result) = match instr {
+        Instr::Unary { op, dst, a } => (dst, value::unary(op, value_of(frame, pc, a)?)?),
+        Instr::Test { dst, a } => (dst, Value::Bool(value_of(frame, pc, a)?.as_condition()?)),
+        Instr::List { dst, args } => (dst, list(frame, pc, args)?),
+        Instr::Index { dst, list, index } => {
+            frame.ready(pc, list, 0)?;
+            frame.ready(pc, index, 1)?;
+            (dst, value::index(frame.peek(list, 0), frame.peek(index, 1))?)
+        }
+        Instr::Function { function, dst, args } if function.row().is_pure() => {
+            (dst, call(frame, pc, function, args)?)
+        }
+        Instr::Loop { code } => return first(frame, pc, code).map(Some),
+        _ => return Ok(None),
+    };
+    frame.set(dst, result);
+    Ok(Some(pc + 1))
+}
+
+fn list<'p>(frame: &mut impl Frame<'p>, site: Pc, args: Args) -> Eval<Value> {
+    let operands = &frame.plan().args[args.range()];
+    let mut items = Vec::with_capacity(operands.len());
+    copy_all(frame, site, operands, &mut items)?;
+    limits::list(items)
+}
+
+/// Adds the values of operands to a list.
+fn copy_all<'p>(
+    frame: &mut impl Frame<'p>,
+    site: Pc,
+    operands: &[Operand],
+    values: &mut Vec<Value>,
+) -> Eval<()> {
+    for operand in operands {
+        frame.ready(site, *operand, 0)?;
+        values.push(frame.copied(*operand)?);
+    }
+    Ok(())
+}
+
+fn call<'p>(frame: &mut impl Frame<'p>, site: Pc, function: Function, args: Args) -> Eval<Value> {
+    let plan = frame.plan();
+    let mut values = std::mem::take(frame.arguments());
+    values.clear();
+    let copied = copy_all(frame, site, &plan.args[args.range()], &mut values);
+    let result = copied
+        .and_then(|()| function.row().pure(&values, plan.seed).unwrap_or(Err(EvalError::Unset)));
+    *frame.arguments() = values;
+    result
+}
+
+/// Evaluates the range of a loop and begins its first iteration, or goes on behind it.
+fn first<'p>(frame: &mut impl Frame<'p>, pc: Pc, code: u32) -> Eval<Pc> {
+    let code = &frame.plan().loops[code as usize];
+    let mut int = |operand| value_of(frame, pc, operand)?.as_int();
+    let (from, to, step) = (int(code.from)?, int(code.to)?, int(code.step)?);
+    let iterations = iteration::checked(from, to, step, code.counted)?;
+    let Some(left) = iterations.checked_sub(1) else { return Ok(code.exit) };
+    // The count as bits: it can be larger than any integer.
+    let state = frame.state(code).ok_or(EvalError::Unset)?;
+    *state = [Value::Int(from), Value::Int(left as i64), Value::Int(step)];
+    Ok(iterate(frame, code, from))
+}
