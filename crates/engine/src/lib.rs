@@ -28,6 +28,7 @@ pub mod memory;
 pub mod own_folder;
 pub mod preflight;
 pub mod record;
+pub mod rehearse;
 pub mod rng;
 pub mod stop;
 pub mod supervise;

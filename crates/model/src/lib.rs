@@ -21,6 +21,7 @@ pub mod open_flags;
 pub mod pattern;
 pub mod permutation;
 pub mod plan;
+pub mod rehearsal;
 pub mod run;
 pub mod sweep;
 pub mod types;

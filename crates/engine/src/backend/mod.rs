@@ -18,6 +18,9 @@ pub use posix::Posix;
 
 use crate::call::{Call, Fd, FileCall, MpiFile, Names, Reply};
 use crate::comm::Members;
+use model::Op;
+use model::pattern::Run;
+use model::plan::Pc;
 use model::run::MpiFileFacts;
 use std::ffi::CStr;
 
@@ -61,8 +64,72 @@ pub struct Extents {
     pub encoded_bytes: u64,
 }
 
+/// What a rehearsal is told besides calls, and does in place of many.
+#[derive(Debug)]
+pub enum Act<'a> {
+    /// The program makes calls of so many bytes.
+    Buffer(u64),
+    /// Equal pieces of an open file are accessed.
+    Pieces {
+        /// The file.
+        fd: Fd,
+        /// The pieces.
+        run: Run,
+        /// They are written.
+        write: bool,
+    },
+    /// The same for an MPI file.
+    MpiPieces {
+        /// The file.
+        file: MpiFile,
+        /// The pieces.
+        run: Run,
+        /// They are written.
+        write: bool,
+    },
+    /// So many bytes at the shared pointer of an MPI file are accessed.
+    MpiShared {
+        /// The file.
+        file: MpiFile,
+        /// Bytes.
+        bytes: u64,
+        /// They are written.
+        write: bool,
+    },
+    /// An operation is over.
+    Over(Over<'a>),
+}
+
+/// An operation that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Over<'a> {
+    /// The operation.
+    pub op: Op,
+    /// The statement.
+    pub site: Pc,
+    /// The path, of two the second one, or that of the file; empty without one.
+    pub path: &'a [u8],
+    /// Bytes asked for.
+    pub requested_bytes: u64,
+    /// Bytes moved.
+    pub done_bytes: u64,
+    /// Fewer than were asked for.
+    pub short: bool,
+    /// Why it failed; 0: it did not, or was expected to.
+    pub errno: i32,
+}
+
 /// A place where files live.
 pub trait Backend {
+    /// It takes part in a rehearsal: no data is moved, and it is told of every [`Act`]. A constant,
+    /// so that nothing of it is left in the loops of other back-ends.
+    const REHEARSES: bool = false;
+
+    /// See [`Act`]; the bytes moved.
+    fn rehearse(&mut self, _act: Act<'_>) -> Reply {
+        0
+    }
+
     /// Its name in the run: "posix", "null", "mem".
     fn name(&self) -> &'static str;
 

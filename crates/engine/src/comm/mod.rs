@@ -89,6 +89,14 @@ pub struct NodePlace {
 
 /// Talks to the other ranks of a run.
 pub trait Comm {
+    /// It takes part in a rehearsal, which is asked at the end of every iteration. A constant, so
+    /// that nothing of it is left in the loops of others.
+    const REHEARSES: bool = false;
+
+    /// An iteration of a `repeat` is over, with `left` more to come. Some are skipped by moving
+    /// the numbers on.
+    fn iterated(&mut self, _loop: u32, _left: u64, _numbers: &mut dyn Numbers) {}
+
     /// Its name in the run: "solo", "local", "sim", "mpi".
     fn name(&self) -> &'static str;
 
@@ -142,8 +150,22 @@ pub trait Comm {
     fn inside(&mut self, _label: u32) {}
 }
 
+/// The numbers that a rank counts with.
+pub trait Numbers {
+    /// All of them, in an order that stays while the rank is in the same loop.
+    fn read(&self) -> Vec<i64>;
+    /// Sets them.
+    fn write(&mut self, numbers: &[i64]);
+}
+
 /// A machine can borrow its communicator, so that this outlives it.
 impl<C: Comm> Comm for &mut C {
+    const REHEARSES: bool = C::REHEARSES;
+
+    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
+        (**self).iterated(number, left, numbers)
+    }
+
     fn name(&self) -> &'static str {
         (**self).name()
     }

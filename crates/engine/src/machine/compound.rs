@@ -71,7 +71,7 @@ pub(super) fn whole_file<B: Backend, K: Clock>(
         None => (None, None),
     };
     match close {
-        Some(close) if close.reply >= 0 && !io.keeps_events => {
+        Some(close) if close.reply >= 0 && !io.keeps_events && !B::REHEARSES => {
             let spot = io.spot(step.op, step.site);
             io.settle_file(&spot, (open, data, close));
             Ok(())
@@ -121,7 +121,7 @@ fn one_by_one<B: Backend, K: Clock>(
 
 /// What the only call between open and close writes; `None`: it takes more than that.
 #[inline(always)]
-fn only_call<'b, B, K>(
+fn only_call<'b, B: Backend, K>(
     io: &Io<'_, B, K>,
     buffers: &'b mut Buffers,
     inner: Inner,
@@ -136,7 +136,7 @@ fn only_call<'b, B, K>(
         // Evidence of the page cache is taken between open and read.
         Inner::Read { .. } => return None,
     };
-    let simple = !options.direct && options.fsync == Fsync::None;
+    let simple = !options.direct && options.fsync == Fsync::None && !B::REHEARSES;
     if !simple || len > transfer::call_bytes(options.transfer) {
         return None;
     }

@@ -3,6 +3,7 @@
 use super::control::{Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
+use super::handles::Handles;
 use super::io::Io;
 use super::perform::{Step, open_left_out, perform, size_of};
 use super::prepare::Prepared;
@@ -10,7 +11,7 @@ use super::random;
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
-use crate::comm::{Check, Comm};
+use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
 use model::plan::{Args, Instr, Operand, Pc, Plan};
 use model::value::EvalError;
@@ -94,6 +95,11 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                     && let Some(pause) = check(comm)
                 {
                     return Ok(pause);
+                }
+                if C::REHEARSES
+                    && let Instr::Next { code } = other
+                {
+                    ahead(code, plan, env, io, comm);
                 }
                 match evaluate::step(env, pc, other)? {
                     Some(to) => to,
@@ -240,6 +246,48 @@ fn structure<B: Backend, C: Comm, K: Clock>(
         }
     }
     Ok(Ok(pc + 1))
+}
+
+/// A rehearsal may skip iterations: the loop's own state is among the numbers that it moves on.
+#[inline(never)]
+fn ahead<B: Backend, C: Comm, K: Clock>(
+    code: u32,
+    plan: &Plan,
+    env: &mut Env<'_, K>,
+    io: &mut Io<'_, B, K>,
+    comm: &mut C,
+) {
+    let at = env.at(plan.loops[code as usize].state);
+    if let Value::Int(left) = env.values[at + 1] {
+        comm.iterated(
+            code,
+            left as u64,
+            &mut Counted { values: &mut env.values, handles: &mut io.handles },
+        );
+    }
+}
+
+/// What a rank counts with: integers of variables, and positions in open files.
+struct Counted<'a> {
+    values: &'a mut [Value],
+    handles: &'a mut Handles,
+}
+
+impl Numbers for Counted<'_> {
+    fn read(&self) -> Vec<i64> {
+        let number = |value: &Value| if let Value::Int(number) = value { *number } else { 0 };
+        self.values.iter().map(number).chain(self.handles.positions().map(|at| at as i64)).collect()
+    }
+
+    fn write(&mut self, numbers: &[i64]) {
+        let (values, positions) = numbers.split_at(self.values.len().min(numbers.len()));
+        for (value, number) in self.values.iter_mut().zip(values) {
+            if let Value::Int(old) = value {
+                *old = *number;
+            }
+        }
+        self.handles.set_positions(positions.iter().map(|at| *at as u64));
+    }
 }
 
 fn barrier<C: Comm, K: Clock>(

@@ -177,6 +177,16 @@ impl Handles {
         self.free.push(at as u32);
     }
 
+    /// Positions of all files, closed ones included.
+    pub(super) fn positions(&self) -> impl Iterator<Item = u64> + '_ {
+        self.table.iter().map(|handle| handle.position)
+    }
+
+    /// Sets them.
+    pub(super) fn set_positions(&mut self, positions: impl Iterator<Item = u64>) {
+        self.table.iter_mut().zip(positions).for_each(|(handle, at)| handle.position = at);
+    }
+
     /// Files still open.
     pub(super) fn open(&self) -> impl Iterator<Item = Fd> + '_ {
         self.table.iter().filter_map(|handle| match handle.state {

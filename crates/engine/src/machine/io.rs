@@ -9,7 +9,7 @@ use super::text::PathText;
 use super::traffic::Traffic;
 use super::transfer;
 use super::{Settings, fault::Fault};
-use crate::backend::Backend;
+use crate::backend::{Act, Backend, Over};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
 use crate::record::{Recorder, Spot, Timing};
@@ -252,6 +252,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         if self.keeps_events {
             self.simple_event(op, site, timing, subject);
         }
+        if B::REHEARSES {
+            self.rehearsed(op, site, &Tally::EMPTY, subject, false);
+        }
         self.operations += 1;
         Ok(())
     }
@@ -329,6 +332,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         if self.keeps_events {
             self.event(op, site, tally, subject, false);
         }
+        if B::REHEARSES {
+            self.rehearsed(op, site, tally, subject, false);
+        }
         self.operations += 1;
         Ok(())
     }
@@ -378,6 +384,9 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         if self.keeps_events {
             self.event(op, site, &tally, subject, expected);
         }
+        if B::REHEARSES {
+            self.rehearsed(op, site, &tally, subject, expected);
+        }
         self.operations += 1;
         if tally.errno != 0 && !expected {
             self.failed(op, site, &tally, subject)
@@ -386,6 +395,26 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         } else {
             Ok(())
         }
+    }
+
+    /// Tells a rehearsal that an operation is over.
+    #[inline(never)]
+    fn rehearsed(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        let path = match subject {
+            Subject::Nothing => &b""[..],
+            Subject::Path => self.paths[0].bytes(),
+            Subject::Paths => self.paths[1].bytes(),
+            Subject::Handle(at) => &self.handles.get(at).path,
+        };
+        self.backend.rehearse(Act::Over(Over {
+            op,
+            site,
+            path,
+            requested_bytes: tally.requested_bytes,
+            done_bytes: tally.done_bytes,
+            short: tally.short,
+            errno: if expected { 0 } else { tally.errno },
+        }));
     }
 
     /// The event of a simple operation that succeeded.

@@ -7,11 +7,12 @@ use super::io::{Io, Subject, Tally};
 use super::perform::{Step, sync_written};
 use super::shares::Ready;
 use super::transfer::{self, Place};
-use crate::backend::Backend;
+use crate::backend::{Act, Backend};
 use crate::buffer::Buffers;
 use crate::call::Fd;
 use crate::clock::Clock;
 use crate::stop;
+use model::pattern::Run;
 use model::plan::{Operand, Pc};
 use model::{Op, Value};
 
@@ -72,7 +73,13 @@ pub(super) fn access<B: Backend, K: Clock>(
         total.fail(libc::EINVAL);
         return io.conclude(step.op, step.site, &total, Subject::Handle(target.at));
     }
+    if B::REHEARSES {
+        rehearse(ready, io, target, writes, &mut total);
+    }
     ready.for_each(|piece| {
+        if B::REHEARSES {
+            return false;
+        }
         let offset_bytes = piece.offset_bytes.saturating_add(target.displacement_bytes);
         let place = Place { fd: target.fd, offset_bytes, append: false, direct: mode.direct };
         let mut part = Tally::EMPTY;
@@ -94,6 +101,7 @@ pub(super) fn access<B: Backend, K: Clock>(
         io.wrote_to(target.at, mode, total.done_bytes);
         sync_written(io, target.at, target.fd, &mut total);
     }
+    total.short |= B::REHEARSES && total.done_bytes < ready.bytes;
     if total.timing.start_ns == u64::MAX {
         let now_ns = io.clock.now();
         (total.timing.start_ns, total.timing.end_ns) = (now_ns, now_ns);
@@ -102,4 +110,24 @@ pub(super) fn access<B: Backend, K: Clock>(
         (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
     }
     io.conclude(step.op, step.site, &total, Subject::Handle(target.at))
+}
+
+/// All pieces as a rehearsal accesses them: equal ones at once.
+fn rehearse<B: Backend, K: Clock>(
+    ready: &Ready<'_>,
+    io: &mut Io<'_, B, K>,
+    target: Target,
+    write: bool,
+    total: &mut Tally,
+) {
+    for run in ready.runs().filter(|run| run.count > 0 && run.length_bytes > 0) {
+        let largest = transfer::call_bytes(io.options.active().transfer).min(run.length_bytes);
+        io.backend.rehearse(Act::Buffer(largest));
+        let offset_bytes = run.offset_bytes.saturating_add(target.displacement_bytes);
+        let run = Run { offset_bytes, ..run };
+        match io.backend.rehearse(Act::Pieces { fd: target.fd, run, write }) {
+            reply if reply < 0 => return total.fail(-reply as i32),
+            moved => total.done_bytes += moved as u64,
+        }
+    }
 }

@@ -11,7 +11,7 @@
 use super::fault::Fault;
 use crate::record::Recorder;
 use model::Plan;
-use model::pattern::{Extent, MAX_STEPS, Run, Share};
+use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -61,6 +61,14 @@ impl<'p> Ready<'p> {
             None => {
                 let _ = self.share.runs().all(|run| pieces(run, &mut each));
             }
+        }
+    }
+
+    /// All pieces as runs of equal ones.
+    pub(super) fn runs(&self) -> Runs<'_> {
+        match &self.runs {
+            Some(runs) => Box::new(runs.iter().copied()),
+            None => self.share.runs(),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::io::{Io, Shot, Tally, timed};
 use super::note;
-use crate::backend::Backend;
 use crate::backend::direct::Alignment;
+use crate::backend::{Act, Backend};
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
@@ -43,6 +43,17 @@ pub(super) fn call_bytes(transfer: Option<u64>) -> u64 {
     transfer.unwrap_or(CALL_BYTES).min(MAX_CALL_BYTES as u64)
 }
 
+/// The same for so many bytes. A rehearsal is told what the program needs, and makes fewer calls.
+#[inline(always)]
+fn per_call<B: Backend, K>(io: &mut Io<'_, B, K>, transfer: Option<u64>, len: u64) -> u64 {
+    let call_bytes = call_bytes(transfer);
+    if B::REHEARSES {
+        io.backend.rehearse(Act::Buffer(call_bytes.min(len)));
+        return MAX_CALL_BYTES as u64;
+    }
+    call_bytes
+}
+
 /// The rank is to stop in the middle of an operation, which is then not counted: calls that the
 /// kernel interrupts are repeated, so that nothing else gives this error.
 #[cold]
@@ -61,7 +72,7 @@ pub(super) fn write<B: Backend, K: Clock>(
     tally: &mut Tally,
 ) {
     let options = *io.options.active();
-    let call_bytes = call_bytes(options.transfer);
+    let call_bytes = per_call(io, options.transfer, len);
     (tally.offset_bytes, tally.requested_bytes) = (place.offset_bytes, len);
     if place.is_misaligned(len, call_bytes) {
         io.notes |= note::DIRECT_MISALIGNED;
@@ -133,7 +144,8 @@ pub(super) fn read<B: Backend, K: Clock>(
     tally: &mut Tally,
 ) {
     let transfer = io.options.active().transfer;
-    let call_bytes = call_bytes(transfer.or(len.is_none().then_some(REST_BYTES)));
+    let transfer = transfer.or(len.is_none().then_some(REST_BYTES));
+    let call_bytes = per_call(io, transfer, len.unwrap_or(u64::MAX));
     tally.offset_bytes = place.offset_bytes;
     tally.requested_bytes = len.unwrap_or(0);
     if place.is_misaligned(len.unwrap_or(call_bytes), call_bytes) {

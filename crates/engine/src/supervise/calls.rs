@@ -5,7 +5,7 @@
 
 use super::StartError;
 use super::mpi_calls;
-use super::sim::simulate;
+use super::sim::{alone, simulate};
 use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, FileCall, Reply};
@@ -68,7 +68,8 @@ pub fn list_calls(
             world.interrupt();
         }
     };
-    let outcome = simulate(plan, &config, clock, Buffers::unfilled(), backend, &mut enough)?;
+    let make = (backend, alone);
+    let outcome = simulate(plan, &config, clock, Buffers::unfilled(), make, &mut enough)?;
     let mut errors: Vec<String> = outcome.deadlock_message(plan).into_iter().collect();
     // Ranks that went on after the last call that is shown were refused everything.
     let whole = log.borrow().wanting > 0;

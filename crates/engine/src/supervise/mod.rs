@@ -23,6 +23,7 @@ pub use local::run_local;
 pub use rank::{Ran, Rank, enter};
 pub use signals::without_signals;
 pub use sim::run_sim;
+pub(crate) use sim::simulate;
 
 use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Progress};

@@ -5,7 +5,7 @@ use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
-use crate::comm::{Activity, End, Progress, Sample, Sim, World};
+use crate::comm::{Activity, Comm, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Meta, Place, RankRecord, Recorder, Usage};
@@ -29,7 +29,8 @@ pub fn run_sim(
     let mut looks = Looks::new(config);
     let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
     if config.backend == BackendKind::Null {
-        return simulate(plan, config, clock, Buffers::unfilled(), |_, _| Null, &mut on_turn);
+        let make = (|_, _| Null, alone);
+        return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn);
     }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
@@ -37,7 +38,12 @@ pub fn run_sim(
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
         Mem::new(Rc::clone(&fs), clock, cost)
     };
-    simulate(plan, config, clock, Buffers::unfilled(), backend, &mut on_turn)
+    simulate(plan, config, clock, Buffers::unfilled(), (backend, alone), &mut on_turn)
+}
+
+/// A rank that is simulated and nothing else.
+pub(super) fn alone(sim: Sim) -> Sim {
+    sim
 }
 
 /// Looks at a simulation from time to time, by a clock that is not virtual.
@@ -65,9 +71,9 @@ impl Looks {
 }
 
 /// The ranks of a simulation.
-pub(super) struct Simulation<'p, B> {
-    pub(super) world: Rc<World>,
-    machines: Vec<Option<Machine<'p, B, Sim, Virtual>>>,
+struct Simulation<'p, B, C> {
+    world: Rc<World>,
+    machines: Vec<Option<Machine<'p, B, C, Virtual>>>,
     clock: Virtual,
     buffers: Buffers,
     records: Vec<Option<RankRecord>>,
@@ -77,24 +83,23 @@ pub(super) struct Simulation<'p, B> {
     notes: u32,
     /// Operations of ranks that have ended.
     operations: u64,
-    /// Turns taken so far.
-    pub(super) turns: u64,
 }
 
-/// Runs all ranks to their end. `on_turn` is asked after every turn and may interrupt.
-pub(super) fn simulate<B: Backend>(
+/// Runs all ranks to their end. `make`: gives a rank its back-end, and its end of the world.
+/// `on_turn` is asked after every turn and may interrupt.
+pub(crate) fn simulate<B: Backend, C: Comm>(
     plan: &Plan,
     config: &Config,
     clock: Virtual,
     buffers: Buffers,
-    backend: impl FnMut(u32, Virtual) -> B,
+    make: (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> C),
     on_turn: &mut dyn FnMut(&World, &dyn Fn() -> Sample),
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
     check_memory(plan)?;
     let _heard = stop::Heard::new();
     let prepared = Prepared::new(plan);
-    let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, backend)?;
+    let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make)?;
     while simulation.turn() {
         on_turn(&simulation.world, &|| simulation.sample());
         if stop::requested() {
@@ -122,15 +127,15 @@ fn check_memory(plan: &Plan) -> Result<(), StartError> {
     }
 }
 
-impl<'p, B: Backend> Simulation<'p, B> {
+impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
     fn new(
         plan: &'p Plan,
         config: &'p Config,
         prepared: &'p Prepared<'p>,
         clock: Virtual,
         buffers: Buffers,
-        mut backend: impl FnMut(u32, Virtual) -> B,
-    ) -> Result<Simulation<'p, B>, StartError> {
+        (mut backend, mut comm): (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> C),
+    ) -> Result<Simulation<'p, B, C>, StartError> {
         let ranks = plan.ranks;
         let world = Rc::new(World::new(ranks, &sets(plan), clock.clone()));
         let mut machines = Vec::with_capacity(ranks as usize);
@@ -143,7 +148,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             let recorder = Recorder::create(Place::Heap, &meta).map_err(|error| {
                 StartError::Rank { rank, message: format!("cannot keep what is measured: {error}") }
             })?;
-            let comm = Sim::new(Rc::clone(&world), rank);
+            let comm = comm(Sim::new(Rc::clone(&world), rank));
             let backend = backend(rank, clock.clone());
             let settings = &config.settings;
             machines.push(Some(Machine::new(
@@ -166,13 +171,11 @@ impl<'p, B: Backend> Simulation<'p, B> {
             deadlock: Vec::new(),
             notes: 0,
             operations: 0,
-            turns: 0,
         })
     }
 
     /// Lets the next rank run; false: all have ended.
     fn turn(&mut self) -> bool {
-        self.turns += 1;
         let Some(rank) = self.world.next() else { return self.resolve_deadlock() };
         let Some(machine) = &mut self.machines[rank as usize] else { return true };
         let stop = machine.run(&mut self.buffers);

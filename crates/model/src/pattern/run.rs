@@ -37,6 +37,35 @@ impl Run {
     pub fn single(offset_bytes: u64, length_bytes: u64) -> Run {
         Run { offset_bytes, length_bytes, stride_bytes: length_bytes, count: 1 }
     }
+
+    /// The end of its last piece; 0 without pieces. Strides are never negative.
+    pub fn end_bytes(&self) -> u64 {
+        match self.count {
+            0 => 0,
+            count => self
+                .offset_bytes
+                .saturating_add((count - 1).saturating_mul(self.stride_bytes))
+                .saturating_add(self.length_bytes),
+        }
+    }
+
+    /// How many of its bytes a file of this size has.
+    pub fn bytes_within(&self, size_bytes: u64) -> u64 {
+        let room = size_bytes.saturating_sub(self.offset_bytes);
+        let whole = match (room.checked_sub(self.length_bytes), self.stride_bytes) {
+            (None, _) => 0,
+            (Some(_), 0) => self.count,
+            (Some(left), stride) => (left / stride + 1).min(self.count),
+        };
+        // Pieces that begin before the end and go on behind it; more than one only if they overlap.
+        let begun = match (room, self.stride_bytes) {
+            (0, _) => 0,
+            (_, 0) => self.count,
+            (room, stride) => room.div_ceil(stride).min(self.count),
+        };
+        let cut = (whole..begun).map(|at| room - at * self.stride_bytes);
+        whole * self.length_bytes + cut.sum::<u64>()
+    }
 }
 
 /// Runs, one after the other.

@@ -25,6 +25,7 @@ mod plan;
 mod programs;
 mod progress;
 mod refused;
+mod rehearsal;
 mod results;
 mod run;
 mod statistics;

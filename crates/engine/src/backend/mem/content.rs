@@ -1,5 +1,7 @@
 //! What a file in memory holds: a size, and pages where something was written.
 
+use super::room::Room;
+use model::pattern::Run;
 use std::collections::BTreeMap;
 
 /// Largest size of a file, as on tmpfs.
@@ -14,16 +16,48 @@ pub(super) struct Content {
     size: u64,
     /// `None`: only the size is kept.
     pages: Option<Box<Pages>>,
+    room: Room,
+    /// It was there before: nobody knows how much it holds, and reads find what they ask for.
+    pub(super) found: bool,
 }
 
 impl Content {
     /// An empty file.
     pub(super) fn new(keeps_data: bool) -> Content {
-        Content { size: 0, pages: keeps_data.then(Box::default) }
+        let pages = keeps_data.then(Box::default);
+        Content { size: 0, pages, room: Room::default(), found: false }
     }
 
     pub(super) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Bytes of storage that it takes: its size without holes.
+    pub(super) fn room_bytes(&self) -> u64 {
+        self.room.bytes(self.size)
+    }
+
+    /// Takes room up to a size, and is at least as large.
+    pub(super) fn allocate(&mut self, size: u64) {
+        self.room.add(0, size);
+        self.size = self.size.max(size);
+    }
+
+    /// Becomes longer and takes more room, somewhere.
+    pub(super) fn grow(&mut self, size_bytes: u64, room_bytes: u64) {
+        self.size = self.size.saturating_add(size_bytes).min(SIZE_MAX);
+        self.room.add_loose(room_bytes);
+    }
+
+    /// Equal pieces are written; pages are not kept.
+    pub(super) fn put(&mut self, run: &Run) {
+        let end = run.end_bytes().min(SIZE_MAX);
+        if run.count == 1 || run.stride_bytes == run.length_bytes {
+            self.room.add(run.offset_bytes.min(end), end);
+        } else {
+            self.room.add_loose(run.length_bytes.saturating_mul(run.count));
+        }
+        self.size = self.size.max(end);
     }
 
     /// Cuts off or adds a hole.
@@ -34,6 +68,10 @@ impl Content {
                 page[(size % PAGE as u64) as usize..].fill(0);
             }
         }
+        if size < self.size {
+            self.room.cut(size);
+        }
+        self.found &= size > 0;
         self.size = size;
     }
 
@@ -41,6 +79,7 @@ impl Content {
     /// left alone where only sizes are kept.
     pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
         let there = self.size.saturating_sub(offset).min(buf.len() as u64) as usize;
+        let there = if self.found { buf.len() } else { there };
         let Some(pages) = &self.pages else { return there };
         for (page, within, range) in pieces(offset, there) {
             match pages.get(&page) {
@@ -59,7 +98,9 @@ impl Content {
                 bytes[within..][..range.len()].copy_from_slice(&buf[range]);
             }
         }
-        self.size = self.size.max(offset + buf.len() as u64);
+        let end = offset + buf.len() as u64;
+        self.room.add(offset, end);
+        self.size = self.size.max(end);
     }
 }
 

@@ -110,7 +110,7 @@ impl Files {
             return Err(libc::EBADF);
         }
         check_end(offset, buf.len())?;
-        let content = fs.content_mut(open.ino)?;
+        let content = fs.nodes.content(open.ino)?;
         let most = buf.len().min(TRANSFER_MAX);
         Ok(content.read(&mut buf[..most], offset) as i64)
     }
@@ -160,6 +160,11 @@ impl Files {
         self.file(fd).ok().map(|open| open.position)
     }
 
+    /// The file behind a descriptor.
+    pub(super) fn ino(&mut self, fd: Fd) -> Option<Ino> {
+        self.get(fd).ok().map(|open| open.ino)
+    }
+
     pub(super) fn sync(&mut self, fd: Fd) -> Done {
         self.file(fd).map(|_| 0)
     }
@@ -172,8 +177,7 @@ impl Files {
         if !open.writes() {
             return Err(libc::EINVAL);
         }
-        fs.content_mut(open.ino)?.resize(size);
-        Ok(0)
+        fs.nodes.change(open.ino, |content| content.resize(size)).map(|()| 0)
     }
 
     pub(super) fn allocate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
@@ -184,11 +188,7 @@ impl Files {
         if !open.writes() {
             return Err(libc::EBADF);
         }
-        let content = fs.content_mut(open.ino)?;
-        if size > content.size() {
-            content.resize(size);
-        }
-        Ok(0)
+        fs.nodes.change(open.ino, |content| content.allocate(size)).map(|()| 0)
     }
 
     pub(super) fn stat(&mut self, fs: &MemFs, fd: Fd) -> Done {
@@ -268,6 +268,5 @@ fn put(fs: &mut MemFs, ino: Ino, buf: &[u8], at: u64) -> Done {
         return Err(libc::EFBIG);
     }
     let most = (buf.len().min(TRANSFER_MAX) as u64).min(SIZE_MAX - at) as usize;
-    fs.content_mut(ino)?.write(&buf[..most], at);
-    Ok(most as i64)
+    fs.nodes.change(ino, |content| content.write(&buf[..most], at)).map(|()| most as i64)
 }

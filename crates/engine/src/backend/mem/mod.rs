@@ -14,9 +14,13 @@ mod cost;
 mod files;
 mod names;
 mod node;
+mod rehearsal;
+mod room;
 mod walk;
 
 pub use cost::Cost;
+pub use node::Used;
+pub(crate) use rehearsal::Planted;
 
 use super::{Backend, Capabilities};
 use crate::call::{Call, Fd, Reply, Work};

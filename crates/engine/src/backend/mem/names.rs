@@ -37,7 +37,7 @@ impl MemFs {
         }
         self.check_open(ino, flags, spot.slash)?;
         if flags & libc::O_TRUNC != 0 {
-            self.content_mut(ino)?.resize(0);
+            self.nodes.change(ino, |content| content.resize(0))?;
         }
         Ok(ino)
     }
@@ -56,15 +56,6 @@ impl MemFs {
 
     fn masked(&self, mode: u32) -> u16 {
         (mode & 0o7777 & !self.umask) as u16
-    }
-
-    /// The bytes of a file.
-    pub(super) fn content_mut(&mut self, ino: Ino) -> Result<&mut Content, i32> {
-        match &mut self.nodes.get_mut(ino).kind {
-            Kind::File(content) => Ok(content),
-            Kind::Directory { .. } => Err(libc::EISDIR),
-            _ => Err(libc::EINVAL),
-        }
     }
 
     /// The size of a file in bytes, of a link that of its target, of a directory 0.
@@ -89,8 +80,7 @@ impl MemFs {
             return Err(libc::EINVAL);
         }
         let ino = self.find(path, Follow::Yes)?;
-        self.content_mut(ino)?.resize(size);
-        Ok(0)
+        self.nodes.change(ino, |content| content.resize(size)).map(|()| 0)
     }
 
     pub(super) fn chmod(&mut self, path: &[u8], mode: u32) -> Done {

@@ -34,17 +34,27 @@ pub(super) struct Node {
     pub(super) opens: u32,
 }
 
+/// What is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Bytes that files take, without holes; those that are removed but open count.
+    pub bytes: u64,
+    /// Files, directories and links, the root not counted.
+    pub nodes: u64,
+}
+
 /// All nodes.
 #[derive(Debug)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
     free: Vec<Ino>,
+    pub(super) used: Used,
 }
 
 impl Nodes {
     /// An empty root directory.
     pub(super) fn new() -> Nodes {
-        let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new() };
+        let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new(), used: Used::default() };
         let kind = Kind::Directory { names: Box::default(), parent: ROOT };
         nodes.nodes.push(Node { kind, mode: 0o755, links: 1, opens: 0 });
         nodes
@@ -61,6 +71,7 @@ impl Nodes {
     /// A new node with the first name `name` in `parent`.
     pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind, mode: u16) -> Ino {
         let node = Node { kind, mode, links: 0, opens: 0 };
+        self.used.nodes += 1;
         let ino = match self.free.pop() {
             Some(ino) => {
                 self.nodes[ino as usize] = node;
@@ -108,9 +119,36 @@ impl Nodes {
     fn drop_unused(&mut self, ino: Ino) {
         let node = self.get_mut(ino);
         if node.links == 0 && node.opens == 0 {
+            let bytes = if let Kind::File(content) = &node.kind { content.room_bytes() } else { 0 };
             node.kind = Kind::Free;
             self.free.push(ino);
+            self.used.nodes -= 1;
+            self.used.bytes -= bytes;
         }
+    }
+
+    /// The bytes of a file.
+    pub(super) fn content(&self, ino: Ino) -> Result<&Content, i32> {
+        match &self.get(ino).kind {
+            Kind::File(content) => Ok(content),
+            Kind::Directory { .. } => Err(libc::EISDIR),
+            _ => Err(libc::EINVAL),
+        }
+    }
+
+    /// Changes the bytes of a file.
+    pub(super) fn change(
+        &mut self,
+        ino: Ino,
+        change: impl FnOnce(&mut Content),
+    ) -> Result<(), i32> {
+        let before = self.content(ino)?.room_bytes();
+        if let Kind::File(content) = &mut self.get_mut(ino).kind {
+            change(content);
+            let after = content.room_bytes();
+            self.used.bytes = self.used.bytes - before + after;
+        }
+        Ok(())
     }
 
     /// The names in a directory; `ENOTDIR` for something else.

@@ -25,7 +25,7 @@ impl Asked<'_> {
     /// How long the file must be for all of them.
     fn end_bytes(self) -> u64 {
         match self {
-            Asked::Runs(runs) => runs.iter().map(end_of).max().unwrap_or(0),
+            Asked::Runs(runs) => runs.iter().map(Run::end_bytes).max().unwrap_or(0),
             Asked::From(offset, len) => offset.saturating_add(len),
             Asked::Anywhere(len) => len,
         }
@@ -34,39 +34,11 @@ impl Asked<'_> {
     /// How many of them a file of this size has.
     fn within(self, size_bytes: u64) -> u64 {
         match self {
-            Asked::Runs(runs) => runs.iter().map(|run| run_within(run, size_bytes)).sum(),
+            Asked::Runs(runs) => runs.iter().map(|run| run.bytes_within(size_bytes)).sum(),
             Asked::From(offset, len) => size_bytes.saturating_sub(offset).min(len),
             Asked::Anywhere(len) => len.min(size_bytes),
         }
     }
-}
-
-/// The end of a run's last piece; steps are never negative.
-fn end_of(run: &Run) -> u64 {
-    match run.count {
-        0 => 0,
-        count => run
-            .offset_bytes
-            .saturating_add((count - 1).saturating_mul(run.stride_bytes))
-            .saturating_add(run.length_bytes),
-    }
-}
-
-fn run_within(run: &Run, size_bytes: u64) -> u64 {
-    let room = size_bytes.saturating_sub(run.offset_bytes);
-    let whole = match (room.checked_sub(run.length_bytes), run.stride_bytes) {
-        (None, _) => 0,
-        (Some(_), 0) => run.count,
-        (Some(left), stride) => (left / stride + 1).min(run.count),
-    };
-    // Pieces that begin before the end and go on behind it; more than one only if they overlap.
-    let begun = match (room, run.stride_bytes) {
-        (0, _) => 0,
-        (_, 0) => run.count,
-        (room, stride) => room.div_ceil(stride).min(run.count),
-    };
-    let cut = (whole..begun).map(|at| room - at * run.stride_bytes);
-    whole * run.length_bytes + cut.sum::<u64>()
 }
 
 /// Takes back what a read cannot have moved. `seen_bytes`: a size that the file is known to have;

@@ -1,19 +1,19 @@
 //! The calls that move the bytes of a statement: one for each piece, or one over all pieces
 //! through a view.
 
-use super::super::io::{Io, Tally};
+use super::super::io::{Io, Shot, Tally};
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
 use super::plan::{Facts, Used};
 use super::window::{Calls, Filling, run};
 use super::{Opened, timed};
-use crate::backend::Backend;
+use crate::backend::{Act, Backend};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};
 use crate::clock::Clock;
 use crate::comm::Members;
 use model::Part;
-use model::pattern::Extent;
+use model::pattern::{Extent, Run};
 
 /// A file in which bytes are moved.
 pub(super) struct Job<'a> {
@@ -86,10 +86,15 @@ pub(super) fn move_bytes<B: Backend, K: Clock>(
         Word::Shared | Word::Ordered => At::Shared { ordered: together },
         _ => At::Offset { offset: 0, collective: together },
     };
+    if B::REHEARSES {
+        rehearse(io, job, asked, call_bytes.saturating_mul(depth.into()), tally);
+    }
     let end_bytes = end_bytes(io, job, asked, depth);
     let calls = Calls { rounds: Some(rounds), depth, end_bytes, ..job.calls(at, call_bytes) };
     let whole = Extent { offset_bytes: from, length_bytes: bytes.len };
-    run(io, buffers, &calls, split(whole, call_bytes), tally);
+    if !B::REHEARSES {
+        run(io, buffers, &calls, split(whole, call_bytes), tally);
+    }
     check_amount(io, job, asked, tally);
     if !shared && bytes.offset.is_none() {
         io.handles.get(opened.at).position += tally.done_bytes;
@@ -134,12 +139,48 @@ pub(super) fn move_pattern<B: Backend, K: Clock>(
     if io.keeps_events {
         (io.touched.extents, io.touched.pieces) = io.patterns.recorded(used, &mut io.recorder);
     }
-    if used.is_whole() {
+    if B::REHEARSES {
+        let active = io.options.active();
+        let (longest, depth) = match used.is_whole() {
+            true => (facts.bytes, 1),
+            false => (facts.longest_bytes, active.depth),
+        };
+        let call_bytes = active.transfer.unwrap_or(u64::MAX).min(longest);
+        let buffer_bytes = call_bytes.saturating_mul(depth.into());
+        rehearse(io, job, Asked::Runs(used.runs()), buffer_bytes, tally);
+    } else if used.is_whole() {
         through_view(io, buffers, job, used, facts, restore, tally);
     } else {
         piece_by_piece(io, buffers, job, used, facts, tally);
     }
     check_amount(io, job, Asked::Runs(used.runs()), tally);
+}
+
+/// The bytes as a rehearsal moves them: all members' calls at once, without views.
+fn rehearse<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    job: &Job<'_>,
+    asked: Asked<'_>,
+    buffer_bytes: u64,
+    tally: &mut Tally,
+) {
+    let (file, write) = (job.file, job.write);
+    io.backend.rehearse(Act::Buffer(buffer_bytes));
+    let start_ns = io.clock.now();
+    let mut moved = |act: Act<'_>| match io.backend.rehearse(act) {
+        reply if reply < 0 => tally.fail(-reply as i32),
+        moved => tally.done_bytes += moved as u64,
+    };
+    match asked {
+        Asked::Runs(runs) => {
+            runs.iter().for_each(|run| moved(Act::MpiPieces { file, run: *run, write }));
+        }
+        Asked::From(offset, len) => {
+            moved(Act::MpiPieces { file, run: Run::single(offset, len), write });
+        }
+        Asked::Anywhere(bytes) => moved(Act::MpiShared { file, bytes, write }),
+    }
+    tally.add_time(Part::Data, Shot { start_ns, end_ns: io.clock.now(), reply: 0 });
 }
 
 /// Fewer bytes than asked for: the end of the file, or an error that MPI did not report.

@@ -1,14 +1,13 @@
-//! The budget of a plan as figures to show: per rank and in all.
+//! What a rehearsal has found as figures to show: per rank and in all.
 
 use model::op::{Class, Op};
-use model::plan::{Budget, OpBudget};
-use std::ops::Range;
+use model::rehearsal::{OpFigures, RankFigures, Rehearsal};
 
 /// What some ranks do, each or together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// By operation, only those that occur.
-    pub ops: Vec<(Op, OpBudget)>,
+    pub ops: Vec<(Op, OpFigures)>,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
@@ -25,42 +24,43 @@ pub struct Figures {
     pub buffer_bytes: u64,
     /// Most handles open at one time.
     pub handles: u64,
-    /// All figures are exact; otherwise they are what is known at least.
+    /// All figures are exact; otherwise they are about so many.
     pub exact: bool,
 }
 
 impl Figures {
     /// Those of one rank.
-    pub fn of(budget: &Budget) -> Figures {
-        let mut figures = Figures { exact: true, ..Figures::default() };
-        figures.add(budget, 1);
+    pub fn of(rank: &RankFigures, rehearsal: &Rehearsal) -> Figures {
+        let mut figures = Figures { exact: rehearsal.is_exact(), ..Figures::default() };
+        figures.add(rank, 1);
+        figures.footprint_bytes = rank.peak_bytes;
+        figures.footprint_files = rank.peak_files;
         figures
     }
 
-    /// Those of all ranks.
-    pub fn of_all(budget: &[(Range<u32>, Budget)]) -> Figures {
-        let mut figures = Figures { exact: true, ..Figures::default() };
-        for (ranks, one) in budget {
+    /// Those of all ranks together.
+    pub fn of_all(rehearsal: &Rehearsal) -> Figures {
+        let mut figures = Figures { exact: rehearsal.is_exact(), ..Figures::default() };
+        for (ranks, one) in &rehearsal.ranks {
             figures.add(one, u64::from(ranks.end.saturating_sub(ranks.start)));
         }
+        figures.footprint_bytes = rehearsal.peak_bytes;
+        figures.footprint_files = rehearsal.peak_files;
         figures
     }
 
-    fn add(&mut self, budget: &Budget, ranks: u64) {
-        for (op, each) in &budget.ops {
+    fn add(&mut self, rank: &RankFigures, ranks: u64) {
+        for (op, each) in &rank.ops {
             self.add_op(*op, each, ranks);
         }
         let add = |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
-        add(&mut self.files, budget.files);
-        add(&mut self.directories, budget.directories);
-        add(&mut self.footprint_bytes, budget.footprint_bytes);
-        add(&mut self.footprint_files, budget.footprint_files);
-        add(&mut self.buffer_bytes, budget.buffer_bytes);
-        add(&mut self.handles, budget.handles);
-        self.exact &= budget.exact;
+        add(&mut self.files, rank.files);
+        add(&mut self.directories, rank.directories);
+        add(&mut self.buffer_bytes, rank.buffer_bytes);
+        add(&mut self.handles, rank.handles);
     }
 
-    fn add_op(&mut self, op: Op, each: &OpBudget, ranks: u64) {
+    fn add_op(&mut self, op: Op, each: &OpFigures, ranks: u64) {
         let bytes = each.bytes.saturating_mul(ranks);
         match op.row().class {
             Class::Read => self.read_bytes = self.read_bytes.saturating_add(bytes),
@@ -68,13 +68,13 @@ impl Figures {
             _ => {}
         }
         let at = self.ops.binary_search_by_key(&op, |entry| entry.0).unwrap_or_else(|at| {
-            self.ops.insert(at, (op, OpBudget { exact: true, ..OpBudget::default() }));
+            self.ops.insert(at, (op, OpFigures::default()));
             at
         });
         let sum = &mut self.ops[at].1;
         sum.count = sum.count.saturating_add(each.count.saturating_mul(ranks));
         sum.bytes = sum.bytes.saturating_add(bytes);
-        sum.exact &= each.exact;
+        sum.about |= each.about;
     }
 }
 
@@ -82,18 +82,19 @@ impl Figures {
 mod tests {
     use super::*;
 
-    fn budget(op: Op, count: u64, bytes: u64) -> Budget {
-        let ops = vec![(op, OpBudget { count, bytes, exact: true })];
-        Budget { ops, files: 1, exact: true, ..Budget::default() }
+    fn rank(op: Op, count: u64, bytes: u64) -> RankFigures {
+        let ops = vec![(op, OpFigures { count, bytes, about: false })];
+        RankFigures { ops, files: 1, ..RankFigures::default() }
     }
 
     #[test]
     fn figures_add_up_over_ranks() {
-        let all = [(0..3, budget(Op::Write, 2, 10)), (3..5, budget(Op::Read, 1, 7))];
-        let figures = Figures::of_all(&all);
+        let ranks = vec![(0..3, rank(Op::Write, 2, 10)), (3..5, rank(Op::Read, 1, 7))];
+        let rehearsal = Rehearsal { ranks, peak_bytes: 9, complete: true, ..Rehearsal::default() };
+        let figures = Figures::of_all(&rehearsal);
         assert_eq!((figures.written_bytes, figures.read_bytes, figures.files), (30, 14, 5));
         let counts: Vec<(Op, u64)> = figures.ops.iter().map(|(op, sum)| (*op, sum.count)).collect();
         assert_eq!(counts, [(Op::Write, 6), (Op::Read, 2)]);
-        assert!(figures.exact);
+        assert_eq!((figures.footprint_bytes, figures.exact), (9, true));
     }
 }

@@ -3,12 +3,13 @@
 use super::figures::Figures;
 use engine::supervise::Calls;
 use model::Plan;
+use model::rehearsal::Rehearsal;
 use serde_json::{Value, json};
 
-/// One object: `program ranks code budget all calls`.
-pub fn render(name: &str, plan: &Plan, calls: Option<&Calls>) -> String {
-    let budget = plan.budget.iter().map(|(ranks, budget)| {
-        let mut object = figures(&Figures::of(budget));
+/// One object: `program ranks code budget all complete calls`.
+pub fn render(name: &str, plan: &Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> String {
+    let budget = rehearsal.ranks.iter().map(|(ranks, rank)| {
+        let mut object = figures(&Figures::of(rank, rehearsal));
         object["first_rank"] = json!(ranks.start);
         object["last_rank"] = json!(ranks.end.saturating_sub(1));
         object
@@ -24,7 +25,8 @@ pub fn render(name: &str, plan: &Plan, calls: Option<&Calls>) -> String {
         "ranks": plan.ranks,
         "code": ppl::listing(plan).lines().collect::<Vec<_>>(),
         "budget": budget.collect::<Vec<_>>(),
-        "all": figures(&Figures::of_all(&plan.budget)),
+        "all": figures(&Figures::of_all(rehearsal)),
+        "complete": rehearsal.complete,
         "calls": calls,
     });
     model::escape::json(&format!("{object:#}\n")).into_owned()
@@ -32,7 +34,7 @@ pub fn render(name: &str, plan: &Plan, calls: Option<&Calls>) -> String {
 
 fn figures(figures: &Figures) -> Value {
     let ops = figures.ops.iter().map(|(op, sum)| {
-        json!({"op": op.name(), "count": sum.count, "bytes": sum.bytes, "exact": sum.exact})
+        json!({"op": op.name(), "count": sum.count, "bytes": sum.bytes, "exact": !sum.about})
     });
     json!({
         "ops": ops.collect::<Vec<_>>(),

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::program;
 use clap::Args;
 use engine::config::Config;
+use engine::rehearse::rehearse;
 use engine::supervise::{Calls, list_calls};
 
 /// Show what a program will do, without touching the disk
@@ -58,13 +59,15 @@ impl Plan {
         let compiled = compile::compile(text, &self.program, ranks, None, true);
         compile::show(&compiled, &name);
         let plan = compile::plan(compiled, &name)?;
+        let rehearsal = rehearse(&plan, &Config::default(), true)
+            .map_err(|error| Error::failed(error.to_string()))?;
         let calls = match self.ops {
             Some(count) => Some(self.calls(&plan, count)?),
             None => None,
         };
         let shown = match self.format {
-            TextFormat::Text => text::render(&plan, calls.as_ref()),
-            TextFormat::Json => json::render(&name, &plan, calls.as_ref()),
+            TextFormat::Text => text::render(&plan, &rehearsal, calls.as_ref()),
+            TextFormat::Json => json::render(&name, &plan, &rehearsal, calls.as_ref()),
         };
         console::print(&shown)?;
         Ok(Exit::Success)

@@ -12,6 +12,7 @@
 use super::figures::Figures;
 use engine::supervise::Calls;
 use model::Plan;
+use model::rehearsal::Rehearsal;
 use model::units::format_bytes;
 use std::fmt::Write;
 use std::ops::Range;
@@ -19,20 +20,28 @@ use std::ops::Range;
 /// Kinds of ranks that are shown one by one.
 const SHOWN: usize = 8;
 
+/// Said where the figures are not those of the whole program.
+const ENDED: &str =
+    "\nthe rehearsal ended before the program did: these are the figures up to there\n";
+
 /// Code, budget and calls.
-pub fn render(plan: &Plan, calls: Option<&Calls>) -> String {
+pub fn render(plan: &Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> String {
     let mut out = String::from("code\n");
     for line in ppl::listing(plan).lines() {
         let _ = writeln!(out, "  {line}");
     }
-    for (ranks, budget) in plan.budget.iter().take(SHOWN) {
-        section(&mut out, &title(ranks), &Figures::of(budget));
+    let kinds = &rehearsal.ranks;
+    for (ranks, rank) in kinds.iter().take(SHOWN) {
+        section(&mut out, &title(ranks), &Figures::of(rank, rehearsal));
     }
-    if plan.budget.len() > SHOWN {
-        let _ = writeln!(out, "\nand {} more kinds of ranks", plan.budget.len() - SHOWN);
+    if kinds.len() > SHOWN {
+        let _ = writeln!(out, "\nand {} more kinds of ranks", kinds.len() - SHOWN);
     }
     if plan.ranks > 1 {
-        section(&mut out, &format!("all {} ranks", plan.ranks), &Figures::of_all(&plan.budget));
+        section(&mut out, &format!("all {} ranks", plan.ranks), &Figures::of_all(rehearsal));
+    }
+    if !rehearsal.complete {
+        out.push_str(ENDED);
     }
     calls.into_iter().for_each(|calls| list(&mut out, calls));
     out
@@ -46,13 +55,16 @@ fn title(ranks: &Range<u32>) -> String {
 }
 
 fn section(out: &mut String, title: &str, figures: &Figures) {
-    let _ = writeln!(out, "\nbudget of {title}{}", if figures.exact { "" } else { ", at least" });
+    let _ = writeln!(out, "\nbudget of {title}{}", if figures.exact { "" } else { ", about" });
     let name = figures.ops.iter().map(|(op, _)| op.name().len()).max().unwrap_or(0);
     let count = figures.ops.iter().map(|(_, op)| op.count).max().unwrap_or(0).to_string().len();
     for (op, sum) in &figures.ops {
         let _ = write!(out, "  {:<name$}  {:>count$}", op.name(), sum.count);
         if sum.bytes > 0 {
             let _ = write!(out, "  {} bytes", sum.bytes);
+        }
+        if sum.about {
+            out.push_str("  about");
         }
         out.push('\n');
     }

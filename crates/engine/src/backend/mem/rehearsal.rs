@@ -1,0 +1,90 @@
+//! What a rehearsal asks of files in memory, and does to them, besides calls.
+
+use super::content::Content;
+use super::node::{Kind, Used};
+use super::walk::Follow;
+use super::{Mem, MemFs};
+use crate::call::{Fd, Reply};
+use model::pattern::Run;
+
+/// A file or directory that a rehearsal puts where a program's would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Planted {
+    /// A directory.
+    Directory,
+    /// A file of this size, all of which takes room.
+    File(u64),
+    /// A file from before the program; reads find what they ask for.
+    Found,
+}
+
+impl MemFs {
+    /// What is there now.
+    pub(crate) fn used(&self) -> Used {
+        self.nodes.used
+    }
+
+    /// Number of what is at a path; symbolic links at its end are not followed.
+    pub(crate) fn number(&self, path: &[u8]) -> Result<u32, i32> {
+        self.find(path, Follow::No)
+    }
+
+    /// The same for a directory, or what a link leads to.
+    pub(crate) fn is_directory(&self, number: u32) -> bool {
+        self.nodes.is_directory(number)
+    }
+
+    /// Size of a file and the room it takes, bytes.
+    pub(crate) fn extent(&self, number: u32) -> (u64, u64) {
+        self.nodes.content(number).map_or((0, 0), |content| (content.size(), content.room_bytes()))
+    }
+
+    /// A file grows by what skipped iterations would have added.
+    pub(crate) fn grow(&mut self, number: u32, size_bytes: u64, room_bytes: u64) {
+        let _ = self.nodes.change(number, |content| content.grow(size_bytes, room_bytes));
+    }
+
+    /// Puts something where nothing is; the directory above must be there.
+    pub(crate) fn plant(&mut self, path: &[u8], what: Planted) -> Result<(), i32> {
+        let spot = self.spot(path, Follow::No)?;
+        let (parent, name) = (spot.parent, spot.name.to_vec());
+        let mut content = Content::new(false);
+        content.found = what == Planted::Found;
+        let kind = match what {
+            Planted::Directory => Kind::Directory { names: Box::default(), parent },
+            _ => Kind::File(content),
+        };
+        let number = self.nodes.create(parent, &name, kind, 0o644);
+        match what {
+            Planted::File(size) => self.nodes.change(number, |content| content.allocate(size)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Mem {
+    /// The file behind a descriptor.
+    pub(crate) fn number(&mut self, fd: Fd) -> Option<u32> {
+        self.files.ino(fd)
+    }
+
+    /// A read of the rest of a file whose size is unknown finds nothing.
+    pub(crate) fn is_found(&mut self, fd: Fd) -> bool {
+        let fs = self.fs.borrow();
+        let number = self.files.ino(fd);
+        number.and_then(|number| fs.nodes.content(number).ok()).is_some_and(|file| file.found)
+    }
+
+    /// Accesses equal pieces at once; the bytes moved.
+    pub(crate) fn access(&mut self, number: u32, run: &Run, write: bool) -> Reply {
+        let fs = &mut *self.fs.borrow_mut();
+        let all = run.length_bytes.saturating_mul(run.count);
+        let Ok(content) = fs.nodes.content(number) else { return -Reply::from(libc::EBADF) };
+        if !write {
+            let there = if content.found { all } else { run.bytes_within(content.size()) };
+            return there.min(Reply::MAX as u64) as Reply;
+        }
+        let changed = fs.nodes.change(number, |content| content.put(run));
+        changed.map_or(-Reply::from(libc::EFBIG), |()| all.min(Reply::MAX as u64) as Reply)
+    }
+}

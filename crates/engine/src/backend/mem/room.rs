@@ -1,0 +1,104 @@
+//! How much room a file takes: its size without the holes.
+
+use std::ops::Range;
+
+/// Ranges that are kept apart; beyond that those closest to each other are joined.
+const RANGES: usize = 64;
+
+/// What of a file was written or allocated.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    /// Ascending, none touches the next.
+    ranges: Vec<Range<u64>>,
+    /// Sum of their lengths.
+    bytes: u64,
+    /// Bytes whose places are unknown.
+    loose_bytes: u64,
+}
+
+impl Room {
+    /// Bytes that a file of this size takes; never less than it really does.
+    pub(super) fn bytes(&self, size: u64) -> u64 {
+        self.bytes.saturating_add(self.loose_bytes).min(size)
+    }
+
+    /// A range takes room.
+    pub(super) fn add(&mut self, start: u64, end: u64) {
+        if let Some(last) = self.ranges.last_mut().filter(|last| last.end == start) {
+            self.bytes += end - last.end;
+            last.end = end;
+        } else if start < end {
+            self.insert(start, end);
+        }
+    }
+
+    /// So many bytes more take room somewhere.
+    pub(super) fn add_loose(&mut self, bytes: u64) {
+        self.loose_bytes = self.loose_bytes.saturating_add(bytes);
+    }
+
+    /// The file is cut off at `size`.
+    pub(super) fn cut(&mut self, size: u64) {
+        self.ranges.retain_mut(|range| {
+            range.end = range.end.min(size);
+            range.start < range.end
+        });
+        self.loose_bytes = if size == 0 { 0 } else { self.loose_bytes.min(size) };
+        self.count();
+    }
+
+    fn insert(&mut self, start: u64, end: u64) {
+        let from = self.ranges.partition_point(|range| range.end < start);
+        let to = self.ranges.partition_point(|range| range.start <= end);
+        let joined = match self.ranges.get(from..to) {
+            Some([first, .., last]) => first.start.min(start)..last.end.max(end),
+            Some([one]) => one.start.min(start)..one.end.max(end),
+            _ => start..end,
+        };
+        self.ranges.splice(from..to, [joined]);
+        if self.ranges.len() > RANGES {
+            self.join_closest();
+        }
+        self.count();
+    }
+
+    fn join_closest(&mut self) {
+        let gap = |at: &usize| self.ranges[at + 1].start - self.ranges[*at].end;
+        if let Some(at) = (0..self.ranges.len() - 1).min_by_key(gap) {
+            self.ranges[at].end = self.ranges.remove(at + 1).end;
+        }
+    }
+
+    fn count(&mut self) {
+        self.bytes = self.ranges.iter().map(|range| range.end - range.start).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_take_no_room_and_what_is_written_twice_takes_it_once() {
+        let mut room = Room::default();
+        for (start, end, bytes) in [(0, 4, 4), (4, 8, 8), (2, 6, 8), (100, 104, 12), (8, 100, 104)]
+        {
+            room.add(start, end);
+            assert_eq!(room.bytes(1000), bytes, "{start}..{end}");
+        }
+        room.cut(50);
+        assert_eq!((room.bytes(50), room.bytes(10)), (50, 10));
+        room.add_loose(7);
+        assert_eq!(room.bytes(1000), 57);
+        room.cut(0);
+        assert_eq!(room.bytes(1000), 0);
+    }
+
+    #[test]
+    fn many_ranges_are_joined_and_never_count_too_little() {
+        let mut room = Room::default();
+        (0..1000).for_each(|i| room.add(i * 10, i * 10 + 1));
+        assert!(room.ranges.len() <= RANGES);
+        assert!(room.bytes(u64::MAX) >= 1000 && room.bytes(u64::MAX) <= 9991);
+    }
+}

@@ -1,0 +1,372 @@
+//! The back-end of a rehearsal: files in memory of which only names and sizes are kept, and a
+//! word to the [`Stage`] about every change.
+
+use super::names::What;
+use super::stage::{Change, Stage};
+use crate::backend::mem::Planted;
+use crate::backend::{Act, Backend, Capabilities, Cost, Mem};
+use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Reply};
+use crate::clock::Virtual;
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::rc::Rc;
+
+/// One rank's files.
+pub(super) struct Rehearsed {
+    inner: Mem,
+    stage: Rc<Stage>,
+    rank: u32,
+    /// Absolute path of the run directory.
+    root: Rc<[u8]>,
+    mpi_files: Vec<Option<Fd>>,
+}
+
+impl Rehearsed {
+    pub(super) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
+        let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
+        let (stage, root) = (Rc::clone(stage), Rc::clone(root));
+        Rehearsed { inner, stage, rank, root, mpi_files: Vec::new() }
+    }
+
+    /// A path as a name below the run directory.
+    fn name<'a>(&self, path: &'a [u8]) -> Cow<'a, [u8]> {
+        let inside = match path.strip_prefix(&*self.root) {
+            Some(inside) if path.first() == Some(&b'/') => inside,
+            _ => path,
+        };
+        let odd = |pair: &[u8]| matches!(pair, b"//" | b"./");
+        if !inside.windows(2).any(odd) && inside.first() != Some(&b'/') {
+            return Cow::Borrowed(inside);
+        }
+        let parts = inside.split(|byte| *byte == b'/');
+        let parts: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
+        Cow::Owned(parts.join(&b'/'))
+    }
+
+    /// Puts what the call needs in its place, if skipped iterations would have made it, or if
+    /// it may have been there before.
+    fn set_up(&mut self, call: &Call<'_>) {
+        let (path, must_exist) = match *call {
+            Call::Open { path, flags, .. } => (path, flags & libc::O_CREAT == 0),
+            Call::Mkdir { path } | Call::Symlink { path, .. } => (path, false),
+            Call::Rename { from, to } | Call::Link { from, to } => {
+                self.set_up_name(to, false, false);
+                (from, true)
+            }
+            Call::Stat { path }
+            | Call::Access { path }
+            | Call::Unlink { path }
+            | Call::Rmdir { path }
+            | Call::Truncate { path, .. }
+            | Call::Readlink { path }
+            | Call::Chmod { path, .. }
+            | Call::Utime { path }
+            | Call::Statfs { path } => (path, true),
+            Call::Close { .. }
+            | Call::Pread { .. }
+            | Call::Pwrite { .. }
+            | Call::Append { .. }
+            | Call::Seek { .. }
+            | Call::Fsync { .. }
+            | Call::Fdatasync { .. }
+            | Call::Ftruncate { .. }
+            | Call::Fallocate { .. }
+            | Call::Fstat { .. }
+            | Call::Getdents { .. }
+            | Call::Syncfs
+            | Call::DropCaches => return,
+        };
+        let lists = matches!(*call, Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0);
+        self.set_up_name(path, must_exist, lists || matches!(call, Call::Rmdir { .. }));
+    }
+
+    fn set_up_name(&mut self, path: &CStr, must_exist: bool, directory: bool) {
+        let name = self.name(path.to_bytes()).into_owned();
+        if name.is_empty() || self.stage.fs.borrow().number(&name) != Err(libc::ENOENT) {
+            return;
+        }
+        let above = (0..name.len()).filter(|at| name[*at] == b'/');
+        for end in above {
+            self.plant(&name[..end], true, true);
+        }
+        self.plant(&name, must_exist, directory);
+    }
+
+    fn plant(&self, name: &[u8], must_exist: bool, directory: bool) {
+        if self.stage.fs.borrow().number(name) != Err(libc::ENOENT) {
+            return;
+        }
+        let state = &mut *self.stage.state.borrow_mut();
+        let before = self.stage.used();
+        let skipped = state.names.find(name);
+        let what = match skipped {
+            Some(What::Directory) => Planted::Directory,
+            Some(What::File(bytes)) => Planted::File(bytes),
+            Some(What::Gone) => return,
+            None if !must_exist => return,
+            None => {
+                let like = state.doubts.missing(self.rank, name);
+                let size = like.and_then(|name| self.stage.fs.borrow().number(&name).ok());
+                let known = size.map(|number| self.stage.fs.borrow().extent(number).0);
+                match known {
+                    Some(size) if !directory => Planted::File(size),
+                    _ if !self.stage.finds_files && !state.vague => return,
+                    _ if directory => Planted::Directory,
+                    _ => Planted::Found,
+                }
+            }
+        };
+        if self.stage.fs.borrow_mut().plant(name, what).is_err() {
+            return;
+        }
+        // What was there before takes none of the room that is free now.
+        state.placed(before, self.stage.used());
+        state.about |= skipped.is_none();
+    }
+
+    /// The file whose bytes a call changes, with its size and room.
+    fn extent(&mut self, call: &Call<'_>) -> Option<(u32, (u64, u64))> {
+        let number = match *call {
+            Call::Pwrite { fd, .. }
+            | Call::Append { fd, .. }
+            | Call::Ftruncate { fd, .. }
+            | Call::Fallocate { fd, .. } => self.inner.number(fd),
+            Call::Truncate { path, .. } => {
+                let name = self.name(path.to_bytes());
+                self.stage.fs.borrow().number(&name).ok()
+            }
+            _ => None,
+        }?;
+        Some((number, self.stage.fs.borrow().extent(number)))
+    }
+
+    fn grew(&mut self, before: Option<(u32, (u64, u64))>) {
+        let Some((number, (size, room))) = before else { return };
+        let now = self.stage.fs.borrow().extent(number);
+        if now != (size, room) {
+            let change = |now: u64, old: u64| now.wrapping_sub(old) as i64;
+            let grew = Change::Grew(number, change(now.0, size), change(now.1, room));
+            self.stage.state.borrow_mut().ranks[self.rank as usize].log.push(grew);
+        }
+    }
+
+    /// What became of names.
+    fn renamed(&mut self, call: Names<'_>, new: bool) {
+        let (made, gone, directory) = match call {
+            Names::Made(path) => (Some(path), None, false),
+            Names::Directory(path) => (Some(path), None, true),
+            Names::Gone(path) => (None, Some(path), false),
+            Names::Moved(from, to) => (Some(to), Some(from), false),
+            Names::Nothing => return,
+        };
+        let state = &mut *self.stage.state.borrow_mut();
+        if let Some(path) = gone {
+            state.gone(self.rank, &self.name(path.to_bytes()));
+        }
+        if let Some(path) = made {
+            let name = self.name(path.to_bytes());
+            let number = self.stage.fs.borrow().number(&name).unwrap_or(u32::MAX);
+            state.made(self.rank, &name, number, directory, new);
+        }
+    }
+
+    fn opened(&self, change: i64) {
+        self.stage.state.borrow_mut().ranks[self.rank as usize].open += change;
+    }
+
+    fn pieces(&mut self, fd: Option<Fd>, run: &model::pattern::Run, write: bool) -> Reply {
+        let Some(number) = fd.and_then(|fd| self.inner.number(fd)) else {
+            return -Reply::from(libc::EBADF);
+        };
+        if !self.stage.call() {
+            return -Reply::from(libc::EIO);
+        }
+        let before = self.stage.used();
+        let extent = Some((number, self.stage.fs.borrow().extent(number)));
+        let moved = self.inner.access(number, run, write);
+        self.stage.changed(self.rank, before);
+        self.grew(extent);
+        // As a call of the back-end: a microsecond, and 2,000 bytes in each further one.
+        self.stage.clock.advance(1_000 + moved.max(0) as u64 / 2);
+        moved
+    }
+
+    fn file(&self, file: MpiFile) -> Option<Fd> {
+        *usize::try_from(file.0).ok().and_then(|at| self.mpi_files.get(at))?
+    }
+
+    /// The shared pointer moves on by so many bytes; where it was.
+    fn pointer(&mut self, file: MpiFile, bytes: u64) -> Option<u64> {
+        let number = self.file(file).and_then(|fd| self.inner.number(fd))?;
+        let mut state = self.stage.state.borrow_mut();
+        let pointer = &mut state.pointers.entry(number).or_default().0;
+        let at = *pointer;
+        *pointer = at.saturating_add(bytes);
+        Some(at)
+    }
+
+    fn open_mpi(&mut self, path: &CStr, mode: MpiMode) -> Reply {
+        let access = match (mode.read, mode.write) {
+            (true, true) => libc::O_RDWR,
+            (false, _) => libc::O_WRONLY,
+            _ => libc::O_RDONLY,
+        };
+        // Members open one after the other: only the first one can be the one that makes it.
+        let create = if mode.create { libc::O_CREAT } else { 0 };
+        let reply = self.issue(Call::Open { path, flags: access | create, mode: 0o644 });
+        if reply < 0 {
+            return reply;
+        }
+        let fd = Fd(reply as i32);
+        if let Some(number) = self.inner.number(fd) {
+            let end = if mode.append { self.stage.fs.borrow().extent(number).0 } else { 0 };
+            let mut state = self.stage.state.borrow_mut();
+            let pointer = state.pointers.entry(number).or_default();
+            if pointer.1 == 0 {
+                pointer.0 = end;
+            }
+            pointer.1 += 1;
+        }
+        self.mpi_files.push(Some(fd));
+        self.mpi_files.len() as Reply - 1
+    }
+
+    fn close_mpi(&mut self, file: MpiFile) -> Reply {
+        let Some(fd) = self.file(file) else { return -Reply::from(libc::EBADF) };
+        if let Some(number) = self.inner.number(fd) {
+            let mut state = self.stage.state.borrow_mut();
+            let pointer = state.pointers.entry(number).or_default();
+            pointer.1 = pointer.1.saturating_sub(1);
+        }
+        self.mpi_files[file.0 as usize] = None;
+        self.issue(Call::Close { fd })
+    }
+
+    /// A call on the file behind an MPI file.
+    fn on_file(&mut self, file: MpiFile, call: impl FnOnce(Fd) -> Call<'static>) -> Reply {
+        match self.file(file) {
+            Some(fd) => self.issue(call(fd)),
+            None => -Reply::from(libc::EBADF),
+        }
+    }
+
+    fn size(&mut self, file: MpiFile) -> Reply {
+        match self.file(file) {
+            // How large it is nobody knows.
+            Some(fd) if self.inner.is_found(fd) => -Reply::from(libc::EOPNOTSUPP),
+            _ => self.on_file(file, |fd| Call::Fstat { fd }),
+        }
+    }
+}
+
+/// Names that a call makes or removes, if it succeeds.
+#[derive(Clone, Copy)]
+enum Names<'a> {
+    Nothing,
+    Made(&'a CStr),
+    Directory(&'a CStr),
+    Gone(&'a CStr),
+    Moved(&'a CStr, &'a CStr),
+}
+
+impl<'a> Names<'a> {
+    fn of(call: &Call<'a>) -> Names<'a> {
+        match *call {
+            Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => Names::Made(path),
+            Call::Symlink { path, .. } | Call::Link { to: path, .. } => Names::Made(path),
+            Call::Mkdir { path } => Names::Directory(path),
+            Call::Unlink { path } | Call::Rmdir { path } => Names::Gone(path),
+            Call::Rename { from, to } => Names::Moved(from, to),
+            _ => Names::Nothing,
+        }
+    }
+}
+
+impl Backend for Rehearsed {
+    const REHEARSES: bool = true;
+
+    fn rehearse(&mut self, act: Act<'_>) -> Reply {
+        match act {
+            Act::Buffer(bytes) => {
+                let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
+                tally.buffer_bytes = tally.buffer_bytes.max(bytes);
+                0
+            }
+            Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),
+            Act::MpiPieces { file, run, write } => self.pieces(self.file(file), &run, write),
+            Act::MpiShared { file, bytes, write } => match self.pointer(file, bytes) {
+                Some(at) => {
+                    let run = model::pattern::Run::single(at, bytes);
+                    self.pieces(self.file(file), &run, write)
+                }
+                None => -Reply::from(libc::EBADF),
+            },
+            Act::Over(over) => {
+                let name = self.name(over.path);
+                self.stage.state.borrow_mut().over(self.rank, &name, &over);
+                0
+            }
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { mpi_files: true, ..self.inner.capabilities() }
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        if !self.stage.call() {
+            return -Reply::from(libc::EIO);
+        }
+        if let Call::Pread { fd, rest: true, .. } = call
+            && self.inner.is_found(fd)
+        {
+            return 0;
+        }
+        self.set_up(&call);
+        let (names, extent) = (Names::of(&call), self.extent(&call));
+        let opens = matches!(call, Call::Open { .. });
+        let closes = matches!(call, Call::Close { .. });
+        let before = self.stage.used();
+        let reply = self.inner.issue(call);
+        if reply < 0 {
+            return reply;
+        }
+        self.stage.changed(self.rank, before);
+        self.grew(extent);
+        let new = self.stage.used().names > before.names;
+        if new || !opens {
+            self.renamed(names, new);
+        }
+        self.opened(i64::from(opens) - i64::from(closes));
+        reply
+    }
+
+    fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
+        match call {
+            FileCall::Open { path, mode, .. } => self.open_mpi(path, mode),
+            FileCall::Close { file } => self.close_mpi(file),
+            FileCall::Delete { path } => self.issue(Call::Unlink { path }),
+            FileCall::Sync { file } => self.on_file(file, |fd| Call::Fsync { fd }),
+            FileCall::SetSize { file, size } => {
+                self.on_file(file, |fd| Call::Ftruncate { fd, size })
+            }
+            FileCall::Preallocate { file, size } => {
+                self.on_file(file, |fd| Call::Fallocate { fd, size })
+            }
+            FileCall::Position { file } => self.size(file),
+            FileCall::Most { value, .. } => value,
+            FileCall::Seek { .. }
+            | FileCall::SetAtomic { .. }
+            | FileCall::SetView { .. }
+            | FileCall::MakeView { .. } => 0,
+            // Bytes are moved by [`Act`]s.
+            FileCall::Transfer { .. } | FileCall::Start { .. } | FileCall::Wait { .. } => {
+                -Reply::from(libc::ENOSYS)
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What ranks do to each other's files that cannot be meant: names that several make, files
+//! that only others make, reads behind the end of what was written.
+
+use super::names::split;
+use super::stage::Change;
+use crate::backend::{MemFs, Over};
+use model::op::Class;
+use model::plan::{Instr, Internal, Operand, Pc, Piece, Source};
+use model::rehearsal::{Doubt, DoubtKind};
+use model::units::format_bytes;
+use model::{Op, Plan, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Names that are remembered; in larger programs the others are not watched.
+const NAMES_MAX: usize = 1 << 16;
+
+/// Collects what the ranks do.
+#[derive(Default)]
+pub(super) struct Doubts {
+    /// There are several ranks.
+    several: bool,
+    names: HashMap<Box<[u8]>, Name>,
+    /// By a name without its numbers: who makes such names, and the last one.
+    makers: HashMap<Box<[u8]>, Makers>,
+    /// A name that the running operation needs, and that only others make.
+    missing: Option<Box<[u8]>>,
+    collisions: BTreeMap<Pc, (Box<[u8]>, BTreeSet<u32>)>,
+    /// By statement: ranks and the names they need.
+    needs: BTreeMap<Pc, BTreeMap<u32, Box<[u8]>>>,
+    reads: BTreeMap<(Pc, Box<[u8]>), Reads>,
+}
+
+#[derive(Default)]
+struct Name {
+    /// Rank and statement that made it last.
+    maker: Option<(u32, Pc)>,
+    /// Statement that opened it last.
+    opened: Option<Pc>,
+    writes: u64,
+    written_bytes: u64,
+    /// The name of a file like it, which others made: it counts as that.
+    like: Option<Box<[u8]>>,
+}
+
+/// Who makes names that differ in their numbers.
+#[derive(Default)]
+struct Makers {
+    ranks: BTreeSet<u32>,
+    /// The last one made.
+    last: Box<[u8]>,
+}
+
+#[derive(Default)]
+struct Reads {
+    count: u64,
+    bytes: u64,
+    short: bool,
+}
+
+impl Doubts {
+    pub(super) fn of(ranks: u32) -> Doubts {
+        Doubts { several: ranks > 1, ..Doubts::default() }
+    }
+
+    fn name(&mut self, name: &[u8]) -> Option<&mut Name> {
+        if !self.names.contains_key(name) {
+            if self.names.len() >= NAMES_MAX {
+                return None;
+            }
+            self.names.insert(name.into(), Name::default());
+        }
+        self.names.get_mut(name)
+    }
+
+    /// A rank makes names like this one.
+    pub(super) fn makes(&mut self, rank: u32, skeleton: &[u8]) {
+        if let Some(makers) = self.makers.get_mut(skeleton) {
+            makers.ranks.insert(rank);
+        }
+    }
+
+    fn made(&mut self, rank: u32, site: Pc, name: &[u8]) {
+        let several = self.several;
+        let Some(known) = self.name(name) else { return };
+        *known = Name { maker: Some((rank, site)), ..Name::default() };
+        if several {
+            let (skeleton, _) = split(name);
+            let makers = self.makers.entry(skeleton).or_default();
+            makers.ranks.insert(rank);
+            makers.last = name.into();
+        }
+    }
+
+    /// A rank needs a name that nobody has made; that of a file which another rank has made and
+    /// this one has none of.
+    pub(super) fn missing(&mut self, rank: u32, name: &[u8]) -> Option<Box<[u8]>> {
+        if !self.several {
+            return None;
+        }
+        let makers = self.makers.get(&split(name).0)?;
+        if makers.ranks.contains(&rank) {
+            return None;
+        }
+        let last = makers.last.clone();
+        self.missing = Some(name.into());
+        if let Some(known) = self.name(name) {
+            known.like = Some(last.clone());
+        }
+        Some(last)
+    }
+
+    /// An operation of a rank is over, which has changed these files.
+    pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, changes: &[Change]) {
+        for change in changes {
+            if let Change::Made(name, _) = change {
+                self.made(rank, over.site, name);
+            }
+        }
+        if let Some(missing) = self.missing.take() {
+            self.needs.entry(over.site).or_default().insert(rank, missing);
+        }
+        if over.errno == libc::EEXIST {
+            self.collided(rank, over.site, name);
+        }
+        let row = over.op.row();
+        match row.class {
+            _ if row.gives_handle => {
+                if let Some(known) = self.name(name) {
+                    known.opened = Some(over.site);
+                }
+            }
+            Class::Write if over.done_bytes > 0 => {
+                if let Some(known) = self.name(name) {
+                    known.writes += 1;
+                    known.written_bytes = known.written_bytes.saturating_add(over.done_bytes);
+                }
+            }
+            Class::Read if over.errno == 0 => self.read(name, over),
+            _ => {}
+        }
+    }
+
+    fn collided(&mut self, rank: u32, site: Pc, name: &[u8]) {
+        let maker = self.names.get(name).and_then(|known| known.maker);
+        if let Some((other, same)) = maker
+            && (same, other != rank) == (site, true)
+        {
+            let (_, ranks) = self.collisions.entry(site).or_insert_with(|| {
+                let ranks = BTreeSet::new();
+                (name.into(), ranks)
+            });
+            ranks.extend([rank, other]);
+        }
+    }
+
+    fn read(&mut self, name: &[u8], over: &Over<'_>) {
+        let key = (over.site, Box::from(name));
+        if self.reads.len() >= NAMES_MAX && !self.reads.contains_key(&key) {
+            return;
+        }
+        let reads = self.reads.entry(key).or_default();
+        reads.count += 1;
+        reads.bytes = reads.bytes.saturating_add(over.requested_bytes);
+        reads.short |= over.short;
+    }
+
+    /// What there is to doubt, in order of place.
+    pub(super) fn tell(&self, plan: &Plan, fs: &MemFs) -> Vec<Doubt> {
+        let mut doubts: Vec<Doubt> = Vec::new();
+        for (site, (name, ranks)) in &self.collisions {
+            let shown = self.shown(plan, *site, name);
+            let count = ranks.len();
+            let message =
+                format!("{count} ranks make the same name \"{shown}\"; all but one will fail");
+            doubts.push(Doubt { kind: DoubtKind::Collision, site: *site, message });
+        }
+        doubts.extend(self.needs.iter().filter_map(|(site, ranks)| self.need(plan, *site, ranks)));
+        let mut told = BTreeSet::new();
+        for ((site, name), reads) in self.reads.iter().filter(|(_, reads)| reads.short) {
+            if let Some(message) = self.behind_the_end(plan, fs, *site, name, reads)
+                && told.insert(*site)
+            {
+                doubts.push(Doubt { kind: DoubtKind::BeyondEnd, site: *site, message });
+            }
+        }
+        doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
+        doubts
+    }
+
+    fn need(&self, plan: &Plan, site: Pc, ranks: &BTreeMap<u32, Box<[u8]>>) -> Option<Doubt> {
+        let never_made = |name: &[u8]| self.names.get(name).is_none_or(|it| it.maker.is_none());
+        let needs = ranks.iter().filter(|(_, name)| never_made(name));
+        let own: BTreeSet<u32> = needs.map(|(rank, _)| *rank).collect();
+        let name = &ranks[own.first()?];
+        let makers = &self.makers.get(&split(name).0)?.ranks;
+        if !of_rank(plan, site) || makers.iter().any(|maker| own.contains(maker)) {
+            return None;
+        }
+        let message = format!(
+            "{} use \"{}\" with their own number, but only {} make such files",
+            in_words(&own),
+            self.shown(plan, site, name),
+            in_words(makers),
+        );
+        Some(Doubt { kind: DoubtKind::NotWritten, site, message })
+    }
+
+    fn behind_the_end(
+        &self,
+        plan: &Plan,
+        fs: &MemFs,
+        site: Pc,
+        name: &[u8],
+        reads: &Reads,
+    ) -> Option<String> {
+        let known = self.names.get(name)?;
+        let (writer, known) = match &known.like {
+            Some(like) => (&**like, self.names.get(like)?),
+            None => (name, known),
+        };
+        if known.writes == 0 {
+            return None;
+        }
+        // Writes of skipped iterations show in the size alone.
+        let size = fs.number(writer).map_or(0, |number| fs.extent(number).0);
+        let written = known.written_bytes.max(size);
+        let (count, ask) =
+            (plural(reads.count, "read"), if reads.count == 1 { "asks" } else { "ask" });
+        let (writes, bring) =
+            (plural(known.writes, "write"), if known.writes == 1 { "brings" } else { "bring" });
+        let shown = self.shown(plan, site, name);
+        let asked = match reads.bytes > written {
+            true => format!("{ask} for {} of \"{shown}\"", format_bytes(reads.bytes)),
+            false => format!("{ask} for what lies behind the end of \"{shown}\""),
+        };
+        Some(format!("{count} {asked}, to which {writes} {bring} {}", format_bytes(written)))
+    }
+
+    /// A name as the program writes it; that of a handle where it was opened.
+    fn shown(&self, plan: &Plan, site: Pc, name: &[u8]) -> String {
+        let opened = self.names.get(name).and_then(|known| known.opened);
+        let text = written_name(plan, site).or_else(|| written_name(plan, opened?));
+        let text = text.unwrap_or_else(|| String::from_utf8_lossy(name).into());
+        text.strip_prefix("./").unwrap_or(&text).to_string()
+    }
+}
+
+/// The operand that names the file of a command, of two the second one.
+fn name_operand(plan: &Plan, site: Pc) -> Option<Operand> {
+    let Instr::Op { op, args, .. } = plan.code.get(site as usize)? else { return None };
+    let second = matches!(op, Op::Rename | Op::Link | Op::Symlink);
+    plan.args.get(*args as usize + usize::from(second)).copied()
+}
+
+fn pieces(plan: &Plan, site: Pc) -> Option<&[Piece]> {
+    match name_operand(plan, site)?.source() {
+        Source::Template(index) => {
+            let template = plan.templates.get(index as usize)?;
+            plan.pieces.get(template.start as usize..template.end as usize)
+        }
+        _ => None,
+    }
+}
+
+/// The name that a statement works on as it stands there, with stars for variables.
+fn written_name(plan: &Plan, site: Pc) -> Option<String> {
+    let operand = name_operand(plan, site)?;
+    if let Some(text) = plan.literal(operand) {
+        return Some(String::from_utf8_lossy(text).into());
+    }
+    let shown = pieces(plan, site)?.iter().map(|piece| match piece {
+        Piece::Text { start, end } => {
+            let text = plan.text.get(*start as usize..*end as usize).unwrap_or_default();
+            String::from_utf8_lossy(text).into_owned()
+        }
+        Piece::Internal(what) => format!("$${}", internal_name(*what)),
+        Piece::Value(operand) => match operand.source() {
+            Source::Const(index) => {
+                let mut text = Vec::new();
+                plan.consts.get(index as usize).unwrap_or(&Value::Unset).render(&mut text).ok();
+                String::from_utf8_lossy(&text).into_owned()
+            }
+            _ => "*".into(),
+        },
+    });
+    Some(shown.collect())
+}
+
+/// The statement works on a name with the rank's number in it.
+fn of_rank(plan: &Plan, site: Pc) -> bool {
+    let own =
+        |piece: &Piece| matches!(piece, Piece::Internal(Internal::Rank | Internal::GroupRank));
+    pieces(plan, site).is_some_and(|pieces| pieces.iter().any(own))
+}
+
+fn internal_name(what: Internal) -> &'static str {
+    match what {
+        Internal::Rank => "rank",
+        Internal::GroupRank => "grank",
+        Internal::GroupSize => "gsize",
+        Internal::GroupName => "group",
+        Internal::Node => "node",
+        Internal::NodeRank => "noderank",
+        Internal::Rand => "rand",
+        Internal::CommonRand => "crand",
+        Internal::Time => "time",
+    }
+}
+
+/// "rank 3", "ranks 0 to 4", "ranks 0, 2 and 4".
+fn in_words(ranks: &BTreeSet<u32>) -> String {
+    const SHOWN: usize = 8;
+    match (ranks.first(), ranks.last()) {
+        (Some(one), Some(other)) if one == other => format!("rank {one}"),
+        (Some(first), Some(last)) if (last - first + 1) as usize == ranks.len() => {
+            format!("ranks {first} to {last}")
+        }
+        (_, Some(last)) => {
+            let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
+            match ranks.len() > SHOWN {
+                true => format!("ranks {} and {} more", shown.join(", "), ranks.len() - SHOWN),
+                false => {
+                    let others = shown[..shown.len() - 1].join(", ");
+                    format!("ranks {others} and {last}")
+                }
+            }
+        }
+        _ => "no rank".into(),
+    }
+}
+
+fn plural(count: u64, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        n => format!("{n} {word}s"),
+    }
+}

@@ -1,0 +1,127 @@
+//! Loops whose iterations repeat the same change are multiplied out.
+//!
+//! ```text
+//! iteration  1  2  3  (skipped: 3 more)  7  (9 more)  17  ...  the last one
+//! ```
+//!
+//! Two iterations that do the same, but for the names and numbers in them, speak for those that
+//! follow. Skipped are half as many as came before, and then one is looked at again, so that a
+//! loop that does something else from some iteration on is noticed. Where iterations differ,
+//! [`TOGETHER`] of them at a time are taken as one, whatever they do.
+
+use super::stage::{Delta, Mark, Stage};
+use crate::comm::Numbers;
+
+/// Iterations that are taken as one where single ones differ.
+const TOGETHER: u64 = 32;
+/// Iterations that may differ before that.
+const DIFFERENT_MAX: u32 = 8;
+
+/// A running loop of one rank.
+#[derive(Debug, Default)]
+pub(super) struct Loop {
+    /// Iterations that were left when it was seen last.
+    left: u64,
+    /// Iterations that are over.
+    done: u64,
+    /// Steps that the rank had taken.
+    steps: u64,
+    /// It is multiplied out, to its end.
+    long: bool,
+    unit: u64,
+    different: u32,
+    last: Option<Seen>,
+}
+
+/// What was seen at the end of a unit.
+#[derive(Debug)]
+struct Seen {
+    mark: Mark,
+    numbers: Vec<i64>,
+    /// Place in the log where the unit before had begun.
+    unit_start: Option<usize>,
+    /// What the unit had done, and by how much it had changed the numbers.
+    delta: Option<(Delta, Vec<i64>)>,
+}
+
+impl Loop {
+    /// An iteration is over and `left` more come. `steps`: those of the rank so far.
+    pub(super) fn iterated(
+        &mut self,
+        stage: &Stage,
+        rank: u32,
+        (left, steps): (u64, u64),
+        numbers: &mut dyn Numbers,
+    ) {
+        if self.left != left.wrapping_add(1) || self.unit == 0 {
+            *self = Loop { left, done: 1, steps, unit: 1, ..Loop::default() };
+            return;
+        }
+        let own_steps = steps - self.steps;
+        (self.left, self.steps) = (left, steps);
+        self.done += 1;
+        self.long |= own_steps.saturating_mul(left) > stage.long_loop_steps;
+        if self.long && self.done.is_multiple_of(self.unit) {
+            self.look(stage, rank, own_steps * self.unit, numbers);
+        }
+    }
+
+    /// A unit is over.
+    fn look(&mut self, stage: &Stage, rank: u32, unit_steps: u64, numbers: &mut dyn Numbers) {
+        let mark = stage.mark(rank);
+        let now = numbers.read();
+        let Some(last) = self.last.take() else {
+            self.last = Some(Seen { mark, numbers: now, unit_start: None, delta: None });
+            return;
+        };
+        let unit_start = last.mark.log;
+        let compared = {
+            let fs = stage.fs.borrow();
+            let before = last.unit_start.unwrap_or(unit_start);
+            stage.state.borrow().compare(rank, before, unit_start, &fs)
+        };
+        let delta = mark.since(&last.mark, compared);
+        let steps = differences(&now, &last.numbers);
+        if let Some((before, old_steps)) = &last.delta
+            && delta.meetings == 0
+        {
+            if self.unit > 1 || delta.is_like(before) {
+                let units = self.units(unit_steps, stage);
+                numbers.write(&moved_on(&now, &steps, old_steps, units));
+                stage.skip(rank, &delta, units);
+                self.left -= units * self.unit;
+                self.done += units * self.unit;
+                return;
+            }
+            self.different += 1;
+            if self.different == DIFFERENT_MAX {
+                self.unit = TOGETHER;
+                return;
+            }
+        }
+        let delta = Some((delta, steps));
+        self.last = Some(Seen { mark, numbers: now, unit_start: Some(unit_start), delta });
+    }
+
+    /// How many units are skipped: half as many as there were, or as many as the steps for a
+    /// long loop want; never the last iteration.
+    fn units(&self, unit_steps: u64, stage: &Stage) -> u64 {
+        let (done, left) = (self.done / self.unit, self.left.saturating_sub(1) / self.unit);
+        let looks = (stage.long_loop_steps / (8 * unit_steps.max(1))).max(1);
+        left.min((done / 2).max(left / looks))
+    }
+}
+
+fn differences(now: &[i64], before: &[i64]) -> Vec<i64> {
+    now.iter().zip(before).map(|(now, before)| now.wrapping_sub(*before)).collect()
+}
+
+/// The numbers after so many units more; those that do not grow evenly stay.
+fn moved_on(now: &[i64], steps: &[i64], old_steps: &[i64], units: u64) -> Vec<i64> {
+    let even = |at: usize| steps.get(at).filter(|step| old_steps.get(at) == Some(step));
+    let moved = |(at, number): (usize, &i64)| match even(at) {
+        Some(step) => number.wrapping_add(step.wrapping_mul(units as i64)),
+        None => *number,
+    };
+    now.iter().enumerate().map(moved).collect()
+}

@@ -1,0 +1,131 @@
+//! What a plan will do, found by rehearsing it: all ranks are simulated in virtual time, on files
+//! in memory of which only names and sizes are kept.
+//!
+//! ```text
+//! plan ─▶ Simulation of Machine<Rehearsed, Part, Virtual> ─▶ Stage ─▶ Rehearsal
+//!                                  │         └ steps, loops
+//!                                  └ files, operations
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `backend` | calls, and what they change |
+//! | `part` | a rank's steps |
+//! | `loops` | which iterations are skipped |
+//! | `names` | names that skipped iterations would have made |
+//! | `stage` | what was done so far, by rank and in all |
+//! | `doubts` | what cannot be meant |
+//!
+//! A rehearsal takes at most [`STEPS`] steps (statements and iterations) and two more for each
+//! instruction of the plan. Loops that would take a fair share of them are multiplied out; all
+//! figures from there on are "about". Where the steps do not suffice the rehearsal does not come to
+//! the end, and says so.
+
+mod backend;
+mod doubts;
+mod loops;
+mod names;
+mod part;
+mod stage;
+
+use crate::backend::MemFs;
+use crate::buffer::Buffers;
+use crate::clock::Virtual;
+use crate::config::{BackendKind, Config};
+use crate::supervise::{StartError, simulate};
+use backend::Rehearsed;
+use model::plan::{Instr, Internal, Piece};
+use model::rehearsal::{OpFigures, RankFigures, Rehearsal};
+use model::{Op, Plan};
+use part::Part;
+use stage::{Stage, Tally};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Statements and iterations of all ranks together, besides two for each instruction.
+pub const STEPS: u64 = 1 << 19;
+
+/// Most ranks: a simulated rank takes some microseconds and kilobytes even if it does nothing.
+pub const RANKS_MAX: u32 = 1 << 14;
+
+/// Rehearses a plan. `finds_files`: files that it has not made may be there from before.
+///
+/// # Errors
+/// The ranks cannot be simulated: interrupted, or not enough memory.
+pub fn rehearse(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal, StartError> {
+    if plan.ranks > RANKS_MAX {
+        return Ok(unknown(plan));
+    }
+    let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
+    config.settings.print_fd = None;
+    config.settings.agile = false;
+    let root = config.directory.to_string_lossy().into_owned();
+    let fs = MemFs::shared(&root, false);
+    let root: Rc<[u8]> = root.into_bytes().into();
+    let clock = Virtual::start();
+    let steps = STEPS + 2 * plan.code.len() as u64;
+    let stage = Stage::new(Rc::clone(&fs), clock.clone(), plan.ranks, steps, finds_files);
+    let stage = Rc::new(stage);
+    let backend = |rank, clock| Rehearsed::new(&stage, rank, clock, &root);
+    let part = |sim| Part::new(sim, &stage);
+    let buffers = Buffers::unfilled();
+    let outcome = simulate(plan, &config, clock, buffers, (backend, part), &mut |world, _| {
+        if stage.is_over() && !world.is_interrupted() {
+            world.interrupt();
+        }
+    })?;
+    let state = stage.state.borrow();
+    let complete = outcome.finished() && !stage.is_over();
+    let about = state.about || !complete || reads_time(plan);
+    Ok(Rehearsal {
+        ranks: by_rank(state.ranks.iter().map(|tally| figures(tally, about && !state.about))),
+        peak_bytes: state.peak.bytes.max(0) as u64,
+        peak_files: state.peak.names.max(0) as u64,
+        complete,
+        about,
+        doubts: state.doubts.tell(plan, &fs.borrow()),
+    })
+}
+
+/// Nothing is known of so many ranks.
+fn unknown(plan: &Plan) -> Rehearsal {
+    let ranks = vec![(0..plan.ranks, RankFigures::default())];
+    Rehearsal { ranks, about: true, ..Rehearsal::default() }
+}
+
+/// What a rank does. `all_about`: none of its figures is exact.
+fn figures(tally: &Tally, all_about: bool) -> RankFigures {
+    let ops = (0..Op::COUNT).filter(|op| tally.ops[*op].0 > 0);
+    let ops = ops.filter_map(|at| {
+        let ((count, bytes), about) = (tally.ops[at], tally.about[at] || all_about);
+        Some((Op::from_u8(at as u8)?, OpFigures { count, bytes, about }))
+    });
+    RankFigures {
+        ops: ops.collect(),
+        files: tally.files,
+        directories: tally.directories,
+        peak_bytes: tally.peak.bytes.max(0) as u64,
+        peak_files: tally.peak.names.max(0) as u64,
+        buffer_bytes: tally.buffer_bytes,
+        handles: tally.handles.max(0) as u64,
+    }
+}
+
+/// Ranks side by side with the same figures are one entry.
+fn by_rank(all: impl Iterator<Item = RankFigures>) -> Vec<(Range<u32>, RankFigures)> {
+    let mut ranks: Vec<(Range<u32>, RankFigures)> = Vec::new();
+    for (rank, figures) in (0..).zip(all) {
+        match ranks.last_mut() {
+            Some((last, known)) if *known == figures => last.end = rank + 1,
+            _ => ranks.push((rank..rank + 1, figures)),
+        }
+    }
+    ranks
+}
+
+/// What the program does hangs on how long it takes.
+fn reads_time(plan: &Plan) -> bool {
+    let time = |piece: &Piece| matches!(piece, Piece::Internal(Internal::Time));
+    let reads = |instr: &Instr| matches!(instr, Instr::Internal { what: Internal::Time, .. });
+    plan.code.iter().any(reads) || plan.pieces.iter().any(time)
+}

@@ -1,0 +1,148 @@
+//! What a plan will do, as its rehearsal found: operations, bytes, files, buffers.
+//!
+//! ```text
+//! write   10000   10240000 bytes      about
+//! ```
+//!
+//! Figures are exact or marked "about". Not here: how a plan is rehearsed (crate `engine`).
+
+use crate::limits::POOL_BYTES;
+use crate::op::{Class, Op};
+use crate::plan::Pc;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Operations of one kind that a rank executes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpFigures {
+    /// Executions.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// The figures are estimates.
+    pub about: bool,
+}
+
+/// What one rank does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankFigures {
+    /// By operation, in order of [`Op`], only those that occur.
+    pub ops: Vec<(Op, OpFigures)>,
+    /// Files made.
+    pub files: u64,
+    /// Directories made.
+    pub directories: u64,
+    /// Largest total size at any time of what it adds to files, bytes.
+    pub peak_bytes: u64,
+    /// Largest number of files and directories at any time that it has made.
+    pub peak_files: u64,
+    /// Largest buffer, bytes.
+    pub buffer_bytes: u64,
+    /// Most handles open at one time between operations.
+    pub handles: u64,
+}
+
+/// What the ranks of a plan do, alone and together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rehearsal {
+    /// By rank, one entry for each run of ranks with the same figures.
+    pub ranks: Vec<(Range<u32>, RankFigures)>,
+    /// Largest total size of the files of all ranks at any time, bytes.
+    pub peak_bytes: u64,
+    /// Largest number of files and directories of all ranks at any time.
+    pub peak_files: u64,
+    /// All ranks came to the end of the program; otherwise the figures are those up to where
+    /// they came.
+    pub complete: bool,
+    /// Some figures are estimates: iterations were multiplied out, or files from before are used.
+    pub about: bool,
+    /// What cannot succeed, in order of place.
+    pub doubts: Vec<Doubt>,
+}
+
+/// A kind of doubtful place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoubtKind {
+    /// Several ranks make the same name; all but one fail.
+    Collision,
+    /// Ranks read a file that only other ranks make.
+    NotWritten,
+    /// More is read than was written.
+    BeyondEnd,
+}
+
+/// A place of the program that does what nobody can want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// Its kind.
+    pub kind: DoubtKind,
+    /// The instruction.
+    pub site: Pc,
+    /// What happens, as a sentence.
+    pub message: String,
+}
+
+/// What a rank has ready before it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forecast {
+    /// Operations that it executes at least, for its events.
+    pub operations: u64,
+    /// Random data for its writes, bytes.
+    pub pool_bytes: u64,
+    /// Largest buffer, bytes.
+    pub buffer_bytes: u64,
+}
+
+/// Unit of memory that holds the bytes of one call.
+const PAGE_BYTES: u64 = 4096;
+
+impl RankFigures {
+    /// Random data that the rank keeps ready for its writes, bytes: [`POOL_BYTES`] or the largest
+    /// call, but no more than it writes. Each call begins at a page of its own.
+    pub fn pool_bytes(&self) -> u64 {
+        let writes = self.ops.iter().filter(|(op, _)| op.row().class == Class::Write);
+        let needed = writes.map(|(_, op)| match op.about {
+            false => op.count.saturating_mul(PAGE_BYTES).saturating_add(op.bytes),
+            true => u64::MAX,
+        });
+        needed.fold(0, u64::saturating_add).min(POOL_BYTES.max(self.buffer_bytes))
+    }
+
+    /// Operations of all kinds.
+    pub fn operations(&self) -> u64 {
+        self.ops.iter().map(|(_, op)| op.count).fold(0, u64::saturating_add)
+    }
+}
+
+impl Rehearsal {
+    /// All figures are exact.
+    pub fn is_exact(&self) -> bool {
+        self.complete && !self.about
+    }
+
+    /// What each rank has ready, by rank.
+    pub fn forecasts(&self) -> Vec<(Range<u32>, Forecast)> {
+        let forecast = |figures: &RankFigures| Forecast {
+            operations: figures.operations(),
+            pool_bytes: figures.pool_bytes(),
+            buffer_bytes: figures.buffer_bytes,
+        };
+        self.ranks.iter().map(|(ranks, figures)| (ranks.clone(), forecast(figures))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_is_kept_ready_for_what_is_written_and_no_more() {
+        let op = |count, bytes, about| (Op::Write, OpFigures { count, bytes, about });
+        let small = RankFigures { ops: vec![op(2, 100, false)], ..RankFigures::default() };
+        assert_eq!(small.pool_bytes(), 2 * PAGE_BYTES + 100);
+        let unknown = RankFigures { ops: vec![op(2, 100, true)], ..RankFigures::default() };
+        assert_eq!(unknown.pool_bytes(), POOL_BYTES);
+        let large = RankFigures { buffer_bytes: 2 * POOL_BYTES, ..unknown };
+        assert_eq!(large.pool_bytes(), 2 * POOL_BYTES);
+    }
+}

@@ -1,0 +1,285 @@
+//! What `parabench plan` finds by rehearsing: programs and their figures.
+
+use crate::scene::Scene;
+use serde_json::Value;
+
+/// Ranks, program, and what is expected of all ranks: files, directories, bytes written, bytes
+/// read, largest size, largest number of files, exact.
+type Row = (u32, &'static str, [u64; 6], bool);
+
+const K: u64 = 1 << 10;
+const M: u64 = 1 << 20;
+const G: u64 = 1 << 30;
+
+fn planned(ranks: u32, text: &str) -> Value {
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench(&format!("plan x.ppl -n {ranks} --format json")).exits(0).json()
+}
+
+fn figures(all: &Value) -> [u64; 6] {
+    let names = [
+        "files",
+        "directories",
+        "written_bytes",
+        "read_bytes",
+        "footprint_bytes",
+        "footprint_files",
+    ];
+    names.map(|name| all[name].as_u64().expect(name))
+}
+
+fn check(rows: &[Row]) {
+    for (ranks, text, expected, exact) in rows {
+        let plan = planned(*ranks, text);
+        let all = &plan["all"];
+        assert_eq!(figures(all), *expected, "{text}\n{all:#}");
+        assert_eq!(all["exact"], *exact, "{text}");
+        assert_eq!(plan["complete"], true, "{text}");
+    }
+}
+
+/// What an abstract interpretation got wrong.
+#[test]
+fn programs_that_rename_and_hand_over() {
+    check(&[
+        // Each rename keeps a file that the next write cannot reuse.
+        (
+            1,
+            "repeat $i 12 { write(\"a\", 1m); rename(\"a\", \"b-$i\"); }",
+            [12, 0, 12 * M, 0, 12 * M, 12],
+            true,
+        ),
+        (
+            1,
+            "repeat $i 1000 { write(\"tmp\", 1g); rename(\"tmp\", \"f-$i\"); }",
+            [1000, 0, 1000 * G, 0, 1000 * G, 1000],
+            true,
+        ),
+        (
+            1,
+            "repeat $i 1000 { write(\"f-$i\", 1m); rename(\"f-$i\", \"g\"); }",
+            [1000, 0, 1000 * M, 0, 2 * M, 2],
+            true,
+        ),
+        // One file at a time goes from hand to hand.
+        (
+            2,
+            "define groups {\"w\":D, \"r\":D};\n\
+             repeat $i 100 {\n\
+               group \"w\" { write(\"f-$i\", 1m); }\n\
+               barrier;\n\
+               group \"r\" { read(\"f-$i\"); delete(\"f-$i\"); }\n\
+               barrier;\n\
+             }",
+            [100, 0, 100 * M, 100 * M, M, 1],
+            true,
+        ),
+    ]);
+}
+
+#[test]
+fn realistic_programs() {
+    check(&[
+        // A checkpoint with rotation: the last two stay.
+        (
+            1,
+            "repeat $i 10 {\n\
+               write(\"ckpt-$$rank-$i\", 4m);\n\
+               if ($i >= 2) { $old = $i - 2; delete(\"ckpt-$$rank-$old\"); }\n\
+               barrier;\n\
+             }",
+            [10, 0, 40 * M, 0, 12 * M, 3],
+            true,
+        ),
+        // A tree as mdtest makes it.
+        (
+            4,
+            "mkdir(\"d-$$rank\");\n\
+             repeat $i 10 { mkdir(\"d-$$rank/$i\"); repeat $j 5 create(\"d-$$rank/$i/f-$j\"); }\n\
+             barrier;\n\
+             repeat $i 10 repeat $j 5 stat(\"d-$$rank/$i/f-$j\");\n\
+             repeat $i 10 { repeat $j 5 delete(\"d-$$rank/$i/f-$j\"); rmdir(\"d-$$rank/$i\"); }\n\
+             rmdir(\"d-$$rank\");",
+            [200, 44, 0, 0, 0, 244],
+            true,
+        ),
+        // Producers and consumers with signals.
+        (
+            2,
+            "define groups {\"p\":D, \"c\":D};\n\
+             repeat $i 50 {\n\
+               group \"p\" write(\"q-$i\", 64k);\n\
+               if ($$rank == 0) signal(\"ready\", to=1);\n\
+               if ($$rank == 1) wait(\"ready\");\n\
+               group \"c\" { read(\"q-$i\"); delete(\"q-$i\"); }\n\
+               barrier;\n\
+             }",
+            [50, 0, 50 * 64 * K, 50 * 64 * K, 64 * K, 1],
+            true,
+        ),
+        // A log that all ranks append to.
+        (4, "repeat 100 append(\"log\", 200);", [1, 0, 80_000, 0, 80_000, 1], true),
+        // One shared file by a pattern.
+        (
+            4,
+            "define pattern \"p\" = strided(block=64k, count=16);\n\
+             $h = fopen(\"shared\", \"w\"); barrier; fwrite($h, \"p\"); fclose($h); barrier;\n\
+             $h = fopen(\"shared\", \"r\"); fread($h, \"p\"); fclose($h);",
+            [1, 0, 4 * M, 4 * M, 4 * M, 1],
+            true,
+        ),
+        // The same by computed offsets.
+        (
+            4,
+            "$h = fopen(\"n1\", \"O_WRONLY|O_CREAT\");\n\
+             repeat $i 8 { $o = ($i * $$size + $$rank) * 64k; fwrite($h, 64k, $o); }\n\
+             fclose($h);",
+            [1, 0, 2 * M, 0, 2 * M, 1],
+            true,
+        ),
+        // A temporary file becomes the result.
+        (
+            1,
+            "repeat $i 20 { write(\"out.tmp\", 8k); rename(\"out.tmp\", \"out\"); }",
+            [20, 0, 160 * K, 0, 16 * K, 2],
+            true,
+        ),
+        // Each rank reads what the next one wrote.
+        (
+            4,
+            "write(\"f-$$rank\", 1m); barrier; $o = ($$rank + 1) % $$size; read(\"f-$o\");",
+            [4, 0, 4 * M, 4 * M, 4 * M, 4],
+            true,
+        ),
+        // Sizes by group.
+        (
+            4,
+            "define groups {\"big\":D = 1, \"small\":D = 3};\n\
+             group \"big\" write(\"b-$$grank\", 16m); group \"small\" write(\"s-$$grank\", 1m);",
+            [4, 0, 19 * M, 0, 19 * M, 4],
+            true,
+        ),
+        // Holes take no room, allocated bytes do.
+        (
+            1,
+            "create(\"a\"); truncate(\"a\", 1t);\n\
+             $h = fopen(\"b\", \"w\"); fallocate($h, 3m); fwrite($h, 1m); fclose($h);\n\
+             write(\"c\", 1, 1000); delete(\"b\"); write(\"d\", 1m);",
+            [4, 0, 2 * M + 1, 0, 3 * M + 1, 3],
+            true,
+        ),
+        // A removed file takes room until it is closed.
+        (
+            1,
+            "$h = fopen(\"a\", \"w\"); fwrite($h, 2m); delete(\"a\"); write(\"b\", 1m); fclose($h);\n\
+             write(\"c\", 1m);",
+            [3, 0, 4 * M, 0, 3 * M, 2],
+            true,
+        ),
+        // MPI-IO: one file of all.
+        (
+            4,
+            "define pattern \"p\" level 3 = strided(block=1k, count=16);\n\
+             pwrite(\"f\", \"p\"); pread(\"f\", \"p\"); barrier; pdelete(\"f\"); pwrite(\"g\", \"p\");",
+            [2, 0, 128 * K, 64 * K, 64 * K, 1],
+            true,
+        ),
+        (
+            4,
+            "$h = pfopen(\"f\", \"cw\"); pfwrite($h, 4k, \"ordered\"); pfpreallocate($h, 1m);\n\
+             pfsetsize($h, 8k); pfclose($h);",
+            [1, 0, 16 * K, 0, M, 1],
+            true,
+        ),
+        // Bytes of any number are no work.
+        (
+            1,
+            "write(\"f\", 1t); read(\"f\"); read(\"f\", 1t);",
+            [1, 0, 1024 * G, 2048 * G, 1024 * G, 1],
+            true,
+        ),
+    ]);
+}
+
+#[test]
+fn random_sizes_are_those_of_the_seed() {
+    let text = "repeat $i 100 write(\"f-$i\", rand(1, 100000));";
+    let scene = Scene::new().file("x.ppl", text);
+    let plan = |seed: u32| {
+        let plan = scene.parabench(&format!("plan x.ppl --seed {seed} --format json")).json();
+        assert_eq!(plan["all"]["exact"], true);
+        plan["all"]["written_bytes"].as_u64()
+    };
+    let run = scene.parabench("run x.ppl --seed 7 --backend mem --format json").exits(0).json();
+    let rows = run["rows"].as_array().expect("rows");
+    let bytes: u64 =
+        rows.iter().filter_map(|row| row["bytes"].as_u64().filter(|_| row["op"] == "write")).sum();
+    assert_eq!(plan(7), Some(bytes));
+    assert_ne!(plan(7), plan(8));
+}
+
+#[test]
+fn long_loops_are_multiplied_out() {
+    check(&[
+        (
+            1,
+            "repeat $i 100000000 write(\"f-$i\", 1k);",
+            [100_000_000, 0, 100_000_000 * K, 0, 100_000_000 * K, 100_000_000],
+            false,
+        ),
+        (
+            1,
+            "repeat $i 1000000 write(\"f-$i\", 1k); repeat $i 1000000 read(\"f-$i\");\n\
+             repeat $i 1000000 delete(\"f-$i\");",
+            [1_000_000, 0, 1_000_000 * K, 1_000_000 * K, 1_000_000 * K, 1_000_000],
+            false,
+        ),
+        (
+            1,
+            "repeat $i 10000000 { write(\"f-$i\", 1m); delete(\"f-$i\"); }",
+            [10_000_000, 0, 10_000_000 * M, 0, M, 1],
+            false,
+        ),
+        (
+            1,
+            "repeat $i 1000 { mkdir(\"d-$i\"); repeat $j 1000 create(\"d-$i/f-$j\"); }\n\
+             repeat $i 1000 { repeat $j 1000 delete(\"d-$i/f-$j\"); rmdir(\"d-$i\"); }\n\
+             write(\"x\", 1k);",
+            [1_000_001, 1000, K, 0, K, 1_001_000],
+            false,
+        ),
+        // One file grows, by position and at its end, and is read.
+        (
+            1,
+            "$h = fopen(\"f\", \"w\"); repeat 10000000 fwrite($h, 4k); fclose($h);\n\
+             repeat 1000000 append(\"f\", 1k); read(\"f\"); delete(\"f\"); write(\"g\", 1k);",
+            [
+                2,
+                0,
+                10_000_000 * 4 * K + 1_000_000 * K + K,
+                10_000_000 * 4 * K + 1_000_000 * K,
+                10_000_000 * 4 * K + 1_000_000 * K,
+                1,
+            ],
+            false,
+        ),
+        // Names of skipped iterations are there in any order.
+        (
+            1,
+            "repeat $i 1000000 write(\"f-$i\", 1k); \
+             repeat $i 1000 { $p = perm($i, 1000000); read(\"f-$p\"); }\n\
+             repeat $i 1000000 rename(\"f-$i\", \"g-$i\"); read(\"g-4711\");",
+            [1_000_000, 0, 1_000_000 * K, 1001 * K, 1_000_000 * K, 1_000_000],
+            false,
+        ),
+    ]);
+}
+
+#[test]
+fn a_rehearsal_that_does_not_come_to_the_end_says_so() {
+    let text = "$i = 0; while ($i < 100000000) { append(\"a\", 1); $i = $i + 1; }";
+    let scene = Scene::new().file("x.ppl", text);
+    let plan = scene.parabench("plan x.ppl --format json").exits(0).json();
+    assert_eq!((&plan["complete"], &plan["all"]["exact"]), (&false.into(), &false.into()));
+    scene.parabench("plan x.ppl").exits(0).out_has("ended before the program did");
+}
