@@ -4,8 +4,10 @@
 //! and numbers are those of POSIX and Linux.
 
 mod file;
+mod queue;
 
-pub use file::{At, FileCall, Lent, Memory, MpiFile, MpiMode, Request, ViewId};
+pub use file::{At, FileCall, Memory, MpiFile, MpiMode, ViewId};
+pub use queue::{Lent, Queued, Submitted, Tag, Target};
 
 use std::ffi::CStr;
 

@@ -15,7 +15,7 @@ mod script;
 mod steps;
 
 use engine::backend::{Backend, Cost, Guarded, Mem, MemFs, Null, Posix};
-use engine::call::{Call, Fd};
+use engine::call::{Call, Fd, Lent, Memory, Queued, Reply, Submitted, Tag, Target};
 use engine::clock::{Clock, Virtual};
 use place::{Place, in_directory, mem, own_current_directory};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -162,6 +162,98 @@ fn calls_on_mem_take_virtual_time_and_nothing_else() {
     mem.issue(Call::Stat { path: c"missing" });
     mem.issue(Call::Close { fd });
     assert_eq!(clock.now(), 6_292 + 50_000 + 7 + 10);
+}
+
+/// Submits a transfer; its reply if it is over.
+fn submit(
+    backend: &mut impl Backend,
+    tag: u32,
+    fd: Fd,
+    offset: u64,
+    memory: Memory<'_>,
+) -> Submitted {
+    // SAFETY: the callers keep the memory until all transfers have ended.
+    let memory = unsafe { Lent::new(memory) };
+    backend.submit(Tag(tag), Queued { target: Target::File(fd), offset, memory })
+}
+
+/// Waits for what was submitted: replies by tag.
+fn replies(backend: &mut impl Backend, submitted: Vec<Submitted>) -> Vec<Reply> {
+    let mut replies: Vec<(Tag, Reply)> = std::iter::from_fn(|| backend.reap()).collect();
+    for (tag, submitted) in submitted.into_iter().enumerate() {
+        if let Submitted::Done(reply) = submitted {
+            replies.push((Tag(tag as u32), reply));
+        }
+    }
+    replies.sort();
+    assert!(replies.iter().enumerate().all(|(at, (tag, _))| tag.0 as usize == at), "{replies:?}");
+    replies.into_iter().map(|(_, reply)| reply).collect()
+}
+
+/// Writes and reads through a queue on a back-end with an empty directory.
+fn queue(mut backend: impl Backend) {
+    let flags = libc::O_CREAT | libc::O_RDWR;
+    let fd = Fd(backend.issue_prepared(Call::Open { path: c"queued", flags, mode: 0o666 }) as i32);
+    let data: Vec<u8> = (0..=255).collect();
+    let offsets = [100u64, 0, 200];
+    let ends = |at: usize| if at == 2 { 256 } else { offsets[at] as usize + 100 };
+    let writes = (0..3).map(|at| {
+        let memory = Memory::Write(&data[offsets[at] as usize..ends(at)]);
+        submit(&mut backend, at as u32, fd, offsets[at], memory)
+    });
+    let writes = writes.collect();
+    assert_eq!(replies(&mut backend, writes), [100, 100, 56]);
+    let mut read = vec![0; 256];
+    assert_eq!(backend.issue(Call::Pread { fd, buf: &mut read, offset: 0, rest: false }), 256);
+    assert_eq!(read, data);
+    let mut parts = [[0; 128], [1; 128]];
+    let [first, second] = &mut parts;
+    let reads = vec![
+        submit(&mut backend, 0, fd, 128, Memory::Read(second)),
+        submit(&mut backend, 1, fd, 0, Memory::Read(first)),
+        submit(&mut backend, 2, fd, 256, Memory::Read(&mut [])),
+        submit(&mut backend, 3, Fd(-1), 0, Memory::Write(&data)),
+    ];
+    let bad = -Reply::from(libc::EBADF);
+    assert_eq!(replies(&mut backend, reads), [128, 128, 0, bad]);
+    assert_eq!(parts.concat(), data);
+    assert_eq!(backend.reap(), None);
+}
+
+trait IssuePrepared: Backend {
+    fn issue_prepared(&mut self, call: Call<'_>) -> Reply {
+        assert_eq!(self.prepare(&call), Ok(()));
+        self.issue(call)
+    }
+}
+
+impl<B: Backend> IssuePrepared for B {}
+
+#[test]
+fn queued_transfers_move_what_calls_move() {
+    in_directory(|_| queue(Posix::new().expect("posix")));
+    in_directory(|_| queue(Guarded::new().expect("guarded")));
+    queue(Mem::new(MemFs::shared("/run", true), Virtual::start(), Cost::default()));
+}
+
+#[test]
+fn transfers_under_way_on_mem_end_by_their_times() {
+    let clock = Virtual::start();
+    let cost = Cost { open_ns: 0, data_ns: 1_000, bytes_per_us: 1_000, ..Cost::default() };
+    let mut mem = Mem::new(MemFs::shared("/run", false), clock.clone(), cost);
+    let flags = libc::O_CREAT | libc::O_RDWR;
+    let fd = Fd(mem.issue(Call::Open { path: c"a", flags, mode: 0o666 }) as i32);
+    let large = [1; 4096];
+    for (tag, len) in [(0, 4096), (1, 10), (2, 500)] {
+        let submitted = submit(&mut mem, tag, fd, 0, Memory::Write(&large[..len]));
+        assert_eq!((submitted, clock.now()), (Submitted::UnderWay, 0));
+    }
+    let ends: Vec<(u32, Reply, u64)> = std::iter::from_fn(|| {
+        let (tag, reply) = mem.reap()?;
+        Some((tag.0, reply, clock.now()))
+    })
+    .collect();
+    assert_eq!(ends, [(1, 10, 1_010), (2, 500, 1_500), (0, 4096, 5_096)]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub use mem::{Cost, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 
-use crate::call::{Call, Fd, FileCall, MpiFile, Names, Reply};
+use crate::call::{Call, Fd, FileCall, MpiFile, Names, Queued, Reply, Submitted, Tag};
 use crate::comm::Members;
 use model::Op;
 use model::pattern::Run;
@@ -181,6 +181,17 @@ pub trait Backend {
     /// [`Backend::issue`] for a call on MPI files; `ENOSYS` where there are none.
     fn issue_file(&mut self, _call: FileCall<'_>) -> Reply {
         -Reply::from(libc::ENOSYS)
+    }
+
+    /// Takes a transfer whose end is not waited for; as many as the caller wants are under way. A
+    /// back-end without a queue executes it.
+    fn submit(&mut self, _tag: Tag, call: Queued) -> Submitted {
+        Submitted::Done(call.execute(self))
+    }
+
+    /// Waits until one of the transfers under way has ended, whichever; `None`: there are none.
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        None
     }
 
     /// What is to be told of a file that was just opened; never timed.

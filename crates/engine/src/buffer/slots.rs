@@ -2,15 +2,22 @@
 
 use super::stamp::{BLOCK_BYTES, Place, Stamps};
 use super::{Buffers, Content, fill_offset};
-use crate::call::{Lent, Memory};
+use crate::call::{Lent, Memory, Tag};
 use model::pattern::Extent;
+use std::collections::VecDeque;
 use std::io;
 
 /// Memory borrowed from the buffers until all transfers have ended; each has a slot.
 pub struct Slots<'b> {
     base: *mut u8,
     slot_bytes: usize,
-    count: u64,
+    count: u32,
+    /// Slots that were lent at least once; the ones after them are free.
+    used: u32,
+    /// Those that were given back, the longest ago first.
+    free: VecDeque<u32>,
+    /// The one that was lent last.
+    last: Option<u32>,
     fill: Fill<'b>,
 }
 
@@ -18,7 +25,7 @@ pub struct Slots<'b> {
 enum Fill<'b> {
     /// Reads, each with a slot of its own.
     Reads(std::marker::PhantomData<&'b mut Buffers>),
-    /// Writes of the same bytes, which share one.
+    /// Writes of the same bytes: all slots are the first.
     Same,
     /// Writes of bytes that go by their offset, with this seed.
     ByOffset(u64),
@@ -39,37 +46,56 @@ impl Buffers {
         let slot_bytes =
             longest_bytes.checked_next_multiple_of(BLOCK_BYTES).ok_or_else(too_large)?;
         let all = slot_bytes.checked_mul(depth as usize).ok_or_else(too_large)?;
-        let count = u64::from(depth);
         let seed = self.seed;
         let (base, count, fill) = match content {
-            None => (self.target(all)?.as_mut_ptr(), count, Fill::Reads(Default::default())),
+            None => (self.target(all)?.as_mut_ptr(), depth, Fill::Reads(Default::default())),
             Some(Content::Offset) if self.filled => {
                 self.wrote.by_offset = true;
-                (self.target(all)?.as_mut_ptr(), count, Fill::ByOffset(seed))
+                (self.target(all)?.as_mut_ptr(), depth, Fill::ByOffset(seed))
             }
             Some(content @ (Content::Random | Content::Shaped(_))) if self.filled => {
                 let (bytes, stamps) = self.pool_of(content).all(all)?;
-                let count = (bytes.len() / slot_bytes.max(1)) as u64;
+                let count = (bytes.len() / slot_bytes.max(1)) as u32;
                 (bytes.as_mut_ptr(), count, Fill::Stamped(stamps))
             }
             Some(_) => {
                 let bytes = self.source(Content::Zero, slot_bytes, 0)?;
-                (bytes.as_ptr().cast_mut(), 1, Fill::Same)
+                (bytes.as_ptr().cast_mut(), depth, Fill::Same)
             }
         };
-        Ok(Slots { base, slot_bytes, count, fill })
+        Ok(Slots { base, slot_bytes, count, used: 0, free: VecDeque::new(), last: None, fill })
     }
 }
 
 impl Slots<'_> {
-    /// Memory for call number `round`; that of the call `count` rounds ago, which has ended.
-    pub fn lend(&mut self, round: u64, piece: Extent) -> Lent {
+    /// Memory for a transfer, and the number of its slot; `None`: all slots are lent.
+    pub fn lend(&mut self, piece: Extent) -> Option<(Tag, Lent)> {
+        let slot = if self.used < self.count {
+            self.used += 1;
+            self.used - 1
+        } else {
+            self.free.pop_front()?
+        };
+        // Between two uses of one slot there is always such a step.
+        let starts_over = self.last.is_some_and(|last| slot <= last);
+        self.last = Some(slot);
         let len = (piece.length_bytes as usize).min(self.slot_bytes);
-        let start = (round % self.count) as usize * self.slot_bytes;
-        // SAFETY: the buffers behind `base` hold `count` slots of `slot_bytes`, and stay
-        // borrowed as long as `self`, which its user keeps until every request is waited
-        // for. At most `count` transfers are under way, so that nobody uses this slot now, or all
-        // of them only read the one slot.
+        Some((Tag(slot), self.lend_slot(slot, starts_over, len, piece.offset_bytes)))
+    }
+
+    /// The transfer in a slot has ended.
+    pub fn give_back(&mut self, slot: Tag) {
+        self.free.push_back(slot.0);
+    }
+
+    fn lend_slot(&mut self, slot: u32, starts_over: bool, len: usize, offset_bytes: u64) -> Lent {
+        let start = match self.fill {
+            Fill::Same => 0,
+            _ => slot as usize * self.slot_bytes,
+        };
+        // SAFETY: the buffers behind `base` hold `count` slots of `slot_bytes` (one where all are
+        // the same), and stay borrowed as long as `self`, which its user keeps until every transfer
+        // has ended. Nobody uses this slot now, or all of them only read it.
         unsafe {
             let address = self.base.add(start);
             match &mut self.fill {
@@ -79,14 +105,13 @@ impl Slots<'_> {
                 Fill::Same => {}
                 Fill::ByOffset(seed) => {
                     let bytes = std::slice::from_raw_parts_mut(address, len);
-                    fill_offset(bytes, piece.offset_bytes, *seed);
+                    fill_offset(bytes, offset_bytes, *seed);
                 }
                 Fill::Stamped(stamps) => {
-                    if start == 0 && round > 0 {
+                    if starts_over {
                         stamps.start_over();
                     }
                     let bytes = std::slice::from_raw_parts_mut(address, len);
-                    let offset_bytes = piece.offset_bytes;
                     stamps.put(bytes, Place { pool_bytes: start, offset_bytes });
                 }
             }

@@ -120,13 +120,29 @@ fn blocks_of_pieces_and_of_transfers_under_way_are_different_too() {
     let mut slots = buffers.slots(Some(Content::Random), 4096, 3).unwrap();
     for round in 0..10_000 {
         let piece = Extent { offset_bytes: round * 4096, length_bytes: 4096 };
-        let (address, len, write) = slots.lend(round, piece).parts();
+        let (tag, lent) = slots.lend(piece).expect("all were given back");
+        let (address, len, write) = lent.parts();
         assert!(write);
         // SAFETY: the slot is not lent again before this is over.
         file.extend_from_slice(unsafe { std::slice::from_raw_parts(address, len) });
+        slots.give_back(tag);
     }
     let (all, different) = blocks(&file);
     assert_eq!(all, different);
+}
+
+#[test]
+fn a_slot_is_lent_again_only_after_it_was_given_back() {
+    let mut buffers = Buffers::new(1, 0);
+    let piece = Extent { offset_bytes: 0, length_bytes: 100 };
+    for content in [None, Some(Content::Zero), Some(Content::Offset)] {
+        let mut slots = buffers.slots(content, 100, 3).unwrap();
+        let tags = [0; 3].map(|_| slots.lend(piece).unwrap().0.0);
+        assert_eq!(tags, [0, 1, 2]);
+        assert!(slots.lend(piece).is_none());
+        slots.give_back(crate::call::Tag(1));
+        assert_eq!(slots.lend(piece).unwrap().0.0, 1);
+    }
 }
 
 fn shaped(compress: f64, dedup: f64) -> Content {

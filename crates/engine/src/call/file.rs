@@ -1,6 +1,6 @@
 //! Requests on MPI files, in the terms of MPI-IO (MPI standard, chapter "I/O").
 //!
-//! The machine speaks them without knowing MPI: files, views and requests are numbers,
+//! The machine speaks them without knowing MPI: files and views are numbers,
 //! offsets are bytes in 64 bits, buffers are memory, and who takes part is a set of ranks.
 
 use super::Reply;
@@ -15,10 +15,6 @@ pub struct MpiFile(pub i32);
 /// A file view that the back-end has built ([`FileCall::MakeView`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ViewId(pub i32);
-
-/// A transfer that is under way ([`FileCall::Start`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Request(pub i64);
 
 /// How a file is opened: the MPI_MODE constants. MPI has no truncation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,31 +105,6 @@ impl Memory<'_> {
     }
 }
 
-/// Memory of a transfer that is under way: it is lent until the transfer has been waited for.
-#[derive(Debug)]
-pub struct Lent {
-    address: *mut u8,
-    len: usize,
-    write: bool,
-}
-
-impl Lent {
-    /// Lends memory.
-    ///
-    /// # Safety
-    /// Until the call that waits for the request returns, the memory must stay where it is;
-    /// nothing may read it if it is read into, and nothing may write it.
-    pub unsafe fn new(mut memory: Memory<'_>) -> Lent {
-        let write = matches!(memory, Memory::Write(_));
-        Lent { address: memory.address(), len: memory.len(), write }
-    }
-
-    /// Address, size in bytes, and whether it is written to the file.
-    pub fn parts(&self) -> (*mut u8, usize, bool) {
-        (self.address, self.len, self.write)
-    }
-}
-
 /// One call on MPI files. Marked *: all members have to make it.
 #[derive(Debug)]
 pub enum FileCall<'a> {
@@ -209,22 +180,6 @@ pub enum FileCall<'a> {
         /// The largest transfer of all members in this call, bytes; `None`: each knows only its own.
         most_bytes: Option<u64>,
     },
-    /// Starts a transfer at an offset; the request's number. `MPI_File_i*_at`, `_at_all`.
-    Start {
-        /// The file.
-        file: MpiFile,
-        /// Position in the view, bytes.
-        offset: u64,
-        /// All members call.
-        collective: bool,
-        /// From or to where.
-        memory: Lent,
-    },
-    /// Waits for a started transfer; the bytes moved.
-    Wait {
-        /// The request.
-        request: Request,
-    },
     /// Builds a view; its number. Not a part of any operation's time.
     MakeView {
         /// What of the file is seen.
@@ -251,9 +206,6 @@ impl FileCall<'_> {
         match self {
             FileCall::Open { .. } => opened,
             FileCall::Transfer { memory, .. } => memory.len() as Reply,
-            // A request's number is its bytes, so that waiting for it gives them.
-            FileCall::Start { memory, .. } => memory.parts().1 as Reply,
-            FileCall::Wait { request } => request.0,
             FileCall::Most { value, .. } => *value,
             // No file has a size here: reads get what they ask for.
             FileCall::Position { .. } => -Reply::from(libc::EOPNOTSUPP),

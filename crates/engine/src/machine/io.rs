@@ -5,9 +5,9 @@ use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
 use super::shares::counted;
+use super::task;
 use super::text::PathText;
 use super::traffic::Traffic;
-use super::transfer;
 use super::{Settings, fault::Fault};
 use crate::backend::{Act, Backend, Over};
 use crate::call::{Call, Fd, Reply};
@@ -179,27 +179,6 @@ impl Tally {
         self.parts |= 1 << part as u8;
     }
 
-    /// Adds an access to a piece.
-    #[inline(always)]
-    pub(super) fn absorb(&mut self, piece: &Tally) {
-        if self.timing.start_ns == u64::MAX {
-            self.offset_bytes = piece.offset_bytes;
-        }
-        self.timing.start_ns = self.timing.start_ns.min(piece.timing.start_ns);
-        self.timing.end_ns = self.timing.end_ns.max(piece.timing.end_ns);
-        self.timing.busy_ns += piece.timing.busy_ns;
-        for (own, more) in self.parts_ns.iter_mut().zip(piece.parts_ns) {
-            *own += more;
-        }
-        self.parts |= piece.parts;
-        self.done_bytes += piece.done_bytes;
-        self.short |= piece.short;
-        self.backward = self.backward.saturating_add(piece.backward);
-        if piece.errno != 0 {
-            self.fail(piece.errno);
-        }
-    }
-
     /// The operation failed; the first error counts.
     pub(super) fn fail(&mut self, errno: i32) {
         if self.errno == 0 {
@@ -228,6 +207,16 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
             touched: Touched::default(),
             recorder,
         }
+    }
+
+    /// Adds a call to the operation; of the first error its explanation is kept.
+    pub(super) fn add_explained(&mut self, tally: &mut Tally, part: Part, shot: Shot) -> Reply {
+        let first = tally.errno == 0;
+        let reply = tally.add(part, shot);
+        if reply < 0 && first {
+            self.detail = self.backend.explanation().map(str::to_string);
+        }
+        reply
     }
 
     /// A simple operation of one call is over.
@@ -362,7 +351,7 @@ impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
         tally: &Tally,
         subject: Subject,
     ) -> Result<(), Fault> {
-        if tally.errno == transfer::STOPPED && stop::requested() {
+        if tally.errno == task::STOPPED && stop::requested() {
             return Ok(());
         }
         let mut tally = *tally;

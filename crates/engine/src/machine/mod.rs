@@ -5,9 +5,11 @@
 //!   ├─ eval, append            values, operands, templates
 //!   ├─ random, scope           random numbers, groups
 //!   ├─ control                 print, sleep, signal, wait, ...
-//!   ├─ perform, compound       operations become calls
-//!   │    ├─ transfer           bytes become calls
-//!   │    └─ pieces, shares     patterns become transfers
+//!   ├─ perform                 what each operation is, one arm for each
+//!   │    ├─ task               operations of several calls, one call after the other
+//!   │    ├─ now                makes the calls of a task, one after the other
+//!   │    ├─ queued             makes calls of which several are under way
+//!   │    └─ shares             pieces of patterns
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
 //!   ├─ io                      one call between two clock readings; counting
@@ -18,7 +20,6 @@
 //! of its state is data. Not here: who runs when (`comm`), processes (`supervise`).
 
 mod append;
-mod compound;
 mod control;
 mod eval;
 mod execute;
@@ -30,16 +31,17 @@ mod io;
 mod labels;
 mod mpi_io;
 pub mod note;
+mod now;
 mod options;
 mod perform;
-mod pieces;
 mod prepare;
+mod queued;
 mod random;
 mod scope;
 mod shares;
+mod task;
 mod text;
 mod traffic;
-mod transfer;
 
 pub use prepare::Prepared;
 

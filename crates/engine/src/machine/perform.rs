@@ -1,17 +1,15 @@
 //! Operations become calls. What each does and what its time covers: the
 //! operation table of crate model and language.md section 4.
 
-use super::compound::{Inner, whole_file};
 use super::control::{Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
 use super::handles::Mode;
 use super::io::{Io, Subject, Tally, timed};
-use super::options::Fsync;
-use super::pieces::{self, Target};
 use super::prepare::Prepared;
-use super::transfer::{self, Place};
-use super::{control, flags, mpi_io, note};
+use super::shares::Ready;
+use super::task::{Data, More, Task, Whole};
+use super::{control, flags, mpi_io, note, now};
 use crate::backend::Backend;
 use crate::backend::direct::{self, Alignment};
 use crate::buffer::Buffers;
@@ -26,8 +24,6 @@ use std::ffi::CStr;
 
 /// Permission bits of new files before umask.
 pub(super) const FILE_MODE: u32 = 0o666;
-/// Room for directory entries in one call, as readdir(3) of glibc has.
-const DENTS_BYTES: usize = 32 << 10;
 
 /// The instruction that is executed.
 #[derive(Clone, Copy)]
@@ -71,16 +67,35 @@ pub(super) fn perform<B: Backend, C: Comm, K: Clock>(
         Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
         Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
         Op::Delete => delete(step, env, io),
-        Op::Readdir => readdir(step, env, io, buffers),
-        // An arm for each: the compiler then knows what stands between open and close.
-        Op::Create => on_file(step, env, io, buffers),
-        Op::Write => on_file(step, env, io, buffers),
-        Op::Append => on_file(step, env, io, buffers),
-        Op::Read => on_file(step, env, io, buffers),
+        Op::Readdir => {
+            let flags = libc::O_RDONLY | libc::O_DIRECTORY;
+            on_file(step, env, io, buffers, (flags, Data::List), (0, 0))
+        }
+        Op::Create => {
+            let flags = open_flags(io, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
+            on_file(step, env, io, buffers, (flags, Data::Nothing), (0, 0))
+        }
+        Op::Write => {
+            let len = env.size(site, args[1])?;
+            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
+            let flags = open_flags(io, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
+            on_file(step, env, io, buffers, (flags, Data::Write), (offset_bytes, len))
+        }
+        Op::Append => {
+            let len = env.size(site, args[1])?;
+            let flags = open_flags(io, libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND);
+            on_file(step, env, io, buffers, (flags, Data::Append), (0, len))
+        }
+        Op::Read => {
+            let (data, len) = to_read(env.optional_size(site, args[1])?);
+            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
+            let flags = open_flags(io, libc::O_RDONLY);
+            on_file(step, env, io, buffers, (flags, data), (offset_bytes, len))
+        }
         Op::Fopen | Op::Fcreat => open(step, prepared, env, io),
         Op::Fread => fread(step, env, io, buffers),
         Op::Fwrite => fwrite(step, env, io, buffers),
-        Op::Fclose => fclose(step, env, io),
+        Op::Fclose => fclose(step, env, io, buffers),
         Op::Fseek => fseek(step, env, io),
         Op::Fsync => make_stable(step, env, io, |fd| Call::Fsync { fd }),
         Op::Fdatasync => make_stable(step, env, io, |fd| Call::Fdatasync { fd }),
@@ -114,34 +129,24 @@ pub(super) fn perform<B: Backend, C: Comm, K: Clock>(
     Ok(Flow::Next)
 }
 
-/// What an operation on a file as a whole does between open and close.
+/// How to read so many bytes, or all.
 #[inline(always)]
-pub(super) fn whole_file_of<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Eval<Inner> {
-    let Step { site, args, .. } = step;
-    Ok(match step.op {
-        Op::Write => Inner::Write {
-            len: env.size(site, args[1])?,
-            offset_bytes: env.optional_size(site, args[2])?.unwrap_or(0),
-        },
-        Op::Append => Inner::Append { len: env.size(site, args[1])? },
-        Op::Read => Inner::Read {
-            len: env.optional_size(site, args[1])?,
-            offset_bytes: env.optional_size(site, args[2])?.unwrap_or(0),
-        },
-        _ => Inner::Nothing,
-    })
+fn to_read(len: Option<u64>) -> (Data, u64) {
+    len.map_or((Data::ReadRest, u64::MAX), |len| (Data::Read, len))
 }
 
+/// An operation on a file as a whole.
 #[inline(always)]
 fn on_file<B: Backend, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
+    (flags, data): (i32, Data),
+    (offset_bytes, len): (u64, u64),
 ) -> Result<(), Fault> {
-    let inner = whole_file_of(step, env)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    whole_file(step, io, buffers, inner)
+    now::run_whole(step, Whole { flags, data, offset_bytes, len }, io, buffers)
 }
 
 #[inline(always)]
@@ -259,9 +264,20 @@ fn bad_handle<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     at: Option<usize>,
 ) -> Result<(), Fault> {
-    let mut tally = Tally::EMPTY;
-    tally.fail(libc::EBADF);
     let subject = at.map_or(Subject::Nothing, Subject::Handle);
+    refused(step, io, libc::EBADF, subject)
+}
+
+/// An operation that fails without a call.
+#[cold]
+fn refused<B: Backend, K: Clock>(
+    step: Step<'_>,
+    io: &mut Io<'_, B, K>,
+    errno: i32,
+    subject: Subject,
+) -> Result<(), Fault> {
+    let mut tally = Tally::EMPTY;
+    tally.fail(errno);
     io.conclude(step.op, step.site, &tally, subject)
 }
 
@@ -287,30 +303,6 @@ fn delete<B: Backend, K: Clock>(
         0 => {}
         libc::ENOTDIR => tally.fail(errno),
         other => tally.fail(other),
-    }
-    io.conclude(step.op, step.site, &tally, Subject::Path)
-}
-
-fn readdir<B: Backend, K: Clock>(
-    step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    buffers: &mut Buffers,
-) -> Result<(), Fault> {
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
-    let mut tally = Tally::EMPTY;
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY;
-    let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: 0 };
-    let reply = tally.add(Part::Open, timed(&mut io.backend, &io.clock, call));
-    if reply >= 0 {
-        let fd = Fd(reply as i32);
-        while let Ok(buf) = buffers.target(DENTS_BYTES) {
-            let call = Call::Getdents { fd, buf };
-            if tally.add(Part::Data, timed(&mut io.backend, &io.clock, call)) <= 0 {
-                break;
-            }
-        }
-        tally.add(Part::Close, timed(&mut io.backend, &io.clock, Call::Close { fd }));
     }
     io.conclude(step.op, step.site, &tally, Subject::Path)
 }
@@ -399,26 +391,17 @@ pub(super) fn refused_direct<B, K>(io: &mut Io<'_, B, K>, flags: i32, errno: i32
     }
 }
 
-/// Place of the handle, its file, and the offset that a transfer names. `None`: the transfer is
-/// over, its handle is a bad one or it went to the pieces of a pattern.
+/// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
+/// the operation is over.
 #[inline(always)]
-fn transfer_place<B: Backend, K: Clock>(
+fn handle<B: Backend, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
-    buffers: &mut Buffers,
-) -> Result<Option<(usize, Fd, Option<u64>)>, Fault> {
-    let offset = env.optional_size(step.site, step.args[2])?;
-    let (at, fd) = match file(step, env, io)? {
-        (Some(at), Some(fd)) => (at, fd),
-        (at, _) => return bad_handle(step, io, at).map(|()| None),
-    };
-    match env.pieces(step.site, step.args[1])? {
-        None => Ok(Some((at, fd, offset))),
-        Some(ready) => {
-            let target = Target { at, fd, displacement_bytes: offset.unwrap_or(0) };
-            pieces::access(step, ready, io, buffers, target).map(|()| None)
-        }
+) -> Result<Option<(usize, Fd)>, Fault> {
+    match file(step, env, io)? {
+        (Some(at), Some(fd)) => Ok(Some((at, fd))),
+        (at, _) => bad_handle(step, io, at).map(|()| None),
     }
 }
 
@@ -429,18 +412,18 @@ fn fread<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let Some((at, fd, offset)) = transfer_place(step, env, io, buffers)? else { return Ok(()) };
-    let len = env.optional_size(step.site, step.args[1])?;
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
     let handle = io.handles.get(at);
-    let offset_bytes = offset.unwrap_or(handle.position);
-    let place = Place { fd, offset_bytes, append: false, direct: handle.mode.direct };
-    let mut tally = Tally::EMPTY;
-    transfer::read(io, buffers, place, len, &mut tally);
-    if offset.is_none() {
-        io.handles.get(at).position += tally.done_bytes;
+    let (mode, position) = (handle.mode, handle.position);
+    if let Some(ready) = env.pieces(step.site, step.args[1])? {
+        let task = Task::of_handle(io, (at, fd, mode), Data::Read, (0, 0), false);
+        return pieces(step, task, ready, offset, io, buffers);
     }
-    io.was_read(place.direct.is_some(), tally.done_bytes);
-    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+    let (data, len) = to_read(env.optional_size(step.site, step.args[1])?);
+    let place = (offset.unwrap_or(position), len);
+    let task = Task::of_handle(io, (at, fd, mode), data, place, offset.is_none());
+    now::run(step, task, io, buffers)
 }
 
 #[inline(always)]
@@ -450,60 +433,58 @@ fn fwrite<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let Some((at, fd, offset)) = transfer_place(step, env, io, buffers)? else { return Ok(()) };
-    let len = env.size(step.site, step.args[1])?;
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
     let handle = io.handles.get(at);
-    let mode = handle.mode;
-    let Mode { append, direct, .. } = mode;
-    let offset_bytes = if append { 0 } else { offset.unwrap_or(handle.position) };
-    let mut tally = Tally::EMPTY;
-    transfer::write(io, buffers, Place { fd, offset_bytes, append, direct }, len, None, &mut tally);
-    if offset.is_none() && !append {
-        io.handles.get(at).position += tally.done_bytes;
+    let (mode, position) = (handle.mode, handle.position);
+    if let Some(ready) = env.pieces(step.site, step.args[1])? {
+        if mode.append {
+            // Everything would go to the end of the file, in no pattern.
+            return refused(step, io, libc::EINVAL, Subject::Handle(at));
+        }
+        let task = Task::of_handle(io, (at, fd, mode), Data::Write, (0, 0), false);
+        return pieces(step, task, ready, offset, io, buffers);
     }
-    if tally.errno == 0 {
-        io.wrote_to(at, mode, tally.done_bytes);
-        sync_written(io, at, fd, &mut tally);
-    }
-    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+    let len = env.size(step.site, step.args[1])?;
+    let task = if mode.append {
+        Task::of_handle(io, (at, fd, mode), Data::Append, (0, len), false)
+    } else {
+        let place = (offset.unwrap_or(position), len);
+        Task::of_handle(io, (at, fd, mode), Data::Write, place, offset.is_none())
+    };
+    now::run(step, task, io, buffers)
 }
 
-/// The end of a write to a handle: makes it stable where `with (fsync="op")` wants it.
-#[inline(always)]
-pub(super) fn sync_written<B: Backend, K: Clock>(
+/// Access by a pattern: all its pieces in one operation, whose times are added up.
+#[inline(never)]
+fn pieces<B: Backend, K: Clock>(
+    step: Step<'_>,
+    task: Task<'_>,
+    ready: &Ready<'_>,
+    offset: Option<u64>,
     io: &mut Io<'_, B, K>,
-    at: usize,
-    fd: Fd,
-    tally: &mut Tally,
-) {
-    if io.options.active().fsync == Fsync::Op {
-        sync_handle(io, at, fd, tally);
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    if io.keeps_events {
+        (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
     }
-}
-
-fn sync_handle<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, at: usize, fd: Fd, tally: &mut Tally) {
-    let shot = timed(&mut io.backend, &io.clock, Call::Fsync { fd });
-    if tally.add(Part::Sync, shot) >= 0 {
-        io.made_stable(at);
-    }
+    let displacement_bytes = offset.unwrap_or(0);
+    let more = More { pieces: ready.pieces(), displacement_bytes, bytes: ready.bytes };
+    now::run(step, task.with_pieces(more), io, buffers)
 }
 
 fn fclose<B: Backend, K: Clock>(
     step: Step<'_>,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let (at, fd) = file(step, env, io)?;
     let Some(at) = at else { return bad_handle(step, io, None) };
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
-    let mut tally = Tally::EMPTY;
-    if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {
-        sync_handle(io, at, fd, &mut tally);
-    }
-    let shot = timed(&mut io.backend, &io.clock, Call::Close { fd });
-    tally.add(Part::Close, shot);
-    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+    let mode = io.handles.get(at).mode;
+    now::run(step, Task::close(io, at, fd, mode), io, buffers)
 }
 
 fn fseek<B: Backend, K: Clock>(

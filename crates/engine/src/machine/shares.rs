@@ -8,10 +8,13 @@
 //! falls into a timed window; simulated ranks, whose clock stands still meanwhile, do it on
 //! first use.
 
+use super::eval::Env;
 use super::fault::Fault;
+use crate::clock::Clock;
 use crate::record::Recorder;
-use model::Plan;
 use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
+use model::plan::{Operand, Pc};
+use model::{Plan, Value};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -51,25 +54,13 @@ impl<'p> Ready<'p> {
         known
     }
 
-    /// Calls `each` for the pieces that hold a byte, in the order of access, until it says false.
-    #[inline(always)]
-    pub(super) fn for_each(&self, mut each: impl FnMut(Extent) -> bool) {
-        match &self.runs {
-            Some(runs) => {
-                let _ = runs.iter().all(|run| pieces(*run, &mut each));
-            }
-            None => {
-                let _ = self.share.runs().all(|run| pieces(run, &mut each));
-            }
-        }
-    }
-
-    /// All pieces as runs of equal ones.
-    pub(super) fn runs(&self) -> Runs<'_> {
-        match &self.runs {
-            Some(runs) => Box::new(runs.iter().copied()),
-            None => self.share.runs(),
-        }
+    /// The pieces that hold a byte, in the order of access.
+    pub(super) fn pieces(&self) -> Pieces<'_> {
+        let runs = match &self.runs {
+            Some(runs) => Source::Kept(runs.iter()),
+            None => Source::Made(self.share.runs()),
+        };
+        Pieces { runs, run: Run::single(0, 0), passed: 1 }
     }
 
     /// Number of pieces.
@@ -112,16 +103,49 @@ pub(super) fn counted(pieces: u64) -> u32 {
     u32::try_from(pieces).unwrap_or(u32::MAX)
 }
 
-/// Calls `each` for the pieces of a run; false: it said so.
-#[inline(always)]
-fn pieces(run: Run, each: &mut impl FnMut(Extent) -> bool) -> bool {
-    if run.length_bytes == 0 {
-        return true;
+/// Pieces one after the other.
+pub(super) struct Pieces<'r> {
+    runs: Source<'r>,
+    run: Run,
+    /// Pieces of the run that were given.
+    passed: u64,
+}
+
+/// Where runs come from.
+enum Source<'r> {
+    Kept(std::slice::Iter<'r, Run>),
+    Made(Runs<'r>),
+}
+
+impl Pieces<'_> {
+    /// Equal pieces together, in place of one after the other.
+    #[inline(always)]
+    pub(super) fn next_run(&mut self) -> Option<Run> {
+        match &mut self.runs {
+            Source::Kept(runs) => runs.next().copied(),
+            Source::Made(runs) => runs.next(),
+        }
     }
-    (0..run.count).all(|i| {
-        let offset_bytes = run.offset_bytes + i * run.stride_bytes;
-        each(Extent { offset_bytes, length_bytes: run.length_bytes })
-    })
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Extent;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Extent> {
+        while self.passed >= self.run.count || self.run.length_bytes == 0 {
+            (self.run, self.passed) = (self.next_run()?, 0);
+        }
+        let offset_bytes = self.run.offset_bytes + self.passed * self.run.stride_bytes;
+        self.passed += 1;
+        Some(Extent { offset_bytes, length_bytes: self.run.length_bytes })
+    }
+}
+
+impl std::fmt::Debug for Pieces<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pieces").field("run", &self.run).field("passed", &self.passed).finish()
+    }
 }
 
 /// What was worked out for one group.
@@ -188,5 +212,35 @@ impl<'p> Shares<'p> {
             let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
             Fault::Message(message)
         })
+    }
+}
+
+impl<'p, K: Clock> Env<'p, K> {
+    /// The pieces of the pattern that an operand names, if it names one.
+    #[inline(always)]
+    pub(super) fn pieces(
+        &mut self,
+        site: Pc,
+        operand: Operand,
+    ) -> Result<Option<&mut Ready<'p>>, Fault> {
+        if self.plan.patterns.is_empty() {
+            return Ok(None);
+        }
+        self.pieces_of(site, operand)
+    }
+
+    #[inline(never)]
+    fn pieces_of(&mut self, site: Pc, operand: Operand) -> Result<Option<&mut Ready<'p>>, Fault> {
+        let plan = self.plan;
+        let Value::Str(name) = self.value(site, operand)? else { return Ok(None) };
+        let named = |pattern: &model::plan::Pattern| pattern.name.as_bytes() == name;
+        let Some(number) = plan.patterns.iter().position(named) else { return Ok(None) };
+        let group = plan.patterns[number].group.as_ref();
+        let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
+        let ranks = match group {
+            Some(group) => group.members.clone(),
+            None => self.scope.members().ranks.clone(),
+        };
+        self.shares.get(plan, number, &ranks, self.scope.rank).map(Some)
     }
 }

@@ -364,9 +364,7 @@ impl Backend for Rehearsed {
             | FileCall::SetView { .. }
             | FileCall::MakeView { .. } => 0,
             // Bytes are moved by [`Act`]s.
-            FileCall::Transfer { .. } | FileCall::Start { .. } | FileCall::Wait { .. } => {
-                -Reply::from(libc::ENOSYS)
-            }
+            FileCall::Transfer { .. } => -Reply::from(libc::ENOSYS),
         }
     }
 }

@@ -8,13 +8,14 @@ use super::mpi_calls;
 use super::sim::{alone, simulate};
 use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
-use crate::call::{Call, Fd, FileCall, Reply};
+use crate::call::{Call, Fd, FileCall, Queued, Reply, Submitted, Tag};
 use crate::clock::Virtual;
 use crate::comm::{Sample, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::flags;
 use model::Plan;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::fmt::Write;
 use std::ops::Range;
@@ -57,7 +58,7 @@ pub fn list_calls(
     let clock = Virtual::start();
     let backend = |rank: u32, clock: Virtual| {
         let inner = Mem::new(Rc::clone(&fs), clock, Cost::default());
-        Logged { inner, rank, log: Rc::clone(&log), opened: 0 }
+        Logged { inner, rank, log: Rc::clone(&log), opened: 0, under_way: VecDeque::new() }
     };
     let (mut seen, mut idle) = (0, 0);
     let mut enough = |world: &World, _: &dyn Fn() -> Sample| {
@@ -93,6 +94,8 @@ struct Logged {
     log: Rc<RefCell<Log>>,
     /// MPI files opened so far.
     opened: i32,
+    /// Transfers under way and their bytes, the oldest first.
+    under_way: VecDeque<(Tag, Reply)>,
 }
 
 impl Backend for Logged {
@@ -124,6 +127,17 @@ impl Backend for Logged {
         let opened = Reply::from(self.opened);
         self.opened += i32::from(matches!(call, FileCall::Open { .. }));
         call.done_in_full(opened)
+    }
+
+    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
+        self.log.borrow_mut().add(self.rank, || mpi_calls::started(&call));
+        self.under_way.push_back((tag, call.memory.parts().1 as Reply));
+        Submitted::UnderWay
+    }
+
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        self.log.borrow_mut().add(self.rank, || "MPI_Wait".into());
+        self.under_way.pop_front()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Calls of MPI-IO in a list of calls: the functions of MPI, with files, positions and bytes.
 
-use crate::call::{At, FileCall, MpiFile};
+use crate::call::{At, FileCall, MpiFile, Queued, Target};
 
 /// The call as a line; `None`: it is no call of MPI-IO, or not a part of the operation.
 pub(super) fn line(call: &FileCall<'_>) -> Option<String> {
@@ -36,15 +36,21 @@ pub(super) fn line(call: &FileCall<'_>) -> Option<String> {
                 }
             }
         }
-        FileCall::Start { file, offset, collective, memory } => {
-            let (_, bytes, write) = memory.parts();
-            let way = if write { "iwrite_at" } else { "iread_at" };
-            let all = if *collective { "_all" } else { "" };
-            format!("{}, {offset}, {bytes})", on(&format!("{way}{all}"), file))
-        }
-        FileCall::Wait { .. } => "MPI_Wait".into(),
         FileCall::MakeView { .. } | FileCall::Most { .. } | FileCall::Position { .. } => {
             return None;
         }
     })
+}
+
+/// A transfer that is started and waited for later, as a line.
+pub(super) fn started(call: &Queued) -> String {
+    let (_, bytes, write) = call.memory.parts();
+    let (way, offset) = (if write { "write" } else { "read" }, call.offset);
+    match call.target {
+        Target::File(fd) => format!("submit p{way}64({}, {bytes}, {offset})", fd.0),
+        Target::Mpi { file, collective } => {
+            let all = if collective { "_all" } else { "" };
+            format!("MPI_File_i{way}_at{all}({}, {offset}, {bytes})", file.0)
+        }
+    }
 }

@@ -12,9 +12,13 @@ use crate::groups::Groups;
 use crate::shim::Shim;
 use crate::world::{Reduce, World};
 use engine::backend::{Backend, Capabilities, Look};
-use engine::call::{At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Reply, ViewId};
+use engine::call::{
+    At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target,
+    ViewId,
+};
 use engine::comm::Members;
 use model::run::MpiFileFacts;
+use std::collections::VecDeque;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -35,6 +39,8 @@ pub struct Files<'w, B> {
     /// Counts above 2^31 - 1 can be given.
     large: bool,
     views: Vec<Built>,
+    /// Transfers under way and their requests, the oldest first.
+    under_way: VecDeque<(Tag, c_int)>,
     /// The path of the call that was prepared.
     path: CString,
     /// Calls to be made for the transfer that was prepared, alike on all members.
@@ -55,6 +61,7 @@ impl<'w, B: Backend> Files<'w, B> {
             root: root.as_os_str().as_bytes().to_vec(),
             large,
             views: Vec::new(),
+            under_way: VecDeque::new(),
             path: CString::default(),
             rounds: 1,
             facts: facts::Kept::default(),
@@ -274,13 +281,20 @@ impl<'w, B: Backend> Files<'w, B> {
         if code == 0 { bytes } else { self.refused(call, code) }
     }
 
-    fn start(&mut self, file: MpiFile, offset: u64, collective: bool, memory: &Lent) -> Reply {
+    /// Starts a transfer; its request, or minus errno.
+    fn start(
+        &mut self,
+        file: MpiFile,
+        offset: u64,
+        collective: bool,
+        memory: &Lent,
+    ) -> Result<c_int, Reply> {
         let (address, len, write) = memory.parts();
         if len as u64 > PIECE_BYTES && !self.large {
             self.explanation = "one non-blocking transfer of more than 1 GiB needs MPI 4: \
                  write transfer=1g beside depth"
                 .into();
-            return -Reply::from(libc::EINVAL);
+            return Err(-Reply::from(libc::EINVAL));
         }
         let how = c_int::from(write) | c_int::from(collective) << 1;
         let mut request = -1;
@@ -290,8 +304,8 @@ impl<'w, B: Backend> Files<'w, B> {
             start(file.0, how, offset as i64, address.cast(), len, BYTE, &mut request)
         };
         match self.told(NAMES_START[how as usize], code) {
-            0 => Reply::from(request),
-            failed => failed,
+            0 => Ok(request),
+            failed => Err(failed),
         }
     }
 
@@ -430,7 +444,14 @@ impl<B: Backend> Backend for Files<'_, B> {
                 self.explanation.clear();
                 self.permit(path, true)
             }
-            _ => Ok(()),
+            FileCall::Close { .. }
+            | FileCall::Sync { .. }
+            | FileCall::Seek { .. }
+            | FileCall::SetAtomic { .. }
+            | FileCall::SetView { .. }
+            | FileCall::MakeView { .. }
+            | FileCall::Most { .. }
+            | FileCall::Position { .. } => Ok(()),
         }
     }
 
@@ -442,17 +463,6 @@ impl<B: Backend> Backend for Files<'_, B> {
         let (name, code) = match call {
             FileCall::Transfer { file, at, mut memory, order, .. } => {
                 return self.transfer(file, at, &mut memory, order);
-            }
-            FileCall::Start { file, offset, collective, memory } => {
-                return self.start(file, offset, collective, &memory);
-            }
-            FileCall::Wait { request } => {
-                let mut bytes = 0;
-                // SAFETY: a request the shim gave, waited for once; a valid pointer.
-                match unsafe { (shim.wait)(request.0 as c_int, &mut bytes) } {
-                    0 => return bytes,
-                    code => ("MPI_Wait", code),
-                }
             }
             FileCall::Open { mode, members, hints, .. } => return self.open(mode, members, hints),
             FileCall::MakeView { view } => return self.make_view(view),
@@ -487,6 +497,28 @@ impl<B: Backend> Backend for Files<'_, B> {
             }
         };
         self.told(name, code)
+    }
+
+    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
+        let Target::Mpi { file, collective } = call.target else {
+            return Submitted::Done(call.execute(&mut self.inner));
+        };
+        match self.start(file, call.offset, collective, &call.memory) {
+            Ok(request) => {
+                self.under_way.push_back((tag, request));
+                Submitted::UnderWay
+            }
+            Err(reply) => Submitted::Done(reply),
+        }
+    }
+
+    /// The oldest: others may wait for the calls that it is part of.
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        let (tag, request) = self.under_way.pop_front()?;
+        let mut bytes = 0;
+        // SAFETY: a request the shim gave, waited for once; a valid pointer.
+        let code = unsafe { (self.shim().wait)(request, &mut bytes) };
+        Some((tag, if code == 0 { bytes } else { self.refused("MPI_Wait", code) }))
     }
 
     fn explanation(&self) -> Option<&str> {

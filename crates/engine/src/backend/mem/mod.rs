@@ -23,11 +23,13 @@ pub use node::Used;
 pub(crate) use rehearsal::Planted;
 
 use super::{Backend, Capabilities};
-use crate::call::{Call, Fd, Reply, Work};
-use crate::clock::Virtual;
+use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
+use crate::clock::{Clock, Virtual};
 use files::Files;
 use node::Nodes;
 use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 /// Descriptors a rank may have open at one time, unless told otherwise.
@@ -65,12 +67,15 @@ pub struct Mem {
     files: Files,
     clock: Virtual,
     cost: Cost,
+    /// Transfers under way: when they end, and with which reply.
+    under_way: BinaryHeap<Reverse<(u64, Tag, Reply)>>,
 }
 
 impl Mem {
     /// A rank without open files.
     pub fn new(fs: Rc<RefCell<MemFs>>, clock: Virtual, cost: Cost) -> Mem {
-        Mem { fs, files: Files::new(OPEN_FILES_MAX), clock, cost }
+        let files = Files::new(OPEN_FILES_MAX);
+        Mem { fs, files, clock, cost, under_way: BinaryHeap::new() }
     }
 
     /// The same with another limit of open files (`EMFILE` beyond it).
@@ -81,6 +86,14 @@ impl Mem {
 
     fn close_all(&mut self) {
         self.files.close_all(&mut self.fs.borrow_mut());
+    }
+
+    /// Executes a call without letting time pass; its reply, and how long it takes.
+    fn execute_costing(&mut self, call: Call<'_>) -> (Reply, u64) {
+        let moves = call.work() == Work::Data;
+        let ns = self.cost.of(&call) + self.cost.jitter();
+        let reply = self.execute(call).unwrap_or_else(|errno| -Reply::from(errno));
+        (reply, ns + if moves { self.cost.of_bytes(reply) } else { 0 })
     }
 
     fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
@@ -131,14 +144,29 @@ impl Backend for Mem {
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        let moves = call.work() == Work::Data;
-        let mut ns = self.cost.of(&call) + self.cost.jitter();
-        let reply = self.execute(call).unwrap_or_else(|errno| -Reply::from(errno));
-        if moves {
-            ns += self.cost.of_bytes(reply);
-        }
+        let (reply, ns) = self.execute_costing(call);
         self.clock.advance(ns);
         reply
+    }
+
+    /// What is under way together takes as long as each alone, so that it ends in the order of its
+    /// sizes; what it does is seen at once.
+    fn submit(&mut self, tag: Tag, mut call: Queued) -> Submitted {
+        let (Target::File(fd), offset) = (call.target, call.offset) else {
+            return Submitted::Done(-Reply::from(libc::ENOSYS));
+        };
+        let (reply, ns) = match call.memory.memory() {
+            Memory::Read(buf) => self.execute_costing(Call::Pread { fd, buf, offset, rest: false }),
+            Memory::Write(buf) => self.execute_costing(Call::Pwrite { fd, buf, offset }),
+        };
+        self.under_way.push(Reverse((self.clock.now().saturating_add(ns), tag, reply)));
+        Submitted::UnderWay
+    }
+
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        let Reverse((end_ns, tag, reply)) = self.under_way.pop()?;
+        self.clock.advance(end_ns.saturating_sub(self.clock.now()));
+        Some((tag, reply))
     }
 }
 

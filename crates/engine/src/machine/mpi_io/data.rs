@@ -113,7 +113,7 @@ pub(in super::super) fn transfer<B: Backend, C: Comm, K: Clock>(
     }
     if sync {
         let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file });
-        if io.add_file_call(&mut tally, Part::Sync, shot) >= 0 {
+        if io.add_explained(&mut tally, Part::Sync, shot) >= 0 {
             io.made_stable(opened.at);
         }
     }

@@ -76,7 +76,7 @@ pub(super) fn open_file<B: Backend, K: Clock>(
     let path = io.paths[0].as_c_str();
     let call = FileCall::Open { path, mode, members, hints: io.options.hints() };
     let shot = timed(&mut io.backend, &io.clock, call);
-    let reply = io.add_file_call(tally, Part::Open, shot);
+    let reply = io.add_explained(tally, Part::Open, shot);
     // A file that only some have opened cannot be closed, because closing is collective too.
     if io.any_failed(members, tally, "opening it failed on another member of the group") {
         return None;
@@ -84,7 +84,7 @@ pub(super) fn open_file<B: Backend, K: Clock>(
     let file = MpiFile(reply as i32);
     if io.options.active().atomic {
         let shot = timed(&mut io.backend, &io.clock, FileCall::SetAtomic { file });
-        io.add_file_call(tally, Part::Open, shot);
+        io.add_explained(tally, Part::Open, shot);
     }
     if let Some(facts) = io.backend.opened_facts(file, members, io.options.hints()) {
         io.recorder.mpi_file(&facts);
@@ -101,10 +101,10 @@ pub(super) fn close_file<B: Backend, K: Clock>(
 ) {
     if writable && io.options.active().fsync == Fsync::Close {
         let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file });
-        io.add_file_call(tally, Part::Sync, shot);
+        io.add_explained(tally, Part::Sync, shot);
     }
     let shot = timed(&mut io.backend, &io.clock, FileCall::Close { file });
-    io.add_file_call(tally, Part::Close, shot);
+    io.add_explained(tally, Part::Close, shot);
 }
 
 /// `pfclose($h)`
@@ -201,7 +201,7 @@ pub(in super::super) fn on_file<B: Backend, C: Comm, K: Clock>(
     let makes_stable = matches!(call, FileCall::Sync { .. });
     let mut tally = Tally::EMPTY;
     let shot = timed(&mut io.backend, &io.clock, call);
-    if io.add_file_call(&mut tally, Part::Data, shot) >= 0 && makes_stable {
+    if io.add_explained(&mut tally, Part::Data, shot) >= 0 && makes_stable {
         io.made_stable(opened.at);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
@@ -222,6 +222,6 @@ pub(in super::super) fn delete<B: Backend, K: Clock>(
     let mut tally = Tally::EMPTY;
     let call = FileCall::Delete { path: io.paths[0].as_c_str() };
     let shot = timed(&mut io.backend, &io.clock, call);
-    io.add_file_call(&mut tally, Part::Data, shot);
+    io.add_explained(&mut tally, Part::Data, shot);
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
 }

@@ -35,8 +35,8 @@ use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, Reply};
 use crate::clock::Clock;
 use crate::comm::{Comm, Members, Together};
+use model::Op;
 use model::plan::Pc;
-use model::{Op, Part};
 
 /// Whether statements of MPI-IO can be executed.
 fn check_mpi<B: Backend, K>(op: Op, io: &Io<'_, B, K>) -> Result<(), Fault> {
@@ -79,16 +79,6 @@ fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: FileCall<'_>) -
 }
 
 impl<B: Backend, K: Clock> Io<'_, B, K> {
-    /// Adds a call to the operation; of the first error its explanation is kept.
-    fn add_file_call(&mut self, tally: &mut Tally, part: Part, shot: Shot) -> Reply {
-        let first = tally.errno == 0;
-        let reply = tally.add(part, shot);
-        if reply < 0 && first {
-            self.detail = self.backend.explanation().map(str::to_string);
-        }
-        reply
-    }
-
     /// The operation fails for a reason that is no call's.
     fn fail_file(&mut self, tally: &mut Tally, errno: i32, detail: &str) {
         if tally.errno == 0 {

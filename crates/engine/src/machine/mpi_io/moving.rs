@@ -249,7 +249,7 @@ fn through_view<B: Backend, K: Clock>(
     }
     let file = job.file;
     let shot = timed(&mut io.backend, &io.clock, FileCall::SetView { file, view });
-    io.add_file_call(tally, Part::View, shot);
+    io.add_explained(tally, Part::View, shot);
     if !io.any_failed(job.members, tally, "setting the view failed on another member") {
         view_calls(io, buffers, job, used, facts, tally);
     }

@@ -1,15 +1,15 @@
 //! The calls of one statement, one after the other or several at a time.
 
 use super::super::io::{Io, Tally};
+use super::super::queued;
 use super::end::before;
 use super::timed;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
-use crate::call::{At, FileCall, Memory, MpiFile, Request, ViewId};
+use crate::call::{At, FileCall, Memory, MpiFile, Target, ViewId};
 use crate::clock::Clock;
 use model::Part;
 use model::pattern::Extent;
-use std::collections::VecDeque;
 use std::io;
 
 /// Where the bytes to be written come from.
@@ -104,7 +104,7 @@ fn one_by_one<B: Backend, K: Clock>(
         let (order, most_bytes) = (calls.order, calls.most_bytes);
         let call = FileCall::Transfer { file: calls.file, at, memory, order, most_bytes };
         let shot = timed(&mut io.backend, &io.clock, call);
-        tally.done_bytes += io.add_file_call(tally, Part::Data, shot).max(0) as u64;
+        tally.done_bytes += io.add_explained(tally, Part::Data, shot).max(0) as u64;
     }
 }
 
@@ -129,7 +129,7 @@ fn memory<'b>(
 }
 
 /// Up to `depth` transfers at a time, each with memory of its own (those that write zeros share
-/// it). The time is what the calls that start and that wait take.
+/// it).
 fn overlapped<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
@@ -139,39 +139,14 @@ fn overlapped<B: Backend, K: Clock>(
     tally: &mut Tally,
 ) {
     let content = calls.write.then_some(io.options.active().data);
-    let Ok(mut slots) = buffers.slots(content, calls.longest_bytes as usize, calls.depth) else {
+    let Ok(slots) = buffers.slots(content, calls.longest_bytes as usize, calls.depth) else {
         return tally.fail(libc::ENOMEM);
     };
-    let depth = calls.depth as usize;
-    let mut flying: VecDeque<Request> = VecDeque::with_capacity(depth);
+    let target = Target::Mpi { file: calls.file, collective };
     let mut round = 0;
-    while let Some(piece) = calls.next(&mut pieces, round, tally.errno == 0) {
-        if flying.len() == depth {
-            settle(io, &mut flying, tally);
-        }
-        let piece = if calls.write { piece } else { before(calls.end_bytes, piece) };
-        let memory = slots.lend(round, piece);
+    queued::run(io, slots, (target, calls.depth), tally, |tally| {
+        let piece = calls.next(&mut pieces, round, tally.errno == 0)?;
         round += 1;
-        let (file, offset) = (calls.file, piece.offset_bytes);
-        let call = FileCall::Start { file, offset, collective, memory };
-        let shot = timed(&mut io.backend, &io.clock, call);
-        let reply = io.add_file_call(tally, Part::Data, shot);
-        if reply >= 0 {
-            flying.push_back(Request(reply));
-        }
-    }
-    while !flying.is_empty() {
-        settle(io, &mut flying, tally);
-    }
-}
-
-/// Waits for the oldest transfer.
-fn settle<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
-    flying: &mut VecDeque<Request>,
-    tally: &mut Tally,
-) {
-    let Some(request) = flying.pop_front() else { return };
-    let shot = timed(&mut io.backend, &io.clock, FileCall::Wait { request });
-    tally.done_bytes += io.add_file_call(tally, Part::Data, shot).max(0) as u64;
+        Some(if calls.write { piece } else { before(calls.end_bytes, piece) })
+    });
 }

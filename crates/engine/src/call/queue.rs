@@ -1,0 +1,98 @@
+//! Transfers that wait in a queue: several are under way, and they end in any order.
+
+use super::{At, Call, Fd, FileCall, Memory, MpiFile, Reply};
+use crate::backend::Backend;
+
+/// Which of the transfers under way: a number that no other one of them has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub u32);
+
+/// What a queued transfer goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An open file.
+    File(Fd),
+    /// An MPI file; `collective`: all members have to start it.
+    Mpi {
+        /// The file.
+        file: MpiFile,
+        /// All members call.
+        collective: bool,
+    },
+}
+
+/// A transfer for the queue.
+#[derive(Debug)]
+pub struct Queued {
+    /// Where it goes to.
+    pub target: Target,
+    /// Position in the file, or in the view of an MPI file, bytes.
+    pub offset: u64,
+    /// From or to where.
+    pub memory: Lent,
+}
+
+/// What became of a transfer that was given to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It ends later: [`Backend::reap`].
+    UnderWay,
+    /// It is over.
+    Done(Reply),
+}
+
+impl Queued {
+    /// Executes it at once, as back-ends without a queue do.
+    pub fn execute(mut self, backend: &mut (impl Backend + ?Sized)) -> Reply {
+        let (offset, memory) = (self.offset, self.memory.memory());
+        match (self.target, memory) {
+            (Target::File(fd), Memory::Read(buf)) => {
+                backend.issue(Call::Pread { fd, buf, offset, rest: false })
+            }
+            (Target::File(fd), Memory::Write(buf)) => {
+                backend.issue(Call::Pwrite { fd, buf, offset })
+            }
+            (Target::Mpi { file, collective }, memory) => {
+                let at = At::Offset { offset, collective };
+                let (order, most_bytes) = (None, None);
+                backend.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
+            }
+        }
+    }
+}
+
+/// Memory of a transfer that is under way: it is lent until the transfer has ended.
+#[derive(Debug)]
+pub struct Lent {
+    address: *mut u8,
+    len: usize,
+    write: bool,
+}
+
+impl Lent {
+    /// Lends memory.
+    ///
+    /// # Safety
+    /// Until the transfer has ended, the memory must stay where it is; nothing may read it if it
+    /// is read into, and nothing may write it.
+    pub unsafe fn new(mut memory: Memory<'_>) -> Lent {
+        let write = matches!(memory, Memory::Write(_));
+        Lent { address: memory.address(), len: memory.len(), write }
+    }
+
+    /// Address, size in bytes, and whether it is written to the file.
+    pub fn parts(&self) -> (*mut u8, usize, bool) {
+        (self.address, self.len, self.write)
+    }
+
+    /// The memory itself.
+    pub fn memory(&mut self) -> Memory<'_> {
+        // SAFETY: whoever lent it vouches that it is there and used by nobody else.
+        unsafe {
+            match self.write {
+                true => Memory::Write(std::slice::from_raw_parts(self.address, self.len)),
+                false => Memory::Read(std::slice::from_raw_parts_mut(self.address, self.len)),
+            }
+        }
+    }
+}

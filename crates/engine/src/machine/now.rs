@@ -1,0 +1,160 @@
+//! Makes the calls of tasks now: each is issued when it is wanted, and its reply awaited.
+//!
+//! Where one call moves the data, and nothing has to be asked in between, open, data and close
+//! follow each other at once: the reading of the clock that ends one starts the next, and all are
+//! counted afterwards.
+
+use super::fault::Fault;
+use super::io::{Io, Shot, timed, timed_next};
+use super::perform::{FILE_MODE, Step};
+use super::task::{Data, Task, Want, Whole};
+use crate::backend::Backend;
+use crate::buffer::Buffers;
+use crate::call::{Call, Fd, Reply};
+use crate::clock::Clock;
+use std::io;
+
+/// Room for directory entries in one call, as readdir(3) of glibc has.
+const DENTS_BYTES: usize = 32 << 10;
+
+/// Runs a task on an open file.
+#[inline(always)]
+pub(super) fn run<B: Backend, K: Clock>(
+    step: Step<'_>,
+    task: Task<'_>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    finish(step, task, io, buffers, [None; 3])
+}
+
+/// Runs a task on a file as a whole.
+#[inline(always)]
+pub(super) fn run_whole<B: Backend, K: Clock>(
+    step: Step<'_>,
+    whole: Whole,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let plain = whole.is_plain(io);
+    let source = match whole.data {
+        Data::Write | Data::Append if plain => {
+            buffers.source(io.options.active().data, whole.len as usize, whole.offset_bytes).ok()
+        }
+        _ => plain.then_some(&[][..]),
+    };
+    let call = Call::Open { path: io.paths[0].as_c_str(), flags: whole.flags, mode: FILE_MODE };
+    let open = timed(&mut io.backend, &io.clock, call);
+    let (data, close) = match source {
+        Some(buf) if open.reply >= 0 => at_once(io, whole, buf, open),
+        _ => (None, None),
+    };
+    match close {
+        Some(close) if close.reply >= 0 && !io.keeps_events && !B::REHEARSES => {
+            let spot = io.spot(step.op, step.site);
+            io.settle_file(&spot, (open, data, close));
+            Ok(())
+        }
+        _ => finish_whole(step, whole, io, buffers, [Some(open), data, close]),
+    }
+}
+
+/// The call that moves the data, and the close, if all was moved.
+#[inline(always)]
+fn at_once<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    whole: Whole,
+    buf: &[u8],
+    open: Shot,
+) -> (Option<Shot>, Option<Shot>) {
+    let (backend, clock, fd) = (&mut io.backend, &io.clock, Fd(open.reply as i32));
+    let data = match whole.data {
+        Data::Write => {
+            let call = Call::Pwrite { fd, buf, offset: whole.offset_bytes };
+            Some(timed_next(backend, clock, open, call))
+        }
+        Data::Append => Some(timed_next(backend, clock, open, Call::Append { fd, buf })),
+        Data::Nothing | Data::Read | Data::ReadRest | Data::List => None,
+    };
+    if data.is_some_and(|data| data.reply != buf.len() as Reply) {
+        return (data, None);
+    }
+    (data, Some(timed_next(backend, clock, data.unwrap_or(open), Call::Close { fd })))
+}
+
+#[inline(never)]
+fn finish_whole<B: Backend, K: Clock>(
+    step: Step<'_>,
+    whole: Whole,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    made: [Option<Shot>; 3],
+) -> Result<(), Fault> {
+    finish(step, Task::whole(io, whole), io, buffers, made)
+}
+
+/// Makes the calls that are left after those that were made already, and counts all.
+#[inline(always)]
+fn finish<B: Backend, K: Clock>(
+    step: Step<'_>,
+    mut task: Task<'_>,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+    made: [Option<Shot>; 3],
+) -> Result<(), Fault> {
+    let mut made = made.into_iter().flatten();
+    while let Some(want) = task.next(io) {
+        let shot = match made.next() {
+            Some(shot) => Ok(shot),
+            None => issue(want, task.fd, io, buffers),
+        };
+        match shot {
+            Ok(shot) => task.take(io, want, shot),
+            Err(_) => task.starved(io),
+        }
+    }
+    // A copy, so that the task itself can stay in registers.
+    let mut tally = task.tally;
+    if tally.timing.start_ns == u64::MAX {
+        // No call was made: it happened now and took no time.
+        let now_ns = io.clock.now();
+        (tally.timing.start_ns, tally.timing.end_ns) = (now_ns, now_ns);
+    }
+    io.conclude(step.op, step.site, &tally, task.subject)
+}
+
+/// Makes a call; an error: there is no memory for it.
+#[inline(always)]
+fn issue<B: Backend, K: Clock>(
+    want: Want,
+    fd: Fd,
+    io: &mut Io<'_, B, K>,
+    buffers: &mut Buffers,
+) -> io::Result<Shot> {
+    let content = io.options.active().data;
+    let (backend, clock) = (&mut io.backend, &io.clock);
+    Ok(match want {
+        Want::Open { flags } => {
+            let path = io.paths[0].as_c_str();
+            timed(backend, clock, Call::Open { path, flags, mode: FILE_MODE })
+        }
+        Want::Write { offset, len } => {
+            let buf = buffers.source(content, len, offset)?;
+            timed(backend, clock, Call::Pwrite { fd, buf, offset })
+        }
+        Want::Append { done, len } => {
+            let buf = buffers.source(content, len, done)?;
+            timed(backend, clock, Call::Append { fd, buf })
+        }
+        Want::Read { offset, len, rest } => {
+            let buf = buffers.target(len)?;
+            timed(backend, clock, Call::Pread { fd, buf, offset, rest })
+        }
+        Want::List => {
+            let buf = buffers.target(DENTS_BYTES)?;
+            timed(backend, clock, Call::Getdents { fd, buf })
+        }
+        Want::Sync => timed(backend, clock, Call::Fsync { fd }),
+        Want::Close => timed(backend, clock, Call::Close { fd }),
+    })
+}

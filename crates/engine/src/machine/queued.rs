@@ -1,0 +1,71 @@
+//! Makes the transfers of an operation with several of them under way: each has a slot of memory,
+//! they end in any order, and an ended one makes room for the next.
+//!
+//! The time is what the calls that start and that wait take.
+
+use super::io::{Io, Shot, Tally};
+use crate::backend::Backend;
+use crate::buffer::Slots;
+use crate::call::{Queued, Reply, Submitted, Tag, Target};
+use crate::clock::Clock;
+use model::Part;
+use model::pattern::Extent;
+
+/// Makes the transfers that `next` gives, up to `depth` at a time.
+pub(super) fn run<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    mut slots: Slots<'_>,
+    (target, depth): (Target, u32),
+    tally: &mut Tally,
+    mut next: impl FnMut(&Tally) -> Option<Extent>,
+) {
+    let mut under_way = 0;
+    loop {
+        if under_way == depth {
+            reap(io, &mut slots, tally);
+            under_way -= 1;
+        }
+        let Some(piece) = next(tally) else { break };
+        let Some((tag, memory)) = slots.lend(piece) else { break };
+        let call = Queued { target, offset: piece.offset_bytes, memory };
+        match submit(io, tag, call, tally) {
+            Submitted::UnderWay => under_way += 1,
+            Submitted::Done(_) => slots.give_back(tag),
+        }
+    }
+    for _ in 0..under_way {
+        reap(io, &mut slots, tally);
+    }
+}
+
+fn submit<B: Backend, K: Clock>(
+    io: &mut Io<'_, B, K>,
+    tag: Tag,
+    call: Queued,
+    tally: &mut Tally,
+) -> Submitted {
+    let start_ns = io.clock.now();
+    let submitted = io.backend.submit(tag, call);
+    let end_ns = io.clock.now();
+    let reply = match submitted {
+        Submitted::UnderWay => 0,
+        Submitted::Done(reply) => reply,
+    };
+    count(io, tally, Shot { start_ns, end_ns, reply });
+    submitted
+}
+
+/// Waits for one of the transfers under way.
+fn reap<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, slots: &mut Slots<'_>, tally: &mut Tally) {
+    let start_ns = io.clock.now();
+    let ended = io.backend.reap();
+    let end_ns = io.clock.now();
+    // A back-end that has lost a transfer: its memory is not used again.
+    let reply = ended.map_or(-Reply::from(libc::EIO), |ended| ended.1);
+    ended.into_iter().for_each(|(tag, _)| slots.give_back(tag));
+    count(io, tally, Shot { start_ns, end_ns, reply });
+}
+
+fn count<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, tally: &mut Tally, shot: Shot) {
+    tally.done_bytes += io.add_explained(tally, Part::Data, shot).max(0) as u64;
+}

@@ -1,0 +1,243 @@
+//! Operations on files as small tasks: a task says which call comes next, is told the reply, and
+//! says the next one, until it is over.
+//!
+//! ```text
+//! create  open, close               fwrite  data [, sync]
+//! write   open, data [, sync], close        fread   data
+//! readdir open, data, close         fclose  [sync,] close
+//! ```
+//!
+//! Data is one call or many: partial transfers are continued, large ones cut, patterns have many
+//! pieces. A task holds neither its path nor its memory, so it can wait anywhere. Who makes the
+//! calls is [`super::now`]; how a task goes on from reply to reply is in `step`.
+
+mod step;
+
+use super::handles::Mode;
+use super::io::{Io, Subject, Tally};
+use super::options::Fsync;
+use super::shares::Pieces;
+use crate::backend::Backend;
+use crate::backend::direct::Alignment;
+use crate::buffer::MAX_CALL_BYTES;
+use crate::call::Fd;
+use model::limits::CALL_BYTES;
+use model::pattern::{Extent, Run};
+
+/// Size of the calls that read the rest of a file, unless `with (transfer=...)` says otherwise.
+const REST_BYTES: u64 = 1 << 20;
+/// Error of an operation in whose middle the rank was stopped. It is not counted: calls that the
+/// kernel interrupts are repeated, so that nothing else gives this error.
+pub(super) const STOPPED: i32 = libc::EINTR;
+
+/// The next call of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    /// open of the first path.
+    Open { flags: i32 },
+    /// pwrite.
+    Write { offset: u64, len: usize },
+    /// write at the end; so many bytes of the operation were written before.
+    Append { done: u64, len: usize },
+    /// pread; `rest`: to the end of the file.
+    Read { offset: u64, len: usize, rest: bool },
+    /// getdents64.
+    List,
+    /// fsync.
+    Sync,
+    /// close.
+    Close,
+}
+
+/// What a task does between open and close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    Nothing,
+    Write,
+    Append,
+    Read,
+    /// Reads to the end of the file.
+    ReadRest,
+    /// Lists a directory.
+    List,
+}
+
+impl Data {
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Data::Write | Data::Append)
+    }
+
+    fn reads(self) -> bool {
+        matches!(self, Data::Read | Data::ReadRest)
+    }
+}
+
+/// An operation on a file as a whole: opens the first path, moves bytes, closes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    pub(super) flags: i32,
+    pub(super) data: Data,
+    pub(super) offset_bytes: u64,
+    pub(super) len: u64,
+}
+
+impl Whole {
+    /// One call moves all the data, and nothing has to be asked between the calls.
+    #[inline(always)]
+    pub(super) fn is_plain<B: Backend, K>(self, io: &Io<'_, B, K>) -> bool {
+        let options = io.options.active();
+        match self.data {
+            Data::Nothing => true,
+            // Where an append went is asked between it and the close.
+            Data::Append if io.keeps_events => false,
+            Data::Write | Data::Append => {
+                let is_one = self.len <= call_bytes(io, self.data);
+                is_one && !options.direct && options.fsync == Fsync::None && !B::REHEARSES
+            }
+            // Evidence of the page cache is taken between open and read.
+            Data::Read | Data::ReadRest | Data::List => false,
+        }
+    }
+}
+
+/// How far a task has come: what is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Open,
+    NextPiece,
+    Begin,
+    Data,
+    Sync,
+    Close,
+    End,
+}
+
+/// An operation under way.
+#[derive(Debug)]
+pub(super) struct Task<'r> {
+    pub(super) subject: Subject,
+    stage: Stage,
+    data: Data,
+    /// Of the open; 0 without.
+    flags: i32,
+    pub(super) fd: Fd,
+    direct: Option<Alignment>,
+    /// The file is made stable after the data.
+    sync: bool,
+    closes: bool,
+    /// The piece: its place in the file, and what of it has been moved.
+    offset_bytes: u64,
+    len: u64,
+    done_bytes: u64,
+    /// The most that one call moves, and what the next one still has to.
+    call_bytes: u64,
+    left_bytes: u64,
+    /// The pieces that come after it.
+    more: Option<More<'r>>,
+    /// The handle's position moves with the bytes.
+    moves_position: bool,
+    /// What its calls have come to.
+    pub(super) tally: Tally,
+}
+
+/// Pieces of a pattern.
+#[derive(Debug)]
+pub(super) struct More<'r> {
+    pub(super) pieces: Pieces<'r>,
+    /// Added to the offset of every piece.
+    pub(super) displacement_bytes: u64,
+    /// Bytes of all pieces.
+    pub(super) bytes: u64,
+}
+
+impl More<'_> {
+    fn next(&mut self) -> Option<Extent> {
+        let piece = self.pieces.next()?;
+        let offset_bytes = piece.offset_bytes.saturating_add(self.displacement_bytes);
+        Some(Extent { offset_bytes, ..piece })
+    }
+
+    /// Equal pieces together that hold a byte.
+    fn next_run(&mut self) -> Option<Run> {
+        let run = loop {
+            let run = self.pieces.next_run()?;
+            if run.count > 0 && run.length_bytes > 0 {
+                break run;
+            }
+        };
+        let offset_bytes = run.offset_bytes.saturating_add(self.displacement_bytes);
+        Some(Run { offset_bytes, ..run })
+    }
+}
+
+/// The most that one call moves.
+#[inline(always)]
+fn call_bytes<B, K>(io: &Io<'_, B, K>, data: Data) -> u64 {
+    let usual = if data == Data::ReadRest { REST_BYTES } else { CALL_BYTES };
+    io.options.active().transfer.unwrap_or(usual).min(MAX_CALL_BYTES as u64)
+}
+
+impl<'r> Task<'r> {
+    /// An operation on a file as a whole.
+    pub(super) fn whole<B, K>(io: &Io<'_, B, K>, whole: Whole) -> Task<'r> {
+        let Whole { flags, data, offset_bytes, len } = whole;
+        let task = Task::new(io, Stage::Open, data, (offset_bytes, len));
+        let sync = data.writes() && io.options.active().fsync != Fsync::None;
+        Task { flags, sync, closes: true, ..task }
+    }
+
+    /// Moves `len` bytes of an open file.
+    #[inline(always)]
+    pub(super) fn of_handle<B, K>(
+        io: &Io<'_, B, K>,
+        (at, fd, mode): (usize, Fd, Mode),
+        data: Data,
+        (offset_bytes, len): (u64, u64),
+        moves_position: bool,
+    ) -> Task<'r> {
+        let task = Task::new(io, Stage::Begin, data, (offset_bytes, len));
+        let sync = data.writes() && io.options.active().fsync == Fsync::Op;
+        let subject = Subject::Handle(at);
+        Task { subject, fd, direct: mode.direct, sync, moves_position, ..task }
+    }
+
+    /// Closes an open file, made stable before where `with (fsync="close")` wants it.
+    pub(super) fn close<B, K>(io: &Io<'_, B, K>, at: usize, fd: Fd, mode: Mode) -> Task<'r> {
+        let sync = mode.writable && io.options.active().fsync == Fsync::Close;
+        let stage = if sync { Stage::Sync } else { Stage::Close };
+        let task = Task::new(io, stage, Data::Nothing, (0, 0));
+        Task { subject: Subject::Handle(at), fd, sync, closes: true, ..task }
+    }
+
+    /// The same with all pieces of a pattern.
+    pub(super) fn with_pieces(self, more: More<'r>) -> Task<'r> {
+        Task { stage: Stage::NextPiece, more: Some(more), ..self }
+    }
+
+    #[inline(always)]
+    fn new<B, K>(
+        io: &Io<'_, B, K>,
+        stage: Stage,
+        data: Data,
+        (offset_bytes, len): (u64, u64),
+    ) -> Self {
+        Task {
+            subject: Subject::Path,
+            stage,
+            data,
+            flags: 0,
+            fd: Fd(-1),
+            direct: None,
+            sync: false,
+            closes: false,
+            offset_bytes,
+            len,
+            done_bytes: 0,
+            call_bytes: call_bytes(io, data),
+            left_bytes: 0,
+            more: None,
+            moves_position: false,
+            tally: Tally::EMPTY,
+        }
+    }
+}

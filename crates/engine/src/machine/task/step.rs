@@ -1,0 +1,274 @@
+//! How a task goes on: the next call, and what its reply means.
+
+use super::super::io::{Io, Shot, Subject};
+use super::super::note;
+use super::super::perform::{alignment, refused_direct};
+use super::{Data, More, STOPPED, Stage, Task, Want};
+use crate::backend::direct::Alignment;
+use crate::backend::{Act, Backend};
+use crate::buffer::MAX_CALL_BYTES;
+use crate::call::{Fd, Reply};
+use crate::clock::Clock;
+use crate::stop;
+use model::Part;
+
+const INTERRUPTED: Reply = -(libc::EINTR as Reply);
+
+impl Task<'_> {
+    /// The next call; `None`: the operation is over.
+    #[inline(always)]
+    pub(in super::super) fn next<B: Backend, K: Clock>(
+        &mut self,
+        io: &mut Io<'_, B, K>,
+    ) -> Option<Want> {
+        if self.stage == Stage::NextPiece {
+            self.next_piece(io);
+        }
+        if self.stage == Stage::Begin {
+            self.begin(io);
+        }
+        Some(match self.stage {
+            Stage::Open => Want::Open { flags: self.flags },
+            Stage::NextPiece | Stage::Begin | Stage::Data => self.next_data(),
+            Stage::Sync => Want::Sync,
+            Stage::Close => Want::Close,
+            Stage::End => return None,
+        })
+    }
+
+    #[inline(always)]
+    fn next_data(&self) -> Want {
+        let (offset, len) = (self.offset_bytes + self.done_bytes, self.left_bytes as usize);
+        match self.data {
+            Data::Write => Want::Write { offset, len },
+            Data::Append => Want::Append { done: self.done_bytes, len },
+            Data::Read => Want::Read { offset, len, rest: false },
+            Data::ReadRest => Want::Read { offset, len, rest: true },
+            Data::List => Want::List,
+            Data::Nothing => Want::Close,
+        }
+    }
+
+    /// Takes what a call has given.
+    #[inline(always)]
+    pub(in super::super) fn take<B: Backend, K: Clock>(
+        &mut self,
+        io: &mut Io<'_, B, K>,
+        want: Want,
+        shot: Shot,
+    ) {
+        match want {
+            Want::Open { flags } => self.opened(io, flags, shot),
+            Want::Write { .. } | Want::Append { .. } => self.written(io, shot),
+            Want::Read { len, .. } => self.read(io, len, shot),
+            Want::List => {
+                if self.tally.add(Part::Data, shot) <= 0 {
+                    self.stage = Stage::Close;
+                }
+            }
+            Want::Sync => {
+                let reply = self.tally.add(Part::Sync, shot);
+                if let Subject::Handle(at) = self.subject
+                    && reply >= 0
+                {
+                    io.made_stable(at);
+                }
+                self.stage = self.after_sync();
+            }
+            Want::Close => {
+                self.tally.add(Part::Close, shot);
+                self.stage = Stage::End;
+            }
+        }
+    }
+
+    /// There is no memory for the next call.
+    #[inline(always)]
+    pub(in super::super) fn starved<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        self.tally.fail(libc::ENOMEM);
+        self.data_over(io);
+    }
+
+    #[inline(always)]
+    fn opened<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, flags: i32, shot: Shot) {
+        if self.tally.add(Part::Open, shot) < 0 {
+            refused_direct(io, flags, self.tally.errno);
+            self.stage = Stage::End;
+            return;
+        }
+        self.fd = Fd(shot.reply as i32);
+        self.stage = match self.data {
+            Data::Nothing => Stage::Close,
+            Data::List => Stage::Data,
+            Data::Write | Data::Append | Data::Read | Data::ReadRest => Stage::Begin,
+        };
+        self.direct = alignment(io, self.fd, flags);
+        if self.data.reads() {
+            io.opened_for_reading(self.fd, self.direct.is_some());
+        }
+    }
+
+    /// Begins with a piece.
+    #[inline(always)]
+    fn begin<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        if self.tally.timing.start_ns == u64::MAX || self.more.is_none() {
+            self.tally.offset_bytes = self.offset_bytes;
+            let rest = self.data == Data::ReadRest;
+            let len = if rest { 0 } else { self.len };
+            self.tally.requested_bytes = self.more.as_ref().map_or(len, |more| more.bytes);
+        }
+        if B::REHEARSES {
+            // It is told what the program needs, and makes fewer calls.
+            io.backend.rehearse(Act::Buffer(self.call_bytes.min(self.len)));
+            self.call_bytes = MAX_CALL_BYTES as u64;
+        }
+        self.done_bytes = 0;
+        self.left_bytes = self.len.min(self.call_bytes);
+        if self.direct.is_some_and(|alignment| self.is_misaligned(alignment)) {
+            io.notes |= note::DIRECT_MISALIGNED;
+            self.tally.fail(libc::EINVAL);
+            return self.data_over(io);
+        }
+        self.stage = Stage::Data;
+    }
+
+    /// Whether O_DIRECT cannot do it: the kernel would say EINVAL, or worse, fall back.
+    #[inline(always)]
+    fn is_misaligned(&self, alignment: Alignment) -> bool {
+        let unit = u64::from(alignment.offset_bytes);
+        let len = if self.data == Data::ReadRest { self.call_bytes } else { self.len };
+        let splits = len > self.call_bytes && !self.call_bytes.is_multiple_of(unit);
+        !self.offset_bytes.is_multiple_of(unit) || !len.is_multiple_of(unit) || splits
+    }
+
+    #[inline(always)]
+    fn written<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, shot: Shot) {
+        let Some(moved) = self.moved(io, shot) else { return };
+        if self.data == Data::Append && io.keeps_events {
+            io.appended(self.fd, moved);
+        }
+        let wanted = self.left_bytes;
+        self.left_bytes = wanted.saturating_sub(moved);
+        if self.left_bytes > 0 {
+            if moved == 0 {
+                // Nothing was written and nothing was refused: going on could last forever.
+                self.tally.fail(libc::EIO);
+                self.data_over(io);
+            }
+        } else if self.done_bytes >= self.len {
+            self.piece_over(io);
+        } else {
+            self.go_on(io);
+        }
+    }
+
+    #[inline(always)]
+    fn read<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, asked: usize, shot: Shot) {
+        let Some(moved) = self.moved(io, shot) else { return };
+        // With O_DIRECT a partial transfer ends at the end of the file, which is no place to go
+        // on from.
+        let ended = moved == 0 || self.direct.is_some() && moved < asked as u64;
+        if self.done_bytes < self.len && !ended {
+            return self.go_on(io);
+        }
+        match self.data {
+            Data::ReadRest => self.tally.requested_bytes = self.tally.done_bytes,
+            _ => self.tally.short |= self.done_bytes < self.len,
+        }
+        self.piece_over(io);
+    }
+
+    /// What a call has moved; `None`: nothing, it was interrupted or has failed.
+    #[inline(always)]
+    fn moved<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, shot: Shot) -> Option<u64> {
+        if shot.reply == INTERRUPTED {
+            self.tally.add_time(Part::Data, shot);
+            return None;
+        }
+        let Ok(moved) = u64::try_from(self.tally.add(Part::Data, shot)) else {
+            self.data_over(io);
+            return None;
+        };
+        self.tally.done_bytes += moved;
+        self.done_bytes += moved;
+        Some(moved)
+    }
+
+    /// Another call of the same piece is needed.
+    #[inline(always)]
+    fn go_on<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        self.left_bytes = (self.len - self.done_bytes).min(self.call_bytes);
+        if stop::requested() {
+            self.tally.fail(STOPPED);
+            self.data_over(io);
+        }
+    }
+
+    #[inline(always)]
+    fn piece_over<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        if self.more.is_some() {
+            self.stage = Stage::NextPiece;
+        } else {
+            self.data_over(io);
+        }
+    }
+
+    #[inline(always)]
+    fn next_piece<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        if B::REHEARSES {
+            self.rehearse_pieces(io);
+        } else if stop::requested() {
+            self.tally.fail(STOPPED);
+        } else if let Some(next) = self.more.as_mut().and_then(More::next) {
+            (self.offset_bytes, self.len) = (next.offset_bytes, next.length_bytes);
+            self.stage = Stage::Begin;
+            return;
+        }
+        self.data_over(io);
+    }
+
+    /// All pieces as a rehearsal accesses them: equal ones at once.
+    fn rehearse_pieces<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        let Some(more) = &mut self.more else { return };
+        self.tally.requested_bytes = more.bytes;
+        while let Some(run) = more.next_run() {
+            io.backend.rehearse(Act::Buffer(self.call_bytes.min(run.length_bytes)));
+            let (fd, write) = (self.fd, self.data.writes());
+            match io.backend.rehearse(Act::Pieces { fd, run, write }) {
+                reply if reply < 0 => {
+                    self.tally.fail(-reply as i32);
+                    break;
+                }
+                moved => self.tally.done_bytes += moved as u64,
+            }
+        }
+        self.tally.short = self.tally.done_bytes < more.bytes;
+    }
+
+    /// All data was moved, or no more will be.
+    #[inline(always)]
+    fn data_over<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+        let good = self.tally.errno == 0;
+        if self.data.reads() {
+            io.was_read(self.direct.is_some(), self.tally.done_bytes);
+        }
+        if let Subject::Handle(at) = self.subject {
+            let handle = io.handles.get(at);
+            let mode = handle.mode;
+            if self.moves_position {
+                handle.position += self.tally.done_bytes;
+            }
+            if self.data.writes() && good {
+                io.wrote_to(at, mode, self.tally.done_bytes);
+            }
+        } else if self.data.writes() && good && !self.sync && self.direct.is_none() {
+            io.wrote(self.tally.done_bytes);
+        }
+        self.stage = if good && self.sync { Stage::Sync } else { self.after_sync() };
+    }
+
+    #[inline(always)]
+    fn after_sync(&self) -> Stage {
+        if self.closes { Stage::Close } else { Stage::End }
+    }
+}
