@@ -14,6 +14,7 @@ pub mod function;
 pub mod group;
 pub mod hints;
 pub mod histogram;
+pub mod internal;
 pub mod iteration;
 pub mod limits;
 pub mod op;

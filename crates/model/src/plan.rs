@@ -17,10 +17,12 @@
 pub mod bytes;
 
 pub use crate::function::Function;
+pub use crate::internal::Internal;
 use crate::limits::POOL_BYTES;
 use crate::op::{Class, Op};
 use crate::pattern::Geometry;
 use crate::value::Value;
+pub use crate::with::Options;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -157,30 +159,6 @@ pub enum BinaryOp {
     Mul,
     Div,
     Pow,
-}
-
-/// Internal variables that are read at run time. `$$size`, `$$nodes` and
-/// `$$env(NAME)` are constants of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Internal {
-    /// World rank.
-    Rank,
-    /// Rank in the active group.
-    GroupRank,
-    /// Size of the active group.
-    GroupSize,
-    /// Name of the innermost active group; "" outside every group.
-    GroupName,
-    /// Number of this rank's machine.
-    Node,
-    /// Number of this rank on its machine.
-    NodeRank,
-    /// 32 random bits of the rank's stream.
-    Rand,
-    /// 32 random bits, the same on all members of the active group.
-    CommonRand,
-    /// Whole seconds since the start of the run.
-    Time,
 }
 
 /// One instruction. Sites are instruction numbers; `Plan::spans` has their places.
@@ -324,31 +302,6 @@ pub struct MemberSet {
     pub members: Range<u32>,
     /// For every group: the set that is active after `GroupEnter` from here.
     pub enter: Vec<SetId>,
-}
-
-/// The options of a `with` statement; absent ones are inherited.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Options {
-    /// Open with O_DIRECT and use aligned buffers.
-    pub direct: Option<Operand>,
-    /// When files are synced: "none", "close" (before every close) or "op" (after every write).
-    pub fsync: Option<Operand>,
-    /// Largest size of one call, bytes.
-    pub transfer: Option<Operand>,
-    /// What buffers hold: "random", "zero" or "offset".
-    pub data: Option<Operand>,
-    /// Random data: size of a block divided by its compressed size.
-    pub compress: Option<Operand>,
-    /// Random data: number of blocks divided by the number of different ones.
-    pub dedup: Option<Operand>,
-    /// Errno names that count as expected, joined by commas.
-    pub expect: Option<Operand>,
-    /// MPI-IO: transfers that are under way at one time, at least 1.
-    pub depth: Option<Operand>,
-    /// MPI-IO: files opened inside are in atomic mode.
-    pub atomic: Option<Operand>,
-    /// MPI-IO: hints of files opened inside, `key=value;key=value`.
-    pub hints: Option<Operand>,
 }
 
 /// A proc.

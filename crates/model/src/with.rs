@@ -1,13 +1,38 @@
-//! The options of `with`: one row each, with the operations that each of them changes.
+//! The options of `with`: one row each, with its values and the operations that it changes.
 //!
 //! ```text
 //! with (depth=4) { pfwrite($h, "rows"); stat("a"); }      pfwrite takes it, stat does not
 //! ```
 //!
-//! Checker and diagnostics read the table; what an option does is in the engine.
+//! Checker, lowering, listing, manual and diagnostics read the table. The checker and the engine both
+//! ask [`OptionRow::check`] for a value; what an option does is in the engine.
 
 use crate::Op;
+use crate::errno;
+use crate::hints;
 use crate::op::Needs;
+use crate::plan::Operand;
+use crate::types::Types;
+use crate::value::{Eval, EvalError, Value};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// What an option accepts.
+#[derive(Clone, Debug)]
+pub enum Accepts {
+    /// A condition.
+    Condition,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// An integer of a range, and what it counts.
+    Number(RangeInclusive<i64>, &'static str),
+    /// A ratio from 1 to 100.
+    Ratio,
+    /// Names of errors, joined by commas.
+    Errors,
+    /// Hints of MPI-IO, or their name.
+    Hints,
+}
 
 /// Operations that an option changes.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +46,16 @@ pub enum Takers {
 }
 
 /// An option of `with`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OptionRow {
+    /// The option.
+    pub option: WithOption,
     /// Its name.
     pub name: &'static str,
-    /// Its values, as a message says what was expected.
-    pub values: &'static str,
+    /// Name and values as a message says what was expected: `depth=a number from 1 to 65536`.
+    pub form: &'static str,
+    /// What it accepts.
+    pub accepts: Accepts,
     /// Values that ask for nothing, as text.
     pub off: &'static [&'static str],
     /// Who takes it.
@@ -35,6 +64,8 @@ pub struct OptionRow {
     pub seeming: &'static [Op],
     /// What to do where nothing takes it.
     pub help: &'static str,
+    /// What it does, for the manual.
+    pub doc: &'static str,
 }
 
 use Op::*;
@@ -47,96 +78,141 @@ const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Pfwrite, Pfread, Pwrit
 const WRITES: &[Op] = &[Fwrite, Write, Append, Pfwrite, Pwrite];
 const CLOSES_WRITTEN: &[Op] = &[Fclose, Write, Append, Pfclose, Pwrite];
 
-/// All options.
-pub const OPTIONS: &[OptionRow] = &[
-    OptionRow {
-        name: "direct",
-        values: "a condition",
-        off: &["false", "0"],
-        takers: Takers::Ops(OPENS),
-        seeming: &[],
-        help: "O_DIRECT is chosen when a file is opened: put the fopen inside",
-    },
-    OptionRow {
-        name: "fsync",
-        values: "\"none\", \"close\" or \"op\"",
-        off: &["none"],
-        takers: Takers::Words(&[("close", CLOSES_WRITTEN), ("op", WRITES)]),
-        seeming: &[],
-        help: "\"op\" acts on operations that write, \"close\" on those that close a written file: \
-               put the fclose inside",
-    },
-    OptionRow {
-        name: "transfer",
-        values: "a number of bytes above 0",
-        off: &[],
-        takers: Takers::Ops(DATA),
-        seeming: &[],
-        help: "it cuts operations that read or write data",
-    },
-    OptionRow {
-        name: "data",
-        values: "\"random\", \"zero\" or \"offset\"",
-        off: &["random"],
-        takers: Takers::Ops(WRITES),
-        seeming: &[],
-        help: "it fills the buffers of operations that write data",
-    },
-    OptionRow {
-        name: "compress",
-        values: "a ratio from 1 to 100",
-        off: &["1", "1.0"],
-        takers: Takers::Ops(WRITES),
-        seeming: &[],
-        help: "it shapes the random data of operations that write",
-    },
-    OptionRow {
-        name: "dedup",
-        values: "a ratio from 1 to 100",
-        off: &["1", "1.0"],
-        takers: Takers::Ops(WRITES),
-        seeming: &[],
-        help: "it shapes the random data of operations that write",
-    },
-    OptionRow {
-        name: "expect",
-        values: "\"names of errors, joined by commas\"",
-        off: &[""],
-        takers: Takers::Io,
-        seeming: &[],
-        help: "put the operations that may fail inside",
-    },
-    OptionRow {
-        name: "depth",
-        values: "a number from 1 to 65536",
-        off: &["1"],
-        takers: Takers::Ops(&[Pfwrite, Pfread, Pwrite, Pread]),
-        seeming: POSIX_DATA,
-        help: "only MPI-IO keeps several transfers under way: pieces of patterns of levels 0 and 1, \
-               and what `transfer` cuts; use more ranks",
-    },
-    OptionRow {
-        name: "atomic",
-        values: "a condition",
-        off: &["false", "0"],
-        takers: Takers::Ops(MPI_OPENS),
-        seeming: &[],
-        help: "MPI files get atomic mode when they are opened: put the pfopen inside",
-    },
-    OptionRow {
-        name: "hints",
-        values: "\"key=value;key=value\", or the name of define hints",
-        off: &[""],
-        takers: Takers::Ops(MPI_OPENS),
-        seeming: &[],
-        help: "MPI files get hints when they are opened: put the pfopen inside",
-    },
-];
+macro_rules! options {
+    ($( $option:ident $field:ident = $values:literal $accepts:expr, off $off:expr,
+        takers $takers:expr, seeming $seeming:expr, help $help:literal, doc $doc:literal; )*) => {
+        /// An option of `with`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum WithOption { $( #[doc = $doc] $option, )* }
+
+        /// The options of a `with` statement; absent ones are inherited.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Options { $( #[doc = $doc] pub $field: Option<Operand>, )* }
+
+        /// The table, in the order of [`WithOption`].
+        pub static OPTIONS: &[OptionRow] = &[ $( OptionRow {
+            option: WithOption::$option, name: stringify!($field),
+            form: concat!(stringify!($field), "=", $values), accepts: $accepts,
+            off: $off, takers: $takers, seeming: $seeming, help: $help, doc: $doc,
+        }, )* ];
+
+        impl Options {
+            /// The place of an option's value.
+            pub fn place(&mut self, option: WithOption) -> &mut Option<Operand> {
+                match option { $( WithOption::$option => &mut self.$field, )* }
+            }
+
+            /// The options that are given, in the order of the table.
+            pub fn given(&self) -> impl Iterator<Item = (WithOption, Operand)> {
+                let all = [ $( (WithOption::$option, self.$field), )* ];
+                all.into_iter().filter_map(|(option, value)| Some((option, value?)))
+            }
+        }
+    };
+}
+
+options! {
+    Direct direct = "a condition" Accepts::Condition,
+        off &["false", "0"], takers Takers::Ops(OPENS), seeming &[],
+        help "O_DIRECT is chosen when a file is opened: put the fopen inside",
+        doc "Open with O_DIRECT and use aligned buffers.";
+    Fsync fsync = "\"none\", \"close\" or \"op\"" Accepts::Words(&["none", "close", "op"]),
+        off &["none"], takers Takers::Words(&[("close", CLOSES_WRITTEN), ("op", WRITES)]), seeming &[],
+        help "\"op\" acts on operations that write, \"close\" on those that close a written file: \
+              put the fclose inside",
+        doc "When files are synced: never, before every close of a written file, after every write.";
+    Transfer transfer = "a number of bytes above 0" Accepts::Number(1..=i64::MAX, "a number of bytes"),
+        off &[], takers Takers::Ops(DATA), seeming &[],
+        help "it cuts operations that read or write data",
+        doc "The largest number of bytes of one call.";
+    Data data = "\"random\", \"zero\" or \"offset\"" Accepts::Words(&["random", "zero", "offset"]),
+        off &["random"], takers Takers::Ops(WRITES), seeming &[],
+        help "it fills the buffers of operations that write data",
+        doc "What is written: blocks that are all different, zeros, or a function of the position in the file.";
+    Compress compress = "a ratio from 1 to 100" Accepts::Ratio,
+        off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
+        help "it shapes the random data of operations that write",
+        doc "Random data of which each block compresses to its size divided by this.";
+    Dedup dedup = "a ratio from 1 to 100" Accepts::Ratio,
+        off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
+        help "it shapes the random data of operations that write",
+        doc "Random data in which one block of so many is a new one.";
+    Expect expect = "\"names of errors, joined by commas\"" Accepts::Errors,
+        off &[""], takers Takers::Io, seeming &[],
+        help "put the operations that may fail inside",
+        doc "Errors that count as expected instead of failed.";
+    Depth depth = "a number from 1 to 65536" Accepts::Number(1..=65536, "a number of transfers"),
+        off &["1"], takers Takers::Ops(&[Pfwrite, Pfread, Pwrite, Pread]), seeming POSIX_DATA,
+        help "only MPI-IO keeps several transfers under way: pieces of patterns of levels 0 and 1, \
+              and what `transfer` cuts; use more ranks",
+        doc "MPI-IO: transfers under way at one time.";
+    Atomic atomic = "a condition" Accepts::Condition,
+        off &["false", "0"], takers Takers::Ops(MPI_OPENS), seeming &[],
+        help "MPI files get atomic mode when they are opened: put the pfopen inside",
+        doc "MPI-IO: files opened inside are in atomic mode.";
+    Hints hints = "\"key=value;key=value\", or the name of define hints" Accepts::Hints,
+        off &[""], takers Takers::Ops(MPI_OPENS), seeming &[],
+        help "MPI files get hints when they are opened: put the pfopen inside",
+        doc "MPI-IO: hints of files opened inside.";
+}
+
+impl WithOption {
+    /// This option's row.
+    pub fn row(self) -> &'static OptionRow {
+        &OPTIONS[self as usize]
+    }
+}
+
+impl Accepts {
+    /// Types of which some values are accepted.
+    pub fn types(&self) -> Types {
+        match self {
+            Accepts::Condition => Types::BOOL.or(Types::INT),
+            Accepts::Number(..) => Types::INT.or(Types::STR),
+            Accepts::Ratio => Types::FLOAT.or(Types::INT).or(Types::STR),
+            Accepts::Words(_) | Accepts::Errors | Accepts::Hints => Types::STR,
+        }
+    }
+
+    fn takes(&self, value: &Value) -> bool {
+        let text = match value {
+            Value::Str(text) => std::str::from_utf8(text).ok(),
+            _ => None,
+        };
+        match self {
+            Accepts::Condition => value.as_condition().is_ok(),
+            Accepts::Words(words) => text.is_some_and(|text| words.contains(&text)),
+            Accepts::Number(range, _) => value.as_int().is_ok_and(|n| range.contains(&n)),
+            Accepts::Ratio => value.as_float().is_ok_and(|x| (1.0..=100.0).contains(&x)),
+            Accepts::Errors => {
+                text.is_some_and(|text| error_names(text).all(|name| errno::number(name).is_some()))
+            }
+            Accepts::Hints => text.is_some_and(|text| hints::parse(text).is_ok()),
+        }
+    }
+}
+
+/// The names in the value of `expect`.
+pub fn error_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
 
 impl OptionRow {
     /// The option with this name.
     pub fn find(name: &str) -> Option<&'static OptionRow> {
         OPTIONS.iter().find(|row| row.name == name)
+    }
+
+    /// A value is one of this option.
+    ///
+    /// # Errors
+    /// It is not: what was expected and found.
+    pub fn check(&self, value: &Value) -> Eval<()> {
+        match value {
+            Value::Unset => Err(EvalError::Unset),
+            value if self.accepts.takes(value) => Ok(()),
+            value => Err(EvalError::Type(self.form, value.describe())),
+        }
     }
 
     /// `op` is executed otherwise with this option; `word`: its value, where that is known.

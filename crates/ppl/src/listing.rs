@@ -11,8 +11,8 @@
 
 use model::escape::is_harmful;
 use model::plan::{
-    Args, Instr, Internal, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece, Plan, Slot,
-    Source, UnaryOp,
+    Args, Instr, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece, Plan, Slot, Source,
+    UnaryOp,
 };
 use model::{Op, Value};
 use std::fmt::Write;
@@ -128,7 +128,7 @@ impl Writer<'_> {
                 ("set", format!("{} = {}({args})", slot(dst), function.row().name), None)
             }
             Instr::Internal { what, dst } => {
-                ("set", format!("{} = $${}", slot(dst), internal_name(what)), None)
+                ("set", format!("{} = $${}", slot(dst), what.row().name), None)
             }
             Instr::List { dst, args } => {
                 ("set", format!("{} = [{}]", slot(dst), self.args(site, args)), None)
@@ -217,20 +217,8 @@ impl Writer<'_> {
     }
 
     fn options(&self, site: Pc, options: &Options) -> String {
-        let all = [
-            ("direct", options.direct),
-            ("fsync", options.fsync),
-            ("transfer", options.transfer),
-            ("data", options.data),
-            ("compress", options.compress),
-            ("dedup", options.dedup),
-            ("expect", options.expect),
-            ("depth", options.depth),
-            ("atomic", options.atomic),
-            ("hints", options.hints),
-        ];
-        let given = all.into_iter().filter_map(|(name, operand)| {
-            operand.map(|operand| format!("{name}={}", self.operand(site, operand)))
+        let given = options.given().map(|(option, operand)| {
+            format!("{}={}", option.row().name, self.operand(site, operand))
         });
         given.collect::<Vec<_>>().join(", ")
     }
@@ -261,7 +249,7 @@ impl Writer<'_> {
                     let _ = write!(text, "{{{}}}", self.operand(site, *operand));
                 }
                 Piece::Internal(what) => {
-                    let _ = write!(text, "{{$${}}}", internal_name(*what));
+                    let _ = write!(text, "{{$${}}}", what.row().name);
                 }
             }
         }
@@ -324,19 +312,5 @@ fn escaped(text: &[u8], out: &mut String) {
             }
         }
         hexadecimal(chunk.invalid(), out);
-    }
-}
-
-fn internal_name(what: Internal) -> &'static str {
-    match what {
-        Internal::Rank => "rank",
-        Internal::GroupRank => "grank",
-        Internal::GroupSize => "gsize",
-        Internal::GroupName => "group",
-        Internal::Node => "node",
-        Internal::NodeRank => "noderank",
-        Internal::Rand => "rand",
-        Internal::CommonRand => "crand",
-        Internal::Time => "time",
     }
 }

@@ -1,7 +1,10 @@
-//! The operation table as a manual: `parabench ops [NAME]` and docs/operations.md.
+//! The tables of the language as a manual: `parabench ops [NAME]` and docs/operations.md.
 
 use crate::text::flow;
+use model::function::FUNCTIONS;
+use model::internal::INTERNALS;
 use model::op::{Class, Needs, OPS, Op, OpRow};
+use model::with::OPTIONS;
 
 /// The classes in the order of the manual, with the headings of their chapters.
 const CLASSES: [(Class, &str); 7] = [
@@ -14,7 +17,7 @@ const CLASSES: [(Class, &str); 7] = [
     (Class::Control, "Control: no I/O on files, not counted except dropcaches"),
 ];
 
-/// All operations by class, one signature per entry and one line of what it does,
+/// All operations by class, then the other words of the language, one signature per entry and one line of what it does,
 /// for a terminal of `columns`.
 pub fn list(columns: usize) -> String {
     let mut out = String::new();
@@ -26,13 +29,65 @@ pub fn list(columns: usize) -> String {
         }
         out.push('\n');
     }
+    for (heading, words) in words() {
+        out.push_str(&format!("{heading}\n"));
+        for word in words {
+            out.push_str(&format!("  {}\n{}", word.form, paragraph(word.doc, 6, columns)));
+        }
+        out.push('\n');
+    }
     out.push_str("`parabench ops NAME` shows one operation in full.\n");
     out
 }
 
-/// One operation in full; `name` is a name or an alias in any case. `None`: there is none.
+/// One operation in full, or the functions, internal variables and options of a name; `name` is a
+/// name or an alias in any case. `None`: there is none.
 pub fn entry(name: &str, columns: usize) -> Option<String> {
-    let row = Op::find(name)?.row();
+    match Op::find(name) {
+        Some(op) => Some(operation(op.row(), columns)),
+        None => other_entry(name, columns),
+    }
+}
+
+/// All names that [`entry`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let words = words().into_iter().flat_map(|(_, words)| words);
+    OPS.iter().map(|row| row.name).chain(words.map(|word| word.name))
+}
+
+fn other_entry(name: &str, columns: usize) -> Option<String> {
+    let all = words().into_iter().flat_map(|(_, words)| words);
+    let named = all.filter(|word| {
+        word.name.eq_ignore_ascii_case(name) || word.form.eq_ignore_ascii_case(name)
+    });
+    let entries = named.map(|word| format!("{}\n\n{}", word.form, paragraph(word.doc, 2, columns)));
+    let entries: Vec<String> = entries.collect();
+    (!entries.is_empty()).then(|| entries.join("\n"))
+}
+
+/// A word of the language that is no operation.
+struct Word {
+    name: &'static str,
+    form: String,
+    doc: &'static str,
+}
+
+/// Functions, internal variables and options, each with the heading of its chapter.
+fn words() -> [(&'static str, Vec<Word>); 3] {
+    let functions = FUNCTIONS.iter().map(|row| (row.name, row.form.to_string(), row.doc));
+    let internals = INTERNALS.iter().map(|row| (row.name, format!("$${}", row.name), row.doc));
+    let options = OPTIONS.iter().map(|row| (row.name, row.form.to_string(), row.doc));
+    let words = |rows: &mut dyn Iterator<Item = (&'static str, String, &'static str)>| {
+        rows.map(|(name, form, doc)| Word { name, form, doc }).collect()
+    };
+    [
+        ("Functions of expressions", words(&mut functions.into_iter())),
+        ("Internal variables", words(&mut internals.into_iter())),
+        ("Options of with", words(&mut options.into_iter())),
+    ]
+}
+
+fn operation(row: &OpRow, columns: usize) -> String {
     let mut out = format!("{}\n\n", signature(row));
     out.push_str(&paragraph(row.doc, 2, columns));
     out.push('\n');
@@ -42,14 +97,15 @@ pub fn entry(name: &str, columns: usize) -> Option<String> {
         out.push_str(&format!("  {term:<10} {}\n", lines.next().unwrap_or_default()));
         lines.for_each(|line| out.push_str(&format!("{:13}{line}\n", "")));
     }
-    Some(out)
+    out
 }
 
 /// The whole table as a Markdown page.
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Operations\n\n\
-         Generated from the operation table (`crates/model/src/op.rs`). `[x=d]` may be left out; d then holds.\n\
+         Generated from the tables of the language (`crates/model/src/{op,function,internal,with}.rs`). `[x=d]` may be left\n\
+         out; d then holds.\n\
          Sizes and offsets are bytes; suffixes `k m g t` are powers of 1024.\n",
     );
     for (class, heading) in CLASSES {
@@ -61,6 +117,12 @@ pub fn markdown() -> String {
                 let code = if term == "example" { "`" } else { "" };
                 out.push_str(&format!("- {term}: {code}{text}{code}\n"));
             }
+        }
+    }
+    for (heading, words) in words() {
+        out.push_str(&format!("\n## {heading}\n"));
+        for word in words {
+            out.push_str(&format!("\n### {}\n\n{}", word.form, paragraph(word.doc, 0, 120)));
         }
     }
     out
@@ -152,6 +214,25 @@ mod tests {
             assert_eq!(list.matches(&line).count(), 1, "{}", row.name);
             assert_eq!(manual.matches(&format!("\n### {}\n", row.name)).count(), 1);
             assert!(manual.contains(&format!("- example: `{}`\n", row.example)), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn functions_internal_variables_and_options_are_described() {
+        expect![[r#"
+            perm(i, n)
+
+              The i-th element of a random order of 0 to n-1, the same on all ranks.
+        "#]]
+        .assert_eq(&entry("PERM", 80).unwrap());
+        expect![[r#"
+            $$rank
+
+              The number of this rank, from 0.
+        "#]]
+        .assert_eq(&entry("$$rank", 80).unwrap());
+        for name in names() {
+            assert!(entry(name, 80).is_some(), "{name}");
         }
     }
 

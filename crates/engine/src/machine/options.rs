@@ -5,9 +5,9 @@ use super::fault::Fault;
 use crate::buffer::{Content, Ratio, Shape};
 use crate::clock::Clock;
 use model::errno;
-use model::hints;
-use model::plan::{Operand, Options, Pc};
-use model::value::{EvalError, Value};
+use model::plan::{Options, Pc};
+use model::value::{Eval, EvalError, Value};
+use model::with::{WithOption, error_names};
 
 /// When files are made stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,24 @@ impl Active {
         word.is_some_and(|bits| bits >> (errno as usize % 64) & 1 != 0)
     }
 
+    /// Sets an option to a value that its row accepts.
+    fn set(&mut self, option: WithOption, value: &Value) -> Eval<()> {
+        match option {
+            WithOption::Direct => self.direct = value.as_condition()?,
+            WithOption::Fsync => self.fsync = fsync(word(value)),
+            WithOption::Transfer => self.transfer = Some(value.as_size()?),
+            WithOption::Data => self.data = Content::find(word(value)).unwrap_or(self.data),
+            WithOption::Compress => self.shape.compress = ratio(value)?,
+            WithOption::Dedup => self.shape.dedup = ratio(value)?,
+            WithOption::Expect => self.expect(word(value)),
+            WithOption::Depth => self.depth = value.as_int()? as u32,
+            WithOption::Atomic => self.atomic = value.as_condition()?,
+            // Their text has a place in the stack.
+            WithOption::Hints => {}
+        }
+        Ok(())
+    }
+
     /// Random data gets the shape in force. `wanted`: just now, so that other data is a mistake.
     fn shape_data(&mut self, wanted: bool) -> Result<(), Fault> {
         match self.data {
@@ -73,15 +91,11 @@ impl Active {
         Ok(())
     }
 
-    fn expect(&mut self, names: &str) -> Result<(), Fault> {
+    fn expect(&mut self, names: &str) {
         self.expected = [0; 4];
-        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let Some(number) = errno::number(name) else {
-                return Err(refused("names of errors such as \"ENOENT,EEXIST\"", names));
-            };
+        for number in error_names(names).filter_map(errno::number) {
             self.expected[usize::from(number) / 64] |= 1 << (number % 64);
         }
-        Ok(())
     }
 }
 
@@ -112,41 +126,15 @@ impl OptionStack {
         options: &Options,
     ) -> Result<(), Fault> {
         let mut next = self.top;
-        if let Some(operand) = options.direct {
-            next.direct = env.value(site, operand)?.as_condition()?;
-        }
-        if let Some(operand) = options.transfer {
-            next.transfer = Some(env.size(site, operand)?);
-            if next.transfer == Some(0) {
-                let what = "transfer must be at least 1 byte".into();
-                return Err(Fault::Message(what));
+        for (option, operand) in options.given() {
+            let value = env.value(site, operand)?;
+            option.row().check(value)?;
+            next.set(option, value)?;
+            if option == WithOption::Hints {
+                next.hints = self.hints_number(word(value));
             }
         }
-        if let Some(operand) = options.fsync {
-            next.fsync = fsync(word(env, site, operand)?)?;
-        }
-        if let Some(operand) = options.data {
-            next.data = data(word(env, site, operand)?)?;
-        }
-        if let Some(operand) = options.compress {
-            next.shape.compress = ratio("compress", env.value(site, operand)?)?;
-        }
-        if let Some(operand) = options.dedup {
-            next.shape.dedup = ratio("dedup", env.value(site, operand)?)?;
-        }
         next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
-        if let Some(operand) = options.expect {
-            next.expect(word(env, site, operand)?)?;
-        }
-        if let Some(operand) = options.depth {
-            next.depth = depth(env.int(site, operand)?)?;
-        }
-        if let Some(operand) = options.atomic {
-            next.atomic = env.value(site, operand)?.as_condition()?;
-        }
-        if let Some(operand) = options.hints {
-            next.hints = self.hints_number(word(env, site, operand)?)?;
-        }
         self.outer.push(std::mem::replace(&mut self.top, next));
         Ok(())
     }
@@ -156,14 +144,12 @@ impl OptionStack {
         &self.texts[self.top.hints]
     }
 
-    fn hints_number(&mut self, text: &str) -> Result<usize, Fault> {
-        if let Some(known) = self.texts.iter().position(|known| known == text) {
-            return Ok(known);
-        }
-        hints::parse(text)
-            .map_err(|why| Fault::message(format!("these hints cannot be used: {why}")))?;
-        self.texts.push(text.to_string());
-        Ok(self.texts.len() - 1)
+    fn hints_number(&mut self, text: &str) -> usize {
+        let known = self.texts.iter().position(|known| known == text);
+        known.unwrap_or_else(|| {
+            self.texts.push(text.to_string());
+            self.texts.len() - 1
+        })
     }
 
     /// Leaves the innermost `with`.
@@ -172,43 +158,23 @@ impl OptionStack {
     }
 }
 
-fn word<'e, K: Clock>(
-    env: &'e mut Env<'_, K>,
-    site: Pc,
-    operand: Operand,
-) -> Result<&'e str, Fault> {
-    match env.value(site, operand)? {
-        Value::Str(text) => std::str::from_utf8(text)
-            .map_err(|_| Fault::Eval(EvalError::Type("a word", "bytes that are not UTF-8".into()))),
-        other => Err(Fault::Eval(EvalError::Type("a word", other.describe()))),
+/// The text of a value whose row accepts texts alone.
+fn word(value: &Value) -> &str {
+    match value {
+        Value::Str(text) => std::str::from_utf8(text).unwrap_or_default(),
+        _ => "",
     }
 }
 
-fn fsync(word: &str) -> Result<Fsync, Fault> {
+fn fsync(word: &str) -> Fsync {
     match word {
-        "none" => Ok(Fsync::None),
-        "close" => Ok(Fsync::Close),
-        "op" => Ok(Fsync::Op),
-        other => Err(refused("fsync=\"none\", \"close\" or \"op\"", other)),
+        "close" => Fsync::Close,
+        "op" => Fsync::Op,
+        _ => Fsync::None,
     }
 }
 
-fn depth(depth: i64) -> Result<u32, Fault> {
-    let refused = || EvalError::Range("expected a depth from 1 to 65536", depth.to_string());
-    u32::try_from(depth).ok().filter(|n| (1..=65536).contains(n)).ok_or_else(|| refused().into())
-}
-
-fn ratio(name: &str, value: &Value) -> Result<Ratio, Fault> {
-    Ratio::new(value.as_float()?).ok_or_else(|| {
-        let found = format!("{name}={}", value.describe());
-        EvalError::Range("expected a ratio from 1 to 100", found).into()
-    })
-}
-
-fn data(word: &str) -> Result<Content, Fault> {
-    Content::find(word).ok_or_else(|| refused("data=\"random\", \"zero\" or \"offset\"", word))
-}
-
-fn refused(expected: &'static str, found: &str) -> Fault {
-    Fault::Eval(EvalError::Type(expected, format!("\"{found}\"")))
+fn ratio(value: &Value) -> Eval<Ratio> {
+    let refused = || EvalError::Type("a ratio from 1 to 100", value.describe());
+    Ratio::new(value.as_float()?).ok_or_else(refused)
 }

@@ -1,16 +1,16 @@
-//! `parabench ops`: the operation table as a manual.
+//! `parabench ops`: the tables of the language as a manual.
 
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use clap::Args;
 
-/// Describe the operations of the language
+/// Describe the operations, functions, internal variables and options of the language
 ///
 /// Without a name: all of them, one line each.
 #[derive(Args)]
 pub struct Ops {
-    /// The operation to describe in full
+    /// What to describe in full
     name: Option<String>,
 }
 
@@ -29,9 +29,8 @@ impl Ops {
 }
 
 fn unknown(name: &str) -> Error {
-    let names = model::op::OPS.iter().map(|row| row.name);
-    let error = Error::input(format!("there is no operation called {name:?}"));
-    match ppl::suggest::nearest(name, names) {
+    let error = Error::input(format!("nothing is called {name:?}"));
+    match ppl::suggest::nearest(name, ::report::ops::names()) {
         Some(near) => error.help(format!("the nearest name is {near}; `parabench ops` lists all")),
         None => error.help("`parabench ops` lists all"),
     }

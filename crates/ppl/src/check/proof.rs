@@ -12,6 +12,7 @@ use model::op::ParamKind;
 use model::plan::{
     BinaryOp, Function, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source, Unproved,
 };
+use model::types::Types;
 use model::{Op, Value};
 
 /// Fills [`Plan::unproved`].
@@ -249,9 +250,10 @@ impl<'a> Facts<'a> {
     }
 
     fn internal(&self, what: Internal) -> Shape {
-        if what != Internal::GroupName {
+        if !what.row().types.may(Types::STR) {
             return Shape::NUMBER;
         }
+        // All texts among them are names of groups.
         let names = self.plan.groups.iter().map(|group| group.name.as_bytes());
         let shapes = names.map(|name| Shape::of_text(name, self.directory));
         shapes.fold(Shape::of_text(b"", None), Shape::or)

@@ -7,40 +7,12 @@ use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::word::{Word, classify};
+use model::internal::{Bound, INTERNALS, InternalRow, Read, Sameness};
 use model::limits;
 use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
 use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value};
-
-/// Internal variables that are read at run time.
-const INTERNALS: &[(&str, Internal)] = &[
-    ("rank", Internal::Rank),
-    ("grank", Internal::GroupRank),
-    ("gsize", Internal::GroupSize),
-    ("group", Internal::GroupName),
-    ("node", Internal::Node),
-    ("noderank", Internal::NodeRank),
-    ("rand", Internal::Rand),
-    ("crand", Internal::CommonRand),
-    ("time", Internal::Time),
-];
-
-/// Internal variables that are constants of a plan.
-const BOUND: [&str; 2] = ["size", "nodes"];
-
-/// An internal variable by name.
-pub(super) enum Found {
-    /// Read at run time.
-    Running(Internal),
-    /// A constant.
-    Known(i64),
-}
-
-/// Its value is not the same on all ranks.
-pub(super) fn differs_between_ranks(what: Internal) -> bool {
-    !matches!(what, Internal::GroupSize | Internal::GroupName | Internal::CommonRand)
-}
 
 impl Lower<'_> {
     /// The value of an expression, a result in a hidden slot.
@@ -304,49 +276,48 @@ impl Lower<'_> {
     /// `$$name`
     fn internal(&mut self, name: Name, span: Span, dst: Option<Slot>) -> Ev {
         let text = self.ast.names.text(name);
-        match self.find_internal(text) {
-            Some(Found::Known(n)) => self.known(Value::Int(n)),
-            Some(Found::Running(what)) if !self.internal_fits(what, text, span) => Ev::BAD,
-            Some(Found::Running(what)) => {
+        let Some(row) = InternalRow::find(text) else {
+            self.unknown_internal(text, span);
+            return Ev::BAD;
+        };
+        match row.read {
+            Read::Bound(bound) => self.known(Value::Int(self.bound_value(bound))),
+            Read::Running(_) if !self.internal_fits(row, span) => Ev::BAD,
+            Read::Running(what) => {
                 self.note_internal(what, span);
-                let types = if what == Internal::GroupName { Types::STR } else { Types::INT };
-                let differs = differs_between_ranks(what);
-                self.computed(dst, types, differs, span, |dst| Instr::Internal { what, dst })
-            }
-            None => {
-                self.unknown_internal(text, span);
-                Ev::BAD
+                let differs = what.differs_between_ranks();
+                self.computed(dst, row.types, differs, span, |dst| Instr::Internal { what, dst })
             }
         }
     }
 
-    pub(super) fn find_internal(&self, text: &str) -> Option<Found> {
-        match text {
-            "size" => Some(Found::Known(self.plan.ranks.into())),
-            "nodes" => Some(Found::Known(self.binding.nodes.into())),
-            _ => {
-                let row = INTERNALS.iter().find(|row| row.0 == text)?;
-                Some(Found::Running(row.1))
-            }
+    /// An internal variable that is a constant.
+    pub(super) fn bound_value(&self, bound: Bound) -> i64 {
+        match bound {
+            Bound::Ranks => self.plan.ranks.into(),
+            Bound::Nodes => self.binding.nodes.into(),
         }
     }
 
     /// Remembers what reading an internal variable means for the checks.
     pub(super) fn note_internal(&mut self, what: Internal, span: Span) {
-        if what == Internal::CommonRand {
-            self.collective("$$crand, which must be read equally often by all members,", span);
+        if what.row().sameness == Sameness::OfGroupInStep {
+            let what =
+                format!("$${}, which must be read equally often by all members,", what.row().name);
+            self.collective(&what, span);
         }
     }
 
     #[cold]
     pub(super) fn unknown_internal(&mut self, text: &str, span: Span) {
-        let names = INTERNALS.iter().map(|row| row.0).chain(BOUND);
-        let help = match (text, nearest(text, names)) {
+        let names = || INTERNALS.iter().map(|row| row.name);
+        let help = match (text, nearest(text, names())) {
             ("env", _) => "write $$env(NAME) with the name of an environment variable".into(),
             (_, Some(name)) => format!("the nearest is $${name}"),
-            _ => "there are $$rank $$size $$grank $$gsize $$group $$node $$nodes $$noderank \
-                  $$rand $$crand $$time $$env(NAME)"
-                .into(),
+            _ => {
+                let all: Vec<String> = names().map(|name| format!("$${name}")).collect();
+                format!("there are {} $$env(NAME)", all.join(" "))
+            }
         };
         let message = format!("expected an internal variable, found $${text}");
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));

@@ -7,8 +7,9 @@ use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use model::Value;
 use model::function::FunctionRow;
+use model::internal::InternalRow;
 use model::pattern::{Extent, GenerateError, Geometry, MAX_STEPS, generate};
-use model::plan::{Instr, Internal, Operand, Pattern, Proc, Span};
+use model::plan::{Instr, Operand, Pattern, Proc, Span};
 use model::types::Types;
 use rustc_hash::FxHashSet;
 
@@ -89,11 +90,12 @@ impl Lower<'_> {
     }
 
     /// Whether an internal variable can be read here; if not, it is reported.
-    pub(super) fn internal_fits(&mut self, what: Internal, name: &str, span: Span) -> bool {
-        let fits = !self.in_generator || matches!(what, Internal::GroupRank | Internal::GroupSize);
+    pub(super) fn internal_fits(&mut self, row: &InternalRow, span: Span) -> bool {
+        let fits = !self.in_generator || row.in_patterns;
         if !fits {
             let message = format!(
-                "$${name} cannot stand in a pattern, which depends on $$grank and $$gsize alone"
+                "$${} cannot stand in a pattern, which depends on $$grank and $$gsize alone",
+                row.name
             );
             self.not_in_generator(span, message);
         }

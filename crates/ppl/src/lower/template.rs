@@ -1,12 +1,12 @@
 //! Strings: literal text, constants folded into it, and what is filled in at run time.
 
 use super::Lower;
-use super::expr::{Found, differs_between_ranks};
 use super::value::Ev;
 use crate::ast::Name;
 use crate::lex::is_name_byte;
 use crate::text;
 use model::Value;
+use model::internal::{InternalRow, Read};
 use model::limits;
 use model::plan::{Internal, Operand, Piece, Span};
 use model::types::Types;
@@ -161,9 +161,11 @@ impl Lower<'_> {
     fn filled_internal(&mut self, run: &str, span: Span, found: &mut Filled) {
         debug_assert!(run.bytes().all(is_name_byte));
         for end in (1..=run.len()).rev() {
-            match self.find_internal(&run[..end]) {
-                Some(Found::Known(n)) => model::value::render_int(n, &mut self.plan.text),
-                Some(Found::Running(what)) => self.internal_piece(what, span, found),
+            match InternalRow::find(&run[..end]).map(|row| row.read) {
+                Some(Read::Bound(bound)) => {
+                    model::value::render_int(self.bound_value(bound), &mut self.plan.text);
+                }
+                Some(Read::Running(what)) => self.internal_piece(what, span, found),
                 None => continue,
             }
             self.plan.text.extend_from_slice(&run.as_bytes()[end..]);
@@ -175,7 +177,7 @@ impl Lower<'_> {
 
     fn internal_piece(&mut self, what: Internal, span: Span, found: &mut Filled) {
         self.note_internal(what, span);
-        found.differs |= differs_between_ranks(what);
+        found.differs |= what.differs_between_ranks();
         self.value_piece(Piece::Internal(what));
     }
 }

@@ -1,4 +1,4 @@
-//! `with`: options of the I/O inside. Whether anything takes them is in [`super::taken`].
+//! `with`: options of the I/O inside. What they are is in [`model::with`], whether anything takes them is in [`super::taken`].
 
 use super::Lower;
 use super::stmt::{Flow, Nest};
@@ -10,10 +10,9 @@ use crate::suggest::nearest;
 use model::Op;
 use model::Value;
 use model::errno;
-use model::hints;
 use model::plan::{Instr, Operand, Options, Source, Span};
-use model::types::Types;
-use model::with::{OPTIONS, OptionRow};
+use model::value::EvalError;
+use model::with::{Accepts, OPTIONS, OptionRow, error_names};
 
 /// Options of the language that are not executed yet.
 const LATER: [&str; 4] = ["engine", "verify", "rate", "arrival"];
@@ -89,28 +88,16 @@ impl Lower<'_> {
         value: ExprId,
         id: ExprId,
     ) -> Option<Asked> {
-        let slot = match name {
-            "direct" => &mut options.direct,
-            "fsync" => &mut options.fsync,
-            "transfer" => &mut options.transfer,
-            "data" => &mut options.data,
-            "compress" => &mut options.compress,
-            "dedup" => &mut options.dedup,
-            "expect" => &mut options.expect,
-            "depth" => &mut options.depth,
-            "atomic" => &mut options.atomic,
-            "hints" => &mut options.hints,
-            _ => return self.unknown_option(name, id),
-        };
+        let Some(row) = OptionRow::find(name) else { return self.unknown_option(name, id) };
+        let place = options.place(row.option);
         let span = self.ast.expr_span(id);
-        if slot.is_some() {
+        if place.is_some() {
             let message = format!("the option {name} is given twice");
             self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
             return None;
         }
-        *slot = self.option_value(name, value);
-        let (row, value) = (OptionRow::find(name)?, (*slot)?);
-        Some(Asked { row, value, span })
+        *place = self.option_value(row, value);
+        Some(Asked { row, value: (*place)?, span })
     }
 
     #[cold]
@@ -132,29 +119,23 @@ impl Lower<'_> {
         None
     }
 
-    fn option_value(&mut self, name: &str, id: ExprId) -> Option<Operand> {
-        let ev = match name {
-            "direct" | "atomic" => self.condition_value(id),
-            "transfer" => self.integer(id, "a number of bytes"),
-            "depth" => self.integer(id, "a number of transfers"),
-            "hints" => self.hints_named(id),
-            _ => self.expr(id),
+    fn option_value(&mut self, row: &OptionRow, id: ExprId) -> Option<Operand> {
+        let ev = match &row.accepts {
+            Accepts::Condition => self.condition_value(id),
+            Accepts::Number(_, what) => self.integer(id, what),
+            Accepts::Hints => self.hints_named(id),
+            Accepts::Words(_) | Accepts::Ratio | Accepts::Errors => self.expr(id),
         };
         if ev.is_bad() {
             return None;
         }
-        if self.is_refused(name, ev) {
-            let expected = OptionRow::find(name).map_or("", |row| row.values);
-            let found = match self.constant(ev) {
-                Some(value) => value.describe(),
-                None => ev.types.describe(),
-            };
-            let message = format!("expected {name}={expected}, found {found}");
+        if let Some(error) = self.refusal(row, ev) {
             let span = self.ast.expr_span(id);
-            let mut diagnostic = Diagnostic::new(Code::BadValue, span, message);
-            diagnostic.help = match name {
-                "hints" => self.hints_help(ev),
-                _ => self.error_name_help(name, ev),
+            let mut diagnostic = Diagnostic::new(Code::BadValue, span, error.to_string());
+            diagnostic.help = match row.accepts {
+                Accepts::Hints => self.hints_help(ev),
+                Accepts::Errors => self.error_name_help(ev),
+                _ => None,
             };
             self.reports.push(diagnostic);
             return None;
@@ -162,50 +143,20 @@ impl Lower<'_> {
         Some(ev.operand)
     }
 
-    /// The value cannot be what the table wants.
-    fn is_refused(&self, name: &str, ev: Ev) -> bool {
-        let value = self.constant(ev);
-        let text = match value {
-            Some(Value::Str(text)) => Some(String::from_utf8_lossy(text).into_owned()),
-            _ => None,
-        };
-        let word = |words: &[&str]| {
-            ev.types.may(Types::STR) && text.as_deref().is_none_or(|text| words.contains(&text))
-        };
-        let right = match name {
-            "fsync" => word(&["none", "close", "op"]),
-            "data" => word(&["random", "zero", "offset"]),
-            "transfer" => !matches!(value.map(Value::as_int), Some(Ok(..=0) | Err(_))),
-            "depth" => !matches!(value.map(Value::as_int), Some(Ok(..=0 | 65537..) | Err(_))),
-            "compress" | "dedup" => {
-                let good = value.is_none_or(|value| matches!(value.as_float(), Ok(1.0..=100.0)));
-                ev.types.may(Types::FLOAT.or(Types::INT).or(Types::STR)) && good
-            }
-            "hints" => {
-                let good = text.as_deref().is_none_or(|text| hints::parse(text).is_ok());
-                ev.types.may(Types::STR) && good
-            }
-            "expect" => {
-                let names = text.as_deref().unwrap_or("");
-                let known = error_names(names).all(|name| errno::number(name).is_some());
-                ev.types.may(Types::STR) && known
-            }
-            _ => true,
-        };
-        !right
+    /// Why the value cannot be what the table wants.
+    fn refusal(&self, row: &OptionRow, ev: Ev) -> Option<EvalError> {
+        match self.constant(ev) {
+            Some(value) => row.check(value).err(),
+            None if ev.types.may(row.accepts.types()) => None,
+            None => Some(EvalError::Type(row.form, ev.types.describe())),
+        }
     }
 
-    fn error_name_help(&self, option: &str, ev: Ev) -> Option<String> {
-        let Some(Value::Str(text)) = self.constant(ev).filter(|_| option == "expect") else {
-            return None;
-        };
+    fn error_name_help(&self, ev: Ev) -> Option<String> {
+        let Some(Value::Str(text)) = self.constant(ev) else { return None };
         let text = String::from_utf8_lossy(text);
         let unknown = error_names(&text).find(|name| errno::number(name).is_none())?;
         let known = errno::ERRNOS.iter().map(|row| row.1);
         nearest(unknown, known).map(|name| format!("the nearest to {unknown} is {name}"))
     }
-}
-
-fn error_names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
