@@ -9,6 +9,8 @@
 //! Event ────── events   DIR/events.parquet ── and back
 //! Event ────── aggregate   counters of a fixed size
 //! Run + counters ── views  the data of every picture (chart), and as CSV
+//! Runs of a sweep ── merge      executions put together to one run
+//!            schedule   which cell is executed when, and whether its figures are sure enough
 //! OPS ──────── ops      `parabench ops`, the manual of operations
 //! ```
 //!
@@ -25,8 +27,10 @@ pub mod file;
 pub mod html;
 pub mod json;
 pub mod markdown;
+pub mod merge;
 pub mod ops;
 pub mod prometheus;
+pub mod schedule;
 pub mod statistics;
 pub mod stats;
 pub mod store;

@@ -13,7 +13,6 @@
 mod data;
 mod events;
 mod leftover;
-pub mod merge;
 mod recording;
 mod stored;
 mod sweep;
@@ -319,6 +318,7 @@ impl Folder {
             // A run.json that cannot be removed tells that nothing was measured.
             let _ = fs::remove_file(self.path.join(RUN_FILE));
         }
+        let _ = self.executions.as_ref().map(sweep::remove);
         let _ = self.clear(ranks);
     }
 

@@ -8,11 +8,11 @@
 //! ```
 
 use super::recording::Found;
-use super::{EXECUTIONS, Folder, Needs, merge, stored};
+use super::{EXECUTIONS, Folder, Needs, stored};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
 use ::report::store::RUN_FILE;
-use ::report::{StoreError, store};
+use ::report::{StoreError, merge, store};
 use engine::own_folder::OwnFolder;
 use engine::record::RankRecord;
 use model::run::{EventExtents, EventsInfo, Run, Site};

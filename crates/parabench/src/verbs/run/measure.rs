@@ -1,15 +1,18 @@
 //! Lets the ranks run, whatever they are, and merges what they measured.
 
+use super::args::Run;
 use super::place::Place;
+use super::progress;
 use super::remains::{Job, Remains};
 use super::team::Team;
-use super::{Ready, progress};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{EventSource, Folder};
 use engine::comm::Progress;
+use engine::config::Config;
 use engine::record::{Collected, collect};
 use engine::supervise::{self, Outcome, StartError};
+use model::Plan;
 
 /// What the ranks measured.
 pub struct Measured {
@@ -22,7 +25,7 @@ pub struct Measured {
 }
 
 /// Nothing was measured: a limit of this machine stands against it, or something failed.
-pub fn not_started(error: StartError) -> Error {
+fn not_started(error: StartError) -> Error {
     let exit = match error {
         StartError::Config(_) => Exit::Input,
         StartError::Interrupted => Exit::Interrupted,
@@ -31,49 +34,58 @@ pub fn not_started(error: StartError) -> Error {
     Error { exit, ..Error::failed(error.to_string()) }
 }
 
-impl Ready<'_> {
+/// What the ranks are to do.
+pub struct Execution<'a> {
+    /// The command line.
+    pub args: &'a Run,
+    /// What each executes.
+    pub plan: &'a Plan,
+    /// How.
+    pub config: &'a Config,
+    /// Where what they measure is stored.
+    pub folder: Option<&'a Folder>,
+    /// The run directory.
+    pub place: &'a Place,
+}
+
+impl Execution<'_> {
     /// Runs the ranks to their end.
     pub fn measure(
         &self,
-        place: &Place,
+        team: Option<&Team>,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<Measured> {
-        match self.team {
-            Some(team) => self.together(team, place, on_progress),
+        match team {
+            Some(team) => self.together(team, on_progress),
             None => self.here(on_progress),
         }
     }
 
     /// Ranks that this process forks or simulates.
     fn here(&self, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
-        let ran = supervise::run(&self.plan, &self.config, on_progress);
+        let ran = supervise::run(self.plan, self.config, on_progress);
         let mut outcome = ran.map_err(not_started)?;
         let quiet = self.args.results.quiet;
         let collected = progress::during(quiet, "adding up what the ranks recorded", || {
-            collect(&outcome.records, &self.plan)
+            collect(&outcome.records, self.plan)
         });
         let events = EventSource::Records(std::mem::take(&mut outcome.records));
         Ok(Measured { outcome, collected, events })
     }
 
     /// Ranks that are processes of an MPI job.
-    fn together(
-        &self,
-        team: &Team,
-        place: &Place,
-        on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<Measured> {
-        let leave = |processes: &[i64]| self.leave(place, processes);
-        let results = self.folder.as_ref().map(Folder::path);
+    fn together(&self, team: &Team, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
+        let leave = |processes: &[i64]| self.leave(processes);
+        let results = self.folder.map(Folder::path);
         let (outcome, collected, hidden) =
-            team.lead(&self.plan, &self.config, results, leave, on_progress)?;
+            team.lead(self.plan, self.config, results, leave, on_progress)?;
         Ok(Measured { outcome, collected, events: EventSource::Files(hidden) })
     }
 
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.
-    fn leave(&self, place: &Place, processes: &[i64]) {
-        let (Some(remains), Some(folder)) = (Remains::wanted(), &self.folder) else { return };
-        let removed = place.removed(self.args);
+    fn leave(&self, processes: &[i64]) {
+        let (Some(remains), Some(folder)) = (Remains::wanted(), self.folder) else { return };
+        let removed = self.place.removed(self.args);
         remains.leave(&Job {
             results: folder.path().to_path_buf(),
             directory: removed.map(|(path, _)| path.to_path_buf()),

@@ -4,11 +4,11 @@
 //! text -> directory -> plan -> preflight -> ranks -> collect -> Run -> report, store
 //! ```
 //!
-//! Ranks are forked, simulated, or the processes of an MPI job ([`team`]); the way is the
-//! same. [`launch`] only starts such a job. Whatever happens after the ranks have started, what they measured is printed
-//! and stored, and the directory is tidied up.
+//! Ranks are forked, simulated, or the processes of an MPI job ([`team`]); the way is the same, that
+//! of a sweep ([`walk`]) of one cell or many ([`cells`]). [`launch`] only starts such a job.
 
 mod args;
+mod cells;
 mod gather;
 mod header;
 mod interrupt;
@@ -23,6 +23,7 @@ mod sweep;
 mod team;
 mod unheeded;
 mod verdict;
+mod walk;
 
 pub use args::Run;
 
@@ -42,12 +43,10 @@ use engine::machine::Settings;
 use engine::record::{Collected, EventsConfig};
 use engine::supervise::Outcome;
 use interrupt::Interrupt;
-use measure::Measured;
 use model::Plan;
 use mpi::launcher;
 use page::Page;
 use place::Place;
-use progress::Bar;
 use remains::Remains;
 use team::Team;
 
@@ -88,7 +87,12 @@ impl Run {
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
         let interrupt = Interrupt::watch(team.is_some());
         let mut run = self.clone();
-        let end = match Page::prepare(&mut run) {
+        let page = Page::prepare(&mut run);
+        let in_vain = run.sweep.is_asked_for() && run.results.out.is_none();
+        if in_vain && run.results.events.take().is_some() {
+            console::note("events are not kept: add --out DIR to store them");
+        }
+        let end = match page {
             Ok(Some(page)) => page.finish(run.attempt(team, &interrupt)),
             Ok(None) => run.attempt(team, &interrupt),
             Err(error) => Err(error.into()),
@@ -164,16 +168,7 @@ impl Run {
         let text = program::read(&self.program.program)?;
         let place = Place::open(self)?;
         interrupt.before_end(place.leftover());
-        if self.sweep.is_asked_for() {
-            return sweep::execute(self, &text, place, interrupt);
-        }
-        match self.prepare(text, &place, interrupt, team) {
-            Ok(ready) => ready.go(place, interrupt),
-            Err(error) => {
-                place.discard();
-                Err(error.into())
-            }
-        }
+        walk::execute(self, team, text, place, interrupt)
     }
 
     /// What only ranks that are processes can do, and how many of those there can be.
@@ -229,28 +224,6 @@ impl Run {
         let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
         let plan = compile::compile(text, &self.program, ranks, place.name(), false).plan?;
         Some(plan.params.into_iter().map(|(name, _)| name).collect())
-    }
-
-    /// Everything that can refuse a run, before anything of it happens.
-    fn prepare<'a>(
-        &'a self,
-        text: Text,
-        place: &Place,
-        interrupt: &Interrupt,
-        team: Option<&'a Team>,
-    ) -> Result<Ready<'a>> {
-        let binding = Binding { program: self.program.clone(), ranks: self.ranks };
-        let Bound { plan, confinement, mut run } = self.bind(text, &binding, place, team, true)?;
-        let mut folder = self.folder(place, team.is_some())?;
-        if interrupt.requested() {
-            return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
-        }
-        let nodes = team.map_or(1, Team::nodes);
-        if let Some(folder) = &mut folder {
-            folder.begin(&mut run, &plan, &self.needs(&plan, place, nodes))?;
-        }
-        let config = self.config(&plan, place, &confinement, folder.as_ref(), nodes);
-        Ok(Ready { args: self, team, plan, config, folder, run })
     }
 
     /// Turns what the ranks of an execution left into its run.
@@ -393,66 +366,4 @@ struct Bound {
     confinement: place::Confinement,
     /// Its run as far as it is known before.
     run: model::Run,
-}
-
-/// A run that nothing stands against any more.
-struct Ready<'a> {
-    args: &'a Run,
-    team: Option<&'a Team>,
-    plan: Plan,
-    config: Config,
-    folder: Option<Folder>,
-    run: model::Run,
-}
-
-impl Ready<'_> {
-    /// Lets the ranks run, then prints, stores and tidies up.
-    fn go(mut self, place: Place, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
-        let mut bar = Bar::new(&self.plan, self.args.results.quiet);
-        let measured = self.measure(&place, &mut |progress| {
-            interrupt.pass_on();
-            bar.show(progress);
-        });
-        bar.clear();
-        let measured = match measured {
-            Ok(measured) => measured,
-            Err(error) => {
-                place.discard();
-                self.folder.iter().for_each(|folder| folder.abandon(self.plan.ranks));
-                return Err(error.into());
-            }
-        };
-        let exit = self.fill(&measured);
-        let quiet = self.args.results.quiet;
-        let stored = match &self.folder {
-            Some(folder) => progress::during(quiet, "storing the results", || {
-                interrupt.undisturbed(|| folder.finish(&mut self.run, measured.events))
-            }),
-            None => Ok(()),
-        };
-        let format = self.args.results.format;
-        let shown = match self.args.results.quiet && format == ResultFormat::Table {
-            true => Ok(()),
-            false => interrupt
-                .last_words(measured.outcome.interrupted, || present::print(&self.run, format)),
-        };
-        let tidy = place.finish(self.args.results.quiet);
-        stored.and(shown).map_err(Stopped::After)?;
-        Ok(if tidy { exit } else { exit.and(Exit::Failed) })
-    }
-
-    /// Turns what the ranks left into the run.
-    fn fill(&mut self, measured: &Measured) -> Exit {
-        let outcome = &measured.outcome;
-        let collected = measured.collected.clone();
-        let exit = self.args.assess(&mut self.run, outcome, collected, &self.plan);
-        let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
-        self.run.run.evidence.notes.extend(missed);
-        let stored = self.folder.as_ref().is_some_and(Folder::stays);
-        if self.config.events.is_some() && !stored {
-            console::note("events were kept but not stored: add --out DIR");
-            self.run.run.events = None;
-        }
-        exit
-    }
 }

@@ -44,19 +44,14 @@ struct Executions {
 }
 
 impl Bar {
-    /// The line of a run of the plan. Nothing is drawn yet.
-    pub fn new(plan: &Plan, quiet: bool) -> Bar {
-        Bar { drawn: drawn(quiet), line: Line::of(plan), executions: None }
+    /// Nothing is drawn yet. `executions`: most that there are, of a sweep.
+    pub fn new(executions: Option<u64>, quiet: bool) -> Bar {
+        let (point, done_in) = (String::new(), Duration::ZERO);
+        let executions = executions.map(|all| Executions { begun: 0, all, point, done_in });
+        Bar { drawn: drawn(quiet), line: Line::default(), executions }
     }
 
-    /// The line of a sweep of so many executions at most.
-    pub fn sweep(executions: u64, quiet: bool) -> Bar {
-        let executions =
-            Executions { begun: 0, all: executions, point: String::new(), done_in: Duration::ZERO };
-        Bar { drawn: drawn(quiet), line: Line::default(), executions: Some(executions) }
-    }
-
-    /// An execution of a sweep begins, at a point of the grid.
+    /// An execution begins, of a sweep at a point of the grid.
     pub fn begin(&mut self, plan: &Plan, point: &str) {
         self.line = Line::of(plan);
         let Some(executions) = &mut self.executions else { return };

@@ -3,12 +3,35 @@
 //! Figures are never added up over executions: every row keeps its cell and repetition. What has
 //! no place for them is joined: places in the text, evidence, remarks.
 
-use model::run::{Contention, Evidence, Mark, Run, Site};
+use model::run::{Contention, Evidence, Mark, Param, Run, Site};
 use model::sweep::{Execution, Sweep};
 use std::collections::HashMap;
 
 /// Failed operations that a sweep tells in full; rows count them all.
 const FAILURES_MAX: usize = 1000;
+
+/// The run that [`add`] adds executions to: what the runs of all cells share, and what tells them
+/// apart. `cells`: the runs as far as they are known before, by number of cell.
+pub fn whole(cells: &[&Run], grid: &Sweep) -> Run {
+    let Some(first) = cells.first() else { return Run::default() };
+    let (mut run, mut sweep) = (Run::clone(first), grid.clone());
+    let shared = |param: &Param| cells.iter().all(|cell| cell.run.params.contains(param));
+    run.run.params.retain(shared);
+    for (cell, own) in sweep.cells.iter_mut().zip(cells) {
+        cell.ranks = own.run.ranks;
+        cell.params = own.run.params.clone();
+        cell.params.retain(|param| !run.run.params.contains(param));
+        cell.host = Some(own.run.host.clone()).filter(|host| *host != run.run.host);
+    }
+    for file in cells.iter().flat_map(|cell| &cell.run.program.files) {
+        if run.run.program.files.iter().all(|known| known.name != file.name) {
+            run.run.program.files.push(file.clone());
+        }
+    }
+    run.run.ranks = sweep.cells.iter().map(|cell| cell.ranks).max().unwrap_or(0);
+    run.run.sweep = Some(sweep);
+    run
+}
 
 /// Gives everything that an execution measured its cell and repetition, and says so in its header.
 pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
@@ -75,7 +98,7 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
 }
 
 /// One entry per operation and place in the text: plans of different cells number them differently.
-pub(super) fn add_sites(sites: &mut Vec<Site>, added: Vec<Site>) -> HashMap<u32, u32> {
+pub fn add_sites(sites: &mut Vec<Site>, added: Vec<Site>) -> HashMap<u32, u32> {
     let mut numbers = HashMap::new();
     for site in added {
         let same = |known: &&mut Site| {
@@ -198,6 +221,7 @@ pub fn outcome(sweep: &Sweep) -> &'static str {
 mod tests {
     use super::*;
     use model::run::{Header, Row};
+    use model::sweep::Cell;
 
     fn execution(cell: u32, repetition: u32, site: u32) -> Run {
         let place = Site { site, op: "write".into(), line: 3, count: 2, ..Site::default() };
@@ -221,6 +245,21 @@ mod tests {
         let mut run = Run { rows: vec![Row::default()], run: header, ..Run::default() };
         stamp(&mut run, cell, repetition);
         run
+    }
+
+    #[test]
+    fn the_whole_has_what_its_cells_share() {
+        let param = |name: &str, value: &str| Param { name: name.into(), value: value.into() };
+        let cell = |block: &str, ranks| {
+            let params = vec![param("file", "f"), param("block", block)];
+            Run { run: Header { params, ranks, ..Header::default() }, ..Run::default() }
+        };
+        let grid = Sweep { cells: vec![Cell::default(); 2], ..Sweep::default() };
+        let run = whole(&[&cell("4k", 2), &cell("64k", 3)], &grid).run;
+        assert_eq!((run.ranks, run.params), (3, vec![param("file", "f")]));
+        let cells = run.sweep.expect("it is one").cells;
+        let own: Vec<_> = cells.iter().map(|cell| (cell.ranks, &cell.params[..])).collect();
+        assert_eq!(own, [(2, &[param("block", "4k")][..]), (3, &[param("block", "64k")])]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Which cell is executed when: randomised blocks. Every block executes every cell once, in an
 //! order of its own, so that a slow drift of the machine meets all cells alike (Fisher 1935).
 
+use crate::statistics::{Metric, series};
+use crate::stats;
+use crate::stats::bootstrap::SplitMix64;
 use model::Run;
-use report::statistics::{Metric, series};
-use report::stats;
-use report::stats::bootstrap::SplitMix64;
 
 /// Fewest repetitions before a narrow interval ends them.
 pub const LEAST_UNTIL_CI: u32 = 10;

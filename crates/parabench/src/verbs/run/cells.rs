@@ -1,0 +1,171 @@
+//! What a run consists of: its cells, each with its plan and its checks. A run that sweeps over
+//! nothing is a sweep of one cell.
+//!
+//! All cells are compiled and checked before the first execution, and the plans are kept: what
+//! happens to the program's file meanwhile changes nothing.
+
+use super::Bound;
+use super::args::Run;
+use super::interrupt::Interrupt;
+use super::place::Place;
+use super::sweep::grid;
+use super::sweep::versus::{self, Versus};
+use super::team::Team;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::program::Text;
+use crate::results::Folder;
+use model::sweep::{Cell, Dimension, DimensionKind, Sweep};
+use report::merge;
+use report::schedule::LEAST_UNTIL_CI;
+
+/// Repetitions of each cell at most if only `--until-ci` is given.
+const REPS_UNTIL_CI: u32 = 100;
+
+/// What can be executed.
+pub struct Prepared {
+    /// By number of cell.
+    pub cells: Vec<Bound>,
+    /// What was asked for; otherwise one cell, once.
+    pub grid: Sweep,
+    /// Where the run is stored.
+    pub folder: Option<Folder>,
+    /// Of a sweep: what is known of the whole.
+    pub run: model::Run,
+}
+
+/// Everything that can refuse a run, before anything of it happens: all cells are bound and checked.
+pub fn prepare(
+    args: &Run,
+    team: Option<&Team>,
+    text: &Text,
+    place: &Place,
+    versus: &Versus,
+    interrupt: &Interrupt,
+) -> Result<Prepared> {
+    let grid = described(args, versus)?;
+    check_names(args, text, place, &grid)?;
+    let bind = |cell| bind(args, team, &grid, cell, (text, place), versus);
+    let mut cells: Vec<Bound> = Vec::new();
+    for cell in 0..grid.cells.len() as u32 {
+        cells.push(bind(cell)?);
+        refuse_interrupted(interrupt)?;
+    }
+    confine_alike(&mut cells);
+    if let Some(out) = &args.results.out {
+        versus.place.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
+    }
+    let mut folder = args.folder(place, team.is_some())?;
+    refuse_interrupted(interrupt)?;
+    let mut run = model::Run::default();
+    if args.sweep.is_asked_for() {
+        run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
+        begin_sweep(args, &mut folder, &mut run, &cells, place)?;
+    }
+    Ok(Prepared { cells, grid, folder, run })
+}
+
+fn refuse_interrupted(interrupt: &Interrupt) -> Result<()> {
+    match interrupt.requested() {
+        true => Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") }),
+        false => Ok(()),
+    }
+}
+
+fn bind(
+    args: &Run,
+    team: Option<&Team>,
+    grid: &Sweep,
+    cell: u32,
+    a: (&Text, &Place),
+    versus: &Versus,
+) -> Result<Bound> {
+    let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
+    // Warnings are mostly those of all cells.
+    let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
+    let (text, place) = (versus.text(cell, a.0).clone(), versus.place(cell, a.1));
+    let bound = args.bind(text, &binding, place, team, warnings);
+    bound.map_err(|error| match args.sweep.is_asked_for() {
+        true => {
+            Error { message: format!("at {}: {}", grid.describe(cell), error.message), ..error }
+        }
+        false => error,
+    })
+}
+
+/// Stores the grid before the first execution.
+fn begin_sweep(
+    args: &Run,
+    folder: &mut Option<Folder>,
+    run: &mut model::Run,
+    cells: &[Bound],
+    place: &Place,
+) -> Result<()> {
+    let needs = cells.iter().map(|bound| args.needs(&bound.plan, place, 1));
+    match (folder, needs.max_by_key(|needs| needs.bytes)) {
+        (Some(folder), Some(needs)) => folder.begin_sweep(run, &needs),
+        _ => Ok(()),
+    }
+}
+
+/// Points share the directory: if one may leave links there, all are confined.
+fn confine_alike(cells: &mut [Bound]) {
+    let is_confined = |one: &&Bound| one.confinement.confined.is_some();
+    let Some(first) = cells.iter().find(is_confined) else { return };
+    let confinement = first.confinement.clone();
+    for one in cells.iter_mut().filter(|one| one.confinement.confined.is_none()) {
+        one.confinement.confined = confinement.confined;
+        one.run.run.evidence.confinement = confinement.name.into();
+        one.run.run.evidence.notes.extend(confinement.notes.iter().cloned());
+    }
+}
+
+/// The grid as it was asked for.
+fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
+    let given = &args.sweep;
+    if given.until_ci.is_some() && given.reps.is_some_and(|reps| reps < LEAST_UNTIL_CI) {
+        let message = format!("--until-ci needs at least {LEAST_UNTIL_CI} repetitions");
+        return Err(Error::input(message).help("--reps is the largest number with --until-ci"));
+    }
+    let dimensions = grid::dimensions(args, versus.pair.as_ref())?;
+    let count = dimensions.iter().map(|dimension| dimension.values.len()).product::<usize>();
+    let default_reps = match (given.until_ci, &versus.pair) {
+        (Some(_), _) => REPS_UNTIL_CI,
+        (None, Some(_)) => versus::BLOCKS,
+        (None, None) => 1,
+    };
+    Ok(Sweep {
+        dimensions,
+        cells: (0..count as u32).map(|cell| Cell { cell, ..Cell::default() }).collect(),
+        order: Vec::new(),
+        reps: given.reps.unwrap_or(default_reps),
+        warm_up: given.warm_up,
+        settle_ns: given.settle.unwrap_or(0),
+        until_ci: given.until_ci,
+        versus: versus.pair.is_some(),
+    })
+}
+
+/// Refuses parameters that the program does not have, in the words of the option.
+fn check_names(args: &Run, text: &Text, place: &Place, grid: &Sweep) -> Result<()> {
+    let params = grid.dimensions.iter().filter(|dimension| dimension.kind == DimensionKind::Param);
+    let params: Vec<&Dimension> = params.collect();
+    if params.is_empty() {
+        return Ok(());
+    }
+    let Some(known) = args.parameter_names(text.clone(), place) else { return Ok(()) };
+    let unknown = params.into_iter().find(|dimension| !known.contains(&dimension.name));
+    let Some(Dimension { name: unknown, values, .. }) = unknown else { return Ok(()) };
+    let option = match (&args.sweep.versus, values.first()) {
+        (Some((name, value)), _) if name == unknown => format!("--versus {name}={value}"),
+        (_, first) => format!("--sweep {unknown}={},..", first.map_or("", String::as_str)),
+    };
+    let message = format!("{option}: the program has no parameter {unknown}");
+    Err(Error::input(message).help(
+        match ppl::suggest::nearest(unknown.as_str(), known.iter().map(String::as_str)) {
+            Some(name) => format!("the nearest is {name}"),
+            None if known.is_empty() => "it has none: param $name = default;".into(),
+            None => format!("it has {}", known.join(" ")),
+        },
+    ))
+}

@@ -1,0 +1,358 @@
+//! A run is a sweep: one cell once, or every cell of a grid several times.
+//!
+//! ```text
+//! dimensions -> cells, each with its plan and checks ─┐
+//!   ┌──────────────────────────────────────────────────┘
+//!   └▶ block 0, 1, ... of all cells in random order:  clear ▸ settle ▸ execute ▸ collect ▸ add
+//! ```
+//!
+//! Where A and B are compared, they are neighbouring cells: A and B of every point follow one
+//! another in every block, in random order. Whatever happens after the ranks have started, what
+//! they measured is printed and stored, and the directory is tidied up.
+
+use super::Stopped;
+use super::args::Run;
+use super::cells::{self, Prepared};
+use super::interrupt::Interrupt;
+use super::measure::{Execution, Measured};
+use super::place::Place;
+use super::progress::{self, Bar};
+use super::sweep::remarks;
+use super::sweep::versus::Versus;
+use super::team::Team;
+use super::{Bound, only};
+use crate::args::ResultFormat;
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::present;
+use crate::program::Text;
+use crate::results::{EventSource, Folder};
+use engine::config::{BackendKind, Config};
+use model::sweep::Sweep;
+use report::{merge, schedule};
+use std::time::Duration;
+
+/// How soon a pause notices that it is to end.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// A run that nothing stands against any more.
+struct Walk<'a> {
+    args: &'a Run,
+    team: Option<&'a Team>,
+    place: Place,
+    versus: Versus,
+    cells: Vec<Bound>,
+    /// What was asked for; otherwise one cell, once.
+    grid: Sweep,
+    folder: Option<Folder>,
+    /// What all executions came to; without a sweep, what the only one did.
+    run: model::Run,
+    /// Without a sweep, between its execution and the end: where its events are.
+    events: Option<EventSource>,
+    exit: Exit,
+    /// Executions so far, warm-up included.
+    started: usize,
+    /// Executions that are in `run`.
+    recorded: usize,
+    /// A's and B's directory have been used.
+    used: [bool; 2],
+    interrupted: bool,
+}
+
+/// Checks, executes, prints, stores and tidies up. `team`: the MPI job in which this is rank 0.
+pub fn execute(
+    args: &Run,
+    team: Option<&Team>,
+    text: Text,
+    place: Place,
+    interrupt: &Interrupt,
+) -> std::result::Result<Exit, Stopped> {
+    let versus = match Versus::open(args, &text, &place) {
+        Ok(versus) => versus,
+        Err(error) => {
+            place.discard();
+            return Err(error.into());
+        }
+    };
+    versus.place.iter().for_each(|b| interrupt.before_end(b.leftover()));
+    let prepared = cells::prepare(args, team, &text, &place, &versus, interrupt);
+    drop(text);
+    match prepared {
+        Ok(prepared) => Walk::of(args, team, prepared, place, versus).go(interrupt),
+        Err(error) => {
+            discard(place, versus);
+            Err(error.into())
+        }
+    }
+}
+
+fn discard(place: Place, versus: Versus) {
+    std::iter::once(place).chain(versus.place).for_each(Place::discard);
+}
+
+impl<'a> Walk<'a> {
+    fn of(
+        args: &'a Run,
+        team: Option<&'a Team>,
+        prepared: Prepared,
+        place: Place,
+        versus: Versus,
+    ) -> Walk<'a> {
+        let Prepared { cells, grid, folder, run } = prepared;
+        Walk {
+            args,
+            team,
+            place,
+            versus,
+            cells,
+            grid,
+            folder,
+            run,
+            events: None,
+            exit: Exit::Success,
+            started: 0,
+            recorded: 0,
+            used: [false; 2],
+            interrupted: false,
+        }
+    }
+
+    fn go(mut self, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
+        let done = match self.all_blocks(interrupt) {
+            Err(error) if self.recorded == 0 => return Err(self.give_up(error)),
+            done => done,
+        };
+        let quiet = self.args.results.quiet;
+        let stored = progress::during(quiet, "storing the results", || {
+            interrupt.undisturbed(|| self.finish())
+        });
+        let shown = self.show(interrupt);
+        for place in std::iter::once(self.place).chain(self.versus.place) {
+            if !place.finish(quiet) {
+                self.exit = self.exit.and(Exit::Failed);
+            }
+        }
+        done.and(stored).and(shown).map_err(Stopped::After)?;
+        Ok(self.exit)
+    }
+
+    /// Nothing was measured: nothing stays.
+    fn give_up(self, error: Error) -> Stopped {
+        discard(self.place, self.versus);
+        let ranks = self.cells.iter().map(|bound| bound.plan.ranks).max().unwrap_or(0);
+        self.folder.iter().for_each(|folder| folder.abandon(ranks));
+        error.into()
+    }
+
+    fn show(&self, interrupt: &Interrupt) -> Result<()> {
+        let format = self.args.results.format;
+        match self.args.results.quiet && format == ResultFormat::Table {
+            true => Ok(()),
+            false => interrupt.last_words(self.interrupted, || present::print(&self.run, format)),
+        }
+    }
+
+    /// The rules of a sweep hold: executions are put together, also a single one.
+    fn is_sweep(&self) -> bool {
+        self.args.sweep.is_asked_for()
+    }
+
+    /// Warm-up, then one block of cells after the other.
+    fn all_blocks(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let blocks = self.grid.warm_up + self.grid.reps;
+        let executions = self.cells.len() as u64 * u64::from(blocks);
+        let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
+        let mut active: Vec<bool> = vec![true; self.cells.len()];
+        let mut done = Ok(());
+        for block in 0..blocks {
+            done = self.block(block, &mut active, interrupt, &mut bar);
+            if done.is_err() || self.interrupted {
+                break;
+            }
+        }
+        bar.clear();
+        done
+    }
+
+    fn block(
+        &mut self,
+        block: u32,
+        active: &mut [bool],
+        interrupt: &Interrupt,
+        bar: &mut Bar,
+    ) -> Result<()> {
+        let repetition = block.checked_sub(self.grid.warm_up);
+        for cell in self.order(u64::from(block)) {
+            if !active[cell as usize] {
+                bar.skip();
+                continue;
+            }
+            if self.is_sweep() {
+                self.between(cell, interrupt);
+            }
+            if self.interrupted {
+                return Ok(());
+            }
+            bar.begin(&self.cells[cell as usize].plan, &self.grid.describe(cell));
+            self.execution(cell, repetition, interrupt, bar)?;
+        }
+        if let Some(repetition) = repetition {
+            self.stop_narrow(repetition + 1, active);
+        }
+        Ok(())
+    }
+
+    /// The cells in the order of a block.
+    fn order(&self, block: u64) -> Vec<u32> {
+        let order = if self.grid.versus { schedule::pairs } else { schedule::block };
+        order(self.cells.len() as u32, self.run.run.seed, block)
+    }
+
+    /// Before an execution: the directory as at first, and rest.
+    fn between(&mut self, cell: u32, interrupt: &Interrupt) {
+        let has_own = self.versus.place.is_some() && cell % 2 == 1;
+        let again = std::mem::replace(&mut self.used[usize::from(has_own)], true);
+        if again && !self.versus.place(cell, &self.place).clear(self.args.place.clean) {
+            self.exit = self.exit.and(Exit::Failed);
+        }
+        // Virtual time does not settle.
+        let simulated = self.args.backend() == BackendKind::Mem;
+        let settle_ns = if simulated { 0 } else { self.grid.settle_ns };
+        let mut left = Duration::from_nanos(settle_ns);
+        while !left.is_zero() && !interrupt.requested() {
+            let slice = left.min(SLICE);
+            std::thread::sleep(slice);
+            left -= slice;
+        }
+        if interrupt.requested() {
+            self.interrupted = true;
+            self.exit = self.exit.and(Exit::Interrupted);
+        }
+    }
+
+    /// Executes a cell once; `None`: to warm up, without a trace.
+    fn execution(
+        &mut self,
+        cell: u32,
+        repetition: Option<u32>,
+        interrupt: &Interrupt,
+        bar: &mut Bar,
+    ) -> Result<()> {
+        let (mut run, own) = self.begin(cell, repetition)?;
+        let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
+        let config = self.config(cell, repetition, folder);
+        self.started += 1;
+        let bound = &self.cells[cell as usize];
+        let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
+        let place = self.versus.place(cell, &self.place);
+        let execution =
+            Execution { args: self.args, plan: &bound.plan, config: &config, folder, place };
+        let measured = execution.measure(self.team, &mut |progress| {
+            interrupt.pass_on();
+            bar.show(progress);
+        });
+        let Measured { outcome, collected, events } = measured?;
+        let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
+        self.interrupted |= outcome.interrupted;
+        if repetition.is_some() || outcome.interrupted {
+            self.exit = self.exit.and(exit);
+        }
+        let Some(repetition) = repetition else { return Ok(()) };
+        self.recorded += 1;
+        if !self.is_sweep() {
+            (self.run, self.events) = (run, Some(events));
+            return Ok(());
+        }
+        merge::stamp(&mut run, cell, repetition);
+        let stored =
+            own.map_or(Ok(()), |own| interrupt.undisturbed(|| own.finish(&mut run, events)));
+        merge::add(&mut self.run, run);
+        stored
+    }
+
+    /// The run of an execution as far as it is known, and the folder that it has in a sweep: they
+    /// are stored, should this process be killed.
+    fn begin(
+        &mut self,
+        cell: u32,
+        repetition: Option<u32>,
+    ) -> Result<(model::Run, Option<Folder>)> {
+        let is_sweep = self.is_sweep();
+        let bound = &mut self.cells[cell as usize];
+        // Programs are large: what is needed once is not copied.
+        let mut run = if is_sweep { bound.run.clone() } else { std::mem::take(&mut bound.run) };
+        let needs = self.args.needs(&bound.plan, &self.place, self.team.map_or(1, Team::nodes));
+        let own = match (&mut self.folder, repetition) {
+            (Some(whole), Some(repetition)) if is_sweep => {
+                let mut own = whole.execution(self.started)?;
+                merge::stamp(&mut run, cell, repetition);
+                own.begin(&mut run, &bound.plan, &needs)?;
+                Some(own)
+            }
+            (Some(folder), _) if !is_sweep => {
+                folder.begin(&mut run, &bound.plan, &needs)?;
+                None
+            }
+            _ => None,
+        };
+        Ok((run, own))
+    }
+
+    fn config(&self, cell: u32, repetition: Option<u32>, folder: Option<&Folder>) -> Config {
+        let bound = &self.cells[cell as usize];
+        let place = self.versus.place(cell, &self.place);
+        let nodes = self.team.map_or(1, Team::nodes);
+        let config = self.args.config(&bound.plan, place, &bound.confinement, folder, nodes);
+        Config {
+            wait_for_signal: config.wait_for_signal && self.started == 0,
+            execution: self.started as u32,
+            events: config.events.filter(|_| repetition.is_some()),
+            ..config
+        }
+    }
+
+    /// Cells whose figures are sure enough rest from now on.
+    fn stop_narrow(&self, repetitions: u32, active: &mut [bool]) {
+        let Some(share) = self.grid.until_ci else { return };
+        if repetitions < schedule::LEAST_UNTIL_CI {
+            return;
+        }
+        for (cell, active) in (0..).zip(active) {
+            *active &= !schedule::is_narrow(&self.run, cell, share);
+        }
+    }
+
+    /// Remarks on the whole, and DIR/run.json.
+    fn finish(&mut self) -> Result<()> {
+        let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
+        self.run.run.evidence.notes.extend(missed);
+        match self.is_sweep() {
+            true => self.conclude(),
+            false => self.note_events(),
+        }
+        match (&self.folder, self.events.take()) {
+            (Some(folder), Some(events)) => folder.finish(&mut self.run, events),
+            (Some(folder), None) => folder.finish_sweep(&mut self.run),
+            (None, _) => Ok(()),
+        }
+    }
+
+    fn note_events(&mut self) {
+        let stay = self.folder.as_ref().is_some_and(Folder::stays);
+        if self.args.results.events.is_some() && !stay {
+            console::note("events were kept but not stored: add --out DIR");
+            self.run.run.events = None;
+        }
+    }
+
+    /// How the sweep ended, and what there is to say of it.
+    fn conclude(&mut self) {
+        let notes = remarks::of(self.args, &self.run, self.interrupted);
+        let header = &mut self.run.run;
+        header.evidence.notes.extend(notes);
+        let outcome = header.sweep.as_ref().map_or("finished", merge::outcome);
+        header.outcome = if self.interrupted { "interrupted".into() } else { outcome.into() };
+        header.exit_code = self.exit.code();
+    }
+}
