@@ -4,72 +4,19 @@
 //! RFC says; quotes, commas and line ends inside labels are quoted. Labels that a spreadsheet would
 //! calculate or a terminal obey are those of [`model::escape::cell`].
 
-use crate::statistics::{self, Statistic};
+use crate::columns::{Column, ROWS, STATISTICS, TIMES, Value};
+use crate::statistics;
 use model::escape::cell;
-use model::run::{Row, Run, TimeRow};
+use model::run::Run;
+use std::borrow::Cow;
 use std::io::{self, Write};
-
-/// Columns of [`rows`], in order.
-pub const ROW_COLUMNS: [&str; 21] = [
-    "label",
-    "op",
-    "part_of",
-    "cell",
-    "repetition",
-    "count",
-    "failed",
-    "short",
-    "expected",
-    "bytes",
-    "min_ns",
-    "mean_ns",
-    "p50_ns",
-    "p90_ns",
-    "p99_ns",
-    "p999_ns",
-    "max_ns",
-    "rank_mib_s",
-    "mib_s",
-    "rank_ops_s",
-    "ops_s",
-];
-
-/// Columns of [`times`], in order.
-pub const TIME_COLUMNS: [&str; 9] = [
-    "label",
-    "cell",
-    "repetition",
-    "index",
-    "ranks",
-    "first_start_ns",
-    "last_end_ns",
-    "slowest_rank",
-    "max_ns",
-];
-
-/// Columns of [`statistics()`], in order.
-pub const STATISTIC_COLUMNS: [&str; 13] = [
-    "label",
-    "op",
-    "cell",
-    "metric",
-    "n",
-    "mean",
-    "median",
-    "sd",
-    "ci95_low",
-    "ci95_high",
-    "mean_ci95_low",
-    "mean_ci95_high",
-    "outliers",
-];
 
 /// Writes the summary: one line per label and operation.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    write(out, &ROW_COLUMNS, run.rows.iter().map(row))
+    write(out, ROWS, &run.rows)
 }
 
 /// Writes the labels over ranks: one line per kept occurrence.
@@ -77,7 +24,7 @@ pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn times(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    write(out, &TIME_COLUMNS, run.times.iter().map(time))
+    write(out, TIMES, &run.times)
 }
 
 /// Writes the statistics of a sweep: one line per figure and cell. Outliers are separated by
@@ -86,21 +33,33 @@ pub fn times(run: &Run, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    write(out, &STATISTIC_COLUMNS, statistics::of(run).iter().map(statistic))
+    write(out, STATISTICS, &statistics::of(run))
 }
 
-fn write<const N: usize>(
+fn write<'r, R>(
     out: &mut impl Write,
-    columns: &[&str; N],
-    lines: impl Iterator<Item = [String; N]>,
+    columns: &[Column<R>],
+    records: impl IntoIterator<Item = &'r R>,
 ) -> io::Result<()> {
     let mut table =
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out);
-    table.write_record(columns).map_err(failed)?;
-    for line in lines {
-        table.write_record(&line).map_err(failed)?;
+    table.write_record(columns.iter().map(|column| column.name)).map_err(failed)?;
+    for record in records {
+        let line = columns.iter().map(|column| text((column.get)(record)));
+        table.write_record(line.map(|text| text.into_owned())).map_err(failed)?;
     }
     table.flush()
+}
+
+/// What stands in a cell; nothing where there is no figure.
+fn text(value: Value<'_>) -> Cow<'_, str> {
+    match value {
+        Value::Text(text) => cell(text),
+        Value::Whole(value) => value.to_string().into(),
+        Value::Real(value) if value.is_finite() => value.to_string().into(),
+        Value::List(all) => all.iter().map(u32::to_string).collect::<Vec<_>>().join(" ").into(),
+        Value::Real(_) | Value::None => "".into(),
+    }
 }
 
 /// The error of `out` itself: the conversion that csv offers hides its kind, and a caller has to
@@ -110,73 +69,6 @@ fn failed(error: ::csv::Error) -> io::Error {
         ::csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
     }
-}
-
-fn row(row: &Row) -> [String; 21] {
-    [
-        cell(&row.label).into_owned(),
-        cell(&row.op).into_owned(),
-        cell(row.part_of.as_deref().unwrap_or_default()).into_owned(),
-        row.cell.to_string(),
-        row.repetition.to_string(),
-        row.count.to_string(),
-        row.failed.to_string(),
-        row.short.to_string(),
-        row.expected.to_string(),
-        row.bytes.to_string(),
-        integer(row.min_ns),
-        float(row.mean_ns),
-        integer(row.p50_ns),
-        integer(row.p90_ns),
-        integer(row.p99_ns),
-        integer(row.p999_ns),
-        integer(row.max_ns),
-        float(row.rank_mib_s),
-        float(row.mib_s),
-        float(row.rank_ops_s),
-        float(row.ops_s),
-    ]
-}
-
-fn time(time: &TimeRow) -> [String; 9] {
-    [
-        cell(&time.label).into_owned(),
-        time.cell.to_string(),
-        time.repetition.to_string(),
-        time.index.to_string(),
-        time.ranks.to_string(),
-        time.first_start_ns.to_string(),
-        time.last_end_ns.to_string(),
-        time.slowest_rank.to_string(),
-        time.max_ns.to_string(),
-    ]
-}
-
-fn statistic(statistic: &Statistic) -> [String; 13] {
-    let outliers: Vec<String> = statistic.outliers.iter().map(u32::to_string).collect();
-    [
-        cell(&statistic.label).into_owned(),
-        cell(&statistic.op).into_owned(),
-        statistic.cell.to_string(),
-        statistic.metric.name().to_string(),
-        statistic.n.to_string(),
-        statistic.mean.to_string(),
-        statistic.median.to_string(),
-        float(statistic.sd),
-        float(statistic.ci95_low),
-        float(statistic.ci95_high),
-        float(statistic.mean_ci95_low),
-        float(statistic.mean_ci95_high),
-        outliers.join(" "),
-    ]
-}
-
-fn integer(value: Option<u64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn float(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -189,6 +81,10 @@ mod tests {
         let mut table = ::csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
         let lines = table.records().map(|line| line.unwrap());
         lines.map(|line| line.iter().map(str::to_string).collect()).collect()
+    }
+
+    fn names<R>(columns: &[Column<R>]) -> Vec<&'static str> {
+        columns.iter().map(|column| column.name).collect()
     }
 
     #[test]
@@ -229,7 +125,7 @@ mod tests {
         let mut out = Vec::new();
         times(&sample::listing1(), &mut out).unwrap();
         let lines = read(&out);
-        assert_eq!(lines[0], TIME_COLUMNS);
+        assert_eq!(lines[0], names(TIMES));
         assert_eq!(
             lines[1],
             ["stress", "0", "0", "0", "2", "1200", "1250002400", "1", "1250000000"]
@@ -253,11 +149,11 @@ mod tests {
         let mut out = Vec::new();
         statistics(&sample::sweep(1, 5), &mut out).unwrap();
         let lines = read(&out);
-        assert_eq!(lines[0], STATISTIC_COLUMNS);
+        assert_eq!(lines[0], names(STATISTICS));
         assert_eq!(lines[2][..7], ["io", "write", "0", "mib_s", "5", "102", "102"]);
         let object = serde_json::to_value(&statistics::of(&sample::sweep(1, 5))[0]).unwrap();
-        assert_eq!(object.as_object().unwrap().len(), STATISTIC_COLUMNS.len());
-        assert!(STATISTIC_COLUMNS.iter().all(|column| object.get(column).is_some()));
+        assert_eq!(object.as_object().unwrap().len(), STATISTICS.len());
+        assert!(STATISTICS.iter().all(|column| object.get(column.name).is_some()));
     }
 
     #[test]
@@ -268,7 +164,7 @@ mod tests {
         let mut out = Vec::new();
         rows(&run, &mut out).unwrap();
         let lines = read(&out);
-        let cell = |name: &str| &lines[1][ROW_COLUMNS.iter().position(|c| *c == name).unwrap()];
+        let cell = |name: &str| &lines[1][ROWS.iter().position(|c| c.name == name).unwrap()];
         assert_eq!((cell("mean_ns").as_str(), cell("mib_s").as_str()), ("", ""));
     }
 
@@ -276,6 +172,6 @@ mod tests {
     fn a_run_without_rows_has_its_header() {
         let mut out = Vec::new();
         rows(&Run::default(), &mut out).unwrap();
-        assert_eq!(read(&out), [ROW_COLUMNS.map(str::to_string).to_vec()]);
+        assert_eq!(read(&out), [names(ROWS)]);
     }
 }

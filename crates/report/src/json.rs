@@ -1,11 +1,11 @@
 //! `--format json`: the run as one JSON object on one line.
 //!
 //! The fields are those of [`model::Run`]; docs/run.schema.json describes them.
-//! Histograms of rows stay out ([`crate::store`] keeps them).
+//! Histograms of rows stay out ([`crate::store`] keeps them). A figure that is no number is null.
 
 use crate::statistics::{self, Statistic};
 use model::escape;
-use model::run::{Evidence, Header, LabelRow, Row, Run, TimeRow};
+use model::run::{Header, LabelRow, Row, Run, TimeRow};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -45,7 +45,7 @@ pub fn to_string(run: &Run) -> String {
 }
 
 fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io::Result<()> {
-    let rows = run.rows.iter().map(row).map(finite_row).collect();
+    let rows = run.rows.iter().map(row).collect();
     let view = View {
         version: run.version,
         rows,
@@ -72,33 +72,13 @@ fn without_histograms(row: &Row) -> Row {
     }
 }
 
-/// JSON has no NaN and no infinity: such a figure is no figure, hence null.
-fn finite_row(mut row: Row) -> Row {
-    for figure in
-        [&mut row.mean_ns, &mut row.rank_mib_s, &mut row.mib_s, &mut row.rank_ops_s, &mut row.ops_s]
-    {
-        *figure = figure.filter(|value| value.is_finite());
-    }
-    row
-}
-
+/// A cost that was not measured is stored as 0: the field cannot be null.
 fn finite(header: &Header) -> Cow<'_, Header> {
-    let evidence = &header.evidence;
-    let shares =
-        [evidence.page_cache_share, evidence.cached_at_open_share, evidence.clock_drift_ppm];
-    let all_are_finite = shares.iter().flatten().all(|share| share.is_finite());
-    if evidence.clock_read_ns.is_finite() && all_are_finite {
+    if header.evidence.clock_read_ns.is_finite() {
         return Cow::Borrowed(header);
     }
     let mut header = header.clone();
-    let evidence = &mut header.evidence;
-    let Evidence { page_cache_share, cached_at_open_share, clock_drift_ppm, .. } = evidence;
-    for share in [page_cache_share, cached_at_open_share, clock_drift_ppm] {
-        *share = share.filter(|share| share.is_finite());
-    }
-    // A cost that was not measured is stored as 0: the field is not optional.
-    evidence.clock_read_ns =
-        Some(evidence.clock_read_ns).filter(|ns| ns.is_finite()).unwrap_or(0.0);
+    header.evidence.clock_read_ns = 0.0;
     Cow::Owned(header)
 }
 

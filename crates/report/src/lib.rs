@@ -20,6 +20,7 @@
 
 pub mod aggregate;
 pub mod chart;
+pub mod columns;
 pub mod compare;
 pub mod csv;
 pub mod events;

@@ -1,6 +1,8 @@
 //! `--format markdown`: the tables of a run for an issue, a wiki, a merge request
 //! (GitHub Flavored Markdown, section 4.10 "Tables").
 
+use crate::columns::{Media, ROWS, TIMES, Value, shown};
+use crate::table::grid::{self, Kind};
 use crate::text::{at_least, escape};
 use model::run::{LabelRow, Row, Run, TimeRow};
 use model::units::{Measure, format_ns};
@@ -31,7 +33,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// A table; the first column is text, the others are numbers. The head has the unit with it.
-fn table(out: &mut String, head: &[&str], lines: impl Iterator<Item = Vec<String>>) {
+fn table(out: &mut String, head: &[String], lines: impl Iterator<Item = Vec<String>>) {
     let _ = writeln!(out, "| {} |", head.join(" | "));
     let _ = writeln!(out, "|---|{}", "---:|".repeat(head.len() - 1));
     for line in lines {
@@ -40,88 +42,48 @@ fn table(out: &mut String, head: &[&str], lines: impl Iterator<Item = Vec<String
     out.push('\n');
 }
 
-/// Columns that only some runs need stand in `wanted`.
-struct Wanted {
-    failed: bool,
-    short: bool,
-    expected: bool,
-    points: bool,
+/// The rows; columns that only some runs need stand in those.
+fn rows(run: &Run, out: &mut String) {
+    let columns = shown(ROWS, &run.rows, Media::Terminal);
+    let heads = columns.iter().map(|(_, shown)| head(&shown.heading));
+    let heads: Vec<String> = std::iter::once("operation".into()).chain(heads).collect();
+    let line = |row: &Row| {
+        let at_least = is_bound(run, row);
+        let cells = columns.iter().map(|(column, shown)| {
+            let text = cell((column.get)(row), shown.heading.kind);
+            let bound = at_least && shown.heading.unit == "all" && !text.is_empty();
+            if bound { format!("≥ {text}") } else { text }
+        });
+        std::iter::once(name(row)).chain(cells).collect()
+    };
+    table(out, &heads, run.rows.iter().map(line));
 }
 
-impl Wanted {
-    fn by(rows: &[Row]) -> Wanted {
-        Wanted {
-            failed: rows.iter().any(|row| row.failed > 0),
-            short: rows.iter().any(|row| row.short > 0),
-            expected: rows.iter().any(|row| row.expected > 0),
-            points: rows.iter().any(|row| row.cell > 0 || row.repetition > 0),
+/// The occurrences of labels.
+fn times(run: &Run, out: &mut String) {
+    let columns = shown(TIMES, &run.times, Media::Terminal);
+    let heads: Vec<String> = columns.iter().map(|(_, shown)| head(&shown.heading)).collect();
+    let line = |time: &TimeRow| {
+        columns.iter().map(|(column, shown)| cell((column.get)(time), shown.heading.kind)).collect()
+    };
+    table(out, &heads, run.times.iter().map(line));
+}
+
+fn head(heading: &grid::Column) -> String {
+    let of = if heading.unit.is_empty() { "" } else { " of " };
+    format!("{}{of}{}", heading.name, heading.unit)
+}
+
+/// A quantity of 0 bytes is none.
+fn cell(value: Value<'_>, kind: Kind) -> String {
+    match (value, kind) {
+        (Value::Text(text), _) => plain(text),
+        (Value::Whole(0), Kind::Quantity(Measure::Bytes)) => String::new(),
+        (value, Kind::Quantity(measure)) => {
+            value.number().map_or(String::new(), |value| measure.format(value, 3))
         }
+        (value, _) => value.number().map_or(String::new(), |value| value.to_string()),
     }
-
-    /// Keeps what is wanted of a full line.
-    fn of<T>(&self, line: [T; 17]) -> Vec<T> {
-        let keep = |at: usize| match at {
-            1 | 2 => self.points,
-            4 => self.failed,
-            5 => self.short,
-            6 => self.expected,
-            _ => true,
-        };
-        line.into_iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, cell)| cell).collect()
-    }
-}
-
-const HEAD: [&str; 17] = [
-    "operation",
-    "cell",
-    "repetition",
-    "count",
-    "failed",
-    "short",
-    "expected",
-    "bytes",
-    "min",
-    "avg",
-    "p50",
-    "p90",
-    "p99",
-    "p99.9",
-    "max",
-    "bytes/s of all",
-    "ops/s of all",
-];
-
-/// `at_least`: rates of the label are lower bounds.
-fn row_line(row: &Row, at_least: bool) -> [String; 17] {
-    let figure = |measure: Measure, value: Option<f64>| {
-        let value = value.filter(|value| value.is_finite());
-        value.map_or(String::new(), |value| measure.format(value, 3))
-    };
-    let time = |ns: Option<u64>| figure(Measure::Time, ns.map(|ns| ns as f64));
-    let of_all = |rate: String| match at_least && !rate.is_empty() {
-        true => format!("≥ {rate}"),
-        false => rate,
-    };
-    let bytes = (row.bytes > 0).then_some(row.bytes as f64);
-    [
-        name(row),
-        row.cell.to_string(),
-        row.repetition.to_string(),
-        row.count.to_string(),
-        row.failed.to_string(),
-        row.short.to_string(),
-        row.expected.to_string(),
-        figure(Measure::Bytes, bytes),
-        time(row.min_ns),
-        figure(Measure::Time, row.mean_ns),
-        time(row.p50_ns),
-        time(row.p90_ns),
-        time(row.p99_ns),
-        time(row.p999_ns),
-        time(row.max_ns),
-        of_all(figure(Measure::ByteRate, row.mib_s)),
-        of_all(figure(Measure::OpRate, row.ops_s)),
-    ]
 }
 
 fn is_bound(run: &Run, row: &Row) -> bool {
@@ -139,33 +101,15 @@ fn name(row: &Row) -> String {
     }
 }
 
-fn time_line(time: &TimeRow) -> Vec<String> {
-    let s = |ns: u64| Measure::Time.format(ns as f64, 3);
-    vec![
-        plain(&time.label),
-        time.ranks.to_string(),
-        s(time.first_start_ns),
-        s(time.last_end_ns),
-        s(time.max_ns),
-        time.slowest_rank.to_string(),
-    ]
-}
-
 fn render(run: &Run) -> String {
     let mut out = title(run);
     if run.rows.is_empty() {
         out.push_str("No I/O operation was executed.\n\n");
     } else {
-        let wanted = Wanted::by(&run.rows);
-        table(
-            &mut out,
-            &wanted.of(HEAD),
-            run.rows.iter().map(|row| wanted.of(row_line(row, is_bound(run, row)))),
-        );
+        rows(run, &mut out);
     }
     if !run.times.is_empty() {
-        let head = ["label", "ranks", "first start", "last end", "longest", "slowest rank"];
-        table(&mut out, &head, run.times.iter().map(time_line));
+        times(run, &mut out);
     }
     remarks(run, &mut out);
     out

@@ -1,12 +1,11 @@
 //! `--format prometheus`: the text exposition format 0.0.4, for the node exporter's textfile
 //! collector and push gateways. Base units (seconds, bytes) as Prometheus wants them.
 
+use crate::columns::{OPERATIONS, ROWS, SECONDS};
 use model::escape::{cell, is_harmful};
 use model::run::{Row, Run};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-
-const MIB: f64 = (1u64 << 20) as f64;
 
 /// Writes the metrics of a run.
 ///
@@ -69,61 +68,69 @@ fn with(mut labels: Labels<'static>, name: &'static str, text: &str) -> Labels<'
 
 fn render(run: &Run) -> String {
     let mut out = String::new();
-    operations(run, &mut out);
-    times(run, &mut out);
-    rates(run, &mut out);
+    rows(run, &mut out);
+    busy(run, &mut out);
     about(run, &mut out);
     out
 }
 
-fn operations(run: &Run, out: &mut String) {
-    let help = "Executed operations by outcome; expected: failed as the program expects.";
-    let mut metric = Metric::new(out, "parabench_operations_total", "counter", help);
-    for row in &run.rows {
-        let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-        for (outcome, count) in [("done", done), ("failed", row.failed), ("expected", row.expected)]
-        {
-            metric.line("", &with(labels(row), "outcome", outcome), count as f64);
+/// The metrics of rows: name, type and help. Their series are those of [`ROWS`].
+const METRICS: [(&str, &str, &str); 6] = [
+    (
+        OPERATIONS,
+        "counter",
+        "Executed operations by outcome; expected: failed as the program expects.",
+    ),
+    (
+        "parabench_short_operations_total",
+        "counter",
+        "Operations that moved fewer bytes than asked because the file ended.",
+    ),
+    ("parabench_bytes_total", "counter", "Bytes moved."),
+    (SECONDS, "summary", "Times of operations that did not fail."),
+    (
+        "parabench_bandwidth_bytes_per_second",
+        "gauge",
+        "Bytes per second of one rank (mean) and of all ranks together.",
+    ),
+    (
+        "parabench_operations_per_second",
+        "gauge",
+        "Operations per second of one rank (mean) and of all ranks together.",
+    ),
+];
+
+fn rows(run: &Run, out: &mut String) {
+    for (name, kind, help) in METRICS {
+        let mut metric = Metric::new(out, name, kind, help);
+        for row in &run.rows {
+            lines(&mut metric, row);
         }
     }
-    let help = "Operations that moved fewer bytes than asked because the file ended.";
-    let mut metric = Metric::new(out, "parabench_short_operations_total", "counter", help);
-    run.rows.iter().for_each(|row| metric.line("", &labels(row), row.short as f64));
-    let mut metric = Metric::new(out, "parabench_bytes_total", "counter", "Bytes moved.");
-    run.rows.iter().for_each(|row| metric.line("", &labels(row), row.bytes as f64));
 }
 
-fn times(run: &Run, out: &mut String) {
-    let help = "Times of operations that did not fail.";
-    let mut metric = Metric::new(out, "parabench_operation_seconds", "summary", help);
-    let s = |ns: u64| ns as f64 / 1e9;
-    for row in &run.rows {
-        let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-        for (quantile, ns) in [
-            ("0", row.min_ns),
-            ("0.5", row.p50_ns),
-            ("0.9", row.p90_ns),
-            ("0.99", row.p99_ns),
-            ("0.999", row.p999_ns),
-            ("1", row.max_ns),
-        ] {
-            if let Some(ns) = ns {
-                metric.line("", &with(labels(row), "quantile", quantile), s(ns));
-            }
+/// The series of a row in a metric.
+fn lines(metric: &mut Metric<'_>, row: &Row) {
+    let done = row.count.saturating_sub(row.failed).saturating_sub(row.expected) as f64;
+    if metric.name == OPERATIONS {
+        metric.line("", &with(labels(row), "outcome", "done"), done);
+    }
+    for column in ROWS {
+        let series = column.series.filter(|series| series.metric == metric.name);
+        if let (Some(series), Some(value)) = (series, (column.get)(row).number()) {
+            let label = series.label.into_iter();
+            let labels = label.fold(labels(row), |all, (name, text)| with(all, name, text));
+            metric.line("", &labels, value / series.divisor);
         }
+    }
+    if metric.name == SECONDS {
         let mean_ns = row.mean_ns.filter(|mean| mean.is_finite()).unwrap_or(0.0);
-        metric.line("_sum", &labels(row), mean_ns * done as f64 / 1e9);
-        metric.line("_count", &labels(row), done as f64);
+        metric.line("_sum", &labels(row), mean_ns * done / 1e9);
+        metric.line("_count", &labels(row), done);
     }
 }
 
-fn rates(run: &Run, out: &mut String) {
-    let help = "Bytes per second of one rank (mean) and of all ranks together.";
-    rate(run, out, ("parabench_bandwidth_bytes_per_second", help), |row| {
-        [row.rank_mib_s, row.mib_s].map(|rate| rate.map(|mib_s| mib_s * MIB))
-    });
-    let help = "Operations per second of one rank (mean) and of all ranks together.";
-    rate(run, out, ("parabench_operations_per_second", help), |row| [row.rank_ops_s, row.ops_s]);
+fn busy(run: &Run, out: &mut String) {
     let help =
         "Time in which at least one rank was inside the label; at most, where bound is true.";
     let mut metric = Metric::new(out, "parabench_label_busy_seconds", "gauge", help);
@@ -135,23 +142,6 @@ fn rates(run: &Run, out: &mut String) {
         }
         labels.push(("bound", label.busy_is_bound.to_string()));
         metric.line("", &labels, label.busy_ns as f64 / 1e9);
-    }
-}
-
-/// A metric of one rank and of all.
-fn rate(
-    run: &Run,
-    out: &mut String,
-    (name, help): (&'static str, &str),
-    of: fn(&Row) -> [Option<f64>; 2],
-) {
-    let mut metric = Metric::new(out, name, "gauge", help);
-    for row in &run.rows {
-        for (of, rate) in ["rank", "all"].into_iter().zip(of(row)) {
-            if let Some(rate) = rate.filter(|rate| rate.is_finite()) {
-                metric.line("", &with(labels(row), "of", of), rate);
-            }
-        }
     }
 }
 

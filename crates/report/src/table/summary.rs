@@ -3,40 +3,19 @@
 
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
+use crate::columns::{self, Media, ROWS, Shown, Value, shown};
 use crate::text::{escape, flow};
 use model::op::{Class, Op, Part};
 use model::run::{Row, Run};
 use model::units::Measure;
 use std::collections::HashSet;
 
-const TIME: Kind = Kind::Quantity(Measure::Time);
-const BYTE_RATE: Kind = Kind::Quantity(Measure::ByteRate);
-const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
+/// Columns with how they are shown.
+type Columns = [(&'static columns::Column<Row>, &'static Shown<Row>)];
 
-/// Index of the first column that is left out when no row has anything in it.
-const FIRST_OPTIONAL: usize = 2;
-
-/// Rare percentiles go first, then what one rank reaches, bytes (they follow from count and
-/// program), then the least telling times; counts of failures never.
-const COLUMNS: [Column; 17] = [
-    Column::new("operation", "", Kind::Word, 0),
-    Column::new("count", "", Kind::Count, 0),
-    Column::new("failed", "", Kind::Count, 0),
-    Column::new("short", "", Kind::Count, 0),
-    Column::new("expected", "", Kind::Count, 0),
-    Column::new("bytes", "", Kind::Quantity(Measure::Bytes), 5),
-    Column::new("min", "", TIME, 6),
-    Column::new("avg", "", TIME, 9),
-    Column::new("p50", "", TIME, 7),
-    Column::new("p90", "", TIME, 2),
-    Column::new("p99", "", TIME, 8),
-    Column::new("p99.9", "", TIME, 1),
-    Column::new("max", "", TIME, 0),
-    Column::new("bytes/s", "1 rank", BYTE_RATE, 4),
-    Column::new("bytes/s", "all", BYTE_RATE, 0),
-    Column::new("ops/s", "1 rank", OP_RATE, 3),
-    Column::new("ops/s", "all", OP_RATE, 0),
-];
+const BYTES: Kind = Kind::Quantity(Measure::Bytes);
+/// Stands before the columns of rows.
+const OPERATION: Column = Column::new("operation", "", Kind::Word, 0);
 
 const LEGEND: &str = "Times: one operation that did not fail. Rates of 1 rank: by the time it spent in \
                       the operation, mean over ranks; of all: by the busy time of the label; in no label: \
@@ -59,16 +38,12 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     if run.rows.is_empty() {
         return None;
     }
-    let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines(run) };
-    grid.lines.extend(totals(&run.rows));
-    let any = [
-        run.rows.iter().any(|row| row.failed > 0),
-        run.rows.iter().any(|row| row.short > 0),
-        run.rows.iter().any(|row| row.expected > 0),
-    ];
-    grid.retain(|at| {
-        at.checked_sub(FIRST_OPTIONAL).and_then(|at| any.get(at)).is_none_or(|any| *any)
-    });
+    let columns = shown(ROWS, &run.rows, Media::Markdown);
+    let headings = columns.iter().map(|(_, shown)| shown.heading);
+    let grid = Grid {
+        columns: std::iter::once(OPERATION).chain(headings).collect(),
+        lines: [lines(run, &columns), totals(&run.rows, &columns)].concat(),
+    };
     let mut notes = vec![LEGEND.to_string()];
     if has_bounds(&grid) {
         notes.push(LEGEND_BOUND.to_string());
@@ -85,7 +60,7 @@ fn has_bounds(grid: &Grid) -> bool {
 type Group<'a> = (&'a str, u32, u32);
 
 /// Rows in their order, a heading wherever the label or the point of a sweep changes.
-fn lines(run: &Run) -> Vec<Line> {
+fn lines(run: &Run, columns: &Columns) -> Vec<Line> {
     let bounds = run.labels.iter().filter(|label| label.busy_is_bound);
     let bounds: HashSet<Group<'_>> =
         bounds.map(|label| (label.label.as_str(), label.cell, label.repetition)).collect();
@@ -96,7 +71,7 @@ fn lines(run: &Run) -> Vec<Line> {
         if previous.replace(group) != Some(group) {
             lines.push(Line::Heading(heading(group)));
         }
-        let cells = cells(row, bounds.contains(&group));
+        let cells = cells(row, bounds.contains(&group), columns);
         lines.push(Line::Cells { cells, bad: row.failed > 0 });
     }
     lines
@@ -111,31 +86,19 @@ fn heading((label, cell, repetition): Group<'_>) -> String {
 }
 
 /// `at_least`: rates of the label are lower bounds.
-fn cells(row: &Row, at_least: bool) -> Vec<Cell> {
-    let time = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64));
-    let of_all = |rate: Option<f64>| match Cell::number(rate) {
-        Cell::Number(rate) if at_least => Cell::AtLeast(rate),
-        cell => cell,
+fn cells(row: &Row, at_least: bool, columns: &Columns) -> Vec<Cell> {
+    let cell = |(column, shown): &(&'static columns::Column<Row>, &'static Shown<Row>)| match (
+        (column.get)(row),
+        shown.heading,
+    ) {
+        (Value::Whole(count), Column { kind: Kind::Count, .. }) => Cell::Count(count),
+        (Value::Whole(sum), Column { kind: BYTES, .. }) => bytes(sum, moves_bytes(row)),
+        (value, heading) => match Cell::number(value.number()) {
+            Cell::Number(rate) if at_least && heading.unit == "all" => Cell::AtLeast(rate),
+            cell => cell,
+        },
     };
-    vec![
-        Cell::Text(name(row)),
-        Cell::Count(row.count),
-        Cell::Count(row.failed),
-        Cell::Count(row.short),
-        Cell::Count(row.expected),
-        bytes(row.bytes, moves_bytes(row)),
-        time(row.min_ns),
-        Cell::number(row.mean_ns),
-        time(row.p50_ns),
-        time(row.p90_ns),
-        time(row.p99_ns),
-        time(row.p999_ns),
-        time(row.max_ns),
-        Cell::number(row.rank_mib_s),
-        of_all(row.mib_s),
-        Cell::number(row.rank_ops_s),
-        of_all(row.ops_s),
-    ]
+    std::iter::once(Cell::Text(name(row))).chain(columns.iter().map(cell)).collect()
 }
 
 fn name(row: &Row) -> String {
@@ -181,7 +144,7 @@ const CLASSES: [(Class, &str); 7] = [
 
 /// Counts and bytes of each class, if there is more than one row to add up. No times and no
 /// rates: those of different operations and labels have no common meaning.
-fn totals(rows: &[Row]) -> Vec<Line> {
+fn totals(rows: &[Row], columns: &Columns) -> Vec<Line> {
     let whole: Vec<&Row> = rows.iter().filter(|row| row.part_of.is_none()).collect();
     if whole.len() < 2 {
         return Vec::new();
@@ -191,25 +154,24 @@ fn totals(rows: &[Row]) -> Vec<Line> {
         let members: Vec<&Row> =
             whole.iter().copied().filter(|row| class(&row.op) == class_).collect();
         if !members.is_empty() {
-            lines.push(total(name, class_, &members));
+            lines.push(total(name, class_, &members, columns));
         }
     }
     lines
 }
 
-fn total(name: &str, class: Class, rows: &[&Row]) -> Line {
-    let sum = |figure: fn(&Row) -> u64| {
-        rows.iter().fold(0u64, |sum, row| sum.saturating_add(figure(row)))
+fn total(name: &str, class: Class, rows: &[&Row], columns: &Columns) -> Line {
+    let cell = |(column, shown): &(&'static columns::Column<Row>, &'static Shown<Row>)| {
+        let sum = rows.iter().fold(0u64, |sum, row| match (column.get)(row) {
+            Value::Whole(figure) => sum.saturating_add(figure),
+            _ => sum,
+        });
+        match shown.heading.kind {
+            Kind::Count => Cell::Count(sum),
+            BYTES => bytes(sum, matches!(class, Class::Read | Class::Write)),
+            _ => Cell::Text(String::new()),
+        }
     };
-    let failed = sum(|row| row.failed);
-    let mut cells = vec![
-        Cell::Text(format!("  {name}")),
-        Cell::Count(sum(|row| row.count)),
-        Cell::Count(failed),
-        Cell::Count(sum(|row| row.short)),
-        Cell::Count(sum(|row| row.expected)),
-        bytes(sum(|row| row.bytes), matches!(class, Class::Read | Class::Write)),
-    ];
-    cells.resize(COLUMNS.len(), Cell::Text(String::new()));
-    Line::Cells { cells, bad: failed > 0 }
+    let cells = std::iter::once(Cell::Text(format!("  {name}"))).chain(columns.iter().map(cell));
+    Line::Cells { cells: cells.collect(), bad: rows.iter().any(|row| row.failed > 0) }
 }
