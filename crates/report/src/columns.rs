@@ -147,9 +147,9 @@ impl<R> Column<R> {
 }
 
 /// The columns that tables of such records show, with how they do.
-pub fn shown<'r, R>(
+pub fn shown<R>(
     columns: &'static [Column<R>],
-    records: &'r [R],
+    records: &[R],
     without: Media,
 ) -> Vec<(&'static Column<R>, &'static Shown<R>)> {
     let shown = columns.iter().filter_map(|column| Some((column, column.shown.as_ref()?)));

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! No scripts, nothing from elsewhere, and a policy in the file that forbids both: whatever a
-//! label or a program says stays text. The tables are those of the terminal, figure by figure.
+//! label or a program says stays text ([`crate::markup`]). The tables are those of the terminal,
+//! figure by figure.
 
 mod environment;
 mod figures;
@@ -17,54 +18,63 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use crate::markup::{Element, Markup, element};
 use crate::svg;
 use crate::views::Views;
 pub use figures::figure;
 use model::Run;
 
-/// Text for the inside of an element or a quoted attribute: markup and control characters are
-/// shown, not obeyed.
-pub fn escape(text: &str) -> String {
-    svg::xml(text)
-}
+/// What the page may load and do: nothing.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// The report of a run with its pictures.
 pub fn render(run: &Run, views: &Views) -> String {
     let sections = [
         head::head(run),
         head::marks(run),
-        section("figures", "What was measured", &tables::tables(run)),
-        section("source", "Where the time went", &source::source(run)),
-        section("failures", "What failed", &head::failures(run)),
-        section("pictures", "Pictures", &figures::figures(&views.views, &views.absent)),
-        section("environment", "Environment", &environment::environment(run)),
+        section("figures", "What was measured", tables::tables(run)),
+        section("source", "Where the time went", source::source(run)),
+        section("failures", "What failed", head::failures(run)),
+        section("pictures", "Pictures", figures::figures(&views.views, &views.absent)),
+        section("environment", "Environment", environment::environment(run)),
     ];
     let title = format!("{} – Parabench", run.run.program.name);
-    page(&title, &sections.concat())
+    page(&title, sections.into_iter().collect())
 }
 
-/// A whole page around `body`, which is HTML; `title` is text. Well-formed as XML too, if the body
-/// is, so that other programs can take it apart.
-pub fn page(title: &str, body: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <meta name=\"generator\" content=\"Parabench {}\"/>\n\
-         <title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION"),
-        escape(title),
-        svg::style(),
-        style::STYLE,
-    )
+/// A whole page around `body`. Well-formed as XML too, so that other programs can take it apart.
+pub fn page(title: &str, body: Markup) -> String {
+    let meta =
+        |name: &str, content: &str| element("meta").attr("name", name).attr("content", content);
+    let head = element("head")
+        .with(element("meta").attr("charset", "utf-8"))
+        .with(element("meta").attr("http-equiv", "Content-Security-Policy").attr("content", POLICY))
+        .with(meta("viewport", "width=device-width, initial-scale=1"))
+        .with(meta("color-scheme", "light dark"))
+        .with(meta("generator", concat!("Parabench ", env!("CARGO_PKG_VERSION"))))
+        .with(element("title").text(title))
+        .with(element("style").style_sheet(&svg::style()).style_sheet(style::STYLE));
+    let body = element("body").with(element("main").with(body));
+    let html = element("html").attr("lang", "en").with(head).with(body);
+    format!("<!DOCTYPE html>\n{}", Markup::from(html).into_string())
 }
 
 /// A part of the page with its headline; nothing if there is nothing in it.
-fn section(id: &str, headline: &str, body: &str) -> String {
+fn section(id: &str, headline: &str, body: Markup) -> Markup {
     if body.is_empty() {
-        return String::new();
+        return body;
     }
-    format!("<section id=\"{id}\">\n<h2>{headline}</h2>\n{body}</section>\n")
+    element("section").attr("id", id).with(element("h2").text(headline)).with(body).into()
+}
+
+/// A box that scrolls by itself where the page is narrow; `name` is for those who do not see it.
+fn scroll(name: &str) -> Element {
+    let scroll = element("div").class("scroll").attr("tabindex", 0).attr("role", "region");
+    scroll.attr("aria-label", name)
+}
+
+/// A remark below a table.
+fn note(text: &str) -> Element {
+    element("p").class("note").text(text)
 }

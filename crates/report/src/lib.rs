@@ -28,6 +28,7 @@ pub mod file;
 pub mod html;
 pub mod json;
 pub mod markdown;
+pub mod markup;
 pub mod merge;
 pub mod ops;
 pub mod prometheus;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! View ── scale (values → 0..1), ticks ── frame (axes, legend) ── lines | heat | bars | spans
-//!      ── pen (elements, classes for colours, escaped text) ── paper (<title>, <desc>, notes)
+//!      ── pen (elements, classes for colours) ── paper (<title>, <desc>, notes)
 //! ```
 //!
 //! Colours are classes with the light theme as fallback: a page, or the style that
@@ -29,10 +29,10 @@ mod ticks;
 mod tests;
 
 use crate::chart::{Chart, View};
+use crate::markup::{Markup, element};
 pub(crate) use number::value_text;
 pub(crate) use palette::SERIES;
 use paper::Paper;
-pub(crate) use pen::xml;
 
 /// How wide a picture is drawn. Letters have the same size in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +54,15 @@ impl Width {
 }
 
 /// The picture as an `<svg>` element of these classes, for a page that carries [`style`].
-pub fn draw(view: &View, width: Width, class: &str) -> String {
-    drawn(&view.chart, width).finish(view, &format!("picture {class}"), "")
+pub fn draw(view: &View, width: Width, class: &str) -> Markup {
+    drawn(&view.chart, width).finish(view, &format!("picture {class}"), Markup::default())
 }
 
 /// The picture as a file of its own, with its colours for light and dark screens.
 pub fn document(view: &View, width: Width) -> String {
-    let style = format!("<style>{}svg{{background:var(--page)}}</style>\n", style());
-    drawn(&view.chart, width).finish(view, "picture", &style)
+    let page = "svg{background:var(--page)}";
+    let style = element("style").style_sheet(&style()).style_sheet(page);
+    drawn(&view.chart, width).finish(view, "picture", style.into()).into_string()
 }
 
 fn drawn(chart: &Chart, width: Width) -> Paper {

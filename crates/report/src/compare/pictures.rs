@@ -3,7 +3,8 @@
 use super::quantities::Quantity;
 use super::{Comparison, Row, Samples, Side, histogram};
 use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
-use crate::html::{escape, figure, page};
+use crate::html::{figure, page};
+use crate::markup::{Markup, element};
 use crate::statistics::Metric;
 use crate::table::Terminal;
 use model::histogram::{Histogram, bucket_mid};
@@ -136,22 +137,15 @@ fn cumulated(histogram: &Histogram) -> Vec<Point> {
 
 /// All comparisons as one self-contained page.
 pub fn html(compared: &[(&Side, &Side, &Comparison)]) -> String {
-    let mut body = String::from("<h1>Comparison</h1>\n");
+    let mut body = Markup::from(element("h1").text("Comparison"));
     for (base, new, comparison) in compared {
         let text = super::show::table(comparison, Terminal::default());
-        body.push_str(&format!(
-            "<section>\n<h2>{} against {}</h2>\n<pre>{}</pre>\n",
-            escape(&comparison.new),
-            escape(&comparison.base),
-            lines(&text)
-        ));
-        body.extend(views(base, new, comparison).iter().map(figure));
-        body.push_str("</section>\n");
+        let title = format!("{} against {}", comparison.new, comparison.base);
+        let section = element("section")
+            .with(element("h2").text(title))
+            .with(element("pre").preformatted(text.trim_end()))
+            .all(views(base, new, comparison).iter().map(figure));
+        body.push(section);
     }
-    page("Comparison – Parabench", &body)
-}
-
-/// Text of several lines.
-fn lines(text: &str) -> String {
-    text.lines().map(escape).collect::<Vec<_>>().join("\n")
+    page("Comparison – Parabench", body)
 }

@@ -2,8 +2,8 @@
 
 use super::{Claim, Comparison, Design, GateResult, Options, Row, SideMark, Unmatched, Verdict};
 use crate::markdown::plain;
+use crate::markup::{Markup, element};
 use crate::statistics::Metric;
-use crate::svg::xml;
 use crate::table::Terminal;
 use crate::table::grid::{Cell, Column, Grid, Kind, Line};
 use crate::text::{escape, flow};
@@ -220,22 +220,20 @@ pub fn markdown(comparison: &Comparison) -> String {
 pub fn junit(comparisons: &[Comparison], undecided_fails: bool) -> String {
     let gates = || comparisons.iter().flat_map(|one| one.gates.iter().map(move |gate| (one, gate)));
     let fails = |gate: &GateResult| gate.verdict.fails(undecided_fails);
-    let failures = gates().filter(|(_, gate)| fails(gate)).count();
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let (all, name) = (gates().count(), "parabench compare");
-    let _ = writeln!(out, "<testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failures}\">");
-    for (one, gate) in gates() {
-        let (class, name) = (xml(&one.new), xml(&gate.gate));
-        let _ = write!(out, "  <testcase classname=\"{class}\" name=\"{name}\"");
-        let reasons = xml(&format!("{}: {}", gate.verdict.words(), gate.reasons.join("; ")));
-        let _ = match gate.verdict {
-            verdict if verdict.fails(undecided_fails) => {
-                writeln!(out, "><failure message=\"{reasons}\"/></testcase>")
-            }
-            Verdict::Undecided => writeln!(out, "><skipped message=\"{reasons}\"/></testcase>"),
-            _ => writeln!(out, "><system-out>{reasons}</system-out></testcase>"),
+    let case = |(one, gate): (&Comparison, &GateResult)| {
+        let reasons = format!("{}: {}", gate.verdict.words(), gate.reasons.join("; "));
+        let outcome = match gate.verdict {
+            _ if fails(gate) => element("failure").attr("message", reasons),
+            Verdict::Undecided => element("skipped").attr("message", reasons),
+            _ => element("system-out").text(reasons),
         };
-    }
-    out.push_str("</testsuite>\n");
-    out
+        element("testcase").attr("classname", &one.new).attr("name", &gate.gate).with(outcome)
+    };
+    let suite = element("testsuite")
+        .attr("name", "parabench compare")
+        .attr("tests", gates().count())
+        .attr("failures", gates().filter(|(_, gate)| fails(gate)).count())
+        .all(gates().map(case));
+    let suite = Markup::from(suite).into_string();
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{suite}")
 }

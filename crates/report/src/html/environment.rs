@@ -1,13 +1,13 @@
 //! Everything else about the machine, the storage and the run.
 
-use super::escape;
 use crate::chart::Unit;
+use crate::markup::{Markup, element};
 use crate::svg::value_text;
 use model::Run;
 use model::units::significant;
 
 /// The machine, the storage, the run.
-pub fn environment(run: &Run) -> String {
+pub fn environment(run: &Run) -> Markup {
     let (header, host, evidence) = (&run.run, &run.run.host, &run.run.evidence);
     let memory = (host.memory_bytes > 0).then(|| value_text(host.memory_bytes as f64, Unit::Bytes));
     let processors = match host.cpus {
@@ -46,10 +46,11 @@ pub fn environment(run: &Run) -> String {
     ])
 }
 
-/// Terms and what is to be said of them; those of which nothing is known are left out.
-pub fn list(facts: &[(&str, String)]) -> String {
+/// Terms and what is known of them; those of which nothing is known stay out.
+pub fn list(facts: &[(&str, String)]) -> Markup {
     let known = facts.iter().filter(|(_, text)| !text.is_empty());
-    let lines: String =
-        known.map(|(term, text)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(text))).collect();
-    format!("<dl class=\"facts\">\n{lines}</dl>\n")
+    let line = |(term, text): &(&str, String)| {
+        [element("dt").text(term), element("dd").text(text)].into_iter().collect::<Markup>()
+    };
+    element("dl").class("facts").all(known.map(line)).into()
 }

@@ -1,71 +1,65 @@
 //! Pictures, each with what one learns from it, its text alternative and its data.
 
-use super::escape;
+use super::{note, scroll};
 use crate::chart::View;
+use crate::markup::{Element, Markup, element};
 use crate::svg::{Width, draw};
 use crate::views::{Absent, lines};
 
-/// Lines of a picture's data in the page at most.
+/// Lines of data at most that a page shows.
 const LINES: usize = 200;
 
-/// All pictures, and which are not there.
-pub fn figures(views: &[View], absent: &[Absent]) -> String {
-    let mut out: String = views.iter().map(figure).collect();
+/// All pictures, and the reasons why others are not there.
+pub fn figures(views: &[View], absent: &[Absent]) -> Markup {
+    let mut out: Markup = views.iter().map(figure).collect();
     if !absent.is_empty() {
-        let entry = |absent: &Absent| {
-            let (name, reason) = (escape(absent.name), escape(&absent.reason));
-            format!("<li>{name}: {reason}</li>\n")
-        };
-        let list: String = absent.iter().map(entry).collect();
-        out += &format!(
-            "<details><summary>Pictures without data: {}</summary>\n<ul>\n{list}</ul></details>\n",
-            absent.len()
-        );
+        let entry =
+            |absent: &Absent| element("li").text(format!("{}: {}", absent.name, absent.reason));
+        let title = format!("Pictures without data: {}", absent.len());
+        out.push(details(&title).with(element("ul").all(absent.iter().map(entry))));
     }
     out
 }
 
-/// One picture as an element of a page: headline, sentence, drawings for wide and narrow
-/// screens, data.
-pub fn figure(view: &View) -> String {
-    format!(
-        "<figure id=\"{}\">\n<h3>{}</h3>\n<figcaption>{}</figcaption>\n{}{}{}</figure>\n",
-        escape(&view.name),
-        escape(&view.title),
-        escape(&view.summary),
-        draw(view, Width::Wide, "wide"),
-        draw(view, Width::Narrow, "narrow"),
-        data(view),
-    )
+/// A picture in both widths with its data.
+pub fn figure(view: &View) -> Markup {
+    element("figure")
+        .attr("id", &view.name)
+        .with(element("h3").text(&view.title))
+        .with(element("figcaption").text(&view.summary))
+        .with(draw(view, Width::Wide, "wide"))
+        .with(draw(view, Width::Narrow, "narrow"))
+        .with(data(view))
+        .into()
 }
 
-/// The first lines of the picture's data, folded away.
-fn data(view: &View) -> String {
+/// What opens when its title is chosen.
+fn details(title: &str) -> Element {
+    element("details").with(element("summary").text(title))
+}
+
+/// The numbers of a picture, folded away.
+fn data(view: &View) -> Markup {
     let mut lines = lines(&view.chart);
     if lines.len() < 2 {
-        return String::new();
+        return Markup::default();
     }
     let count = lines.len() - 1;
     lines.truncate(LINES + 1);
-    let cells = |line: &[String], tag: &str| {
-        let cell = |text: &String| {
-            let class = if text.parse::<f64>().is_err() { " class=\"word\"" } else { "" };
-            format!("<{tag}{class}>{}</{tag}>", escape(text))
-        };
-        format!("<tr>{}</tr>\n", line.iter().map(cell).collect::<String>())
+    let table = element("table")
+        .with(element("thead").with(row(&lines[0], "th")))
+        .with(element("tbody").all(lines[1..].iter().map(|line| row(line, "td"))));
+    let title = format!("Data: {count} {}", if count == 1 { "line" } else { "lines" });
+    let details = details(&title).with(scroll(&format!("data of {}", view.name)).with(table));
+    let more = format!("The first {LINES} of {count} lines; parabench report --data writes all.");
+    details.all((count > LINES).then(|| note(&more))).into()
+}
+
+/// A line of data; what is no number is marked.
+fn row(line: &[String], tag: &'static str) -> Element {
+    let cell = |text: &String| {
+        let class = if text.parse::<f64>().is_err() { "word" } else { "" };
+        element(tag).class(class).text(text)
     };
-    let body: String = lines[1..].iter().map(|line| cells(line, "td")).collect();
-    let more = match count > LINES {
-        true => format!(
-            "<p class=\"note\">The first {LINES} of {count} lines; parabench report --data writes all.</p>\n"
-        ),
-        false => String::new(),
-    };
-    format!(
-        "<details><summary>Data: {count} {}</summary>\n<div class=\"scroll\" tabindex=\"0\" \
-         role=\"region\" aria-label=\"data of {}\"><table>\n<thead>{}</thead>\n<tbody>\n{body}</tbody></table></div>\n{more}</details>\n",
-        if count == 1 { "line" } else { "lines" },
-        escape(&view.name),
-        cells(&lines[0], "th"),
-    )
+    element("tr").all(line.iter().map(cell))
 }

@@ -1,7 +1,7 @@
 //! What ran where, and how it ended; marks, notes and failures.
 
-use super::escape;
 use crate::chart::Unit;
+use crate::markup::{Markup, element};
 use crate::svg::value_text;
 use crate::table::{Terminal, remarks};
 use crate::text::safe_word;
@@ -14,18 +14,17 @@ use model::units::{format_duration, format_ns};
 const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
 
 /// Program, command, key figures, facts.
-pub fn head(run: &Run) -> String {
+pub fn head(run: &Run) -> Markup {
     let header = &run.run;
     let started = header.started.replace('T', " ").replace('Z', " UTC");
-    format!(
-        "<header>\n<p class=\"kicker\">Parabench run · {}</p>\n<h1>{}</h1>\n\
-         <p class=\"command\"><code>{}</code></p>\n{}{}</header>\n",
-        escape(&started),
-        escape(&header.program.name),
-        escape(&command(run)),
-        keys(run),
-        facts(run),
-    )
+    let command = element("p").class("command").with(element("code").text(command(run)));
+    element("header")
+        .with(element("p").class("kicker").text(format!("Parabench run · {started}")))
+        .with(element("h1").text(&header.program.name))
+        .with(command)
+        .with(keys(run))
+        .with(facts(run))
+        .into()
 }
 
 /// The command that makes such a run again, as far as a run knows it.
@@ -78,7 +77,7 @@ fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
 }
 
 /// The figures that a reader looks for first.
-fn keys(run: &Run) -> String {
+fn keys(run: &Run) -> Markup {
     let header = &run.run;
     let whole = || run.rows.iter().filter(|row| row.part_of.is_none());
     let count = whole().fold(0u64, |sum, row| sum.saturating_add(row.count));
@@ -90,25 +89,24 @@ fn keys(run: &Run) -> String {
         of_class.fold(0u64, |sum, row| sum.saturating_add(row.bytes)) as f64
     };
     let failed = header.evidence.failed;
-    let outcome_class = if header.exit_code == 0 { "" } else { " class=\"bad\"" };
-    let failed_class = if failed == 0 { "" } else { " class=\"bad\"" };
+    let bad = |is_bad: bool| if is_bad { "bad" } else { "" };
     let entries = [
-        ("outcome", outcome_class, header.outcome.clone()),
+        ("outcome", bad(header.exit_code != 0), header.outcome.clone()),
         ("duration", "", format_ns(header.duration_wall_ns as f64)),
         ("ranks", "", value_text(f64::from(header.ranks), Unit::Count)),
         ("operations", "", value_text(count as f64, Unit::Count)),
-        ("failed", failed_class, value_text(failed as f64, Unit::Count)),
+        ("failed", bad(failed != 0), value_text(failed as f64, Unit::Count)),
         ("written", "", value_text(bytes(true), Unit::Bytes)),
         ("read", "", value_text(bytes(false), Unit::Bytes)),
     ];
     let entry = |(name, class, text): &(&str, &str, String)| {
-        format!("<div><dt>{name}</dt><dd{class}>{}</dd></div>\n", escape(text))
+        element("div").with(element("dt").text(name)).with(element("dd").class(class).text(text))
     };
-    format!("<dl class=\"keys\">\n{}</dl>\n", entries.iter().map(entry).collect::<String>())
+    element("dl").class("keys").all(entries.iter().map(entry)).into()
 }
 
 /// Where it ran and what is known about the measuring.
-fn facts(run: &Run) -> String {
+fn facts(run: &Run) -> Markup {
     let header = &run.run;
     let host = &header.host;
     let mut facts = vec![
@@ -124,28 +122,31 @@ fn facts(run: &Run) -> String {
 }
 
 /// What the evidence says for and against the figures.
-pub fn marks(run: &Run) -> String {
+pub fn marks(run: &Run) -> Markup {
     let evidence = &run.run.evidence;
     let marks = evidence.marks.iter().map(|mark| {
-        let (class, word) =
-            if mark.counts { (" class=\"counts\"", "Verdict") } else { ("", "Remark") };
-        format!(
-            "<li{class}><b>{word}: {}</b> – {}<p>To do: {}</p></li>\n",
-            escape(&mark.code),
-            escape(&mark.seen_in_executions()),
-            escape(&mark.advice)
-        )
+        let (class, word) = if mark.counts { ("counts", "Verdict") } else { ("", "Remark") };
+        element("li")
+            .class(class)
+            .with(element("b").text(format!("{word}: {}", mark.code)))
+            .text(format!(" – {}", mark.seen_in_executions()))
+            .with(element("p").text(format!("To do: {}", mark.advice)))
     });
-    let notes = evidence.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note)));
-    let all: String = marks.chain(notes).collect();
-    if all.is_empty() { all } else { format!("<ul class=\"marks\" id=\"marks\">\n{all}</ul>\n") }
+    let notes = evidence.notes.iter().map(|note| element("li").text(note));
+    let all: Markup = marks.chain(notes).collect();
+    match all.is_empty() {
+        true => all,
+        false => element("ul").class("marks").attr("id", "marks").with(all).into(),
+    }
 }
 
 /// Failed operations and ranks that ended early, as on the terminal.
-pub fn failures(run: &Run) -> String {
+pub fn failures(run: &Run) -> Markup {
     let text = [remarks::failures(run, UNBROKEN), remarks::rank_errors(run, UNBROKEN)].join("\n");
     let lines = text.lines().filter(|line| !line.is_empty());
-    let lines: String =
-        lines.map(|line| format!("<li class=\"bad\">{}</li>\n", escape(line))).collect();
-    if lines.is_empty() { lines } else { format!("<ul class=\"lines\">\n{lines}</ul>\n") }
+    let lines: Markup = lines.map(|line| element("li").class("bad").text(line)).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => element("ul").class("lines").with(lines).into(),
+    }
 }

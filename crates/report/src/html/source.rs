@@ -1,7 +1,8 @@
 //! The program with its times in the margin, like a profiler's annotated source.
 
-use super::escape;
+use super::{note, scroll};
 use crate::chart::Unit;
+use crate::markup::{Element, Markup, element};
 use crate::svg::value_text;
 use crate::text::percent;
 use model::run::{ProgramFile, Run, Site};
@@ -26,22 +27,23 @@ struct Sum {
 }
 
 /// All files of the program.
-pub fn source(run: &Run) -> String {
+pub fn source(run: &Run) -> Markup {
     let header = &run.run;
     let all_ns = header.sites.iter().fold(0u64, |sum, site| sum.saturating_add(site.busy_ns));
     let files = header.program.files.iter().filter(|file| !file.text.trim().is_empty());
-    let tables: Vec<String> = files
+    let mut tables: Markup = files
         .map(|file| {
             let several = header.program.files.len() > 1;
             table(file, &sums(&header.sites, &file.name), all_ns, several)
         })
         .collect();
     if tables.is_empty() {
-        return String::new();
+        return tables;
     }
     let legend = "Calls and time: of all ranks together; share: of the time that all operations took. \
                   An operation belongs to the line where it begins.";
-    format!("{}<p class=\"note\">{legend}</p>\n", tables.concat())
+    tables.push(note(legend));
+    tables
 }
 
 /// What each line of a file did.
@@ -58,25 +60,26 @@ fn sums(sites: &[Site], file: &str) -> BTreeMap<usize, Sum> {
     sums
 }
 
-fn table(file: &ProgramFile, sums: &BTreeMap<usize, Sum>, all_ns: u64, several: bool) -> String {
+fn table(file: &ProgramFile, sums: &BTreeMap<usize, Sum>, all_ns: u64, several: bool) -> Markup {
     let lines: Vec<&str> = file.text.lines().collect();
-    let mut body = String::new();
+    let mut body = element("tbody");
     let mut before = 0;
     for number in shown(lines.len(), sums) {
-        body += &gap(number - before - 1);
-        body += &line(number, lines[number - 1], sums.get(&number), all_ns);
+        body = body.all(gap(number - before - 1));
+        body = body.with(line(number, lines[number - 1], sums.get(&number), all_ns));
         before = number;
     }
-    body += &gap(lines.len() - before);
-    let name = escape(&file.name);
-    let title = if several { format!("<p class=\"file\">{name}</p>\n") } else { String::new() };
-    format!(
-        "<div class=\"source\">\n{title}<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"{name} with times\">\n<table>\n<thead><tr><th class=\"bar\" scope=\"col\">share</th>\
-         <th scope=\"col\"></th><th scope=\"col\">time</th><th scope=\"col\">calls</th>\
-         <th scope=\"col\">line</th><th scope=\"col\"></th></tr></thead>\n\
-         <tbody>\n{body}</tbody>\n</table>\n</div>\n</div>\n"
-    )
+    let body = body.all(gap(lines.len() - before));
+    let heading = |name: &str| element("th").attr("scope", "col").text(name);
+    let share = element("th").class("bar").attr("scope", "col").text("share");
+    let others = ["", "time", "calls", "line", ""].map(heading);
+    let head = element("thead").with(element("tr").with(share).all(others));
+    let scroll = scroll(&format!("{} with times", file.name));
+    element("div")
+        .class("source")
+        .all(several.then(|| element("p").class("file").text(&file.name)))
+        .with(scroll.with(element("table").with(head).with(body)))
+        .into()
 }
 
 /// Numbers of the lines that are shown: all of a short file, else those around the ones that did
@@ -93,41 +96,39 @@ fn shown(count: usize, sums: &BTreeMap<usize, Sum>) -> Vec<usize> {
     (1..=count).filter(|line| near[*line]).take(LINES).collect()
 }
 
-fn gap(lines: usize) -> String {
-    match lines {
-        0 => String::new(),
-        1 => "<tr class=\"gap\"><td colspan=\"6\">⋯ 1 line</td></tr>\n".into(),
-        lines => format!("<tr class=\"gap\"><td colspan=\"6\">⋯ {lines} lines</td></tr>\n"),
-    }
+fn gap(lines: usize) -> Option<Element> {
+    let text = format!("⋯ {lines} {}", if lines == 1 { "line" } else { "lines" });
+    let cell = element("td").attr("colspan", 6).text(text);
+    (lines > 0).then(|| element("tr").class("gap").with(cell))
 }
 
-fn line(number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) -> String {
-    let code = code(text);
-    let Some(sum) = sum else {
-        return format!(
-            "<tr><td class=\"bar\"></td><td></td><td></td><td></td>\
-             <td class=\"n\">{number}</td><td class=\"code\">{code}</td></tr>\n"
-        );
+fn line(number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) -> Element {
+    let bar = element("td").class("bar");
+    let [row, bar, share, time, calls] = match sum {
+        None => [element("tr"), bar, element("td"), element("td"), element("td")],
+        Some(sum) => {
+            let share = if all_ns > 0 { sum.busy_ns as f64 / all_ns as f64 } else { 0.0 };
+            let width = format!("width:{:.1}%", share * 100.0);
+            [
+                element("tr").class("on").attr("title", sum.ops.join(", ")),
+                bar.with(element("i").attr("style", width)),
+                element("td").text(percent(share)),
+                element("td").text(format_ns(sum.busy_ns as f64)),
+                element("td").text(value_text(sum.count as f64, Unit::Count)),
+            ]
+        }
     };
-    let share = if all_ns > 0 { sum.busy_ns as f64 / all_ns as f64 } else { 0.0 };
-    format!(
-        "<tr class=\"on\" title=\"{}\"><td class=\"bar\"><i style=\"width:{:.1}%\"></i></td>\
-         <td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{number}</td><td class=\"code\">{code}</td></tr>\n",
-        escape(&sum.ops.join(", ")),
-        share * 100.0,
-        percent(share),
-        escape(&format_ns(sum.busy_ns as f64)),
-        value_text(sum.count as f64, Unit::Count),
-    )
+    let number = element("td").class("n").text(number.to_string());
+    row.all([bar, share, time, calls, number, element("td").class("code").preformatted(&cut(text))])
 }
 
-/// A line of the program: tabs stay, everything else that is not a letter is shown as an escape.
-fn code(text: &str) -> String {
+/// A line of the program, if it is long its beginning.
+fn cut(text: &str) -> String {
     let mut cut: String = text.chars().take(LETTERS).collect();
     if cut.len() < text.len() {
         cut.push('…');
     }
-    cut.split('\t').map(escape).collect::<Vec<_>>().join("\t")
+    cut
 }
 
 #[cfg(test)]

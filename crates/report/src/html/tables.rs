@@ -1,6 +1,7 @@
 //! The tables of the terminal as HTML: the same lines, the same figures.
 
-use super::escape;
+use super::{note, scroll};
+use crate::markup::{Element, Markup, element};
 use crate::table::grid::{Cell, Column, Grid, Kind, Line};
 use crate::table::{Sheet, sheets, sweep_text};
 use model::Run;
@@ -14,19 +15,19 @@ const DIGITS: i32 = 4;
 const COLUMNS: usize = 130;
 
 /// All tables with what is to be known to read them.
-pub fn tables(run: &Run) -> String {
+pub fn tables(run: &Run) -> Markup {
     if run.run.sweep.is_some() {
         let text = sweep_text(run, COLUMNS);
-        let lines = text.lines().map(escape).collect::<Vec<_>>().join("\n");
-        return format!(
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sweep\"><pre>{lines}</pre></div>\n"
-        );
+        return scroll("sweep").with(element("pre").preformatted(text.trim_end())).into();
     }
-    let tables: String = sheets(run).into_iter().map(sheet).collect();
-    if tables.is_empty() { "<p>No I/O operation was executed.</p>\n".into() } else { tables }
+    let tables: Markup = sheets(run).into_iter().map(sheet).collect();
+    match tables.is_empty() {
+        true => element("p").text("No I/O operation was executed.").into(),
+        false => tables,
+    }
 }
 
-fn sheet(sheet: Sheet) -> String {
+fn sheet(sheet: Sheet) -> Element {
     let mut notes = sheet.notes;
     let grid = sheet.grid;
     if grid.lines.len() > LINES {
@@ -35,67 +36,58 @@ fn sheet(sheet: Sheet) -> String {
             grid.lines.len()
         ));
     }
-    let notes: String =
-        notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();
-    format!("<div class=\"sheet\">\n{}{notes}</div>\n", table(&grid, sheet.name))
+    let notes = notes.iter().map(|text| note(text));
+    element("div").class("sheet").with(scroll(sheet.name).with(table(&grid))).all(notes)
 }
 
-/// The table in a box that scrolls by itself where the page is narrow.
-fn table(grid: &Grid, name: &str) -> String {
-    let head: String = grid.columns.iter().map(heading).collect();
+fn table(grid: &Grid) -> Element {
     let texts = grid.texts(DIGITS);
     let mut row = 0;
-    let mut body = String::new();
+    let mut body = element("tbody");
     for line in grid.lines.iter().take(LINES) {
-        match line {
+        body = body.with(match line {
             Line::Heading(text) => {
-                let (columns, text) = (grid.columns.len(), escape(text));
-                body +=
-                    &format!("<tr class=\"group\"><td colspan=\"{columns}\">{text}</td></tr>\n");
+                let cell = element("td").attr("colspan", grid.columns.len()).text(text);
+                element("tr").class("group").with(cell)
             }
             Line::Cells { cells, bad } => {
                 let line: Vec<&str> = texts.iter().map(|column| column[row].as_str()).collect();
-                body += &line_of(&grid.columns, cells, &line, *bad);
                 row += 1;
+                line_of(&grid.columns, cells, &line, *bad)
             }
-        }
+        });
     }
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">\n<table>\n\
-         <thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
-    )
+    let head = element("tr").all(grid.columns.iter().map(heading));
+    element("table").with(element("thead").with(head)).with(body)
 }
 
 fn is_word(column: &Column) -> bool {
     matches!(column.kind, Kind::Word | Kind::Label)
 }
 
-fn heading(column: &Column) -> String {
-    let class = if is_word(column) { " class=\"word\"" } else { "" };
-    let unit = match column.unit {
-        "" => String::new(),
-        unit => format!("<small>{}</small>", escape(unit)),
-    };
-    format!("<th scope=\"col\"{class}>{}{unit}</th>", escape(column.name))
+fn heading(column: &Column) -> Element {
+    let class = if is_word(column) { "word" } else { "" };
+    let unit = (!column.unit.is_empty()).then(|| element("small").text(column.unit));
+    element("th").attr("scope", "col").class(class).text(column.name).all(unit)
 }
 
 /// One line; a name that is indented on the terminal is indented here.
-fn line_of(columns: &[Column], cells: &[Cell], texts: &[&str], bad: bool) -> String {
+fn line_of(columns: &[Column], cells: &[Cell], texts: &[&str], bad: bool) -> Element {
     let mut row_class = if bad { "bad" } else { "" };
-    let mut out = String::new();
+    let mut line = Vec::new();
     for ((column, cell), text) in columns.iter().zip(cells).zip(texts) {
         let indent = text.len() - text.trim_start_matches(' ').len();
         let class = match (is_word(column), indent) {
             (false, _) => "",
-            (true, 0) => " class=\"word\"",
-            (true, 1..=3) => " class=\"word in1\"",
-            (true, _) => " class=\"word in2\"",
+            (true, 0) => "word",
+            (true, 1..=3) => "word in1",
+            (true, _) => "word in2",
         };
         if indent > 3 && is_word(column) && !bad {
             row_class = "part";
         }
-        let text = if *cell == Cell::None { "–".into() } else { escape(text.trim_start()) };
-        out += &format!("<td{class}>{text}</td>");
+        let text = if *cell == Cell::None { "–" } else { text.trim_start() };
+        line.push(element("td").class(class).text(text));
     }
-    format!("<tr class=\"{row_class}\">{out}</tr>\n")
+    element("tr").class(row_class).all(line)
 }

@@ -278,7 +278,8 @@ fn data_of_a_picture_are_bounded_and_said_to_be() {
     let names = (0..500).map(|at| format!("n{at}")).collect();
     let value = Axis { title: "calls".into(), unit: Unit::Count, log: false };
     let chart = Chart::Bars { value, names, series: vec![("all".into(), vec![1.0; 500])] };
-    let figure = figure(&View { name: "v".into(), title: "t".into(), summary: "s".into(), chart });
+    let view = View { name: "v".into(), title: "t".into(), summary: "s".into(), chart };
+    let figure = figure(&view).into_string();
     for part in [
         "Data: 500 lines",
         "The first 200 of 500 lines; parabench report --data writes all.",

@@ -87,7 +87,7 @@ mod tests {
         assert!((place(2.0) + place(0.5) - 2.0 * place(1.0)).abs() < 1e-12);
         let chart = Chart::Forest { x, line: 1.0, ranges };
         let view = View { name: "n".into(), title: "t".into(), summary: "s.".into(), chart };
-        let svg = super::super::draw(&view, Width::Wide, "");
+        let svg = super::super::document(&view, Width::Wide);
         assert_eq!(svg.matches("<circle").count(), 2, "a point for each estimate");
     }
 }

@@ -1,6 +1,8 @@
 //! Colours: a palette that colour-blind readers can tell apart (Okabe and Ito, 2008, darkened
 //! or lightened for contrast with the page), and viridis for quantities.
 
+use crate::markup::Element;
+
 /// What something is drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
@@ -57,28 +59,28 @@ const VIRIDIS: [[u8; 3]; 10] = [
 ];
 
 impl Ink {
-    /// Attributes of an element that is filled with it.
-    pub fn fill(self) -> String {
-        self.attributes("fill")
+    /// The element filled with it.
+    pub fn fill(self, element: Element) -> Element {
+        self.paint(element, "f", "fill")
     }
 
-    /// Attributes of an element whose outline has it.
-    pub fn stroke(self) -> String {
-        self.attributes("stroke")
+    /// The element's outline drawn with it.
+    pub fn stroke(self, element: Element) -> Element {
+        self.paint(element, "s", "stroke")
     }
 
-    /// The class that lets the page choose the colour, and that of the light theme.
-    fn attributes(self, property: &str) -> String {
+    /// Gives it the class that lets the page choose the colour, and the colour of the light theme.
+    fn paint(self, element: Element, initial: &str, property: &'static str) -> Element {
         let at = match self {
             Ink::Text => 0,
             Ink::Muted => 1,
             Ink::Grid => 2,
             Ink::Axis => 3,
             Ink::Series(at) => 4 + at.min(SERIES),
-            Ink::Shade(shade) => return format!(" {property}=\"{}\"", self::shade(shade)),
+            Ink::Shade(shade) => return element.attr(property, self::shade(shade)),
         };
         let (name, light, _) = COLORS[at];
-        format!(" class=\"{}-{name}\" {property}=\"{light}\"", &property[..1])
+        element.class(&format!("{initial}-{name}")).attr(property, light)
     }
 }
 
@@ -115,24 +117,30 @@ pub fn style() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::{Markup, element};
     use std::collections::HashSet;
+
+    fn filled(ink: Ink) -> String {
+        Markup::from(ink.fill(element("rect"))).into_string()
+    }
 
     #[test]
     fn every_colour_stands_for_one_thing() {
         let inks = [Ink::Text, Ink::Muted, Ink::Grid, Ink::Axis].into_iter();
         let series = (0..=SERIES).map(Ink::Series);
         let all: Vec<Ink> = inks.chain(series).chain((0..SHADES).map(Ink::Shade)).collect();
-        let colors: HashSet<_> = all.iter().map(|ink| ink.fill()).collect();
+        let colors: HashSet<_> = all.iter().map(|ink| filled(*ink)).collect();
         assert_eq!(colors.len(), all.len());
-        assert_eq!(Ink::Series(99).fill(), Ink::Series(SERIES).fill());
-        assert_eq!(Ink::Shade(99).fill(), Ink::Shade(SHADES - 1).fill());
+        assert_eq!(filled(Ink::Series(99)), filled(Ink::Series(SERIES)));
+        assert_eq!(filled(Ink::Shade(99)), filled(Ink::Shade(SHADES - 1)));
     }
 
     #[test]
     fn colours_become_classes_with_the_light_theme_as_fallback() {
-        assert_eq!(Ink::Series(0).stroke(), r##" class="s-s0" stroke="#0067a5""##);
-        assert_eq!(Ink::Shade(0).fill(), r##" fill="#440154""##);
-        assert_eq!(Ink::Text.fill(), r##" class="f-text" fill="#1b1f24""##);
+        let outlined = Markup::from(Ink::Series(0).stroke(element("rect"))).into_string();
+        assert_eq!(outlined, "<rect class=\"s-s0\" stroke=\"#0067a5\"/>\n");
+        assert_eq!(filled(Ink::Shade(0)), "<rect fill=\"#440154\"/>\n");
+        assert_eq!(filled(Ink::Text), "<rect class=\"f-text\" fill=\"#1b1f24\"/>\n");
     }
 
     /// WCAG 2 asks for 4.5 between words and page, and 3 between marks and page.

@@ -1,9 +1,10 @@
 //! The sheet a picture is drawn on: size, elements, notes below.
 
 use super::palette::Ink;
-use super::pen::{Across, Down, FONT, Pen, UNIT, xml};
+use super::pen::{Across, Down, FONT, Pen, UNIT};
 use super::{Width, legend};
 use crate::chart::View;
+use crate::markup::{Markup, element};
 use crate::text::{escape, flow};
 
 /// A picture in the making.
@@ -29,8 +30,8 @@ impl Paper {
     }
 
     /// The picture with its title, its text alternative and its notes. `class`: of the whole
-    /// element; `style`: a style sheet inside of it.
-    pub fn finish(mut self, view: &View, class: &str, style: &str) -> String {
+    /// element; `style`: a style sheet inside of it, or nothing.
+    pub fn finish(mut self, view: &View, class: &str, style: Markup) -> Markup {
         let notes = self.wrapped_notes();
         for (at, note) in notes.iter().enumerate() {
             let y = (self.height + at as u32 * legend::LINE + 3) * UNIT;
@@ -39,16 +40,20 @@ impl Paper {
         let height = self.height + notes.len() as u32 * legend::LINE;
         let width = self.width.pixels();
         let summary = [std::slice::from_ref(&view.summary), &self.notes[..]].concat().join(" ");
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" role=\"img\" width=\"{width}\" \
-             height=\"{height}\" viewBox=\"0 0 {} {}\" font-family=\"system-ui, sans-serif\" \
-             font-size=\"{FONT}\">\n{style}<title>{}</title>\n<desc>{}</desc>\n{}</svg>\n",
-            width * UNIT,
-            height * UNIT,
-            xml(&view.title),
-            xml(summary.trim()),
-            self.pen.finish(),
-        )
+        element("svg")
+            .attr("xmlns", "http://www.w3.org/2000/svg")
+            .class(class)
+            .attr("role", "img")
+            .attr("width", width)
+            .attr("height", height)
+            .attr("viewBox", format!("0 0 {} {}", width * UNIT, height * UNIT))
+            .attr("font-family", "system-ui, sans-serif")
+            .attr("font-size", FONT)
+            .with(style)
+            .with(element("title").text(&view.title))
+            .with(element("desc").text(summary.trim()))
+            .with(self.pen.finish())
+            .into()
     }
 
     fn wrapped_notes(&self) -> Vec<String> {

@@ -1,13 +1,12 @@
 //! Writes the elements of a picture. Numbers are whole tenths of a pixel, a colour is its class with
-//! the light theme as fallback, and every text is escaped here.
+//! the light theme as fallback.
 //!
 //! ```text
 //! <rect x="0" y="30" width="100" height="100" class="f-s0" fill="#0067a5"/>
 //! ```
 
 use super::palette::Ink;
-use crate::text::escape;
-use std::fmt::Write;
+use crate::markup::{Markup, element};
 
 /// Units of the drawing in a pixel: whole numbers keep pictures short.
 pub const UNIT: u32 = 10;
@@ -40,62 +39,50 @@ pub enum Down {
 /// The elements written so far.
 #[derive(Debug, Default)]
 pub struct Pen {
-    svg: String,
+    svg: Markup,
 }
 
 impl Pen {
     /// All elements.
-    pub fn finish(self) -> String {
+    pub fn finish(self) -> Markup {
         self.svg
     }
 
     /// A filled rectangle between two corners.
     pub fn rect(&mut self, [a, b]: [Spot; 2], ink: Ink) {
-        let (x, y) = (a.0.min(b.0), a.1.min(b.1));
+        let rect = element("rect").attr("x", a.0.min(b.0)).attr("y", a.1.min(b.1));
         let (width, height) = (a.0.abs_diff(b.0), a.1.abs_diff(b.1));
-        let fill = ink.fill();
-        self.line_of(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{fill}/>"
-        ));
+        self.svg.push(ink.fill(rect.attr("width", width).attr("height", height)));
     }
 
     /// A line through all points; `width` in units.
     pub fn line(&mut self, points: &[Spot], ink: Ink, width: u32) {
-        let (points, stroke) = (listed(points), ink.stroke());
-        self.line_of(format_args!(
-            "<polyline fill=\"none\"{stroke} stroke-width=\"{width}\" points=\"{points}\"/>"
-        ));
+        let line = ink.stroke(element("polyline").attr("fill", "none"));
+        self.svg.push(line.attr("stroke-width", width).attr("points", listed(points)));
     }
 
     /// A filled area; `opacity` from 0 to 1.
     pub fn area(&mut self, outline: &[Spot], ink: Ink, opacity: f64) {
-        let (points, fill) = (listed(outline), ink.fill());
-        self.line_of(format_args!("<polygon{fill} opacity=\"{opacity}\" points=\"{points}\"/>"));
+        let area = element("polygon").attr("opacity", opacity).attr("points", listed(outline));
+        self.svg.push(ink.fill(area));
     }
 
     /// A filled circle; the radius in units.
     pub fn dot(&mut self, (x, y): Spot, radius: u32, ink: Ink) {
-        let fill = ink.fill();
-        self.line_of(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{fill}/>"));
+        let dot = element("circle").attr("cx", x).attr("cy", y).attr("r", radius);
+        self.svg.push(ink.fill(dot));
     }
 
     /// A text on one line.
     pub fn text(&mut self, (x, y): Spot, (across, down): (Across, Down), ink: Ink, text: &str) {
-        let anchor = match across {
-            Across::Start => "",
-            Across::Middle => " text-anchor=\"middle\"",
-            Across::End => " text-anchor=\"end\"",
-        };
         let dy = if down == Down::Top { "0.76em" } else { "0.5ex" };
-        let (fill, text) = (ink.fill(), xml(text));
-        self.line_of(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" dy=\"{dy}\"{anchor}{fill}>{text}</text>"
-        ));
-    }
-
-    fn line_of(&mut self, element: std::fmt::Arguments<'_>) {
-        // Writing into memory cannot fail.
-        let _ = writeln!(self.svg, "{element}");
+        let element = element("text").attr("x", x).attr("y", y).attr("dy", dy);
+        let element = match across {
+            Across::Start => element,
+            Across::Middle => element.attr("text-anchor", "middle"),
+            Across::End => element.attr("text-anchor", "end"),
+        };
+        self.svg.push(ink.fill(element).text(text));
     }
 }
 
@@ -103,28 +90,6 @@ impl Pen {
 fn listed(points: &[Spot]) -> String {
     let points: Vec<String> = points.iter().map(|(x, y)| format!("{x},{y}")).collect();
     points.join(" ")
-}
-
-/// Text as XML 1.0 and HTML take it: no control characters, none that XML forbids, no markup.
-pub(crate) fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in escape(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(permitted(c)),
-        }
-    }
-    out
-}
-
-/// XML 1.0 has no U+FFFE and U+FFFF; HTML calls all noncharacters an error.
-fn permitted(c: char) -> char {
-    let code = c as u32;
-    if code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code) { '\u{fffd}' } else { c }
 }
 
 #[cfg(test)]
@@ -142,6 +107,6 @@ mod tests {
             r##"<polyline fill="none" class="s-s0" stroke="#0067a5" stroke-width="16" points="0,0 5,-5"/>"##,
             r##"<text x="1" y="2" dy="0.5ex" text-anchor="end" class="f-text" fill="#1b1f24">&lt;a &amp; b&gt;</text>"##,
         ];
-        assert_eq!(pen.finish().lines().collect::<Vec<_>>(), expected);
+        assert_eq!(pen.finish().into_string().lines().collect::<Vec<_>>(), expected);
     }
 }

@@ -235,7 +235,7 @@ fn charts_of_any_size_are_bounded() {
 
 /// The texts of all elements of a name in the drawing.
 fn texts(chart: Chart, width: Width, name: &str) -> Vec<String> {
-    let svg = draw(&view(chart), width, "");
+    let svg = document(&view(chart), width);
     let xml = roxmltree::Document::parse(&svg).unwrap();
     let nodes = xml.descendants().filter(|node| node.has_tag_name(name));
     nodes.map(|node| node.text().unwrap_or_default().trim().to_string()).collect()

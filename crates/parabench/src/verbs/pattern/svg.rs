@@ -3,8 +3,8 @@
 use super::Layout;
 use super::map::Map;
 use model::units::format_bytes;
-use report::html::escape;
-use std::fmt::Write;
+use report::markup::{Element, Markup, element};
+use std::fmt::Display;
 
 /// Size of the drawing in pixels, without its margins.
 const WIDTH: u64 = 800;
@@ -24,24 +24,28 @@ pub fn draw(layout: &Layout<'_>) -> String {
     let height = (line * map.lines.len()) as u64;
     let [left, top, right, bottom] = MARGINS;
     let (all_x, all_y) = (left + WIDTH + right, top + height + bottom);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {all_x} {all_y}\" width=\"{all_x}\" \
-         height=\"{all_y}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    let (name, members) = (escape(&layout.pattern.name), layout.members.len());
-    let title = format!("{name}: {}, {members} members", escape(&layout.written()));
-    text(&mut svg, left, top - 24, "start", &title);
-    cells(&mut svg, &map, line as u64);
-    axes(&mut svg, layout, &map, line as u64, height);
-    svg.push_str("</svg>\n");
-    svg
+    let page = element("rect").attr("width", "100%").attr("height", "100%").attr("fill", "white");
+    let (name, members) = (&layout.pattern.name, layout.members.len());
+    let title = format!("{name}: {}, {members} members", layout.written());
+    let svg = element("svg")
+        .attr("xmlns", "http://www.w3.org/2000/svg")
+        .attr("viewBox", format!("0 0 {all_x} {all_y}"))
+        .attr("width", all_x)
+        .attr("height", all_y)
+        .attr("font-family", "sans-serif")
+        .attr("font-size", 12)
+        .with(page)
+        .with(text(left, top - 24, "start", &title))
+        .with(cells(&map, line as u64))
+        .with(axes(layout, &map, line as u64, height));
+    Markup::from(svg).into_string()
 }
 
 /// A rectangle for each run of parts with the same share.
-fn cells(svg: &mut String, map: &Map, line: u64) {
+fn cells(map: &Map, line: u64) -> Markup {
     let [left, top, ..] = MARGINS;
     let parts = map.lines.first().map_or(1, |line| line.2.len()).max(1) as f64;
+    let mut cells = Markup::default();
     for (number, (first, _, bytes)) in map.lines.iter().enumerate() {
         let y = top + number as u64 * line;
         let hue = (*first as u64 * 137) % 360;
@@ -52,41 +56,42 @@ fn cells(svg: &mut String, map: &Map, line: u64) {
                 let x = left as f64 + at as f64 / parts * WIDTH as f64;
                 let width = run.len() as f64 / parts * WIDTH as f64;
                 let opacity = share.clamp(0.15, 1.0);
-                let _ = writeln!(
-                    svg,
-                    "<rect x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{}\" \
-                     fill=\"hsl({hue},65%,45%)\" fill-opacity=\"{opacity:.2}\"/>",
-                    line - 1
-                );
+                let cell = rect(format!("{x:.2}"), y, format!("{width:.2}"), line - 1);
+                let cell = cell.attr("fill", format!("hsl({hue},65%,45%)"));
+                cells.push(cell.attr("fill-opacity", format!("{opacity:.2}")));
             }
             at += run.len();
         }
     }
+    cells
 }
 
-fn axes(svg: &mut String, layout: &Layout<'_>, map: &Map, line: u64, height: u64) {
+fn axes(layout: &Layout<'_>, map: &Map, line: u64, height: u64) -> Markup {
     let [left, top, ..] = MARGINS;
-    let _ = writeln!(
-        svg,
-        "<rect x=\"{left}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{height}\" fill=\"none\" stroke=\"black\"/>"
-    );
+    let frame = rect(left, top, WIDTH, height).attr("fill", "none").attr("stroke", "black");
+    let mut axes = Markup::from(frame);
     let end = layout.coverage.end_bytes;
     for tick in 0..=TICKS {
         let x = left + WIDTH * tick / TICKS;
         let bytes = (u128::from(end) * u128::from(tick) / u128::from(TICKS)) as u64;
         let y = top + height;
-        let _ = writeln!(svg, "<path d=\"M{x} {y}v6\" stroke=\"black\"/>");
-        text(svg, x, y + 20, "middle", &format_bytes(bytes));
+        axes.push(element("path").attr("d", format!("M{x} {y}v6")).attr("stroke", "black"));
+        axes.push(text(x, y + 20, "middle", &format_bytes(bytes)));
     }
-    text(svg, left + WIDTH / 2, top + height + 44, "middle", "offset in the file");
+    axes.push(text(left + WIDTH / 2, top + height + 44, "middle", "offset in the file"));
     let every = map.lines.len().div_ceil(16).max(1);
     for (number, (first, ..)) in map.lines.iter().enumerate().step_by(every) {
         let y = top + number as u64 * line + line / 2 + 4;
-        text(svg, left - 8, y, "end", &first.to_string());
+        axes.push(text(left - 8, y, "end", &first.to_string()));
     }
-    text(svg, left - 8, top - 8, "end", "member");
+    axes.push(text(left - 8, top - 8, "end", "member"));
+    axes
 }
 
-fn text(svg: &mut String, x: u64, y: u64, anchor: &str, text: &str) {
-    let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
+fn rect(x: impl Display, y: u64, width: impl Display, height: u64) -> Element {
+    element("rect").attr("x", x).attr("y", y).attr("width", width).attr("height", height)
+}
+
+fn text(x: u64, y: u64, anchor: &str, text: &str) -> Element {
+    element("text").attr("x", x).attr("y", y).attr("text-anchor", anchor).text(text)
 }
