@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::figure::{Figure, Goal, median, range, three};
-use crate::product::Place;
+use crate::product::Scratch;
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,7 @@ const RUNS: usize = 7;
 
 /// MB/s of processor time, without and with the budget, and memory per source. Compiling uses one
 /// processor and waits for nothing, so that on an idle machine processor time is the time it takes.
-pub fn language(place: &Place) -> Result<Vec<Figure>> {
+pub fn language(place: &Scratch) -> Result<Vec<Figure>> {
     let file = place.path().join("generated.ppl");
     fs::write(&file, generated())?;
     let (mut lowered, mut budgeted, mut memory) = (Vec::new(), Vec::new(), Vec::new());
@@ -42,7 +42,7 @@ pub fn language(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// Rate and memory of one compilation in a process of its own.
-fn worker(place: &Place, what: &str, file: &Path) -> Result<(f64, f64)> {
+fn worker(place: &Scratch, what: &str, file: &Path) -> Result<(f64, f64)> {
     let mut worker = Command::new(place.own_binary());
     let output = worker.args(["worker", what]).arg(file).output()?;
     let text = String::from_utf8(output.stdout)?;

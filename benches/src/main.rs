@@ -36,7 +36,7 @@ static ALLOCATOR: engine::memory::Allocator = engine::memory::Allocator;
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What is measured: a name to choose it by, and the figures it gives.
-type Bench = (&'static str, fn(&product::Place) -> Result<Vec<Figure>>);
+type Bench = (&'static str, fn(&product::Scratch) -> Result<Vec<Figure>>);
 
 const BENCHES: &[Bench] = &[
     ("data", pairs::data),
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 fn all(words: &[String]) -> Result<()> {
-    let place = product::Place::new()?;
+    let place = product::Scratch::new()?;
     println!("{}\n", machine::describe(place.path()));
     println!("{}", figure::HEAD);
     for (name, bench) in BENCHES {

@@ -6,7 +6,7 @@
 use crate::Result;
 use crate::cases::DATA;
 use crate::figure::{Figure, Goal, lower_quartile, median, range, three};
-use crate::product::{Outcome, Place};
+use crate::product::{Outcome, Scratch};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -20,14 +20,14 @@ const EMPTY: &str =
 /// An MPI.
 pub struct Mpi<'p> {
     /// Where files lie.
-    pub place: &'p Place,
+    pub place: &'p Scratch,
     mpiexec: String,
     shim: PathBuf,
     empty: PathBuf,
 }
 
 /// POSIX under MPI, and the start of a run.
-pub fn mpi(place: &Place) -> Result<Vec<Figure>> {
+pub fn mpi(place: &Scratch) -> Result<Vec<Figure>> {
     let named = |variable: &str, usual: &str| std::env::var(variable).unwrap_or(usual.into());
     let (mpicc, mpiexec) = (named("MPICC", "mpicc"), named("MPIEXEC", "mpiexec"));
     let found = Command::new(&mpicc).arg("--version").stdout(Stdio::null()).status();

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::cases::{Case, DATA, METADATA};
 use crate::figure::{Figure, Goal, lower_quartile, median, range, three};
-use crate::product::Place;
+use crate::product::Scratch;
 use crate::raw::Timed;
 use std::collections::HashMap;
 
@@ -16,17 +16,17 @@ const MANY_PAIRS: usize = 45;
 type Series = HashMap<&'static str, Vec<f64>>;
 
 /// pread and pwrite.
-pub fn data(place: &Place) -> Result<Vec<Figure>> {
+pub fn data(place: &Scratch) -> Result<Vec<Figure>> {
     compare(place, &DATA, &Variant { raw: &["data"], ..PLAIN })
 }
 
 /// create, stat, open-write-close, delete.
-pub fn metadata(place: &Place) -> Result<Vec<Figure>> {
+pub fn metadata(place: &Scratch) -> Result<Vec<Figure>> {
     compare(place, &METADATA, &Variant { raw: &["metadata"], pairs: MANY_PAIRS, ..PLAIN })
 }
 
 /// The same with the event table.
-pub fn events(place: &Place) -> Result<Vec<Figure>> {
+pub fn events(place: &Scratch) -> Result<Vec<Figure>> {
     let name = ", with events";
     let args = &["--events"];
     let goal = Some(0.85);
@@ -39,7 +39,7 @@ pub fn events(place: &Place) -> Result<Vec<Figure>> {
 
 /// A run confined by Landlock against a raw loop confined in the same way, and the cost of it. No
 /// goals: names are resolved beneath the directory too, a call of its own inside the time.
-pub fn confined(place: &Place) -> Result<Vec<Figure>> {
+pub fn confined(place: &Scratch) -> Result<Vec<Figure>> {
     let raw = &["metadata", "confine"];
     let (args, goal) = (&["--confine"], Some(f64::NAN));
     let variant = Variant { name: ", both confined", raw, args, goal, ..PLAIN };
@@ -56,7 +56,7 @@ pub fn confined(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// Two ranks on two files against two raw processes.
-pub fn two_ranks(place: &Place) -> Result<Vec<Figure>> {
+pub fn two_ranks(place: &Scratch) -> Result<Vec<Figure>> {
     let args = &["-n", "2"];
     let (name, goal) = (", 2 processes", Some(0.95));
     let variant = Variant { name, raw: &["data"], args, ranks: 2, goal, ..PLAIN };
@@ -83,7 +83,7 @@ struct Variant {
 const PLAIN: Variant =
     Variant { name: "", raw: &[], args: &[], ranks: 1, pairs: PAIRS, goal: None };
 
-fn compare(place: &Place, case: &Case, variant: &Variant) -> Result<Vec<Figure>> {
+fn compare(place: &Scratch, case: &Case, variant: &Variant) -> Result<Vec<Figure>> {
     let mut raw = Series::new();
     let mut product = Series::new();
     for pair in 0..=variant.pairs {

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::figure::{Figure, Goal, median, range, three};
-use crate::product::Place;
+use crate::product::Scratch;
 use model::pattern::{Extent, Geometry, Shape, Strided, Tiled};
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,7 +12,7 @@ const PIECES: u64 = 20_000_000;
 const RUNS: usize = 7;
 
 /// Millions of extents a second of one member of 64, one after the other.
-pub fn patterns(_place: &Place) -> Result<Vec<Figure>> {
+pub fn patterns(_place: &Scratch) -> Result<Vec<Figure>> {
     let strided = Strided { block_bytes: 4096, count: PIECES, ..Strided::default() };
     let tiled = Tiled {
         tiles: [8, 8],

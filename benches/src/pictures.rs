@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::figure::{Figure, Goal, median, range, three};
-use crate::product::Place;
+use crate::product::Scratch;
 use model::event::{Event, NO_ID};
 use model::run::{Row, VERSION};
 use model::{Histogram, Op, Run};
@@ -19,7 +19,7 @@ const RANKS: u64 = 64;
 const RUNS: usize = 5;
 
 /// Seconds and memory of a process that reads a run with 10^7 events and makes all views.
-pub fn pictures(place: &Place) -> Result<Vec<Figure>> {
+pub fn pictures(place: &Scratch) -> Result<Vec<Figure>> {
     let folder = place.path().join("pictures");
     fs::create_dir_all(&folder)?;
     write_run(&folder)?;

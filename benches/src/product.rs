@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Where it runs: a fresh directory in memory, because a disk would be all that is seen.
-pub struct Place {
+pub struct Scratch {
     directory: tempfile::TempDir,
     binaries: PathBuf,
 }
@@ -20,9 +20,9 @@ pub struct Outcome {
     pub peak_bytes: f64,
 }
 
-impl Place {
+impl Scratch {
     /// A directory below /dev/shm, or the directory for temporary files if there is none.
-    pub fn new() -> Result<Place> {
+    pub fn new() -> Result<Scratch> {
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let directory = tempfile::Builder::new().prefix("parabench-bench-").tempdir_in(parent)?;
@@ -31,7 +31,7 @@ impl Place {
         if !binaries.join("parabench").exists() {
             return Err("no binary parabench beside this one: use make bench".into());
         }
-        Ok(Place { directory, binaries })
+        Ok(Scratch { directory, binaries })
     }
 
     /// The directory.

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::figure::{Figure, Goal, median, range, three};
-use crate::product::{Outcome, Place};
+use crate::product::{Outcome, Scratch};
 use std::time::Instant;
 
 /// Runs of which the median is taken.
@@ -26,7 +26,7 @@ fn figure(name: &str, values: &[f64], unit: &'static str, goal: Goal) -> Figure 
 }
 
 /// Operations on the back-end that returns at once: the tool measured by itself.
-pub fn null(place: &Place) -> Result<Vec<Figure>> {
+pub fn null(place: &Scratch) -> Result<Vec<Figure>> {
     let program = r#"
         $h = fopen("data", "w+");
         time["fread"] repeat 5000000 fread($h, 4k, 0);
@@ -50,7 +50,7 @@ pub fn null(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// Statements that do nothing.
-pub fn empty(place: &Place) -> Result<Vec<Figure>> {
+pub fn empty(place: &Scratch) -> Result<Vec<Figure>> {
     let per_turn =
         |program: &str| repeated(|| Ok(place.run(program, &[])?.label_ns("loop")? / 1e8));
     let empty = per_turn(r#"time["loop"] repeat $i 100000000 ;"#)?;
@@ -62,7 +62,7 @@ pub fn empty(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// Ten million occurrences of one label.
-pub fn repetitions(place: &Place) -> Result<Vec<Figure>> {
+pub fn repetitions(place: &Scratch) -> Result<Vec<Figure>> {
     let few = place.run(r#"time["loop"] repeat 1000 time["t"] ;"#, &[])?;
     let many = place.run(r#"time["loop"] repeat 10000000 time["t"] ;"#, &[])?;
     let more_mib = (many.peak_bytes - few.peak_bytes) / f64::from(1 << 20);
@@ -73,7 +73,7 @@ pub fn repetitions(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// Barriers of local ranks.
-pub fn barriers(place: &Place) -> Result<Vec<Figure>> {
+pub fn barriers(place: &Scratch) -> Result<Vec<Figure>> {
     let cost = |ranks: &str, times: f64| {
         let program = format!(r#"time["loop"] repeat {times} barrier;"#);
         repeated(|| Ok(place.run(&program, &["-n", ranks])?.label_ns("loop")? / times / 1e3))
@@ -85,7 +85,7 @@ pub fn barriers(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// 10,000 simulated ranks that execute 1,000 statements each, start and report included.
-pub fn simulation(place: &Place) -> Result<Vec<Figure>> {
+pub fn simulation(place: &Scratch) -> Result<Vec<Figure>> {
     let program = r#"
         repeat $i 198 {
             write("file-$$rank-$i", 4k);

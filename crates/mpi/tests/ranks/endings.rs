@@ -2,7 +2,7 @@
 
 use crate::common::{Build, P, plans};
 use crate::testing::{CASE, LIMIT, Mpi, PLACE, send};
-use crate::{Case, Place, names, wait_for};
+use crate::{Case, Stage, names, wait_for};
 use engine::comm::{End, Members, Progress};
 use engine::record::{State, read_path};
 use model::plan::*;
@@ -31,7 +31,7 @@ fn error(outcome: &mpi::RankOutcome) -> &str {
     record.errors.first().map_or("", |error| error.1.as_str())
 }
 
-fn a_failing_rank_releases(place: &Place<'_>) {
+fn a_failing_rank_releases(place: &Stage<'_>) {
     let plan = plans::failing();
     let outcome = place.run(&plan);
     if place.rank() == 3 {
@@ -47,7 +47,7 @@ fn a_failing_rank_releases(place: &Place<'_>) {
 }
 
 /// Rank 1 ends its program before a barrier of the two others' group too.
-fn a_rank_that_leaves_early(place: &Place<'_>) {
+fn a_rank_that_leaves_early(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| {
         let path = b.text(&[P::T("met-"), P::I(Internal::Rank)]);
         b.groups(&[("pair", 0..2), ("rest", 2..3)]);
@@ -70,7 +70,7 @@ fn a_rank_that_leaves_early(place: &Place<'_>) {
 }
 
 /// Barriers that take longer than it takes to be reported and asked.
-fn a_late_rank(place: &Place<'_>) {
+fn a_late_rank(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| {
         let (i, n, long) = (b.global("i"), b.int(3), b.value(Value::Duration(300_000_000)));
         b.repeat(i, n, |b| {
@@ -83,7 +83,7 @@ fn a_late_rank(place: &Place<'_>) {
     assert_eq!((outcome.end, outcome.deadlock), (End::Finished, vec![]));
 }
 
-fn a_deadlock(place: &Place<'_>) {
+fn a_deadlock(place: &Stage<'_>) {
     let plan = plans::deadlock();
     let outcome = place.run_dry(&plan);
     let expected = if place.rank() == 0 { End::Finished } else { End::Released };
@@ -98,7 +98,7 @@ fn a_deadlock(place: &Place<'_>) {
 }
 
 /// Rank 0 waits for the low group, rank 1 for the high one, rank 2 for the world.
-fn different_barriers(place: &Place<'_>) {
+fn different_barriers(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| {
         b.groups(&[("low", 0..2), ("high", 1..3)]);
         b.barrier();
@@ -121,7 +121,7 @@ fn different_barriers(place: &Place<'_>) {
 }
 
 /// The ranks compute outside of labels first, then inside of one.
-fn progress_is_told(place: &Place<'_>) {
+fn progress_is_told(place: &Stage<'_>) {
     let plan = Build::plan(2, |b| {
         let (path, i, n, ms) =
             (b.str("."), b.global("i"), b.int(10), b.value(Value::Duration(60_000_000)));
@@ -146,7 +146,7 @@ fn progress_is_told(place: &Place<'_>) {
 }
 
 /// Two ranks wait, the third sleeps before it signals: rank 0 waits itself.
-fn a_late_signal(place: &Place<'_>) {
+fn a_late_signal(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| {
         let (go, long) = (b.str("go"), b.value(Value::Duration(400_000_000)));
         b.on_rank(2, |b| {
@@ -175,7 +175,7 @@ fn busy_plan() -> Plan {
 }
 
 /// Rank 3 is in the barrier when it is told; the others hear of it.
-fn an_interrupt(place: &Place<'_>) {
+fn an_interrupt(place: &Stage<'_>) {
     if place.rank() == 3 {
         let directory = place.directory.clone();
         std::thread::spawn(move || {
@@ -194,7 +194,7 @@ fn an_interrupt(place: &Place<'_>) {
     assert_eq!((record.state, record.stats[0].done.count), (State::Interrupted, 1));
 }
 
-fn agreements(place: &Place<'_>) {
+fn agreements(place: &Stage<'_>) {
     let set = |members| MemberSet { members, enter: Vec::new() };
     let sets = [set(0..3), set(1..3), set(2..3)];
     let groups = Groups::new(place.world, &sets).unwrap();
@@ -214,7 +214,7 @@ fn agreements(place: &Place<'_>) {
 }
 
 /// Under [`a_killed_rank_ends_the_job`] it never ends by itself; else it ends at once.
-fn a_rank_to_be_killed(place: &Place<'_>) {
+fn a_rank_to_be_killed(place: &Stage<'_>) {
     if !place.directory.join("for-ever").exists() {
         return;
     }

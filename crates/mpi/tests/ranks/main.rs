@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use testing::PLACE;
 
 /// A case of this test.
-type Case = testing::Case<fn(&Place<'_>)>;
+type Case = testing::Case<fn(&Stage<'_>)>;
 
 const CASES: &[&[Case]] = &[worlds::CASES, meetings::CASES, endings::CASES];
 
@@ -32,7 +32,7 @@ fn main() {
 }
 
 /// Where a rank of a case runs.
-pub struct Place<'w> {
+pub struct Stage<'w> {
     /// MPI.
     pub world: &'w World,
     /// An empty directory.
@@ -41,16 +41,16 @@ pub struct Place<'w> {
     pub config: Config,
 }
 
-fn be_rank(case: fn(&Place<'_>)) {
+fn be_rank(case: fn(&Stage<'_>)) {
     let found = locate::find().expect("a shim");
     let world = World::init(found.shim).expect("MPI starts");
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
     let config = Config { directory: directory.clone(), ..Config::default() };
-    case(&Place { world: &world, directory, config });
+    case(&Stage { world: &world, directory, config });
     world.finalize().expect("MPI ends");
 }
 
-impl Place<'_> {
+impl Stage<'_> {
     fn run(&self, plan: &Plan) -> RankOutcome {
         self.run_with(plan, &self.config)
     }

@@ -1,7 +1,7 @@
 //! Barriers, groups, signals.
 
 use crate::common::{Build, plans};
-use crate::{Case, Place, names};
+use crate::{Case, Stage, names};
 use engine::comm::End;
 use engine::record::State;
 use model::Op;
@@ -16,7 +16,7 @@ pub const CASES: &[Case] = &[
     ("nested groups meet", 6, nested_groups_meet),
 ];
 
-fn ranks_write_files(place: &Place<'_>) {
+fn ranks_write_files(place: &Stage<'_>) {
     let plan = plans::files();
     let outcome = place.run(&plan);
     assert_eq!(outcome.end, End::Finished);
@@ -29,7 +29,7 @@ fn ranks_write_files(place: &Place<'_>) {
     assert_eq!(figures, [(Op::Write, 4, 4_000), (Op::Read, 4, 4_000)]);
 }
 
-fn barriers_keep_the_order(place: &Place<'_>) {
+fn barriers_keep_the_order(place: &Stage<'_>) {
     let plan = plans::neighbours();
     let outcome = place.run(&plan);
     assert_eq!(outcome.end, End::Finished);
@@ -38,19 +38,19 @@ fn barriers_keep_the_order(place: &Place<'_>) {
     assert!(names(&place.directory).is_empty());
 }
 
-fn many_ranks(place: &Place<'_>) {
+fn many_ranks(place: &Stage<'_>) {
     let plan = plans::barriers(24, 20);
     assert_eq!(place.run_dry(&plan).end, End::Finished);
 }
 
-fn signals_reach_their_ranks(place: &Place<'_>) {
+fn signals_reach_their_ranks(place: &Stage<'_>) {
     let plan = plans::signals();
     let outcome = place.run_dry(&plan);
     assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
 }
 
 /// The same name in two groups and in the world: three counters.
-fn signals_of_groups(place: &Place<'_>) {
+fn signals_of_groups(place: &Stage<'_>) {
     let plan = Build::plan(4, |b| {
         let (go, two, four) = (b.str("go"), b.int(2), b.int(4));
         b.groups(&[("low", 0..2), ("high", 2..4)]);
@@ -67,7 +67,7 @@ fn signals_of_groups(place: &Place<'_>) {
 }
 
 /// Nobody waits for a signal to be taken: the receiver is in a barrier of another matter.
-fn many_signals(place: &Place<'_>) {
+fn many_signals(place: &Stage<'_>) {
     let plan = Build::plan(2, |b| {
         let (go, i, n) = (b.str("go"), b.global("i"), b.int(20_000));
         b.on_rank(0, |b| b.repeat(i, n, |b| b.op(Op::Signal, &[go])));
@@ -77,7 +77,7 @@ fn many_signals(place: &Place<'_>) {
     assert_eq!(place.run_dry(&plan).end, End::Finished);
 }
 
-fn nested_groups_meet(place: &Place<'_>) {
+fn nested_groups_meet(place: &Stage<'_>) {
     let plan = Build::plan(6, |b| {
         let (i, n) = (b.global("i"), b.int(20));
         b.groups(&[("a", 0..4), ("b", 2..6), ("c", 3..4)]);

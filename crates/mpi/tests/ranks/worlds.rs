@@ -2,7 +2,7 @@
 
 use crate::common::{Build, P};
 use crate::testing::{CASE, LIMIT, Mpi, PLACE};
-use crate::{Case, Place};
+use crate::{Case, Stage};
 use engine::clock::{Real, best};
 use engine::comm::End;
 use engine::config::{Config, Mounts};
@@ -26,7 +26,7 @@ pub const CASES: &[Case] = &[
     ("a plan for other ranks is refused", 2, a_plan_for_others),
 ];
 
-fn the_world_is_known(place: &Place<'_>) {
+fn the_world_is_known(place: &Stage<'_>) {
     let world = place.world;
     assert_eq!((world.size, world.node, world.nodes), (3, 0, 1));
     assert_eq!((world.node_rank, world.node_size), (world.rank, 3));
@@ -46,7 +46,7 @@ fn the_world_is_known(place: &Place<'_>) {
     }
 }
 
-fn a_world_of_one(place: &Place<'_>) {
+fn a_world_of_one(place: &Stage<'_>) {
     assert_eq!((place.world.rank, place.world.size), (0, 1));
     let plan = Build::plan(1, |b| {
         let (path, go) = (b.str("d"), b.str("go"));
@@ -60,7 +60,7 @@ fn a_world_of_one(place: &Place<'_>) {
     assert!(place.directory.join("d").is_dir());
 }
 
-fn bytes_travel(place: &Place<'_>) {
+fn bytes_travel(place: &Stage<'_>) {
     let world = place.world;
     for size in [0usize, 1, 1000, 5 << 20] {
         let bytes: Vec<u8> = (0..size).map(|at| (at * 7 + size) as u8).collect();
@@ -75,7 +75,7 @@ fn bytes_travel(place: &Place<'_>) {
     }
 }
 
-fn offsets_are_found(place: &Place<'_>) {
+fn offsets_are_found(place: &Stage<'_>) {
     let rank = place.rank();
     // All ranks share the machine's clock; each sets its own ahead of it.
     let shared = Real::from_words(place.world.shared_words(best().to_words()).unwrap());
@@ -89,7 +89,7 @@ fn offsets_are_found(place: &Place<'_>) {
     assert_eq!(found.round_trip_ns == 0, rank == 0);
 }
 
-fn clocks_of_one_machine(place: &Place<'_>) {
+fn clocks_of_one_machine(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| b.barrier());
     let outcome = place.run_dry(&plan);
     assert_eq!(outcome.clock_skew_ns, 0);
@@ -98,7 +98,7 @@ fn clocks_of_one_machine(place: &Place<'_>) {
     assert_eq!((clock.start.ahead_ns, clock.end.map(|end| end.ahead_ns)), (0, Some(0)));
 }
 
-fn nodes_are_known(place: &Place<'_>) {
+fn nodes_are_known(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| {
         let path = b.text(&[
             P::T("n"),
@@ -117,7 +117,7 @@ fn nodes_are_known(place: &Place<'_>) {
 }
 
 /// The second run starts with nothing of the first, which ended in a barrier that nobody met.
-fn runs_follow_each_other(place: &Place<'_>) {
+fn runs_follow_each_other(place: &Stage<'_>) {
     let failing = Build::plan(3, |b| {
         let (no, go) = (b.value(Value::Bool(false)), b.str("go"));
         b.op(Op::Signal, &[go]);
@@ -145,7 +145,7 @@ fn runs_follow_each_other(place: &Place<'_>) {
     }
 }
 
-fn a_rank_that_cannot_start(place: &Place<'_>) {
+fn a_rank_that_cannot_start(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| b.barrier());
     for failing in 0..3 {
         let mut config = place.config.clone();
@@ -159,7 +159,7 @@ fn a_rank_that_cannot_start(place: &Place<'_>) {
     }
 }
 
-fn a_plan_for_others(place: &Place<'_>) {
+fn a_plan_for_others(place: &Stage<'_>) {
     let plan = Build::plan(5, |b| b.barrier());
     let error = run_rank(place.world, &plan, &place.config, &mut |_| {}).expect_err("5 ranks");
     assert!(error.to_string().contains("made for 5 ranks, and MPI started 2"), "{error}");

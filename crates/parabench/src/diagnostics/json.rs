@@ -1,6 +1,6 @@
 //! Diagnostics for programs: an array of flat objects.
 
-use super::lines::{LineIndex, Place};
+use super::lines::{LineIndex, Position};
 use model::plan::Span;
 use ppl::{Diagnostic, Severity, Sources};
 use serde::Serialize;
@@ -71,13 +71,13 @@ fn fix<'a>(span: Span, replacement: &'a str, index: &mut LineIndex<'a>) -> Fix<'
     }
 }
 
-fn places<'a>(span: Span, index: &mut LineIndex<'a>) -> (&'a str, Place, Place) {
+fn places<'a>(span: Span, index: &mut LineIndex<'a>) -> (&'a str, Position, Position) {
     match index.at(span) {
         Some(lines) => {
             let local = lines.local(span);
             (&lines.file.name, lines.place(local.start), lines.place(local.end))
         }
-        None => ("", Place { line: 1, column: 1 }, Place { line: 1, column: 1 }),
+        None => ("", Position { line: 1, column: 1 }, Position { line: 1, column: 1 }),
     }
 }
 

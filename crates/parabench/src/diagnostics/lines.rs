@@ -14,7 +14,7 @@ pub struct Lines<'a> {
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1, in characters.
@@ -54,10 +54,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Line and column of a byte.
-    pub fn place(&self, byte: usize) -> Place {
+    pub fn place(&self, byte: usize) -> Position {
         let line = self.line_of(byte);
         let before = &self.file.text[self.starts[line] as usize..byte];
-        Place { line: line + 1, column: before.chars().count() + 1 }
+        Position { line: line + 1, column: before.chars().count() + 1 }
     }
 }
 
@@ -99,8 +99,8 @@ mod tests {
         let start = sources.files()[1].start;
         let lines = index.at(Span { start: start + 2, end: start + 3 }).unwrap();
         assert_eq!(lines.file.name, "second");
-        assert_eq!(lines.place(2), Place { line: 1, column: 2 });
-        assert_eq!(lines.place(lines.file.text.len()), Place { line: 3, column: 3 });
+        assert_eq!(lines.place(2), Position { line: 1, column: 2 });
+        assert_eq!(lines.place(lines.file.text.len()), Position { line: 3, column: 3 });
         assert_eq!(&lines.file.text[lines.bytes(0, 1)], "ä = 1;\n");
         assert_eq!(lines.local(Span { start: start + 1, end: start + 99 }), 0..13);
     }

@@ -240,15 +240,15 @@ fn exit_for(error: &MpiError) -> Exit {
 }
 
 /// The shim's place and file.
-type Place = (&'static str, PathBuf);
+type ShimFile = (&'static str, PathBuf);
 
-fn start() -> std::result::Result<(World, Place), MpiError> {
+fn start() -> std::result::Result<(World, ShimFile), MpiError> {
     let found = locate::find()?;
     let place = (found.place, found.path);
     Ok((World::init(found.shim)?, place))
 }
 
-fn object(facts: &facts::Facts, (place, path): &Place) -> Value {
+fn object(facts: &facts::Facts, (place, path): &ShimFile) -> Value {
     let (version, subversion) = facts.standard;
     json!({
         "mpi": {

@@ -1,6 +1,6 @@
 //! The same bytes, whatever calls write them.
 
-use crate::{Case, Place};
+use crate::{Case, Stage};
 use engine::buffer::fill_offset;
 use model::Op;
 
@@ -19,7 +19,7 @@ pub fn expected(len: usize) -> Vec<u8> {
     bytes
 }
 
-fn levels_and_posix(place: &Place<'_>) {
+fn levels_and_posix(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"l0", 7, 1001, 0};
         define pattern {"l1", 7, 1001, 1};
@@ -76,7 +76,7 @@ const KINDS: &[&str] = &[
 ];
 
 /// All levels, and pwrite of POSIX, by all kinds and by a generator whose offsets descend.
-fn every_kind(place: &Place<'_>) {
+fn every_kind(place: &Stage<'_>) {
     let generator = "{ repeat $i 10 extent(((9 - $i) * $$gsize + $$grank) * 333, 333); }";
     let kinds = KINDS.iter().map(|kind| format!("= {kind};")).chain([generator.to_string()]);
     for (k, kind) in kinds.enumerate() {
@@ -111,7 +111,7 @@ fn every_kind(place: &Place<'_>) {
 }
 
 /// Reads move the bytes that were asked for; beyond the end they are short.
-fn reading_back(place: &Place<'_>) {
+fn reading_back(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"l0", 5, 4k, 0}; define pattern {"l1", 5, 4k, 1};
         define pattern {"l2", 5, 4k, 2}; define pattern {"l3", 5, 4k, 3};
@@ -133,7 +133,7 @@ fn reading_back(place: &Place<'_>) {
 }
 
 /// Non-blocking calls, several at a time: independent, collective, and of uneven numbers.
-fn windows(place: &Place<'_>) {
+fn windows(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"l0", 9, 777, 0}; define pattern {"l1", 9, 777, 1};
         with (data="offset", depth=4) {
@@ -157,7 +157,7 @@ fn windows(place: &Place<'_>) {
 }
 
 /// Member and number of members are those of the active group, or of the group that is named.
-fn groups(place: &Place<'_>) {
+fn groups(place: &Stage<'_>) {
     let ran = place.run(
         r#"define groups {"a":D = 2, "b":D = 3};
         define pattern {"p", 4, 1k, 3}; define pattern {"q", 4, 1k, 0}; define pattern {"of-b", 4, 1k, 3, "b"};

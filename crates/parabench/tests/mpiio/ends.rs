@@ -1,6 +1,6 @@
 //! Reads that ask for more than the file has are short, whatever the library says.
 
-use crate::{Case, Place};
+use crate::{Case, Stage};
 use model::Op;
 
 pub const CASES: &[Case] = &[
@@ -10,7 +10,7 @@ pub const CASES: &[Case] = &[
 ];
 
 /// Bytes and number of short reads of an operation.
-fn read(place: &Place<'_>, op: Op, statements: &str) -> (u64, u64) {
+fn read(place: &Stage<'_>, op: Op, statements: &str) -> (u64, u64) {
     let head = r#"define pattern "a" level 0 = strided(block=1k, count=4);
         define pattern "b" level 1 = strided(block=1k, count=4);
         define pattern "c" level 2 = strided(block=1k, count=4);
@@ -25,7 +25,7 @@ fn read(place: &Place<'_>, op: Op, statements: &str) -> (u64, u64) {
 }
 
 /// 2.5 KiB: a pattern of both ranks' pieces by turns has 1.5 KiB of rank 0 in it, 1 KiB of rank 1.
-fn beyond_the_end(place: &Place<'_>) {
+fn beyond_the_end(place: &Stage<'_>) {
     let own = if place.rank() == 0 { 1536 } else { 1024 };
     for pattern in ["a", "b", "c", "d"] {
         let found = read(place, Op::Pfread, &format!("pfread($h, \"{pattern}\");"));
@@ -48,14 +48,14 @@ fn beyond_the_end(place: &Place<'_>) {
     }
 }
 
-fn cut_and_grown(place: &Place<'_>) {
+fn cut_and_grown(place: &Stage<'_>) {
     let text = "pfread($h, 2560, 0, \"all\"); pfsetsize($h, 1k); pfread($h, 2560, 0, \"all\"); \
                 pfwrite($h, 1k, (1 + $$rank) * 1k, \"all\"); barrier; pfread($h, 2560, 0, \"all\");";
     assert_eq!(read(place, Op::Pfread, text), (2560 + 1024 + 2560, 1));
 }
 
 /// Through another handle, and by its name.
-fn cut_elsewhere(place: &Place<'_>) {
+fn cut_elsewhere(place: &Stage<'_>) {
     for cut in [
         "$g = pfopen(\"file\", \"rw\"); pfsetsize($g, 1k); pfclose($g);",
         "if ($$rank == 0) truncate(\"file\", 1k);",

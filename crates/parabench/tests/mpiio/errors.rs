@@ -1,6 +1,6 @@
 //! Trap 27: MPI errors are failed operations with class, text, rank and line; they enter no rate.
 
-use crate::{Case, Place};
+use crate::{Case, Stage};
 use engine::comm::End;
 use model::Op;
 
@@ -17,7 +17,7 @@ pub const CASES: &[Case] = &[
     ("the marker cannot be touched", 2, marker),
 ];
 
-fn trap_27_errors_are_failures(place: &Place<'_>) {
+fn trap_27_errors_are_failures(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"p", 4, 1k, 3};
         pread("missing", "p");
@@ -62,7 +62,7 @@ fn trap_27_errors_are_failures(place: &Place<'_>) {
     assert_eq!((failure.rank, failure.place.as_str()), (place.rank(), "test.ppl:2:9"));
 }
 
-fn different_paths(place: &Place<'_>) {
+fn different_paths(place: &Stage<'_>) {
     let ran = place.run(
         r#"$h = pfopen("file-$$rank", "crw");
         pfwrite($h, 4k, "all");
@@ -75,7 +75,7 @@ fn different_paths(place: &Place<'_>) {
     assert_eq!(std::fs::read_dir(&place.directory).expect("readable").count(), 0);
 }
 
-fn different_sizes(place: &Place<'_>) {
+fn different_sizes(place: &Stage<'_>) {
     let ran = place.run(
         r#"$h = pfopen("f", "crw");
         pfsetsize($h, 4k);
@@ -92,7 +92,7 @@ fn different_sizes(place: &Place<'_>) {
 }
 
 /// Open MPI divides by such a number, MPICH waits for ever; the checker cannot see this one.
-fn hints(place: &Place<'_>) {
+fn hints(place: &Stage<'_>) {
     for (hints, told) in [
         ("cb_nodes=$n", "\"cb_nodes=0\" needs a whole number from 1"),
         ("romio_ds_write=enable;ind_wr_buffer_size=$n", "\"ind_wr_buffer_size=0\" needs"),
@@ -111,7 +111,7 @@ fn hints(place: &Place<'_>) {
 }
 
 /// Rank 1 never comes; nobody waits for it inside MPI.
-fn released(place: &Place<'_>) {
+fn released(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"p", 4, 1k, 3};
         $h = pfopen("f", "crw");
@@ -127,7 +127,7 @@ fn released(place: &Place<'_>) {
 }
 
 /// The pattern is written by two of the four that opened the file. (`$k` hides it from the checker.)
-fn smaller_group(place: &Place<'_>) {
+fn smaller_group(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern "p" level 1 = strided(block=1k, count=3);
         define groups {"io" = 2, "rest":D};
@@ -155,7 +155,7 @@ fn smaller_group(place: &Place<'_>) {
 }
 
 /// Each of them would hang inside MPI, or meet a barrier instead.
-fn different_calls(place: &Place<'_>) {
+fn different_calls(place: &Stage<'_>) {
     const HEAD: &str = r#"define pattern "one" level 1 = strided(block=1k, count=3);
         define pattern "three" level 3 = strided(block=1k, count=3);
         $h = pfopen("f", "crw"); $g = pfopen("g", "crw"); $r = $$rank;"#;
@@ -187,7 +187,7 @@ fn different_calls(place: &Place<'_>) {
 }
 
 /// Members that have finished, or wait for what this call stands before.
-fn never_come(place: &Place<'_>) {
+fn never_come(place: &Stage<'_>) {
     let ran = place.run(
         r#"$h = pfopen("f", "crw"); $r = $$rank;
         if ($r == 0) pfwrite($h, 4k, 0, "all");"#,
@@ -213,7 +213,7 @@ fn never_come(place: &Place<'_>) {
 }
 
 /// What cannot be opened fails on all members, and so does what is done with the handle.
-fn cannot_open(place: &Place<'_>) {
+fn cannot_open(place: &Stage<'_>) {
     if place.rank() == 0 {
         std::fs::create_dir(place.directory.join("directory")).expect("made");
     }
@@ -227,7 +227,7 @@ fn cannot_open(place: &Place<'_>) {
     assert_eq!(failures[1..3], ["pfwrite EBADF", "pfclose EBADF"]);
 }
 
-fn marker(place: &Place<'_>) {
+fn marker(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"p", 4, 1k, 3};
         pwrite(".parabench", "p"); pdelete(".parabench");"#,

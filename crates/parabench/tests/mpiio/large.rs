@@ -1,6 +1,6 @@
 //! Trap 26: byte counts beyond 2^31 in one call.
 
-use crate::{Case, Place};
+use crate::{Case, Stage};
 use model::Op;
 use std::fs;
 
@@ -11,7 +11,7 @@ pub const CASES: &[Case] = &[
 
 const LARGE: u64 = (1 << 31) + 4096;
 
-fn trap_26_large_counts(place: &Place<'_>) {
+fn trap_26_large_counts(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"p", 1, (2 * 1024 ^ 3 + 4096), 3};
         $h = pfopen("f", "crw");
@@ -28,7 +28,7 @@ fn trap_26_large_counts(place: &Place<'_>) {
 }
 
 /// The member with less to write makes as many calls as the other one.
-fn trap_26_uneven(place: &Place<'_>) {
+fn trap_26_uneven(place: &Stage<'_>) {
     let ran = place.run(
         r#"$h = pfopen("f", "crw");
         $n = 4096;

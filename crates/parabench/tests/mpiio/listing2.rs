@@ -1,6 +1,6 @@
 //! The paper's listing 2 and its corrected twin, from examples/.
 
-use crate::{Case, Place, Ran};
+use crate::{Case, Ran, Stage};
 use model::Op;
 use ppl::Binding;
 
@@ -13,7 +13,7 @@ const PIECE: u64 = 10 << 20;
 const PATTERN: u64 = 10 * (100 << 20);
 
 /// Two ranks of eight at work in each group: the listing moves 2 GiB per writer.
-fn run(place: &Place<'_>, name: &str) -> Ran {
+fn run(place: &Stage<'_>, name: &str) -> Ran {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
     let text = std::fs::read_to_string(path).expect("an example");
     place.run_bound(&text, |binding: &mut Binding| {
@@ -24,7 +24,7 @@ fn run(place: &Place<'_>, name: &str) -> Ran {
 
 /// As printed: all but one rank fail to make the directory; readers miss the files that only
 /// writers made.
-fn listing2(place: &Place<'_>) {
+fn listing2(place: &Stage<'_>) {
     let ran = run(place, "listing2.ppl").finished();
     let failed = |op: Op| -> u64 {
         ran.record.stats.iter().filter(|stat| stat.op == op).map(|stat| stat.failed).sum()
@@ -43,7 +43,7 @@ fn listing2(place: &Place<'_>) {
     }
 }
 
-fn corrected(place: &Place<'_>) {
+fn corrected(place: &Stage<'_>) {
     let ran = run(place, "listing2-corrected.ppl").good();
     match place.rank() {
         0 => assert_eq!(ran.done(Op::Pwrite), (2, 2 * PATTERN)),

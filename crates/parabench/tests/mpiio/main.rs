@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use testing::PLACE;
 
 /// A case of this test.
-type Case = testing::Case<fn(&Place<'_>)>;
+type Case = testing::Case<fn(&Stage<'_>)>;
 
 const CASES: &[&[Case]] = &[
     contents::CASES,
@@ -40,7 +40,7 @@ fn main() {
 }
 
 /// Where a rank of a case runs.
-pub struct Place<'w> {
+pub struct Stage<'w> {
     /// MPI.
     pub world: &'w World,
     /// An empty directory.
@@ -57,15 +57,15 @@ pub struct Ran {
     pub plan: Plan,
 }
 
-fn be_rank(case: fn(&Place<'_>)) {
+fn be_rank(case: fn(&Stage<'_>)) {
     let found = locate::find().expect("a shim");
     let world = World::init(found.shim).expect("MPI starts");
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
-    case(&Place { world: &world, directory });
+    case(&Stage { world: &world, directory });
     world.finalize().expect("MPI ends");
 }
 
-impl Place<'_> {
+impl Stage<'_> {
     /// Compiles and runs a program, which must be right.
     pub fn run(&self, text: &str) -> Ran {
         self.run_bound(text, |_| {})

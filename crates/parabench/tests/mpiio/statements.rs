@@ -1,6 +1,6 @@
 //! Single statements: positions, sizes, shared pointers, modes, hints.
 
-use crate::{Case, Place};
+use crate::{Case, Stage};
 use model::Op;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ pub const CASES: &[Case] = &[
     ("files left open", 2, left_open),
 ];
 
-fn sizes_and_positions(place: &Place<'_>) {
+fn sizes_and_positions(place: &Stage<'_>) {
     let ran = place.run(
         r#"$h = pfopen("f", "crw");
         pfsetsize($h, 100k); pfsync($h);
@@ -40,7 +40,7 @@ fn sizes_and_positions(place: &Place<'_>) {
     assert_eq!(ran.done(Op::Pdelete).0, u64::from(place.rank() == 0));
 }
 
-fn shared_pointers(place: &Place<'_>) {
+fn shared_pointers(place: &Stage<'_>) {
     let ran = place.run(
         r#"$h = pfopen("shared", "crw");
         repeat 5 pfwrite($h, 100, "shared");
@@ -62,7 +62,7 @@ fn shared_pointers(place: &Place<'_>) {
     assert_eq!(short, 1);
 }
 
-fn parts(place: &Place<'_>) {
+fn parts(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"l3", 4, 1k, 3}; define pattern {"l0", 4, 1k, 0};
         with (fsync="close") pwrite("f", "l3");
@@ -83,7 +83,7 @@ fn parts(place: &Place<'_>) {
 
 /// Nothing of MPI-IO truncates or makes anew: a file that was made beforehand, striped as
 /// its owner wanted, stays the same one.
-fn trap_14_layout_is_kept(place: &Place<'_>) {
+fn trap_14_layout_is_kept(place: &Stage<'_>) {
     let path = place.directory.join("striped");
     if place.rank() == 0 {
         fs::write(&path, vec![7; 100_000]).expect("written");
@@ -104,7 +104,7 @@ fn trap_14_layout_is_kept(place: &Place<'_>) {
     assert_eq!(fs::metadata(&path).expect("it is there").len(), 100_000);
 }
 
-fn trap_24_hints(place: &Place<'_>) {
+fn trap_24_hints(place: &Stage<'_>) {
     let ran = place.run(
         r#"define hints "wide" = "cb_nodes=1;cb_buffer_size=1048576";
         define pattern {"p", 4, 1k, 3};
@@ -131,7 +131,7 @@ fn trap_24_hints(place: &Place<'_>) {
     assert_eq!(&run.evidence.mpi_io, files);
 }
 
-fn left_open(place: &Place<'_>) {
+fn left_open(place: &Stage<'_>) {
     let ran = place.run(r#"$h = pfopen("f", "crw"); pfwrite($h, 4k, "all");"#);
     assert_eq!(ran.good().done(Op::Pfwrite), (1, 4096));
 }

@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) type Key = (String, String, u32);
 
 /// A run among those of its side, and a repetition in it.
-pub(super) type Place = (usize, u32);
+pub(super) type RunAndRepetition = (usize, u32);
 
 /// The figures of one side by what they are of, each in order of time.
 #[derive(Default)]
 pub(super) struct Samples {
     order: Vec<Key>,
     seen: BTreeSet<Key>,
-    of: BTreeMap<(Key, Metric), Vec<(Place, f64)>>,
+    of: BTreeMap<(Key, Metric), Vec<(RunAndRepetition, f64)>>,
 }
 
 /// One thing to compare.
@@ -72,7 +72,7 @@ impl Samples {
     }
 
     /// The figures of a quantity with their places.
-    pub fn points(&self, of: &Quantity) -> &[(Place, f64)] {
+    pub fn points(&self, of: &Quantity) -> &[(RunAndRepetition, f64)] {
         self.of.get(&(of.key.clone(), of.metric)).map_or(&[], Vec::as_slice)
     }
 

@@ -51,7 +51,7 @@ pub struct Run {
     pub job: Job,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: DirectoryArgs,
 
     #[command(flatten)]
     pub results: Results,
@@ -83,7 +83,7 @@ pub struct Job {
 /// Where the program runs.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Directory")]
-pub struct Place {
+pub struct DirectoryArgs {
     /// Run in this directory: new, empty, or left by an earlier run
     #[arg(long, value_name = "D")]
     pub dir: Option<PathBuf>,
