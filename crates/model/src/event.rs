@@ -19,7 +19,7 @@ pub const FLAG_EXPECTED: u8 = 4;
 pub const FLAG_UNPLACED: u8 = 8;
 
 /// One executed operation. All times are nanoseconds since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Event {
     /// Number of the event on its rank, from 0, in order of start.

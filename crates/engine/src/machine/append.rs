@@ -3,21 +3,6 @@
 
 /// Texts up to this length are copied in registers.
 const SHORT: usize = 16;
-/// Digits of `u64::MAX`, and a sign.
-const DIGITS_MAX: usize = 21;
-static PAIRS: [u8; 200] = pairs();
-
-/// "00" to "99".
-const fn pairs() -> [u8; 200] {
-    let mut pairs = [0; 200];
-    let mut n = 0;
-    while n < 100 {
-        pairs[2 * n] = b'0' + (n / 10) as u8;
-        pairs[2 * n + 1] = b'0' + (n % 10) as u8;
-        n += 1;
-    }
-    pairs
-}
 
 /// Appends bytes.
 #[inline(always)]
@@ -52,39 +37,10 @@ pub(super) fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Appends an integer in decimal. The digits are written where they stay: writing
-/// them elsewhere in pairs and reading them back in words costs a failed store forwarding.
+/// Appends an integer in decimal.
 #[inline(always)]
 pub(super) fn push_int(out: &mut Vec<u8>, n: i64) {
-    let mut rest = n.unsigned_abs();
-    let sign = usize::from(n < 0);
-    let len = sign + digits(rest);
-    out.reserve(DIGITS_MAX);
-    // SAFETY: there is room for DIGITS_MAX bytes after the buffer's end, at least `len`;
-    // `digits` says how many bytes the loops write before the sign, from the end to the start.
-    unsafe {
-        let to = out.as_mut_ptr().add(out.len());
-        let mut at = to.add(len);
-        while rest >= 10 {
-            let pair = PAIRS.as_ptr().add(2 * (rest % 100) as usize);
-            rest /= 100;
-            at = at.sub(2);
-            at.cast::<u16>().write_unaligned(pair.cast::<u16>().read_unaligned());
-        }
-        if at > to.add(sign) {
-            *at.sub(1) = b'0' + rest as u8;
-        }
-        if sign == 1 {
-            *to = b'-';
-        }
-        out.set_len(out.len() + len);
-    }
-}
-
-/// Decimal digits of a number; 1 for 0.
-#[inline(always)]
-fn digits(n: u64) -> usize {
-    n.checked_ilog10().map_or(1, |log| log as usize + 1)
+    push_bytes(out, itoa::Buffer::new().format(n).as_bytes());
 }
 
 #[cfg(test)]

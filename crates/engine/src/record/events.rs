@@ -87,9 +87,7 @@ impl Events {
         }
         let at = self.block as usize + 1 + self.filled as usize * EVENT_WORDS;
         let target = &mut area.words()[at..at + EVENT_WORDS];
-        // SAFETY: the target has the size and the alignment of an event and is borrowed
-        // here alone; an event is `repr(C)` without padding.
-        unsafe { target.as_mut_ptr().cast::<Event>().write(*event) };
+        target.copy_from_slice(bytemuck::cast_ref::<Event, [u64; EVENT_WORDS]>(event));
         self.filled += 1;
         area.publish_word(self.block as usize, u64::from(self.filled));
     }
@@ -193,7 +191,7 @@ impl Events {
     }
 
     #[cold]
-    fn add_path(&mut self, area: &mut Area, hash: u32, path: &[u8]) -> u32 {
+    fn add_path(&mut self, area: &mut Area, hash: u64, path: &[u8]) -> u32 {
         let words = 1 + words_for(path.len());
         let at = self.append(area, Kind::Path, words, true, |words| {
             words[0] = path.len() as u64;

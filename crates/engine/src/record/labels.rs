@@ -11,7 +11,7 @@
 use super::area::Area;
 use super::busy;
 use super::histograms::{HistogramId, Histograms, Owner};
-use super::index::{HASH_START, Index, fold, hash_on};
+use super::index::{HASH_START, Index, hash_on, spread};
 use super::layout::*;
 use model::event::NO_ID;
 use model::plan::LabelKind;
@@ -81,7 +81,7 @@ impl Labels {
             None => hash_on(HASH_START, text),
         };
         let outer = outer.map(|outer| outer.path(area));
-        let key = fold(hash ^ kind as u64);
+        let key = spread(hash ^ kind as u64);
         let found = self.index.find(key, |id| {
             let label = &self.hot[id as usize];
             label.kind == kind && is_joined(label.path(area), outer, text)
@@ -101,7 +101,7 @@ impl Labels {
         let room = self.hot.len() <= MAX_LABELS;
         let added = if room { self.add(area, parent, text, hash, kind) } else { None };
         let Some(id) = added else { return beyond(area) };
-        self.index.insert(fold(hash ^ kind as u64), id);
+        self.index.insert(spread(hash ^ kind as u64), id);
         id
     }
 

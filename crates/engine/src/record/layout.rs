@@ -161,14 +161,10 @@ pub fn halves(word: u64) -> (u32, u32) {
 
 /// The bytes of words.
 pub fn as_bytes(words: &[u64]) -> &[u8] {
-    // SAFETY: every byte of a u64 is initialised, and bytes need no alignment.
-    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+    bytemuck::cast_slice(words)
 }
 
 /// Writes bytes into words; what is left of the words keeps its value.
 pub fn put_bytes(words: &mut [u64], bytes: &[u8]) {
-    let len = size_of_val(words);
-    // SAFETY: as for `as_bytes`; any byte pattern is a u64.
-    let target = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), len) };
-    target[..bytes.len()].copy_from_slice(bytes);
+    bytemuck::cast_slice_mut(words)[..bytes.len()].copy_from_slice(bytes);
 }

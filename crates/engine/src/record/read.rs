@@ -2,6 +2,7 @@
 //! cannot be understood ends the reading, and [`RankRecord::damage`] says so.
 
 use super::blocks::parse_block;
+use super::events::EVENT_WORDS;
 use super::histograms::Owner;
 use super::layout::*;
 use super::source::Source;
@@ -355,10 +356,8 @@ impl RankRecord {
 
     fn event_block(&self, (at, count): (u32, u32)) -> &[Event] {
         let words = &self.source.words()[at as usize..];
-        let count = (count as usize).min(size_of_val(words) / size_of::<Event>());
-        // SAFETY: so many events fit into the words, words are aligned as events are,
-        // and any words are an event (`repr(C)`, integers, no padding).
-        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), count) }
+        let count = (count as usize).min(words.len() / EVENT_WORDS);
+        bytemuck::cast_slice(&words[..count * EVENT_WORDS])
     }
 
     /// The histogram that counters belong to.

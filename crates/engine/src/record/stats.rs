@@ -5,7 +5,7 @@
 
 use super::area::Area;
 use super::histograms::{HistogramId, Histograms, Owner};
-use super::index::{Index, fold};
+use super::index::{Index, spread};
 use super::layout::{Kind, pair};
 use model::event::NO_ID;
 use model::{Op, Part};
@@ -86,7 +86,7 @@ impl Stats {
     #[inline]
     pub(super) fn stat(&mut self, area: &mut Area, label: u32, op: Op) -> StatId {
         let key = (label, op as u32);
-        let hash = fold(pair(key.0, key.1));
+        let hash = spread(pair(key.0, key.1));
         let keys = &self.keys;
         if let Some(id) = self.index.find(hash, |id| keys[id as usize] == key) {
             return StatId(id);
