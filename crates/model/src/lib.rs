@@ -24,6 +24,7 @@ pub mod permutation;
 pub mod plan;
 pub mod rehearsal;
 pub mod run;
+pub mod summary;
 pub mod sweep;
 pub mod types;
 pub mod units;

@@ -27,6 +27,7 @@ mod extents;
 mod fill;
 mod names;
 mod read;
+mod rows;
 mod write;
 
 pub(crate) use contain::contained;
@@ -34,6 +35,7 @@ pub(crate) use read::{check_format, invalid, open_table, table_path};
 
 pub use columns::{COLUMNS, Column};
 pub use read::{EventReader, EventRow};
+pub use rows::rows;
 pub use write::EventWriter;
 
 /// Name of the event table in the folder of a run.

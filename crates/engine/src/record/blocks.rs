@@ -17,6 +17,7 @@ use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
 use model::histogram::{CHUNKS, SUB_BUCKETS};
 use model::plan::LabelKind;
+use model::summary::RankFigures;
 use model::{Histogram, Op, Part};
 use std::ops::Range;
 
@@ -124,15 +125,17 @@ fn stat(words: &[u64], at: u32, labels: usize) -> Option<StatRecord> {
         label,
         op: Op::from_u8(u8::try_from(op).ok()?)?,
         position: at,
-        failed: words[S_FAILED],
-        expected: words[S_EXPECTED],
-        short: counted(words[S_SHORT])?,
-        bytes: words[S_BYTES],
-        first_ns: words[S_FIRST_NS],
-        last_ns: words[S_LAST_NS],
-        done: summary(words[S_DONE], words[S_SUM_NS], words[S_MIN_NS], words[S_MAX_NS])?,
-        failed_times: summary(failed, words[sum], words[min], words[max])?,
-        parts: None,
+        figures: RankFigures {
+            failed: words[S_FAILED],
+            expected: words[S_EXPECTED],
+            short: counted(words[S_SHORT])?,
+            bytes: words[S_BYTES],
+            first_ns: words[S_FIRST_NS],
+            last_ns: words[S_LAST_NS],
+            done: summary(words[S_DONE], words[S_SUM_NS], words[S_MIN_NS], words[S_MAX_NS])?,
+            failed_times: summary(failed, words[sum], words[min], words[max])?,
+            parts: None,
+        },
     })
 }
 
@@ -151,7 +154,7 @@ fn parts(record: &mut RankRecord, words: &[u64]) -> Option<()> {
         *part = summary(words[0], words[1], words[2], words[3])?;
     }
     let stat = id(words[0], record.stats.len())?;
-    record.stats[stat].parts = Some(Box::new(parts));
+    record.stats[stat].figures.parts = Some(Box::new(parts));
     Some(())
 }
 

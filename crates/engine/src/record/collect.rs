@@ -18,7 +18,6 @@ mod outline;
 mod partial;
 mod places;
 mod reduce;
-mod rows;
 mod times;
 mod traffic;
 

@@ -11,7 +11,8 @@ use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
 use model::run::{EventExtents, MpiFileFacts};
-use model::{Event, Histogram, Op, Part};
+use model::summary::RankFigures;
+use model::{Event, Histogram, Op};
 use std::fs::File;
 use std::path::Path;
 
@@ -120,24 +121,8 @@ pub struct StatRecord {
     pub op: Op,
     /// Word number of its block: earlier blocks appeared earlier.
     pub position: u32,
-    /// Executions that failed unexpectedly.
-    pub failed: u64,
-    /// Executions that failed as expected.
-    pub expected: u64,
-    /// Executions that were short.
-    pub short: u64,
-    /// Bytes moved.
-    pub bytes: u64,
-    /// Earliest start of those that did not fail; `u64::MAX` without any.
-    pub first_ns: u64,
-    /// Latest end of those that did not fail.
-    pub last_ns: u64,
-    /// Own times of those that did not fail.
-    pub done: Histogram,
-    /// Own times of those that failed.
-    pub failed_times: Histogram,
-    /// Times of the parts of a compound operation, by [`Part`].
-    pub parts: Option<Box<[Histogram; Part::COUNT]>>,
+    /// What the rank measured.
+    pub figures: RankFigures,
 }
 
 /// Where the bytes of a label came from and went to.
@@ -266,8 +251,9 @@ impl RankRecord {
     /// Makes summaries agree with counters: a killed rank may have been between the two.
     fn settle(&mut self) {
         for stat in &mut self.stats {
-            let parts = stat.parts.iter_mut().flat_map(|parts| parts.iter_mut());
-            parts.chain([&mut stat.done, &mut stat.failed_times]).for_each(settle);
+            let RankFigures { parts, done, failed_times, .. } = &mut stat.figures;
+            let parts = parts.iter_mut().flat_map(|parts| parts.iter_mut());
+            parts.chain([done, failed_times]).for_each(settle);
         }
         for label in &mut self.labels {
             settle(&mut label.more);
@@ -275,7 +261,7 @@ impl RankRecord {
         }
         if !self.stats.is_empty() {
             let overflow = self.stats.remove(0);
-            self.lost = self.lost.saturating_add(RankRecord::executions(&overflow));
+            self.lost = self.lost.saturating_add(overflow.figures.executions());
         }
     }
 
@@ -283,9 +269,10 @@ impl RankRecord {
     fn align(&mut self) {
         let Some(clock) = self.clock else { return };
         let align = |ns: &mut u64| *ns = clock.aligned(*ns);
-        for stat in self.stats.iter_mut().filter(|stat| stat.first_ns <= stat.last_ns) {
-            align(&mut stat.first_ns);
-            align(&mut stat.last_ns);
+        let figures = self.stats.iter_mut().map(|stat| &mut stat.figures);
+        for figures in figures.filter(|figures| figures.first_ns <= figures.last_ns) {
+            align(&mut figures.first_ns);
+            align(&mut figures.last_ns);
         }
         for occurrence in self.labels.iter_mut().flat_map(|label| &mut label.kept) {
             align(&mut occurrence.start_ns);
@@ -314,13 +301,8 @@ impl RankRecord {
 
     /// When the rank ended; of one that was cut off, when its last operation did.
     pub fn end_ns(&self) -> u64 {
-        let last_ns = self.stats.iter().map(|stat| stat.last_ns).max().unwrap_or(0);
+        let last_ns = self.stats.iter().map(|stat| stat.figures.last_ns).max().unwrap_or(0);
         self.usage.map_or(last_ns, |usage| usage.end_ns.max(last_ns))
-    }
-
-    /// Executions of a stat, failed ones included.
-    pub fn executions(stat: &StatRecord) -> u64 {
-        stat.done.count + stat.failed + stat.expected
     }
 
     /// Path names by id.
@@ -365,7 +347,7 @@ impl RankRecord {
         if owner.which == Owner::MORE {
             return Some(&mut self.labels.get_mut(owner.id as usize)?.more);
         }
-        let stat = self.stats.get_mut(owner.id as usize)?;
+        let stat = &mut self.stats.get_mut(owner.id as usize)?.figures;
         match owner.which {
             Owner::DONE => Some(&mut stat.done),
             Owner::FAILED => Some(&mut stat.failed_times),

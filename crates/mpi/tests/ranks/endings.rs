@@ -191,7 +191,7 @@ fn an_interrupt(place: &Stage<'_>) {
         assert_eq!(outcome.ends, [const { End::Interrupted }; 4]);
     }
     let record = outcome.record.expect("a record");
-    assert_eq!((record.state, record.stats[0].done.count), (State::Interrupted, 1));
+    assert_eq!((record.state, record.stats[0].figures.done.count), (State::Interrupted, 1));
 }
 
 fn agreements(place: &Stage<'_>) {
@@ -250,7 +250,7 @@ pub fn a_killed_rank_ends_the_job(mpi: &Mpi, me: &Path) {
     assert!(!ended.hung && !ended.status.success(), "{ended}");
     for rank in 0..3 {
         let record = read_path(&path.join(format!("records/rank-{rank}"))).expect("readable");
-        assert_eq!((record.rank, record.stats[0].done.count), (rank, 1));
+        assert_eq!((record.rank, record.stats[0].figures.done.count), (rank, 1));
         assert_ne!(record.state, State::Finished);
     }
 }

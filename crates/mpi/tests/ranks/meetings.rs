@@ -24,8 +24,11 @@ fn ranks_write_files(place: &Stage<'_>) {
     assert_eq!(names(&place.directory).len(), 12);
     let record = outcome.record.expect("a record");
     assert_eq!((record.rank, record.ranks, record.state), (place.rank(), 3, State::Finished));
-    let figures: Vec<(Op, u64, u64)> =
-        record.stats.iter().map(|stat| (stat.op, stat.done.count, stat.bytes)).collect();
+    let figures: Vec<(Op, u64, u64)> = record
+        .stats
+        .iter()
+        .map(|stat| (stat.op, stat.figures.done.count, stat.figures.bytes))
+        .collect();
     assert_eq!(figures, [(Op::Write, 4, 4_000), (Op::Read, 4, 4_000)]);
 }
 
@@ -33,7 +36,8 @@ fn barriers_keep_the_order(place: &Stage<'_>) {
     let plan = plans::neighbours();
     let outcome = place.run(&plan);
     assert_eq!(outcome.end, End::Finished);
-    let failed: u64 = outcome.record.expect("a record").stats.iter().map(|stat| stat.failed).sum();
+    let failed: u64 =
+        outcome.record.expect("a record").stats.iter().map(|stat| stat.figures.failed).sum();
     assert_eq!(failed, 0);
     assert!(names(&place.directory).is_empty());
 }

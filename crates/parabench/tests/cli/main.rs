@@ -14,6 +14,7 @@ mod compare;
 mod completions;
 mod crash;
 mod docs;
+mod events;
 mod exit_codes;
 mod fmt;
 mod golden;

@@ -128,7 +128,7 @@ fn reading_back(place: &Stage<'_>) {
     assert_eq!(ran.failures(), Vec::<String>::new());
     assert_eq!(ran.done(Op::Pread), (4, 4 * 20480));
     assert_eq!(ran.done(Op::Pfread), (6, 5 * 20480));
-    let short: u64 = ran.record.stats.iter().map(|stat| stat.short).sum();
+    let short: u64 = ran.record.stats.iter().map(|stat| stat.figures.short).sum();
     assert_eq!(short, 2);
 }
 

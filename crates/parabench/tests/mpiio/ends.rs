@@ -20,7 +20,8 @@ fn read(place: &Stage<'_>, op: Op, statements: &str) -> (u64, u64) {
         pfwrite($h, 1k + 256, $$rank * 1280, "all"); barrier;"#;
     let ran = place.run(&format!("{head} {statements} pfclose($h); barrier;")).finished();
     assert_eq!(ran.failures(), Vec::<String>::new());
-    let short = ran.record.stats.iter().filter(|stat| stat.op == op).map(|stat| stat.short).sum();
+    let short =
+        ran.record.stats.iter().filter(|stat| stat.op == op).map(|stat| stat.figures.short).sum();
     (ran.done(op).1, short)
 }
 

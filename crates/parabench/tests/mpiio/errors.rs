@@ -52,7 +52,7 @@ fn trap_27_errors_are_failures(place: &Stage<'_>) {
     assert_eq!(pread.path, b"missing");
     assert_eq!(ran.done(Op::Pread), (0, 0));
     assert_eq!(ran.done(Op::Pfwrite), (1, 4096));
-    let expected: u64 = ran.record.stats.iter().map(|stat| stat.expected).sum();
+    let expected: u64 = ran.record.stats.iter().map(|stat| stat.figures.expected).sum();
     assert_eq!(expected, 1);
     let run = engine::record::collect(std::slice::from_ref(&ran.record), &ran.plan);
     let failure = &run.failures[0];

@@ -27,7 +27,7 @@ fn run(place: &Stage<'_>, name: &str) -> Ran {
 fn listing2(place: &Stage<'_>) {
     let ran = run(place, "listing2.ppl").finished();
     let failed = |op: Op| -> u64 {
-        ran.record.stats.iter().filter(|stat| stat.op == op).map(|stat| stat.failed).sum()
+        ran.record.stats.iter().filter(|stat| stat.op == op).map(|stat| stat.figures.failed).sum()
     };
     assert!(failed(Op::Mkdir) <= 1);
     match place.rank() {

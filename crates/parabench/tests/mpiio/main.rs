@@ -105,7 +105,7 @@ impl Ran {
     pub fn good(self) -> Ran {
         let ran = self.finished();
         assert_eq!(ran.failures(), Vec::<String>::new());
-        assert_eq!(ran.record.stats.iter().map(|stat| stat.short).sum::<u64>(), 0);
+        assert_eq!(ran.record.stats.iter().map(|stat| stat.figures.short).sum::<u64>(), 0);
         ran
     }
 
@@ -122,6 +122,7 @@ impl Ran {
     /// Executions and bytes of an operation that did not fail.
     pub fn done(&self, op: Op) -> (u64, u64) {
         let stats = self.record.stats.iter().filter(|stat| stat.op == op);
-        stats.fold((0, 0), |sum, stat| (sum.0 + stat.done.count, sum.1 + stat.bytes))
+        stats
+            .fold((0, 0), |sum, stat| (sum.0 + stat.figures.done.count, sum.1 + stat.figures.bytes))
     }
 }

@@ -58,7 +58,7 @@ fn shared_pointers(place: &Stage<'_>) {
     );
     let ran = ran.finished();
     assert_eq!(ran.failures(), Vec::<String>::new());
-    let short: u64 = ran.record.stats.iter().map(|stat| stat.short).sum();
+    let short: u64 = ran.record.stats.iter().map(|stat| stat.figures.short).sum();
     assert_eq!(short, 1);
 }
 
@@ -71,9 +71,9 @@ fn parts(place: &Stage<'_>) {
     let ran = ran.good();
     let executed = |op: Op| {
         let stat = ran.record.stats.iter().find(|stat| stat.op == op).expect("a row");
-        let parts = stat.parts.as_ref().expect("parts");
+        let parts = stat.figures.parts.as_ref().expect("parts");
         let sums: u128 = parts.iter().map(|part| u128::from(part.sum)).sum();
-        assert_eq!(sums, u128::from(stat.done.sum), "the parts are the whole of {op}");
+        assert_eq!(sums, u128::from(stat.figures.done.sum), "the parts are the whole of {op}");
         parts.iter().map(|part| part.count).collect::<Vec<u64>>()
     };
     // open, view, data, sync, close: no view without one, no sync of what is read.

@@ -65,7 +65,7 @@ impl Sums {
     pub(super) fn add_rank(&mut self, record: &RankRecord) {
         let usage = |figure: fn(&Usage) -> u64| record.usage.as_ref().map_or(0, figure);
         // A killed rank has told no end; its last operation stands for it.
-        let last_ns = record.stats.iter().map(|stat| stat.last_ns).max().unwrap_or(0);
+        let last_ns = record.stats.iter().map(|stat| stat.figures.last_ns).max().unwrap_or(0);
         let one = Sums {
             ranks: 1,
             finished: u64::from(record.state == State::Finished),

@@ -7,13 +7,13 @@ use super::failed::Failed;
 use super::outline::{Appearance, Outline, appearances, slot};
 use super::places::{self, SiteSums};
 use super::reduce::Merge;
-use super::rows::Figures;
 use super::times::LabelTimes;
 use super::traffic::Traffic;
 use crate::record::{LabelRecord, RankRecord, StatRecord};
 use model::op::Class;
 use model::plan::LabelKind;
 use model::run::{LabelEvidence, LabelRow};
+use model::summary::Figures;
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -133,7 +133,7 @@ impl Label {
         let (seen, figures) =
             self.ops.entry(stat.op as u8).or_insert_with(|| (first, Figures::default()));
         *seen = (*seen).min(first);
-        figures.add_rank(first.0, stat);
+        figures.add_rank(first.0, &stat.figures);
     }
 
     /// Where its bytes came from and went to, if there were any.

@@ -69,7 +69,7 @@ fn with_events() -> Recorder {
 
 /// What a reader sees of a record: number of operations, occurrences and events.
 fn totals(record: &RankRecord) -> (u64, u64, u64) {
-    let operations = record.stats.iter().map(RankRecord::executions).sum();
+    let operations = record.stats.iter().map(|stat| stat.figures.executions()).sum();
     let occurrences = record.labels.iter().map(|label| label.count).sum();
     (operations, occurrences, record.event_count())
 }

@@ -144,7 +144,7 @@ fn a_full_disk_is_no_reason_to_crash() {
     let stat = recorder.stat(label, Op::Write);
     (0..500).for_each(|k| recorder.done(stat, 3, at(k, 1 << (k % 40)), 1, false));
     let kept = read_file(&file).unwrap();
-    assert_eq!((kept.stats[0].done.count, kept.lost), (500, 0));
+    assert_eq!((kept.stats[0].figures.done.count, kept.lost), (500, 0));
 
     // Past the reserve nothing new is kept, and what is there stays.
     for k in 0..20_000u32 {
@@ -158,7 +158,7 @@ fn a_full_disk_is_no_reason_to_crash() {
     recorder.finish(State::Finished, &Usage::default());
     let kept = read_file(&file).unwrap();
     assert_eq!((kept.damage.as_deref(), kept.state), (None, State::Finished));
-    assert_eq!((kept.stats[0].done.count, kept.stats[0].bytes), (500, 500));
+    assert_eq!((kept.stats[0].figures.done.count, kept.stats[0].figures.bytes), (500, 500));
     assert!(kept.lost > 0);
     let notes = collect(&[kept], &Plan::default()).evidence.notes;
     assert!(notes[0].contains("disk is full"), "{notes:?}");

@@ -1,18 +1,56 @@
-//! Rows of the summary.
+//! Rows of the summary: from what single ranks did to figures over all of them. The one way for
+//! recorded runs, event tables and logs that are imported.
+//!
+//! ```text
+//! events ──▶ RankFigures (a rank, label and operation) ──▶ Figures (all ranks) ──▶ rows
+//! ```
 
-use crate::record::StatRecord;
-use model::run::{Balance, Row};
-use model::{Histogram, Op, Part};
+mod events;
+
+use crate::run::{Balance, Row};
+use crate::{Histogram, Op, Part};
 use serde::{Deserialize, Serialize};
+
+pub use events::Summary;
 
 const MIB: f64 = (1u64 << 20) as f64;
 /// Rates are summed as integers with so many binary places: a sum of floating-point numbers
 /// depends on the order. Exact from 8 bytes per second on.
 const RATE_SCALE: f64 = (1u128 << 80) as f64;
 
+/// Figures of one label and operation on one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankFigures {
+    /// Executions that failed unexpectedly.
+    pub failed: u64,
+    /// Executions that failed as expected.
+    pub expected: u64,
+    /// Executions that were short.
+    pub short: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Earliest start of those that did not fail; `u64::MAX` without any.
+    pub first_ns: u64,
+    /// Latest end of those that did not fail.
+    pub last_ns: u64,
+    /// Own times of those that did not fail.
+    pub done: Histogram,
+    /// Own times of those that failed.
+    pub failed_times: Histogram,
+    /// Times of the parts of a compound operation, by [`Part`].
+    pub parts: Option<Box<[Histogram; Part::COUNT]>>,
+}
+
+impl RankFigures {
+    /// Executions, failed ones included.
+    pub fn executions(&self) -> u64 {
+        self.done.count + self.failed + self.expected
+    }
+}
+
 /// Figures of one label and operation over all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Figures {
+pub struct Figures {
     whole: Timed,
     failed: u64,
     expected: u64,
@@ -55,7 +93,7 @@ impl Default for Figures {
 
 impl Figures {
     /// Adds what one rank measured.
-    pub(super) fn add_rank(&mut self, rank: u32, stat: &StatRecord) {
+    pub fn add_rank(&mut self, rank: u32, stat: &RankFigures) {
         let balance = Balance {
             ranks: 1,
             busy_ns: stat.done.sum,
@@ -79,12 +117,12 @@ impl Figures {
     }
 
     /// Bytes moved.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.whole.bytes
     }
 
     /// Adds what other ranks measured.
-    pub(super) fn merge(&mut self, other: &Figures) {
+    pub fn merge(&mut self, other: &Figures) {
         self.whole.merge(&other.whole);
         self.failed += other.failed;
         self.expected += other.expected;
@@ -99,13 +137,13 @@ impl Figures {
     }
 
     /// From the first start to the last end over ranks.
-    pub(super) fn interval_ns(&self) -> u64 {
+    pub fn interval_ns(&self) -> u64 {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
     /// The row of the operation, then one for each part that was executed. None if its
     /// ranks were killed in the first execution. `busy_ns`: how long the label was executed.
-    pub(super) fn rows(self, label: &str, op: Op, busy_ns: u64, rows: &mut Vec<Row>) {
+    pub fn rows(self, label: &str, op: Op, busy_ns: u64, rows: &mut Vec<Row>) {
         if self.whole.times.count + self.failed + self.expected == 0 {
             return;
         }
