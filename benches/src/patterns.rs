@@ -34,12 +34,12 @@ fn rate(geometry: &Geometry) -> Result<Figure> {
         let sum = walk(shape);
         let seconds = start.elapsed().as_secs_f64();
         if sum.length_bytes != shape.bytes(17, 64) {
-            return Err("the pieces do not add up".into());
+            return Err("the extents do not add up".into());
         }
         rates.push(PIECES as f64 / 1e6 / seconds);
     }
     Ok(Figure {
-        name: format!("pieces of {}", geometry.kind()),
+        name: format!("extents of {}", geometry.kind()),
         raw: String::new(),
         product: format!("{} M/s", three(median(&rates))),
         result: median(&rates),

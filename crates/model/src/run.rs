@@ -387,16 +387,16 @@ pub struct Evidence {
     pub program_read_bytes: u64,
     /// Bytes the program wrote.
     pub program_write_bytes: u64,
-    /// Bytes the ranks fetched from storage (`read_bytes` of /proc/self/io); null where it cannot be told.
+    /// Bytes the ranks fetched from storage (`read_bytes` of /proc/self/io); null where it is unknown.
     pub storage_read_bytes: Option<u64>,
-    /// Bytes the ranks caused to be sent to storage (`write_bytes`); null where it cannot be told.
+    /// Bytes the ranks caused to be sent to storage (`write_bytes`); null where it is unknown.
     pub storage_write_bytes: Option<u64>,
     /// Of the bytes that were not read with O_DIRECT, the share that came from the page cache at
     /// least, 0 to 1: what the ranks fetched besides data (directories, pages of the program) counts
-    /// against it. Null where it cannot be told.
+    /// against it. Null where it is unknown.
     pub page_cache_share: Option<f64>,
     /// Of the files that were looked at when a rank opened them for reading, the share of bytes that
-    /// the page cache held already (cachestat(2), a sample); null where it cannot be told.
+    /// the page cache held already (cachestat(2), a sample); null where it is unknown.
     #[serde(default)]
     pub cached_at_open_share: Option<f64>,
     /// Where the bytes of each label came from and went to; labels without any are missing.
@@ -450,7 +450,7 @@ pub struct LabelEvidence {
     /// Of those, bytes read with O_DIRECT.
     pub direct_read_bytes: u64,
     /// Bytes that the ranks fetched from storage while the label read, at most: labels shorter
-    /// than a millisecond share what was fetched. Null where it cannot be told.
+    /// than a millisecond share what was fetched. Null where it is unknown.
     pub fetched_bytes: Option<u64>,
     /// Sizes of the files that were looked at (a sample) when they were opened to be read through
     /// the page cache.
@@ -514,7 +514,7 @@ pub struct MpiFileFacts {
     /// Hints in effect after opening (MPI_File_get_info), in the same form. What was asked for
     /// and is not here was ignored by the MPI library.
     pub effective_hints: String,
-    /// File system type; "" where it cannot be told.
+    /// File system type; "" where it is unknown.
     pub file_system: String,
     /// What `lfs getstripe` says, in one line; "" where there is no Lustre.
     pub layout: String,

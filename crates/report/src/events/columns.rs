@@ -142,11 +142,11 @@ columns! {
         |r| path(r, r.event.path2).map_or(-1, |path| path.id);
     "path2" OptionalText "Second path of rename, link and symlink; else null."
         |r| path(r, r.event.path2).map(|path| path.text.clone());
-    "offset_bytes" Int64 "Position in the file, of several pieces that of the first; 0 where the operation has none."
+    "offset_bytes" Int64 "Position in the file, of several extents that of the first; 0 where the operation has none."
         |r| wide(r.event.offset_bytes);
-    "pieces" Int32 "Pieces of the file that were asked for, where they are several or a pattern's; else 0."
+    "pieces" Int32 "Extents of the file that were asked for, where they are several or a pattern's; else 0."
         |r| narrow(r.event.pieces);
-    "extents_id" Int32 "Which pieces: a place in `run.events.extents` of run.json; -1 without."
+    "extents_id" Int32 "Which extents: a place in `run.events.extents` of run.json; -1 without."
         extents;
     "requested_bytes" Int64 "Bytes asked for; for \"rest of the file\" the bytes moved."
         |r| wide(r.event.requested_bytes);

@@ -16,11 +16,11 @@ pub fn environment(run: &Run) -> Markup {
     };
     let params = header.params.iter().map(|param| format!("{} = {}", param.name, param.value));
     let storage_bytes = |bytes: Option<u64>| {
-        bytes.map_or("cannot be told".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
+        bytes.map_or("unknown".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
     };
     let clock = match evidence.clock.as_str() {
         "" => String::new(),
-        clock => format!("{clock}, {} ns a reading", significant(evidence.clock_read_ns)),
+        clock => format!("{clock}, {} ns per reading", significant(evidence.clock_read_ns)),
     };
     list(&[
         ("host", host.name.clone()),

@@ -89,7 +89,7 @@ fn clock(evidence: &Evidence) -> String {
         return "clock not told".into();
     }
     let read_ns = significant(evidence.clock_read_ns);
-    format!("clock {}, {read_ns} ns a reading", escape(&evidence.clock))
+    format!("clock {}, {read_ns} ns per reading", escape(&evidence.clock))
 }
 
 /// What is known about the measuring, a few words each.
@@ -106,7 +106,8 @@ pub fn facts(run: &Run) -> Vec<String> {
     let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
     // The meter also counts the start and end of a rank, tens of microseconds.
     if evidence.cpu_ns > 0 && run.run.duration_wall_ns >= 10_000_000 {
-        facts.push(format!("processor {} a rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
+        facts
+            .push(format!("processor {} per rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
     }
     facts.extend(sampled(run));
     facts.extend(defects(evidence));

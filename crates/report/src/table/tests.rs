@@ -38,7 +38,7 @@ fn listing_1_at_160_columns() {
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
         start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
 
-        clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % per rank
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
@@ -76,8 +76,8 @@ fn listing_1_at_100_columns() {
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
         start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
 
-        clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read · failed 0 · short 0
-          seed 42 · confinement: proved · processor 79.4 % a rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0
+          seed 42 · confinement: proved · processor 79.4 % per rank
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -117,8 +117,8 @@ fn listing_1_at_80_columns() {
         start: of the first rank; end: of the last; busy: from start to end; longest: of
           the slowest rank.
 
-        clock tsc, 17.5 ns a reading · page cache served 100 % of the bytes read
-          failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % a rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read
+          failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % per rank
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
@@ -163,8 +163,8 @@ fn an_aborted_run_at_100_columns() {
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min and median are over
           those kept, longest is over all.
 
-        clock tsc, 17.5 ns a reading · page cache share cannot be told · failed 13 · short 3 · seed 42
-          confinement: proved · processor 79.4 % a rank · 7 events not kept
+        clock tsc, 17.5 ns per reading · page cache share cannot be told · failed 13 · short 3 · seed 42
+          confinement: proved · processor 79.4 % per rank · 7 events not kept
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -215,8 +215,8 @@ fn an_aborted_run_at_80_columns() {
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min
           and median are over those kept, longest is over all.
 
-        clock tsc, 17.5 ns a reading · page cache share cannot be told · failed 13
-          short 3 · seed 42 · confinement: proved · processor 79.4 % a rank
+        clock tsc, 17.5 ns per reading · page cache share cannot be told · failed 13
+          short 3 · seed 42 · confinement: proved · processor 79.4 % per rank
           7 events not kept
         note: the ranks were started by hand
 
