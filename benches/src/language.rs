@@ -12,16 +12,15 @@ use std::process::Command;
 const STATEMENTS: usize = 1_000_000;
 const RUNS: usize = 7;
 
-/// MB/s of processor time, without and with the budget, and memory per source. Compiling uses one
+/// MB/s of processor time, and memory per source. Compiling uses one
 /// processor and waits for nothing, so that on an idle machine processor time is the time it takes.
 pub fn language(place: &Scratch) -> Result<Vec<Figure>> {
     let file = place.path().join("generated.ppl");
     fs::write(&file, generated())?;
-    let (mut lowered, mut budgeted, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rates, mut memory) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        lowered.push(worker(place, "lower", &file)?.0);
-        let (rate, peak) = worker(place, "compile", &file)?;
-        budgeted.push(rate);
+        let (rate, peak) = worker(place, &file)?;
+        rates.push(rate);
         memory.push(peak);
     }
     fs::remove_file(&file)?;
@@ -35,16 +34,15 @@ pub fn language(place: &Scratch) -> Result<Vec<Figure>> {
         goal,
     };
     Ok(vec![
-        line("parse + check + lower, 10^6 statements", &lowered, " MB/s", Goal::AtLeast(100.0)),
-        line("the same with the budget", &budgeted, " MB/s", Goal::None),
+        line("parse + check + lower, 10^6 statements", &rates, " MB/s", Goal::AtLeast(100.0)),
         line("its peak memory / source", &memory, " x", Goal::AtMost(10.0)),
     ])
 }
 
 /// Rate and memory of one compilation in a process of its own.
-fn worker(place: &Scratch, what: &str, file: &Path) -> Result<(f64, f64)> {
+fn worker(place: &Scratch, file: &Path) -> Result<(f64, f64)> {
     let mut worker = Command::new(place.own_binary());
-    let output = worker.args(["worker", what]).arg(file).output()?;
+    let output = worker.args(["worker", "compile"]).arg(file).output()?;
     let text = String::from_utf8(output.stdout)?;
     let mut words = text.split_whitespace().map(str::parse::<f64>);
     let mut next = || words.next().ok_or("the worker failed");
@@ -52,13 +50,12 @@ fn worker(place: &Scratch, what: &str, file: &Path) -> Result<(f64, f64)> {
 }
 
 /// Compiles a file and prints MB/s and the largest resident memory / size of the source.
-pub fn compile_once(file: &str, with_budget: bool) -> Result<()> {
+pub fn compile_once(file: &str) -> Result<()> {
     let text = fs::read(file)?;
     let source_bytes = text.len() as f64;
     let binding = ppl::Binding::default();
-    let compile = if with_budget { ppl::compile } else { ppl::compile_unbudgeted };
     let start_s = processor_s()?;
-    let compiled = compile("generated.ppl", text, &mut ppl::source::NoIncludes, &binding);
+    let compiled = ppl::compile("generated.ppl", text, &mut ppl::source::NoIncludes, &binding);
     let seconds = processor_s()? - start_s;
     let plan = compiled.plan.ok_or("the generated program has errors")?;
     if plan.code.len() < STATEMENTS {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! benches worker data RANK|metadata RANK [confine]    raw loops in the current directory
-//! benches worker compile|lower FILE                   the language, with and without the budget
+//! benches worker compile FILE                         the language
 //! benches worker pictures DIR                         all pictures of a stored run
 //! benches worker peak COMMAND...                      memory of a command and its children
 //! ```
@@ -31,7 +31,7 @@ pub fn work(words: &[String]) -> Result<()> {
             }
             raw_loops(loops, rank)
         }
-        [what @ ("compile" | "lower"), file] => language::compile_once(file, what == "compile"),
+        ["compile", file] => language::compile_once(file),
         ["pictures", folder] => pictures::make_once(folder),
         ["peak", command, ref args @ ..] => peak(command, args),
         _ => Err(format!("unknown worker {words:?}").into()),

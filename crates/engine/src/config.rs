@@ -3,7 +3,9 @@
 use crate::directory::Identity;
 use crate::machine::Settings;
 use crate::record::EventsConfig;
+use model::rehearsal::Forecast;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -85,4 +87,14 @@ pub struct Config {
     pub watch: Option<Duration>,
     /// What the program may do.
     pub settings: Settings,
+    /// What ranks have ready before they start, as a rehearsal tells.
+    pub forecasts: Vec<(Range<u32>, Forecast)>,
+}
+
+impl Config {
+    /// What a rank has ready; nothing where that is unknown.
+    pub fn forecast(&self, rank: u32) -> Forecast {
+        let known = self.forecasts.iter().find(|(ranks, _)| ranks.contains(&rank));
+        known.map_or_else(Forecast::default, |(_, forecast)| *forecast)
+    }
 }

@@ -4,12 +4,11 @@
 //! `--no-preflight` is the caller's: it does not ask.
 
 use crate::{host, limits};
-use model::plan::Budget;
+use model::rehearsal::Rehearsal;
 use model::units::format_bytes;
 use std::ffi::CString;
 use std::fmt::Write;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -25,10 +24,10 @@ pub struct Findings {
     pub notes: Vec<String>,
 }
 
-/// Compares a plan's budget (by ranges of ranks) with the run directory and this machine.
-/// Raises the limit of open files of this process as far as it may.
-pub fn preflight(directory: &Path, budget: &[(Range<u32>, Budget)]) -> Findings {
-    judge(&Facts::of(directory, raise_open_files()), &Needs::of(budget))
+/// Compares what a rehearsal needed with the run directory and this machine. One that did not
+/// come to the end only gives remarks. Raises the limit of open files of this process as far as it may.
+pub fn preflight(directory: &Path, rehearsal: &Rehearsal) -> Findings {
+    judge(&Facts::of(directory, raise_open_files()), &Needs::of(rehearsal))
 }
 
 /// Raises the soft limit of open files to the hard one; the limit that then holds.
@@ -56,21 +55,19 @@ struct Needs {
     buffers_bytes: u64,
     /// Of the rank that needs most.
     handles: u64,
-    exact: bool,
+    /// They are those of the whole program.
+    complete: bool,
 }
 
 impl Needs {
-    fn of(budget: &[(Range<u32>, Budget)]) -> Needs {
-        let mut needs = Needs { exact: true, ..Needs::default() };
-        for (ranks, one) in budget {
-            let ranks = u64::from(ranks.end.saturating_sub(ranks.start));
-            let add =
-                |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
-            add(&mut needs.bytes, one.footprint_bytes);
-            add(&mut needs.files, one.footprint_files);
-            add(&mut needs.buffers_bytes, one.buffer_bytes.saturating_add(one.pool_bytes()));
+    fn of(rehearsal: &Rehearsal) -> Needs {
+        let Rehearsal { peak_bytes: bytes, peak_files: files, complete, .. } = *rehearsal;
+        let mut needs = Needs { bytes, files, complete, ..Needs::default() };
+        for (ranks, one) in &rehearsal.ranks {
+            let each = one.buffer_bytes.saturating_add(one.pool_bytes());
+            let all = each.saturating_mul(u64::from(ranks.end.saturating_sub(ranks.start)));
+            needs.buffers_bytes = needs.buffers_bytes.saturating_add(all);
             needs.handles = needs.handles.max(one.handles);
-            needs.exact &= one.exact;
         }
         needs
     }
@@ -133,14 +130,24 @@ fn writable(directory: &Path) -> Result<(), i32> {
 }
 
 fn judge(facts: &Facts, needs: &Needs) -> Findings {
+    let Findings { mut errors, mut notes } = lacking(facts, needs);
+    if !needs.complete {
+        notes.append(&mut errors);
+        notes.push(unknown(facts, needs));
+    }
+    if let Err(errno) = facts.writable {
+        let (errno, ask) = (errno_text(errno), "choose another directory with --dir");
+        errors.push(format!("cannot write in {}: {errno}; {ask}", facts.directory));
+    }
+    Findings { errors, notes }
+}
+
+/// What is needed and not there.
+fn lacking(facts: &Facts, needs: &Needs) -> Findings {
     let mut errors = Vec::new();
     let mut notes = Vec::new();
     let Facts { directory, file_system, .. } = facts;
     let ask = "make the program smaller, or start with --no-preflight";
-    if let Err(errno) = facts.writable {
-        let (errno, ask) = (errno_text(errno), "choose another directory with --dir");
-        errors.push(format!("cannot write in {directory}: {errno}; {ask}"));
-    }
     if let Some(free) = facts.free_bytes.filter(|free| needs.bytes > *free) {
         let (needed, free) = (format_bytes(needs.bytes), format_bytes(free));
         errors.push(format!(
@@ -165,9 +172,6 @@ fn judge(facts: &Facts, needs: &Needs) -> Findings {
     }
     if let Some(free) = facts.memory_bytes {
         memory(facts, needs, free, &mut errors, &mut notes);
-    }
-    if !needs.exact {
-        notes.push(unknown(facts, needs));
     }
     Findings { errors, notes }
 }
@@ -218,6 +222,7 @@ fn errno_text(errno: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::rehearsal::RankFigures;
 
     fn facts() -> Facts {
         Facts {
@@ -232,7 +237,7 @@ mod tests {
     }
 
     fn needs() -> Needs {
-        Needs { bytes: 1000, files: 10, buffers_bytes: 500, handles: 68, exact: true }
+        Needs { bytes: 1000, files: 10, buffers_bytes: 500, handles: 68, complete: true }
     }
 
     #[test]
@@ -258,36 +263,31 @@ mod tests {
 
     #[test]
     fn unknown_needs_and_files_in_memory_are_notes() {
-        let findings = judge(&facts(), &Needs { exact: false, ..needs() });
-        assert!(findings.errors.is_empty() && findings.notes[0].contains("not all needs"));
+        let findings = judge(&facts(), &Needs { bytes: 1001, complete: false, ..needs() });
+        assert!(findings.errors.is_empty() && findings.notes[0].contains("needs 1001 B"));
+        assert!(findings.notes[1].contains("not all needs"));
         let tmpfs = Facts { file_system: "tmpfs".into(), ..facts() };
         let findings = judge(&tmpfs, &needs());
         assert!(findings.errors.is_empty() && findings.notes[0].contains("lies in memory"));
     }
 
     #[test]
-    fn needs_add_up_over_ranks_without_overflow() {
-        let one = Budget {
-            files: 20,
-            directories: 10,
-            footprint_files: 3,
-            footprint_bytes: 100,
-            handles: 4,
-            exact: true,
-            ..Budget::default()
-        };
-        let other = Budget { footprint_bytes: u64::MAX, handles: 9, ..Budget::default() };
-        let needs = Needs::of(&[(0..3, one), (3..5, other)]);
-        assert_eq!((needs.bytes, needs.files, needs.handles), (u64::MAX, 9, 9));
-        assert!(!needs.exact);
+    fn buffers_add_up_over_ranks_and_files_do_not() {
+        let one = RankFigures { buffer_bytes: 100, handles: 4, ..RankFigures::default() };
+        let other = RankFigures { buffer_bytes: u64::MAX, handles: 9, ..RankFigures::default() };
+        let ranks = vec![(0..3, one), (3..5, other)];
+        let rehearsal = Rehearsal { ranks, peak_bytes: 7, peak_files: 3, ..Rehearsal::default() };
+        let needs = Needs::of(&rehearsal);
+        assert_eq!((needs.bytes, needs.files, needs.handles), (7, 3, 9));
+        assert_eq!((needs.buffers_bytes, needs.complete), (u64::MAX, false));
     }
 
     #[test]
     fn a_temporary_directory_is_fit_for_a_small_program() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let small =
-            Budget { footprint_files: 1, footprint_bytes: 1, exact: true, ..Budget::default() };
-        assert_eq!(preflight(directory.path(), &[(0..1, small)]), Findings::default());
+            Rehearsal { peak_bytes: 1, peak_files: 1, complete: true, ..Rehearsal::default() };
+        assert_eq!(preflight(directory.path(), &small), Findings::default());
         assert!(writable(Path::new("/does/not/exist")).is_err());
     }
 }

@@ -18,8 +18,7 @@ pub mod bytes;
 
 pub use crate::function::Function;
 pub use crate::internal::Internal;
-use crate::limits::POOL_BYTES;
-use crate::op::{Class, Op};
+use crate::op::Op;
 use crate::pattern::Geometry;
 use crate::value::Value;
 pub use crate::with::Options;
@@ -350,54 +349,6 @@ pub struct Unproved {
     pub reason: String,
 }
 
-/// Operations of one kind a plan will execute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpBudget {
-    /// Executions.
-    pub count: u64,
-    /// Bytes moved.
-    pub bytes: u64,
-    /// Both figures are exact; otherwise they are what is known at least.
-    pub exact: bool,
-}
-
-/// What one rank will do, as far as it can be known before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
-    /// By operation, in order of [`Op`], only those that occur.
-    pub ops: Vec<(Op, OpBudget)>,
-    /// Files made.
-    pub files: u64,
-    /// Directories made.
-    pub directories: u64,
-    /// Largest total size of files at any time, bytes.
-    pub footprint_bytes: u64,
-    /// Largest number of files and directories at any time.
-    pub footprint_files: u64,
-    /// Largest buffer, bytes.
-    pub buffer_bytes: u64,
-    /// Most handles open at one time.
-    pub handles: u64,
-    /// All figures are exact.
-    pub exact: bool,
-}
-
-/// Unit of memory that holds the bytes of one call.
-const PAGE_BYTES: u64 = 4096;
-
-impl Budget {
-    /// Random data that the rank keeps ready for its writes, bytes: [`POOL_BYTES`] or the largest
-    /// call, but no more than it writes. Each call begins at a page of its own.
-    pub fn pool_bytes(&self) -> u64 {
-        let writes = self.ops.iter().filter(|(op, _)| op.row().class == Class::Write);
-        let needed = writes.map(|(_, op)| match op.exact {
-            true => op.count.saturating_mul(PAGE_BYTES).saturating_add(op.bytes),
-            false => u64::MAX,
-        });
-        needed.fold(0, u64::saturating_add).min(POOL_BYTES.max(self.buffer_bytes))
-    }
-}
-
 /// Code and everything it refers to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -441,8 +392,6 @@ pub struct Plan {
     pub seed: u64,
     /// Paths without proof; empty: the program may run unconfined.
     pub unproved: Vec<Unproved>,
-    /// Budget by rank, one entry for each run of ranks with the same figures.
-    pub budget: Vec<(Range<u32>, Budget)>,
     /// The program text.
     pub files: Vec<SourceFile>,
 }

@@ -85,7 +85,7 @@ pub struct Doubt {
 /// What a rank has ready before it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forecast {
-    /// Operations that it executes at least, for its events.
+    /// Operations that it executes, for its events; 0 where that is unknown.
     pub operations: u64,
     /// Random data for its writes, bytes.
     pub pool_bytes: u64,
@@ -120,10 +120,16 @@ impl Rehearsal {
         self.complete && !self.about
     }
 
+    /// Operations of the rank that executes most; 0 where that is unknown.
+    pub fn most_operations(&self) -> u64 {
+        let ranks = self.ranks.iter().filter(|_| self.complete);
+        ranks.map(|(_, figures)| figures.operations()).max().unwrap_or(0)
+    }
+
     /// What each rank has ready, by rank.
     pub fn forecasts(&self) -> Vec<(Range<u32>, Forecast)> {
         let forecast = |figures: &RankFigures| Forecast {
-            operations: figures.operations(),
+            operations: if self.complete { figures.operations() } else { 0 },
             pool_bytes: figures.pool_bytes(),
             buffer_bytes: figures.buffer_bytes,
         };

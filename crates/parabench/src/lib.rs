@@ -36,6 +36,7 @@ mod output;
 mod pictures;
 mod present;
 pub mod program;
+mod rehearse;
 pub mod results;
 mod verbs;
 

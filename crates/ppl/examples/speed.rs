@@ -32,9 +32,6 @@ fn show(path: &str, ranks: Option<u32>) {
     }
     if let Some(plan) = compiled.plan {
         print!("{}", listing(&plan));
-        for (ranks, budget) in &plan.budget {
-            println!("{ranks:?}: {budget:?}");
-        }
     }
 }
 

@@ -13,7 +13,6 @@
 
 pub mod ast;
 pub mod binding;
-mod budget;
 mod check;
 mod compile;
 pub mod diag;
@@ -32,7 +31,7 @@ mod unknown;
 pub mod word;
 
 pub use binding::Binding;
-pub use compile::{Compiled, compile, compile_unbudgeted};
+pub use compile::{Compiled, compile};
 pub use diag::{Diagnostic, Severity};
 pub use format::format;
 pub use listing::listing;

@@ -73,7 +73,7 @@ pub struct Meta {
 pub struct EventsConfig {
     /// Bytes this rank may use for events and path names; what does not fit is counted.
     pub max_bytes: u64,
-    /// Events the plan's budget knows of, for which memory is made ready before the start:
+    /// Events that the rehearsal knows of, for which memory is made ready before the start:
     /// touching fresh memory takes longer than keeping the event. 0 if nothing is known.
     pub expected: u64,
     /// Keep one of so many events, chosen at random; 0 and 1 keep all.

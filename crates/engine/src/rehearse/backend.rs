@@ -5,7 +5,7 @@ use super::names::What;
 use super::stage::{Change, Stage};
 use crate::backend::mem::Planted;
 use crate::backend::{Act, Backend, Capabilities, Cost, Mem};
-use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Reply};
+use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Names, Reply};
 use crate::clock::Virtual;
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -46,38 +46,19 @@ impl Rehearsed {
     /// Puts what the call needs in its place, if skipped iterations would have made it, or if
     /// it may have been there before.
     fn set_up(&mut self, call: &Call<'_>) {
-        let (path, must_exist) = match *call {
-            Call::Open { path, flags, .. } => (path, flags & libc::O_CREAT == 0),
-            Call::Mkdir { path } | Call::Symlink { path, .. } => (path, false),
-            Call::Rename { from, to } | Call::Link { from, to } => {
-                self.set_up_name(to, false, false);
-                (from, true)
-            }
-            Call::Stat { path }
-            | Call::Access { path }
-            | Call::Unlink { path }
-            | Call::Rmdir { path }
-            | Call::Truncate { path, .. }
-            | Call::Readlink { path }
-            | Call::Chmod { path, .. }
-            | Call::Utime { path }
-            | Call::Statfs { path } => (path, true),
-            Call::Close { .. }
-            | Call::Pread { .. }
-            | Call::Pwrite { .. }
-            | Call::Append { .. }
-            | Call::Seek { .. }
-            | Call::Fsync { .. }
-            | Call::Fdatasync { .. }
-            | Call::Ftruncate { .. }
-            | Call::Fallocate { .. }
-            | Call::Fstat { .. }
-            | Call::Getdents { .. }
-            | Call::Syncfs
-            | Call::DropCaches => return,
-        };
         let lists = matches!(*call, Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0);
-        self.set_up_name(path, must_exist, lists || matches!(call, Call::Rmdir { .. }));
+        let directory = lists || matches!(call, Call::Rmdir { .. });
+        let makes = matches!(MadeNames::of(call), MadeNames::Made(_) | MadeNames::Directory(_));
+        match call.names() {
+            Names::None => {}
+            Names::One { path, .. } | Names::Link { path, .. } => {
+                self.set_up_name(path, !makes, directory);
+            }
+            Names::Two { from, to } => {
+                self.set_up_name(to, false, false);
+                self.set_up_name(from, true, false);
+            }
+        }
     }
 
     fn set_up_name(&mut self, path: &CStr, must_exist: bool, directory: bool) {
@@ -109,10 +90,10 @@ impl Rehearsed {
                 let size = like.and_then(|name| self.stage.fs.borrow().number(&name).ok());
                 let known = size.map(|number| self.stage.fs.borrow().extent(number).0);
                 match known {
-                    Some(size) if !directory => Planted::File(size),
                     _ if !self.stage.finds_files && !state.vague => return,
                     _ if directory => Planted::Directory,
-                    _ => Planted::Found,
+                    Some(size) => Planted::File(size),
+                    None => Planted::Found,
                 }
             }
         };
@@ -151,13 +132,13 @@ impl Rehearsed {
     }
 
     /// What became of names.
-    fn renamed(&mut self, call: Names<'_>, new: bool) {
+    fn renamed(&mut self, call: MadeNames<'_>, new: bool) {
         let (made, gone, directory) = match call {
-            Names::Made(path) => (Some(path), None, false),
-            Names::Directory(path) => (Some(path), None, true),
-            Names::Gone(path) => (None, Some(path), false),
-            Names::Moved(from, to) => (Some(to), Some(from), false),
-            Names::Nothing => return,
+            MadeNames::Made(path) => (Some(path), None, false),
+            MadeNames::Directory(path) => (Some(path), None, true),
+            MadeNames::Gone(path) => (None, Some(path), false),
+            MadeNames::Moved(from, to) => (Some(to), Some(from), false),
+            MadeNames::Nothing => return,
         };
         let state = &mut *self.stage.state.borrow_mut();
         if let Some(path) = gone {
@@ -261,7 +242,7 @@ impl Rehearsed {
 
 /// Names that a call makes or removes, if it succeeds.
 #[derive(Clone, Copy)]
-enum Names<'a> {
+enum MadeNames<'a> {
     Nothing,
     Made(&'a CStr),
     Directory(&'a CStr),
@@ -269,15 +250,15 @@ enum Names<'a> {
     Moved(&'a CStr, &'a CStr),
 }
 
-impl<'a> Names<'a> {
-    fn of(call: &Call<'a>) -> Names<'a> {
+impl<'a> MadeNames<'a> {
+    fn of(call: &Call<'a>) -> MadeNames<'a> {
         match *call {
-            Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => Names::Made(path),
-            Call::Symlink { path, .. } | Call::Link { to: path, .. } => Names::Made(path),
-            Call::Mkdir { path } => Names::Directory(path),
-            Call::Unlink { path } | Call::Rmdir { path } => Names::Gone(path),
-            Call::Rename { from, to } => Names::Moved(from, to),
-            _ => Names::Nothing,
+            Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => MadeNames::Made(path),
+            Call::Symlink { path, .. } | Call::Link { to: path, .. } => MadeNames::Made(path),
+            Call::Mkdir { path } => MadeNames::Directory(path),
+            Call::Unlink { path } | Call::Rmdir { path } => MadeNames::Gone(path),
+            Call::Rename { from, to } => MadeNames::Moved(from, to),
+            _ => MadeNames::Nothing,
         }
     }
 }
@@ -327,7 +308,7 @@ impl Backend for Rehearsed {
             return 0;
         }
         self.set_up(&call);
-        let (names, extent) = (Names::of(&call), self.extent(&call));
+        let (names, extent) = (MadeNames::of(&call), self.extent(&call));
         let opens = matches!(call, Call::Open { .. });
         let closes = matches!(call, Call::Close { .. });
         let before = self.stage.used();

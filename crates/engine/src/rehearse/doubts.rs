@@ -116,7 +116,10 @@ impl Doubts {
                 self.made(rank, over.site, name);
             }
         }
-        if let Some(missing) = self.missing.take() {
+        let counts_as_another = |known: &Name| known.like.is_some() && known.maker.is_none();
+        let missing = self.missing.take();
+        let again = || self.names.get(name).is_some_and(counts_as_another).then(|| name.into());
+        if let Some(missing) = missing.or_else(again) {
             self.needs.entry(over.site).or_default().insert(rank, missing);
         }
         if over.errno == libc::EEXIST {

@@ -48,14 +48,16 @@ pub const STEPS: u64 = 1 << 19;
 /// Most ranks: a simulated rank takes some microseconds and kilobytes even if it does nothing.
 pub const RANKS_MAX: u32 = 1 << 14;
 
-/// Rehearses a plan. `finds_files`: files that it has not made may be there from before.
-///
-/// # Errors
-/// The ranks cannot be simulated: interrupted, or not enough memory.
-pub fn rehearse(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal, StartError> {
+/// Rehearses a plan. `finds_files`: files that it has not made may be there from before. Where the
+/// ranks cannot be simulated (too many, interrupted, no memory) nothing is known.
+pub fn rehearse(plan: &Plan, config: &Config, finds_files: bool) -> Rehearsal {
     if plan.ranks > RANKS_MAX {
-        return Ok(unknown(plan));
+        return unknown(plan);
     }
+    perform(plan, config, finds_files).unwrap_or_else(|_| unknown(plan))
+}
+
+fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal, StartError> {
     let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
     config.settings.print_fd = None;
     config.settings.agile = false;

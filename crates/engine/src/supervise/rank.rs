@@ -15,7 +15,6 @@ use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{EventsConfig, Meta, Place, Recorder, State, Usage};
 use model::Plan;
-use model::plan::Budget;
 
 /// Buffers up to this size are made before the start; larger ones on first use.
 const PREPARED_BYTES: u64 = 64 << 20;
@@ -53,7 +52,7 @@ impl<'a> Rank<'a> {
     ) -> Result<Rank<'a>, String> {
         let sites = plan.code.len() as u32;
         let events = config.events.map(|events| EventsConfig {
-            expected: events.expected.max(expected_events(plan, rank)),
+            expected: events.expected.max(config.forecast(rank).operations),
             ..events
         });
         let meta = Meta { rank, ranks: plan.ranks, sites, events };
@@ -113,28 +112,16 @@ pub fn enter(config: &Config, far: bool) -> Result<Inside, String> {
     directory::enter(&config.directory, config.identity.as_ref(), far)
 }
 
-/// Operations that the budget knows of.
-fn expected_events(plan: &Plan, rank: u32) -> u64 {
-    let ops = budget(plan, rank).map_or(&[][..], |budget| &budget.ops);
-    ops.iter().map(|(_, op)| op.count).fold(0, u64::saturating_add)
-}
-
-fn budget(plan: &Plan, rank: u32) -> Option<&Budget> {
-    plan.budget.iter().find(|(ranks, _)| ranks.contains(&rank)).map(|(_, budget)| budget)
-}
-
-/// Buffers, made beforehand as far as the budget tells what is needed.
+/// Buffers, made beforehand as far as the rehearsal tells what is needed.
 fn buffers(plan: &Plan, config: &Config, rank: u32) -> Buffers {
     if config.backend == BackendKind::Null {
         return Buffers::unfilled();
     }
     let mut buffers = Buffers::of_execution(plan.seed, rank, config.execution);
-    let budget = budget(plan, rank);
+    let forecast = config.forecast(rank);
     let prepared = |bytes: u64| bytes.min(PREPARED_BYTES) as usize;
-    let random = budget.map_or(0, Budget::pool_bytes);
-    let largest = budget.map_or(0, |budget| budget.buffer_bytes);
     // A failure shows again, with its place, when a program needs the buffer.
-    let _ = buffers.prepare(prepared(random), prepared(largest));
+    let _ = buffers.prepare(prepared(forecast.pool_bytes), prepared(forecast.buffer_bytes));
     buffers
 }
 

@@ -7,7 +7,9 @@ use crate::diagnostics;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::program;
+use crate::rehearse::rehearse;
 use clap::Args;
+use engine::config::Config;
 
 /// Ranks that are assumed if none are given: enough that ranks can get in each
 /// other's way, and that groups have members.
@@ -41,7 +43,8 @@ impl Check {
             assumed: self.ranks.is_none(),
             nodes: 1,
         };
-        let compiled = compile::compile(text, &self.program, ranks, None, true);
+        let mut compiled = compile::compile(text, &self.program, ranks, None, true);
+        rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &Config::default(), true)?;
         match self.format {
             TextFormat::Json => {
                 console::print(&diagnostics::to_json(&compiled.diagnostics, &compiled.sources))?;

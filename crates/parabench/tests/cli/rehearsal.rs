@@ -1,7 +1,16 @@
 //! What `parabench plan` finds by rehearsing: programs and their figures.
 
+use crate::file_programs::file_program;
 use crate::scene::Scene;
+use engine::config::{BackendKind, Config};
+use engine::rehearse::rehearse;
+use engine::supervise::run_sim;
+use model::Op;
+use ppl::Binding;
+use ppl::source::NoIncludes;
+use proptest::prelude::*;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Ranks, program, and what is expected of all ranks: files, directories, bytes written, bytes
 /// read, largest size, largest number of files, exact.
@@ -282,4 +291,52 @@ fn a_rehearsal_that_does_not_come_to_the_end_says_so() {
     let plan = scene.parabench("plan x.ppl --format json").exits(0).json();
     assert_eq!((&plan["complete"], &plan["all"]["exact"]), (&false.into(), &false.into()));
     scene.parabench("plan x.ppl").exits(0).out_has("ended before the program did");
+}
+
+/// Executions and bytes by operation, of all ranks.
+type Counts = BTreeMap<Op, (u64, u64)>;
+
+/// What a run on files in memory has done, and what the rehearsal says.
+fn both(text: &str, ranks: u32) -> Option<(Counts, Counts)> {
+    let binding = Binding::new(ranks);
+    let plan = ppl::compile("test.ppl", text.into(), &mut NoIncludes, &binding).plan?;
+    let config = Config { backend: BackendKind::Mem, ..Config::default() };
+    let outcome = run_sim(&plan, &config, &mut |_| ()).expect("it runs");
+    let mut run = Counts::new();
+    for row in engine::record::collect(&outcome.records, &plan).rows {
+        let whole = Op::find(&row.op).filter(|_| row.part_of.is_none());
+        if let Some(op) = whole {
+            let sum = run.entry(op).or_default();
+            *sum = (sum.0 + row.count, sum.1 + row.bytes);
+        }
+    }
+    let rehearsal = rehearse(&plan, &config, false);
+    assert!(rehearsal.is_exact() || !outcome.finished(), "{text}");
+    let mut rehearsed = Counts::new();
+    for (range, rank) in &rehearsal.ranks {
+        for (op, figures) in &rank.ops {
+            let (sum, ranks) = (rehearsed.entry(*op).or_default(), range.len() as u64);
+            *sum = (sum.0 + figures.count * ranks, sum.1 + figures.bytes * ranks);
+        }
+    }
+    Some((run, rehearsed))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn a_rehearsal_does_what_a_run_does(
+        tape in prop::collection::vec(any::<u8>(), 0..120),
+        ranks in 1..4u32,
+        own in any::<bool>(),
+    ) {
+        let mut text = file_program(&tape);
+        if own {
+            text = text.replace("f-", "f-$$rank-").replace("\"z\"", "\"z-$$rank\"");
+        }
+        if let Some((run, rehearsed)) = both(&text, ranks) {
+            prop_assert_eq!(run, rehearsed, "{}", text);
+        }
+    }
 }

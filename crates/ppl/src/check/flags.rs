@@ -37,39 +37,6 @@ pub(crate) fn check(text: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// What the flags of an open mean for the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Meaning {
-    /// A missing file is made.
-    pub(crate) creates: bool,
-    /// It must be missing.
-    pub(crate) exclusive: bool,
-    /// What it held is gone.
-    pub(crate) truncates: bool,
-    /// Writes go to the end.
-    pub(crate) appends: bool,
-}
-
-/// What the flags mean; flags that are not ([`check`]) mean nothing.
-pub(crate) fn meaning(text: &[u8]) -> Meaning {
-    let shown = String::from_utf8_lossy(text);
-    if let Some(mode) = mode(&shown) {
-        return Meaning {
-            creates: !mode.starts_with('r'),
-            exclusive: false,
-            truncates: mode.starts_with('w'),
-            appends: mode.starts_with('a'),
-        };
-    }
-    let has = |wanted: &str| names(&shown).any(|name| name == wanted);
-    Meaning {
-        creates: has("O_CREAT"),
-        exclusive: has("O_CREAT") && has("O_EXCL"),
-        truncates: has("O_TRUNC"),
-        appends: has("O_APPEND"),
-    }
-}
-
 /// Letters of an MPI open mode: each at most once, at least one of r and w, and w where
 /// a file may be made (MPI: MODE_CREATE and MODE_EXCL contradict MODE_RDONLY).
 pub(crate) fn is_mpi_mode(text: &[u8]) -> bool {
@@ -102,17 +69,6 @@ mod tests {
             let problem = check(bad.as_bytes()).err();
             assert!(problem.is_some_and(|problem| problem.help.contains(help)), "{bad}");
         }
-    }
-
-    #[test]
-    fn meanings() {
-        assert_eq!(meaning(b"r+"), Meaning::default());
-        let w = Meaning { creates: true, truncates: true, ..Meaning::default() };
-        assert_eq!(meaning(b"w"), w);
-        assert_eq!(meaning(b"O_WRONLY|O_CREAT|O_TRUNC"), w);
-        assert!(meaning(b"a").appends);
-        assert!(meaning(b"O_CREAT O_EXCL").exclusive);
-        assert!(!meaning(b"O_EXCL").exclusive);
     }
 
     #[test]

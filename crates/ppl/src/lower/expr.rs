@@ -170,8 +170,7 @@ impl Lower<'_> {
         let jump = self.emit(Instr::JumpIf { cond, when: decides, to: 0 }, span);
         let right = self.condition_to(b, Some(slot));
         self.test_into(slot, right, span);
-        let end = self.patch_here(jump);
-        self.merges.push((jump, end));
+        self.patch_here(jump);
         if left.is_bad() || right.is_bad() {
             return Ev::BAD;
         }
@@ -187,11 +186,10 @@ impl Lower<'_> {
 
     /// A condition that constants switch off: checked, but no code is left of it.
     fn never_executed(&mut self, id: ExprId) -> Ev {
-        let (code, merges, dead) = (self.plan.code.len(), self.merges.len(), self.dead_code.len());
+        let (code, dead) = (self.plan.code.len(), self.dead_code.len());
         let ev = self.switched_off(true, |lower| lower.condition_value(id));
         self.plan.code.truncate(code);
         self.plan.spans.truncate(code);
-        self.merges.truncate(merges);
         self.dead_code.truncate(dead);
         ev
     }

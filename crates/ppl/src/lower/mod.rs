@@ -10,8 +10,7 @@
 //! the definitions (parameters, groups, procs, patterns), which hold everywhere. The
 //! code of procs is made last, behind the main program. Errors do not stop the
 //! pass: what has no meaning gets the value [`value::Ev::BAD`], about which
-//! nothing more is said. Not here: what needs the finished plan ([`crate::check::proof`],
-//! [`crate::budget`]).
+//! nothing more is said. Not here: what needs the finished plan ([`crate::check::proof`]).
 
 mod argument;
 mod assign;
@@ -57,17 +56,8 @@ use slots::Frame;
 use std::ops::Range;
 use stmt::{Nest, OpenLoop};
 
-/// A plan without budget and proof, and where its branches meet again.
-#[derive(Default)]
-pub(crate) struct Lowered {
-    pub(crate) plan: Plan,
-    /// For every conditional jump, in order of position: the instruction at which
-    /// both ways have come together.
-    pub(crate) merges: Vec<(Pc, Pc)>,
-}
-
 /// Makes the plan. It is only good for something if there are no errors.
-pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Lowered, Vec<Diagnostic>) {
+pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Plan, Vec<Diagnostic>) {
     let mut lower = Lower::new(ast, sources, binding);
     lower.definitions();
     lower.statements(ast.top);
@@ -103,7 +93,6 @@ struct Lower<'a> {
     sources: &'a Sources,
     binding: &'a Binding,
     plan: Plan,
-    merges: Vec<(Pc, Pc)>,
     reports: Reports,
     interner: Interner,
     /// By [`Name`].
@@ -187,7 +176,6 @@ impl<'a> Lower<'a> {
             sources,
             binding,
             plan,
-            merges: Vec::new(),
             reports: Reports::default(),
             interner: Interner::default(),
             names: names::survey(ast),
@@ -227,11 +215,10 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn finish(mut self) -> (Lowered, Vec<Diagnostic>) {
+    fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
         self.member_sets();
         self.plan.globals = self.globals.names;
-        self.merges.sort_unstable();
-        (Lowered { plan: self.plan, merges: self.merges }, self.reports.finish())
+        (self.plan, self.reports.finish())
     }
 
     /// The text of a place.

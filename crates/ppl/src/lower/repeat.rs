@@ -170,10 +170,7 @@ impl Lower<'_> {
         let breaks =
             self.switched_off(known == Some(false), |lower| lower.while_body(body, top, span));
         if let Some(jump) = jump {
-            let exit = self.patch_here(jump);
-            if known.is_none() {
-                self.merges.push((jump, exit));
-            }
+            self.patch_here(jump);
         }
         (self.unsure, self.differs) = outer;
         if self.is_literal(cond) && known == Some(true) && !breaks { Flow::Away } else { Flow::On }

@@ -175,11 +175,6 @@ impl Lower<'_> {
         };
         let then = self.switched_off(known == Some(false), |lower| lower.statement(branch.then));
         let flow = self.else_branch(branch.otherwise, known, jump, then, span);
-        if known.is_none()
-            && let Some(jump) = jump
-        {
-            self.merges.push((jump, self.here_pc()));
-        }
         (self.unsure, self.differs) = outer;
         flow
     }

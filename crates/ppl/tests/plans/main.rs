@@ -1,15 +1,12 @@
-//! Tests of plans: what they do, what their budget says, what they look like.
+//! Tests of plans: what they do, what they look like.
 //!
 //! [`tree`] and [`plan`] are two interpreters that have nothing in common: one walks the
 //! tree, one executes the plan. Both write down what a rank does, so that they can be
 //! compared. `tree.rs` stands alone, so that other crates can include it.
 
-mod budget;
 mod definitions;
-mod disk;
 mod examples;
 mod extents;
-mod file_programs;
 mod folding;
 mod generate;
 mod golden;

@@ -10,15 +10,15 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::program;
+use crate::rehearse::rehearse;
 use clap::Args;
 use engine::config::Config;
-use engine::rehearse::rehearse;
 use engine::supervise::{Calls, list_calls};
 
 /// Show what a program will do, without touching the disk
 ///
 /// The flat code, then the budget: operations by kind, bytes, files and directories, per rank
-/// and in all. With --ops also the first system calls of a rank.
+/// and in all, found by rehearsing the program on files in memory. With --ops also the first system calls of a rank.
 #[derive(Args)]
 pub struct Plan {
     #[command(flatten)]
@@ -56,11 +56,11 @@ impl Plan {
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
         let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
-        let compiled = compile::compile(text, &self.program, ranks, None, true);
+        let mut compiled = compile::compile(text, &self.program, ranks, None, true);
+        let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
+        let rehearsal = rehearse(plan, found, &Config::default(), true)?;
         compile::show(&compiled, &name);
         let plan = compile::plan(compiled, &name)?;
-        let rehearsal = rehearse(&plan, &Config::default(), true)
-            .map_err(|error| Error::failed(error.to_string()))?;
         let calls = match self.ops {
             Some(count) => Some(self.calls(&plan, count)?),
             None => None,

@@ -101,7 +101,7 @@ fn begin_sweep(
     cells: &[Bound],
     place: &Place,
 ) -> Result<()> {
-    let needs = cells.iter().map(|bound| args.needs(&bound.plan, place, 1));
+    let needs = cells.iter().map(|bound| args.needs(&bound.rehearsal, place, 1));
     match (folder, needs.max_by_key(|needs| needs.bytes)) {
         (Some(folder), Some(needs)) => folder.begin_sweep(run, &needs),
         _ => Ok(()),

@@ -35,6 +35,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::present;
 use crate::program::{self, Text};
+use crate::rehearse::rehearse;
 use crate::results::{self, Folder, Needs};
 use args::{Backend, KeptEvents};
 use engine::config::{BackendKind, Config, Records};
@@ -44,6 +45,7 @@ use engine::record::{Collected, EventsConfig};
 use engine::supervise::Outcome;
 use interrupt::Interrupt;
 use model::Plan;
+use model::rehearsal::Rehearsal;
 use mpi::launcher;
 use page::Page;
 use place::Place;
@@ -201,7 +203,9 @@ impl Run {
         let ranks = Ranks { count: binding.ranks, assumed: false, nodes };
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == Backend::Null;
-        let compiled = compile::compile(text, &binding.program, ranks, place.name(), mpi);
+        let mut compiled = compile::compile(text, &binding.program, ranks, place.name(), mpi);
+        let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
+        let rehearsal = rehearse(plan, found, &self.for_rehearsal(place), self.finds_files(place))?;
         if compiled.plan.is_none() || (warnings && !self.results.quiet) {
             compile::show(&compiled, &name);
         }
@@ -210,13 +214,24 @@ impl Run {
         only::check(&self.execution.only, &plan)?;
         let confinement = place.confinement(self, &plan, team.is_some())?;
         let mut notes = confinement.notes.clone();
-        notes.extend(place.preflight(self, &plan)?);
+        notes.extend(place.preflight(self, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
         let mut run = header::provisional(self, &plan, &name, place);
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
-        Ok(Bound { plan, confinement, run })
+        Ok(Bound { plan, rehearsal, confinement, run })
+    }
+
+    /// How the program is rehearsed.
+    fn for_rehearsal(&self, place: &Place) -> Config {
+        let directory = place.path().map(Into::into).unwrap_or_default();
+        Config { directory, settings: self.settings(), ..Config::default() }
+    }
+
+    /// Files that the program has not made may be there; the null back-end finds all.
+    fn finds_files(&self, place: &Place) -> bool {
+        self.execution.backend == Backend::Null || place.finds_files()
     }
 
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
@@ -252,16 +267,16 @@ impl Run {
     }
 
     /// What the ranks of one machine need to record.
-    fn needs<'a>(&self, plan: &Plan, place: &'a Place, nodes: u32) -> Needs<'a> {
-        let events = self.results.events.map(|kept| events(plan, kept, nodes));
+    fn needs<'a>(&self, rehearsal: &Rehearsal, place: &'a Place, nodes: u32) -> Needs<'a> {
+        let events = self.results.events.map(|kept| events(rehearsal, kept, nodes));
         let events = events.map_or(0, |events| events.expected_bytes());
-        let ranks = u64::from(plan.ranks.div_ceil(nodes.max(1)));
+        let ranks = u64::from(ranks(rehearsal).div_ceil(nodes.max(1)));
         Needs { bytes: ranks.saturating_mul(STATISTICS_BYTES + events), measured: place.path() }
     }
 
     fn config(
         &self,
-        plan: &Plan,
+        rehearsal: &Rehearsal,
         place: &Place,
         confinement: &place::Confinement,
         folder: Option<&Folder>,
@@ -273,20 +288,26 @@ impl Run {
             execution: 0,
             identity: place.identity(),
             confined: confinement.confined,
-            events: self.results.events.map(|kept| events(plan, kept, nodes)),
+            events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
+            forecasts: rehearsal.forecasts(),
             records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,
             watch: progress::watch(self.results.quiet),
-            settings: Settings {
-                agile: self.execution.agile,
-                stop_on_error: self.execution.on_error == args::OnError::Stop,
-                strict: self.results.strict,
-                only: self.execution.only.clone(),
-                print_fd: match self.results.format {
-                    _ if self.results.quiet => None,
-                    ResultFormat::Table => Some(STDOUT),
-                    _ => Some(STDERR),
-                },
+            settings: self.settings(),
+        }
+    }
+
+    /// What the program may do.
+    fn settings(&self) -> Settings {
+        Settings {
+            agile: self.execution.agile,
+            stop_on_error: self.execution.on_error == args::OnError::Stop,
+            strict: self.results.strict,
+            only: self.execution.only.clone(),
+            print_fd: match self.results.format {
+                _ if self.results.quiet => None,
+                ResultFormat::Table => Some(STDOUT),
+                _ => Some(STDERR),
             },
         }
     }
@@ -343,15 +364,18 @@ impl From<Error> for Stopped {
 }
 
 /// Memory for events: what was given is for all ranks of a machine together.
-fn events(plan: &Plan, kept: KeptEvents, nodes: u32) -> EventsConfig {
-    let operations = |budget: &model::plan::Budget| budget.ops.iter().map(|(_, op)| op.count).sum();
-    let expected = plan.budget.iter().map(|(_, budget)| operations(budget)).max().unwrap_or(0);
-    let ranks = plan.ranks.div_ceil(nodes.max(1)).max(1);
+fn events(rehearsal: &Rehearsal, kept: KeptEvents, nodes: u32) -> EventsConfig {
+    let ranks = ranks(rehearsal).div_ceil(nodes.max(1)).max(1);
     EventsConfig {
         max_bytes: kept.max_bytes() / u64::from(ranks),
-        expected,
+        expected: rehearsal.most_operations(),
         sample_every: kept.sample_every,
     }
+}
+
+/// Number of ranks.
+fn ranks(rehearsal: &Rehearsal) -> u32 {
+    rehearsal.ranks.last().map_or(0, |(ranks, _)| ranks.end)
 }
 
 /// What a program is bound to.
@@ -363,6 +387,7 @@ struct Binding {
 /// A program that can be executed here.
 struct Bound {
     plan: Plan,
+    rehearsal: Rehearsal,
     confinement: place::Confinement,
     /// Its run as far as it is known before.
     run: model::Run,

@@ -9,6 +9,7 @@ use engine::config::Mounts;
 use engine::confine;
 use engine::directory::{Identity, Removal, Request, RunDirectory, Survey};
 use engine::preflight;
+use model::rehearsal::Rehearsal;
 use model::{Plan, escape};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -137,14 +138,19 @@ impl Place {
         Ok(Confinement { name: "landlock", confined: Some(mounts), notes })
     }
 
-    /// Compares what the plan needs with what is there; gives remarks.
-    pub fn preflight(&self, run: &Run, plan: &Plan) -> Result<Vec<String>> {
+    /// Files from before may lie in it.
+    pub fn finds_files(&self) -> bool {
+        self.facts.as_ref().is_some_and(|facts| !facts.scratch)
+    }
+
+    /// Compares what the program needs with what is there; gives remarks.
+    pub fn preflight(&self, run: &Run, rehearsal: &Rehearsal) -> Result<Vec<String>> {
         let Some(path) = self.path() else { return Ok(Vec::new()) };
         if run.place.no_preflight {
             preflight::raise_open_files();
             return Ok(Vec::new());
         }
-        let findings = preflight::preflight(path, &plan.budget);
+        let findings = preflight::preflight(path, rehearsal);
         match findings.errors.is_empty() {
             true => Ok(findings.notes),
             false => Err(Error::input(findings.errors.join("\nerror: "))),

@@ -11,8 +11,9 @@ use crate::console;
 use engine::comm::{Progress, Sample};
 use engine::supervise::without_signals;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::Plan;
+use model::rehearsal::{RankFigures, Rehearsal};
 use model::units::{format_bytes, significant};
+use std::ops::Range;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -52,8 +53,8 @@ impl Bar {
     }
 
     /// An execution begins, of a sweep at a point of the grid.
-    pub fn begin(&mut self, plan: &Plan, point: &str) {
-        self.line = Line::of(plan);
+    pub fn begin(&mut self, rehearsal: &Rehearsal, point: &str) {
+        self.line = Line::of(rehearsal);
         let Some(executions) = &mut self.executions else { return };
         executions.begun += 1;
         executions.point = shortened(point);
@@ -114,15 +115,15 @@ impl Executions {
 /// What is known of the ranks of one execution.
 #[derive(Default)]
 struct Line {
-    /// Operations of all ranks, if they are known exactly.
+    /// Operations of all ranks, if they are known.
     all: Option<u64>,
     /// The sample before, to tell rates.
     before: Sample,
 }
 
 impl Line {
-    fn of(plan: &Plan) -> Line {
-        Line { all: operations(plan), before: Sample::default() }
+    fn of(rehearsal: &Rehearsal) -> Line {
+        Line { all: operations(rehearsal), before: Sample::default() }
     }
 
     /// The line of a sample; its rates are those since the one before.
@@ -230,14 +231,12 @@ pub fn during<T>(quiet: bool, what: &str, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Operations of all ranks, if the budget knows them all.
-fn operations(plan: &Plan) -> Option<u64> {
-    let known = plan.budget.iter().all(|(_, budget)| budget.exact);
-    let of = |(ranks, budget): &(std::ops::Range<u32>, model::plan::Budget)| {
-        let each: u64 = budget.ops.iter().map(|(_, op)| op.count).sum();
-        each.saturating_mul(u64::from(ranks.end - ranks.start))
+/// Operations of all ranks, if the rehearsal came to the end.
+fn operations(rehearsal: &Rehearsal) -> Option<u64> {
+    let of = |(ranks, rank): &(Range<u32>, RankFigures)| {
+        rank.operations().saturating_mul(u64::from(ranks.end - ranks.start))
     };
-    known.then(|| plan.budget.iter().map(of).sum())
+    rehearsal.complete.then(|| rehearsal.ranks.iter().map(of).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]

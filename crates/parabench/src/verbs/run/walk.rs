@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
             if self.interrupted {
                 return Ok(());
             }
-            bar.begin(&self.cells[cell as usize].plan, &self.grid.describe(cell));
+            bar.begin(&self.cells[cell as usize].rehearsal, &self.grid.describe(cell));
             self.execution(cell, repetition, interrupt, bar)?;
         }
         if let Some(repetition) = repetition {
@@ -282,7 +282,7 @@ impl<'a> Walk<'a> {
         let bound = &mut self.cells[cell as usize];
         // Programs are large: what is needed once is not copied.
         let mut run = if is_sweep { bound.run.clone() } else { std::mem::take(&mut bound.run) };
-        let needs = self.args.needs(&bound.plan, &self.place, self.team.map_or(1, Team::nodes));
+        let needs = self.args.needs(&bound.rehearsal, &self.place, self.team.map_or(1, Team::nodes));
         let own = match (&mut self.folder, repetition) {
             (Some(whole), Some(repetition)) if is_sweep => {
                 let mut own = whole.execution(self.started)?;
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
         let bound = &self.cells[cell as usize];
         let place = self.versus.place(cell, &self.place);
         let nodes = self.team.map_or(1, Team::nodes);
-        let config = self.args.config(&bound.plan, place, &bound.confinement, folder, nodes);
+        let config = self.args.config(&bound.rehearsal, place, &bound.confinement, folder, nodes);
         Config {
             wait_for_signal: config.wait_for_signal && self.started == 0,
             execution: self.started as u32,

@@ -1,0 +1,53 @@
+//! A program is rehearsed before it runs: what it will do, and what in it is doubtful.
+
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use engine::config::Config;
+use engine::rehearse;
+use engine::stop;
+use model::Plan;
+use model::plan::Span;
+use model::rehearsal::{Doubt, DoubtKind, Rehearsal};
+use ppl::Diagnostic;
+use ppl::diag::Code;
+
+/// Rehearses the plan of a program, if it has one. Doubtful places join its `diagnostics`.
+/// `finds_files`: the program may work on files from before.
+///
+/// # Errors
+/// Somebody asked to stop meanwhile.
+pub fn rehearse(
+    plan: Option<&Plan>,
+    diagnostics: &mut Vec<Diagnostic>,
+    config: &Config,
+    finds_files: bool,
+) -> Result<Rehearsal> {
+    let Some(plan) = plan else { return Ok(Rehearsal::default()) };
+    let rehearsal = rehearse::rehearse(plan, config, finds_files);
+    if stop::requested() {
+        return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
+    }
+    diagnostics.extend(rehearsal.doubts.iter().map(|doubt| diagnostic(plan, doubt)));
+    // Stable, so that what is found at one place stays in the order in which it was found.
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+    Ok(rehearsal)
+}
+
+fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {
+    let (code, help) = match doubt.kind {
+        DoubtKind::Collision => (
+            Code::Collision,
+            "let one rank do it: master { ... } barrier; or give each rank a name with $$rank; or \
+             expect it: with (expect=\"EEXIST\") ...",
+        ),
+        DoubtKind::NotWritten => (
+            Code::NotWritten,
+            "name the file of the rank that made it, as in \"$other\" with $other computed",
+        ),
+        DoubtKind::BeyondEnd => {
+            (Code::BeyondEnd, "reads behind the end of the file move nothing and count as short")
+        }
+    };
+    let span = plan.spans.get(doubt.site as usize).copied().unwrap_or(Span::default());
+    Diagnostic::new(code, span, doubt.message.clone()).help(help)
+}

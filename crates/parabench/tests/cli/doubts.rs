@@ -1,0 +1,121 @@
+//! Warnings of what cannot be meant, found by rehearsing: W0301, W0302, W0303.
+
+use crate::scene::Scene;
+
+/// Options of `check`, program, and what is said: line, code, words of the message.
+type Row = (&'static str, &'static str, &'static [(u64, &'static str, &'static str)]);
+
+const ROWS: &[Row] = &[
+    // One name for all.
+    (
+        "",
+        "mkdir(\"d\");\nmkdir(\"d-$$rank\");\nmaster mkdir(\"e\");\n\
+         with (expect=\"EEXIST\") mkdir(\"f\");\n\
+         $h = fopen(\"x\", \"O_WRONLY|O_CREAT|O_EXCL\");\nfclose($h);\n",
+        &[(1, "W0301", "4 ranks make the same name \"d\""), (5, "W0301", "all but one will fail")],
+    ),
+    (
+        "",
+        "define groups {\"a\":D = 3, \"b\":D = 1};\ngroup \"a\" mkdir(\"d\");\n\
+         group \"b\" mkdir(\"e\");\n",
+        &[(2, "W0301", "3 ranks")],
+    ),
+    (
+        "",
+        "repeat $i 10 mkdir(\"d-$i\");\nrepeat $i 10 mkdir(\"d-$$rank-$i\");\nbarrier;\n",
+        &[(1, "W0301", "\"d-*\"")],
+    ),
+    (
+        "",
+        "symlink(\"t\", \"s\"); master create(\"t\"); barrier;\nlink(\"t\", \"l\");\nprint $$rank;\n",
+        &[(1, "W0301", "\"s\""), (2, "W0301", "\"l\"")],
+    ),
+    // A program that does not speak of ranks is for one, unless ranks are asked for.
+    ("", "mkdir(\"d\"); mkdir(\"e\");\n", &[]),
+    ("-n 2", "mkdir(\"d\");\n", &[(1, "W0301", "2 ranks")]),
+    // Files of others.
+    (
+        "",
+        "define groups {\"w\":D, \"r\":D};\ngroup \"w\" write(\"f-$$rank\", 4k);\n\
+         group \"r\" { read(\"f-$$rank\");\nstat(\"f-$$rank\"); }\n",
+        &[
+            (
+                3,
+                "W0302",
+                "ranks 2 to 3 use \"f-$$rank\" with their own number, but only ranks 0 to 1",
+            ),
+            (4, "W0302", "only ranks 0 to 1 make such files"),
+        ],
+    ),
+    (
+        "",
+        "define groups {\"w\":D, \"r\":D};\ngroup \"w\" write(\"f-$$grank\", 4k);\nbarrier;\n\
+         group \"r\" read(\"f-$$grank\");\n",
+        &[],
+    ),
+    ("", "read(\"f-$$rank\");\n", &[]),
+    (
+        "",
+        "if ($$rank > 1) write(\"f-$$rank\", 4k);\nbarrier;\nread(\"f-$$rank\");\n",
+        &[(3, "W0302", "ranks 0 to 1 use")],
+    ),
+    // Behind the end.
+    (
+        "",
+        "write(\"a-$$rank\", 1k);\n$h = fopen(\"a-$$rank\", \"r\");\nfread($h, 4k);\nfclose($h);\n",
+        &[(3, "W0303", "1 read asks for 4 KiB of \"a-$$rank\", to which 1 write brings 1 KiB")],
+    ),
+    (
+        "",
+        "write(\"a-$$rank\", 4k);\n$h = fopen(\"a-$$rank\", \"r\");\nrepeat 4 fread($h, 1k);\n\
+         fseek($h, 0);\nrepeat 4 fread($h, 1k);\nfread($h, 4k, 0);\nfclose($h);\n\
+         read(\"a-$$rank\", 4k);\n",
+        &[],
+    ),
+    (
+        "",
+        "write(\"a\", 4k); read(\"a\", 1k, 8k);\n",
+        &[(1, "W0303", "asks for what lies behind the end of \"a\"")],
+    ),
+    // The seed decides how much there is.
+    (
+        "",
+        "$n = rand(1, 10);\nwrite(\"a-$$rank\", $n);\nread(\"a-$$rank\", 4k);\n",
+        &[(3, "W0303", "\"a-$$rank\"")],
+    ),
+];
+
+#[test]
+fn what_cannot_be_meant_is_said_at_its_place() {
+    for (options, text, expected) in ROWS {
+        let scene = Scene::new().file("x.ppl", text);
+        let found =
+            scene.parabench(&format!("check x.ppl {options} --format json")).exits(0).json();
+        let found = found.as_array().expect("diagnostics");
+        let place = |one: &serde_json::Value| {
+            let word = |name: &str| one[name].as_str().unwrap_or_default().to_string();
+            (one["line"].as_u64().unwrap_or_default(), word("code"), word("message"))
+        };
+        let found: Vec<_> = found.iter().map(place).collect();
+        assert_eq!(found.len(), expected.len(), "{text}\n{found:?}");
+        for ((line, code, message), (at, expected, words)) in found.iter().zip(*expected) {
+            assert_eq!((line, &**code), (at, *expected), "{text}\n{message}");
+            assert!(message.contains(words), "{text}\n{message}");
+        }
+    }
+}
+
+#[test]
+fn listing_2_of_the_paper_cannot_succeed_at_three_places() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let scene = Scene::new();
+    let done = scene.parabench(&format!("check {root}/listing2.ppl")).exits(0);
+    done.err_has("4 ranks make the same name \"env-mpiio-test\"; all but one will fail")
+        .err_has("ranks 2 to 3 use \"$$rank\" with their own number, but only ranks 0 to 1 make such files")
+        .err_has("100 reads ask for 1000 MiB of \"$$rank\", to which 10 writes bring 100 MiB");
+    let done = scene.parabench(&format!("check {root}/listing1.ppl -n 2 --format json")).exits(0);
+    let codes = done.json();
+    let codes: Vec<_> =
+        codes.as_array().expect("diagnostics").iter().map(|one| &one["code"]).collect();
+    assert_eq!(codes, ["W0301", "W0301"]);
+}
