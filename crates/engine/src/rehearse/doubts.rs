@@ -276,7 +276,7 @@ fn written_name(plan: &Plan, site: Pc) -> Option<String> {
             let text = plan.text.get(*start as usize..*end as usize).unwrap_or_default();
             String::from_utf8_lossy(text).into_owned()
         }
-        Piece::Internal(what) => format!("$${}", internal_name(*what)),
+        Piece::Internal(what) => format!("$${}", what.row().name),
         Piece::Value(operand) => match operand.source() {
             Source::Const(index) => {
                 let mut text = Vec::new();
@@ -294,20 +294,6 @@ fn of_rank(plan: &Plan, site: Pc) -> bool {
     let own =
         |piece: &Piece| matches!(piece, Piece::Internal(Internal::Rank | Internal::GroupRank));
     pieces(plan, site).is_some_and(|pieces| pieces.iter().any(own))
-}
-
-fn internal_name(what: Internal) -> &'static str {
-    match what {
-        Internal::Rank => "rank",
-        Internal::GroupRank => "grank",
-        Internal::GroupSize => "gsize",
-        Internal::GroupName => "group",
-        Internal::Node => "node",
-        Internal::NodeRank => "noderank",
-        Internal::Rand => "rand",
-        Internal::CommonRand => "crand",
-        Internal::Time => "time",
-    }
 }
 
 /// "rank 3", "ranks 0 to 4", "ranks 0, 2 and 4".
