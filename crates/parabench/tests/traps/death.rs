@@ -323,7 +323,7 @@ fn ctrl_c_at_any_moment_leaves_nothing_behind() {
 fn a_parent_killed_at_any_moment_leaves_a_folder_that_is_understood() {
     let text = "time[\"t\"] repeat $i 300 write(\"a-$$rank-$i\", 4k);";
     let mut reported = 0;
-    for wait_ms in [0, 2, 4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 120] {
+    for wait_ms in [0, 2, 4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 120, 250, 500] {
         let scene = Scene::new().file("x.ppl", text);
         let call = scene.call("run x.ppl -n 3 --dir d --out results --events").start();
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));

@@ -282,7 +282,8 @@ impl<'a> Walk<'a> {
         let bound = &mut self.cells[cell as usize];
         // Programs are large: what is needed once is not copied.
         let mut run = if is_sweep { bound.run.clone() } else { std::mem::take(&mut bound.run) };
-        let needs = self.args.needs(&bound.rehearsal, &self.place, self.team.map_or(1, Team::nodes));
+        let needs =
+            self.args.needs(&bound.rehearsal, &self.place, self.team.map_or(1, Team::nodes));
         let own = match (&mut self.folder, repetition) {
             (Some(whole), Some(repetition)) if is_sweep => {
                 let mut own = whole.execution(self.started)?;
