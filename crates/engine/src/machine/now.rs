@@ -2,33 +2,65 @@
 //!
 //! Where one call moves the data, and nothing has to be asked in between, open, data and close
 //! follow each other at once: the reading of the clock that ends one starts the next, and all are
-//! counted afterwards.
+//! counted afterwards. What has then not gone well is told to a task as if it had made the calls.
 
 use super::fault::Fault;
-use super::io::{Io, Shot, timed, timed_next};
+use super::io::{Io, Shot, Subject, Tally, timed, timed_next};
 use super::perform::{FILE_MODE, Step};
-use super::task::{Data, Task, Want, Whole};
+use super::task::{Bytes, Data, Task, Transfer, Want, Whole};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
+use model::Part;
 use std::io;
 
 /// Room for directory entries in one call, as readdir(3) of glibc has.
 const DENTS_BYTES: usize = 32 << 10;
 
-/// Runs a task on an open file.
+/// Moves bytes of an open file: mostly one call.
 #[inline(always)]
-pub(super) fn run<B: Backend, K: Clock>(
+pub(super) fn run_transfer<B: Backend, K: Clock>(
     step: Step<'_>,
-    task: Task<'_>,
+    transfer: Transfer,
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    finish(step, task, io, buffers, [None; 3])
+    let first = match transfer.is_plain(io) {
+        true => issue(transfer.bytes.call(), transfer.fd, io, buffers).ok(),
+        false => None,
+    };
+    match first {
+        Some(shot) if shot.reply == transfer.bytes.len as Reply => {
+            moved_at_once(step, transfer, io, shot)
+        }
+        first => run_made(step, Task::transfer(io, transfer), io, buffers, [first, None, None]),
+    }
 }
 
-/// Runs a task on a file as a whole.
+/// One call has moved all bytes.
+#[inline(always)]
+fn moved_at_once<B: Backend, K: Clock>(
+    step: Step<'_>,
+    transfer: Transfer,
+    io: &mut Io<'_, B, K>,
+    shot: Shot,
+) -> Result<(), Fault> {
+    let Transfer { at, mode, bytes: Bytes { data, offset_bytes, len }, .. } = transfer;
+    let mut tally = Tally::EMPTY;
+    (tally.offset_bytes, tally.requested_bytes, tally.done_bytes) = (offset_bytes, len, len);
+    tally.add_time(Part::Data, shot);
+    if transfer.moves_position {
+        io.handles.get(at).position += len;
+    }
+    match data.writes() {
+        true => io.wrote_to(at, mode, len),
+        false => io.was_read(false, len),
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+}
+
+/// An operation on a file as a whole.
 #[inline(always)]
 pub(super) fn run_whole<B: Backend, K: Clock>(
     step: Step<'_>,
@@ -37,16 +69,17 @@ pub(super) fn run_whole<B: Backend, K: Clock>(
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let plain = whole.is_plain(io);
-    let source = match whole.data {
+    let Bytes { data, offset_bytes, len } = whole.bytes;
+    let source = match data {
         Data::Write | Data::Append if plain => {
-            buffers.source(io.options.active().data, whole.len as usize, whole.offset_bytes).ok()
+            buffers.source(io.options.active().data, len as usize, offset_bytes).ok()
         }
         _ => plain.then_some(&[][..]),
     };
     let call = Call::Open { path: io.paths[0].as_c_str(), flags: whole.flags, mode: FILE_MODE };
     let open = timed(&mut io.backend, &io.clock, call);
     let (data, close) = match source {
-        Some(buf) if open.reply >= 0 => at_once(io, whole, buf, open),
+        Some(buf) if open.reply >= 0 => at_once(io, whole.bytes, buf, open),
         _ => (None, None),
     };
     match close {
@@ -55,7 +88,7 @@ pub(super) fn run_whole<B: Backend, K: Clock>(
             io.settle_file(&spot, (open, data, close));
             Ok(())
         }
-        _ => finish_whole(step, whole, io, buffers, [Some(open), data, close]),
+        _ => run_made(step, Task::whole(io, whole), io, buffers, [Some(open), data, close]),
     }
 }
 
@@ -63,14 +96,14 @@ pub(super) fn run_whole<B: Backend, K: Clock>(
 #[inline(always)]
 fn at_once<B: Backend, K: Clock>(
     io: &mut Io<'_, B, K>,
-    whole: Whole,
+    bytes: Bytes,
     buf: &[u8],
     open: Shot,
 ) -> (Option<Shot>, Option<Shot>) {
     let (backend, clock, fd) = (&mut io.backend, &io.clock, Fd(open.reply as i32));
-    let data = match whole.data {
+    let data = match bytes.data {
         Data::Write => {
-            let call = Call::Pwrite { fd, buf, offset: whole.offset_bytes };
+            let call = Call::Pwrite { fd, buf, offset: bytes.offset_bytes };
             Some(timed_next(backend, clock, open, call))
         }
         Data::Append => Some(timed_next(backend, clock, open, Call::Append { fd, buf })),
@@ -82,20 +115,19 @@ fn at_once<B: Backend, K: Clock>(
     (data, Some(timed_next(backend, clock, data.unwrap_or(open), Call::Close { fd })))
 }
 
-#[inline(never)]
-fn finish_whole<B: Backend, K: Clock>(
+/// Runs a task.
+pub(super) fn run<B: Backend, K: Clock>(
     step: Step<'_>,
-    whole: Whole,
+    task: Task<'_>,
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
-    made: [Option<Shot>; 3],
 ) -> Result<(), Fault> {
-    finish(step, Task::whole(io, whole), io, buffers, made)
+    run_made(step, task, io, buffers, [None; 3])
 }
 
 /// Makes the calls that are left after those that were made already, and counts all.
-#[inline(always)]
-fn finish<B: Backend, K: Clock>(
+#[inline(never)]
+fn run_made<B: Backend, K: Clock>(
     step: Step<'_>,
     mut task: Task<'_>,
     io: &mut Io<'_, B, K>,
@@ -113,14 +145,13 @@ fn finish<B: Backend, K: Clock>(
             Err(_) => task.starved(io),
         }
     }
-    // A copy, so that the task itself can stay in registers.
-    let mut tally = task.tally;
+    let tally = &mut task.tally;
     if tally.timing.start_ns == u64::MAX {
         // No call was made: it happened now and took no time.
         let now_ns = io.clock.now();
         (tally.timing.start_ns, tally.timing.end_ns) = (now_ns, now_ns);
     }
-    io.conclude(step.op, step.site, &tally, task.subject)
+    io.conclude(step.op, step.site, tally, task.subject)
 }
 
 /// Makes a call; an error: there is no memory for it.

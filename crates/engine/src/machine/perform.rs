@@ -6,9 +6,10 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::handles::Mode;
 use super::io::{Io, Subject, Tally, timed};
+use super::options::Fsync;
 use super::prepare::Prepared;
 use super::shares::Ready;
-use super::task::{Data, More, Task, Whole};
+use super::task::{Bytes, Data, More, Task, Transfer, Whole};
 use super::{control, flags, mpi_io, note, now};
 use crate::backend::Backend;
 use crate::backend::direct::{self, Alignment};
@@ -146,7 +147,8 @@ fn on_file<B: Backend, K: Clock>(
     (offset_bytes, len): (u64, u64),
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    now::run_whole(step, Whole { flags, data, offset_bytes, len }, io, buffers)
+    let bytes = Bytes { data, offset_bytes, len };
+    now::run_whole(step, Whole { flags, bytes }, io, buffers)
 }
 
 #[inline(always)]
@@ -417,13 +419,12 @@ fn fread<B: Backend, K: Clock>(
     let handle = io.handles.get(at);
     let (mode, position) = (handle.mode, handle.position);
     if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        let task = Task::of_handle(io, (at, fd, mode), Data::Read, (0, 0), false);
-        return pieces(step, task, ready, offset, io, buffers);
+        return pieces(step, (at, fd, mode), Data::Read, (ready, offset), io, buffers);
     }
     let (data, len) = to_read(env.optional_size(step.site, step.args[1])?);
-    let place = (offset.unwrap_or(position), len);
-    let task = Task::of_handle(io, (at, fd, mode), data, place, offset.is_none());
-    now::run(step, task, io, buffers)
+    let bytes = Bytes { data, offset_bytes: offset.unwrap_or(position), len };
+    let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
+    now::run_transfer(step, transfer, io, buffers)
 }
 
 #[inline(always)]
@@ -438,39 +439,40 @@ fn fwrite<B: Backend, K: Clock>(
     let handle = io.handles.get(at);
     let (mode, position) = (handle.mode, handle.position);
     if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        if mode.append {
-            // Everything would go to the end of the file, in no pattern.
-            return refused(step, io, libc::EINVAL, Subject::Handle(at));
-        }
-        let task = Task::of_handle(io, (at, fd, mode), Data::Write, (0, 0), false);
-        return pieces(step, task, ready, offset, io, buffers);
+        return pieces(step, (at, fd, mode), Data::Write, (ready, offset), io, buffers);
     }
     let len = env.size(step.site, step.args[1])?;
-    let task = if mode.append {
-        Task::of_handle(io, (at, fd, mode), Data::Append, (0, len), false)
-    } else {
-        let place = (offset.unwrap_or(position), len);
-        Task::of_handle(io, (at, fd, mode), Data::Write, place, offset.is_none())
+    let (data, offset_bytes) = match mode.append {
+        true => (Data::Append, 0),
+        false => (Data::Write, offset.unwrap_or(position)),
     };
-    now::run(step, task, io, buffers)
+    let bytes = Bytes { data, offset_bytes, len };
+    let moves_position = offset.is_none() && !mode.append;
+    now::run_transfer(step, Transfer { at, fd, mode, bytes, moves_position }, io, buffers)
 }
 
 /// Access by a pattern: all its pieces in one operation, whose times are added up.
 #[inline(never)]
 fn pieces<B: Backend, K: Clock>(
     step: Step<'_>,
-    task: Task<'_>,
-    ready: &Ready<'_>,
-    offset: Option<u64>,
+    (at, fd, mode): (usize, Fd, Mode),
+    data: Data,
+    (ready, offset): (&Ready<'_>, Option<u64>),
     io: &mut Io<'_, B, K>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
+    if data.writes() && mode.append {
+        // Everything would go to the end of the file, in no pattern.
+        return refused(step, io, libc::EINVAL, Subject::Handle(at));
+    }
     if io.keeps_events {
         (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
     }
     let displacement_bytes = offset.unwrap_or(0);
     let more = More { pieces: ready.pieces(), displacement_bytes, bytes: ready.bytes };
-    now::run(step, task.with_pieces(more), io, buffers)
+    let bytes = Bytes { data, offset_bytes: 0, len: 0 };
+    let transfer = Transfer { at, fd, mode, bytes, moves_position: false };
+    now::run(step, Task::transfer(io, transfer).with_pieces(more), io, buffers)
 }
 
 fn fclose<B: Backend, K: Clock>(
@@ -483,8 +485,11 @@ fn fclose<B: Backend, K: Clock>(
     let Some(at) = at else { return bad_handle(step, io, None) };
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
-    let mode = io.handles.get(at).mode;
-    now::run(step, Task::close(io, at, fd, mode), io, buffers)
+    if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {
+        return now::run(step, Task::sync_and_close(io, at, fd), io, buffers);
+    }
+    let shot = timed(&mut io.backend, &io.clock, Call::Close { fd });
+    io.settle(step.op, step.site, shot, Subject::Handle(at))
 }
 
 fn fseek<B: Backend, K: Clock>(

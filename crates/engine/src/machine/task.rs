@@ -72,31 +72,96 @@ impl Data {
     }
 }
 
-/// An operation on a file as a whole: opens the first path, moves bytes, closes it.
+/// Bytes that an operation moves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole {
-    pub(super) flags: i32,
+pub(super) struct Bytes {
     pub(super) data: Data,
     pub(super) offset_bytes: u64,
     pub(super) len: u64,
 }
 
+impl Bytes {
+    /// One call moves all of them, if it goes well, and nothing has to be asked after it.
+    #[inline(always)]
+    fn is_one_call<B: Backend, K>(self, io: &Io<'_, B, K>) -> bool {
+        match self.data {
+            Data::Nothing => true,
+            // Where an append went.
+            Data::Append if io.keeps_events => false,
+            Data::Write | Data::Append | Data::Read => {
+                self.len <= call_bytes(io, self.data) && !B::REHEARSES
+            }
+            Data::ReadRest | Data::List => false,
+        }
+    }
+
+    /// That call.
+    #[inline(always)]
+    pub(super) fn call(self) -> Want {
+        want(self.data, self.offset_bytes, 0, self.len as usize)
+    }
+}
+
+/// The call that moves `len` bytes after `done` ones.
+#[inline(always)]
+fn want(data: Data, offset_bytes: u64, done: u64, len: usize) -> Want {
+    let offset = offset_bytes + done;
+    match data {
+        Data::Write => Want::Write { offset, len },
+        Data::Append => Want::Append { done, len },
+        Data::Read => Want::Read { offset, len, rest: false },
+        Data::ReadRest => Want::Read { offset, len, rest: true },
+        Data::List => Want::List,
+        Data::Nothing => Want::Close,
+    }
+}
+
+/// An operation on a file as a whole: opens the first path, moves bytes, closes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    pub(super) flags: i32,
+    pub(super) bytes: Bytes,
+}
+
 impl Whole {
-    /// One call moves all the data, and nothing has to be asked between the calls.
+    /// One call moves the data, and nothing has to be asked between the calls.
     #[inline(always)]
     pub(super) fn is_plain<B: Backend, K>(self, io: &Io<'_, B, K>) -> bool {
         let options = io.options.active();
-        match self.data {
+        match self.bytes.data {
             Data::Nothing => true,
-            // Where an append went is asked between it and the close.
-            Data::Append if io.keeps_events => false,
-            Data::Write | Data::Append => {
-                let is_one = self.len <= call_bytes(io, self.data);
-                is_one && !options.direct && options.fsync == Fsync::None && !B::REHEARSES
-            }
             // Evidence of the page cache is taken between open and read.
             Data::Read | Data::ReadRest | Data::List => false,
+            Data::Write | Data::Append => {
+                let simple = !options.direct && options.fsync == Fsync::None;
+                simple && self.bytes.is_one_call(io)
+            }
         }
+    }
+}
+
+/// An operation that moves bytes of an open file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    /// The place of its handle.
+    pub(super) at: usize,
+    pub(super) fd: Fd,
+    pub(super) mode: Mode,
+    pub(super) bytes: Bytes,
+    /// The handle's position moves with the bytes.
+    pub(super) moves_position: bool,
+}
+
+impl Transfer {
+    /// It is one call, if that goes well.
+    #[inline(always)]
+    pub(super) fn is_plain<B: Backend, K>(&self, io: &Io<'_, B, K>) -> bool {
+        self.mode.direct.is_none() && !self.syncs(io) && self.bytes.is_one_call(io)
+    }
+
+    #[inline(always)]
+    fn syncs<B, K>(&self, io: &Io<'_, B, K>) -> bool {
+        self.bytes.data.writes() && io.options.active().fsync == Fsync::Op
     }
 }
 
@@ -178,35 +243,25 @@ fn call_bytes<B, K>(io: &Io<'_, B, K>, data: Data) -> u64 {
 }
 
 impl<'r> Task<'r> {
-    /// An operation on a file as a whole.
     pub(super) fn whole<B, K>(io: &Io<'_, B, K>, whole: Whole) -> Task<'r> {
-        let Whole { flags, data, offset_bytes, len } = whole;
-        let task = Task::new(io, Stage::Open, data, (offset_bytes, len));
-        let sync = data.writes() && io.options.active().fsync != Fsync::None;
+        let Whole { flags, bytes } = whole;
+        let task = Task::new(io, Stage::Open, bytes);
+        let sync = bytes.data.writes() && io.options.active().fsync != Fsync::None;
         Task { flags, sync, closes: true, ..task }
     }
 
-    /// Moves `len` bytes of an open file.
-    #[inline(always)]
-    pub(super) fn of_handle<B, K>(
-        io: &Io<'_, B, K>,
-        (at, fd, mode): (usize, Fd, Mode),
-        data: Data,
-        (offset_bytes, len): (u64, u64),
-        moves_position: bool,
-    ) -> Task<'r> {
-        let task = Task::new(io, Stage::Begin, data, (offset_bytes, len));
-        let sync = data.writes() && io.options.active().fsync == Fsync::Op;
-        let subject = Subject::Handle(at);
-        Task { subject, fd, direct: mode.direct, sync, moves_position, ..task }
+    pub(super) fn transfer<B, K>(io: &Io<'_, B, K>, transfer: Transfer) -> Task<'r> {
+        let Transfer { at, fd, mode, bytes, moves_position } = transfer;
+        let (subject, direct, sync) = (Subject::Handle(at), mode.direct, transfer.syncs(io));
+        let task = Task::new(io, Stage::Begin, bytes);
+        Task { subject, fd, direct, sync, moves_position, ..task }
     }
 
-    /// Closes an open file, made stable before where `with (fsync="close")` wants it.
-    pub(super) fn close<B, K>(io: &Io<'_, B, K>, at: usize, fd: Fd, mode: Mode) -> Task<'r> {
-        let sync = mode.writable && io.options.active().fsync == Fsync::Close;
-        let stage = if sync { Stage::Sync } else { Stage::Close };
-        let task = Task::new(io, stage, Data::Nothing, (0, 0));
-        Task { subject: Subject::Handle(at), fd, sync, closes: true, ..task }
+    /// Makes an open file stable and closes it.
+    pub(super) fn sync_and_close<B, K>(io: &Io<'_, B, K>, at: usize, fd: Fd) -> Task<'r> {
+        let nothing = Bytes { data: Data::Nothing, offset_bytes: 0, len: 0 };
+        let task = Task::new(io, Stage::Sync, nothing);
+        Task { subject: Subject::Handle(at), fd, sync: true, closes: true, ..task }
     }
 
     /// The same with all pieces of a pattern.
@@ -214,13 +269,8 @@ impl<'r> Task<'r> {
         Task { stage: Stage::NextPiece, more: Some(more), ..self }
     }
 
-    #[inline(always)]
-    fn new<B, K>(
-        io: &Io<'_, B, K>,
-        stage: Stage,
-        data: Data,
-        (offset_bytes, len): (u64, u64),
-    ) -> Self {
+    fn new<B, K>(io: &Io<'_, B, K>, stage: Stage, bytes: Bytes) -> Task<'r> {
+        let Bytes { data, offset_bytes, len } = bytes;
         Task {
             subject: Subject::Path,
             stage,

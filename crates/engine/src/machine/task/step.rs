@@ -3,7 +3,7 @@
 use super::super::io::{Io, Shot, Subject};
 use super::super::note;
 use super::super::perform::{alignment, refused_direct};
-use super::{Data, More, STOPPED, Stage, Task, Want};
+use super::{Data, More, STOPPED, Stage, Task, Want, want};
 use crate::backend::direct::Alignment;
 use crate::backend::{Act, Backend};
 use crate::buffer::MAX_CALL_BYTES;
@@ -16,7 +16,6 @@ const INTERRUPTED: Reply = -(libc::EINTR as Reply);
 
 impl Task<'_> {
     /// The next call; `None`: the operation is over.
-    #[inline(always)]
     pub(in super::super) fn next<B: Backend, K: Clock>(
         &mut self,
         io: &mut Io<'_, B, K>,
@@ -29,28 +28,16 @@ impl Task<'_> {
         }
         Some(match self.stage {
             Stage::Open => Want::Open { flags: self.flags },
-            Stage::NextPiece | Stage::Begin | Stage::Data => self.next_data(),
+            Stage::NextPiece | Stage::Begin | Stage::Data => {
+                want(self.data, self.offset_bytes, self.done_bytes, self.left_bytes as usize)
+            }
             Stage::Sync => Want::Sync,
             Stage::Close => Want::Close,
             Stage::End => return None,
         })
     }
 
-    #[inline(always)]
-    fn next_data(&self) -> Want {
-        let (offset, len) = (self.offset_bytes + self.done_bytes, self.left_bytes as usize);
-        match self.data {
-            Data::Write => Want::Write { offset, len },
-            Data::Append => Want::Append { done: self.done_bytes, len },
-            Data::Read => Want::Read { offset, len, rest: false },
-            Data::ReadRest => Want::Read { offset, len, rest: true },
-            Data::List => Want::List,
-            Data::Nothing => Want::Close,
-        }
-    }
-
     /// Takes what a call has given.
-    #[inline(always)]
     pub(in super::super) fn take<B: Backend, K: Clock>(
         &mut self,
         io: &mut Io<'_, B, K>,
@@ -83,13 +70,11 @@ impl Task<'_> {
     }
 
     /// There is no memory for the next call.
-    #[inline(always)]
     pub(in super::super) fn starved<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
         self.tally.fail(libc::ENOMEM);
         self.data_over(io);
     }
 
-    #[inline(always)]
     fn opened<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, flags: i32, shot: Shot) {
         if self.tally.add(Part::Open, shot) < 0 {
             refused_direct(io, flags, self.tally.errno);
@@ -109,7 +94,6 @@ impl Task<'_> {
     }
 
     /// Begins with a piece.
-    #[inline(always)]
     fn begin<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
         if self.tally.timing.start_ns == u64::MAX || self.more.is_none() {
             self.tally.offset_bytes = self.offset_bytes;
@@ -133,7 +117,6 @@ impl Task<'_> {
     }
 
     /// Whether O_DIRECT cannot do it: the kernel would say EINVAL, or worse, fall back.
-    #[inline(always)]
     fn is_misaligned(&self, alignment: Alignment) -> bool {
         let unit = u64::from(alignment.offset_bytes);
         let len = if self.data == Data::ReadRest { self.call_bytes } else { self.len };
@@ -141,7 +124,6 @@ impl Task<'_> {
         !self.offset_bytes.is_multiple_of(unit) || !len.is_multiple_of(unit) || splits
     }
 
-    #[inline(always)]
     fn written<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, shot: Shot) {
         let Some(moved) = self.moved(io, shot) else { return };
         if self.data == Data::Append && io.keeps_events {
@@ -162,7 +144,6 @@ impl Task<'_> {
         }
     }
 
-    #[inline(always)]
     fn read<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, asked: usize, shot: Shot) {
         let Some(moved) = self.moved(io, shot) else { return };
         // With O_DIRECT a partial transfer ends at the end of the file, which is no place to go
@@ -179,7 +160,6 @@ impl Task<'_> {
     }
 
     /// What a call has moved; `None`: nothing, it was interrupted or has failed.
-    #[inline(always)]
     fn moved<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, shot: Shot) -> Option<u64> {
         if shot.reply == INTERRUPTED {
             self.tally.add_time(Part::Data, shot);
@@ -195,7 +175,6 @@ impl Task<'_> {
     }
 
     /// Another call of the same piece is needed.
-    #[inline(always)]
     fn go_on<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
         self.left_bytes = (self.len - self.done_bytes).min(self.call_bytes);
         if stop::requested() {
@@ -204,7 +183,6 @@ impl Task<'_> {
         }
     }
 
-    #[inline(always)]
     fn piece_over<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
         if self.more.is_some() {
             self.stage = Stage::NextPiece;
@@ -213,7 +191,6 @@ impl Task<'_> {
         }
     }
 
-    #[inline(always)]
     fn next_piece<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
         if B::REHEARSES {
             self.rehearse_pieces(io);
@@ -246,7 +223,6 @@ impl Task<'_> {
     }
 
     /// All data was moved, or no more will be.
-    #[inline(always)]
     fn data_over<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
         let good = self.tally.errno == 0;
         if self.data.reads() {
@@ -267,7 +243,6 @@ impl Task<'_> {
         self.stage = if good && self.sync { Stage::Sync } else { self.after_sync() };
     }
 
-    #[inline(always)]
     fn after_sync(&self) -> Stage {
         if self.closes { Stage::Close } else { Stage::End }
     }
