@@ -98,7 +98,7 @@ impl Markup {
     }
 }
 
-/// A line feed follows, so that pages stay legible; see [`INLINE`].
+/// A line feed follows, so that pages stay legible; see `INLINE`.
 impl From<Element> for Markup {
     fn from(Element { name, attributes, inside: Markup(inside) }: Element) -> Markup {
         let end = if INLINE.contains(&name) { "" } else { "\n" };
