@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Ranks record in memory, so that nothing of it touches the storage that is measured
-//! ([`recording`]). A run ends with one renaming: a run.json without `recording` is all of it.
-//! Of a run that was killed a reader puts together what its ranks left ([`stored`]).
+//! (`recording`). A run ends with one renaming: a run.json without `recording` is all of it.
+//! Of a run that was killed a reader puts together what its ranks left (`stored`).
 
 mod data;
 mod events;

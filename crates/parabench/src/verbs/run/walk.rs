@@ -240,11 +240,9 @@ impl<'a> Walk<'a> {
         bar: &mut Bar,
     ) -> Result<()> {
         let (mut run, own) = self.begin(cell, repetition)?;
-        let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
-        let config = self.config(cell, repetition, folder);
-        self.started += 1;
         let bound = &self.cells[cell as usize];
         let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
+        let config = self.config(cell, repetition, folder);
         let place = self.versus.place(cell, &self.place);
         let execution =
             Execution { args: self.args, plan: &bound.plan, config: &config, folder, place };
@@ -253,6 +251,7 @@ impl<'a> Walk<'a> {
             bar.show(progress);
         });
         let Measured { outcome, collected, events } = measured?;
+        self.started += 1;
         let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
         self.interrupted |= outcome.interrupted;
         if repetition.is_some() || outcome.interrupted {
