@@ -5,6 +5,7 @@ use super::fault::Fault;
 use crate::buffer::{Content, Ratio, Shape};
 use crate::clock::Clock;
 use model::errno;
+use model::hints;
 use model::plan::{Options, Pc};
 use model::value::{Eval, EvalError, Value};
 use model::with::{WithOption, error_names};
@@ -128,6 +129,9 @@ impl OptionStack {
         let mut next = self.top;
         for (option, operand) in options.given() {
             let value = env.value(site, operand)?;
+            if let (WithOption::Hints, Value::Str(_)) = (option, value) {
+                usable(word(value))?;
+            }
             option.row().check(value)?;
             next.set(option, value)?;
             if option == WithOption::Hints {
@@ -156,6 +160,12 @@ impl OptionStack {
     pub(super) fn leave(&mut self) {
         self.top = self.outer.pop().unwrap_or(Active::DEFAULT);
     }
+}
+
+/// Libraries crash, hang or take long with some hints: why these cannot be used.
+fn usable(text: &str) -> Result<(), Fault> {
+    let why = hints::parse(text).err();
+    why.map_or(Ok(()), |why| Err(Fault::message(format!("these hints cannot be used: {why}"))))
 }
 
 /// The text of a value whose row accepts texts alone.
