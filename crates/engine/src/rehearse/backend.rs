@@ -2,7 +2,7 @@
 //! word to the [`Stage`] about every change.
 
 use super::names::What;
-use super::stage::{Change, Stage};
+use super::stage::Stage;
 use crate::backend::mem::Planted;
 use crate::backend::{Act, Backend, Capabilities, Cost, Mem};
 use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Names, Reply};
@@ -126,8 +126,9 @@ impl Rehearsed {
         let now = self.stage.fs.borrow().extent(number);
         if now != (size, room) {
             let change = |now: u64, old: u64| now.wrapping_sub(old) as i64;
-            let grew = Change::Grew(number, change(now.0, size), change(now.1, room));
-            self.stage.state.borrow_mut().ranks[self.rank as usize].log.push(grew);
+            let (size_bytes, room_bytes) = (change(now.0, size), change(now.1, room));
+            let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
+            tally.grew(number, size_bytes, room_bytes);
         }
     }
 

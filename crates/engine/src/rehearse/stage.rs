@@ -105,6 +105,19 @@ impl Default for Tally {
     }
 }
 
+impl Tally {
+    /// A file has grown. The calls of one operation are one change: there can be millions.
+    pub(super) fn grew(&mut self, number: u32, size_bytes: i64, room_bytes: i64) {
+        match self.log[self.over..].last_mut() {
+            Some(Change::Grew(last, size, room)) if *last == number => {
+                *size = size.saturating_add(size_bytes);
+                *room = room.saturating_add(room_bytes);
+            }
+            _ => self.log.push(Change::Grew(number, size_bytes, room_bytes)),
+        }
+    }
+}
+
 impl Sum {
     fn of(used: Used) -> Sum {
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
