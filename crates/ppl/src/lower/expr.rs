@@ -211,7 +211,7 @@ impl Lower<'_> {
 
     fn condition_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
         let ev = self.expr_to(id, dst);
-        if ev.is_bad() || ev.types.may(Types::BOOL.or(Types::INT)) {
+        if ev.is_bad() || ev.types.may(Types::BOOL.or(Types::INT)) || !self.is_alive() {
             return ev;
         }
         let message = format!(

@@ -11,6 +11,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::word::{Word, classify};
 use model::Op;
+use model::internal::InternalRow;
 use model::plan::{BinaryOp, NO_SLOT, Operand, Slot, Span, UnaryOp};
 use model::types::Types;
 
@@ -113,10 +114,9 @@ fn guess(ast: &Ast, id: ExprId) -> Types {
         Expr::Unary(UnaryOp::Neg, _) => Types::NUMBER,
         Expr::Binary(op, ..) => guess_binary(op),
         Expr::Call(name, _) => guess_call(ast.names.text(name)),
-        Expr::Internal(name) => match ast.names.text(name) {
-            "group" => Types::STR,
-            _ => Types::INT,
-        },
+        Expr::Internal(name) => {
+            InternalRow::find(ast.names.text(name)).map_or(Types::ANY, |row| row.types)
+        }
         _ => Types::ANY,
     }
 }
