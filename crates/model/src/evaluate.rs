@@ -7,7 +7,7 @@
 //!
 //! Ranks (crate `engine`) and generators of patterns execute plans with it; operators and functions are
 //! those that constant folding calls ([`crate::value`], [`crate::function`]). Who executes says with
-//! [`Frame`] where values are. The execute loop inlines [`step`], so that nothing here allocates unless a
+//! [`Frame`] where values are. The execute loop inlines [`step`] and [`next`], so that nothing here allocates unless a
 //! value has to be made.
 
 use crate::iteration;
@@ -49,8 +49,8 @@ pub trait Frame<'p> {
     /// Sets a variable to an internal one.
     fn internal(&mut self, site: Pc, dst: Slot, what: Internal) -> Eval<()>;
 
-    /// The hidden variables of a loop.
-    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]>;
+    /// The three hidden variables of a loop.
+    fn state(&mut self, code: &LoopCode) -> &mut [Value];
 
     /// A list that is used again for the arguments of every function.
     fn arguments(&mut self) -> &mut Vec<Value>;
@@ -113,11 +113,14 @@ fn binary<'p>(
     Ok(())
 }
 
-/// Begins the next iteration of a loop, or goes on behind it.
+/// Begins the next iteration of a loop, or goes on behind it ([`Instr::Next`]).
+///
+/// # Errors
+/// The loop has not begun.
 #[inline(always)]
-fn next<'p>(frame: &mut impl Frame<'p>, pc: Pc, code: u32) -> Eval<Pc> {
+pub fn next<'p>(frame: &mut impl Frame<'p>, pc: Pc, code: u32) -> Eval<Pc> {
     let code = &frame.plan().loops[code as usize];
-    let Some([Value::Int(now), Value::Int(left), Value::Int(step)]) = frame.state(code) else {
+    let [Value::Int(now), Value::Int(left), Value::Int(step)] = frame.state(code) else {
         return Err(EvalError::Unset);
     };
     if *left == 0 {
@@ -200,7 +203,7 @@ fn first<'p>(frame: &mut impl Frame<'p>, pc: Pc, code: u32) -> Eval<Pc> {
     let iterations = iteration::checked(from, to, step, code.counted)?;
     let Some(left) = iterations.checked_sub(1) else { return Ok(code.exit) };
     // The count as bits: it can be larger than any integer.
-    let state = frame.state(code).ok_or(EvalError::Unset)?;
-    *state = [Value::Int(from), Value::Int(left as i64), Value::Int(step)];
+    let state = [Value::Int(from), Value::Int(left as i64), Value::Int(step)];
+    frame.state(code).clone_from_slice(&state);
     Ok(iterate(frame, code, from))
 }

@@ -113,9 +113,9 @@ impl<'p, K: Clock> Frame<'p> for Env<'p, K> {
     }
 
     #[inline(always)]
-    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]> {
+    fn state(&mut self, code: &LoopCode) -> &mut [Value] {
         let at = self.at(code.state);
-        self.values.get_mut(at..)?.first_chunk_mut()
+        &mut self.values[at..at + 3]
     }
 
     fn arguments(&mut self) -> &mut Vec<Value> {

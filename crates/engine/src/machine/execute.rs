@@ -90,37 +90,32 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                 }
             }
             Instr::Halt => return Ok(Pause::Finished),
-            other => {
-                if goes_back(other, pc)
+            Instr::Next { code } => {
+                if let Some(pause) = check(comm) {
+                    return Ok(pause);
+                }
+                if C::REHEARSES {
+                    ahead(code, plan, env, io, comm);
+                }
+                evaluate::next(env, pc, code)?
+            }
+            Instr::Jump { to } => {
+                if to <= pc
                     && let Some(pause) = check(comm)
                 {
                     return Ok(pause);
                 }
-                if C::REHEARSES
-                    && let Instr::Next { code } = other
-                {
-                    ahead(code, plan, env, io, comm);
-                }
-                match evaluate::step(env, pc, other)? {
-                    Some(to) => to,
-                    None => match structure(other, pc, plan, position, env, io, comm)? {
-                        Ok(to) => to,
-                        Err(flow) => return Ok(pause(flow, comm)),
-                    },
-                }
+                to
             }
+            other => match evaluate::step(env, pc, other)? {
+                Some(to) => to,
+                None => match structure(other, pc, plan, position, env, io, comm)? {
+                    Ok(to) => to,
+                    Err(flow) => return Ok(pause(flow, comm)),
+                },
+            },
         };
         pc = next;
-    }
-}
-
-/// Whether an instruction begins another iteration: a rank is to hear of an interrupt in each.
-#[inline(always)]
-fn goes_back(instr: Instr, pc: Pc) -> bool {
-    match instr {
-        Instr::Next { .. } => true,
-        Instr::Jump { to } => to <= pc,
-        _ => false,
     }
 }
 

@@ -168,8 +168,9 @@ impl<'p> Frame<'p> for Generation<'p> {
         Ok(())
     }
 
-    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]> {
-        self.frame.get_mut(index_of(code.state)..)?.first_chunk_mut()
+    fn state(&mut self, code: &LoopCode) -> &mut [Value] {
+        let at = index_of(code.state);
+        &mut self.frame[at..at + 3]
     }
 
     fn arguments(&mut self) -> &mut Vec<Value> {

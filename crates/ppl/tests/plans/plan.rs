@@ -92,9 +92,9 @@ impl<'p> Frame<'p> for Machine<'p> {
         Ok(())
     }
 
-    fn state(&mut self, code: &LoopCode) -> Option<&mut [Value; 3]> {
+    fn state(&mut self, code: &LoopCode) -> &mut [Value] {
         let at = self.at(code.state);
-        self.values[at..].first_chunk_mut()
+        &mut self.values[at..at + 3]
     }
 
     fn arguments(&mut self) -> &mut Vec<Value> {
