@@ -1,7 +1,13 @@
-//! Checks that stand alone: of the tree, of single values, of the finished plan.
-//! What needs names and types is checked while the plan is made ([`crate::lower`]).
+//! Checks that stand alone: of the tree, of single values, of the finished code with what lowering noted
+//! beside it ([`crate::lower::notes`]), of the plan. What needs names and types is checked while the code is
+//! made ([`crate::lower`]).
 
+pub(crate) mod collectives;
+mod direct;
 pub(crate) mod flags;
+pub(crate) mod handles;
+pub(crate) mod options;
+pub(crate) mod passed;
 pub(crate) mod path;
 pub(crate) mod precedence;
 pub(crate) mod proof;

@@ -186,11 +186,11 @@ impl Lower<'_> {
 
     /// A condition that constants switch off: checked, but no code is left of it.
     fn never_executed(&mut self, id: ExprId) -> Ev {
-        let (code, dead) = (self.plan.code.len(), self.dead_code.len());
+        let (code, dead) = (self.plan.code.len(), self.notes.dead_code.len());
         let ev = self.switched_off(true, |lower| lower.condition_value(id));
         self.plan.code.truncate(code);
         self.plan.spans.truncate(code);
-        self.dead_code.truncate(dead);
+        self.notes.dead_code.truncate(dead);
         ev
     }
 

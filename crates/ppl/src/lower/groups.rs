@@ -6,6 +6,7 @@ use crate::ast::{Expr, ExprId, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::text;
+use model::group::ranks_in_words;
 use model::plan::{GroupId, Instr, MemberSet, SetId, Span};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -177,13 +178,4 @@ impl Sets {
 fn meet(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
     let (start, end) = (a.start.max(b.start), a.end.min(b.end));
     if start < end { start..end } else { 0..0 }
-}
-
-/// "ranks 0 to 3"
-pub(super) fn ranks_in_words(ranks: &Range<u32>) -> String {
-    match ranks.len() {
-        0 => "no rank".into(),
-        1 => format!("rank {}", ranks.start),
-        _ => format!("ranks {} to {}", ranks.start, ranks.end - 1),
-    }
 }

@@ -15,7 +15,6 @@
 mod argument;
 mod assign;
 mod define;
-mod direct;
 mod expr;
 mod function;
 mod generator;
@@ -25,6 +24,7 @@ mod hints;
 mod intern;
 mod kinds;
 mod names;
+pub(crate) mod notes;
 mod op;
 mod params;
 mod passed;
@@ -35,20 +35,20 @@ mod repeat;
 pub(crate) mod report;
 mod slots;
 mod stmt;
-mod taken;
 mod template;
 mod value;
 mod with;
 
 use crate::ast::{Ast, Name};
 use crate::binding::Binding;
-use crate::check::ranks::speaks_of_ranks;
+use crate::check::{self, ranks::speaks_of_ranks};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Sources;
 use intern::Interner;
 use model::plan::{Instr, Pc, Piece, Span};
 use model::{Op, Plan};
 use names::NameInfo;
+use notes::{Collective, Notes};
 use procs::{OpenProc, ProcInfo};
 use report::Reports;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -65,9 +65,7 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Plan, V
     lower.proc_bodies();
     lower.generator_bodies();
     lower.check_uses();
-    lower.check_handles();
-    lower.check_passed();
-    lower.check_options();
+    lower.check_notes();
     lower.say_needs_mpi();
     lower.unused_definitions();
     lower.finish()
@@ -118,9 +116,8 @@ struct Lower<'a> {
     generators: Vec<generator::Waiting>,
     /// Where patterns are used by groups of known size.
     pattern_uses: Vec<generator::Use>,
-    /// MPI files that variables hold, and the calls on them that all who opened them make.
-    handles: handles::Handles,
-    passed: passed::Passed,
+    /// For passes over the finished code.
+    notes: Notes,
     /// The body of a pattern is being lowered.
     in_generator: bool,
     hints: FxHashMap<String, hints::HintsInfo>,
@@ -136,10 +133,6 @@ struct Lower<'a> {
     differs: Option<Span>,
     /// The innermost `with` around this statement that asks for direct=true.
     direct: Option<Span>,
-    /// All `with` statements that are executed.
-    withs: Vec<taken::With>,
-    /// Code that constants switch off.
-    dead_code: Vec<Range<Pc>>,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
     /// A group stands in a group, or may be.
@@ -191,8 +184,7 @@ impl<'a> Lower<'a> {
             patterns: FxHashMap::default(),
             generators: Vec::new(),
             pattern_uses: Vec::new(),
-            handles: handles::Handles::default(),
-            passed: passed::Passed::default(),
+            notes: Notes::default(),
             in_generator: false,
             hints: FxHashMap::default(),
             nests: Vec::new(),
@@ -201,8 +193,6 @@ impl<'a> Lower<'a> {
             unsure: 0,
             differs: None,
             direct: None,
-            withs: Vec::new(),
-            dead_code: Vec::new(),
             active: Some(0..ranks),
             groups_nest: false,
             mpi_first: None,
@@ -297,7 +287,7 @@ impl<'a> Lower<'a> {
         let result = then(self);
         self.dead -= u32::from(off);
         if off {
-            self.dead_code.push(start..self.here_pc());
+            self.notes.dead_code.push(start..self.here_pc());
         }
         result
     }
@@ -316,10 +306,25 @@ impl<'a> Lower<'a> {
         let Some(condition) = self.differs.filter(|_| several && self.plan.ranks > 1) else {
             return;
         };
-        let message = format!("{what} stands under a condition that differs between ranks");
-        let diagnostic = Diagnostic::new(Code::RankDependent, span, message)
-            .related(condition, "this differs between ranks")
-            .help("ranks that do not get here are waited for in vain; move it out, or use a group");
-        self.reports.push(diagnostic);
+        let what = what.to_string();
+        self.notes.collectives.push(Collective { what, span, condition });
+    }
+
+    /// Passes over what was noted; the code is finished.
+    fn check_notes(&mut self) {
+        let notes = std::mem::take(&mut self.notes);
+        let definitions =
+            |name: Name| self.names.get(name.0 as usize).map_or(0, |info| info.definitions);
+        let mut found = check::collectives::check(&notes);
+        found.extend(check::handles::check(&notes, self.ast, definitions));
+        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+        let is_pattern = |text: &str| self.patterns.contains_key(text);
+        for (text, span) in check::passed::wrong_names(&notes.passed, is_pattern) {
+            self.unknown_pattern(&text, span);
+        }
+        if !self.reports.has_errors() {
+            let found = check::options::check(&self.plan, &notes, self.sources);
+            found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+        }
     }
 }

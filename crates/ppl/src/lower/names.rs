@@ -49,7 +49,7 @@ pub(super) struct NameInfo {
     /// What its definitions give, wherever they stand.
     types: Types,
     /// Number of definitions in the whole program.
-    definitions: u32,
+    pub(super) definitions: u32,
     /// It was reported that it is not visible.
     reported: bool,
 }
@@ -273,11 +273,6 @@ impl Lower<'_> {
     /// Nothing in the program but this one definition sets the name.
     pub(super) fn is_set_once(&mut self, name: Name) -> bool {
         self.info(name).definitions == 1
-    }
-
-    /// Number of definitions in the whole program.
-    pub(super) fn definition_count(&mut self, name: Name) -> u32 {
-        self.info(name).definitions
     }
 
     /// The proc ends: its own names are gone.

@@ -1,8 +1,8 @@
-//! `with`: options of the I/O inside. What they are is in [`model::with`], whether anything takes them is in [`super::taken`].
+//! `with`: options of the I/O inside. What they are is in [`model::with`], whether anything takes them in [`crate::check::options`].
 
 use super::Lower;
+use super::notes::{Asked, With};
 use super::stmt::{Flow, Nest};
-use super::taken::{Asked, With};
 use super::value::Ev;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
@@ -39,7 +39,7 @@ impl Lower<'_> {
         self.emit(Instr::WithLeave, span);
         self.direct = outer;
         if self.is_alive() {
-            self.withs.push(With { code: start..self.here_pc(), asked });
+            self.notes.withs.push(With { code: start..self.here_pc(), asked });
         }
         flow
     }

@@ -7,30 +7,17 @@
 //! Options hold for called procs too, so this is looked at when all code is made. Which operation takes
 //! what is in [`model::with`].
 
-use super::Lower;
+use super::direct;
 use crate::diag::{Code, Diagnostic};
-use model::plan::{Instr, Operand, Pc, Plan, Source, Span};
-use model::with::OptionRow;
+use crate::lower::notes::{Asked, Notes, With};
+use crate::source::Sources;
+use model::plan::{Instr, Operand, Pc, Plan, Source};
+use model::with::{OptionRow, WithOption};
 use model::{Op, Value};
 use std::ops::Range;
 
 /// So many operations are named in a message.
 const NAMED: usize = 4;
-
-/// A `with` statement.
-pub(super) struct With {
-    /// From its first instruction to the one behind its last.
-    pub(super) code: Range<Pc>,
-    pub(super) asked: Vec<Asked>,
-}
-
-/// One of its options.
-pub(super) struct Asked {
-    pub(super) row: &'static OptionRow,
-    pub(super) value: Operand,
-    /// `name=value`
-    pub(super) span: Span,
-}
 
 /// Operations as bits.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +55,9 @@ impl Inside {
     /// Who takes an option, and who does not.
     fn split(self, row: &OptionRow, word: Option<&str>) -> (Vec<Op>, Vec<Op>) {
         let deep: Vec<Op> = self.deep.all().collect();
-        let takes = |op: &Op| row.takes(*op, word) && (row.name != "depth" || deep.contains(op));
+        let takes = |op: &Op| {
+            row.takes(*op, word) && (row.option != WithOption::Depth || deep.contains(op))
+        };
         self.ops.all().partition(takes)
     }
 }
@@ -158,61 +147,61 @@ impl Survey<'_> {
     }
 }
 
-impl Lower<'_> {
-    /// Warns of options without effect.
-    pub(super) fn check_options(&mut self) {
-        let withs = std::mem::take(&mut self.withs);
-        if withs.is_empty() || self.reports.has_errors() {
-            return;
-        }
-        let survey = Survey::new(&self.plan, &self.dead_code);
-        let mut found = Vec::new();
-        for with in &withs {
-            let inside = survey.inside(with.code.clone());
-            for asked in &with.asked {
-                found.extend(self.without_effect(asked, with, inside));
-            }
-        }
-        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
-        self.check_direct(withs);
+/// Warns of options without effect, and of direct transfers that cannot succeed.
+pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagnostic> {
+    if notes.withs.is_empty() {
+        return Vec::new();
     }
-
-    fn without_effect(&self, asked: &Asked, with: &With, inside: Inside) -> Option<Diagnostic> {
-        let word = self.option_text(asked);
-        if word.as_deref().is_some_and(|word| asked.row.off.contains(&word)) {
-            return None;
-        }
-        let (takers, others) = inside.split(asked.row, word.as_deref());
-        let seeming: Vec<Op> =
-            others.iter().copied().filter(|op| asked.row.seeming.contains(op)).collect();
-        let said = asked.row.name == "direct" && self.opens_with_mpi(with);
-        let why = match (takers.is_empty(), seeming.is_empty()) {
-            (false, false) => format!("has no effect on {}", names(&seeming)),
-            (false, true) => return None,
-            _ if said || others.is_empty() && inside.dead => return None,
-            _ if others.is_empty() => "has no effect: no I/O stands inside".into(),
-            _ => format!("has no effect: nothing inside takes it (found {})", names(&others)),
-        };
-        let text = self.sources.text(asked.span);
-        let message = format!("{text} {why}");
-        Some(Diagnostic::new(Code::NoEffect, asked.span, message).help(asked.row.help))
+    let survey = Survey::new(plan, &notes.dead_code);
+    let mut found = Vec::new();
+    for with in &notes.withs {
+        let inside = survey.inside(with.code.clone());
+        let asked = with.asked.iter();
+        found.extend(asked.filter_map(|asked| without_effect(plan, sources, asked, with, inside)));
     }
+    found.extend(direct::check(plan, &notes.withs));
+    found
+}
 
-    /// W0402 says more about that.
-    fn opens_with_mpi(&self, with: &With) -> bool {
-        let code = &self.plan.code[with.code.start as usize..with.code.end as usize];
-        let opens = |instr: &Instr| {
-            matches!(instr, Instr::Op { op: Op::Pfopen | Op::Pwrite | Op::Pread, .. })
-        };
-        code.iter().any(opens)
+fn without_effect(
+    plan: &Plan,
+    sources: &Sources,
+    asked: &Asked,
+    with: &With,
+    inside: Inside,
+) -> Option<Diagnostic> {
+    let word = option_text(plan, asked);
+    if word.as_deref().is_some_and(|word| asked.row.off.contains(&word)) {
+        return None;
     }
+    let (takers, others) = inside.split(asked.row, word.as_deref());
+    let seeming: Vec<Op> =
+        others.iter().copied().filter(|op| asked.row.seeming.contains(op)).collect();
+    let said = asked.row.option == WithOption::Direct && opens_with_mpi(plan, with);
+    let why = match (takers.is_empty(), seeming.is_empty()) {
+        (false, false) => format!("has no effect on {}", names(&seeming)),
+        (false, true) => return None,
+        _ if said || others.is_empty() && inside.dead => return None,
+        _ if others.is_empty() => "has no effect: no I/O stands inside".into(),
+        _ => format!("has no effect: nothing inside takes it (found {})", names(&others)),
+    };
+    let message = format!("{} {why}", sources.text(asked.span));
+    Some(Diagnostic::new(Code::NoEffect, asked.span, message).help(asked.row.help))
+}
 
-    /// The value of an option, if it is known.
-    pub(super) fn option_text(&self, asked: &Asked) -> Option<String> {
-        match asked.value.source() {
-            Source::Const(index) => Some(self.plan.consts[index as usize].to_string()),
-            _ => None,
-        }
+/// W0402 says more about that.
+fn opens_with_mpi(plan: &Plan, with: &With) -> bool {
+    let code = &plan.code[with.code.start as usize..with.code.end as usize];
+    let opens =
+        |instr: &Instr| matches!(instr, Instr::Op { op: Op::Pfopen | Op::Pwrite | Op::Pread, .. });
+    code.iter().any(opens)
+}
+
+/// The value of an option, if it is known.
+fn option_text(plan: &Plan, asked: &Asked) -> Option<String> {
+    match asked.value.source() {
+        Source::Const(index) => Some(plan.consts[index as usize].to_string()),
+        _ => None,
     }
 }
 

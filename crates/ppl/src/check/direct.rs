@@ -6,10 +6,10 @@
 //!
 //! Only what is certain: constants, and handles that are opened with O_DIRECT wherever they are opened.
 
-use super::Lower;
-use super::taken::{Asked, With};
 use crate::diag::{Code, Diagnostic};
+use crate::lower::notes::{Asked, With};
 use model::plan::{Instr, NO_SLOT, Operand, Pc, Plan, Slot, Source, Span};
+use model::with::WithOption;
 use model::{Op, Value};
 use rustc_hash::FxHashMap;
 
@@ -29,67 +29,65 @@ struct Scope {
 /// A variable: of the program, or of a proc.
 type Variable = (Option<usize>, Slot);
 
-impl Lower<'_> {
-    /// Warns of direct transfers that cannot succeed.
-    pub(super) fn check_direct(&mut self, mut withs: Vec<With>) {
-        let is_direct = |asked: &Asked| asked.row.name == "direct";
-        if !withs.iter().flat_map(|with| &with.asked).any(is_direct) {
-            return;
-        }
-        withs.sort_by_key(|with| with.code.start);
-        let scopes = self.scopes(&withs);
-        let handles = direct_handles(&self.plan, &scopes);
-        let mut found = Vec::new();
-        for (pc, instr) in self.plan.code.iter().enumerate() {
-            let Instr::Op { op, args, .. } = *instr else { continue };
-            let args = &self.plan.args[args as usize..][..op.row().params.len()];
-            let scope = scopes[pc];
-            let direct = match op {
-                Op::Write | Op::Append | Op::Read => scope.direct,
-                Op::Fwrite | Op::Fread => {
-                    let variable = variable(&self.plan, pc, args[0]);
-                    variable.and_then(|variable| handles.get(&variable).copied().flatten())
-                }
-                _ => None,
-            };
-            if let Some(place) = direct
-                && let Some(why) = misaligned(&self.plan, op, args, scope.transfer)
-            {
-                let message = format!("{op} with direct=true: {why}");
-                let diagnostic = Diagnostic::new(Code::Misaligned, self.plan.spans[pc], message);
-                found.push(diagnostic.related(place, "it is asked for here").help(HELP));
-            }
-        }
-        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+/// Warns of direct transfers that cannot succeed.
+pub(super) fn check(plan: &Plan, withs: &[With]) -> Vec<Diagnostic> {
+    let is_direct = |asked: &Asked| asked.row.option == WithOption::Direct;
+    if !withs.iter().flat_map(|with| &with.asked).any(is_direct) {
+        return Vec::new();
     }
-
-    /// By instruction. `withs` are in the order of their beginning.
-    fn scopes(&self, withs: &[With]) -> Vec<Scope> {
-        let mut scopes = vec![Scope::default(); self.plan.code.len()];
-        for with in withs {
-            // Those inside come later and write over it.
-            for asked in &with.asked {
-                for scope in &mut scopes[with.code.start as usize..with.code.end as usize] {
-                    self.enter(scope, asked);
-                }
+    let scopes = scopes(plan, withs);
+    let handles = direct_handles(plan, &scopes);
+    let mut found = Vec::new();
+    for (pc, instr) in plan.code.iter().enumerate() {
+        let Instr::Op { op, args, .. } = *instr else { continue };
+        let args = &plan.args[args as usize..][..op.row().params.len()];
+        let scope = scopes[pc];
+        let direct = match op {
+            Op::Write | Op::Append | Op::Read => scope.direct,
+            Op::Fwrite | Op::Fread => {
+                let variable = variable(plan, pc, args[0]);
+                variable.and_then(|variable| handles.get(&variable).copied().flatten())
             }
-        }
-        scopes
-    }
-
-    fn enter(&self, scope: &mut Scope, asked: &Asked) {
-        let value = match asked.value.source() {
-            Source::Const(index) => Some(&self.plan.consts[index as usize]),
             _ => None,
         };
-        match asked.row.name {
-            "direct" => {
-                let on = value.is_some_and(|value| value.as_condition() == Ok(true));
-                scope.direct = on.then_some(asked.span);
-            }
-            "transfer" => scope.transfer = value.and_then(|value| value.as_size().ok()),
-            _ => {}
+        if let Some(place) = direct
+            && let Some(why) = misaligned(plan, op, args, scope.transfer)
+        {
+            let message = format!("{op} with direct=true: {why}");
+            let diagnostic = Diagnostic::new(Code::Misaligned, plan.spans[pc], message);
+            found.push(diagnostic.related(place, "it is asked for here").help(HELP));
         }
+    }
+    found
+}
+
+/// By instruction.
+fn scopes(plan: &Plan, withs: &[With]) -> Vec<Scope> {
+    let mut inner_last: Vec<&With> = withs.iter().collect();
+    inner_last.sort_by_key(|with| with.code.start);
+    let mut scopes = vec![Scope::default(); plan.code.len()];
+    for with in inner_last {
+        for asked in &with.asked {
+            for scope in &mut scopes[with.code.start as usize..with.code.end as usize] {
+                enter(plan, scope, asked);
+            }
+        }
+    }
+    scopes
+}
+
+fn enter(plan: &Plan, scope: &mut Scope, asked: &Asked) {
+    let value = match asked.value.source() {
+        Source::Const(index) => Some(&plan.consts[index as usize]),
+        _ => None,
+    };
+    match asked.row.option {
+        WithOption::Direct => {
+            let on = value.is_some_and(|value| value.as_condition() == Ok(true));
+            scope.direct = on.then_some(asked.span);
+        }
+        WithOption::Transfer => scope.transfer = value.and_then(|value| value.as_size().ok()),
+        _ => {}
     }
 }
 

@@ -1,0 +1,39 @@
+//! E0313: calls that all who opened an MPI file make together.
+//!
+//! ```text
+//! $h = pfopen("f", "crw");
+//! group "io" pfwrite($h, 4k, 0, "all");    // the others of those who opened it never come
+//! ```
+
+use crate::ast::{Ast, Name};
+use crate::diag::{Code, Diagnostic};
+use crate::lower::notes::{Call, Notes, Opens};
+use model::group::ranks_in_words;
+
+/// Variables that hold nothing but files opened by the same ranks: do all of these call?
+/// `definitions`: how often the program sets a variable.
+pub(crate) fn check(
+    notes: &Notes,
+    ast: &Ast,
+    definitions: impl Fn(Name) -> u32,
+) -> Vec<Diagnostic> {
+    let wrong = notes.calls.iter().filter_map(|call| {
+        let opens = notes.opens.get(&call.name)?;
+        let sure = opens.same && opens.count == definitions(call.name);
+        let all = call.ranks.start <= opens.ranks.start && opens.ranks.end <= call.ranks.end;
+        (sure && !all).then(|| not_all_call(call, opens, ast.names.text(call.name)))
+    });
+    wrong.collect()
+}
+
+fn not_all_call(call: &Call, opens: &Opens, name: &str) -> Diagnostic {
+    let message = format!(
+        "expected {} to be called by all that opened ${name} ({}), found {}",
+        call.op,
+        ranks_in_words(&opens.ranks),
+        ranks_in_words(&call.ranks)
+    );
+    Diagnostic::new(Code::HandleGroup, call.span, message)
+        .related(opens.span, "it is opened here")
+        .help("open the file in this group, or let all call: those who have no bytes too")
+}

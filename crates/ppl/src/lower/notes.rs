@@ -1,0 +1,82 @@
+//! What lowering saw on its way and passes over the finished code ask for: what the code itself does
+//! not tell any more.
+
+use crate::ast::Name;
+use model::Op;
+use model::plan::{Operand, Pc, Span};
+use model::with::OptionRow;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+
+/// Everything noted.
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// All `with` statements that are executed.
+    pub(crate) withs: Vec<With>,
+    /// Code that constants switch off.
+    pub(crate) dead_code: Vec<Range<Pc>>,
+    /// The MPI files that variables take at top level.
+    pub(crate) opens: FxHashMap<Name, Opens>,
+    /// Calls on MPI files that all who opened them have to make.
+    pub(crate) calls: Vec<Call>,
+    /// What all members have to do, where a condition around it differs between ranks.
+    pub(crate) collectives: Vec<Collective>,
+    /// What procs do with their arguments.
+    pub(crate) passed: Passed,
+}
+
+/// A `with` statement.
+pub(crate) struct With {
+    /// From its first instruction to the one behind its last.
+    pub(crate) code: Range<Pc>,
+    pub(crate) asked: Vec<Asked>,
+}
+
+/// One of its options.
+pub(crate) struct Asked {
+    pub(crate) row: &'static OptionRow,
+    pub(crate) value: Operand,
+    /// `name=value`
+    pub(crate) span: Span,
+}
+
+/// The `pfopen`s that a variable takes at top level.
+pub(crate) struct Opens {
+    pub(crate) ranks: Range<u32>,
+    /// The first of them.
+    pub(crate) span: Span,
+    pub(crate) count: u32,
+    /// All were made by the same ranks.
+    pub(crate) same: bool,
+}
+
+/// A call on a file that all who opened it have to make.
+pub(crate) struct Call {
+    pub(crate) name: Name,
+    pub(crate) op: Op,
+    pub(crate) ranks: Range<u32>,
+    pub(crate) span: Span,
+}
+
+/// Something that all members of the active group have to do.
+pub(crate) struct Collective {
+    /// In words.
+    pub(crate) what: String,
+    pub(crate) span: Span,
+    /// The condition around it that differs between ranks.
+    pub(crate) condition: Span,
+}
+
+/// A proc, by its index into [`crate::ast::Ast::procs`], and the place of a parameter.
+pub(crate) type Param = (u32, usize);
+
+/// What procs do with their arguments.
+#[derive(Default)]
+pub(crate) struct Passed {
+    /// Parameters that have to name a pattern, or be a number.
+    pub(crate) needed: FxHashSet<Param>,
+    /// Parameters that are handed on to those of other procs.
+    pub(crate) handed_on: Vec<(Param, Param)>,
+    /// Texts in calls.
+    pub(crate) texts: Vec<(Param, String, Span)>,
+}
