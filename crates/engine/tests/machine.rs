@@ -419,12 +419,17 @@ fn functions_compute() {
     let plan = Build::plan(1, |b| {
         let (x, l) = (b.global("x"), b.global("l"));
         let (two, seven, minus, path) = (b.int(2), b.int(7), b.int(-9), b.str("f"));
+        let (missing, below) = (b.str("missing"), b.str("f/below"));
         b.op(Op::Write, &[path, seven]);
         for (function, operands) in [
             (Function::Min, vec![seven, minus, two]),
             (Function::Max, vec![two, seven, minus]),
             (Function::Abs, vec![minus]),
             (Function::Size, vec![path]),
+            (Function::Size, vec![missing]),
+            (Function::Size, vec![below]),
+            (Function::Exists, vec![path]),
+            (Function::Exists, vec![missing]),
         ] {
             let args = b.args(&operands);
             b.push(Instr::Function { function, dst: x, args });
@@ -448,7 +453,7 @@ fn functions_compute() {
         .iter()
         .filter_map(|line| line.strip_prefix("access(\"")?.split('"').next().map(String::from))
         .collect();
-    assert_eq!(names, ["-9", "7", "9", "7", "2", "f", "-7"]);
+    assert_eq!(names, ["-9", "7", "9", "7", "-1", "-1", "true", "false", "2", "f", "-7"]);
 }
 
 #[test]

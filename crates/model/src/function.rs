@@ -8,10 +8,12 @@
 //! arguments alone is its row and nothing else: constant folding, ranks and generators of patterns call
 //! [`Calc::Pure`], so that they cannot differ.
 
-use crate::permutation::perm;
+mod calc;
+
 use crate::plan::BinaryOp;
 use crate::types::Types;
-use crate::value::{self, Eval, EvalError, Value};
+use crate::value::{Eval, EvalError, Value};
+use calc::{absolute, extreme, float, integer, length, permuted, rounded, sorted};
 use serde::{Deserialize, Serialize};
 
 /// What a parameter of a function accepts.
@@ -23,8 +25,12 @@ pub enum Accepts {
     Float,
     /// An integer, or a string that holds one.
     Int,
+    /// An integer, or a string that holds one, or a duration.
+    Whole,
     /// A list or a string.
     Sequence,
+    /// A list.
+    List,
     /// A path below the run directory.
     Path,
     /// The name of a pattern.
@@ -38,6 +44,10 @@ impl Accepts {
             Accepts::Number => (Types::NUMBER.or(Types::STR), "a number"),
             Accepts::Float => (Types::INT.or(Types::FLOAT).or(Types::STR), "a number"),
             Accepts::Int => (Types::INT.or(Types::STR), "an integer"),
+            Accepts::Whole => {
+                (Types::INT.or(Types::STR).or(Types::DURATION), "an integer or a duration")
+            }
+            Accepts::List => (Types::LIST, "a list"),
             Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
             Accepts::Path => (Types::STR, "a path in quotes"),
             Accepts::Pattern => (Types::STR, "the name of a pattern"),
@@ -52,8 +62,27 @@ pub enum Gives {
     Int,
     /// A float.
     Float,
+    /// A boolean.
+    Bool,
+    /// A list.
+    List,
     /// The kind of number that one of the arguments is.
     Number,
+    /// An integer; of durations a duration.
+    DrawnWhole,
+    /// A float; of durations a duration.
+    Drawn,
+}
+
+/// How often the last parameter is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// Once.
+    Once,
+    /// Once or several times.
+    Repeated,
+    /// Once or not at all.
+    Optional,
 }
 
 /// Where a result comes from.
@@ -85,6 +114,8 @@ pub enum Draw {
 pub enum Question {
     /// The size of a file; not timed.
     Size,
+    /// Whether a name is there; not timed.
+    Exists,
     /// How many pieces of a pattern are this rank's.
     Pieces,
     /// Where one of them begins.
@@ -104,8 +135,8 @@ pub struct FunctionRow {
     pub form: &'static str,
     /// Its parameters.
     pub params: &'static [Accepts],
-    /// The last parameter may be given several times.
-    pub repeats: bool,
+    /// How often the last of them is given.
+    pub last: Last,
     /// What it gives.
     pub gives: Gives,
     /// Where the result comes from.
@@ -115,7 +146,7 @@ pub struct FunctionRow {
 }
 
 macro_rules! functions {
-    ($( $function:ident $name:literal $form:literal [$($param:ident)*] $repeats:literal
+    ($( $function:ident $name:literal $form:literal [$($param:ident)*] $last:ident
         $gives:ident $calc:expr, $doc:literal; )*) => {
         /// A function of expressions.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,7 +155,7 @@ macro_rules! functions {
         /// The table, in the order of [`Function`].
         pub static FUNCTIONS: &[FunctionRow] = &[ $( FunctionRow {
             function: Function::$function, name: $name, form: $form,
-            params: &[$(Accepts::$param),*], repeats: $repeats,
+            params: &[$(Accepts::$param),*], last: Last::$last,
             gives: Gives::$gives, calc: $calc, doc: $doc,
         }, )* ];
     };
@@ -133,31 +164,41 @@ macro_rules! functions {
 use Calc::{Asked, Drawn, Pure};
 
 functions! {
-    Min "min" "min(a, b, ...)" [Number] true Number Pure(|args, _| extreme(args, BinaryOp::Lt)),
+    Min "min" "min(a, b, ...)" [Number] Repeated Number Pure(|args, _| extreme(args, BinaryOp::Lt)),
         "The smallest number.";
-    Max "max" "max(a, b, ...)" [Number] true Number Pure(|args, _| extreme(args, BinaryOp::Gt)),
+    Max "max" "max(a, b, ...)" [Number] Repeated Number Pure(|args, _| extreme(args, BinaryOp::Gt)),
         "The largest number.";
-    Abs "abs" "abs(a)" [Number] false Number Pure(|args, _| absolute(&args[0])),
+    Abs "abs" "abs(a)" [Number] Once Number Pure(|args, _| absolute(&args[0])),
         "The number without its sign.";
-    Len "len" "len(list)" [Sequence] false Int Pure(|args, _| length(&args[0])),
+    Int "int" "int(a)" [Float] Once Int Pure(|args, _| integer(&args[0])),
+        "The number as an integer, cut towards zero; also of a string that holds a number.";
+    Round "round" "round(a)" [Float] Once Int Pure(|args, _| rounded(&args[0])),
+        "The nearest integer; halves go away from zero.";
+    Float "float" "float(a)" [Float] Once Float Pure(|args, _| float(&args[0])),
+        "The number as a float; also of a string that holds a number.";
+    Len "len" "len(list)" [Sequence] Once Int Pure(|args, _| length(&args[0])),
         "The number of elements of a list, or of bytes of a string.";
-    Size "size" "size(path)" [Path] false Int Asked(Question::Size),
-        "The bytes of a file; asking is not timed.";
-    Rand "rand" "rand(first, last)" [Int Int] false Int Drawn(Draw::Uniform),
-        "A random integer from first to last, both included.";
-    Normal "normal" "normal(mean, deviation)" [Float Float] false Float Drawn(Draw::Normal),
-        "A random number of the normal distribution.";
-    Zipf "zipf" "zipf(n, theta)" [Int Float] false Int Drawn(Draw::Zipf),
+    Sort "sort" "sort(list)" [List] Once List Pure(|args, _| sorted(&args[0])),
+        "The list in ascending order: numbers, durations, or strings by their bytes.";
+    Size "size" "size(path)" [Path] Once Int Asked(Question::Size),
+        "The bytes of a file, -1 if there is none; asking is not timed.";
+    Exists "exists" "exists(path)" [Path] Once Bool Asked(Question::Exists),
+        "Whether there is a file or directory of this name; asking is not timed.";
+    Rand "rand" "rand(first, last)" [Whole Whole] Once DrawnWhole Drawn(Draw::Uniform),
+        "A random integer from first to last, both included; of durations a duration.";
+    Normal "normal" "normal(mean, deviation)" [Number Number] Once Drawn Drawn(Draw::Normal),
+        "A random number of the normal distribution; of durations a duration, at least 0.";
+    Zipf "zipf" "zipf(n, theta)" [Int Float] Once Int Drawn(Draw::Zipf),
         "A random integer from 0 to below n after Zipf's law; 0 is the most frequent one.";
-    Exp "exp" "exp(mean)" [Float] false Float Drawn(Draw::Exponential),
-        "A random number of the exponential distribution.";
-    Perm "perm" "perm(i, n)" [Int Int] false Int Pure(permuted),
-        "The i-th element of a random order of 0 to n-1, the same on all ranks.";
-    Pieces "pieces" "pieces(pattern)" [Pattern] false Int Asked(Question::Pieces),
+    Exp "exp" "exp(mean)" [Number] Once Drawn Drawn(Draw::Exponential),
+        "A random number of the exponential distribution; of a duration a duration.";
+    Perm "perm" "perm(i, n [, salt])" [Int Int Int] Optional Int Pure(permuted),
+        "The i-th element of a random order of 0 to n-1, the same on all ranks; another order for each salt.";
+    Pieces "pieces" "pieces(pattern)" [Pattern] Once Int Asked(Question::Pieces),
         "The number of pieces of this member of the active group.";
-    PieceOffset "piece_offset" "piece_offset(pattern, i)" [Pattern Int] false Int Asked(Question::PieceOffset),
+    PieceOffset "piece_offset" "piece_offset(pattern, i)" [Pattern Int] Once Int Asked(Question::PieceOffset),
         "Where its i-th piece begins, in bytes.";
-    PieceSize "piece_size" "piece_size(pattern, i)" [Pattern Int] false Int Asked(Question::PieceSize),
+    PieceSize "piece_size" "piece_size(pattern, i)" [Pattern Int] Once Int Asked(Question::PieceSize),
         "The bytes of its i-th piece.";
 }
 
@@ -176,7 +217,11 @@ impl FunctionRow {
 
     /// It takes so many arguments.
     pub fn takes(&self, count: usize) -> bool {
-        count == self.params.len() || self.repeats && count > self.params.len()
+        match self.last {
+            Last::Once => count == self.params.len(),
+            Last::Repeated => count >= self.params.len(),
+            Last::Optional => count == self.params.len() || count + 1 == self.params.len(),
+        }
     }
 
     /// What the argument at a place has to be.
@@ -186,13 +231,33 @@ impl FunctionRow {
 
     /// What it can give for arguments of these types.
     pub fn result(&self, args: impl IntoIterator<Item = Types>) -> Types {
+        let numbers = || args.into_iter().fold(Types::NONE, |types, arg| types.or(arg.number()));
+        let drawn = |types: Types, number: Types| {
+            let number = if types.may(Types::INT.or(Types::FLOAT)) { number } else { Types::NONE };
+            types.and(Types::DURATION).or(number)
+        };
         match self.gives {
             Gives::Int => Types::INT,
             Gives::Float => Types::FLOAT,
-            Gives::Number => {
-                args.into_iter().fold(Types::NONE, |types, arg| types.or(arg.number()))
-            }
+            Gives::Bool => Types::BOOL,
+            Gives::List => Types::LIST,
+            Gives::Number => numbers(),
+            Gives::DrawnWhole => drawn(numbers(), Types::INT),
+            Gives::Drawn => drawn(numbers(), Types::FLOAT),
         }
+    }
+
+    /// All arguments must be numbers, or all durations, and these are not.
+    pub fn mixes(&self, args: impl IntoIterator<Item = Types> + Clone) -> bool {
+        let alike = matches!(self.gives, Gives::Number | Gives::DrawnWhole | Gives::Drawn);
+        let is_duration = |types: Types| types == Types::DURATION;
+        let is_other = |types: Types| !types.may(Types::DURATION);
+        alike && args.clone().into_iter().any(is_duration) && args.into_iter().any(is_other)
+    }
+
+    /// It works on a path, so that where the path may lead matters.
+    pub fn takes_path(&self) -> bool {
+        self.params.first() == Some(&Accepts::Path)
     }
 
     /// The result, if it depends on the arguments and the plan's seed alone.
@@ -208,39 +273,6 @@ impl FunctionRow {
     pub fn is_pure(&self) -> bool {
         matches!(self.calc, Pure(_))
     }
-}
-
-/// The smallest (`wins` is `<`) or largest (`>`) number.
-fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
-    let mut numbers = args.iter().map(value::number);
-    let first = numbers.next().unwrap_or(Err(EvalError::Unset));
-    numbers.try_fold(first?, |best, number| {
-        let number = number?;
-        let better = value::binary(wins, &number, &best)?.as_condition()?;
-        Ok(if better { number } else { best })
-    })
-}
-
-/// The smallest integer and duration have no absolute value.
-fn absolute(value: &Value) -> Eval<Value> {
-    let absolute = match value::number(value)? {
-        Value::Float(x) => Some(Value::Float(x.abs())),
-        Value::Duration(ns) => ns.checked_abs().map(Value::Duration),
-        n => n.as_int()?.checked_abs().map(Value::Int),
-    };
-    absolute.ok_or(EvalError::Overflow("the absolute value"))
-}
-
-fn length(value: &Value) -> Eval<Value> {
-    match value {
-        Value::List(items) => Ok(Value::Int(items.len() as i64)),
-        Value::Str(text) => Ok(Value::Int(text.len() as i64)),
-        other => Err(EvalError::Type("a list or a string", other.describe())),
-    }
-}
-
-fn permuted(args: &[Value], seed: u64) -> Eval<Value> {
-    perm(args[0].as_int()?, args[1].as_int()?, seed).map(Value::Int)
 }
 
 #[cfg(test)]

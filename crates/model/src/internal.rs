@@ -88,6 +88,7 @@ internals! {
         Rand "rand" INT OfRank false "32 random bits of the rank's own stream.";
         CommonRand "crand" INT OfGroupInStep false "32 random bits, the same on all members of the active group.";
         Time "time" INT OfRank false "Whole seconds since the start of the run.";
+        Now "now" DURATION OfRank false "The time since the start of the run, as a duration.";
     }
     bound {
         Ranks "size" "The number of ranks.";

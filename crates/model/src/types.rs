@@ -195,6 +195,8 @@ mod tests {
             (B::Mul, Types::DURATION, int, Types::DURATION),
             (B::Add, Types::DURATION, int, Types::NONE),
             (B::Add, Types::LIST, int, Types::NONE),
+            (B::Add, Types::LIST, Types::LIST, Types::LIST),
+            (B::Sub, Types::LIST, Types::LIST, Types::NONE),
             (B::Add, Types::HANDLE, int, Types::NONE),
             (B::And, Types::BOOL, int, Types::BOOL),
             (B::And, text, int, Types::NONE),

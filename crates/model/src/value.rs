@@ -331,6 +331,7 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (Value::Unset, _) | (_, Value::Unset) => Err(EvalError::Unset),
         (Value::Str(a), Value::Str(b)) => strings(op, a, b),
         (Value::Bool(a), Value::Bool(b)) if is_equality(op) => compare(op, a.partial_cmp(b)),
+        (Value::List(a), Value::List(b)) if op == B::Add => crate::limits::list([&**a, b].concat()),
         (Value::Duration(x), Value::Duration(y)) => durations(op, *x, *y, a, b),
         (Value::Duration(_), _) | (_, Value::Duration(_)) => scale_duration(op, a, b),
         (Value::Float(_), _) | (_, Value::Float(_)) => floats(op, a, b),
@@ -347,6 +348,18 @@ fn is_equality(op: BinaryOp) -> bool {
 
 fn is_number(a: &Value) -> bool {
     a.as_int().is_ok() || a.as_float().is_ok()
+}
+
+fn holds_number(text: &[u8]) -> bool {
+    is_number(&Value::str(text))
+}
+
+/// Their sum or their texts in a row: nobody shall have to guess.
+fn two_numbers(a: &[u8], b: &[u8]) -> EvalError {
+    let shown = |text| shortened(&String::from_utf8_lossy(text), 40).into_owned();
+    let found =
+        format!("`+` between two strings that hold numbers, \"{}\" and \"{}\"", shown(a), shown(b));
+    EvalError::Type("int($a) + int($b) for the sum, or \"$a$b\" for the text", found)
 }
 
 fn mismatch(op: BinaryOp, a: &Value, b: &Value) -> EvalError {
@@ -370,9 +383,11 @@ fn is_comparison(op: BinaryOp) -> bool {
     matches!(op, B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge)
 }
 
-/// Two strings: `+` joins them, comparisons go by bytes, other operators want numbers.
+/// Two strings: `+` joins them unless both hold a number, comparisons go by bytes, other operators
+/// want numbers.
 fn strings(op: BinaryOp, a: &[u8], b: &[u8]) -> Eval<Value> {
     match op {
+        BinaryOp::Add if holds_number(a) && holds_number(b) => Err(two_numbers(a, b)),
         BinaryOp::Add => crate::limits::joined(a, b),
         op if is_comparison(op) => compare(op, Some(a.cmp(b))),
         op => numeric_strings(op, &Value::str(a), &Value::str(b)),
@@ -531,7 +546,19 @@ mod tests {
         assert_eq!(binary(B::Eq, &Value::str("1k"), &int(1024)), Ok(Value::Bool(true)));
         assert_eq!(binary(B::Add, &Value::str("a"), &Value::str("b")), Ok(Value::str("ab")));
         assert!(binary(B::Mul, &Value::str("x"), &int(2)).is_err());
+        let sum = binary(B::Add, &Value::str("10"), &Value::str("2.5")).unwrap_err().to_string();
+        assert!(sum.contains("int($a) + int($b)") && sum.contains("\"10\" and \"2.5\""), "{sum}");
         assert!(matches!(Value::str("12x").as_int(), Err(EvalError::Type(..))));
+    }
+
+    #[test]
+    fn lists_are_joined() {
+        let list = |items: &[i64]| Value::List(items.iter().map(|n| int(*n)).collect());
+        assert_eq!(binary(B::Add, &list(&[1, 2]), &list(&[3])), Ok(list(&[1, 2, 3])));
+        assert!(binary(B::Sub, &list(&[1]), &list(&[1])).is_err());
+        assert!(binary(B::Add, &list(&[1]), &int(1)).is_err());
+        let large = list(&vec![0; crate::limits::MAX_LIST_WEIGHT / 2 + 1]);
+        assert!(binary(B::Add, &large, &large).unwrap_err().to_string().contains("at most 1 MiB"));
     }
 
     #[test]

@@ -361,6 +361,16 @@ impl Ast {
         self.expr_spans[id.0 as usize]
     }
 
+    /// A string in quotes, or a sum that has one in it: its `+` makes text.
+    pub fn is_text(&self, id: ExprId) -> bool {
+        match self.expr(id) {
+            Expr::Str => true,
+            Expr::Paren(inner) => self.is_text(inner),
+            Expr::Binary(BinaryOp::Add, a, b) => self.is_text(a) || self.is_text(b),
+            _ => false,
+        }
+    }
+
     /// A statement.
     pub fn stmt(&self, id: StmtId) -> Stmt {
         self.stmts[id.0 as usize]

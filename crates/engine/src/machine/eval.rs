@@ -105,6 +105,9 @@ impl<'p, K: Clock> Frame<'p> for Env<'p, K> {
             text.clear();
             text.extend_from_slice(self.scope.group_name(self.plan).as_bytes());
             self.set(dst, Value::Str(text));
+        } else if what == Internal::Now {
+            let now = self.since_start();
+            self.set(dst, now);
         } else {
             let n = self.internal_int(site, what);
             self.set_int(dst, n);
@@ -230,6 +233,11 @@ impl<'p, K: Clock> Env<'p, K> {
         }
     }
 
+    /// `$$now`
+    fn since_start(&self) -> Value {
+        Value::Duration(i64::try_from(self.clock.now()).unwrap_or(i64::MAX))
+    }
+
     #[inline]
     fn internal_int(&mut self, site: Pc, what: Internal) -> i64 {
         let members = self.scope.members();
@@ -239,8 +247,8 @@ impl<'p, K: Clock> Env<'p, K> {
             Internal::Node => i64::from(self.place.node),
             Internal::GroupRank => i64::from(self.scope.rank - members.ranks.start),
             Internal::GroupSize => members.ranks.len() as i64,
-            // A name is no number.
-            Internal::GroupName => 0,
+            // A name and a duration are no integers.
+            Internal::GroupName | Internal::Now => 0,
             Internal::Rand => i64::from(self.random.rank.bits()),
             Internal::CommonRand => i64::from(self.random.common(site, &members.ranks)),
             Internal::Time => (self.clock.now() / 1_000_000_000) as i64,
@@ -285,6 +293,7 @@ impl<'p, K: Clock> Env<'p, K> {
                 Piece::Internal(Internal::GroupName) => {
                     out.extend_from_slice(self.scope.group_name(plan).as_bytes());
                 }
+                Piece::Internal(Internal::Now) => self.since_start().render(out)?,
                 Piece::Internal(what) => push_int(out, self.internal_int(site, what)),
             }
         }

@@ -511,23 +511,27 @@ fn permissions(mode: i64) -> Eval<u32> {
     }
 }
 
-/// `size(path)`: asks the back-end; not timed, not counted.
+/// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
 pub(super) fn size_of<B: Backend, K: Clock>(
     site: Pc,
     path: Operand,
     env: &mut Env<'_, K>,
     io: &mut Io<'_, B, K>,
-) -> Result<u64, Fault> {
+) -> Result<Option<u64>, Fault> {
     env.path(site, path, &mut io.paths[0])?;
     let call = Call::Stat { path: io.paths[0].as_c_str() };
     let reply = match io.backend.prepare(&call) {
         Ok(()) => io.backend.issue(call),
         Err(errno) => -i64::from(errno),
     };
-    u64::try_from(reply).map_err(|_| {
-        let path = String::from_utf8_lossy(io.paths[0].bytes());
-        let errno = -reply as u16;
-        let text = model::errno::text(errno);
-        Fault::message(format!("size(\"{path}\"): {} ({text})", model::errno::name(errno)))
-    })
+    match u64::try_from(reply) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(_) if matches!(-reply as i32, libc::ENOENT | libc::ENOTDIR) => Ok(None),
+        Err(_) => {
+            let path = String::from_utf8_lossy(io.paths[0].bytes());
+            let (name, text) =
+                (model::errno::name(-reply as u16), model::errno::text(-reply as u16));
+            Err(Fault::message(format!("\"{path}\" cannot be looked at: {name} ({text})")))
+        }
+    }
 }

@@ -9,7 +9,7 @@ use model::Value;
 use model::function::{Calc, Draw, Question};
 use model::pattern::Extent;
 use model::plan::{Args, Function, Operand, Pc, Slot};
-use model::value::Eval;
+use model::value::{self, Eval, EvalError};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -35,20 +35,23 @@ impl Random {
     }
 }
 
-/// `dst = function(args)`; `size` asks the back-end for the size of a path.
+/// `dst = function(args)`; `size` asks the back-end for the size of a path, if it is there.
 pub(super) fn call<K: Clock>(
     env: &mut Env<'_, K>,
     site: Pc,
     function: Function,
     dst: Slot,
     args: Args,
-    size: impl FnOnce(&mut Env<'_, K>, Operand) -> Result<u64, Fault>,
+    size: impl FnOnce(&mut Env<'_, K>, Operand) -> Result<Option<u64>, Fault>,
 ) -> Result<(), Fault> {
     let plan = env.plan;
     let args = &plan.args[args.range()];
     let value = match function.row().calc {
         Calc::Drawn(what) => drawn(env, site, what, args)?,
-        Calc::Asked(Question::Size) => Value::Int(size(env, args[0])? as i64),
+        Calc::Asked(Question::Size) => {
+            Value::Int(size(env, args[0])?.map_or(-1, |bytes| bytes as i64))
+        }
+        Calc::Asked(Question::Exists) => Value::Bool(size(env, args[0])?.is_some()),
         Calc::Asked(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
         Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
         Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
@@ -89,16 +92,36 @@ fn of_piece<K: Clock>(
 }
 
 fn drawn<K: Clock>(env: &mut Env<'_, K>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Value> {
-    let first = env.value(site, args[0])?.clone();
+    let first = value::number(env.value(site, args[0])?)?;
     let second = match args.get(1) {
-        Some(operand) => env.value(site, *operand)?.clone(),
+        Some(operand) => value::number(env.value(site, *operand)?)?,
         None => Value::Unset,
     };
     let stream = &mut env.random.rank;
+    if let Value::Duration(first_ns) = first {
+        return duration(stream, what, first_ns, &second);
+    }
     Ok(match what {
         Draw::Uniform => Value::Int(stream.uniform(first.as_int()?, second.as_int()?)?),
         Draw::Normal => Value::Float(stream.normal(first.as_float()?, second.as_float()?)?),
         Draw::Zipf => Value::Int(stream.zipf(first.as_int()?, second.as_float()?)?),
         Draw::Exponential => Value::Float(stream.exponential(first.as_float()?)?),
     })
+}
+
+/// A duration of a distribution of durations. A normal one has a tail below 0, which counts as 0,
+/// so that a program can sleep for what it draws.
+fn duration(stream: &mut RankRng, what: Draw, first_ns: i64, second: &Value) -> Eval<Value> {
+    let second_ns = match second {
+        Value::Duration(ns) => *ns,
+        _ if what == Draw::Exponential => 0,
+        other => return Err(EvalError::Type("a duration, as the first is", other.describe())),
+    };
+    let ns = match what {
+        Draw::Uniform => return stream.uniform(first_ns, second_ns).map(Value::Duration),
+        Draw::Normal => stream.normal(first_ns as f64, second_ns as f64)?,
+        Draw::Exponential => stream.exponential(first_ns as f64)?,
+        Draw::Zipf => return Err(EvalError::Type("an integer", "a duration".into())),
+    };
+    Ok(Value::Duration(ns.max(0.0) as i64))
 }

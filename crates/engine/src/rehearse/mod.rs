@@ -127,7 +127,8 @@ fn by_rank(all: impl Iterator<Item = RankFigures>) -> Vec<(Range<u32>, RankFigur
 
 /// What the program does hangs on how long it takes.
 fn reads_time(plan: &Plan) -> bool {
-    let time = |piece: &Piece| matches!(piece, Piece::Internal(Internal::Time));
-    let reads = |instr: &Instr| matches!(instr, Instr::Internal { what: Internal::Time, .. });
+    let is_time = |what: Internal| matches!(what, Internal::Time | Internal::Now);
+    let time = |piece: &Piece| matches!(piece, Piece::Internal(what) if is_time(*what));
+    let reads = |instr: &Instr| matches!(instr, Instr::Internal { what, .. } if is_time(*what));
     plan.code.iter().any(reads) || plan.pieces.iter().any(time)
 }

@@ -8,9 +8,10 @@
 
 use super::shape::Shape;
 use crate::check::path;
+use model::function::Gives;
 use model::op::ParamKind;
 use model::plan::{
-    BinaryOp, Function, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source, Unproved,
+    BinaryOp, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source, Unproved,
 };
 use model::types::Types;
 use model::{Op, Value};
@@ -39,7 +40,7 @@ fn paths_of(plan: &Plan, instr: &Instr) -> [Option<Operand>; 2] {
             let is_path = PATHS[*op as usize][at];
             plan.args.get(*args as usize + at).copied().filter(|_| is_path)
         }),
-        Instr::Function { function: Function::Size, args, .. } => {
+        Instr::Function { function, args, .. } if function.row().takes_path() => {
             [plan.args.get(args.start as usize).copied(), None]
         }
         _ => [None, None],
@@ -153,10 +154,10 @@ impl<'a> Facts<'a> {
         match *instr {
             Instr::Move { src, .. } => has_variable(src),
             Instr::Binary { op, .. } => op == BinaryOp::Add,
-            // They assign nothing, or numbers, as functions do. What is not named here is looked at again: that
+            Instr::Function { function, .. } => function.row().gives == Gives::List,
+            // They assign nothing, or numbers. What is not named here is looked at again: that
             // costs time, where a forgotten one would cost the proof.
             Instr::Op { .. }
-            | Instr::Function { .. }
             | Instr::Loop { .. }
             | Instr::Next { .. }
             | Instr::Jump { .. }
@@ -192,8 +193,7 @@ impl<'a> Facts<'a> {
         Some(match *instr {
             Instr::Move { dst, src } => (dst, self.shape(site, src)),
             Instr::Binary { op: BinaryOp::Add, dst, a, b } => {
-                let joined = self.shape(site, a).then(self.shape(site, b));
-                (dst, joined.or(Shape::NUMBER))
+                (dst, self.shape(site, a).plus(self.shape(site, b)).or(Shape::NUMBER))
             }
             Instr::Unary { dst, .. } | Instr::Binary { dst, .. } | Instr::Test { dst, .. } => {
                 (dst, Shape::NUMBER)
@@ -201,11 +201,15 @@ impl<'a> Facts<'a> {
             Instr::List { dst, args } => {
                 let operands = &self.plan.args[args.range()];
                 let shapes = operands.iter().map(|operand| self.shape(site, *operand));
-                (dst, shapes.fold(Shape::NONE, Shape::or))
+                (dst, shapes.fold(Shape::NONE, Shape::or).in_list())
             }
-            Instr::Function { dst, .. } => (dst, Shape::NUMBER),
+            Instr::Function { function, dst, args } => {
+                let orders = function.row().gives == Gives::List;
+                let list = self.plan.args.get(args.start as usize).filter(|_| orders);
+                (dst, list.map_or(Shape::NUMBER, |list| self.shape(site, *list)))
+            }
             Instr::Internal { what, dst } => (dst, self.internal(what)),
-            Instr::Index { dst, list, .. } => (dst, self.shape(site, list)),
+            Instr::Index { dst, list, .. } => (dst, self.shape(site, list).element()),
             Instr::Loop { code } => {
                 let var = self.plan.loops[code as usize].var;
                 return (var != NO_SLOT).then_some((var, Shape::NUMBER));
@@ -228,7 +232,8 @@ impl<'a> Facts<'a> {
         match value {
             Value::Str(text) => Shape::of_text(text, self.directory),
             Value::List(items) => {
-                items.iter().map(|item| self.of_value(item)).fold(Shape::NONE, Shape::or)
+                let items = items.iter().map(|item| self.of_value(item));
+                items.fold(Shape::NONE, Shape::or).in_list()
             }
             _ => Shape::NUMBER,
         }
@@ -305,6 +310,9 @@ mod tests {
             "write(\"$$env(PWD)/a\", 1); repeat $i 2 write(\"$$env(PWD)/$i\", 1);",
             "$p = \"a\"; repeat 2 { write(\"$p/x\", 1); $p = \"b/c\"; }",
             "$l = [\"a\", \"b\"]; repeat $i 2 stat($l[$i]);",
+            "$l = [\"b\"]; repeat 3 { $l = sort($l + [\"a/b\"]); stat($l[0]); }",
+            "$a = \"d\"; $b = \"/f\"; repeat 2 { stat($a + $b); $a = \"e\"; $b = \"/g\"; }",
+            "repeat 2 if (!exists(\"f-$$rank\")) create(\"f-$$rank\" + \".x\");",
             "define proc p($n) { stat(\"$n.new\"); } p(\"a\"); p(\"b/c\");",
             "define groups {\"g\":D}; group \"g\" stat(\"x-$$group\");",
             "$x = 0.5; repeat $i 2 { $x = $x * 2; stat(\"$x\"); }",
@@ -325,6 +333,8 @@ mod tests {
             ("define proc p($n) { stat($n); } p(\"/etc\");", "absolute"),
             ("define proc p($n) { if ($n == \"\") stat(\"$n/x\"); } p(\"\");", "absolute"),
             ("symlink(\"a\", \"l\");", "symbolic link"),
+            ("$l = []; repeat 2 { stat(sort($l)[0]); $l = $l + [\"/etc\"]; }", "absolute"),
+            ("$p = \".\"; repeat 2 { if (exists(\".$p\")) print 1; $p = \"x\"; }", "`..`"),
             // What is assigned last is read first, three turns later.
             (
                 "$a = \"x\"; $b = $a; $c = $b; repeat 4 { stat($c); $c = $b; $b = $a; $a = \"..\"; }",

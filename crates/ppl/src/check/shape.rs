@@ -88,12 +88,17 @@ pub(crate) struct Shape {
     tail: Pieces,
     /// A complete component between slashes may be `..`.
     bad: bool,
+    /// They may stand in a list, in lists in lists: so deep at most, if it is below [`DEEP`].
+    depth: u8,
 }
+
+/// Lists in lists are not told apart from here on.
+const DEEP: u8 = 4;
 
 impl Shape {
     /// No text at all: the start of a fixed point.
     pub(crate) const NONE: Shape =
-        Shape { whole: Pieces::NONE, head: Pieces::NONE, tail: Pieces::NONE, bad: false };
+        Shape { whole: Pieces::NONE, head: Pieces::NONE, tail: Pieces::NONE, bad: false, depth: 0 };
 
     /// Numbers, booleans, durations: never empty, no slash, never only dots.
     pub(crate) const NUMBER: Shape = Shape { whole: Pieces(OTHER), ..Shape::NONE };
@@ -120,7 +125,7 @@ impl Shape {
             bad |= tail.has(PARENT);
             tail = next;
         }
-        Shape { whole: Pieces::NONE, head, tail, bad }
+        Shape { whole: Pieces::NONE, head, tail, bad, depth: 0 }
     }
 
     /// The texts of both.
@@ -130,7 +135,25 @@ impl Shape {
             head: self.head.or(other.head),
             tail: self.tail.or(other.tail),
             bad: self.bad || other.bad,
+            depth: self.depth.max(other.depth),
         }
+    }
+
+    /// A list of such texts.
+    pub(crate) fn in_list(self) -> Shape {
+        Shape { depth: (self.depth + 1).min(DEEP), ..self }
+    }
+
+    /// An element of such a list.
+    pub(crate) fn element(self) -> Shape {
+        let depth = if self.depth == DEEP { DEEP } else { self.depth.saturating_sub(1) };
+        Shape { depth, ..self }
+    }
+
+    /// What `+` makes of both: texts in a row, or one list of the elements of two.
+    pub(crate) fn plus(self, other: Shape) -> Shape {
+        let row = self.then(other);
+        if self.depth.min(other.depth) == 0 { row } else { row.or(self).or(other) }
     }
 
     /// All texts of one followed by one of the other.
@@ -142,6 +165,7 @@ impl Shape {
             head: a.whole.then(b.head).or(if b.is_none() { Pieces::NONE } else { a.head }),
             tail: a.tail.then(b.whole).or(if a.is_none() { Pieces::NONE } else { b.tail }),
             bad: a.bad || b.bad || between.has(PARENT | ABSOLUTE),
+            depth: 0,
         }
     }
 

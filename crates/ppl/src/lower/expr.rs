@@ -95,6 +95,9 @@ impl Lower<'_> {
         {
             return self.known(value);
         }
+        if op == BinaryOp::Add && (self.ast.is_text(a) || self.ast.is_text(b)) {
+            return self.text_in_row(a, b, span);
+        }
         let a = self.expr(a);
         let b = self.expr(b);
         if a.is_bad() || b.is_bad() {

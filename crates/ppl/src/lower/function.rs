@@ -48,6 +48,10 @@ impl Lower<'_> {
         {
             return Ev::BAD;
         }
+        if row.mixes(evs.iter().map(|ev| ev.types)) && self.is_alive() {
+            let message = format!("{} cannot mix durations with other numbers", row.name);
+            return self.wrong_type(span, message);
+        }
         let function = row.function;
         let differs = !row.is_pure() || evs.iter().any(|ev| ev.differs);
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();

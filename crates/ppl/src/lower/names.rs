@@ -112,6 +112,10 @@ fn guess(ast: &Ast, id: ExprId) -> Types {
         Expr::Paren(inner) => guess(ast, inner),
         Expr::Unary(UnaryOp::Not, _) => Types::BOOL,
         Expr::Unary(UnaryOp::Neg, _) => Types::NUMBER,
+        Expr::Binary(BinaryOp::Add, a, b) => {
+            let lists = guess(ast, a).and(guess(ast, b)).and(Types::LIST);
+            guess_binary(BinaryOp::Add).or(lists)
+        }
         Expr::Binary(op, ..) => guess_binary(op),
         Expr::Call(name, _) => guess_call(ast.names.text(name)),
         Expr::Internal(name) => {

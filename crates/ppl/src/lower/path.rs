@@ -103,6 +103,10 @@ impl Lower<'_> {
                 Piece::Text { start, end } => {
                     text.extend_from_slice(&self.plan.text[*start as usize..*end as usize]);
                 }
+                // What follows the run directory may be a whole path.
+                _ if self.directory().is_some_and(|path| path.as_bytes() == text) => {
+                    text.extend_from_slice(b"/x");
+                }
                 _ => text.push(b'x'),
             }
         }

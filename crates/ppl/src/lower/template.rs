@@ -2,13 +2,13 @@
 
 use super::Lower;
 use super::value::Ev;
-use crate::ast::Name;
+use crate::ast::{Expr, ExprId, Name};
 use crate::lex::is_name_byte;
 use crate::text;
 use model::Value;
 use model::internal::{InternalRow, Read};
 use model::limits;
-use model::plan::{Internal, Operand, Piece, Span};
+use model::plan::{BinaryOp, Internal, Operand, Piece, Source, Span, Template};
 use model::types::Types;
 
 impl Lower<'_> {
@@ -59,6 +59,56 @@ impl Lower<'_> {
             _ => self.template_of_pieces(mark),
         };
         Ev { operand, types: Types::STR, differs: found.differs }
+    }
+
+    /// `"a" + $b` is `"a$b"`.
+    pub(super) fn text_in_row(&mut self, a: ExprId, b: ExprId, span: Span) -> Ev {
+        let mut parts = Vec::new();
+        self.parts_in_row(a, &mut parts);
+        self.parts_in_row(b, &mut parts);
+        let evs: Vec<Ev> = parts.into_iter().map(|part| self.expr(part)).collect();
+        let mark = self.plan.text.len();
+        self.text_from = mark;
+        self.pieces.clear();
+        let mut found = Filled { differs: false, bad: false };
+        evs.into_iter().for_each(|ev| self.fill_in_row(ev, &mut found));
+        if found.bad {
+            self.plan.text.truncate(mark);
+            return Ev::BAD;
+        }
+        if let Err(error) = limits::check_text(self.plan.text.len() - mark) {
+            self.plan.text.truncate(mark);
+            return self.no_value(error, span);
+        }
+        self.close_text();
+        self.text_or_template(mark, found)
+    }
+
+    /// The values of a sum that makes text, as far as its `+` do.
+    fn parts_in_row(&self, id: ExprId, parts: &mut Vec<ExprId>) {
+        match self.ast.expr(id) {
+            Expr::Paren(inner) => self.parts_in_row(inner, parts),
+            Expr::Binary(BinaryOp::Add, a, b) if self.ast.is_text(a) || self.ast.is_text(b) => {
+                self.parts_in_row(a, parts);
+                self.parts_in_row(b, parts);
+            }
+            _ => parts.push(id),
+        }
+    }
+
+    /// A value at the end of the text so far; a template is taken apart.
+    fn fill_in_row(&mut self, ev: Ev, found: &mut Filled) {
+        let Source::Template(index) = ev.operand.source() else { return self.fill(ev, found) };
+        found.differs |= ev.differs;
+        let Template { start, end } = self.plan.templates[index as usize];
+        for at in start..end {
+            match self.plan.pieces[at as usize] {
+                Piece::Text { start, end } => {
+                    self.plan.text.extend_from_within(start as usize..end as usize);
+                }
+                piece => self.value_piece(piece),
+            }
+        }
     }
 
     /// A template of the string read last.

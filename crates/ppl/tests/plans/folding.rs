@@ -1,7 +1,7 @@
 //! Folding and executing give the same value or the same error, for all operators and pure functions.
 //!
 //! ```text
-//! print abs("5.5");                              folded: 5.5
+//! $a = "5.5"; print abs($a);                     folded: 5.5
 //! $l = []; $l = ["5.5"]; print abs($l[0]);       executed: 5.5
 //! ```
 
@@ -56,8 +56,11 @@ const OPERATORS: &[&str] =
     &["||", "&&", "==", "!=", "<", "<=", ">", ">=", "+", "-", "%", "*", "/", "^"];
 
 /// What `print EXPRESSION` shows, or why it cannot; `values` are its constants `{0}`, `{1}`, `{2}`.
+/// They are variables, because `+` joins a text in quotes to anything.
 fn folded(form: &str, values: [&str; 3]) -> Result<String, String> {
-    outcome(format!("print {};", filled(form, values)), true)
+    let [a, b, c] = values;
+    let text = filled(form, ["$a", "$b", "$c"]);
+    outcome(format!("$a = {a}; $b = {b}; $c = {c}; print {text};"), true)
 }
 
 /// The same with values that nobody knows before the run.
@@ -97,11 +100,11 @@ fn forms() -> Vec<String> {
         ["-{0}", "!{0}", "{0}[{1}]", "[{0}, {1}]"].map(String::from).into();
     forms.extend(OPERATORS.iter().map(|op| format!("{{0}} {op} {{1}}")));
     for row in FUNCTIONS.iter().filter(|row| row.is_pure()) {
-        let args: Vec<String> = (0..row.params.len()).map(|at| format!("{{{at}}}")).collect();
-        forms.push(format!("{}({})", row.name, args.join(", ")));
-        if row.repeats {
-            forms.push(format!("{}({{0}}, {{1}}, {{2}})", row.name));
-        }
+        let arguments = (1..=3).filter(|count| row.takes(*count));
+        forms.extend(arguments.map(|count| {
+            let args: Vec<String> = (0..count).map(|at| format!("{{{at}}}")).collect();
+            format!("{}({})", row.name, args.join(", "))
+        }));
     }
     forms
 }
@@ -130,6 +133,22 @@ fn folding_and_executing_agree_on_every_operator_and_function() {
         }
     }
     assert!(found.is_empty(), "{} differ:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn what_is_added_to_a_text_in_quotes_is_text() {
+    for value in VALUES {
+        let text = |head: &str, is_folded| {
+            outcome(format!("{head} print 1 + 2 + \"7\" + $a + 3;"), is_folded)
+        };
+        let running = format!("$l = []; $l = [{value}]; $a = $l[0];");
+        let (folded, executed) = (text(&format!("$a = {value};"), true), text(&running, false));
+        assert_eq!(folded, executed, "{value}");
+        assert!(
+            folded.is_ok_and(|line| line.starts_with("print 37") && line.ends_with('3')),
+            "{value}"
+        );
+    }
 }
 
 #[test]

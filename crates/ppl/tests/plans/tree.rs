@@ -328,6 +328,14 @@ impl Tree<'_> {
             Expr::Binary(BinaryOp::And, a, b) => {
                 Value::Bool(self.condition(a)? && self.condition(b)?)
             }
+            Expr::Binary(BinaryOp::Add, a, b) if self.is_quoted(a) || self.is_quoted(b) => {
+                let mut text = Vec::new();
+                for id in [a, b] {
+                    eval(self.value(id)?.render(&mut text))?;
+                }
+                eval(limits::check_text(text.len()))?;
+                Value::Str(text)
+            }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.value(a)?, self.value(b)?);
                 eval(value::binary(op, &a, &b))?
@@ -345,6 +353,16 @@ impl Tree<'_> {
             Expr::Call(name, args) => self.function(name, args)?,
             other => unreachable!("{other:?} does not get through the checks"),
         })
+    }
+
+    /// Something in quotes is added up in it.
+    fn is_quoted(&self, id: ExprId) -> bool {
+        match self.ast.expr(id) {
+            Expr::Str => true,
+            Expr::Paren(inner) => self.is_quoted(inner),
+            Expr::Binary(BinaryOp::Add, a, b) => self.is_quoted(a) || self.is_quoted(b),
+            _ => false,
+        }
     }
 
     fn function(&mut self, name: Name, args: List) -> Done<Value> {
