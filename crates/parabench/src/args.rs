@@ -1,10 +1,13 @@
 //! What can be typed: the subcommands and what several of them share. The
 //! options of one subcommand stand in its file ([`crate::verbs`]).
 
+use crate::console;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::mistyped;
 use crate::verbs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use model::escape;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -86,11 +89,19 @@ pub fn parse(words: Vec<OsString>, speaks: bool) -> std::result::Result<Verb, Ex
     let words = with_amounts(words);
     Cli::try_parse_from(&words).map(|cli| cli.verb).map_err(|error| {
         let error = harmless(&words).unwrap_or(error);
-        if speaks {
+        if speaks && error.kind() == ErrorKind::InvalidSubcommand && takes_none(&words) {
+            console::error(&mistyped::explain(&words));
+        } else if speaks {
             let _ = error.print();
         }
         if error.use_stderr() { Exit::Input } else { Exit::Success }
     })
+}
+
+/// The first word is what should have been a subcommand: `parabench mpi nosuch` has one.
+fn takes_none(words: &[OsString]) -> bool {
+    let first = words.get(1).and_then(|word| word.to_str());
+    first.is_none_or(|first| first != "help" && Cli::command().find_subcommand(first).is_none())
 }
 
 /// The same error about words without control characters: clap repeats them with colours around.
@@ -238,7 +249,6 @@ pub fn size(text: &str) -> std::result::Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_sound() {

@@ -21,7 +21,13 @@ fn starts_a_run(word: &str) -> bool {
         return !matches!(word, "-h" | "--help" | "-V" | "--version");
     }
     let is_verb = word == "help" || Cli::command().find_subcommand(word).is_some();
-    !is_verb && (word == "-" || word.starts_with('@') || Path::new(word).is_file())
+    !is_verb && (word == "-" || word.starts_with('@') || is_program(Path::new(word)))
+}
+
+/// A file, or what is missing but would be one: then `run` says that it cannot be read.
+fn is_program(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("ppl" | "pbl")) || path.is_file()
 }
 
 #[cfg(test)]
@@ -39,6 +45,7 @@ mod tests {
         assert_eq!(changed("parabench @stress num=1"), "parabench run @stress num=1");
         assert_eq!(changed("parabench -"), "parabench run -");
         assert_eq!(changed("parabench Cargo.toml"), "parabench run Cargo.toml");
+        assert_eq!(changed("parabench missing.ppl"), "parabench run missing.ppl");
     }
 
     #[test]

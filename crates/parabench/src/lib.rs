@@ -32,6 +32,7 @@ pub mod exit;
 mod legacy;
 mod library;
 mod loader;
+mod mistyped;
 mod output;
 mod pictures;
 mod present;

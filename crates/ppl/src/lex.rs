@@ -129,6 +129,11 @@ impl<'t> Lexer<'t> {
         Lexer { comments, errors, ..*self }
     }
 
+    /// The text from a token on.
+    pub fn from(&self, token: Token) -> &'t str {
+        &self.text[(token.start - self.base) as usize..]
+    }
+
     /// The text that is not read yet.
     pub fn rest(&self) -> &'t str {
         &self.text[self.at..]

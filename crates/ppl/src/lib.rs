@@ -17,6 +17,7 @@ mod check;
 mod compile;
 pub mod diag;
 pub mod dump;
+mod foreign;
 pub mod format;
 pub mod lex;
 pub mod listing;

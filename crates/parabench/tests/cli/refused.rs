@@ -9,6 +9,23 @@ fn refused(text: &str, code: &str, place: &str) {
     done.err_has(code).err_has(&format!("x.ppl:{place}"));
 }
 
+/// A first word that is neither a subcommand nor a program.
+#[test]
+fn subcommands_that_do_not_exist() {
+    let scene = Scene::new().file("x.ppl", ";");
+    for (line, said) in [
+        ("rn x.ppl", "the nearest is run: parabench run x.ppl"),
+        ("validate x.ppl", "it is called check here: parabench check x.ppl"),
+        ("stress", "parabench run @stress"),
+        ("nosuch", "there are run check"),
+        ("missing.ppl", "cannot read the program missing.ppl: there is no such file"),
+        ("mpi nosuch", "nosuch"),
+    ] {
+        scene.parabench(line).exits(2).err_has(said);
+    }
+    scene.parabench("x.ppl").exits(0);
+}
+
 #[test]
 fn unknown_words_and_characters() {
     refused("repaet 3 sync;", "E0202", "1:1");

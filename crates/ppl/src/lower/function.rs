@@ -4,6 +4,7 @@ use super::Lower;
 use super::value::Ev;
 use crate::ast::{ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
+use crate::foreign::words;
 use crate::suggest::nearest;
 use model::Value;
 use model::function::{Accepts, FUNCTIONS, FunctionRow};
@@ -100,11 +101,11 @@ impl Lower<'_> {
             _ if self.procs.contains_key(&name) => {
                 format!("{text} is a proc: it gives no value and is called as a statement")
             }
-            _ if text.eq_ignore_ascii_case("open") => {
-                "files are opened with $h = fopen(path, flags);".into()
-            }
-            Some(name) => format!("the nearest is {name}"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(" ")),
+            near => match (words::function(text), near) {
+                (Some(help), _) => help.into(),
+                (None, Some(name)) => format!("the nearest is {name}"),
+                (None, None) => format!("there are {}", names().collect::<Vec<_>>().join(" ")),
+            },
         };
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         Ev::BAD

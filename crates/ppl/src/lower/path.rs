@@ -27,7 +27,12 @@ impl Lower<'_> {
         }
         if !ev.types.may(Types::STR) {
             let message = format!("expected a path in quotes, found {}", ev.types.describe());
-            let help = "a path is text; a number in it is written \"file-$i\"";
+            let help = match ev.types.may(Types::HANDLE) {
+                true => {
+                    "by a handle files are read and written with fread($h, n, off) and fwrite($h, n, off)"
+                }
+                false => "a path is text; a number in it is written \"file-$i\"",
+            };
             self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
             return None;
         }

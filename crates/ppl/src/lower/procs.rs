@@ -4,6 +4,7 @@ use super::Lower;
 use super::slots::Frame;
 use crate::ast::{Expr, List, Name, Names};
 use crate::diag::{Code, Diagnostic};
+use crate::foreign::words;
 use crate::suggest::nearest;
 use crate::word::statement_words;
 use model::plan::{Instr, Operand, Proc, Span};
@@ -102,11 +103,12 @@ impl Lower<'_> {
     fn unknown_proc(&mut self, name: Name, args: List, span: Span) {
         let names: &Names = &self.ast.names;
         let text = names.text(name);
-        let words = statement_words().map(|word| -> &str { word });
         let procs = self.procs.keys().map(|name| names.text(*name));
-        let help = match nearest(text, procs.chain(words)) {
-            Some(name) => format!("the nearest is {name}"),
-            None => format!("define it: define proc {text}(...) {{ ... }}"),
+        let help = match (nearest(text, procs), words::call(text), nearest(text, statement_words()))
+        {
+            (None, Some(help), _) => help.into(),
+            (Some(name), ..) | (None, None, Some(name)) => format!("the nearest is {name}"),
+            (None, None, None) => format!("define it: define proc {text}(...) {{ ... }}"),
         };
         let message = format!("expected an operation or a proc, found `{text}`");
         let word = Span { start: span.start, end: span.start + text.len() as u32 };

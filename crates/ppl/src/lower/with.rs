@@ -6,6 +6,7 @@ use super::stmt::{Flow, Nest};
 use super::value::Ev;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
+use crate::foreign::words;
 use crate::suggest::nearest;
 use model::Op;
 use model::Value;
@@ -111,9 +112,10 @@ impl Lower<'_> {
             return None;
         }
         let message = format!("`with` has no option `{name}`");
-        let help = match nearest(name, known().chain(LATER)) {
-            Some(name) => format!("the nearest is {name}"),
-            None => format!("there are {names}"),
+        let help = match (words::option(name), nearest(name, known().chain(LATER))) {
+            (Some(help), _) => help.into(),
+            (None, Some(name)) => format!("the nearest is {name}"),
+            (None, None) => format!("there are {names}"),
         };
         self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
         None

@@ -4,6 +4,7 @@ use super::expr::binary_op;
 use super::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId, Name, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
+use crate::foreign::words;
 use crate::token::{Kind, Token};
 use crate::word::{Keyword, Word, classify};
 use model::Op;
@@ -23,10 +24,9 @@ impl Parser<'_, '_, '_> {
     fn no_assignment(&mut self, var: Token) -> Bad {
         let name = self.slice(var);
         let diagnostic = self.expectation(&format!("`=` after {name}"));
-        let sign = self.slice(self.tok);
         self.error(match self.tok.kind {
             Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent => {
-                diagnostic.help(format!("write {name} = {name} {sign} ...;"))
+                diagnostic.help(format!("write {};", self.update(name)))
             }
             Kind::EqEq => diagnostic.help("`==` compares; `=` assigns"),
             Kind::LBracket => diagnostic
@@ -69,6 +69,11 @@ impl Parser<'_, '_, '_> {
             self.bump();
         } else {
             self.semi("the arguments")?;
+        }
+        if matches!(op, Op::Pwrite | Op::Pread)
+            && let Some(id) = self.posix_transfer(op, start, mark)
+        {
+            return Ok(id);
         }
         let args = self.list_from(mark);
         Ok(self.push_stmt(Stmt::Op { op, paren, args }, start))
@@ -121,8 +126,9 @@ impl Parser<'_, '_, '_> {
         let name = self.intern(token);
         let is_proc = self.cx.procs.contains(&name);
         let called = self.tok.kind == Kind::LParen;
-        match (self.tok.kind, foreign_help(self.slice(token), called)) {
+        match (self.tok.kind, words::statement(self.slice(token), called)) {
             (Kind::Assign, _) => self.forgotten_dollar(token),
+            (Kind::Plus | Kind::Minus, None) => Err(self.bare_increment(token)),
             (_, Some(help)) if !is_proc => {
                 self.foreign_word(token, help)?;
                 Ok(self.push_stmt(Stmt::Error, token.start))
@@ -176,24 +182,4 @@ impl Parser<'_, '_, '_> {
     fn at_next_line(&self) -> bool {
         matches!(self.tok.kind, Kind::RBrace | Kind::End) || self.at_line_start()
     }
-}
-
-/// What to write instead of a word that begins statements of other languages. With a
-/// parenthesis after it, most words can be procs that are defined further down.
-fn foreign_help(word: &str, called: bool) -> Option<&'static str> {
-    if called && !matches!(word, "for" | "foreach" | "elif" | "elsif" | "elseif" | "switch") {
-        return None;
-    }
-    Some(match word {
-        "for" | "foreach" | "loop" => "write repeat $i 10 {...} or repeat $i 0..10 step 2 {...}",
-        "int" | "long" | "var" | "let" | "const" | "set" => "variables are set by $x = value;",
-        "function" | "def" | "fn" | "sub" | "proc" => "write define proc name($a, $b) {...}",
-        "return" => "procs give no value; use if (...) {...} to leave out the rest",
-        "printf" | "echo" | "puts" | "println" => "write print \"text\", $x;",
-        "import" | "use" | "require" | "source" => "write include \"file.ppl\";",
-        "elif" | "elsif" | "elseif" => "write else if (...) {...}",
-        "switch" | "case" | "unless" => "write if (...) {...} else {...}",
-        "do" | "until" => "write while (...) {...}",
-        _ => return None,
-    })
 }

@@ -212,6 +212,13 @@ impl Parser<'_, '_, '_> {
             Kind::Plus if self.prev_kind == Kind::Plus => {
                 diagnostic.help("there is no `++`; write $x = $x + 1;")
             }
+            Kind::Assign if matches!(self.prev_kind, Kind::EqEq | Kind::NotEq) => {
+                diagnostic.help("`==` and `!=` compare")
+            }
+            Kind::Star if self.prev_kind == Kind::Star => {
+                diagnostic.help("a power is written a ^ b")
+            }
+            Kind::Gt if self.prev_kind == Kind::Lt => diagnostic.help("write `!=`"),
             _ => diagnostic,
         };
         self.error(text)
@@ -403,7 +410,7 @@ impl Parser<'_, '_, '_> {
                 let call = self.deeper(|parser| parser.call(word))?;
                 self.expr_from(call)
             }
-            _ => match self.boolean(word) {
+            _ => match self.unquoted_flags(word).or_else(|| self.boolean(word)) {
                 Some(value) => self.expr_from(value),
                 None if matches!(self.tok.kind, Kind::Comma | Kind::RParen | Kind::Semi) => {
                     let name = self.intern(word);

@@ -8,6 +8,7 @@
 mod command;
 mod define;
 mod expr;
+mod foreign;
 mod include;
 mod recover;
 mod repeat;

@@ -100,6 +100,9 @@ impl Parser<'_, '_, '_> {
     /// A missing `;` belongs to the end of the line before, not to the next line.
     #[cold]
     fn missing_semi(&mut self, what: &str) -> Parse<()> {
+        if let Some(diagnostic) = self.operator_in_words() {
+            return Err(self.error(diagnostic));
+        }
         let end = self.after_last();
         let mut diagnostic = self.expectation(&format!("`;` after {what}"));
         if self.at_next_statement() {
@@ -129,6 +132,9 @@ impl Parser<'_, '_, '_> {
 
     #[cold]
     fn missing_close(&mut self, kind: Kind, open: Token, what: &str) -> Parse<()> {
+        if let Some(diagnostic) = self.operator_in_words() {
+            return Err(self.error(diagnostic));
+        }
         let ends = matches!(self.tok.kind, Kind::Semi | Kind::LBrace | Kind::RBrace | Kind::End)
             || (self.at_line_start() && self.at_statement_word());
         let mut diagnostic = self
@@ -233,7 +239,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Skips from a `(` over the `)` that closes it, statements in it included.
-    fn skip_parens(&mut self) {
+    pub(super) fn skip_parens(&mut self) {
         let mut open = 0u32;
         while !matches!(self.tok.kind, Kind::End | Kind::LBrace | Kind::RBrace) {
             match self.bump().kind {
@@ -243,18 +249,6 @@ impl Parser<'_, '_, '_> {
                 _ => {}
             }
         }
-    }
-
-    /// Reports a word of another language; its parentheses are skipped.
-    #[cold]
-    pub(super) fn foreign_word(&mut self, token: Token, help: &str) -> Parse<()> {
-        let message = format!("PPL has no `{}`", self.slice(token));
-        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
-        let bad = self.error(diagnostic.help(help));
-        if self.tok.kind == Kind::LParen {
-            self.skip_parens();
-        }
-        if self.tok.kind == Kind::LBrace { Ok(()) } else { Err(bad) }
     }
 
     /// The result of a header's part, or [`Expr::Error`] after skipping to the body.
@@ -300,7 +294,9 @@ impl Parser<'_, '_, '_> {
         let message = format!("expected a value, found the word `{word}`");
         let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
         let dollar = format!("${word}");
-        self.error(if classify(word).0 != Word::Other {
+        self.error(if word.eq_ignore_ascii_case("not") {
+            diagnostic.help("write `!`").fix(token.span(), "!")
+        } else if classify(word).0 != Word::Other {
             diagnostic.help("a value is a number, a string, a variable or a function of them")
         } else if self.cx.ast.names.find(word).is_some() {
             diagnostic.help(format!("variables begin with `$`: {dollar}")).fix(token.span(), dollar)

@@ -40,6 +40,12 @@ impl Parser<'_, '_, '_> {
                 if self.tok.kind == Kind::Assign {
                     self.needless_assign(var);
                 }
+                if self.at_word("range")
+                    && let Some(bad) = self.python_range()
+                {
+                    head.var = Some((self.intern(var), var.span()));
+                    return Err(bad);
+                }
                 if self.count_begins() {
                     let name = self.intern(var);
                     head.var = Some((name, var.span()));
