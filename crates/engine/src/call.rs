@@ -10,6 +10,7 @@ pub use file::{At, FileCall, Memory, MpiFile, MpiMode, ViewId};
 pub use queue::{Lent, Queued, Submitted, Tag, Target};
 
 use std::ffi::CStr;
+use std::io::{IoSlice, IoSliceMut};
 
 /// A file the back-end has opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,8 +42,23 @@ pub enum Call<'a> {
     Fdatasync { fd: Fd },
     /// ftruncate(fd, size)
     Ftruncate { fd: Fd, size: u64 },
-    /// fallocate(fd, 0, 0, size)
-    Fallocate { fd: Fd, size: u64 },
+    /// fallocate(fd, mode, offset, size)
+    Fallocate { fd: Fd, mode: i32, offset: u64, size: u64 },
+    /// posix_fadvise(fd, offset, size, advice)
+    Fadvise { fd: Fd, offset: u64, size: u64, advice: i32 },
+    /// copy_file_range(from.0, from.1, to.0, to.1, len): files and offsets; the bytes. `rest`: part
+    /// of "copy to the end of the file".
+    CopyRange { from: (Fd, u64), to: (Fd, u64), len: usize, rest: bool },
+    /// ioctl(to, FICLONE, from)
+    Clone { from: Fd, to: Fd },
+    /// preadv(fd, bufs, offset); the bytes.
+    Preadv { fd: Fd, bufs: &'a mut [IoSliceMut<'a>], offset: u64 },
+    /// pwritev(fd, bufs, offset); the bytes.
+    Pwritev { fd: Fd, bufs: &'a [IoSlice<'a>], offset: u64 },
+    /// flock(fd, operation)
+    Flock { fd: Fd, operation: i32 },
+    /// linkat of an open file: a name for one that has none.
+    LinkFile { fd: Fd, path: &'a CStr },
     /// fstat(fd); the size of the file in bytes.
     Fstat { fd: Fd },
     /// stat(path); the size of the file in bytes.
@@ -51,8 +67,8 @@ pub enum Call<'a> {
     Access { path: &'a CStr },
     /// unlink(path)
     Unlink { path: &'a CStr },
-    /// rename(from, to)
-    Rename { from: &'a CStr, to: &'a CStr },
+    /// renameat2(from, to, flags); rename(from, to) without flags.
+    Rename { from: &'a CStr, to: &'a CStr, flags: u32 },
     /// mkdir(path, 0777)
     Mkdir { path: &'a CStr },
     /// rmdir(path)
@@ -74,8 +90,16 @@ pub enum Call<'a> {
     Utime { path: &'a CStr },
     /// statfs(path)
     Statfs { path: &'a CStr },
-    /// syncfs(run directory)
-    Syncfs,
+    /// setxattr(path, name, value, 0)
+    Setxattr { path: &'a CStr, name: &'a CStr, value: &'a [u8] },
+    /// getxattr(path, name, buf); the bytes.
+    Getxattr { path: &'a CStr, name: &'a CStr, buf: &'a mut [u8] },
+    /// listxattr(path, buf); the bytes of all names.
+    Listxattr { path: &'a CStr, buf: &'a mut [u8] },
+    /// removexattr(path, name)
+    Removexattr { path: &'a CStr, name: &'a CStr },
+    /// syncfs(fd), or of the run directory.
+    Syncfs { fd: Option<Fd> },
     /// write "3" to /proc/sys/vm/drop_caches
     DropCaches,
 }
@@ -134,14 +158,19 @@ impl<'a> Call<'a> {
             Call::Stat { path }
             | Call::Access { path }
             | Call::Readlink { path }
+            | Call::Getxattr { path, .. }
+            | Call::Listxattr { path, .. }
             | Call::Statfs { path } => Names::One { path, changes: false },
             Call::Unlink { path }
             | Call::Mkdir { path }
             | Call::Rmdir { path }
             | Call::Truncate { path, .. }
             | Call::Chmod { path, .. }
+            | Call::LinkFile { path, .. }
+            | Call::Setxattr { path, .. }
+            | Call::Removexattr { path, .. }
             | Call::Utime { path } => Names::One { path, changes: true },
-            Call::Rename { from, to } | Call::Link { from, to } => Names::Two { from, to },
+            Call::Rename { from, to, .. } | Call::Link { from, to } => Names::Two { from, to },
             Call::Symlink { target, path } => Names::Link { target, path },
             Call::Close { .. }
             | Call::Pread { .. }
@@ -152,9 +181,15 @@ impl<'a> Call<'a> {
             | Call::Fdatasync { .. }
             | Call::Ftruncate { .. }
             | Call::Fallocate { .. }
+            | Call::Fadvise { .. }
+            | Call::CopyRange { .. }
+            | Call::Clone { .. }
+            | Call::Preadv { .. }
+            | Call::Pwritev { .. }
+            | Call::Flock { .. }
             | Call::Fstat { .. }
             | Call::Getdents { .. }
-            | Call::Syncfs
+            | Call::Syncfs { .. }
             | Call::DropCaches => Names::None,
         }
     }
@@ -164,13 +199,27 @@ impl<'a> Call<'a> {
         match self {
             Call::Open { .. } => Work::Open,
             Call::Close { .. } => Work::Close,
-            Call::Pread { .. } | Call::Pwrite { .. } | Call::Append { .. } => Work::Data,
-            Call::Fsync { .. } | Call::Fdatasync { .. } | Call::Syncfs | Call::DropCaches => {
-                Work::Sync
-            }
+            Call::Pread { .. }
+            | Call::Pwrite { .. }
+            | Call::Append { .. }
+            | Call::Preadv { .. }
+            | Call::Pwritev { .. }
+            | Call::CopyRange { .. } => Work::Data,
+            Call::Fsync { .. }
+            | Call::Fdatasync { .. }
+            | Call::Syncfs { .. }
+            | Call::DropCaches => Work::Sync,
             Call::Seek { .. }
             | Call::Ftruncate { .. }
             | Call::Fallocate { .. }
+            | Call::Fadvise { .. }
+            | Call::Clone { .. }
+            | Call::Flock { .. }
+            | Call::LinkFile { .. }
+            | Call::Setxattr { .. }
+            | Call::Getxattr { .. }
+            | Call::Listxattr { .. }
+            | Call::Removexattr { .. }
             | Call::Fstat { .. }
             | Call::Stat { .. }
             | Call::Access { .. }

@@ -9,15 +9,12 @@
 //! `symlink` would make. Absolute paths inside the run directory are accepted.
 
 use super::beneath::{Root, split};
-use super::posix::{reply, size_of_file};
-use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker};
+use super::posix::{FdPath, link_file, reply, size_of_file};
+use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker, refuses_flags};
 use crate::call::{Call, Fd, Names, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
-
-/// Flags that contradict each other (open(2)).
-const CREATE_DIRECTORY: i32 = libc::O_CREAT | libc::O_DIRECTORY;
 
 /// Files of the operating system, reached only beneath the run directory.
 #[derive(Debug)]
@@ -116,6 +113,11 @@ impl Guarded {
         Ok(self.targets[0].held.insert(file).as_raw_fd())
     }
 
+    /// A path of the file itself, for calls that have no form for descriptors of `O_PATH`.
+    fn path_of_file(&mut self) -> Result<FdPath, i32> {
+        Ok(FdPath::new(Fd(self.file(libc::O_PATH)?)))
+    }
+
     /// Executes a call on what its prepared paths lead to.
     fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
         let (nothing, empty) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
@@ -140,9 +142,30 @@ impl Guarded {
                     let (parent, name) = self.entry(0)?;
                     libc::symlinkat(target.as_ptr(), parent, name)
                 }
-                Call::Rename { .. } => {
+                Call::Rename { flags, .. } => {
                     let ((from, old), (to, new)) = (self.entry(0)?, self.entry(1)?);
-                    libc::renameat(from, old, to, new)
+                    libc::syscall(libc::SYS_renameat2, from, old, to, new, flags) as i32
+                }
+                Call::LinkFile { fd, .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    return Ok(link_file(fd, parent, name));
+                }
+                Call::Setxattr { name, value, .. } => {
+                    let file = self.path_of_file()?;
+                    let (value, size) = (value.as_ptr().cast(), value.len());
+                    libc::setxattr(file.as_ptr(), name.as_ptr(), value, size, 0)
+                }
+                Call::Getxattr { name, buf, .. } => {
+                    let file = self.path_of_file()?;
+                    let (value, size) = (buf.as_mut_ptr().cast(), buf.len());
+                    libc::getxattr(file.as_ptr(), name.as_ptr(), value, size) as i32
+                }
+                Call::Listxattr { buf, .. } => {
+                    let file = self.path_of_file()?;
+                    libc::listxattr(file.as_ptr(), buf.as_mut_ptr().cast(), buf.len()) as i32
+                }
+                Call::Removexattr { name, .. } => {
+                    libc::removexattr(self.path_of_file()?.as_ptr(), name.as_ptr())
                 }
                 Call::Link { .. } => {
                     let (from, old) = self.followed_entry()?;
@@ -182,9 +205,15 @@ impl Guarded {
                 | Call::Fdatasync { .. }
                 | Call::Ftruncate { .. }
                 | Call::Fallocate { .. }
+                | Call::Fadvise { .. }
+                | Call::CopyRange { .. }
+                | Call::Clone { .. }
+                | Call::Preadv { .. }
+                | Call::Pwritev { .. }
+                | Call::Flock { .. }
                 | Call::Fstat { .. }
                 | Call::Getdents { .. }
-                | Call::Syncfs
+                | Call::Syncfs { .. }
                 | Call::DropCaches => return Ok(self.posix.issue_nameless(call)),
             }
         };
@@ -219,9 +248,8 @@ pub(crate) fn chmod(fd: i32, mode: u32) -> Reply {
     if done != -Reply::from(libc::ENOSYS) {
         return done;
     }
-    let path = CString::new(format!("/proc/self/fd/{fd}")).expect("digits hold no NUL");
     // SAFETY: the path is NUL-terminated.
-    reply(unsafe { libc::chmod(path.as_ptr(), mode) })
+    reply(unsafe { libc::chmod(FdPath::new(Fd(fd)).as_ptr(), mode) })
 }
 
 impl Backend for Guarded {
@@ -277,8 +305,7 @@ impl Backend for Guarded {
 /// What the kernel refuses with `EINVAL` before it looks at the path.
 fn is_refused_early(call: &Call<'_>) -> bool {
     match call {
-        // Since Linux 6.4.
-        Call::Open { flags, .. } => flags & CREATE_DIRECTORY == CREATE_DIRECTORY,
+        Call::Open { flags, .. } => refuses_flags(*flags),
         Call::Truncate { size, .. } => *size > i64::MAX as u64,
         _ => false,
     }
@@ -298,7 +325,8 @@ mod tests {
                 Call::Open { path, flags: libc::O_RDONLY, mode: 0 },
                 Call::Unlink { path },
                 Call::Chmod { path, mode: 0 },
-                Call::Rename { from: path, to: path },
+                Call::Rename { from: path, to: path, flags: 0 },
+                Call::Removexattr { path, name: c"user.a" },
                 Call::Link { from: path, to: path },
             ];
             for call in calls {

@@ -28,12 +28,24 @@ impl Backend for Null {
             Call::Pread { rest: true, .. } => 0,
             Call::Pread { buf, .. } => buf.len() as Reply,
             Call::Pwrite { buf, .. } | Call::Append { buf, .. } => buf.len() as Reply,
+            Call::Preadv { bufs, .. } => bufs.iter().map(|buf| buf.len() as Reply).sum(),
+            Call::Pwritev { bufs, .. } => bufs.iter().map(|buf| buf.len() as Reply).sum(),
+            Call::CopyRange { rest: true, .. } => 0,
+            Call::CopyRange { len, .. } => len as Reply,
+            Call::Getxattr { buf, .. } => buf.len() as Reply,
             Call::Seek { offset, .. } => offset as Reply,
             Call::Close { .. }
             | Call::Fsync { .. }
             | Call::Fdatasync { .. }
             | Call::Ftruncate { .. }
             | Call::Fallocate { .. }
+            | Call::Fadvise { .. }
+            | Call::Clone { .. }
+            | Call::Flock { .. }
+            | Call::LinkFile { .. }
+            | Call::Setxattr { .. }
+            | Call::Listxattr { .. }
+            | Call::Removexattr { .. }
             | Call::Fstat { .. }
             | Call::Stat { .. }
             | Call::Access { .. }
@@ -49,7 +61,7 @@ impl Backend for Null {
             | Call::Chmod { .. }
             | Call::Utime { .. }
             | Call::Statfs { .. }
-            | Call::Syncfs
+            | Call::Syncfs { .. }
             | Call::DropCaches => 0,
         }
     }

@@ -85,7 +85,7 @@ impl Posix {
     #[inline(always)]
     fn issue_at(&self, call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
         match call {
-            Call::Syncfs => syncfs(&self.directory),
+            Call::Syncfs { fd: None } => syncfs(Fd(self.directory.as_raw_fd())),
             Call::DropCaches => self.drop_caches(),
             call => issue(call, at),
         }
@@ -175,9 +175,9 @@ fn fetched_bytes() -> u64 {
     facts.ru_inblock as u64 * 512
 }
 
-fn syncfs(directory: &File) -> Reply {
+fn syncfs(fd: Fd) -> Reply {
     // SAFETY: no pointers.
-    reply(unsafe { libc::syncfs(directory.as_raw_fd()) })
+    reply(unsafe { libc::syncfs(fd.0) })
 }
 
 /// Executes a call on files; `at` says where a path is.
@@ -200,12 +200,37 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
             Call::Fsync { fd } => i64::from(libc::fsync(fd.0)),
             Call::Fdatasync { fd } => i64::from(libc::fdatasync(fd.0)),
             Call::Ftruncate { fd, size } => i64::from(libc::ftruncate(fd.0, off(size))),
-            Call::Fallocate { fd, size } => i64::from(libc::fallocate(fd.0, 0, 0, off(size))),
+            Call::Fallocate { fd, mode, offset, size } => {
+                i64::from(libc::fallocate(fd.0, mode, off(offset), off(size)))
+            }
+            Call::Fadvise { fd, offset, size, advice } => {
+                // It returns the errno.
+                let errno = libc::posix_fadvise(fd.0, off(offset), off(size), advice);
+                return -Reply::from(errno);
+            }
+            Call::CopyRange { from, to, len, .. } => {
+                let (mut from_offset, mut to_offset) = (off(from.1), off(to.1));
+                let (start, end) = (&raw mut from_offset, &raw mut to_offset);
+                libc::copy_file_range(from.0.0, start, to.0.0, end, len, 0) as i64
+            }
+            Call::Clone { from, to } => i64::from(libc::ioctl(to.0, libc::FICLONE, from.0)),
+            Call::Preadv { fd, bufs, offset } => {
+                libc::preadv(fd.0, bufs.as_mut_ptr().cast(), count(bufs.len()), off(offset)) as i64
+            }
+            Call::Pwritev { fd, bufs, offset } => {
+                libc::pwritev(fd.0, bufs.as_ptr().cast(), count(bufs.len()), off(offset)) as i64
+            }
+            Call::Flock { fd, operation } => i64::from(libc::flock(fd.0, operation)),
+            Call::LinkFile { fd, path } => return link_file(fd, libc::AT_FDCWD, at(path)),
             Call::Fstat { fd } => return size_of_file(|stat| libc::fstat(fd.0, stat)),
             Call::Stat { path } => return size_of_file(|stat| libc::stat(at(path), stat)),
             Call::Access { path } => i64::from(libc::access(at(path), libc::F_OK)),
             Call::Unlink { path } => i64::from(libc::unlink(at(path))),
-            Call::Rename { from, to } => i64::from(libc::rename(at(from), at(to))),
+            Call::Rename { from, to, flags: 0 } => i64::from(libc::rename(at(from), at(to))),
+            Call::Rename { from, to, flags } => {
+                let here = libc::AT_FDCWD;
+                libc::syscall(libc::SYS_renameat2, here, at(from), here, at(to), flags)
+            }
             Call::Mkdir { path } => i64::from(libc::mkdir(at(path), 0o777)),
             Call::Rmdir { path } => i64::from(libc::rmdir(at(path))),
             Call::Truncate { path, size } => i64::from(libc::truncate(at(path), off(size))),
@@ -225,10 +250,65 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
                 let mut facts = MaybeUninit::<libc::statfs>::uninit();
                 i64::from(libc::statfs(at(path), facts.as_mut_ptr()))
             }
-            Call::Syncfs | Call::DropCaches => return -Reply::from(libc::ENOSYS),
+            Call::Setxattr { path, name, value } => {
+                let (value, size) = (value.as_ptr().cast(), value.len());
+                i64::from(libc::setxattr(at(path), name.as_ptr(), value, size, 0))
+            }
+            Call::Getxattr { path, name, buf } => {
+                let (value, size) = (buf.as_mut_ptr().cast(), buf.len());
+                libc::getxattr(at(path), name.as_ptr(), value, size) as i64
+            }
+            Call::Listxattr { path, buf } => {
+                libc::listxattr(at(path), buf.as_mut_ptr().cast(), buf.len()) as i64
+            }
+            Call::Removexattr { path, name } => {
+                i64::from(libc::removexattr(at(path), name.as_ptr()))
+            }
+            Call::Syncfs { fd: Some(fd) } => return syncfs(fd),
+            Call::Syncfs { fd: None } | Call::DropCaches => return -Reply::from(libc::ENOSYS),
         }
     };
     reply(returned)
+}
+
+/// A number of buffers; more than the kernel takes (1024) give `EINVAL` there.
+#[inline(always)]
+fn count(buffers: usize) -> i32 {
+    i32::try_from(buffers).unwrap_or(i32::MAX)
+}
+
+/// Gives an open file a name by way of /proc, as open(2) says for those without the rights that
+/// linkat with `AT_EMPTY_PATH` wants.
+///
+/// # Safety
+/// The path must be NUL-terminated.
+pub(super) unsafe fn link_file(fd: Fd, parent: i32, path: *const libc::c_char) -> Reply {
+    let file = FdPath::new(fd);
+    let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+    // SAFETY: both paths are NUL-terminated.
+    reply(unsafe { libc::linkat(here, file.as_ptr(), parent, path, follow) })
+}
+
+/// `/proc/self/fd/N`, which leads to an open file.
+pub(super) struct FdPath([u8; FdPath::ROOM]);
+
+impl FdPath {
+    const START: &'static [u8] = b"/proc/self/fd/";
+    /// The start, ten digits and a NUL.
+    const ROOM: usize = Self::START.len() + 11;
+
+    pub(super) fn new(fd: Fd) -> FdPath {
+        let mut text = [0; FdPath::ROOM];
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(fd.0.unsigned_abs()).as_bytes();
+        text[..FdPath::START.len()].copy_from_slice(FdPath::START);
+        text[FdPath::START.len()..][..digits.len()].copy_from_slice(digits);
+        FdPath(text)
+    }
+
+    pub(super) fn as_ptr(&self) -> *const libc::c_char {
+        self.0.as_ptr().cast()
+    }
 }
 
 /// The size that a stat function finds. It must fill the structure when it returns 0.

@@ -64,7 +64,7 @@ pub(super) fn perform<B: Backend, C: Comm, K: Clock>(
             let mode = permissions(env.int(site, args[1])?)?;
             on_path(step, env, io, |path| Call::Chmod { path, mode })
         }
-        Op::Rename => on_paths(step, env, io, |from, to| Call::Rename { from, to }),
+        Op::Rename => on_paths(step, env, io, |from, to| Call::Rename { from, to, flags: 0 }),
         Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
         Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
         Op::Delete => delete(step, env, io),
@@ -107,7 +107,7 @@ pub(super) fn perform<B: Backend, C: Comm, K: Clock>(
         }
         Op::Fallocate => {
             let size = env.size(site, args[1])?;
-            on_handle(step, env, io, |fd| Call::Fallocate { fd, size })
+            on_handle(step, env, io, |fd| Call::Fallocate { fd, mode: 0, offset: 0, size })
         }
         Op::Sync => make_all_stable(step, io),
         Op::Dropcaches => on_nothing(step, io, Call::DropCaches),
@@ -241,7 +241,7 @@ fn make_all_stable<B: Backend, K: Clock>(
     step: Step<'_>,
     io: &mut Io<'_, B, K>,
 ) -> Result<(), Fault> {
-    let shot = timed(&mut io.backend, &io.clock, Call::Syncfs);
+    let shot = timed(&mut io.backend, &io.clock, Call::Syncfs { fd: None });
     if shot.reply >= 0 {
         io.made_all_stable();
     }

@@ -55,7 +55,8 @@ impl Rehearsed {
                 self.set_up_name(path, !makes, directory);
             }
             Names::Two { from, to } => {
-                self.set_up_name(to, false, false);
+                let exchanges = matches!(call, Call::Rename { flags: libc::RENAME_EXCHANGE, .. });
+                self.set_up_name(to, exchanges, false);
                 self.set_up_name(from, true, false);
             }
         }
@@ -111,7 +112,10 @@ impl Rehearsed {
             Call::Pwrite { fd, .. }
             | Call::Append { fd, .. }
             | Call::Ftruncate { fd, .. }
-            | Call::Fallocate { fd, .. } => self.inner.number(fd),
+            | Call::Fallocate { fd, .. }
+            | Call::Pwritev { fd, .. }
+            | Call::CopyRange { to: (fd, _), .. }
+            | Call::Clone { to: fd, .. } => self.inner.number(fd),
             Call::Truncate { path, .. } => {
                 let name = self.name(path.to_bytes());
                 self.stage.fs.borrow().number(&name).ok()
@@ -256,9 +260,11 @@ impl<'a> MadeNames<'a> {
         match *call {
             Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => MadeNames::Made(path),
             Call::Symlink { path, .. } | Call::Link { to: path, .. } => MadeNames::Made(path),
+            Call::LinkFile { path, .. } => MadeNames::Made(path),
             Call::Mkdir { path } => MadeNames::Directory(path),
             Call::Unlink { path } | Call::Rmdir { path } => MadeNames::Gone(path),
-            Call::Rename { from, to } => MadeNames::Moved(from, to),
+            Call::Rename { flags: libc::RENAME_EXCHANGE, .. } => MadeNames::Nothing,
+            Call::Rename { from, to, .. } => MadeNames::Moved(from, to),
             _ => MadeNames::Nothing,
         }
     }
@@ -303,7 +309,8 @@ impl Backend for Rehearsed {
         if !self.stage.call() {
             return -Reply::from(libc::EIO);
         }
-        if let Call::Pread { fd, rest: true, .. } = call
+        if let Call::Pread { fd, rest: true, .. }
+        | Call::CopyRange { from: (fd, _), rest: true, .. } = call
             && self.inner.is_found(fd)
         {
             return 0;
@@ -337,7 +344,7 @@ impl Backend for Rehearsed {
                 self.on_file(file, |fd| Call::Ftruncate { fd, size })
             }
             FileCall::Preallocate { file, size } => {
-                self.on_file(file, |fd| Call::Fallocate { fd, size })
+                self.on_file(file, |fd| Call::Fallocate { fd, mode: 0, offset: 0, size })
             }
             FileCall::Position { file } => self.size(file),
             FileCall::Most { value, .. } => value,

@@ -175,13 +175,51 @@ fn line(call: &Call<'_>) -> String {
         Call::Fsync { fd } => on_file("fsync", *fd, &[]),
         Call::Fdatasync { fd } => on_file("fdatasync", *fd, &[]),
         Call::Ftruncate { fd, size } => on_file("ftruncate", *fd, &[*size]),
-        Call::Fallocate { fd, size } => on_file("fallocate", *fd, &[0, 0, *size]),
+        Call::Fallocate { fd, mode, offset, size } => {
+            on_file("fallocate", *fd, &[*mode as u64, *offset, *size])
+        }
+        Call::Fadvise { fd, offset, size, advice } => {
+            on_file("fadvise64", *fd, &[*offset, *size, *advice as u64])
+        }
+        Call::CopyRange { from, to, len, .. } => {
+            let ((from, start), (to, end)) = (*from, *to);
+            format!("copy_file_range({}, [{start}], {}, [{end}], {len}, 0)", from.0, to.0)
+        }
+        Call::Clone { from, to } => format!("ioctl({}, FICLONE, {})", to.0, from.0),
+        Call::Preadv { fd, bufs, offset } => {
+            vectored("preadv", *fd, bufs.iter().map(|buf| buf.len()), *offset)
+        }
+        Call::Pwritev { fd, bufs, offset } => {
+            vectored("pwritev", *fd, bufs.iter().map(|buf| buf.len()), *offset)
+        }
+        Call::Flock { fd, operation } => format!("flock({}, {})", fd.0, lock_names(*operation)),
+        Call::LinkFile { fd, path: name } => {
+            format!("linkat(\"/proc/self/fd/{}\", {}, AT_SYMLINK_FOLLOW)", fd.0, path(name))
+        }
+        Call::Setxattr { path: name, name: key, value } => {
+            format!("setxattr({}, {}, {}, 0)", path(name), path(key), value.len())
+        }
+        Call::Getxattr { path: name, name: key, buf } => {
+            format!("getxattr({}, {}, {})", path(name), path(key), buf.len())
+        }
+        Call::Listxattr { path: name, buf } => format!("listxattr({}, {})", path(name), buf.len()),
+        Call::Removexattr { path: name, name: key } => {
+            format!("removexattr({}, {})", path(name), path(key))
+        }
         Call::Fstat { fd } => on_file("fstat", *fd, &[]),
         Call::Getdents { fd, buf } => on_file("getdents64", *fd, &[buf.len() as u64]),
         Call::Stat { path: name } => format!("stat({})", path(name)),
         Call::Access { path: name } => format!("access({}, F_OK)", path(name)),
         Call::Unlink { path: name } => format!("unlink({})", path(name)),
-        Call::Rename { from, to } => format!("rename({}, {})", path(from), path(to)),
+        Call::Rename { from, to, flags: 0 } => format!("rename({}, {})", path(from), path(to)),
+        Call::Rename { from, to, flags } => {
+            let flag = if *flags == libc::RENAME_EXCHANGE {
+                "RENAME_EXCHANGE"
+            } else {
+                "RENAME_NOREPLACE"
+            };
+            format!("renameat2({}, {}, {flag})", path(from), path(to))
+        }
         Call::Mkdir { path: name } => format!("mkdir({}, 0777)", path(name)),
         Call::Rmdir { path: name } => format!("rmdir({})", path(name)),
         Call::Truncate { path: name, size } => format!("truncate({}, {size})", path(name)),
@@ -193,7 +231,8 @@ fn line(call: &Call<'_>) -> String {
         Call::Chmod { path: name, mode } => format!("chmod({}, {mode:04o})", path(name)),
         Call::Utime { path: name } => format!("utimensat({}, UTIME_NOW)", path(name)),
         Call::Statfs { path: name } => format!("statfs({})", path(name)),
-        Call::Syncfs => "syncfs(\".\")".into(),
+        Call::Syncfs { fd: Some(fd) } => on_file("syncfs", *fd, &[]),
+        Call::Syncfs { fd: None } => "syncfs(\".\")".into(),
         Call::DropCaches => "write(\"/proc/sys/vm/drop_caches\", \"3\")".into(),
     }
 }
@@ -204,6 +243,19 @@ fn on_file(name: &str, fd: Fd, numbers: &[u64]) -> String {
         let _ = write!(text, ", {number}");
     }
     text + ")"
+}
+
+fn vectored(name: &str, fd: Fd, lens: impl Iterator<Item = usize>, offset: u64) -> String {
+    let lens: Vec<String> = lens.map(|len| len.to_string()).collect();
+    format!("{name}({}, [{}], {offset})", fd.0, lens.join(", "))
+}
+
+fn lock_names(operation: i32) -> &'static str {
+    match operation & !libc::LOCK_NB {
+        libc::LOCK_SH => "LOCK_SH|LOCK_NB",
+        libc::LOCK_EX => "LOCK_EX|LOCK_NB",
+        _ => "LOCK_UN",
+    }
 }
 
 fn flag_names(flags: i32) -> String {

@@ -1,6 +1,6 @@
 //! Random sequences of calls over a handful of names, so that they meet.
 
-use super::script::FLAGS;
+use super::script::{FLAGS, LOCKS, RENAMES};
 use super::steps::{Data, SLOTS, Step};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -27,6 +27,13 @@ const LEAVING: &[&str] = &[
     "/etc/passwd",
     "/",
 ];
+
+/// Modes of fallocate that every usual file system has.
+const EVERYWHERE: &[i32] =
+    &[0, libc::FALLOC_FL_KEEP_SIZE, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE];
+/// Flags of files without a name.
+const TEMPORARY: &[i32] =
+    &[libc::O_TMPFILE | libc::O_RDWR, libc::O_TMPFILE | libc::O_WRONLY | libc::O_EXCL];
 
 /// Sequences whose paths stay inside; with `leaving`, others too.
 pub fn sequences(leaving: bool) -> impl Strategy<Value = Vec<Step>> {
@@ -86,7 +93,20 @@ fn on_files(leaving: bool) -> impl Strategy<Value = Step> {
         1 => (slot.clone(), 0u64..10_000).prop_map(|(slot, offset)| Step::Seek(slot, offset)),
         1 => slot.clone().prop_map(Step::Fdatasync),
         1 => (slot.clone(), size()).prop_map(|(slot, size)| Step::Ftruncate(slot, size)),
-        1 => (slot.clone(), size()).prop_map(|(slot, size)| Step::Fallocate(slot, size)),
+        2 => (slot.clone(), select(EVERYWHERE), 0u64..10_000, size())
+            .prop_map(|(slot, mode, offset, size)| Step::Fallocate(slot, mode, offset, size)),
+        2 => ((slot.clone(), 0u64..10_000), (slot.clone(), 0u64..10_000), 0usize..9000)
+            .prop_map(|(from, to, len)| Step::CopyRange(from, to, len)),
+        1 => (slot.clone(), prop::collection::vec(0usize..5000, 0..4), offset())
+            .prop_map(|(slot, lengths, offset)| Step::Preadv(slot, lengths, offset)),
+        1 => (slot.clone(), prop::collection::vec(data(), 0..4), 0u64..10_000)
+            .prop_map(|(slot, data, offset)| Step::Pwritev(slot, data, offset)),
+        2 => (slot.clone(), select(LOCKS)).prop_map(|(slot, lock)| Step::Flock(slot, lock.1)),
+        1 => (slot.clone(), path(leaving), select(TEMPORARY))
+            .prop_map(|(slot, path, flags)| Step::Open(slot, path, flags, 0o600)),
+        2 => (slot.clone(), path(leaving)).prop_map(|(slot, path)| Step::LinkFile(slot, path)),
+        1 => slot.clone().prop_map(Step::SyncfsOf),
+        1 => (slot.clone(), size()).prop_map(|(slot, size)| Step::Fadvise(slot, 0, size, 0)),
         2 => slot.clone().prop_map(Step::Fstat),
         3 => slot.prop_map(Step::List),
     ]
@@ -99,6 +119,8 @@ fn on_names(leaving: bool) -> impl Strategy<Value = Step> {
         1 => one().prop_map(Step::Access),
         2 => one().prop_map(Step::Unlink),
         3 => (one(), one()).prop_map(|(from, to)| Step::Rename(from, to)),
+        3 => (one(), one(), select(RENAMES))
+            .prop_map(|(from, to, flag)| Step::Rename2(from, to, flag.1)),
         4 => one().prop_map(Step::Mkdir),
         2 => one().prop_map(Step::Rmdir),
         1 => (one(), size()).prop_map(|(path, size)| Step::Truncate(path, size)),
@@ -119,6 +141,8 @@ pub fn placed(step: &Step, directory: &str) -> Step {
     };
     match step.clone() {
         Step::Open(slot, path, flags, mode) => Step::Open(slot, at(&path), flags, mode),
+        Step::LinkFile(slot, path) => Step::LinkFile(slot, at(&path)),
+        Step::Rename2(from, to, flags) => Step::Rename2(at(&from), at(&to), flags),
         Step::Stat(path) => Step::Stat(at(&path)),
         Step::Access(path) => Step::Access(at(&path)),
         Step::Unlink(path) => Step::Unlink(at(&path)),

@@ -69,9 +69,14 @@ pub fn show(outcome: &Outcome) -> String {
 }
 
 fn step(words: &[&str], directory: &str) -> Step {
-    let slot = || words[1].bytes().next().map(|b| usize::from(b - b'f')).expect("a slot");
+    let slot_at =
+        |at: usize| words[at].bytes().next().map(|b| usize::from(b - b'f')).expect("a slot");
+    let slot = || slot_at(1);
     let path = |at: usize| path(words[at], directory);
     let number = |at: usize| words[at].parse::<u64>().unwrap_or_else(|_| panic!("{words:?}"));
+    fn known<T: Copy>(words: &[(&str, T)], word: &str) -> T {
+        words.iter().find(|row| row.0 == word).unwrap_or_else(|| panic!("unknown {word}")).1
+    }
     let mode = |at: usize| u32::from_str_radix(words[at], 8).expect("an octal mode");
     match words[0] {
         "open" => {
@@ -85,7 +90,23 @@ fn step(words: &[&str], directory: &str) -> Step {
         "fsync" => Step::Fsync(slot()),
         "fdatasync" => Step::Fdatasync(slot()),
         "ftruncate" => Step::Ftruncate(slot(), number(2)),
-        "fallocate" => Step::Fallocate(slot(), number(2)),
+        "fallocate" => Step::Fallocate(slot(), known(MODES, words[2]), number(3), number(4)),
+        "fadvise" => Step::Fadvise(slot(), number(2), number(3), number(4) as i32),
+        "copy" => Step::CopyRange((slot(), number(2)), (slot_at(3), number(4)), number(5) as usize),
+        "clone" => Step::Clone(slot(), slot_at(2)),
+        "preadv" => {
+            let lengths = words[2].split(',').map(|length| length.parse().expect("a length"));
+            Step::Preadv(slot(), lengths.collect(), number(3))
+        }
+        "pwritev" => Step::Pwritev(slot(), words[2].split(',').map(data).collect(), number(3)),
+        "flock" => Step::Flock(slot(), known(LOCKS, words[2])),
+        "linkfile" => Step::LinkFile(slot(), path(2)),
+        "setxattr" => Step::Setxattr(path(1), path(2), data(words[3])),
+        "getxattr" => Step::Getxattr(path(1), path(2), number(3) as usize),
+        "listxattr" => Step::Listxattr(path(1), number(2) as usize),
+        "removexattr" => Step::Removexattr(path(1), path(2)),
+        "rename" if words.len() > 3 => Step::Rename2(path(1), path(2), known(RENAMES, words[3])),
+        "syncfs" if words.len() > 1 => Step::SyncfsOf(slot()),
         "fstat" => Step::Fstat(slot()),
         "list" => Step::List(slot()),
         "stat" => Step::Stat(path(1)),
@@ -122,6 +143,26 @@ fn data(word: &str) -> Data {
     })
 }
 
+/// Modes of fallocate, as PPL names them.
+pub const MODES: &[(&str, i32)] = &[
+    ("allocate", 0),
+    ("keep", libc::FALLOC_FL_KEEP_SIZE),
+    ("punch", libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE),
+    ("zero", libc::FALLOC_FL_ZERO_RANGE),
+    ("collapse", libc::FALLOC_FL_COLLAPSE_RANGE),
+    ("insert", libc::FALLOC_FL_INSERT_RANGE),
+];
+/// Operations of flock; none waits.
+pub const LOCKS: &[(&str, i32)] = &[
+    ("shared", libc::LOCK_SH | libc::LOCK_NB),
+    ("exclusive", libc::LOCK_EX | libc::LOCK_NB),
+    ("unlock", libc::LOCK_UN),
+    ("nothing", 0),
+];
+/// Flags of renameat2.
+pub const RENAMES: &[(&str, u32)] =
+    &[("exchange", libc::RENAME_EXCHANGE), ("noreplace", libc::RENAME_NOREPLACE)];
+
 /// Flags by name.
 pub const FLAGS: &[(&str, i32)] = &[
     ("O_RDONLY", libc::O_RDONLY),
@@ -134,6 +175,7 @@ pub const FLAGS: &[(&str, i32)] = &[
     ("O_DIRECTORY", libc::O_DIRECTORY),
     ("O_NOFOLLOW", libc::O_NOFOLLOW),
     ("O_PATH", libc::O_PATH),
+    ("O_TMPFILE", libc::O_TMPFILE),
 ];
 
 fn flags(word: &str) -> i32 {

@@ -4,6 +4,7 @@ use engine::backend::Backend;
 use engine::call::{Call, Fd, Reply};
 use std::ffi::{CStr, CString};
 use std::fmt;
+use std::io::{IoSlice, IoSliceMut};
 
 /// Open files of a script, by one letter each.
 pub const SLOTS: usize = 4;
@@ -30,7 +31,19 @@ pub enum Step {
     Fsync(usize),
     Fdatasync(usize),
     Ftruncate(usize, u64),
-    Fallocate(usize, u64),
+    /// Slot, mode, offset, size.
+    Fallocate(usize, i32, u64, u64),
+    Fadvise(usize, u64, u64, i32),
+    /// From a slot and offset to a slot and offset, bytes.
+    CopyRange((usize, u64), (usize, u64), usize),
+    /// From one slot to another.
+    Clone(usize, usize),
+    /// Slot, lengths of the buffers, offset; the bytes in order.
+    Preadv(usize, Vec<usize>, u64),
+    Pwritev(usize, Vec<Data>, u64),
+    Flock(usize, i32),
+    LinkFile(usize, CString),
+    SyncfsOf(usize),
     Fstat(usize),
     /// Rewinds and lists to the end; the entries, or an errno.
     List(usize),
@@ -38,6 +51,13 @@ pub enum Step {
     Access(CString),
     Unlink(CString),
     Rename(CString, CString),
+    /// With flags.
+    Rename2(CString, CString, u32),
+    Setxattr(CString, CString, Data),
+    /// Path, name, room; the value.
+    Getxattr(CString, CString, usize),
+    Listxattr(CString, usize),
+    Removexattr(CString, CString),
     Mkdir(CString),
     Rmdir(CString),
     Truncate(CString, u64),
@@ -113,6 +133,12 @@ impl<B: Backend> Runner<B> {
     pub fn run(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Pread(slot, length, offset) => self.pread(*slot, *length, *offset),
+            Step::Preadv(slot, lengths, offset) => self.preadv(*slot, lengths, *offset),
+            Step::Getxattr(path, name, room) => {
+                let mut buf = vec![0xee; *room];
+                let reply = self.issue(Call::Getxattr { path, name, buf: &mut buf });
+                outcome_of_bytes(reply, &buf)
+            }
             step => outcome(self.reply(step)),
         }
     }
@@ -120,10 +146,22 @@ impl<B: Backend> Runner<B> {
     fn pread(&mut self, slot: usize, length: usize, offset: u64) -> Outcome {
         let mut buf = vec![0xee; length];
         let fd = self.fd(slot);
-        match self.issue(Call::Pread { fd, buf: &mut buf, offset, rest: false }) {
-            read @ 0.. => Outcome::Bytes(buf[..read as usize].to_vec()),
-            errno => outcome(errno),
+        let reply = self.issue(Call::Pread { fd, buf: &mut buf, offset, rest: false });
+        outcome_of_bytes(reply, &buf)
+    }
+
+    fn preadv(&mut self, slot: usize, lengths: &[usize], offset: u64) -> Outcome {
+        let fd = self.fd(slot);
+        let mut buf = vec![0xee; lengths.iter().sum()];
+        let mut rest = buf.as_mut_slice();
+        let mut bufs = Vec::new();
+        for length in lengths {
+            let (one, others) = rest.split_at_mut(*length);
+            bufs.push(IoSliceMut::new(one));
+            rest = others;
         }
+        let reply = self.issue(Call::Preadv { fd, bufs: &mut bufs, offset });
+        outcome_of_bytes(reply, &buf)
     }
 
     fn open(&mut self, slot: usize, path: &CStr, flags: i32, mode: u32) -> Reply {
@@ -174,7 +212,11 @@ impl<B: Backend> Runner<B> {
             }
             Step::Seek(..) | Step::Fsync(..) | Step::Fdatasync(..) => self.on_file(step),
             Step::Pwrite(..) | Step::Append(..) => self.on_file(step),
-            Step::Ftruncate(..) | Step::Fallocate(..) => self.on_file(step),
+            Step::Ftruncate(..) | Step::Fallocate(..) | Step::Fadvise(..) => self.on_file(step),
+            Step::CopyRange(..) | Step::Clone(..) | Step::Pwritev(..) => self.on_file(step),
+            // Back-ends differ in what they look at first, and programs never get here.
+            Step::LinkFile(slot, _) if self.slots[*slot].is_none() => -Reply::from(libc::EBADF),
+            Step::Flock(..) | Step::LinkFile(..) | Step::SyncfsOf(..) => self.on_file(step),
             step => self.on_name(step),
         }
     }
@@ -185,6 +227,7 @@ impl<B: Backend> Runner<B> {
     }
 
     fn on_file(&mut self, step: &Step) -> Reply {
+        let slices: Vec<IoSlice<'_>>;
         let call = match step {
             Step::Pwrite(slot, data, offset) => {
                 Call::Pwrite { fd: self.fd(*slot), buf: &data.0, offset: *offset }
@@ -194,17 +237,46 @@ impl<B: Backend> Runner<B> {
             Step::Fsync(slot) => Call::Fsync { fd: self.fd(*slot) },
             Step::Fdatasync(slot) => Call::Fdatasync { fd: self.fd(*slot) },
             Step::Ftruncate(slot, size) => Call::Ftruncate { fd: self.fd(*slot), size: *size },
-            Step::Fallocate(slot, size) => Call::Fallocate { fd: self.fd(*slot), size: *size },
+            Step::Fallocate(slot, mode, offset, size) => {
+                let (fd, mode, offset, size) = (self.fd(*slot), *mode, *offset, *size);
+                Call::Fallocate { fd, mode, offset, size }
+            }
+            Step::Fadvise(slot, offset, size, advice) => {
+                let (fd, offset, size, advice) = (self.fd(*slot), *offset, *size, *advice);
+                Call::Fadvise { fd, offset, size, advice }
+            }
+            Step::CopyRange((from, start), (to, at), len) => {
+                let (from, to) = ((self.fd(*from), *start), (self.fd(*to), *at));
+                Call::CopyRange { from, to, len: *len, rest: false }
+            }
+            Step::Clone(from, to) => Call::Clone { from: self.fd(*from), to: self.fd(*to) },
+            Step::Pwritev(slot, data, offset) => {
+                slices = data.iter().map(|data| IoSlice::new(&data.0)).collect();
+                Call::Pwritev { fd: self.fd(*slot), bufs: &slices, offset: *offset }
+            }
+            Step::Flock(slot, operation) => {
+                Call::Flock { fd: self.fd(*slot), operation: *operation }
+            }
+            Step::LinkFile(slot, path) => Call::LinkFile { fd: self.fd(*slot), path },
+            Step::SyncfsOf(slot) => Call::Syncfs { fd: Some(self.fd(*slot)) },
             other => panic!("{other:?} is not a call on a file"),
         };
         self.issue(call)
     }
 
     fn on_name(&mut self, step: &Step) -> Reply {
+        let mut buf: Vec<u8>;
         let call = match step {
             Step::Access(path) => Call::Access { path },
             Step::Unlink(path) => Call::Unlink { path },
-            Step::Rename(from, to) => Call::Rename { from, to },
+            Step::Rename(from, to) => Call::Rename { from, to, flags: 0 },
+            Step::Rename2(from, to, flags) => Call::Rename { from, to, flags: *flags },
+            Step::Setxattr(path, name, value) => Call::Setxattr { path, name, value: &value.0 },
+            Step::Removexattr(path, name) => Call::Removexattr { path, name },
+            Step::Listxattr(path, room) => {
+                buf = vec![0; *room];
+                Call::Listxattr { path, buf: &mut buf }
+            }
             Step::Mkdir(path) => Call::Mkdir { path },
             Step::Rmdir(path) => Call::Rmdir { path },
             Step::Truncate(path, size) => Call::Truncate { path, size: *size },
@@ -214,7 +286,7 @@ impl<B: Backend> Runner<B> {
             Step::Chmod(path, mode) => Call::Chmod { path, mode: *mode },
             Step::Utime(path) => Call::Utime { path },
             Step::Statfs(path) => Call::Statfs { path },
-            Step::Syncfs => Call::Syncfs,
+            Step::Syncfs => Call::Syncfs { fd: None },
             other => panic!("{other:?} is not a call on a name"),
         };
         self.issue(call)
@@ -228,6 +300,13 @@ impl<B: Backend> Drop for Runner<B> {
                 self.backend.issue(Call::Close { fd });
             }
         }
+    }
+}
+
+fn outcome_of_bytes(reply: Reply, buf: &[u8]) -> Outcome {
+    match reply {
+        read @ 0.. => Outcome::Bytes(buf[..read as usize].to_vec()),
+        errno => outcome(errno),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Largest size of a file, as on tmpfs.
 pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 
 type Pages = BTreeMap<u64, Box<[u8; PAGE]>>;
 
@@ -37,10 +37,58 @@ impl Content {
         self.room.bytes(self.size)
     }
 
-    /// Takes room up to a size, and is at least as large.
-    pub(super) fn allocate(&mut self, size: u64) {
-        self.room.add(0, size);
+    /// Takes room for a range.
+    pub(super) fn allocate(&mut self, start: u64, end: u64) {
+        self.room.add(start, end);
+    }
+
+    /// Is at least as large.
+    pub(super) fn extend(&mut self, size: u64) {
         self.size = self.size.max(size);
+    }
+
+    /// A range becomes a hole.
+    pub(super) fn punch(&mut self, start: u64, end: u64) {
+        self.clear(start, end);
+        self.room.remove(start, end);
+    }
+
+    /// A range reads as zeros.
+    pub(super) fn clear(&mut self, start: u64, end: u64) {
+        let Some(pages) = &mut self.pages else { return };
+        let (first, last) = (start / PAGE as u64, end / PAGE as u64);
+        for (page, bytes) in pages.range_mut(first..=last) {
+            let within = |at: u64| at.saturating_sub(page * PAGE as u64).min(PAGE as u64) as usize;
+            bytes[within(start)..within(end)].fill(0);
+        }
+    }
+
+    /// Takes a range of whole pages out: what follows moves to its start.
+    pub(super) fn collapse(&mut self, start: u64, end: u64) {
+        self.punch(start, end);
+        self.shift(end, start);
+        self.size -= end - start;
+    }
+
+    /// Its first bytes take no room of their own, until they are written again.
+    pub(super) fn share(&mut self, len: u64) {
+        self.room.remove(0, len);
+    }
+
+    /// Puts a hole of whole pages in: what begins at `start` moves to its end.
+    pub(super) fn insert(&mut self, start: u64, end: u64) {
+        self.shift(start, end);
+        self.size += end - start;
+    }
+
+    fn shift(&mut self, from: u64, to: u64) {
+        self.room.shift(from, to);
+        let Some(pages) = &mut self.pages else { return };
+        let (first, to) = (from / PAGE as u64, to / PAGE as u64);
+        let moved = pages.split_off(&first);
+        // Where pages move down, those that were cleared there go.
+        drop(pages.split_off(&first.min(to)));
+        pages.extend(moved.into_iter().map(|(page, bytes)| (page - first + to, bytes)));
     }
 
     /// Becomes longer and takes more room, somewhere.

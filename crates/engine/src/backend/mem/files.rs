@@ -4,8 +4,9 @@
 
 use super::MemFs;
 use super::content::SIZE_MAX;
+use super::locks::Lock;
 use super::node::{Ino, Kind};
-use crate::backend::{MARKER, check_path};
+use crate::backend::{MARKER, check_path, refuses_flags};
 use crate::call::Fd;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,6 +21,8 @@ struct Open {
     position: u64,
     /// Sizes of the directory entries that are still to be listed.
     listing: Option<std::vec::IntoIter<u16>>,
+    /// How it holds its file with flock.
+    lock: Option<Lock>,
 }
 
 impl Open {
@@ -45,7 +48,8 @@ pub(super) struct Files {
     limit: usize,
 }
 
-type Done = Result<i64, i32>;
+/// A reply, or an errno.
+pub(super) type Done = Result<i64, i32>;
 
 impl Files {
     pub(super) fn new(limit: usize) -> Files {
@@ -58,6 +62,7 @@ impl Files {
 
     pub(super) fn close_all(&mut self, fs: &mut MemFs) {
         for open in self.table.drain(..).flatten() {
+            fs.unlock(open.ino, open.lock);
             fs.nodes.release(open.ino);
         }
         self.free.clear();
@@ -71,7 +76,7 @@ impl Files {
         }
         let ino = fs.open(path, flags, mode)?;
         fs.nodes.hold(ino);
-        let open = Some(Open { ino, flags, position: 0, listing: None });
+        let open = Some(Open { ino, flags, position: 0, listing: None, lock: None });
         let at = match self.free.pop() {
             Some(Reverse(at)) => at,
             None => {
@@ -93,8 +98,35 @@ impl Files {
         self.get(fd).and_then(|open| if open.path_only() { Err(libc::EBADF) } else { Ok(open) })
     }
 
+    /// The file behind a descriptor that is not for its name only.
+    pub(super) fn open_file(&mut self, fd: Fd) -> Result<Ino, i32> {
+        self.file(fd).map(|open| open.ino)
+    }
+
+    /// The same if it can be read.
+    pub(super) fn readable(&mut self, fd: Fd) -> Result<Ino, i32> {
+        self.file(fd).and_then(|open| if open.reads() { Ok(open.ino) } else { Err(libc::EBADF) })
+    }
+
+    /// The same if it can be written.
+    pub(super) fn writable(&mut self, fd: Fd) -> Result<Ino, i32> {
+        self.file(fd).and_then(|open| if open.writes() { Ok(open.ino) } else { Err(libc::EBADF) })
+    }
+
+    /// Writes go to its end.
+    pub(super) fn appends(&mut self, fd: Fd) -> bool {
+        self.file(fd).is_ok_and(|open| open.flags & libc::O_APPEND != 0)
+    }
+
+    /// The file behind a descriptor, and how that holds it with flock.
+    pub(super) fn lock_of(&mut self, fd: Fd) -> Result<(Ino, &mut Option<Lock>), i32> {
+        self.file(fd).map(|open| (open.ino, &mut open.lock))
+    }
+
     pub(super) fn close(&mut self, fs: &mut MemFs, fd: Fd) -> Done {
-        fs.nodes.release(self.get(fd)?.ino);
+        let open = self.get(fd)?;
+        fs.unlock(open.ino, open.lock);
+        fs.nodes.release(open.ino);
         let at = (fd.0 - FIRST) as usize;
         self.table[at] = None;
         self.free.push(Reverse(at));
@@ -180,17 +212,6 @@ impl Files {
         fs.nodes.change(open.ino, |content| content.resize(size)).map(|()| 0)
     }
 
-    pub(super) fn allocate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
-        let open = self.file(fd)?;
-        if size == 0 || size > SIZE_MAX {
-            return Err(libc::EINVAL);
-        }
-        if !open.writes() {
-            return Err(libc::EBADF);
-        }
-        fs.nodes.change(open.ino, |content| content.allocate(size)).map(|()| 0)
-    }
-
     pub(super) fn stat(&mut self, fs: &MemFs, fd: Fd) -> Done {
         Ok(fs.size(self.get(fd)?.ino))
     }
@@ -243,16 +264,10 @@ fn take_entries(listing: &mut std::vec::IntoIter<u16>, room: usize) -> Done {
 
 /// Flags that contradict each other, and those that `O_PATH` turns off (open(2)).
 fn check_flags(flags: i32) -> Result<i32, i32> {
-    if flags & libc::O_TMPFILE == libc::O_TMPFILE {
-        return Err(libc::EOPNOTSUPP);
-    }
-    if flags & libc::O_CREAT != 0 && flags & libc::O_DIRECTORY != 0 {
-        return Err(libc::EINVAL);
-    }
     if flags & libc::O_PATH != 0 {
         return Ok(flags & (libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW));
     }
-    Ok(flags)
+    if refuses_flags(flags) { Err(libc::EINVAL) } else { Ok(flags) }
 }
 
 /// A transfer must end within 63 bits.

@@ -5,15 +5,17 @@
 //! advances by its [`Cost`]. The same calls give the same replies and the same times.
 //!
 //! Names, links, sizes and errnos are those a superuser sees on ext4 or tmpfs.
-//! Not here: permissions (root ignores them), times, full disks, `O_TMPFILE`
-//! (`EOPNOTSUPP`), and `O_DIRECT` (accepted without effect). What lies above the root is
-//! refused with `EXDEV`, as by [`super::Guarded`].
+//! Not here: permissions (root ignores them), times, full disks, and `O_DIRECT` (accepted without
+//! effect). What lies above the root is refused with `EXDEV`, as by [`super::Guarded`].
 
+mod attributes;
 mod content;
 mod cost;
 mod files;
+mod locks;
 mod names;
 mod node;
+mod ranges;
 mod rehearsal;
 mod room;
 mod walk;
@@ -108,7 +110,22 @@ impl Mem {
             Call::Seek { fd, offset } => files.seek(fd, offset),
             Call::Fsync { fd } | Call::Fdatasync { fd } => files.sync(fd),
             Call::Ftruncate { fd, size } => files.truncate(fs, fd, size),
-            Call::Fallocate { fd, size } => files.allocate(fs, fd, size),
+            Call::Fallocate { fd, mode, offset, size } => {
+                files.allocate(fs, fd, mode, (offset, size))
+            }
+            Call::Fadvise { fd, size, .. } if size > i64::MAX as u64 => {
+                files.sync(fd).and(Err(libc::EINVAL))
+            }
+            Call::Fadvise { fd, .. } => files.sync(fd),
+            Call::CopyRange { from, to, len, .. } => files.copy(fs, from, to, len),
+            Call::Clone { from, to } => files.share(fs, from, to),
+            Call::Preadv { fd, bufs, offset } => files.preadv(fs, fd, bufs, offset),
+            Call::Pwritev { fd, bufs, offset } => files.pwritev(fs, fd, bufs, offset),
+            Call::Flock { fd, operation } => files.flock(fs, fd, operation),
+            Call::LinkFile { fd, path } => {
+                let ino = files.ino(fd).ok_or(libc::EBADF)?;
+                fs.link_file(ino, path.to_bytes())
+            }
             Call::Fstat { fd } => files.stat(fs, fd),
             Call::Getdents { fd, buf } => files.list(fs, fd, buf.len()),
             Call::Stat { path } => fs.stat(path.to_bytes()),
@@ -116,7 +133,12 @@ impl Mem {
                 fs.exists(path.to_bytes())
             }
             Call::Unlink { path } => fs.unlink(path.to_bytes()),
-            Call::Rename { from, to } => fs.rename(from.to_bytes(), to.to_bytes()),
+            Call::Rename { from, to, flags } => fs.rename(from.to_bytes(), to.to_bytes(), flags),
+            Call::Setxattr { path, name, value } => fs.setxattr(path.to_bytes(), name, value),
+            Call::Getxattr { path, name, buf } => fs.getxattr(path.to_bytes(), name, buf),
+            Call::Listxattr { path, buf } => fs.listxattr(path.to_bytes(), buf),
+            Call::Removexattr { path, name } => fs.removexattr(path.to_bytes(), name),
+            Call::Syncfs { fd: Some(fd) } => files.sync(fd),
             Call::Mkdir { path } => fs.mkdir(path.to_bytes()),
             Call::Rmdir { path } => fs.rmdir(path.to_bytes()),
             Call::Truncate { path, size } => fs.truncate(path.to_bytes(), size),
@@ -124,7 +146,7 @@ impl Mem {
             Call::Symlink { target, path } => fs.symlink(target.to_bytes(), path.to_bytes()),
             Call::Readlink { path } => fs.readlink(path.to_bytes()),
             Call::Chmod { path, mode } => fs.chmod(path.to_bytes(), mode),
-            Call::Syncfs | Call::DropCaches => Ok(0),
+            Call::Syncfs { fd: None } | Call::DropCaches => Ok(0),
         }
     }
 }

@@ -5,15 +5,17 @@
 
 use super::MemFs;
 use super::content::{Content, SIZE_MAX};
+use super::files::Done;
 use super::node::{Ino, Kind};
 use super::walk::{Follow, Spot};
 use crate::backend::check_path;
 
-type Done = Result<i64, i32>;
-
 impl MemFs {
     /// Finds or makes the file that an `open` asks for.
     pub(super) fn open(&mut self, path: &[u8], flags: i32, mode: u32) -> Result<Ino, i32> {
+        if flags & libc::O_TMPFILE == libc::O_TMPFILE {
+            return self.open_nameless(path, flags, mode);
+        }
         let create = flags & libc::O_CREAT != 0;
         let exclusive = create && flags & libc::O_EXCL != 0;
         let stays = exclusive || flags & libc::O_NOFOLLOW != 0;
@@ -40,6 +42,32 @@ impl MemFs {
             self.nodes.change(ino, |content| content.resize(0))?;
         }
         Ok(ino)
+    }
+
+    /// A file without a name, on the file system of a directory.
+    fn open_nameless(&mut self, path: &[u8], flags: i32, mode: u32) -> Result<Ino, i32> {
+        let parent = self.find(path, Follow::Yes)?;
+        self.nodes.names(parent)?;
+        let kind = Kind::File(Content::new(self.keeps_data));
+        let ino = self.nodes.create_nameless(kind, self.masked(mode));
+        self.nodes.get_mut(ino).linkable = flags & libc::O_EXCL == 0;
+        Ok(ino)
+    }
+
+    /// Gives an open file a name. One that had names and has none left gets none.
+    pub(super) fn link_file(&mut self, ino: Ino, path: &[u8]) -> Done {
+        let spot = self.spot(path, Follow::No)?;
+        check_new(&spot, false)?;
+        let node = self.nodes.get(ino);
+        match node.kind {
+            Kind::Directory { .. } => return Err(libc::EPERM),
+            _ if node.links == 0 && !node.linkable => return Err(libc::ENOENT),
+            _ => {}
+        }
+        let (parent, name) = (spot.parent, spot.name.to_vec());
+        self.nodes.attach(parent, &name, ino);
+        self.nodes.get_mut(ino).linkable = false;
+        Ok(0)
     }
 
     fn check_open(&self, ino: Ino, flags: i32, slash: bool) -> Result<(), i32> {
@@ -163,29 +191,45 @@ impl MemFs {
         Ok(0)
     }
 
-    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Done {
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8], flags: u32) -> Done {
+        let (exchanges, keeps) =
+            (flags & libc::RENAME_EXCHANGE != 0, flags & libc::RENAME_NOREPLACE != 0);
         let (old, new) = (self.parent_spot(from)?, self.parent_spot(to)?);
         if old.dots || new.dots {
-            return Err(libc::EBUSY);
+            return Err(if keeps && !old.dots { libc::EEXIST } else { libc::EBUSY });
         }
         let old = self.last(old, Follow::No, &mut 0)?;
         let ino = old.node.ok_or(libc::ENOENT)?;
         let new = self.last(new, Follow::No, &mut 0)?;
+        match new.node {
+            Some(_) if keeps => return Err(libc::EEXIST),
+            None if exchanges => return Err(libc::ENOENT),
+            Some(target) if exchanges && new.slash && !self.nodes.is_directory(target) => {
+                return Err(libc::ENOTDIR);
+            }
+            _ => {}
+        }
         let directory = self.nodes.is_directory(ino);
-        if !directory && (old.slash || new.slash) {
+        if !directory && (old.slash || new.slash && !exchanges) {
             return Err(libc::ENOTDIR);
         }
         if directory && self.nodes.is_above(ino, new.parent) {
             return Err(libc::EINVAL);
         }
-        if let Some(target) = new.node {
-            if target == ino {
-                return Ok(0);
+        match new.node {
+            Some(target) if exchanges && self.nodes.is_above(target, old.parent) => {
+                return Err(libc::EINVAL);
             }
-            self.check_replace(target, directory, old.parent)?;
+            Some(target) if target == ino => return Ok(0),
+            Some(target) if !exchanges => self.check_replace(target, directory, old.parent)?,
+            _ => {}
         }
         let (old_parent, old_name) = (old.parent, old.name.to_vec());
         let (new_parent, new_name) = (new.parent, new.name.to_vec());
+        if let Some(target) = new.node.filter(|_| exchanges) {
+            self.nodes.exchange((old_parent, &old_name, ino), (new_parent, &new_name, target));
+            return Ok(0);
+        }
         self.nodes.detach(new_parent, &new_name);
         self.nodes.attach(new_parent, &new_name, ino);
         self.nodes.detach(old_parent, &old_name);

@@ -1,6 +1,8 @@
 //! The things that names stand for: files, directories, symbolic links.
 
+use super::attributes::Attributes;
 use super::content::Content;
+use super::locks::Locks;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
@@ -32,6 +34,19 @@ pub(super) struct Node {
     pub(super) links: u32,
     /// Descriptors that refer to it.
     pub(super) opens: u32,
+    /// A first name can be given to it later (`O_TMPFILE`).
+    pub(super) linkable: bool,
+    /// Who holds it with flock.
+    pub(super) locks: Locks,
+    /// Extended attributes.
+    pub(super) attributes: Attributes,
+}
+
+impl Node {
+    fn new(kind: Kind, mode: u16, links: u32) -> Node {
+        let (locks, attributes) = (Locks::default(), Attributes::default());
+        Node { kind, mode, links, opens: 0, linkable: false, locks, attributes }
+    }
 }
 
 /// What is there.
@@ -56,7 +71,7 @@ impl Nodes {
     pub(super) fn new() -> Nodes {
         let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new(), used: Used::default() };
         let kind = Kind::Directory { names: Box::default(), parent: ROOT };
-        nodes.nodes.push(Node { kind, mode: 0o755, links: 1, opens: 0 });
+        nodes.nodes.push(Node::new(kind, 0o755, 1));
         nodes
     }
 
@@ -70,9 +85,16 @@ impl Nodes {
 
     /// A new node with the first name `name` in `parent`.
     pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind, mode: u16) -> Ino {
-        let node = Node { kind, mode, links: 0, opens: 0 };
+        let ino = self.create_nameless(kind, mode);
+        self.attach(parent, name, ino);
+        ino
+    }
+
+    /// A new node without a name; it goes unless it gets one or is held.
+    pub(super) fn create_nameless(&mut self, kind: Kind, mode: u16) -> Ino {
+        let node = Node::new(kind, mode, 0);
         self.used.nodes += 1;
-        let ino = match self.free.pop() {
+        match self.free.pop() {
             Some(ino) => {
                 self.nodes[ino as usize] = node;
                 ino
@@ -81,9 +103,7 @@ impl Nodes {
                 self.nodes.push(node);
                 (self.nodes.len() - 1) as Ino
             }
-        };
-        self.attach(parent, name, ino);
-        ino
+        }
     }
 
     /// Gives a node a name.
@@ -103,6 +123,18 @@ impl Nodes {
         let Some(ino) = names.remove(name) else { return };
         self.get_mut(ino).links -= 1;
         self.drop_unused(ino);
+    }
+
+    /// Two names change what they stand for.
+    pub(super) fn exchange(&mut self, one: (Ino, &[u8], Ino), other: (Ino, &[u8], Ino)) {
+        for ((parent, name, _), (_, _, ino)) in [(one, other), (other, one)] {
+            if let Kind::Directory { parent: above, .. } = &mut self.get_mut(ino).kind {
+                *above = parent;
+            }
+            if let Kind::Directory { names, .. } = &mut self.get_mut(parent).kind {
+                names.insert(name.into(), ino);
+            }
+        }
     }
 
     /// A descriptor refers to the node.

@@ -56,7 +56,10 @@ impl MemFs {
         };
         let number = self.nodes.create(parent, &name, kind, 0o644);
         match what {
-            Planted::File(size) => self.nodes.change(number, |content| content.allocate(size)),
+            Planted::File(size) => self.nodes.change(number, |content| {
+                content.allocate(0, size);
+                content.extend(size);
+            }),
             _ => Ok(()),
         }
     }

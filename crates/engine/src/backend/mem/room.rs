@@ -19,7 +19,9 @@ pub(super) struct Room {
 impl Room {
     /// Bytes that a file of this size takes; never less than it really does.
     pub(super) fn bytes(&self, size: u64) -> u64 {
-        self.bytes.saturating_add(self.loose_bytes).min(size)
+        // Room may have been taken beyond the end of the file.
+        let end = self.ranges.last().map_or(0, |last| last.end);
+        self.bytes.saturating_add(self.loose_bytes).min(size.max(end))
     }
 
     /// A range takes room.
@@ -47,6 +49,47 @@ impl Room {
         self.count();
     }
 
+    /// A range takes no room any longer.
+    pub(super) fn remove(&mut self, start: u64, end: u64) {
+        self.split_at(start);
+        self.split_at(end);
+        self.ranges.retain(|range| range.start < start || range.end > end);
+        self.join_to_limit();
+    }
+
+    /// What begins at `from` or after it begins at `to`; what lies between them must be free.
+    pub(super) fn shift(&mut self, from: u64, to: u64) {
+        self.split_at(from);
+        for range in self.ranges.iter_mut().filter(|range| range.start >= from) {
+            let moved = |at: u64| (at - from).saturating_add(to);
+            *range = moved(range.start)..moved(range.end);
+        }
+        let ranges = std::mem::take(&mut self.ranges);
+        for range in ranges {
+            match self.ranges.last_mut().filter(|last| last.end == range.start) {
+                Some(last) => last.end = range.end,
+                None => self.ranges.push(range),
+            }
+        }
+        self.join_to_limit();
+    }
+
+    /// No range has `at` inside it.
+    fn split_at(&mut self, at: u64) {
+        let inside = |range: &Range<u64>| range.start < at && at < range.end;
+        if let Some(index) = self.ranges.iter().position(inside) {
+            let end = std::mem::replace(&mut self.ranges[index].end, at);
+            self.ranges.insert(index + 1, at..end);
+        }
+    }
+
+    fn join_to_limit(&mut self) {
+        while self.ranges.len() > RANGES {
+            self.join_closest();
+        }
+        self.count();
+    }
+
     fn insert(&mut self, start: u64, end: u64) {
         let from = self.ranges.partition_point(|range| range.end < start);
         let to = self.ranges.partition_point(|range| range.start <= end);
@@ -56,10 +99,7 @@ impl Room {
             _ => start..end,
         };
         self.ranges.splice(from..to, [joined]);
-        if self.ranges.len() > RANGES {
-            self.join_closest();
-        }
-        self.count();
+        self.join_to_limit();
     }
 
     fn join_closest(&mut self) {
@@ -92,6 +132,23 @@ mod tests {
         assert_eq!(room.bytes(1000), 57);
         room.cut(0);
         assert_eq!(room.bytes(1000), 0);
+    }
+
+    #[test]
+    fn holes_are_punched_and_ranges_move() {
+        let mut room = Room::default();
+        room.add(0, 100);
+        room.remove(20, 30);
+        assert_eq!((room.bytes(100), room.ranges.len()), (90, 2));
+        room.shift(30, 20);
+        assert_eq!((room.bytes(90), room.ranges.as_slice()), (90, &[0..90][..]));
+        room.shift(40, 50);
+        assert_eq!((room.bytes(100), room.ranges.clone()), (90, vec![0..40, 50..100]));
+        room.remove(0, 1000);
+        assert_eq!(room.bytes(100), 0);
+        // Beyond the end of the file.
+        room.add(100, 200);
+        assert_eq!(room.bytes(0), 100);
     }
 
     #[test]
