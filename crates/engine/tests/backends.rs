@@ -18,7 +18,7 @@ mod steps;
 
 use engine::backend::{Backend, Cost, Guarded, Mem, MemFs, Null, Posix};
 use engine::call::{Call, Fd, Lent, Memory, Queued, Reply, Submitted, Tag, Target};
-use engine::clock::{Clock, Virtual};
+use engine::clock::Virtual;
 use place::{Place, in_directory, mem, own_current_directory};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::ffi::CString;

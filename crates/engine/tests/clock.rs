@@ -5,7 +5,7 @@ mod common;
 use common::Build;
 use engine::backend::Null;
 use engine::buffer::Buffers;
-use engine::clock::Clock;
+use engine::clock::Virtual;
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::record::{Collected, EventsConfig, Meta, Place, Recorder, Usage, collect};
@@ -14,26 +14,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Each reading shows so much more than the one before.
-#[derive(Clone)]
-struct Steps {
-    now_ns: Cell<u64>,
-    step_ns: i64,
-}
-
-impl Clock for Steps {
-    fn name(&self) -> &'static str {
-        "steps"
-    }
-
-    fn now(&self) -> u64 {
-        let now_ns = self.now_ns.get();
-        self.now_ns.set(now_ns.saturating_add_signed(self.step_ns));
-        now_ns
-    }
-
-    fn sleep(&self, _: u64) {}
-
-    fn spin(&self, _: u64) {}
+fn steps(step_ns: i64) -> Virtual {
+    let clock = Virtual::start();
+    clock.set(1_000_000);
+    let next = Cell::new(1_000_000u64);
+    clock.watched(move |clock| {
+        next.set(next.get().saturating_add_signed(step_ns));
+        clock.set(next.get());
+    })
 }
 
 /// Five times are taken: of the stat, of the three parts of the write, and of the label.
@@ -51,14 +39,13 @@ fn run(step_ns: i64, events: Option<EventsConfig>) -> Collected {
     let plan = plan();
     let prepared = Prepared::new(&plan);
     let settings = Settings::default();
-    let comm = Solo::new(Arc::new(Region::create(1, &plan.sets).expect("memory")));
+    let mut comm = Solo::new(Arc::new(Region::create(1, &plan.sets).expect("memory")));
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
     let recorder = Recorder::create(Place::Heap, &meta).expect("memory");
-    let clock = Steps { now_ns: Cell::new(1_000_000), step_ns };
-    let mut machine = Machine::new(&prepared, &settings, Null, comm, clock, recorder);
-    let stop = machine.run(&mut Buffers::new(1, 0));
+    let mut machine = Machine::new(&prepared, &settings, Null, &comm, steps(step_ns), recorder);
+    let stop = machine.run(&mut comm, &mut Buffers::new(1, 0));
     assert_eq!(stop, Stop::Finished);
-    let (recorder, _) = machine.finish(&stop, |_| Usage::default());
+    let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
     collect(&[recorder.into_record().expect("a sound record")], &plan)
 }
 

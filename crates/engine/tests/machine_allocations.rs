@@ -5,7 +5,7 @@ mod common;
 use common::{Build, P};
 use engine::backend::Null;
 use engine::buffer::Buffers;
-use engine::clock::{Monotonic, Source};
+use engine::clock::{Monotonic, Real, Source};
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::record::{Meta, Place, Recorder};
@@ -58,11 +58,12 @@ fn allocations(turns: i64) -> u64 {
     };
     let meta = Meta { rank: 0, ranks: 1, sites, events: None };
     let recorder = Recorder::create(Place::Memory(memory), &meta).unwrap();
-    let clock = Monotonic::start(Source::Raw);
-    let mut machine = Machine::new(&prepared, &settings, Null, Solo::new(region), clock, recorder);
+    let clock = Real::Monotonic(Monotonic::start(Source::Raw));
+    let mut comm = Solo::new(region);
+    let mut machine = Machine::new(&prepared, &settings, Null, &comm, clock, recorder);
     let mut buffers = Buffers::new(1, 0);
     let before = COUNT.get();
-    assert_eq!(machine.run(&mut buffers), Stop::Finished);
+    assert_eq!(machine.run(&mut comm, &mut buffers), Stop::Finished);
     assert!(machine.operations() >= 15 * turns as u64);
     COUNT.get() - before
 }

@@ -130,11 +130,11 @@ fn partial_transfers_go_on_and_files_are_closed() {
             asked: Rc::clone(&asked),
             clock: clock.clone(),
         };
-        let comm = Solo::new(region);
-        let mut machine = Machine::new(&prepared, &settings, backend, comm, clock, recorder);
-        assert_eq!(machine.run(&mut Buffers::unfilled()), Stop::Finished);
+        let mut comm = Solo::new(region);
+        let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
+        assert_eq!(machine.run(&mut comm, &mut Buffers::unfilled()), Stop::Finished);
         assert_eq!(*asked.borrow(), case.calls);
-        let (recorder, _) = machine.finish(&Stop::Finished, |_| Usage::default());
+        let (recorder, _) = machine.finish(&Stop::Finished, &mut comm, |_| Usage::default());
         let collected = collect(&[recorder.into_record().unwrap()], &plan);
         let row = &collected.rows[0];
         let result = match collected.failures.first() {

@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::leaving::Running;
 use crate::patience::Patience;
 use crate::world::{Reduce, WORLD, World};
-use engine::backend::{Backend, Null, Posix};
+use engine::backend::{Null, Posix};
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
 use engine::clock::check::{Check, Checked};
@@ -194,7 +194,7 @@ fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), Mpi
     world.broadcast(&mut go)
 }
 
-/// The loop is compiled for every back-end and clock.
+/// The loop is compiled for every back-end.
 fn run(
     rank: Rank<'_>,
     storage: Storage,
@@ -204,18 +204,10 @@ fn run(
 ) -> Ran {
     let root = &config.directory;
     match storage {
-        Storage::Null => run_on(rank, Null, comm, clock),
+        Storage::Null => rank.run(Null, comm, clock),
         Storage::Posix(backend, _inside) => {
-            run_on(rank, Files::new(backend, world, groups, root), comm, clock)
+            rank.run(Files::new(backend, world, groups, root), comm, clock)
         }
-    }
-}
-
-fn run_on<B: Backend>(rank: Rank<'_>, backend: B, comm: &mut Comm<'_>, clock: Real) -> Ran {
-    match clock {
-        #[cfg(target_arch = "x86_64")]
-        Real::Tsc(clock) => rank.run(backend, comm, clock),
-        Real::Monotonic(clock) => rank.run(backend, comm, clock),
     }
 }
 

@@ -4,7 +4,7 @@
 use engine::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use engine::buffer::Buffers;
 use engine::call::{Call, Reply};
-use engine::clock::{Clock, Virtual};
+use engine::clock::Virtual;
 use engine::comm::{Sim, World};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::record::{Meta, Place, RankRecord, Recorder, Usage};
@@ -47,28 +47,6 @@ enum Mark {
 
 type Log = Rc<RefCell<Vec<Mark>>>;
 
-#[derive(Clone)]
-struct NotingClock {
-    clock: Virtual,
-    log: Log,
-}
-
-impl Clock for NotingClock {
-    fn name(&self) -> &'static str {
-        "noting"
-    }
-    fn now(&self) -> u64 {
-        self.log.borrow_mut().push(Mark::Reading);
-        self.clock.now()
-    }
-    fn sleep(&self, ns: u64) {
-        self.clock.sleep(ns);
-    }
-    fn spin(&self, ns: u64) {
-        self.clock.spin(ns);
-    }
-}
-
 struct NotingBackend {
     backend: Mem,
     log: Log,
@@ -107,15 +85,16 @@ fn execute(plan: &Plan) -> (Vec<Mark>, RankRecord) {
     let recorder = Recorder::create(Place::Heap, &meta).expect("memory");
     let memory = Mem::new(MemFs::shared("/run", true), time.clone(), Cost::default());
     let backend = NotingBackend { backend: memory, log: Rc::clone(&log) };
-    let clock = NotingClock { clock: time, log: Rc::clone(&log) };
+    let readings = Rc::clone(&log);
+    let clock = time.watched(move |_| readings.borrow_mut().push(Mark::Reading));
     let (prepared, settings) = (Prepared::new(plan), Settings::default());
     assert_eq!(world.next(), Some(0));
-    let comm = Sim::new(Rc::clone(&world), 0);
-    let mut machine = Machine::new(&prepared, &settings, backend, comm, clock, recorder);
-    let stop = machine.run(&mut Buffers::new(plan.seed, 0));
+    let mut comm = Sim::new(Rc::clone(&world), 0);
+    let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
+    let stop = machine.run(&mut comm, &mut Buffers::new(plan.seed, 0));
     assert_eq!(stop, Stop::Finished);
     let marks = log.borrow().clone();
-    let (recorder, _) = machine.finish(&stop, |_| Usage::default());
+    let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
     (marks, recorder.into_record().expect("a record"))
 }
 

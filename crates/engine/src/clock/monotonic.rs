@@ -3,8 +3,6 @@
 //! `CLOCK_MONOTONIC_RAW` is not slewed by NTP, but a real system call on kernels whose vDSO lacks it;
 //! there `CLOCK_MONOTONIC` is taken, which NTP makes run faster or slower by up to 500 ppm.
 
-use super::{Clock, burn, nanosleep};
-
 /// The raw clock may cost so many times as much as the other one before that is preferred.
 const DEARER: f64 = 3.0;
 
@@ -47,7 +45,10 @@ impl Monotonic {
 
     /// The raw clock, unless reading it is much dearer; starts at 0 now.
     pub fn cheaper() -> Monotonic {
-        let cost_ns = |source| super::reading_cost_ns(&Monotonic::start(source));
+        let cost_ns = |source| {
+            let clock = Monotonic::start(source);
+            super::reading_cost_ns(|| clock.now())
+        };
         Monotonic::start(Source::of_costs(cost_ns(Source::Raw), cost_ns(Source::Slewed)))
     }
 
@@ -70,25 +71,19 @@ impl Monotonic {
     }
 }
 
-impl Clock for Monotonic {
-    fn name(&self) -> &'static str {
+impl Monotonic {
+    /// "monotonic_raw" or "monotonic".
+    pub fn name(&self) -> &'static str {
         match self.source {
             Source::Raw => "monotonic_raw",
             Source::Slewed => "monotonic",
         }
     }
 
+    /// Nanoseconds since its origin.
     #[inline(always)]
-    fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         read_ns(self.id).saturating_sub(self.origin_ns)
-    }
-
-    fn sleep(&self, ns: u64) {
-        nanosleep(ns);
-    }
-
-    fn spin(&self, ns: u64) {
-        burn(self, ns);
     }
 }
 

@@ -1,19 +1,49 @@
 //! A clock that stands still until somebody moves it: for tests and simulation.
 
-use super::Clock;
 use std::cell::Cell;
+use std::fmt;
 use std::rc::Rc;
 
+/// Is called after a reading.
+type Read = Rc<dyn Fn(&Virtual)>;
+
 /// Virtual time. Clones share it: the mem back-end advances what the machine reads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Virtual {
     now_ns: Rc<Cell<u64>>,
+    read: Option<Read>,
+}
+
+impl fmt::Debug for Virtual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Virtual({} ns)", self.now_ns.get())
+    }
 }
 
 impl Virtual {
     /// Starts at 0.
     pub fn start() -> Virtual {
         Virtual::default()
+    }
+
+    /// The same time; `read` is called after each reading of this clone, and may move it on.
+    pub fn watched(self, read: impl Fn(&Virtual) + 'static) -> Virtual {
+        Virtual { read: Some(Rc::new(read)), ..self }
+    }
+
+    /// "virtual"
+    pub fn name(&self) -> &'static str {
+        "virtual"
+    }
+
+    /// Nanoseconds since the start of the run.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        let now_ns = self.now_ns.get();
+        if let Some(read) = &self.read {
+            read(self);
+        }
+        now_ns
     }
 
     /// Lets time pass; it stops at the end of time.
@@ -29,31 +59,9 @@ impl Virtual {
     }
 }
 
-impl Clock for Virtual {
-    fn name(&self) -> &'static str {
-        "virtual"
-    }
-
-    fn passes_by_itself(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        self.now_ns.get()
-    }
-
-    fn sleep(&self, ns: u64) {
-        self.advance(ns);
-    }
-
-    fn spin(&self, ns: u64) {
-        self.advance(ns);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Clock, reading_cost_ns};
     use super::*;
 
     #[test]
@@ -61,13 +69,13 @@ mod tests {
         let clock = Virtual::start();
         let other = clock.clone();
         other.advance(5);
-        clock.sleep(7);
-        clock.spin(1);
+        Clock::from(clock.clone()).sleep(7);
+        Clock::from(clock.clone()).spin(1);
         assert_eq!((clock.now(), other.now()), (13, 13));
         other.set(3);
         assert_eq!(clock.now(), 3);
         clock.advance(u64::MAX);
         assert_eq!(clock.now(), u64::MAX);
-        assert_eq!(super::super::reading_cost_ns(&clock), 0.0);
+        assert_eq!(reading_cost_ns(|| clock.now()), 0.0);
     }
 }

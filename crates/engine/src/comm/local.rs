@@ -169,7 +169,6 @@ impl Comm for Local {
         self.reason.clone()
     }
 
-    #[inline(always)]
     fn check(&mut self) -> Check {
         if self.words().attention.load(Relaxed) & INTERRUPT == 0 {
             Check::GoOn
@@ -182,7 +181,6 @@ impl Comm for Local {
         self.region.end(self.rank, &end);
     }
 
-    #[inline(always)]
     fn progress(&mut self, operations: u64) {
         self.words().publish_operations(operations);
     }

@@ -21,7 +21,7 @@ mod world;
 pub use local::Local;
 pub use region::{Activity, Progress, Region, Sample};
 pub use signals::key as signal_key;
-pub use sim::Sim;
+pub use sim::{Observer, Sim};
 pub use solo::Solo;
 pub use world::World;
 
@@ -89,14 +89,6 @@ pub struct NodePlace {
 
 /// Talks to the other ranks of a run.
 pub trait Comm {
-    /// It takes part in a rehearsal, which is asked at the end of every iteration. A constant, so
-    /// that nothing of it is left in the loops of others.
-    const REHEARSES: bool = false;
-
-    /// An iteration of a `repeat` is over, with `left` more to come. Some are skipped by moving
-    /// the numbers on.
-    fn iterated(&mut self, _loop: u32, _left: u64, _numbers: &mut dyn Numbers) {}
-
     /// Its name in the run: "solo", "local", "sim", "mpi".
     fn name(&self) -> &'static str;
 
@@ -148,6 +140,10 @@ pub trait Comm {
 
     /// Tells it the innermost label this rank is inside of, by its id in the record; `NO_ID`: none.
     fn inside(&mut self, _label: u32) {}
+
+    /// In a rehearsal: an iteration of a `repeat` is over, with `left` more to come. Some are
+    /// skipped by moving the numbers on.
+    fn iterated(&mut self, _loop: u32, _left: u64, _numbers: &mut dyn Numbers) {}
 }
 
 /// The numbers that a rank counts with.
@@ -156,75 +152,6 @@ pub trait Numbers {
     fn read(&self) -> Vec<i64>;
     /// Sets them.
     fn write(&mut self, numbers: &[i64]);
-}
-
-/// A machine can borrow its communicator, so that this outlives it.
-impl<C: Comm> Comm for &mut C {
-    const REHEARSES: bool = C::REHEARSES;
-
-    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
-        (**self).iterated(number, left, numbers)
-    }
-
-    fn name(&self) -> &'static str {
-        (**self).name()
-    }
-
-    fn rank(&self) -> u32 {
-        (**self).rank()
-    }
-
-    fn size(&self) -> u32 {
-        (**self).size()
-    }
-
-    fn place(&self) -> NodePlace {
-        (**self).place()
-    }
-
-    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        (**self).barrier(members, site)
-    }
-
-    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
-        (**self).meet(members, site, call)
-    }
-
-    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
-        (**self).signal(members, name, to)
-    }
-
-    fn wait(
-        &mut self,
-        members: &Members,
-        name: &[u8],
-        target: u64,
-        site: Pc,
-    ) -> Result<Poll, String> {
-        (**self).wait(members, name, target, site)
-    }
-
-    fn release_reason(&self) -> String {
-        (**self).release_reason()
-    }
-
-    #[inline(always)]
-    fn check(&mut self) -> Check {
-        (**self).check()
-    }
-
-    fn leave(&mut self, end: End) {
-        (**self).leave(end);
-    }
-
-    #[inline(always)]
-    fn progress(&mut self, operations: u64) {
-        (**self).progress(operations);
-    }
-
-    fn inside(&mut self, label: u32) {
-        (**self).inside(label);
-    }
 }
 
 /// How a rank ended.

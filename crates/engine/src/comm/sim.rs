@@ -1,21 +1,43 @@
 //! One simulated rank's end of a [`World`].
 
 use super::world::World;
-use super::{Check, Comm, End, Members, Poll};
+use super::{Check, Comm, End, Members, Numbers, Poll};
 use model::plan::Pc;
 use std::rc::Rc;
+
+/// Is told what a simulated rank does: a rehearsal counts steps and skips iterations.
+pub trait Observer {
+    /// A statement or an iteration begins; false: the rank has to stop.
+    fn step(&mut self) -> bool;
+    /// It comes to a barrier, a wait or a signal.
+    fn meets(&mut self);
+    /// See [`Comm::iterated`].
+    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers);
+}
 
 /// One simulated rank.
 pub struct Sim {
     world: Rc<World>,
     rank: u32,
     reason: String,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl Sim {
     /// The end of one rank.
     pub fn new(world: Rc<World>, rank: u32) -> Sim {
-        Sim { world, rank, reason: String::new() }
+        Sim { world, rank, reason: String::new(), observer: None }
+    }
+
+    /// The same rank under the eyes of `observer`.
+    pub fn observed(self, observer: Box<dyn Observer>) -> Sim {
+        Sim { observer: Some(observer), ..self }
+    }
+
+    fn meets(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.meets();
+        }
     }
 
     fn explain(&mut self, poll: Poll, members: &Members, what: &str) {
@@ -43,12 +65,16 @@ impl Comm for Sim {
     }
 
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
+        if members.ranks.len() > 1 {
+            self.meets();
+        }
         let poll = self.world.barrier(self.rank, members, site);
         self.explain(poll, members, "the barrier");
         poll
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        self.meets();
         self.world.signal(members, name, to);
         Ok(())
     }
@@ -60,6 +86,7 @@ impl Comm for Sim {
         target: u64,
         site: Pc,
     ) -> Result<Poll, String> {
+        self.meets();
         let poll = self.world.wait(self.rank, members, name, target, site);
         if poll == Poll::Released {
             let name = String::from_utf8_lossy(name);
@@ -72,8 +99,12 @@ impl Comm for Sim {
         self.reason.clone()
     }
 
-    #[inline(always)]
     fn check(&mut self) -> Check {
+        if let Some(observer) = &mut self.observer
+            && !observer.step()
+        {
+            return Check::Interrupted;
+        }
         let fuel = self.world.fuel.get();
         if fuel > 0 && self.world.now_ns() <= self.world.horizon_ns.get() {
             self.world.fuel.set(fuel - 1);
@@ -90,4 +121,10 @@ impl Comm for Sim {
     }
 
     fn progress(&mut self, _operations: u64) {}
+
+    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
+        if let Some(observer) = &mut self.observer {
+            observer.iterated(number, left, numbers);
+        }
+    }
 }

@@ -72,7 +72,6 @@ impl Comm for Solo {
         self.reason.clone()
     }
 
-    #[inline(always)]
     fn check(&mut self) -> Check {
         if self.region.rank(0).attention.load(Relaxed) & INTERRUPT == 0 {
             Check::GoOn
@@ -85,7 +84,6 @@ impl Comm for Solo {
         self.region.end(0, &end);
     }
 
-    #[inline(always)]
     fn progress(&mut self, operations: u64) {
         self.region.rank(0).publish_operations(operations);
     }

@@ -5,7 +5,7 @@
 //! function of the program alone, and nearly that of a real machine.
 
 use super::{Activity, End, Members, Poll, signals};
-use crate::clock::{Clock, Virtual};
+use crate::clock::Virtual;
 use model::plan::{MemberSet, Pc};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;

@@ -53,40 +53,40 @@ pub(super) struct Scratch {
 }
 
 /// `sleep`; `agile`: no time passes.
-pub(super) fn sleep<C: Comm, K: Clock>(
+pub(super) fn sleep(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
     agile: bool,
 ) -> Result<Flow, Fault> {
     if agile {
         return Ok(Flow::Next);
     }
     let ns = duration(env, step.site, step.args[0])?;
-    Ok(pass(comm, &env.clock, ns, u64::MAX, K::sleep))
+    Ok(pass(comm, &env.clock, ns, u64::MAX, Clock::sleep))
 }
 
 /// `compute`
-pub(super) fn compute<C: Comm, K: Clock>(
+pub(super) fn compute(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
 ) -> Result<Flow, Fault> {
     let ns = duration(env, step.site, step.args[0])?;
-    Ok(pass(comm, &env.clock, ns, SLICE_NS, K::spin))
+    Ok(pass(comm, &env.clock, ns, SLICE_NS, Clock::spin))
 }
 
-fn duration<K: Clock>(env: &mut Env<'_, K>, site: Pc, operand: Operand) -> Eval<u64> {
+fn duration(env: &mut Env<'_>, site: Pc, operand: Operand) -> Eval<u64> {
     env.value(site, operand)?.as_duration_ns()
 }
 
 /// Lets time pass in slices, until it has or the rank shall stop.
-fn pass<C: Comm, K: Clock>(
-    comm: &mut C,
-    clock: &K,
+fn pass(
+    comm: &mut dyn Comm,
+    clock: &Clock,
     ns: u64,
     slice_ns: u64,
-    slice: impl Fn(&K, u64),
+    slice: impl Fn(&Clock, u64),
 ) -> Flow {
     let end_ns = clock.now().saturating_add(ns);
     loop {
@@ -102,9 +102,9 @@ fn pass<C: Comm, K: Clock>(
 }
 
 /// `print`: one line in one write(2), so that the lines of ranks do not mix.
-pub(super) fn print<K: Clock>(
+pub(super) fn print(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
+    env: &mut Env<'_>,
     scratch: &mut Scratch,
     fd: Option<RawFd>,
 ) -> Result<Flow, Fault> {
@@ -163,7 +163,7 @@ fn can_write(fd: RawFd) -> bool {
 }
 
 /// `assert`
-pub(super) fn assert<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<Flow, Fault> {
+pub(super) fn assert(step: Step<'_>, env: &mut Env<'_>) -> Result<Flow, Fault> {
     if env.value(step.site, step.args[0])?.as_condition()? {
         return Ok(Flow::Next);
     }
@@ -177,10 +177,10 @@ pub(super) fn assert<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<F
 }
 
 /// `signal`
-pub(super) fn signal<C: Comm, K: Clock>(
+pub(super) fn signal(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
     let to = match step.args[1] {
@@ -206,10 +206,10 @@ fn member(number: i64, members: &Members) -> Eval<u32> {
 
 /// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first
 /// k numbers. May be asked again with the same arguments.
-pub(super) fn wait<C: Comm, K: Clock>(
+pub(super) fn wait(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
     let n = env.optional_size(step.site, step.args[1])?.unwrap_or(1);

@@ -22,7 +22,7 @@ const SPARE_MAX: usize = 64;
 static UNSET: Value = Value::Unset;
 
 /// Everything an expression can see.
-pub(super) struct Env<'p, K> {
+pub(super) struct Env<'p> {
     pub(super) plan: &'p Plan,
     /// Global slots, then the frames of running procs.
     pub(super) values: Vec<Value>,
@@ -37,10 +37,10 @@ pub(super) struct Env<'p, K> {
     place: NodePlace,
     pub(super) random: Random,
     pub(super) shares: Shares<'p>,
-    pub(super) clock: K,
+    pub(super) clock: Clock,
 }
 
-impl<'p, K: Clock> Frame<'p> for Env<'p, K> {
+impl<'p> Frame<'p> for Env<'p> {
     #[inline(always)]
     fn plan(&self) -> &'p Plan {
         self.plan
@@ -126,13 +126,13 @@ impl<'p, K: Clock> Frame<'p> for Env<'p, K> {
     }
 }
 
-impl<'p, K: Clock> Env<'p, K> {
+impl<'p> Env<'p> {
     pub(super) fn new(
         prepared: &'p Prepared<'p>,
         rank: u32,
         place: NodePlace,
-        clock: K,
-    ) -> Env<'p, K> {
+        clock: Clock,
+    ) -> Env<'p> {
         let plan = prepared.plan;
         let mut values = Vec::with_capacity(plan.globals.len());
         values.resize(plan.globals.len(), Value::Unset);

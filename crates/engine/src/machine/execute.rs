@@ -10,7 +10,6 @@ use super::prepare::Prepared;
 use super::random;
 use crate::backend::Backend;
 use crate::buffer::Buffers;
-use crate::clock::Clock;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
 use model::plan::{Args, Instr, Operand, Pc, Plan};
@@ -64,12 +63,12 @@ pub(super) enum Pause {
 }
 
 /// Executes from `position` on. After an error `position.pc` is its site.
-pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
+pub(super) fn execute<B: Backend>(
     prepared: &Prepared<'_>,
     position: &mut Position,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     buffers: &mut Buffers,
     scratch: &mut Scratch,
 ) -> Result<Pause, Fault> {
@@ -94,7 +93,7 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
                 if let Some(pause) = check(comm) {
                     return Ok(pause);
                 }
-                if C::REHEARSES {
+                if B::REHEARSES {
                     ahead(code, plan, env, io, comm);
                 }
                 evaluate::next(env, pc, code)?
@@ -120,7 +119,7 @@ pub(super) fn execute<B: Backend, C: Comm, K: Clock>(
 }
 
 #[inline(always)]
-pub(super) fn check<C: Comm>(comm: &mut C) -> Option<Pause> {
+pub(super) fn check(comm: &mut dyn Comm) -> Option<Pause> {
     match comm.check() {
         Check::GoOn => None,
         Check::Yield => Some(Pause::Pending),
@@ -129,7 +128,7 @@ pub(super) fn check<C: Comm>(comm: &mut C) -> Option<Pause> {
 }
 
 /// A rank that was released because the run was interrupted was interrupted.
-fn pause<C: Comm>(flow: Flow, comm: &mut C) -> Pause {
+fn pause(flow: Flow, comm: &mut dyn Comm) -> Pause {
     match flow {
         Flow::Next | Flow::Pending => Pause::Pending,
         Flow::Interrupted => Pause::Interrupted,
@@ -153,12 +152,12 @@ pub(super) fn arguments(plan: &Plan, op: Op, at: u32) -> Result<&[Operand], Eval
 }
 
 #[inline(always)]
-fn operation<B: Backend, C: Comm, K: Clock>(
+fn operation<B: Backend>(
     step: Step<'_>,
     prepared: &Prepared<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     buffers: &mut Buffers,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
@@ -177,7 +176,7 @@ fn operation<B: Backend, C: Comm, K: Clock>(
 /// An operation outside the labels of `--only`: texts are rendered all the same, so that
 /// random numbers in them are drawn as in the whole run.
 #[cold]
-fn leave_out<B: Backend, K: Clock>(step: Step<'_>, env: &mut Env<'_, K>, io: &mut Io<'_, B, K>) {
+fn leave_out<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) {
     for operand in step.args {
         let _ = env.ready(step.site, *operand, 0);
     }
@@ -188,18 +187,18 @@ fn leave_out<B: Backend, K: Clock>(step: Step<'_>, env: &mut Env<'_, K>, io: &mu
 
 /// Instructions that are executed less often. Inner `Err`: the rank cannot go on now.
 #[inline(never)]
-fn structure<B: Backend, C: Comm, K: Clock>(
+fn structure<B: Backend>(
     instr: Instr,
     pc: Pc,
     plan: &Plan,
     position: &mut Position,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
 ) -> Result<Result<Pc, Flow>, Fault> {
     match instr {
         Instr::Function { function, dst, args } => {
-            let size = |env: &mut Env<'_, K>, path| size_of(pc, path, env, io);
+            let size = |env: &mut Env<'_>, path| size_of(pc, path, env, io);
             random::call(env, pc, function, dst, args, size)?;
         }
         Instr::LabelEnter { label } => return label_enter(plan, label, pc, env, io, comm),
@@ -245,12 +244,12 @@ fn structure<B: Backend, C: Comm, K: Clock>(
 
 /// A rehearsal may skip iterations: the loop's own state is among the numbers that it moves on.
 #[inline(never)]
-fn ahead<B: Backend, C: Comm, K: Clock>(
+fn ahead<B: Backend>(
     code: u32,
     plan: &Plan,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
 ) {
     let at = env.at(plan.loops[code as usize].state);
     if let Value::Int(left) = env.values[at + 1] {
@@ -285,12 +284,12 @@ impl Numbers for Counted<'_> {
     }
 }
 
-fn barrier<C: Comm, K: Clock>(
+fn barrier(
     plan: &Plan,
     group: Option<u32>,
     pc: Pc,
-    env: &mut Env<'_, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
 ) -> Result<Result<Pc, Flow>, Fault> {
     let Some(group) = group else { return Ok(wait_for(env, comm, pc)) };
     let name = &plan.groups[group as usize].name;
@@ -311,7 +310,7 @@ fn barrier<C: Comm, K: Clock>(
 }
 
 /// Barrier of the active group; then the instruction after `pc`.
-fn wait_for<C: Comm, K: Clock>(env: &mut Env<'_, K>, comm: &mut C, pc: Pc) -> Result<Pc, Flow> {
+fn wait_for(env: &mut Env<'_>, comm: &mut dyn Comm, pc: Pc) -> Result<Pc, Flow> {
     match comm.barrier(env.scope.members(), pc).into() {
         Flow::Next => Ok(pc + 1),
         flow => Err(flow),
@@ -319,13 +318,13 @@ fn wait_for<C: Comm, K: Clock>(env: &mut Env<'_, K>, comm: &mut C, pc: Pc) -> Re
 }
 
 /// The barrier of `sync` comes before the interval.
-fn label_enter<B: Backend, C: Comm, K: Clock>(
+fn label_enter<B: Backend>(
     plan: &Plan,
     label: u32,
     pc: Pc,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
 ) -> Result<Result<Pc, Flow>, Fault> {
     let label = &plan.labels[label as usize];
     if label.sync
@@ -343,12 +342,12 @@ fn label_enter<B: Backend, C: Comm, K: Clock>(
 }
 
 /// The barrier of `sync` comes after the interval.
-fn label_leave<B: Backend, C: Comm, K: Clock>(
+fn label_leave<B: Backend>(
     pc: Pc,
     position: &mut Position,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
 ) -> Result<Pc, Flow> {
     if !position.label_ended {
         let end_ns = io.clock.now();
@@ -365,13 +364,13 @@ fn label_leave<B: Backend, C: Comm, K: Clock>(
 }
 
 /// Arguments become the first slots of a new frame.
-fn call_proc<K: Clock>(
+fn call_proc(
     plan: &Plan,
     proc: u32,
     args: Args,
     pc: Pc,
     position: &mut Position,
-    env: &mut Env<'_, K>,
+    env: &mut Env<'_>,
 ) -> Result<Pc, Fault> {
     let proc = &plan.procs[proc as usize];
     if position.calls.len() == CALLS_MAX {
@@ -393,7 +392,7 @@ fn call_proc<K: Clock>(
 }
 
 /// Drops the frame; texts in it are kept for reuse.
-fn return_from<K: Clock>(plan: &Plan, position: &mut Position, env: &mut Env<'_, K>) -> Pc {
+fn return_from(plan: &Plan, position: &mut Position, env: &mut Env<'_>) -> Pc {
     let Some(call) = position.calls.pop() else { return plan.code.len() as Pc };
     env.drop_frame();
     env.base = call.outer_base;

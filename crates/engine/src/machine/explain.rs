@@ -4,8 +4,6 @@ use super::Machine;
 use super::execute::arguments;
 use super::fault::Fault;
 use crate::backend::Backend;
-use crate::clock::Clock;
-use crate::comm::Comm;
 use model::Value;
 use model::op::ParamKind;
 use model::plan::{Instr, Operand, Pc, Piece, Plan, Slot, Source};
@@ -16,7 +14,7 @@ const CALLERS: usize = 3;
 /// Patterns that are named.
 const PATTERNS: usize = 8;
 
-impl<B: Backend, C: Comm, K: Clock + Clone> Machine<'_, B, C, K> {
+impl<B: Backend> Machine<'_, B> {
     /// The sentence for a fault at a site.
     #[cold]
     pub(super) fn explain(&mut self, fault: Fault, site: Pc) -> String {

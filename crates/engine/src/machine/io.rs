@@ -20,9 +20,9 @@ use model::plan::Pc;
 use model::{Event, Op, Part, errno};
 
 /// Everything an operation touches but values.
-pub(super) struct Io<'c, B, K> {
+pub(super) struct Io<'c, B> {
     pub(super) backend: B,
-    pub(super) clock: K,
+    pub(super) clock: Clock,
     pub(super) recorder: Recorder,
     pub(super) handles: Handles,
     pub(super) labels: Labels,
@@ -91,7 +91,7 @@ fn went_backward(backward: &mut u32) -> u64 {
 
 /// Executes a call between two clock readings. Nothing else happens there.
 #[inline(always)]
-pub(super) fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: Call<'_>) -> Shot {
+pub(super) fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: Call<'_>) -> Shot {
     if let Err(errno) = backend.prepare(&call) {
         let now_ns = clock.now();
         return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
@@ -105,9 +105,9 @@ pub(super) fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: Call
 /// Executes a call right after another one, whose end is its start: nothing stands between the
 /// readings here either. Only for calls without a path, which need no preparation.
 #[inline(always)]
-pub(super) fn timed_next<B: Backend, K: Clock>(
+pub(super) fn timed_next<B: Backend>(
     backend: &mut B,
-    clock: &K,
+    clock: &Clock,
     last: Shot,
     call: Call<'_>,
 ) -> Shot {
@@ -187,8 +187,13 @@ impl Tally {
     }
 }
 
-impl<'c, B: Backend, K: Clock> Io<'c, B, K> {
-    pub(super) fn new(backend: B, clock: K, recorder: Recorder, settings: &'c Settings) -> Self {
+impl<'c, B: Backend> Io<'c, B> {
+    pub(super) fn new(
+        backend: B,
+        clock: Clock,
+        recorder: Recorder,
+        settings: &'c Settings,
+    ) -> Self {
         Io {
             traffic: Traffic::start(&backend),
             backend,

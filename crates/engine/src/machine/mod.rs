@@ -98,43 +98,43 @@ pub enum Stop {
 }
 
 /// A rank.
-pub struct Machine<'p, B, C, K> {
+pub struct Machine<'p, B> {
     prepared: &'p Prepared<'p>,
     position: Position,
-    env: Env<'p, K>,
-    io: Io<'p, B, K>,
-    comm: C,
+    env: Env<'p>,
+    io: Io<'p, B>,
     scratch: Scratch,
 }
 
-impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
+impl<'p, B: Backend> Machine<'p, B> {
     /// A rank at the start of its program.
     pub fn new(
         prepared: &'p Prepared<'p>,
         settings: &'p Settings,
         backend: B,
-        comm: C,
-        clock: K,
+        comm: &dyn Comm,
+        clock: impl Into<Clock>,
         recorder: Recorder,
     ) -> Self {
+        let clock = clock.into();
         Machine {
             prepared,
             position: Position::default(),
             env: Env::new(prepared, comm.rank(), comm.place(), clock.clone()),
             io: Io::new(backend, clock, recorder, settings),
-            comm,
             scratch: Scratch::default(),
         }
     }
 
-    /// Executes until the rank has to stop. The buffers may be other ones every time.
-    pub fn run(&mut self, buffers: &mut Buffers) -> Stop {
+    /// Executes until the rank has to stop. The buffers may be other ones every time, the
+    /// communicator is the rank's own.
+    pub fn run(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {
         let pause = execute(
             self.prepared,
             &mut self.position,
             &mut self.env,
             &mut self.io,
-            &mut self.comm,
+            comm,
             buffers,
             &mut self.scratch,
         );
@@ -144,7 +144,7 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
             Ok(Pause::Finished) => Stop::Finished,
             Ok(Pause::Pending) => Stop::Pending,
             Ok(Pause::Interrupted) => Stop::Interrupted,
-            Ok(Pause::Released) => Stop::Released { site, message: self.comm.release_reason() },
+            Ok(Pause::Released) => Stop::Released { site, message: comm.release_reason() },
             Err(fault) => Stop::Failed { site, message: self.explain(fault, site) },
         }
     }
@@ -152,7 +152,12 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
     /// Ends the rank: others do not wait for it any longer, its files are closed, and
     /// what it recorded is complete. `usage` is asked after the files are closed. Gives the
     /// recorder and the rank's remarks ([`note`]).
-    pub fn finish(mut self, stop: &Stop, usage: impl FnOnce(u64) -> Usage) -> (Recorder, u32) {
+    pub fn finish(
+        mut self,
+        stop: &Stop,
+        comm: &mut dyn Comm,
+        usage: impl FnOnce(u64) -> Usage,
+    ) -> (Recorder, u32) {
         let end_ns = self.io.clock.now();
         let (end, state) = match stop {
             Stop::Finished => (End::Finished, State::Finished),
@@ -163,7 +168,7 @@ impl<'p, B: Backend, C: Comm, K: Clock + Clone> Machine<'p, B, C, K> {
         if let Stop::Failed { site, message } | Stop::Released { site, message } = stop {
             self.io.recorder.rank_error(Some(*site), message);
         }
-        self.comm.leave(end);
+        comm.leave(end);
         self.io.close_all();
         self.io.last_label_ended();
         self.io.recorder.finish(state, &usage(end_ns));

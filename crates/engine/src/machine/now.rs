@@ -11,7 +11,6 @@ use super::task::{Bytes, Data, Task, Transfer, Want, Whole};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
-use crate::clock::Clock;
 use model::Part;
 use std::io;
 
@@ -20,10 +19,10 @@ const DENTS_BYTES: usize = 32 << 10;
 
 /// Moves bytes of an open file: mostly one call.
 #[inline(always)]
-pub(super) fn run_transfer<B: Backend, K: Clock>(
+pub(super) fn run_transfer<B: Backend>(
     step: Step<'_>,
     transfer: Transfer,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let first = match transfer.is_plain(io) {
@@ -40,10 +39,10 @@ pub(super) fn run_transfer<B: Backend, K: Clock>(
 
 /// One call has moved all bytes.
 #[inline(always)]
-fn moved_at_once<B: Backend, K: Clock>(
+fn moved_at_once<B: Backend>(
     step: Step<'_>,
     transfer: Transfer,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     shot: Shot,
 ) -> Result<(), Fault> {
     let Transfer { at, mode, bytes: Bytes { data, offset_bytes, len }, .. } = transfer;
@@ -62,10 +61,10 @@ fn moved_at_once<B: Backend, K: Clock>(
 
 /// An operation on a file as a whole.
 #[inline(always)]
-pub(super) fn run_whole<B: Backend, K: Clock>(
+pub(super) fn run_whole<B: Backend>(
     step: Step<'_>,
     whole: Whole,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let plain = whole.is_plain(io);
@@ -94,8 +93,8 @@ pub(super) fn run_whole<B: Backend, K: Clock>(
 
 /// The call that moves the data, and the close, if all was moved.
 #[inline(always)]
-fn at_once<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn at_once<B: Backend>(
+    io: &mut Io<'_, B>,
     bytes: Bytes,
     buf: &[u8],
     open: Shot,
@@ -116,10 +115,10 @@ fn at_once<B: Backend, K: Clock>(
 }
 
 /// Runs a task.
-pub(super) fn run<B: Backend, K: Clock>(
+pub(super) fn run<B: Backend>(
     step: Step<'_>,
     task: Task<'_>,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     run_made(step, task, io, buffers, [None; 3])
@@ -127,10 +126,10 @@ pub(super) fn run<B: Backend, K: Clock>(
 
 /// Makes the calls that are left after those that were made already, and counts all.
 #[inline(never)]
-fn run_made<B: Backend, K: Clock>(
+fn run_made<B: Backend>(
     step: Step<'_>,
     mut task: Task<'_>,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     made: [Option<Shot>; 3],
 ) -> Result<(), Fault> {
@@ -156,10 +155,10 @@ fn run_made<B: Backend, K: Clock>(
 
 /// Makes a call; an error: there is no memory for it.
 #[inline(always)]
-fn issue<B: Backend, K: Clock>(
+fn issue<B: Backend>(
     want: Want,
     fd: Fd,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> io::Result<Shot> {
     let content = io.options.active().data;

@@ -3,7 +3,6 @@
 use super::eval::Env;
 use super::fault::Fault;
 use crate::buffer::{Content, Ratio, Shape};
-use crate::clock::Clock;
 use model::errno;
 use model::hints;
 use model::plan::{Options, Pc};
@@ -120,9 +119,9 @@ impl OptionStack {
     }
 
     /// Enters a `with`.
-    pub(super) fn enter<K: Clock>(
+    pub(super) fn enter(
         &mut self,
-        env: &mut Env<'_, K>,
+        env: &mut Env<'_>,
         site: Pc,
         options: &Options,
     ) -> Result<(), Fault> {

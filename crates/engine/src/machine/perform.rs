@@ -15,7 +15,6 @@ use crate::backend::Backend;
 use crate::backend::direct::{self, Alignment};
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
-use crate::clock::Clock;
 use crate::comm::Comm;
 use model::event::NO_ID;
 use model::plan::{NO_SLOT, Operand, Pc, Slot, Source};
@@ -38,12 +37,12 @@ pub(super) struct Step<'p> {
 
 /// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
 #[inline(always)]
-pub(super) fn perform<B: Backend, C: Comm, K: Clock>(
+pub(super) fn perform<B: Backend>(
     step: Step<'_>,
     prepared: &Prepared<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     buffers: &mut Buffers,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
@@ -138,10 +137,10 @@ fn to_read(len: Option<u64>) -> (Data, u64) {
 
 /// An operation on a file as a whole.
 #[inline(always)]
-fn on_file<B: Backend, K: Clock>(
+fn on_file<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     (flags, data): (i32, Data),
     (offset_bytes, len): (u64, u64),
@@ -152,10 +151,10 @@ fn on_file<B: Backend, K: Clock>(
 }
 
 #[inline(always)]
-fn on_path<B: Backend, K: Clock>(
+fn on_path<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
@@ -165,10 +164,10 @@ fn on_path<B: Backend, K: Clock>(
 
 /// The same for a name that is only looked up.
 #[inline(always)]
-fn on_name<B: Backend, K: Clock>(
+fn on_name<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
@@ -178,10 +177,10 @@ fn on_name<B: Backend, K: Clock>(
 }
 
 #[inline(always)]
-fn on_paths<B: Backend, K: Clock>(
+fn on_paths<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     call: impl for<'a> FnOnce(&'a CStr, &'a CStr) -> Call<'a>,
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
@@ -192,20 +191,16 @@ fn on_paths<B: Backend, K: Clock>(
 }
 
 #[inline(always)]
-fn on_nothing<B: Backend, K: Clock>(
-    step: Step<'_>,
-    io: &mut Io<'_, B, K>,
-    call: Call<'_>,
-) -> Result<(), Fault> {
+fn on_nothing<B: Backend>(step: Step<'_>, io: &mut Io<'_, B>, call: Call<'_>) -> Result<(), Fault> {
     let shot = timed(&mut io.backend, &io.clock, call);
     io.settle(step.op, step.site, shot, Subject::Nothing)
 }
 
 #[inline(always)]
-fn on_handle<B: Backend, K: Clock>(
+fn on_handle<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     call: impl FnOnce(Fd) -> Call<'static>,
 ) -> Result<(), Fault> {
     match file(step, env, io)? {
@@ -218,10 +213,10 @@ fn on_handle<B: Backend, K: Clock>(
 }
 
 /// fsync and fdatasync.
-fn make_stable<B: Backend, K: Clock>(
+fn make_stable<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     call: impl FnOnce(Fd) -> Call<'static>,
 ) -> Result<(), Fault> {
     match file(step, env, io)? {
@@ -237,10 +232,7 @@ fn make_stable<B: Backend, K: Clock>(
 }
 
 /// sync
-fn make_all_stable<B: Backend, K: Clock>(
-    step: Step<'_>,
-    io: &mut Io<'_, B, K>,
-) -> Result<(), Fault> {
+fn make_all_stable<B: Backend>(step: Step<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     let shot = timed(&mut io.backend, &io.clock, Call::Syncfs { fd: None });
     if shot.reply >= 0 {
         io.made_all_stable();
@@ -250,10 +242,10 @@ fn make_all_stable<B: Backend, K: Clock>(
 
 /// The place of the first argument's handle, and its file.
 #[inline(always)]
-fn file<B: Backend, K: Clock>(
+fn file<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
 ) -> Eval<(Option<usize>, Option<Fd>)> {
     let at = io.handles.find(env.value(step.site, step.args[0])?)?;
     Ok((at, at.and_then(|at| io.handles.fd(at))))
@@ -261,9 +253,9 @@ fn file<B: Backend, K: Clock>(
 
 /// An operation on a handle whose open failed, or which is closed: EBADF without a call.
 #[cold]
-fn bad_handle<B: Backend, K: Clock>(
+fn bad_handle<B: Backend>(
     step: Step<'_>,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     at: Option<usize>,
 ) -> Result<(), Fault> {
     let subject = at.map_or(Subject::Nothing, Subject::Handle);
@@ -272,9 +264,9 @@ fn bad_handle<B: Backend, K: Clock>(
 
 /// An operation that fails without a call.
 #[cold]
-fn refused<B: Backend, K: Clock>(
+fn refused<B: Backend>(
     step: Step<'_>,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     errno: i32,
     subject: Subject,
 ) -> Result<(), Fault> {
@@ -285,11 +277,7 @@ fn refused<B: Backend, K: Clock>(
 
 /// unlink, and rmdir where that says that the name is a directory (EISDIR on Linux, EPERM in POSIX).
 #[inline(always)]
-fn delete<B: Backend, K: Clock>(
-    step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-) -> Result<(), Fault> {
+fn delete<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let path = io.paths[0].as_c_str();
     let shot = timed(&mut io.backend, &io.clock, Call::Unlink { path });
@@ -310,11 +298,11 @@ fn delete<B: Backend, K: Clock>(
 }
 
 /// fopen and fcreat.
-fn open<B: Backend, K: Clock>(
+fn open<B: Backend>(
     step: Step<'_>,
     prepared: &Prepared<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
 ) -> Result<(), Fault> {
     let flags = match step.op {
         Op::Fopen => fopen_flags(step, prepared, env)?,
@@ -344,22 +332,14 @@ fn open<B: Backend, K: Clock>(
 }
 
 /// An open that `--only` leaves out: its handle is one whose open failed.
-pub(super) fn open_left_out<B: Backend, K: Clock>(
-    step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-) {
+pub(super) fn open_left_out<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) {
     if step.dst != NO_SLOT {
         let handle = io.handles.add(None, Mode::of(0), io.paths[0].bytes(), NO_ID);
         env.set(step.dst, handle);
     }
 }
 
-fn fopen_flags<K: Clock>(
-    step: Step<'_>,
-    prepared: &Prepared<'_>,
-    env: &mut Env<'_, K>,
-) -> Eval<i32> {
+fn fopen_flags(step: Step<'_>, prepared: &Prepared<'_>, env: &mut Env<'_>) -> Eval<i32> {
     if let Source::Const(index) = step.args[1].source()
         && let Some(flags) = prepared.flags(index)
     {
@@ -372,13 +352,13 @@ fn fopen_flags<K: Clock>(
 
 /// Adds O_DIRECT where `with (direct=true)` wants it.
 #[inline(always)]
-pub(super) fn open_flags<B, K>(io: &Io<'_, B, K>, flags: i32) -> i32 {
+pub(super) fn open_flags<B>(io: &Io<'_, B>, flags: i32) -> i32 {
     if io.options.active().direct { flags | libc::O_DIRECT } else { flags }
 }
 
 /// What an open file with O_DIRECT wants of transfers.
 #[inline(always)]
-pub(super) fn alignment<B: Backend, K>(io: &Io<'_, B, K>, fd: Fd, flags: i32) -> Option<Alignment> {
+pub(super) fn alignment<B: Backend>(io: &Io<'_, B>, fd: Fd, flags: i32) -> Option<Alignment> {
     if flags & libc::O_DIRECT == 0 {
         return None;
     }
@@ -387,7 +367,7 @@ pub(super) fn alignment<B: Backend, K>(io: &Io<'_, B, K>, fd: Fd, flags: i32) ->
 
 /// Remarks that an open with O_DIRECT failed as file systems without it fail.
 #[cold]
-pub(super) fn refused_direct<B, K>(io: &mut Io<'_, B, K>, flags: i32, errno: i32) {
+pub(super) fn refused_direct<B>(io: &mut Io<'_, B>, flags: i32, errno: i32) {
     if flags & libc::O_DIRECT != 0 && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP) {
         io.notes |= note::DIRECT_REFUSED;
     }
@@ -396,10 +376,10 @@ pub(super) fn refused_direct<B, K>(io: &mut Io<'_, B, K>, flags: i32, errno: i32
 /// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
 /// the operation is over.
 #[inline(always)]
-fn handle<B: Backend, K: Clock>(
+fn handle<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
 ) -> Result<Option<(usize, Fd)>, Fault> {
     match file(step, env, io)? {
         (Some(at), Some(fd)) => Ok(Some((at, fd))),
@@ -408,10 +388,10 @@ fn handle<B: Backend, K: Clock>(
 }
 
 #[inline(always)]
-fn fread<B: Backend, K: Clock>(
+fn fread<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let offset = env.optional_size(step.site, step.args[2])?;
@@ -428,10 +408,10 @@ fn fread<B: Backend, K: Clock>(
 }
 
 #[inline(always)]
-fn fwrite<B: Backend, K: Clock>(
+fn fwrite<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let offset = env.optional_size(step.site, step.args[2])?;
@@ -453,12 +433,12 @@ fn fwrite<B: Backend, K: Clock>(
 
 /// Access by a pattern: all its pieces in one operation, whose times are added up.
 #[inline(never)]
-fn pieces<B: Backend, K: Clock>(
+fn pieces<B: Backend>(
     step: Step<'_>,
     (at, fd, mode): (usize, Fd, Mode),
     data: Data,
     (ready, offset): (&Ready<'_>, Option<u64>),
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     if data.writes() && mode.append {
@@ -475,10 +455,10 @@ fn pieces<B: Backend, K: Clock>(
     now::run(step, Task::transfer(io, transfer).with_pieces(more), io, buffers)
 }
 
-fn fclose<B: Backend, K: Clock>(
+fn fclose<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let (at, fd) = file(step, env, io)?;
@@ -492,11 +472,7 @@ fn fclose<B: Backend, K: Clock>(
     io.settle(step.op, step.site, shot, Subject::Handle(at))
 }
 
-fn fseek<B: Backend, K: Clock>(
-    step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-) -> Result<(), Fault> {
+fn fseek<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     let offset = env.size(step.site, step.args[1])?;
     if let (Some(at), Some(_)) = file(step, env, io)? {
         io.handles.get(at).position = offset;
@@ -512,11 +488,11 @@ fn permissions(mode: i64) -> Eval<u32> {
 }
 
 /// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
-pub(super) fn size_of<B: Backend, K: Clock>(
+pub(super) fn size_of<B: Backend>(
     site: Pc,
     path: Operand,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
 ) -> Result<Option<u64>, Fault> {
     env.path(site, path, &mut io.paths[0])?;
     let call = Call::Stat { path: io.paths[0].as_c_str() };

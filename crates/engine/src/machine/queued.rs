@@ -7,13 +7,12 @@ use super::io::{Io, Shot, Tally};
 use crate::backend::Backend;
 use crate::buffer::Slots;
 use crate::call::{Queued, Reply, Submitted, Tag, Target};
-use crate::clock::Clock;
 use model::Part;
 use model::pattern::Extent;
 
 /// Makes the transfers that `next` gives, up to `depth` at a time.
-pub(super) fn run<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn run<B: Backend>(
+    io: &mut Io<'_, B>,
     mut slots: Slots<'_>,
     (target, depth): (Target, u32),
     tally: &mut Tally,
@@ -38,12 +37,7 @@ pub(super) fn run<B: Backend, K: Clock>(
     }
 }
 
-fn submit<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
-    tag: Tag,
-    call: Queued,
-    tally: &mut Tally,
-) -> Submitted {
+fn submit<B: Backend>(io: &mut Io<'_, B>, tag: Tag, call: Queued, tally: &mut Tally) -> Submitted {
     let start_ns = io.clock.now();
     let submitted = io.backend.submit(tag, call);
     let end_ns = io.clock.now();
@@ -56,7 +50,7 @@ fn submit<B: Backend, K: Clock>(
 }
 
 /// Waits for one of the transfers under way.
-fn reap<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, slots: &mut Slots<'_>, tally: &mut Tally) {
+fn reap<B: Backend>(io: &mut Io<'_, B>, slots: &mut Slots<'_>, tally: &mut Tally) {
     let start_ns = io.clock.now();
     let ended = io.backend.reap();
     let end_ns = io.clock.now();
@@ -66,6 +60,6 @@ fn reap<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, slots: &mut Slots<'_>, tall
     count(io, tally, Shot { start_ns, end_ns, reply });
 }
 
-fn count<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, tally: &mut Tally, shot: Shot) {
+fn count<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, shot: Shot) {
     tally.done_bytes += io.add_explained(tally, Part::Data, shot).max(0) as u64;
 }

@@ -3,7 +3,6 @@
 use super::eval::Env;
 use super::fault::Fault;
 use super::shares::Ready;
-use crate::clock::Clock;
 use crate::rng::{self, RankRng};
 use model::Value;
 use model::function::{Calc, Draw, Question};
@@ -36,13 +35,13 @@ impl Random {
 }
 
 /// `dst = function(args)`; `size` asks the back-end for the size of a path, if it is there.
-pub(super) fn call<K: Clock>(
-    env: &mut Env<'_, K>,
+pub(super) fn call(
+    env: &mut Env<'_>,
     site: Pc,
     function: Function,
     dst: Slot,
     args: Args,
-    size: impl FnOnce(&mut Env<'_, K>, Operand) -> Result<Option<u64>, Fault>,
+    size: impl FnOnce(&mut Env<'_>, Operand) -> Result<Option<u64>, Fault>,
 ) -> Result<(), Fault> {
     let plan = env.plan;
     let args = &plan.args[args.range()];
@@ -63,8 +62,8 @@ pub(super) fn call<K: Clock>(
 }
 
 /// Asks the pattern that the first argument names.
-fn of_pattern<K: Clock>(
-    env: &mut Env<'_, K>,
+fn of_pattern(
+    env: &mut Env<'_>,
     site: Pc,
     pattern: Operand,
     ask: impl FnOnce(&mut Ready<'_>) -> Result<u64, Fault>,
@@ -77,8 +76,8 @@ fn of_pattern<K: Clock>(
 }
 
 /// Asks for a piece: `piece_offset(pattern, i)`, `piece_size(pattern, i)`.
-fn of_piece<K: Clock>(
-    env: &mut Env<'_, K>,
+fn of_piece(
+    env: &mut Env<'_>,
     site: Pc,
     args: &[Operand],
     ask: impl FnOnce(Extent) -> u64,
@@ -91,7 +90,7 @@ fn of_piece<K: Clock>(
     })
 }
 
-fn drawn<K: Clock>(env: &mut Env<'_, K>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Value> {
+fn drawn(env: &mut Env<'_>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Value> {
     let first = value::number(env.value(site, args[0])?)?;
     let second = match args.get(1) {
         Some(operand) => value::number(env.value(site, *operand)?)?,

@@ -10,7 +10,6 @@
 
 use super::eval::Env;
 use super::fault::Fault;
-use crate::clock::Clock;
 use crate::record::Recorder;
 use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
 use model::plan::{Operand, Pc};
@@ -215,7 +214,7 @@ impl<'p> Shares<'p> {
     }
 }
 
-impl<'p, K: Clock> Env<'p, K> {
+impl<'p> Env<'p> {
     /// The pieces of the pattern that an operand names, if it names one.
     #[inline(always)]
     pub(super) fn pieces(

@@ -83,7 +83,7 @@ pub(super) struct Bytes {
 impl Bytes {
     /// One call moves all of them, if it goes well, and nothing has to be asked after it.
     #[inline(always)]
-    fn is_one_call<B: Backend, K>(self, io: &Io<'_, B, K>) -> bool {
+    fn is_one_call<B: Backend>(self, io: &Io<'_, B>) -> bool {
         match self.data {
             Data::Nothing => true,
             // Where an append went.
@@ -126,7 +126,7 @@ pub(super) struct Whole {
 impl Whole {
     /// One call moves the data, and nothing has to be asked between the calls.
     #[inline(always)]
-    pub(super) fn is_plain<B: Backend, K>(self, io: &Io<'_, B, K>) -> bool {
+    pub(super) fn is_plain<B: Backend>(self, io: &Io<'_, B>) -> bool {
         let options = io.options.active();
         match self.bytes.data {
             Data::Nothing => true,
@@ -155,12 +155,12 @@ pub(super) struct Transfer {
 impl Transfer {
     /// It is one call, if that goes well.
     #[inline(always)]
-    pub(super) fn is_plain<B: Backend, K>(&self, io: &Io<'_, B, K>) -> bool {
+    pub(super) fn is_plain<B: Backend>(&self, io: &Io<'_, B>) -> bool {
         self.mode.direct.is_none() && !self.syncs(io) && self.bytes.is_one_call(io)
     }
 
     #[inline(always)]
-    fn syncs<B, K>(&self, io: &Io<'_, B, K>) -> bool {
+    fn syncs<B>(&self, io: &Io<'_, B>) -> bool {
         self.bytes.data.writes() && io.options.active().fsync == Fsync::Op
     }
 }
@@ -237,20 +237,20 @@ impl More<'_> {
 
 /// The most that one call moves.
 #[inline(always)]
-fn call_bytes<B, K>(io: &Io<'_, B, K>, data: Data) -> u64 {
+fn call_bytes<B>(io: &Io<'_, B>, data: Data) -> u64 {
     let usual = if data == Data::ReadRest { REST_BYTES } else { CALL_BYTES };
     io.options.active().transfer.unwrap_or(usual).min(MAX_CALL_BYTES as u64)
 }
 
 impl<'r> Task<'r> {
-    pub(super) fn whole<B, K>(io: &Io<'_, B, K>, whole: Whole) -> Task<'r> {
+    pub(super) fn whole<B>(io: &Io<'_, B>, whole: Whole) -> Task<'r> {
         let Whole { flags, bytes } = whole;
         let task = Task::new(io, Stage::Open, bytes);
         let sync = bytes.data.writes() && io.options.active().fsync != Fsync::None;
         Task { flags, sync, closes: true, ..task }
     }
 
-    pub(super) fn transfer<B, K>(io: &Io<'_, B, K>, transfer: Transfer) -> Task<'r> {
+    pub(super) fn transfer<B>(io: &Io<'_, B>, transfer: Transfer) -> Task<'r> {
         let Transfer { at, fd, mode, bytes, moves_position } = transfer;
         let (subject, direct, sync) = (Subject::Handle(at), mode.direct, transfer.syncs(io));
         let task = Task::new(io, Stage::Begin, bytes);
@@ -258,7 +258,7 @@ impl<'r> Task<'r> {
     }
 
     /// Makes an open file stable and closes it.
-    pub(super) fn sync_and_close<B, K>(io: &Io<'_, B, K>, at: usize, fd: Fd) -> Task<'r> {
+    pub(super) fn sync_and_close<B>(io: &Io<'_, B>, at: usize, fd: Fd) -> Task<'r> {
         let nothing = Bytes { data: Data::Nothing, offset_bytes: 0, len: 0 };
         let task = Task::new(io, Stage::Sync, nothing);
         Task { subject: Subject::Handle(at), fd, sync: true, closes: true, ..task }
@@ -269,7 +269,7 @@ impl<'r> Task<'r> {
         Task { stage: Stage::NextPiece, more: Some(more), ..self }
     }
 
-    fn new<B, K>(io: &Io<'_, B, K>, stage: Stage, bytes: Bytes) -> Task<'r> {
+    fn new<B>(io: &Io<'_, B>, stage: Stage, bytes: Bytes) -> Task<'r> {
         let Bytes { data, offset_bytes, len } = bytes;
         Task {
             subject: Subject::Path,

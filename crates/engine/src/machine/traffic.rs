@@ -10,7 +10,6 @@ use super::io::Io;
 use super::labels::Labels;
 use crate::backend::Backend;
 use crate::call::Fd;
-use crate::clock::Clock;
 use crate::record::{Count, Recorder, TrafficId};
 
 /// Levels of labels that a handle tells apart; deeper ones share the last.
@@ -126,7 +125,7 @@ impl Labels {
     }
 }
 
-impl<B: Backend, K: Clock> Io<'_, B, K> {
+impl<B: Backend> Io<'_, B> {
     /// An operation of its own has written through the page cache.
     #[inline(always)]
     pub(super) fn wrote(&mut self, bytes: u64) {

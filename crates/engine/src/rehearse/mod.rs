@@ -2,7 +2,7 @@
 //! in memory of which only names and sizes are kept.
 //!
 //! ```text
-//! plan ─▶ Simulation of Machine<Rehearsed, Part, Virtual> ─▶ Stage ─▶ Rehearsal
+//! plan ─▶ Simulation of Machine<Rehearsed> ─▶ Stage ─▶ Rehearsal
 //!                                  │         └ steps, loops
 //!                                  └ files, operations
 //! ```
@@ -31,6 +31,7 @@ mod stage;
 use crate::backend::MemFs;
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
+use crate::comm::{Comm, Sim};
 use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
@@ -69,7 +70,10 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
     let stage = Stage::new(Rc::clone(&fs), clock.clone(), plan.ranks, steps, finds_files);
     let stage = Rc::new(stage);
     let backend = |rank, clock| Rehearsed::new(&stage, rank, clock, &root);
-    let part = |sim| Part::new(sim, &stage);
+    let part = |sim: Sim| {
+        let part = Part::new(&stage, sim.rank());
+        sim.observed(Box::new(part))
+    };
     let buffers = Buffers::unfilled();
     let outcome = simulate(plan, &config, clock, buffers, (backend, part), &mut |world, _| {
         if stage.is_over() && !world.is_interrupted() {

@@ -4,7 +4,7 @@ use super::doubts::Doubts;
 use super::names::{Lattice, Lattices, Names, What};
 use crate::backend::mem::Used;
 use crate::backend::{MemFs, Over};
-use crate::clock::{Clock, Virtual};
+use crate::clock::Virtual;
 use model::Op;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};

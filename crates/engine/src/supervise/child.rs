@@ -3,7 +3,7 @@
 use super::rank::{Rank, enter};
 use super::signals::Signals;
 use crate::backend::{Backend, Guarded, Null, Posix};
-use crate::clock::{Clock, Real};
+use crate::clock::Real;
 use crate::comm::{Comm, End, Local, Region, Solo};
 use crate::config::{BackendKind, Config, Mounts};
 use crate::confine::confine;
@@ -90,31 +90,19 @@ impl Child<'_> {
                 self.rank.abandon();
                 region.end(self.number, &End::Interrupted);
             }
-            Some(clock) => self.choose(backend, clock),
+            Some(clock) => self.run(backend, clock),
         }
         Ok(())
     }
 
-    /// The loop is compiled for every clock and communicator.
-    fn choose<B: Backend>(self, backend: B, clock: Real) {
-        let (region, cpus) = (Arc::clone(self.context.region), self.context.cpus);
-        let number = self.number;
-        match clock {
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) if region.ranks() == 1 => self.run(backend, Solo::new(region), clock),
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) => self.run(backend, Local::new(region, number, cpus), clock),
-            Real::Monotonic(clock) => self.run(backend, Local::new(region, number, cpus), clock),
-        }
-    }
-
-    fn run<B, C, K>(self, backend: B, comm: C, clock: K)
-    where
-        B: Backend,
-        C: Comm,
-        K: Clock + Clone,
-    {
-        let ran = self.rank.run(backend, comm, clock);
-        self.context.region.set_notes(self.number, ran.notes);
+    fn run<B: Backend>(self, backend: B, clock: Real) {
+        let Context { region, cpus, .. } = *self.context;
+        let mut comm: Box<dyn Comm> = if region.ranks() == 1 {
+            Box::new(Solo::new(Arc::clone(region)))
+        } else {
+            Box::new(Local::new(Arc::clone(region), self.number, cpus))
+        };
+        let ran = self.rank.run(backend, &mut *comm, clock);
+        region.set_notes(self.number, ran.notes);
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::backend::Backend;
 use crate::buffer::Buffers;
-use crate::clock::{Clock, align::Alignment};
+use crate::clock::{Real, align::Alignment};
 use crate::comm::{Comm, End};
 use crate::config::{BackendKind, Config};
 use crate::directory::{self, Inside};
@@ -67,23 +67,18 @@ impl<'a> Rank<'a> {
         self.recorder.clock(clock);
     }
 
-    /// Executes the program to its end. The loop is compiled for every back-end,
-    /// communicator and clock.
-    pub fn run<B, C, K>(mut self, backend: B, comm: C, clock: K) -> Ran
-    where
-        B: Backend,
-        C: Comm,
-        K: Clock + Clone,
-    {
+    /// Executes the program to its end. The loop is compiled for every back-end.
+    pub fn run<B: Backend>(mut self, backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
         // What was done to get ready is none of the program's.
         self.meter.restart();
         let start_ns = clock.now();
         let settings = &self.config.settings;
         let mut machine =
-            Machine::new(self.prepared, settings, backend, comm, clock, self.recorder);
-        let stop = machine.run(&mut self.buffers);
+            Machine::new(self.prepared, settings, backend, &*comm, clock, self.recorder);
+        let stop = machine.run(comm, &mut self.buffers);
         let meter = self.meter;
-        let (recorder, notes) = machine.finish(&stop, |end_ns| usage(&meter, start_ns, end_ns));
+        let usage = |end_ns| usage(&meter, start_ns, end_ns);
+        let (recorder, notes) = machine.finish(&stop, comm, usage);
         Ran { recorder, end: end(&stop), notes }
     }
 

@@ -5,7 +5,7 @@ use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
-use crate::comm::{Activity, Comm, End, Progress, Sample, Sim, World};
+use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Meta, Place, RankRecord, Recorder, Usage};
@@ -71,9 +71,9 @@ impl Looks {
 }
 
 /// The ranks of a simulation.
-struct Simulation<'p, B, C> {
+struct Simulation<'p, B> {
     world: Rc<World>,
-    machines: Vec<Option<Machine<'p, B, C, Virtual>>>,
+    ranks: Vec<Option<(Machine<'p, B>, Sim)>>,
     clock: Virtual,
     buffers: Buffers,
     records: Vec<Option<RankRecord>>,
@@ -87,12 +87,12 @@ struct Simulation<'p, B, C> {
 
 /// Runs all ranks to their end. `make`: gives a rank its back-end, and its end of the world.
 /// `on_turn` is asked after every turn and may interrupt.
-pub(crate) fn simulate<B: Backend, C: Comm>(
+pub(crate) fn simulate<B: Backend>(
     plan: &Plan,
     config: &Config,
     clock: Virtual,
     buffers: Buffers,
-    make: (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> C),
+    make: (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
     on_turn: &mut dyn FnMut(&World, &dyn Fn() -> Sample),
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
@@ -127,15 +127,15 @@ fn check_memory(plan: &Plan) -> Result<(), StartError> {
     }
 }
 
-impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
+impl<'p, B: Backend> Simulation<'p, B> {
     fn new(
         plan: &'p Plan,
         config: &'p Config,
         prepared: &'p Prepared<'p>,
         clock: Virtual,
         buffers: Buffers,
-        (mut backend, mut comm): (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> C),
-    ) -> Result<Simulation<'p, B, C>, StartError> {
+        (mut backend, mut comm): (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
+    ) -> Result<Simulation<'p, B>, StartError> {
         let ranks = plan.ranks;
         let world = Rc::new(World::new(ranks, &sets(plan), clock.clone()));
         let mut machines = Vec::with_capacity(ranks as usize);
@@ -151,18 +151,13 @@ impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
             let comm = comm(Sim::new(Rc::clone(&world), rank));
             let backend = backend(rank, clock.clone());
             let settings = &config.settings;
-            machines.push(Some(Machine::new(
-                prepared,
-                settings,
-                backend,
-                comm,
-                clock.clone(),
-                recorder,
-            )));
+            let clock = clock.clone();
+            let machine = Machine::new(prepared, settings, backend, &comm, clock, recorder);
+            machines.push(Some((machine, comm)));
         }
         Ok(Simulation {
             world,
-            machines,
+            ranks: machines,
             clock,
             buffers,
             records: (0..ranks).map(|_| None).collect(),
@@ -177,8 +172,8 @@ impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
     /// Lets the next rank run; false: all have ended.
     fn turn(&mut self) -> bool {
         let Some(rank) = self.world.next() else { return self.resolve_deadlock() };
-        let Some(machine) = &mut self.machines[rank as usize] else { return true };
-        let stop = machine.run(&mut self.buffers);
+        let Some((machine, comm)) = &mut self.ranks[rank as usize] else { return true };
+        let stop = machine.run(comm, &mut self.buffers);
         if stop == Stop::Pending {
             self.world.give_back(rank);
         } else {
@@ -188,9 +183,9 @@ impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
     }
 
     fn sample(&self) -> Sample {
-        let at_work = || self.machines.iter().flatten();
+        let at_work = || self.ranks.iter().flatten();
         Sample {
-            operations: self.operations + at_work().map(Machine::operations).sum::<u64>(),
+            operations: self.operations + at_work().map(|rank| rank.0.operations()).sum::<u64>(),
             running: at_work().count() as u32,
             ..Sample::default()
         }
@@ -210,10 +205,10 @@ impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
     }
 
     fn end(&mut self, rank: u32, stop: Stop) {
-        let Some(machine) = self.machines[rank as usize].take() else { return };
+        let Some((machine, mut comm)) = self.ranks[rank as usize].take() else { return };
         self.operations += machine.operations();
         let usage = |end_ns| Usage { end_ns, ..Usage::default() };
-        let (recorder, notes) = machine.finish(&stop, usage);
+        let (recorder, notes) = machine.finish(&stop, &mut comm, usage);
         self.notes |= notes;
         self.ends[rank as usize] = super::rank::end(&stop);
         match recorder.into_record() {
@@ -223,7 +218,6 @@ impl<'p, B: Backend, C: Comm> Simulation<'p, B, C> {
     }
 
     fn outcome(self, config: &Config) -> Outcome {
-        use crate::clock::Clock;
         Outcome {
             comm: "sim",
             backend: config.backend.name(),

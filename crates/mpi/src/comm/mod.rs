@@ -324,7 +324,6 @@ impl engine::comm::Comm for Comm<'_> {
         self.reason.clone()
     }
 
-    #[inline(always)]
     fn check(&mut self) -> Check {
         self.pace.until_clock -= 1;
         if self.pace.until_clock == 0 {
@@ -340,7 +339,6 @@ impl engine::comm::Comm for Comm<'_> {
         let _ = self.tell();
     }
 
-    #[inline(always)]
     fn progress(&mut self, operations: u64) {
         self.operations = operations;
     }

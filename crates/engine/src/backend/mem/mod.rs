@@ -26,7 +26,7 @@ pub(crate) use rehearsal::Planted;
 
 use super::{Backend, Capabilities};
 use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
-use crate::clock::{Clock, Virtual};
+use crate::clock::Virtual;
 use files::Files;
 use node::Nodes;
 use std::cell::RefCell;

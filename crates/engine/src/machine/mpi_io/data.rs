@@ -14,17 +14,16 @@ use super::{bad_file, check_mpi, meet, opened, timed, way};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiMode};
-use crate::clock::Clock;
 use crate::comm::{Comm, Together};
 use model::{Op, Part};
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
 #[inline(never)]
-pub(in super::super) fn whole_file<B: Backend, C: Comm, K: Clock>(
+pub(in super::super) fn whole_file<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     buffers: &mut Buffers,
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
@@ -63,11 +62,11 @@ pub(in super::super) fn whole_file<B: Backend, C: Comm, K: Clock>(
 
 /// `pfwrite($h, ...)`, `pfread`
 #[inline(never)]
-pub(in super::super) fn transfer<B: Backend, C: Comm, K: Clock>(
+pub(in super::super) fn transfer<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     buffers: &mut Buffers,
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
@@ -174,7 +173,7 @@ fn pattern_way(used: &Used<'_>, active: &Active) -> u16 {
     way(&[true, collective, whole, deep]) << 4
 }
 
-fn bytes<'p, K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<What<'p>, Fault> {
+fn bytes<'p>(step: Step<'_>, env: &mut Env<'_>) -> Result<What<'p>, Fault> {
     let word = match env.plan.literal(step.args[3]) {
         None => Word::Independent,
         Some(b"all") => Word::All,

@@ -7,7 +7,6 @@
 use super::super::io::{Io, Tally};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile};
-use crate::clock::Clock;
 use model::pattern::{Extent, Run};
 
 /// The bytes that a read asked for.
@@ -43,8 +42,8 @@ impl Asked<'_> {
 
 /// Takes back what a read cannot have moved. `seen_bytes`: a size that the file is known to have;
 /// only who asked for more looks. Not timed.
-pub(super) fn bound<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn bound<B: Backend>(
+    io: &mut Io<'_, B>,
     file: MpiFile,
     seen_bytes: &mut u64,
     asked: Asked<'_>,
@@ -59,8 +58,8 @@ pub(super) fn bound<B: Backend, K: Clock>(
 
 /// The size of a file that may be too short for what is asked; `None`: it is long enough, or nobody
 /// knows. Not timed.
-pub(super) fn look<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn look<B: Backend>(
+    io: &mut Io<'_, B>,
     file: MpiFile,
     seen_bytes: &mut u64,
     asked: Asked<'_>,

@@ -11,7 +11,6 @@ use super::super::perform::Step;
 use super::{Opened, bad_file, check_mpi, meet, opened, timed, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
-use crate::clock::Clock;
 use crate::comm::{Comm, Members, Together};
 use model::Part;
 use model::plan::NO_SLOT;
@@ -19,11 +18,11 @@ use model::value::EvalError;
 
 /// `$h = pfopen(path, mode)`
 #[inline(never)]
-pub(in super::super) fn open<B: Backend, C: Comm, K: Clock>(
+pub(in super::super) fn open<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     let mode = mode(step, env)?;
@@ -49,12 +48,12 @@ pub(in super::super) fn open<B: Backend, C: Comm, K: Clock>(
 
 /// Where a file ends that was opened for appending. Nobody goes on, and writes, before all
 /// members have asked.
-fn end_of<B: Backend, K: Clock>(io: &mut Io<'_, B, K>, file: MpiFile, members: &Members) -> u64 {
+fn end_of<B: Backend>(io: &mut Io<'_, B>, file: MpiFile, members: &Members) -> u64 {
     let position = io.backend.issue_file(FileCall::Position { file }).max(0);
     io.most(members, position) as u64
 }
 
-fn mode<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<MpiMode, Fault> {
+fn mode(step: Step<'_>, env: &mut Env<'_>) -> Result<MpiMode, Fault> {
     let mut text = Vec::new();
     env.render(step.site, step.args[1], &mut text)?;
     MpiMode::parse(&text).ok_or_else(|| {
@@ -64,8 +63,8 @@ fn mode<K: Clock>(step: Step<'_>, env: &mut Env<'_, K>) -> Result<MpiMode, Fault
 }
 
 /// Opens the file at the first path; `None` on all members if it failed on one.
-pub(super) fn open_file<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn open_file<B: Backend>(
+    io: &mut Io<'_, B>,
     mode: MpiMode,
     members: &Members,
     tally: &mut Tally,
@@ -93,8 +92,8 @@ pub(super) fn open_file<B: Backend, K: Clock>(
 }
 
 /// Closes a file, made stable before where `with (fsync="close")` wants it.
-pub(super) fn close_file<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn close_file<B: Backend>(
+    io: &mut Io<'_, B>,
     file: MpiFile,
     writable: bool,
     tally: &mut Tally,
@@ -109,11 +108,11 @@ pub(super) fn close_file<B: Backend, K: Clock>(
 
 /// `pfclose($h)`
 #[inline(never)]
-pub(in super::super) fn close<B: Backend, C: Comm, K: Clock>(
+pub(in super::super) fn close<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     let opened = match opened(step, env, io)? {
@@ -138,7 +137,7 @@ pub(in super::super) fn close<B: Backend, C: Comm, K: Clock>(
 }
 
 /// Waits for the members of a collective call on a file.
-fn meet_at<C: Comm>(step: Step<'_>, opened: &Opened, stable: bool, comm: &mut C) -> Flow {
+fn meet_at(step: Step<'_>, opened: &Opened, stable: bool, comm: &mut dyn Comm) -> Flow {
     let call = Together { op: step.op, file: opened.number, way: way(&[stable]) };
     meet(comm, &opened.members, step.site, call)
 }
@@ -175,11 +174,11 @@ pub(in super::super) fn seek(handle: &mut Handle, file: MpiFile, offset: u64) ->
 
 /// pfsync, pfsetsize, pfpreallocate, pfseek
 #[inline(never)]
-pub(in super::super) fn on_file<B: Backend, C: Comm, K: Clock>(
+pub(in super::super) fn on_file<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
-    comm: &mut C,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     call: OneCall,
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
@@ -209,10 +208,10 @@ pub(in super::super) fn on_file<B: Backend, C: Comm, K: Clock>(
 
 /// `pdelete(path)`: by member 0.
 #[inline(never)]
-pub(in super::super) fn delete<B: Backend, K: Clock>(
+pub(in super::super) fn delete<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;

@@ -39,7 +39,7 @@ use model::Op;
 use model::plan::Pc;
 
 /// Whether statements of MPI-IO can be executed.
-fn check_mpi<B: Backend, K>(op: Op, io: &Io<'_, B, K>) -> Result<(), Fault> {
+fn check_mpi<B: Backend>(op: Op, io: &Io<'_, B>) -> Result<(), Fault> {
     if io.backend.capabilities().mpi_files { Ok(()) } else { Err(needs_mpi(op, io.backend.name())) }
 }
 
@@ -53,7 +53,7 @@ fn needs_mpi(op: Op, backend: &str) -> Fault {
 
 /// Waits for the members of a collective call; a rank that has ended, or that has come to another
 /// statement, releases the others here.
-fn meet<C: Comm>(comm: &mut C, members: &Members, site: Pc, call: Together) -> Flow {
+fn meet(comm: &mut dyn Comm, members: &Members, site: Pc, call: Together) -> Flow {
     match members.ranks.len() {
         0 | 1 => Flow::Next,
         _ => comm.meet(members, site, call).into(),
@@ -67,7 +67,7 @@ fn way(flags: &[bool]) -> u16 {
 
 /// Executes a call on a file between two clock readings. Nothing else happens there.
 #[inline(always)]
-fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: FileCall<'_>) -> Shot {
+fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: FileCall<'_>) -> Shot {
     if let Err(errno) = backend.prepare_file(&call) {
         let now_ns = clock.now();
         return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
@@ -78,7 +78,7 @@ fn timed<B: Backend, K: Clock>(backend: &mut B, clock: &K, call: FileCall<'_>) -
     Shot { start_ns, end_ns, reply }
 }
 
-impl<B: Backend, K: Clock> Io<'_, B, K> {
+impl<B: Backend> Io<'_, B> {
     /// The operation fails for a reason that is no call's.
     fn fail_file(&mut self, tally: &mut Tally, errno: i32, detail: &str) {
         if tally.errno == 0 {
@@ -122,10 +122,10 @@ struct Opened {
 }
 
 /// The file behind the first argument; `Err`: none, at this place of the table.
-fn opened<B: Backend, K: Clock>(
+fn opened<B: Backend>(
     step: Step<'_>,
-    env: &mut Env<'_, K>,
-    io: &mut Io<'_, B, K>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
 ) -> Result<Result<Opened, Option<usize>>, Fault> {
     let Some(at) = io.handles.find(env.value(step.site, step.args[0])?)? else {
         return Ok(Err(None));
@@ -142,9 +142,9 @@ fn opened<B: Backend, K: Clock>(
 /// An operation on a file whose open failed, or which is closed: EBADF without a call. All
 /// members come here alike, because they agreed on the open.
 #[cold]
-fn bad_file<B: Backend, K: Clock>(
+fn bad_file<B: Backend>(
     step: Step<'_>,
-    io: &mut Io<'_, B, K>,
+    io: &mut Io<'_, B>,
     at: Option<usize>,
 ) -> Result<Flow, Fault> {
     let mut tally = Tally::EMPTY;

@@ -10,7 +10,6 @@ use super::{Opened, timed};
 use crate::backend::{Act, Backend};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};
-use crate::clock::Clock;
 use crate::comm::Members;
 use model::Part;
 use model::pattern::{Extent, Run};
@@ -43,9 +42,9 @@ impl Job<'_> {
 
     /// The same at offsets. Members of a collective access agree on the number of calls and on
     /// the longest of them.
-    fn calls_at_offsets<B: Backend, K: Clock>(
+    fn calls_at_offsets<B: Backend>(
         &self,
-        io: &mut Io<'_, B, K>,
+        io: &mut Io<'_, B>,
         collective: bool,
         longest_bytes: u64,
         own_rounds: impl FnOnce() -> u64,
@@ -60,8 +59,8 @@ impl Job<'_> {
     }
 }
 
-pub(super) fn move_bytes<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn move_bytes<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     job: &mut Job<'_>,
     opened: &Opened,
@@ -102,8 +101,8 @@ pub(super) fn move_bytes<B: Backend, K: Clock>(
 }
 
 /// Where the file ends for what is under way together.
-fn end_bytes<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn end_bytes<B: Backend>(
+    io: &mut Io<'_, B>,
     job: &mut Job<'_>,
     asked: Asked<'_>,
     depth: u32,
@@ -126,8 +125,8 @@ fn split(extent: Extent, call_bytes: u64) -> impl Iterator<Item = Extent> {
 }
 
 /// Moves this member's pieces. `restore`: the file goes on being used, as plain bytes.
-pub(super) fn move_pattern<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn move_pattern<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     job: &mut Job<'_>,
     used: &Used<'_>,
@@ -157,8 +156,8 @@ pub(super) fn move_pattern<B: Backend, K: Clock>(
 }
 
 /// The bytes as a rehearsal moves them: all members' calls at once, without views.
-fn rehearse<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn rehearse<B: Backend>(
+    io: &mut Io<'_, B>,
     job: &Job<'_>,
     asked: Asked<'_>,
     buffer_bytes: u64,
@@ -184,8 +183,8 @@ fn rehearse<B: Backend, K: Clock>(
 }
 
 /// Fewer bytes than asked for: the end of the file, or an error that MPI did not report.
-fn check_amount<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn check_amount<B: Backend>(
+    io: &mut Io<'_, B>,
     job: &mut Job<'_>,
     asked: Asked<'_>,
     tally: &mut Tally,
@@ -204,8 +203,8 @@ fn check_amount<B: Backend, K: Clock>(
 }
 
 /// Levels 0 and 1: one call for each contiguous piece.
-fn piece_by_piece<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn piece_by_piece<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     job: &mut Job<'_>,
     used: &Used<'_>,
@@ -227,8 +226,8 @@ fn piece_by_piece<B: Backend, K: Clock>(
 }
 
 /// Levels 2 and 3: one call over all pieces, which a file view shows one after the other.
-fn through_view<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn through_view<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     job: &Job<'_>,
     used: &Used<'_>,
@@ -259,8 +258,8 @@ fn through_view<B: Backend, K: Clock>(
     }
 }
 
-fn view_calls<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn view_calls<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     job: &Job<'_>,
     used: &Used<'_>,

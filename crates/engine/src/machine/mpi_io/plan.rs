@@ -7,7 +7,6 @@ use super::super::perform::Step;
 use super::super::shares::record;
 use crate::backend::Backend;
 use crate::call::{FileCall, ViewId};
-use crate::clock::Clock;
 use crate::comm::Members;
 use crate::record::Recorder;
 use model::Value;
@@ -96,9 +95,9 @@ pub(super) fn pattern_named<'p>(plan: &'p Plan, value: &Value) -> Option<(usize,
 
 /// A pattern for this rank: geometry of the active group, of the pattern's, or of `group`.
 /// Everything that can be wrong with it is found here, before anybody calls.
-pub(super) fn used<'p, B: Backend, K: Clock>(
-    env: &Env<'p, K>,
-    io: &mut Io<'_, B, K>,
+pub(super) fn used<'p, B: Backend>(
+    env: &Env<'p>,
+    io: &mut Io<'_, B>,
     (index, pattern): (usize, &'p Pattern),
     group: Option<&Members>,
     write: bool,
@@ -120,7 +119,7 @@ pub(super) fn used<'p, B: Backend, K: Clock>(
 }
 
 /// All members of a group of the program.
-pub(super) fn group_named<K: Clock>(env: &Env<'_, K>, name: &str) -> Result<Members, Fault> {
+pub(super) fn group_named(env: &Env<'_>, name: &str) -> Result<Members, Fault> {
     let number = env.plan.groups.iter().position(|group| group.name == name);
     number
         .and_then(|number| env.scope.whole_group(env.plan, number as u32))
@@ -128,10 +127,7 @@ pub(super) fn group_named<K: Clock>(env: &Env<'_, K>, name: &str) -> Result<Memb
 }
 
 /// The group that `pwrite` and `pread` name; `None`: none is named.
-pub(super) fn group_argument<K: Clock>(
-    step: Step<'_>,
-    env: &Env<'_, K>,
-) -> Result<Option<Members>, Fault> {
+pub(super) fn group_argument(step: Step<'_>, env: &Env<'_>) -> Result<Option<Members>, Fault> {
     if step.args[2] == Operand::ABSENT {
         return Ok(None);
     }
@@ -141,11 +137,7 @@ pub(super) fn group_argument<K: Clock>(
     }
 }
 
-fn keep<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
-    used: &Used<'_>,
-    write: bool,
-) -> Result<Rc<[Run]>, Fault> {
+fn keep<B: Backend>(io: &mut Io<'_, B>, used: &Used<'_>, write: bool) -> Result<Rc<[Run]>, Fault> {
     let name = &used.pattern.name;
     if let Entry::Vacant(free) = io.patterns.kept.entry(used.key) {
         let no_pattern = |why: String| Fault::message(format!("the pattern \"{name}\": {why}"));

@@ -7,7 +7,6 @@ use super::timed;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
 use crate::call::{At, FileCall, Memory, MpiFile, Target, ViewId};
-use crate::clock::Clock;
 use model::Part;
 use model::pattern::Extent;
 use std::io;
@@ -61,8 +60,8 @@ impl Calls {
 }
 
 /// Makes all calls of a statement.
-pub(super) fn run<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+pub(super) fn run<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     calls: &Calls,
     pieces: impl Iterator<Item = Extent>,
@@ -76,8 +75,8 @@ pub(super) fn run<B: Backend, K: Clock>(
     }
 }
 
-fn one_by_one<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn one_by_one<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     calls: &Calls,
     mut pieces: impl Iterator<Item = Extent>,
@@ -130,8 +129,8 @@ fn memory<'b>(
 
 /// Up to `depth` transfers at a time, each with memory of its own (those that write zeros share
 /// it).
-fn overlapped<B: Backend, K: Clock>(
-    io: &mut Io<'_, B, K>,
+fn overlapped<B: Backend>(
+    io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     calls: &Calls,
     collective: bool,

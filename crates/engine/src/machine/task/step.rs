@@ -8,7 +8,6 @@ use crate::backend::direct::Alignment;
 use crate::backend::{Act, Backend};
 use crate::buffer::MAX_CALL_BYTES;
 use crate::call::{Fd, Reply};
-use crate::clock::Clock;
 use crate::stop;
 use model::Part;
 
@@ -16,10 +15,7 @@ const INTERRUPTED: Reply = -(libc::EINTR as Reply);
 
 impl Task<'_> {
     /// The next call; `None`: the operation is over.
-    pub(in super::super) fn next<B: Backend, K: Clock>(
-        &mut self,
-        io: &mut Io<'_, B, K>,
-    ) -> Option<Want> {
+    pub(in super::super) fn next<B: Backend>(&mut self, io: &mut Io<'_, B>) -> Option<Want> {
         if self.stage == Stage::NextPiece {
             self.next_piece(io);
         }
@@ -38,9 +34,9 @@ impl Task<'_> {
     }
 
     /// Takes what a call has given.
-    pub(in super::super) fn take<B: Backend, K: Clock>(
+    pub(in super::super) fn take<B: Backend>(
         &mut self,
-        io: &mut Io<'_, B, K>,
+        io: &mut Io<'_, B>,
         want: Want,
         shot: Shot,
     ) {
@@ -70,12 +66,12 @@ impl Task<'_> {
     }
 
     /// There is no memory for the next call.
-    pub(in super::super) fn starved<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    pub(in super::super) fn starved<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         self.tally.fail(libc::ENOMEM);
         self.data_over(io);
     }
 
-    fn opened<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, flags: i32, shot: Shot) {
+    fn opened<B: Backend>(&mut self, io: &mut Io<'_, B>, flags: i32, shot: Shot) {
         if self.tally.add(Part::Open, shot) < 0 {
             refused_direct(io, flags, self.tally.errno);
             self.stage = Stage::End;
@@ -94,7 +90,7 @@ impl Task<'_> {
     }
 
     /// Begins with a piece.
-    fn begin<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    fn begin<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         if self.tally.timing.start_ns == u64::MAX || self.more.is_none() {
             self.tally.offset_bytes = self.offset_bytes;
             let rest = self.data == Data::ReadRest;
@@ -124,7 +120,7 @@ impl Task<'_> {
         !self.offset_bytes.is_multiple_of(unit) || !len.is_multiple_of(unit) || splits
     }
 
-    fn written<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, shot: Shot) {
+    fn written<B: Backend>(&mut self, io: &mut Io<'_, B>, shot: Shot) {
         let Some(moved) = self.moved(io, shot) else { return };
         if self.data == Data::Append && io.keeps_events {
             io.appended(self.fd, moved);
@@ -144,7 +140,7 @@ impl Task<'_> {
         }
     }
 
-    fn read<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, asked: usize, shot: Shot) {
+    fn read<B: Backend>(&mut self, io: &mut Io<'_, B>, asked: usize, shot: Shot) {
         let Some(moved) = self.moved(io, shot) else { return };
         // With O_DIRECT a partial transfer ends at the end of the file, which is no place to go
         // on from.
@@ -160,7 +156,7 @@ impl Task<'_> {
     }
 
     /// What a call has moved; `None`: nothing, it was interrupted or has failed.
-    fn moved<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>, shot: Shot) -> Option<u64> {
+    fn moved<B: Backend>(&mut self, io: &mut Io<'_, B>, shot: Shot) -> Option<u64> {
         if shot.reply == INTERRUPTED {
             self.tally.add_time(Part::Data, shot);
             return None;
@@ -175,7 +171,7 @@ impl Task<'_> {
     }
 
     /// Another call of the same piece is needed.
-    fn go_on<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    fn go_on<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         self.left_bytes = (self.len - self.done_bytes).min(self.call_bytes);
         if stop::requested() {
             self.tally.fail(STOPPED);
@@ -183,7 +179,7 @@ impl Task<'_> {
         }
     }
 
-    fn piece_over<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    fn piece_over<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         if self.more.is_some() {
             self.stage = Stage::NextPiece;
         } else {
@@ -191,7 +187,7 @@ impl Task<'_> {
         }
     }
 
-    fn next_piece<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    fn next_piece<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         if B::REHEARSES {
             self.rehearse_pieces(io);
         } else if stop::requested() {
@@ -205,7 +201,7 @@ impl Task<'_> {
     }
 
     /// All pieces as a rehearsal accesses them: equal ones at once.
-    fn rehearse_pieces<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    fn rehearse_pieces<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         let Some(more) = &mut self.more else { return };
         self.tally.requested_bytes = more.bytes;
         while let Some(run) = more.next_run() {
@@ -223,7 +219,7 @@ impl Task<'_> {
     }
 
     /// All data was moved, or no more will be.
-    fn data_over<B: Backend, K: Clock>(&mut self, io: &mut Io<'_, B, K>) {
+    fn data_over<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         let good = self.tally.errno == 0;
         if self.data.reads() {
             io.was_read(self.direct.is_some(), self.tally.done_bytes);
