@@ -23,12 +23,11 @@ pub use files::{FileMap, FileParts, Owner};
 pub use grid::{Cell, Grid, LabelGrid, OffsetGrid, OpGrid};
 
 use crate::StoreError;
-use crate::events::{contained, table_path};
+use crate::events::Table;
 use extent::Extent;
 use model::{Op, Run};
-use scan::{Scan, Table};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::thread;
 
 /// Threads that read: more were not faster than the memory on the machines measured.
@@ -101,8 +100,7 @@ pub struct Aggregates {
 /// # Errors
 /// A missing, truncated, damaged, newer or foreign table, each told apart.
 pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreError> {
-    let path = table_path(path);
-    let table = Table::open(&path)?;
+    let table = Table::open(path)?;
     let Some(extent) = table.guarded(|| Extent::of(&table, run))? else { return Ok(None) };
     let files = chosen_paths(&table, &extent)?;
     let extent = extent.with_files(files);
@@ -149,9 +147,8 @@ struct Bins {
 
 fn bins(table: &Table, extent: &Extent, next: &AtomicUsize) -> parquet::errors::Result<Bins> {
     let mut bins = Bins::new(extent);
-    let mut scan = Scan::open(table, extent)?;
-    while let Some(group) = scan.take_group(next) {
-        scan.group(group, |row| bins.add(extent, group, row))?;
+    while let Some(group) = scan::take_group(table, extent.execution, next) {
+        scan::events(table, group, extent, |row| bins.add(extent, group, row))?;
     }
     Ok(bins)
 }
@@ -245,33 +242,16 @@ fn chosen_paths(table: &Table, extent: &Extent) -> Result<Option<Vec<i32>>, Stor
     let totals = files::Totals::new(extent.paths);
     on_threads(table, |own, next| {
         own.guarded(|| {
-            let scan = Scan::open(own, extent)?;
-            while let Some(group) = scan.take_group(next) {
-                scan.paths_and_bytes(group, |path_id, bytes| totals.add(path_id, bytes))?;
+            let columns = ["path_id", "done_bytes"];
+            while let Some(group) = scan::take_group(own, extent.execution, next) {
+                scan::integers(own, group, columns, Some(extent.execution), |[path, bytes]| {
+                    totals.add(path as i32, bytes as u64);
+                })?;
             }
             Ok(())
         })
     })?;
     Ok(Some(totals.largest()))
-}
-
-/// The next row group of a counter that threads share.
-fn take(next: &AtomicUsize, groups: usize) -> Option<usize> {
-    let group = next.fetch_add(1, Ordering::Relaxed);
-    (group < groups).then_some(group)
-}
-
-impl Table {
-    /// What goes wrong in `read`, as an error that names the file.
-    fn guarded<T>(
-        &self,
-        read: impl FnOnce() -> parquet::errors::Result<T>,
-    ) -> Result<T, StoreError> {
-        contained(read).map_err(|error| StoreError::Corrupt {
-            path: self.path.clone(),
-            detail: error.to_string(),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,28 @@
 //! name and type (JSON, CSV, schema) · figure · heading (tables for people) · series (Prometheus)
 //! ```
 
+/// A table of columns: field of the record, type in JSON, what it holds; then what tables for people
+/// and Prometheus have of it, as [`Column::shown`], [`Column::shown_if`] and [`Column::series`] take it.
+macro_rules! columns {
+    ($(#[$about:meta])* $table:ident: $record:ty {
+        $( $field:ident $of:ident $doc:literal $( $medium:ident($($how:tt)*) )*; )*
+    }) => {
+        $(#[$about])*
+        pub static $table: &[$crate::columns::Column<$record>] = &[
+            $( $crate::columns::Column::<$record>::new(
+                stringify!($field),
+                $crate::columns::Type::$of,
+                |record| $crate::columns::Field::value(&record.$field),
+                $doc,
+            ) $( .$medium($($how)*) )*, )*
+        ];
+    };
+}
+
 mod rows;
 mod statistics;
 mod times;
 
-#[cfg(doc)]
 use crate::statistics::Metric;
 use crate::table::grid;
 pub use rows::{OPERATIONS, ROWS, SECONDS};
@@ -168,42 +185,56 @@ impl Value<'_> {
     }
 }
 
-impl<'r> From<&'r String> for Value<'r> {
-    fn from(text: &'r String) -> Value<'r> {
-        Value::Text(text)
+/// A field that a column can show.
+trait Field {
+    fn value(&self) -> Value<'_>;
+}
+
+impl Field for String {
+    fn value(&self) -> Value<'_> {
+        Value::Text(self)
     }
 }
 
-impl<'r> From<&'r Option<String>> for Value<'r> {
-    fn from(text: &'r Option<String>) -> Value<'r> {
-        text.as_ref().map_or(Value::None, Value::from)
+impl Field for u32 {
+    fn value(&self) -> Value<'_> {
+        Value::Whole((*self).into())
     }
 }
 
-impl From<u32> for Value<'_> {
-    fn from(value: u32) -> Self {
-        Value::Whole(value.into())
+impl Field for u64 {
+    fn value(&self) -> Value<'_> {
+        Value::Whole(*self)
     }
 }
 
-impl From<u64> for Value<'_> {
-    fn from(value: u64) -> Self {
-        Value::Whole(value)
+impl Field for usize {
+    fn value(&self) -> Value<'_> {
+        Value::Whole(*self as u64)
     }
 }
 
-impl From<f64> for Value<'_> {
-    fn from(value: f64) -> Self {
-        Value::Real(value)
+impl Field for f64 {
+    fn value(&self) -> Value<'_> {
+        Value::Real(*self)
     }
 }
 
-impl<T> From<Option<T>> for Value<'_>
-where
-    Self: From<T>,
-{
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Value::None, Self::from)
+impl Field for Vec<u32> {
+    fn value(&self) -> Value<'_> {
+        Value::List(self)
+    }
+}
+
+impl Field for Metric {
+    fn value(&self) -> Value<'_> {
+        Value::Text(self.name())
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    fn value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::None, T::value)
     }
 }
 

@@ -74,7 +74,7 @@ fn failed(error: ::csv::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests::sample;
     use model::escape::value;
 
     fn read(bytes: &[u8]) -> Vec<Vec<String>> {

@@ -28,10 +28,11 @@ mod fill;
 mod names;
 mod read;
 mod rows;
+mod table;
 mod write;
 
-pub(crate) use contain::contained;
-pub(crate) use read::{check_format, invalid, open_table, table_path};
+pub(crate) use read::{Values, invalid};
+pub(crate) use table::Table;
 
 pub use columns::{COLUMNS, Column};
 pub use read::{EventReader, EventRow};

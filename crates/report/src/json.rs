@@ -85,7 +85,7 @@ fn finite(header: &Header) -> Cow<'_, Header> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests::sample;
     use model::run::RankError;
     use proptest::prelude::*;
     use serde_json::{Value, json};

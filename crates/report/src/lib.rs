@@ -44,8 +44,6 @@ pub mod views;
 mod text;
 
 #[cfg(test)]
-mod docs;
-#[cfg(test)]
-mod sample;
+mod tests;
 
 pub use file::StoreError;

@@ -160,7 +160,7 @@ fn remarks(run: &Run, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
+    use crate::tests::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
     use proptest::prelude::*;
 
     /// Cells of a line as a reader of tables finds them.

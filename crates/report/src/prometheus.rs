@@ -182,7 +182,7 @@ fn about(run: &Run, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
+    use crate::tests::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
     use model::escape;
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};

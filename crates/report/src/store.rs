@@ -124,7 +124,7 @@ fn is_valid(histogram: &Histogram) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests::sample;
     use proptest::prelude::*;
     use std::fs;
 

@@ -4,13 +4,11 @@
 use super::axis::{Bands, TimeBins};
 use super::grid::MAX_LABELS;
 use super::pieces::Extents;
-use super::scan::{Scan, Table};
-use super::{Busiest, Execution};
-use crate::events::invalid;
+use super::{Busiest, Execution, scan};
+use crate::events::{Table, invalid};
 use model::run::Row;
 use model::{Op, Run};
 use parquet::errors::Result;
-use parquet::file::statistics::Statistics;
 use std::collections::HashMap;
 
 /// Columns of time: what a wide picture can show.
@@ -106,7 +104,8 @@ impl Extent {
 
 /// Columns of time. With fewer operations than columns a rate would be that of a single one.
 fn columns(table: &Table, groups: &[usize]) -> usize {
-    let rows: u64 = groups.iter().map(|group| table.rows_of(*group)).sum();
+    let rows: u64 =
+        groups.iter().map(|group| table.described(*group).num_rows().max(0) as u64).sum();
     rows.saturating_mul(COLUMNS_PER_EVENT).clamp(1, TIME_COLUMNS) as usize
 }
 
@@ -119,9 +118,9 @@ fn reach(table: &Table, groups: &[usize], execution: Execution, extents: &Extent
     };
     for group in groups.iter().filter(is_used) {
         let mut latest = -1;
-        Scan::columns_of(table, *group, &["extents_id"], Some(execution), |values| {
-            if values[0] != latest {
-                latest = values[0];
+        scan::integers(table, *group, ["extents_id"], Some(execution), |[id]| {
+            if id != latest {
+                latest = id;
                 farthest_bytes = extents.reach_bytes(latest).max(farthest_bytes);
             }
         })?;
@@ -130,11 +129,10 @@ fn reach(table: &Table, groups: &[usize], execution: Execution, extents: &Extent
 }
 
 fn first_execution(table: &Table) -> Result<Execution> {
-    let mut scan = Scan::columns(table, &["cell", "repetition"])?;
     let mut first = None;
     for group in 0..table.groups() {
-        scan.integers(group, |values| {
-            let found = Execution { cell: values[0] as u32, repetition: values[1] as u32 };
+        scan::until(table, group, ["cell", "repetition"], None, |[cell, repetition]| {
+            let found = Execution { cell: cell as u32, repetition: repetition as u32 };
             first.get_or_insert(found);
             false
         })?;
@@ -174,20 +172,11 @@ fn read_range(
     execution: Option<Execution>,
 ) -> Result<Option<(i64, i64)>> {
     let mut all: Option<(i64, i64)> = None;
-    Scan::columns_of(table, group, &[name], execution, |values| {
-        let (low, high) = all.unwrap_or((values[0], values[0]));
-        all = Some((low.min(values[0]), high.max(values[0])));
+    scan::integers(table, group, [name], execution, |[value]| {
+        let (low, high) = all.unwrap_or((value, value));
+        all = Some((low.min(value), high.max(value)));
     })?;
     Ok(all)
-}
-
-/// Smallest and largest value that the directory tells.
-pub(super) fn told(statistics: &Statistics) -> Option<(i64, i64)> {
-    match statistics {
-        Statistics::Int32(s) => Some((i64::from(*s.min_opt()?), i64::from(*s.max_opt()?))),
-        Statistics::Int64(s) => Some((*s.min_opt()?, *s.max_opt()?)),
-        _ => None,
-    }
 }
 
 /// Label, operation and time of each row of an execution, in nanoseconds of operations that did not

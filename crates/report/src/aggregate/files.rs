@@ -2,8 +2,9 @@
 
 use super::extent::Extent;
 use super::pieces::end_bytes;
-use super::scan::{Row, Table};
+use super::scan::{Row, path_texts};
 use super::sharing::Touches;
+use crate::events::Table;
 use model::pattern::Run;
 use parquet::errors::Result;
 use std::collections::{BTreeMap, HashMap};
@@ -270,7 +271,7 @@ impl Files {
         }
         let mut names = Vec::new();
         for (group, mut missing) in by_group {
-            let found = table.path_texts(group, |id| {
+            let found = path_texts(table, group, |id| {
                 let at = missing.iter().position(|path| *path == id);
                 at.map(|at| missing.swap_remove(at)).is_some()
             })?;

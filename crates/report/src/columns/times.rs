@@ -1,68 +1,29 @@
 //! Columns of occurrences: one of a label over all ranks.
 
-use super::{Column, Media, Type};
-use crate::table::grid::{self, Kind};
+use super::Media::Markdown;
+use crate::table::grid::{Column as Heading, Kind};
 use model::run::TimeRow;
 use model::units::Measure;
 
 const TIME: Kind = Kind::Quantity(Measure::Time);
 
-/// The terminal has a table of labels instead, which sums up their occurrences.
-pub static TIMES: &[Column<TimeRow>] = &[
-    Column::<TimeRow>::new("label", Type::Text, |time| (&time.label).into(), "Label path.")
-        .shown(Media::Markdown, grid::Column::new("label", "", Kind::Label, 0)),
-    Column::<TimeRow>::new(
-        "cell",
-        Type::Small,
-        |time| time.cell.into(),
-        "Parameter point of a sweep; 0 without one.",
-    ),
-    Column::<TimeRow>::new(
-        "repetition",
-        Type::Small,
-        |time| time.repetition.into(),
-        "Repetition within a sweep; 0 without one.",
-    ),
-    Column::<TimeRow>::new(
-        "index",
-        Type::Whole,
-        |time| time.index.into(),
-        "Number of the occurrence on each rank, from 0.",
-    ),
-    Column::<TimeRow>::new(
-        "ranks",
-        Type::Small,
-        |time| time.ranks.into(),
-        "Ranks that executed it.",
-    )
-    .shown(Media::Markdown, grid::Column::new("ranks", "", Kind::Count, 0)),
-    Column::<TimeRow>::new(
-        "first_start_ns",
-        Type::Whole,
-        |time| time.first_start_ns.into(),
-        "Earliest start over ranks, nanoseconds since the start of the run.",
-    )
-    .shown(Media::Markdown, grid::Column::new("first start", "", TIME, 0)),
-    Column::<TimeRow>::new(
-        "last_end_ns",
-        Type::Whole,
-        |time| time.last_end_ns.into(),
-        "Latest end over ranks, nanoseconds since the start of the run.",
-    )
-    .shown(Media::Markdown, grid::Column::new("last end", "", TIME, 0)),
-    Column::<TimeRow>::new(
-        "slowest_rank",
-        Type::Small,
-        |time| time.slowest_rank.into(),
-        "The rank that took longest.",
-    )
-    .shown(Media::Markdown, grid::Column::new("slowest rank", "", Kind::Count, 0)),
-    Column::<TimeRow>::new(
-        "max_ns",
-        Type::Whole,
-        |time| time.max_ns.into(),
-        "Its time, nanoseconds: wall clock for time, sum of the operations' own times for \
-         ctime.",
-    )
-    .shown(Media::Markdown, grid::Column::new("longest", "", TIME, 0)),
-];
+columns! {
+    /// The terminal has a table of labels instead, which sums up their occurrences.
+    TIMES: TimeRow {
+        label Text "Label path."
+            shown(Markdown, Heading::new("label", "", Kind::Label, 0));
+        cell Small "Parameter point of a sweep; 0 without one.";
+        repetition Small "Repetition within a sweep; 0 without one.";
+        index Whole "Number of the occurrence on each rank, from 0.";
+        ranks Small "Ranks that executed it."
+            shown(Markdown, Heading::new("ranks", "", Kind::Count, 0));
+        first_start_ns Whole "Earliest start over ranks, nanoseconds since the start of the run."
+            shown(Markdown, Heading::new("first start", "", TIME, 0));
+        last_end_ns Whole "Latest end over ranks, nanoseconds since the start of the run."
+            shown(Markdown, Heading::new("last end", "", TIME, 0));
+        slowest_rank Small "The rank that took longest."
+            shown(Markdown, Heading::new("slowest rank", "", Kind::Count, 0));
+        max_ns Whole "Its time, nanoseconds: wall clock for time, sum of the operations' own times for ctime."
+            shown(Markdown, Heading::new("longest", "", TIME, 0));
+    }
+}

@@ -13,6 +13,7 @@
 
 use super::inference::{Contrast, Memo};
 use super::{Design, LEAST, SIGNIFICANCE, Side};
+use crate::columns::ROWS;
 use model::run::Row;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,8 +27,8 @@ pub struct Gate {
     pub label: Option<String>,
     /// Operation, or `operation.part`.
     pub op: String,
-    /// Which figure of the row.
-    metric: Metric,
+    /// Which column of the row.
+    metric: &'static str,
     relation: Relation,
     bound: f64,
 }
@@ -71,48 +72,30 @@ impl Verdict {
     }
 }
 
-/// A figure of a row by name.
-#[derive(Clone, Copy, Debug)]
-struct Metric {
-    name: &'static str,
-    figure: fn(&Row) -> Option<f64>,
-}
-
-impl Metric {
-    /// What a repetition needs to have it, if not all have it.
-    fn hint(&self) -> &'static str {
-        match self.name {
-            "p90_ns" => " (p90_ns needs 10 operations in each)",
-            "p99_ns" => " (p99_ns needs 100 operations in each)",
-            "p999_ns" => " (p999_ns needs 1,000 operations in each)",
-            _ => "",
-        }
-    }
-}
-
-impl PartialEq for Metric {
-    fn eq(&self, other: &Metric) -> bool {
-        self.name == other.name
-    }
-}
-
-fn whole(figure: Option<u64>) -> Option<f64> {
-    figure.map(|figure| figure as f64)
-}
-
-const METRICS: [Metric; 11] = [
-    Metric { name: "mib_s", figure: |row| row.mib_s },
-    Metric { name: "rank_mib_s", figure: |row| row.rank_mib_s },
-    Metric { name: "ops_s", figure: |row| row.ops_s },
-    Metric { name: "rank_ops_s", figure: |row| row.rank_ops_s },
-    Metric { name: "min_ns", figure: |row| whole(row.min_ns) },
-    Metric { name: "mean_ns", figure: |row| row.mean_ns },
-    Metric { name: "p50_ns", figure: |row| whole(row.p50_ns) },
-    Metric { name: "p90_ns", figure: |row| whole(row.p90_ns) },
-    Metric { name: "p99_ns", figure: |row| whole(row.p99_ns) },
-    Metric { name: "p999_ns", figure: |row| whole(row.p999_ns) },
-    Metric { name: "max_ns", figure: |row| whole(row.max_ns) },
+/// Columns of [`ROWS`] that can be compared.
+const METRICS: [&str; 11] = [
+    "mib_s",
+    "rank_mib_s",
+    "ops_s",
+    "rank_ops_s",
+    "min_ns",
+    "mean_ns",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "p999_ns",
+    "max_ns",
 ];
+
+/// What a repetition needs to have a metric, if not all have it.
+fn hint(metric: &str) -> &'static str {
+    match metric {
+        "p90_ns" => " (p90_ns needs 10 operations in each)",
+        "p99_ns" => " (p99_ns needs 100 operations in each)",
+        "p999_ns" => " (p999_ns needs 1,000 operations in each)",
+        _ => "",
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Relation {
@@ -183,8 +166,8 @@ impl Gate {
             return error(begin, format!("expected operation.metric, found {:?}", rest.trim()));
         };
         let metric_at = begin + op.len() + 1;
-        let Some(metric) = METRICS.iter().find(|known| known.name == metric.trim()) else {
-            let names = METRICS.map(|known| known.name).join(" ");
+        let Some(metric) = METRICS.iter().find(|known| **known == metric.trim()) else {
+            let names = METRICS.join(" ");
             let message = format!("expected a metric ({names}), found {:?}", metric.trim());
             return error(metric_at, message);
         };
@@ -192,14 +175,7 @@ impl Gate {
         if op.is_empty() {
             return error(begin, "expected an operation before the point".into());
         }
-        Ok(Gate {
-            text: text.trim().into(),
-            label,
-            op,
-            metric: *metric,
-            relation: *relation,
-            bound,
-        })
+        Ok(Gate { text: text.trim().into(), label, op, metric, relation: *relation, bound })
     }
 
     /// Judges the gate.
@@ -228,6 +204,11 @@ impl Gate {
         places
     }
 
+    fn figure(&self, row: &Row) -> Option<f64> {
+        let column = ROWS.iter().find(|column| column.name == self.metric)?;
+        (column.get)(row).number()
+    }
+
     /// Figures by run and repetition.
     fn figures(&self, side: &Side, label: &str, cell: u32) -> BTreeMap<(usize, u32), f64> {
         let rows = side
@@ -237,8 +218,7 @@ impl Gate {
             .flat_map(|(at, run)| run.rows.iter().map(move |row| (at, row)));
         let here = |row: &Row| row.op == self.op && row.label == label && row.cell == cell;
         let rows = rows.filter(|(_, row)| here(row));
-        let figures =
-            rows.filter_map(|(at, row)| Some(((at, row.repetition), (self.metric.figure)(row)?)));
+        let figures = rows.filter_map(|(at, row)| Some(((at, row.repetition), self.figure(row)?)));
         figures.filter(|figure| figure.1 > 0.0).collect()
     }
 
@@ -258,7 +238,7 @@ impl Gate {
         let place = self.place(base, label, cell);
         if a.len() < LEAST || b.len() < LEAST {
             let (a, b) = (a.len(), b.len());
-            let (name, hint) = (self.metric.name, self.metric.hint());
+            let (name, hint) = (self.metric, hint(self.metric));
             let message = format!(
                 "{place}: {a} and {b} repetitions have {name}, at least {LEAST} are needed{hint}"
             );
@@ -276,7 +256,7 @@ impl Gate {
             [false, false] => Verdict::Fail,
             _ => Verdict::Undecided,
         };
-        let (name, ratio) = (self.metric.name, contrast.ratio());
+        let (name, ratio) = (self.metric, contrast.ratio());
         (verdict, format!("{place}: {name} of B / A is {ratio:.3} [{low:.3}, {high:.3}]"))
     }
 
@@ -313,13 +293,10 @@ mod tests {
     fn gates_are_read() {
         let gate = Gate::parse("write.mib_s >= 0.95").unwrap();
         assert_eq!((gate.label.as_deref(), gate.op.as_str()), (None, "write"));
-        assert_eq!(
-            (gate.relation, gate.bound, gate.metric.name),
-            (Relation::AtLeast, 0.95, "mib_s")
-        );
+        assert_eq!((gate.relation, gate.bound, gate.metric), (Relation::AtLeast, 0.95, "mib_s"));
         let gate = Gate::parse(" a:b/c :write.data.p99_ns<1.5").unwrap();
         assert_eq!((gate.label.as_deref(), gate.op.as_str()), (Some("a:b/c"), "write.data"));
-        assert_eq!((gate.relation, gate.bound, gate.metric.name), (Relation::Below, 1.5, "p99_ns"));
+        assert_eq!((gate.relation, gate.bound, gate.metric), (Relation::Below, 1.5, "p99_ns"));
         let gate = Gate::parse("a>=b:stat.mean_ns <= 2").unwrap();
         assert_eq!(gate.label.as_deref(), Some("a>=b"));
     }

@@ -1,8 +1,8 @@
 //! Claims on made runs, false alarms and power on noise, formats with hostile names.
 
 use super::*;
-use crate::sample::{HARD_LABELS, listing1, row as sample_row};
 use crate::stats::bootstrap::SplitMix64;
+use crate::tests::sample::{HARD_LABELS, listing1, row as sample_row};
 use proptest::prelude::*;
 
 /// Noise of an AR(1) process: neighbours depend on each other by `phi`; standard deviation 1.
@@ -463,7 +463,7 @@ fn a_slow_down_of_5_per_cent_is_found() {
 /// Cells 0 and 1 of one run; each side has its marks, its value and nothing of the other.
 #[test]
 fn a_run_of_blocks_is_split_into_its_sides() {
-    let mut run = crate::sample::sweep(2, 6);
+    let mut run = crate::tests::sample::sweep(2, 6);
     run.run.sweep.as_mut().unwrap().versus = true;
     run.run.evidence.marks[0].seen = "first at block=64k, repetition 3: slow".into();
     let (a, b) = split(&run).unwrap();
@@ -479,7 +479,7 @@ fn a_run_of_blocks_is_split_into_its_sides() {
     let found = within(&run, &Options::default()).unwrap();
     assert_eq!(found.rows[0].base_n, 5);
     assert_eq!(found.notes, ["an execution that did not finish is left out"]);
-    assert!(split(&crate::sample::sweep(2, 6)).is_none());
+    assert!(split(&crate::tests::sample::sweep(2, 6)).is_none());
 }
 
 #[test]

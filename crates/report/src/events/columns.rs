@@ -1,7 +1,7 @@
 //! The columns of the event table: one row here is one column there, and one line of the
 //! table in docs/run-format.md.
 
-use super::Origin;
+use super::{EventRow, Origin};
 use model::event::{Event, NO_ID};
 use model::{Op, Part};
 use parquet::data_type::ByteArray;
@@ -44,7 +44,12 @@ pub struct Column {
     /// What it holds.
     pub doc: &'static str,
     pub(super) value: Value,
+    /// Puts a number of the column into an event; nothing where it follows from other columns.
+    pub(super) put: Put,
 }
+
+/// Puts a number into an event.
+type Put = fn(&mut EventRow, u64);
 
 impl Column {
     /// Its type in words of Parquet.
@@ -94,84 +99,101 @@ fn op_name(record: &Record<'_>) -> ByteArray {
     ByteArray::from(Op::from_u8(record.event.op).map_or("?", Op::name))
 }
 
-/// Bit patterns are kept: numbers of 2^63 and more, which no file system has, come back.
-fn wide(value: u64) -> i64 {
-    value as i64
+/// A column and what reading puts back.
+const fn both(value: Value, put: Put) -> (Value, Put) {
+    (value, put)
 }
 
-fn narrow(value: u32) -> i32 {
-    value as i32
+/// A column of which nothing is put back by number.
+const fn shown(value: Value) -> (Value, Put) {
+    (value, |_, _| ())
+}
+
+/// A field of the event, both ways. Bit patterns are kept: numbers of 2^63 and more, which no file
+/// system has, come back.
+macro_rules! field {
+    ($kind:ident, $as_read:ident; $field:ident $([$at:expr])?: $type:ident) => {
+        both(
+            Value::$kind(|r| r.event.$field $([$at as usize])? as $as_read),
+            |row, value| row.event.$field $([$at as usize])? = value as $type,
+        )
+    };
+    (Int32 $($field:tt)*) => { field!(Int32, i32; $($field)*) };
+    (Int64 $($field:tt)*) => { field!(Int64, i64; $($field)*) };
 }
 
 macro_rules! columns {
-    ($( $name:literal $kind:ident $doc:literal $value:expr; )*) => {
+    ($( $name:literal $doc:literal $both:expr; )*) => {
         /// The columns in order.
-        pub const COLUMNS: &[Column] =
-            &[ $( Column { name: $name, doc: $doc, value: Value::$kind($value) }, )* ];
+        pub const COLUMNS: &[Column] = &[ $( {
+            let (value, put) = $both;
+            Column { name: $name, doc: $doc, value, put }
+        }, )* ];
     };
 }
 
 columns! {
-    "cell" Int32 "Parameter point of a sweep; 0 without one."
-        |r| narrow(r.origin.cell);
-    "repetition" Int32 "Repetition within a sweep; 0 without one."
-        |r| narrow(r.origin.repetition);
-    "rank" Int32 "Rank that executed the operation."
-        |r| narrow(r.origin.rank);
-    "host" Text "Machine of the rank."
-        |r| r.host.clone();
-    "thread" Int32 "Thread of the rank; 0 for ranks of Parabench, which have one."
-        |r| narrow(r.event.thread);
-    "seq" Int64 "Number of the event on its rank, from 0, in order of start."
-        |r| wide(r.event.seq);
-    "label" Text "Label path, `outer/inner`; \"\" for what stands in no label."
-        |r| or_empty(text(r.labels, r.event.label));
-    "site" Int32 "Place in the plan; `run.sites` in run.json has the same number."
-        |r| narrow(r.event.site);
-    "file" Text "Program file of the statement; \"\" if it is not known."
-        |r| or_empty(r.place.map(|place| place.0.clone()));
-    "line" Int32 "Line in that file, from 1; 0 if it is not known."
-        |r| r.place.map_or(0, |place| narrow(place.1));
-    "op" Text "Operation, as in `parabench ops`."
-        op_name;
-    "path_id" Int32 "Number of the path in this file, from 0 in order of first appearance; -1 without a path."
-        |r| path(r, r.event.path).map_or(-1, |path| path.id);
-    "path" OptionalText "Path below the run directory. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
-        |r| path(r, r.event.path).map(|path| path.text.clone());
-    "path2_id" Int32 "Number of the second path; -1 without one."
-        |r| path(r, r.event.path2).map_or(-1, |path| path.id);
-    "path2" OptionalText "Second path of rename, link and symlink; else null."
-        |r| path(r, r.event.path2).map(|path| path.text.clone());
-    "offset_bytes" Int64 "Position in the file, of several extents that of the first; 0 where the operation has none."
-        |r| wide(r.event.offset_bytes);
-    "pieces" Int32 "Extents of the file that were asked for, where they are several or a pattern's; else 0."
-        |r| narrow(r.event.pieces);
-    "extents_id" Int32 "Which extents: a place in `run.events.extents` of run.json; -1 without."
-        extents;
-    "requested_bytes" Int64 "Bytes asked for; for \"rest of the file\" the bytes moved."
-        |r| wide(r.event.requested_bytes);
-    "done_bytes" Int64 "Bytes moved."
-        |r| wide(r.event.done_bytes);
-    "start_ns" Int64 "Clock before the first call, since the start of the execution."
-        |r| wide(r.event.start_ns);
-    "end_ns" Int64 "Clock after the last call, since the start of the execution."
-        |r| wide(r.event.end_ns);
-    "intended_start_ns" Int64 "When the operation was due; start_ns where the program sets no time for it."
-        |r| wide(r.event.intended_start_ns);
-    "busy_ns" Int64 "The operation's own time: the sum of its calls' times."
-        |r| wide(r.event.busy_ns);
-    "open_ns" Int64 "Part of busy_ns: opening. 0 for operations without parts."
-        |r| wide(r.event.parts_ns[Part::Open as usize]);
-    "view_ns" Int64 "Part of busy_ns: setting the file view."
-        |r| wide(r.event.parts_ns[Part::View as usize]);
-    "data_ns" Int64 "Part of busy_ns: moving the bytes."
-        |r| wide(r.event.parts_ns[Part::Data as usize]);
-    "sync_ns" Int64 "Part of busy_ns: making the bytes stable."
-        |r| wide(r.event.parts_ns[Part::Sync as usize]);
-    "close_ns" Int64 "Part of busy_ns: closing."
-        |r| wide(r.event.parts_ns[Part::Close as usize]);
-    "errno" Int32 "Linux error number; 0 for success."
-        |r| i32::from(r.event.errno);
-    "flags" Int32 "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved."
-        |r| i32::from(r.event.flags);
+    "cell" "Parameter point of a sweep; 0 without one."
+        both(Value::Int32(|r| r.origin.cell as i32), |row, value| row.cell = value as u32);
+    "repetition" "Repetition within a sweep; 0 without one."
+        both(Value::Int32(|r| r.origin.repetition as i32), |row, value| row.repetition = value as u32);
+    "rank" "Rank that executed the operation."
+        both(Value::Int32(|r| r.origin.rank as i32), |row, value| row.rank = value as u32);
+    "host" "Machine of the rank."
+        shown(Value::Text(|r| r.host.clone()));
+    "thread" "Thread of the rank; 0 for ranks of Parabench, which have one."
+        field!(Int32 thread: u32);
+    "seq" "Number of the event on its rank, from 0, in order of start."
+        field!(Int64 seq: u64);
+    "label" "Label path, `outer/inner`; \"\" for what stands in no label."
+        shown(Value::Text(|r| or_empty(text(r.labels, r.event.label))));
+    "site" "Place in the plan; `run.sites` in run.json has the same number."
+        field!(Int32 site: u32);
+    "file" "Program file of the statement; \"\" if it is not known."
+        shown(Value::Text(|r| or_empty(r.place.map(|place| place.0.clone()))));
+    "line" "Line in that file, from 1; 0 if it is not known."
+        shown(Value::Int32(|r| r.place.map_or(0, |place| place.1 as i32)));
+    "op" "Operation, as in `parabench ops`."
+        shown(Value::Text(op_name));
+    "path_id" "Number of the path in this file, from 0 in order of first appearance; -1 without a path."
+        shown(Value::Int32(|r| path(r, r.event.path).map_or(-1, |path| path.id)));
+    "path" "Path below the run directory. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
+        shown(Value::OptionalText(|r| path(r, r.event.path).map(|path| path.text.clone())));
+    "path2_id" "Number of the second path; -1 without one."
+        shown(Value::Int32(|r| path(r, r.event.path2).map_or(-1, |path| path.id)));
+    "path2" "Second path of rename, link and symlink; else null."
+        shown(Value::OptionalText(|r| path(r, r.event.path2).map(|path| path.text.clone())));
+    "offset_bytes" "Position in the file, of several extents that of the first; 0 where the operation has none."
+        field!(Int64 offset_bytes: u64);
+    "pieces" "Extents of the file that were asked for, where they are several or a pattern's; else 0."
+        field!(Int32 pieces: u32);
+    "extents_id" "Which extents: a place in `run.events.extents` of run.json; -1 without."
+        // As in an event: from 1, 0 for none.
+        both(Value::Int32(extents), |row, value| row.event.extents = (value as u32).wrapping_add(1));
+    "requested_bytes" "Bytes asked for; for \"rest of the file\" the bytes moved."
+        field!(Int64 requested_bytes: u64);
+    "done_bytes" "Bytes moved."
+        field!(Int64 done_bytes: u64);
+    "start_ns" "Clock before the first call, since the start of the execution."
+        field!(Int64 start_ns: u64);
+    "end_ns" "Clock after the last call, since the start of the execution."
+        field!(Int64 end_ns: u64);
+    "intended_start_ns" "When the operation was due; start_ns where the program sets no time for it."
+        field!(Int64 intended_start_ns: u64);
+    "busy_ns" "The operation's own time: the sum of its calls' times."
+        field!(Int64 busy_ns: u64);
+    "open_ns" "Part of busy_ns: opening. 0 for operations without parts."
+        field!(Int64 parts_ns[Part::Open]: u64);
+    "view_ns" "Part of busy_ns: setting the file view."
+        field!(Int64 parts_ns[Part::View]: u64);
+    "data_ns" "Part of busy_ns: moving the bytes."
+        field!(Int64 parts_ns[Part::Data]: u64);
+    "sync_ns" "Part of busy_ns: making the bytes stable."
+        field!(Int64 parts_ns[Part::Sync]: u64);
+    "close_ns" "Part of busy_ns: closing."
+        field!(Int64 parts_ns[Part::Close]: u64);
+    "errno" "Linux error number; 0 for success."
+        field!(Int32 errno: u16);
+    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved."
+        field!(Int32 flags: u8);
 }

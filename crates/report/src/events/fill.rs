@@ -1,9 +1,10 @@
 //! Columns -> events: what a column of numbers or of texts says about the rows.
 
+use super::columns::Column;
 use super::names::decode;
 use super::read::{EventRow, invalid};
+use model::Op;
 use model::event::{Event, NO_ID};
-use model::{Op, Part};
 use parquet::data_type::ByteArray;
 use parquet::errors::Result;
 use std::collections::btree_map::Entry;
@@ -123,49 +124,17 @@ fn put_ops<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<()> {
 }
 
 /// Gives the events what a column of numbers says about them.
-pub(super) fn put_numbers(column: &str, values: &[i64], events: &mut [EventRow]) -> Result<()> {
-    let largest = match column {
+pub(super) fn put_numbers(column: &Column, values: &[i64], events: &mut [EventRow]) -> Result<()> {
+    let largest = match column.name {
         "errno" => i64::from(u16::MAX),
         "flags" => i64::from(u8::MAX),
         _ => i64::MAX,
     };
     if largest < i64::MAX && values.iter().any(|value| !(0..=largest).contains(value)) {
-        return Err(invalid(column));
+        return Err(invalid(column.name));
     }
-    let put = setter(column);
     for (row, value) in events.iter_mut().zip(values) {
-        put(row, *value as u64);
+        (column.put)(row, *value as u64);
     }
     Ok(())
-}
-
-/// What the numbers of a column mean: chosen once per column, not once per row.
-fn setter(column: &str) -> fn(&mut EventRow, u64) {
-    match column {
-        "rank" => |row, value| row.rank = value as u32,
-        "cell" => |row, value| row.cell = value as u32,
-        "repetition" => |row, value| row.repetition = value as u32,
-        "thread" => |row, value| row.event.thread = value as u32,
-        "seq" => |row, value| row.event.seq = value,
-        "site" => |row, value| row.event.site = value as u32,
-        "pieces" => |row, value| row.event.pieces = value as u32,
-        // As in an event: from 1, 0 for none.
-        "extents_id" => |row, value| row.event.extents = (value as u32).wrapping_add(1),
-        "offset_bytes" => |row, value| row.event.offset_bytes = value,
-        "requested_bytes" => |row, value| row.event.requested_bytes = value,
-        "done_bytes" => |row, value| row.event.done_bytes = value,
-        "start_ns" => |row, value| row.event.start_ns = value,
-        "end_ns" => |row, value| row.event.end_ns = value,
-        "intended_start_ns" => |row, value| row.event.intended_start_ns = value,
-        "busy_ns" => |row, value| row.event.busy_ns = value,
-        "open_ns" => |row, value| row.event.parts_ns[Part::Open as usize] = value,
-        "view_ns" => |row, value| row.event.parts_ns[Part::View as usize] = value,
-        "data_ns" => |row, value| row.event.parts_ns[Part::Data as usize] = value,
-        "sync_ns" => |row, value| row.event.parts_ns[Part::Sync as usize] = value,
-        "close_ns" => |row, value| row.event.parts_ns[Part::Close as usize] = value,
-        "errno" => |row, value| row.event.errno = value as u16,
-        "flags" => |row, value| row.event.flags = value as u8,
-        // `line` follows from the site, path ids from the paths.
-        _ => |_, _| (),
-    }
 }

@@ -1,23 +1,16 @@
 //! events.parquet -> events, one row group in memory at a time.
 
-use super::columns::{COLUMNS, Value};
+use super::columns::COLUMNS;
 use super::contain::contained;
 use super::fill::{Tables, put_numbers};
-use super::{EVENTS_FILE, VERSION_KEY};
-use crate::file::{StoreError, named, open_regular};
+use super::table::Table;
+use crate::file::StoreError;
 use model::event::Event;
-use model::run::VERSION;
-use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::FileReader;
-use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::schema::types::ColumnDescPtr;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// An event and where it comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,11 +27,8 @@ pub struct EventRow {
 
 /// Gives back the events of a run in the order of the file. Memory: one row group and the names.
 pub struct EventReader {
-    path: PathBuf,
-    parquet: SerializedFileReader<File>,
+    table: Table,
     group: usize,
-    /// Where each of [`COLUMNS`] stands in the file.
-    positions: Vec<usize>,
     events: std::vec::IntoIter<EventRow>,
     tables: Tables,
 }
@@ -49,14 +39,9 @@ impl EventReader {
     /// # Errors
     /// A missing, truncated, damaged, newer or foreign file, each told apart.
     pub fn open(path: &Path) -> std::result::Result<EventReader, StoreError> {
-        let path = table_path(path);
-        let parquet = open_table(&path)?;
-        let positions = check_format(&parquet, &path)?;
         Ok(EventReader {
-            path,
-            parquet,
+            table: Table::open(path)?,
             group: 0,
-            positions,
             events: Vec::new().into_iter(),
             tables: Tables::default(),
         })
@@ -64,7 +49,7 @@ impl EventReader {
 
     /// Number of events in the file.
     pub fn event_count(&self) -> u64 {
-        self.parquet.metadata().file_metadata().num_rows().max(0) as u64
+        self.table.rows()
     }
 
     /// Labels that [`Event::label`] of the events given so far points to.
@@ -84,32 +69,30 @@ impl EventReader {
 
     /// Row groups in the file.
     pub(super) fn group_count(&self) -> usize {
-        self.parquet.num_row_groups()
+        self.table.groups()
     }
 
     /// One of [`COLUMNS`] in one row group.
-    pub(super) fn column(&self, group: usize, column: usize) -> Result<Values> {
+    pub(super) fn column(&self, group: usize, name: &str) -> Result<Values> {
         contained(|| {
-            let group = self.parquet.get_row_group(group)?;
-            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            Values::read(group.get_column_reader(self.positions[column])?, rows)
+            let (group, rows) = self.table.group(group)?;
+            group.values(name, rows)
         })
     }
 
     /// Reads the next row group; false at the end.
     fn next_group(&mut self) -> Result<bool> {
-        if self.group == self.parquet.num_row_groups() {
+        if self.group == self.table.groups() {
             return Ok(false);
         }
-        let group = self.parquet.get_row_group(self.group)?;
-        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let (group, rows) = self.table.group(self.group)?;
         let mut events = Vec::new();
-        for (at, column) in self.positions.iter().zip(COLUMNS) {
-            let values = Values::read(group.get_column_reader(*at)?, rows)?;
+        for column in COLUMNS {
+            let values = group.values(column.name, rows)?;
             // Only now is it certain that there are so many rows.
             events.resize(rows, EventRow::default());
             match values {
-                Values::Numbers(values) => put_numbers(column.name, &values, &mut events)?,
+                Values::Numbers(values) => put_numbers(column, &values, &mut events)?,
                 Values::Texts(values) => self.tables.put(column.name, &values, &mut events)?,
             }
         }
@@ -120,7 +103,7 @@ impl EventReader {
 }
 
 /// One column of one row group.
-pub(super) enum Values {
+pub(crate) enum Values {
     Numbers(Vec<i64>),
     Texts(Vec<Option<ByteArray>>),
 }
@@ -134,7 +117,8 @@ impl Values {
         }
     }
 
-    fn read(reader: ColumnReader, rows: usize) -> Result<Values> {
+    /// Reads so many rows.
+    pub(super) fn read(reader: ColumnReader, rows: usize) -> Result<Values> {
         Ok(match reader {
             ColumnReader::Int32ColumnReader(reader) => {
                 let (values, _) = read_column::<Int32Type>(reader, rows)?;
@@ -192,8 +176,8 @@ impl Iterator for EventReader {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(error) => {
-                    self.group = self.parquet.num_row_groups();
-                    let (path, detail) = (self.path.clone(), error.to_string());
+                    self.group = self.table.groups();
+                    let (path, detail) = (self.table.path.clone(), error.to_string());
                     return Some(Err(StoreError::Corrupt { path, detail }));
                 }
             }
@@ -203,89 +187,9 @@ impl Iterator for EventReader {
 
 impl std::fmt::Debug for EventReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventReader").field("path", &self.path).field("group", &self.group).finish()
-    }
-}
-
-const EXPECTED: &str = "an event table of Parabench";
-/// Largest directory of a table that is read, bytes: 2^32 rows have a tenth of it.
-const DIRECTORY_MAX: u32 = 1 << 30;
-
-fn foreign(path: &Path) -> StoreError {
-    StoreError::Foreign { path: path.into(), expected: EXPECTED }
-}
-
-fn starts_like_parquet(file: &File) -> bool {
-    let mut magic = [0; 4];
-    file.read_exact_at(&mut magic, 0).is_ok() && magic == *b"PAR1"
-}
-
-/// The file's last words tell how much of it is Parquet's directory, all of which is read.
-fn directory_is_sensible(file: &File, size_bytes: u64) -> bool {
-    let mut last = [0; 8];
-    let read = size_bytes.checked_sub(8).map(|at| file.read_exact_at(&mut last, at));
-    let [a, b, c, d, magic @ ..] = last;
-    let is_whole = matches!(read, Some(Ok(()))) && magic == *b"PAR1";
-    !is_whole || u32::from_le_bytes([a, b, c, d]) <= DIRECTORY_MAX
-}
-
-/// The file of the table: `path` is the folder of a run, or the file itself.
-pub(crate) fn table_path(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(EVENTS_FILE) } else { named(path) }
-}
-
-/// Opens a file and reads Parquet's directory at its end.
-pub(crate) fn open_table(
-    path: &Path,
-) -> std::result::Result<SerializedFileReader<File>, StoreError> {
-    let (file, size_bytes) = open_regular(path, EXPECTED, u64::MAX)?;
-    let ours = size_bytes == 0 || starts_like_parquet(&file);
-    if !directory_is_sensible(&file, size_bytes) {
-        let detail = "a directory of impossible size".into();
-        return Err(StoreError::Corrupt { path: path.into(), detail });
-    }
-    contained(|| SerializedFileReader::new(file)).map_err(|_| match ours {
-        // Parquet's directory stands at the end: without it the file was cut.
-        true => StoreError::Truncated { path: path.into(), size_bytes },
-        false => foreign(path),
-    })
-}
-
-/// Checks the version that the file says, and gives the positions of [`COLUMNS`] in it. Columns
-/// that others added are no fault.
-pub(crate) fn check_format(
-    parquet: &SerializedFileReader<File>,
-    path: &Path,
-) -> std::result::Result<Vec<usize>, StoreError> {
-    let metadata = parquet.metadata().file_metadata();
-    let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
-    let version = pairs.iter().find(|pair| pair.key == VERSION_KEY);
-    let version = version.and_then(|pair| pair.value.as_deref()?.parse::<u64>().ok());
-    let found = version.ok_or_else(|| foreign(path))?;
-    if found != u64::from(VERSION) {
-        return Err(StoreError::Version { path: path.into(), found, read: VERSION });
-    }
-    let found = metadata.schema_descr().columns();
-    let place = |column: &super::Column| {
-        let same = |found: &ColumnDescPtr| {
-            found.name() == column.name
-                && found.physical_type() == physical_type(column.value)
-                && found.max_rep_level() == 0
-                && found.max_def_level()
-                    == i16::from(matches!(column.value, Value::OptionalText(_)))
-        };
-        found.iter().position(same).ok_or_else(|| StoreError::Corrupt {
-            path: path.into(),
-            detail: format!("it has no column {} as an event table has it", column.name),
-        })
-    };
-    COLUMNS.iter().map(place).collect()
-}
-
-fn physical_type(value: Value) -> Type {
-    match value {
-        Value::Int32(_) => Type::INT32,
-        Value::Int64(_) => Type::INT64,
-        Value::Text(_) | Value::OptionalText(_) => Type::BYTE_ARRAY,
+        f.debug_struct("EventReader")
+            .field("path", &self.table.path)
+            .field("group", &self.group)
+            .finish()
     }
 }

@@ -168,13 +168,13 @@ impl EventWriter {
     ) -> Result<usize> {
         let mut rows = 0;
         let extent_ids = &self.extent_ids;
-        for (at, (column, buffer)) in COLUMNS.iter().zip(&mut self.buffers).enumerate() {
-            let values = match column.name {
-                // The number of a path is that of this table: it follows from the text beside it.
-                "path_id" | "path2_id" => {
-                    path_numbers(&mut self.path_ids, reader.column(group, at + 1)?)
+        for (column, buffer) in COLUMNS.iter().zip(&mut self.buffers) {
+            let values = match column.name.strip_suffix("_id") {
+                // The number of a path is that of this table: it follows from its text.
+                Some(text @ ("path" | "path2")) => {
+                    path_numbers(&mut self.path_ids, reader.column(group, text)?)
                 }
-                _ => reader.column(group, at)?,
+                _ => reader.column(group, column.name)?,
             };
             rows = values.rows();
             match (values, buffer) {

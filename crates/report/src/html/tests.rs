@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chart::*;
-use crate::sample::{self, HARD_LABELS};
+use crate::tests::sample::{self, HARD_LABELS};
 use crate::views::views;
 use expect_test::expect;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Figures over repetitions: which executions enter them, and what is said of them.
 
 use super::*;
-use crate::sample;
+use crate::tests::sample;
 use model::sweep::Execution;
 
 fn figure<'a>(found: &'a [Statistic], label: &str, op: &str, metric: Metric) -> &'a Statistic {

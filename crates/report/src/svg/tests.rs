@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chart::{Axis, Bar, Join, Point, Range, Series, Unit};
-use crate::sample::HARD_LABELS;
+use crate::tests::sample::HARD_LABELS;
 use proptest::prelude::*;
 
 /// Elements of a picture at most: a few thousand marks, their frame.

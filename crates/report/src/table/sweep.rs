@@ -283,7 +283,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests::sample;
     use expect_test::expect;
 
     fn wide() -> Terminal {

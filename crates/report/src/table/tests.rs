@@ -1,7 +1,7 @@
 //! Golden tables, and what holds for the table of any run.
 
 use super::*;
-use crate::sample;
+use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Every rule: runs in which it fires, and near ones in which it does not.
 
 use super::*;
-use crate::sample::listing1;
+use crate::tests::sample::listing1;
 use model::run::{Balance, Contention, Device, EventsInfo, LabelEvidence, Row, Site};
 
 /// A run on a disk against which nothing can be said.

@@ -310,7 +310,7 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests::sample;
     use model::run::Row;
 
     /// Two labels in which the same operation takes 2.6 us and 922 us.

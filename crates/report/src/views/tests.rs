@@ -3,7 +3,7 @@
 use super::*;
 use crate::chart::Chart;
 use crate::events::{EventWriter, Origin};
-use crate::sample;
+use crate::tests::sample;
 use model::Op;
 use model::event::{Event, NO_ID};
 use model::run::EventsInfo;
