@@ -8,7 +8,7 @@ use engine::buffer::Buffers;
 use engine::clock::Virtual;
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Collected, EventsConfig, Meta, Place, Recorder, Usage, collect};
+use engine::record::{Collected, EventsConfig, Medium, Meta, Recorder, Usage, collect};
 use model::{Op, Plan};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn run(step_ns: i64, events: Option<EventsConfig>) -> Collected {
     let settings = Settings::default();
     let mut comm = Solo::new(Arc::new(Region::create(1, &plan.sets).expect("memory")));
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
-    let recorder = Recorder::create(Place::Heap, &meta).expect("memory");
+    let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
     let mut machine = Machine::new(&prepared, &settings, Null, &comm, steps(step_ns), recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(1, 0));
     assert_eq!(stop, Stop::Finished);

@@ -8,7 +8,7 @@ use engine::buffer::Buffers;
 use engine::clock::{Monotonic, Real, Source};
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Meta, Place, Recorder};
+use engine::record::{Medium, Meta, Recorder};
 use model::plan::*;
 use model::{Op, Plan};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -57,7 +57,7 @@ fn allocations(turns: i64) -> u64 {
         std::os::fd::OwnedFd::from_raw_fd(libc::memfd_create(c"rank".as_ptr(), 0))
     };
     let meta = Meta { rank: 0, ranks: 1, sites, events: None };
-    let recorder = Recorder::create(Place::Memory(memory), &meta).unwrap();
+    let recorder = Recorder::create(Medium::Memory(memory), &meta).unwrap();
     let clock = Real::Monotonic(Monotonic::start(Source::Raw));
     let mut comm = Solo::new(region);
     let mut machine = Machine::new(&prepared, &settings, Null, &comm, clock, recorder);

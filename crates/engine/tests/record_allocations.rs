@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use engine::buffer::{Buffers, Content};
-use engine::record::{EventsConfig, Meta, Place, Recorder, Timing, memory_file};
+use engine::record::{EventsConfig, Medium, Meta, Recorder, Timing, memory_file};
 use engine::rng::{RankRng, common_rand, perm};
 use model::event::NO_ID;
 use model::plan::LabelKind;
@@ -59,8 +59,8 @@ fn turn(recorder: &mut Recorder, k: u64) {
 fn the_hot_path_allocates_nothing() {
     let events = Some(EventsConfig { max_bytes: 64 << 20, expected: 1000, sample_every: 1 });
     let meta = Meta { rank: 0, ranks: 1, sites: 100, events };
-    let place = Place::Memory(memory_file().expect("a memory file").into());
-    let mut recorder = Recorder::create(place, &meta).expect("a recorder");
+    let medium = Medium::Memory(memory_file().expect("a memory file").into());
+    let mut recorder = Recorder::create(medium, &meta).expect("a recorder");
     let mut buffers = Buffers::new(42, 0);
     let mut rng = RankRng::new(42, 0);
     let mut io = |recorder: &mut Recorder, k: u64| {

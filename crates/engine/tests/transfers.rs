@@ -10,7 +10,7 @@ use engine::call::{Call, Reply};
 use engine::clock::Virtual;
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Meta, Place, Recorder, Usage, collect};
+use engine::record::{Medium, Meta, Recorder, Usage, collect};
 use model::Op;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -123,7 +123,7 @@ fn partial_transfers_go_on_and_files_are_closed() {
         let (prepared, settings) = (Prepared::new(&plan), Settings::default());
         let region = Arc::new(Region::create(1, &plan.sets).unwrap());
         let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events: None };
-        let recorder = Recorder::create(Place::Heap, &meta).unwrap();
+        let recorder = Recorder::create(Medium::Heap, &meta).unwrap();
         let (clock, asked) = (Virtual::start(), Rc::new(RefCell::new(Vec::new())));
         let backend = Scripted {
             replies: case.replies.iter().copied(),

@@ -124,19 +124,21 @@ options! {
     Transfer transfer = "a number of bytes above 0" Accepts::Number(1..=i64::MAX, "a number of bytes"),
         off &[], takers Takers::Ops(DATA), seeming &[],
         help "it cuts operations that read or write data",
-        doc "The largest number of bytes of one call.";
+        doc "The largest number of bytes of one call; without it the whole request, at most 256 MiB, and 1 MiB for \
+             the rest of a file.";
     Data data = "\"random\", \"zero\" or \"offset\"" Accepts::Words(&["random", "zero", "offset"]),
         off &["random"], takers Takers::Ops(WRITES), seeming &[],
         help "it fills the buffers of operations that write data",
-        doc "What is written: blocks that are all different, zeros, or a function of the position in the file.";
+        doc "What is written: blocks that are all different, zeros, or a function of the position in the file and \
+             the seed, so that whoever writes a place writes the same.";
     Compress compress = "a ratio from 1 to 100" Accepts::Ratio,
         off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
         help "it shapes the random data of operations that write",
-        doc "Random data of which each block compresses to its size divided by this.";
+        doc "Random data of which each block of 4 KiB compresses to its size divided by this.";
     Dedup dedup = "a ratio from 1 to 100" Accepts::Ratio,
         off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
         help "it shapes the random data of operations that write",
-        doc "Random data in which one block of so many is a new one.";
+        doc "Random data in which one block of 4 KiB of so many is a new one.";
     Expect expect = "\"names of errors, joined by commas\"" Accepts::Errors,
         off &[""], takers Takers::Io, seeming &[],
         help "put the operations that may fail inside",

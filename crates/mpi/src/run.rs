@@ -23,7 +23,7 @@ use engine::config::{BackendKind, Config};
 use engine::directory::Inside;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
-use engine::record::{Place, RankRecord, Recorder, memory_file, read_path};
+use engine::record::{Medium, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter};
 use model::Plan;
 use model::plan::MemberSet;
@@ -136,11 +136,11 @@ fn set_up<'a>(
     if config.confined.is_some() {
         return Err("Landlock cannot be used under MPI: it takes shared memory away".into());
     }
-    let place = match config.records.path(world.rank) {
-        Some(path) => Place::File(path),
-        None => Place::Memory(memory_file().map_err(|error| error.to_string())?.into()),
+    let medium = match config.records.path(world.rank) {
+        Some(path) => Medium::File(path),
+        None => Medium::Memory(memory_file().map_err(|error| error.to_string())?.into()),
     };
-    let rank = Rank::prepare(plan, prepared, config, world.rank, place)?;
+    let rank = Rank::prepare(plan, prepared, config, world.rank, medium)?;
     Ok((rank, storage(world, config)?))
 }
 

@@ -7,7 +7,7 @@ use engine::call::{Call, Reply};
 use engine::clock::Virtual;
 use engine::comm::{Sim, World};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Meta, Place, RankRecord, Recorder, Usage};
+use engine::record::{Meta, Medium, RankRecord, Recorder, Usage};
 use model::Plan;
 use model::plan::Instr;
 use std::cell::RefCell;
@@ -82,7 +82,7 @@ fn execute(plan: &Plan) -> (Vec<Mark>, RankRecord) {
     let time = Virtual::start();
     let world = Rc::new(World::new(1, &plan.sets, time.clone()));
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events: None };
-    let recorder = Recorder::create(Place::Heap, &meta).expect("memory");
+    let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
     let memory = Mem::new(MemFs::shared("/run", true), time.clone(), Cost::default());
     let backend = NotingBackend { backend: memory, log: Rc::clone(&log) };
     let readings = Rc::clone(&log);

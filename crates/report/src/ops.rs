@@ -4,7 +4,7 @@ use crate::text::flow;
 use model::function::FUNCTIONS;
 use model::internal::INTERNALS;
 use model::op::{Class, Needs, OPS, Op, OpRow};
-use model::with::OPTIONS;
+use model::with::{OPTIONS, OptionRow, Takers};
 
 /// The classes in the order of the manual, with the headings of their chapters.
 const CLASSES: [(Class, &str); 7] = [
@@ -70,21 +70,54 @@ struct Word {
     name: &'static str,
     form: String,
     doc: &'static str,
+    /// What lists of a page say besides, after a blank.
+    facts: String,
 }
 
 /// Functions, internal variables and options, each with the heading of its chapter.
 fn words() -> [(&'static str, Vec<Word>); 3] {
-    let functions = FUNCTIONS.iter().map(|row| (row.name, row.form.to_string(), row.doc));
-    let internals = INTERNALS.iter().map(|row| (row.name, format!("$${}", row.name), row.doc));
-    let options = OPTIONS.iter().map(|row| (row.name, row.form.to_string(), row.doc));
-    let words = |rows: &mut dyn Iterator<Item = (&'static str, String, &'static str)>| {
-        rows.map(|(name, form, doc)| Word { name, form, doc }).collect()
-    };
+    let word = |name, form: &str, doc| Word { name, form: form.into(), doc, facts: String::new() };
+    let functions = FUNCTIONS.iter().map(|row| word(row.name, row.form, row.doc));
+    let internals = INTERNALS.iter().map(|row| word(row.name, &format!("$${}", row.name), row.doc));
+    let options = OPTIONS
+        .iter()
+        .map(|row| Word { facts: option_facts(row), ..word(row.name, row.form, row.doc) });
     [
-        ("Functions of expressions", words(&mut functions.into_iter())),
-        ("Internal variables", words(&mut internals.into_iter())),
-        ("Options of with", words(&mut options.into_iter())),
+        ("Functions of expressions", functions.collect()),
+        ("Internal variables", internals.collect()),
+        ("Options of with", options.collect()),
     ]
+}
+
+/// A page whose lists of functions, internal variables and options are made anew: each stands between
+/// a line `<!-- Functions of expressions -->`, its heading, and a line `<!-- end -->`.
+pub fn with_lists(page: &str) -> String {
+    let item =
+        |word: &Word| flow(&format!("- `{}`: {}{}", word.form, word.doc, word.facts), 120) + "\n";
+    words().into_iter().fold(page.to_string(), |page, (heading, words)| {
+        let begin = format!("<!-- {heading} -->\n");
+        let Some((before, rest)) = page.split_once(&begin) else { return page };
+        let Some((_, after)) = rest.split_once("<!-- end -->\n") else { return page.clone() };
+        let list: String = words.iter().map(item).collect();
+        format!("{before}{begin}{list}<!-- end -->\n{after}")
+    })
+}
+
+/// What an option is without being given, and who takes it.
+fn option_facts(row: &OptionRow) -> String {
+    let names = |ops: &[Op]| ops.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ");
+    let takers = match row.takers {
+        Takers::Io => "all I/O".to_string(),
+        Takers::Ops(ops) => format!("`{}`", names(ops)),
+        Takers::Words(words) => {
+            let of = |(word, ops): &(&str, &[Op])| format!("`\"{word}\"` by `{}`", names(ops));
+            words.iter().map(of).collect::<Vec<_>>().join(", ")
+        }
+    };
+    let default = row.off.first().filter(|word| !word.is_empty());
+    let default = default.map_or(String::new(), |word| format!(" Default: `{word}`."));
+    let by = if matches!(row.takers, Takers::Words(_)) { "" } else { "by " };
+    format!("{default} Taken {by}{takers}.")
 }
 
 fn operation(row: &OpRow, columns: usize) -> String {

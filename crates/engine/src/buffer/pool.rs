@@ -10,7 +10,7 @@
 use super::content::Shape;
 use super::fill::fill_offset;
 use super::mapping::Mapping;
-use super::stamp::{BLOCK_BYTES, Place, Stamps};
+use super::stamp::{BLOCK_BYTES, Position, Stamps};
 use model::limits::POOL_BYTES;
 use std::io;
 
@@ -75,7 +75,7 @@ impl Pool {
         let start = self.claim(len);
         prefetch(self.mapping.bytes().as_ptr().wrapping_add(self.next));
         let bytes = &mut self.mapping.bytes_mut()[start..start + len];
-        self.stamps.put(bytes, Place { pool_bytes: start, offset_bytes });
+        self.stamps.put(bytes, Position { pool_bytes: start, offset_bytes });
         bytes
     }
 
@@ -90,7 +90,7 @@ impl Pool {
         let mut at = start;
         for (offset_bytes, len) in places {
             let bytes = &mut self.mapping.bytes_mut()[at..at + len];
-            self.stamps.put(bytes, Place { pool_bytes: at, offset_bytes });
+            self.stamps.put(bytes, Position { pool_bytes: at, offset_bytes });
             at += len;
         }
         start

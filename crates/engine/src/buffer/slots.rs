@@ -1,6 +1,6 @@
 //! Memory of transfers that are under way together.
 
-use super::stamp::{BLOCK_BYTES, Place, Stamps};
+use super::stamp::{BLOCK_BYTES, Position, Stamps};
 use super::{Buffers, Content, fill_offset};
 use crate::call::{Lent, Memory, Tag};
 use model::pattern::Extent;
@@ -112,7 +112,7 @@ impl Slots<'_> {
                         stamps.start_over();
                     }
                     let bytes = std::slice::from_raw_parts_mut(address, len);
-                    stamps.put(bytes, Place { pool_bytes: start, offset_bytes });
+                    stamps.put(bytes, Position { pool_bytes: start, offset_bytes });
                 }
             }
             Lent::new(Memory::Write(std::slice::from_raw_parts(address, len)))

@@ -12,7 +12,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Where a call's bytes lie.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// In the pool.
     pub(super) pool_bytes: usize,
     /// In the file.
@@ -39,11 +39,11 @@ impl Stamps {
     /// whatever blocks of the file it touches get a stamp, wherever the call begins. Where blocks
     /// are to compress or to repeat, each page of the pool has one stamp, at its beginning.
     #[inline(always)]
-    pub(super) fn put(&mut self, bytes: &mut [u8], place: Place) {
+    pub(super) fn put(&mut self, bytes: &mut [u8], at: Position) {
         if let Some(dedup) = self.dedup {
-            return self.put_shaped(bytes, place.pool_bytes, dedup);
+            return self.put_shaped(bytes, at.pool_bytes, dedup);
         }
-        let skip = place.offset_bytes as usize % BLOCK_BYTES;
+        let skip = at.offset_bytes as usize % BLOCK_BYTES;
         let head = (BLOCK_BYTES - skip).min(bytes.len());
         let (head, blocks) = bytes.split_at_mut(head);
         self.count += 1;

@@ -3,7 +3,7 @@
 use super::content::Shape;
 use super::pool::fill;
 use super::repeated::Repeated;
-use super::stamp::{Place, Stamps};
+use super::stamp::{Position, Stamps};
 use super::{WIDE_BYTES, mix};
 use std::io;
 
@@ -35,8 +35,8 @@ impl Wide {
         let (key, shape) = (self.key, self.shape);
         self.memory.grow(len, WIDE_BYTES, |window| fill(window, 0, key, shape))?;
         self.stamps.start_over();
-        let place = Place { pool_bytes: 0, offset_bytes };
-        self.stamps.put(self.memory.window_mut(WIDE_BYTES), place);
+        let at = Position { pool_bytes: 0, offset_bytes };
+        self.stamps.put(self.memory.window_mut(WIDE_BYTES), at);
         Ok(&self.memory.bytes()[..len])
     }
 }

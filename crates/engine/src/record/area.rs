@@ -3,7 +3,7 @@
 //! A file is mapped once at the largest size it may get and then grown below the
 //! mapping with fallocate, so that full memory is an answer and never SIGBUS.
 
-use super::Place;
+use super::Medium;
 use super::layout::*;
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ const STATISTICS_BYTES: u64 = 4 << 30;
 const PAGE_WORDS: usize = 4096 / 8;
 const HEAP_START_WORDS: usize = 128;
 
-/// An empty file in memory for [`Place::Memory`]: made before the fork, read after the
+/// An empty file in memory for [`Medium::Memory`]: made before the fork, read after the
 /// rank has ended.
 pub fn memory_file() -> io::Result<File> {
     // SAFETY: the name is a C string; the call has no other conditions.
@@ -53,11 +53,11 @@ enum Backing {
 
 impl Area {
     /// An area with an empty header. `events_bytes`: what the events may take at most.
-    pub(super) fn create(place: Place, events_bytes: u64) -> io::Result<Area> {
-        let mut area = match place {
-            Place::Heap => Area::on_heap(),
-            Place::Memory(fd) => Area::mapped(File::from(fd), events_bytes)?,
-            Place::File(path) => {
+    pub(super) fn create(medium: Medium, events_bytes: u64) -> io::Result<Area> {
+        let mut area = match medium {
+            Medium::Heap => Area::on_heap(),
+            Medium::Memory(fd) => Area::mapped(File::from(fd), events_bytes)?,
+            Medium::File(path) => {
                 let mut options = File::options();
                 options.read(true).write(true).create_new(true);
                 Area::mapped(options.open(path)?, events_bytes)?

@@ -90,7 +90,7 @@ fn word(area: &File, at: u64) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Meta, Place, Recorder, Timing, memory_file};
+    use super::super::{Medium, Meta, Recorder, Timing, memory_file};
     use super::*;
     use model::Op;
     use model::event::NO_ID;
@@ -99,9 +99,9 @@ mod tests {
     #[test]
     fn labels_and_bytes_are_seen_while_the_rank_records() {
         let area = memory_file().unwrap();
-        let place = Place::Memory(area.try_clone().unwrap().into());
+        let medium = Medium::Memory(area.try_clone().unwrap().into());
         let meta = Meta { rank: 0, ranks: 1, sites: 4, events: None };
-        let mut recorder = Recorder::create(place, &meta).unwrap();
+        let mut recorder = Recorder::create(medium, &meta).unwrap();
         let mut live = Live::default();
         assert_eq!(live.bytes(&area).unwrap(), Some(0));
         let outer = recorder.label(NO_ID, b"outer", LabelKind::Wall);

@@ -46,7 +46,7 @@ use std::path::PathBuf;
 
 /// Where a rank's area lies.
 #[derive(Debug)]
-pub enum Place {
+pub enum Medium {
     /// A file in memory (tmpfs) that outlives the rank; it must not be there yet.
     File(PathBuf),
     /// Memory behind a descriptor ([`memory_file`]) that the parent made before it forked.

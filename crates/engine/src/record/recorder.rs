@@ -14,7 +14,7 @@ use super::layout::*;
 use super::sites::{self, Sites};
 use super::stats::{Hot, Stats};
 use super::traffic::{self, Count, Traffic, TrafficId};
-use super::{Meta, Place, RankRecord, StatId, State, Timing, Usage, read};
+use super::{Medium, Meta, RankRecord, StatId, State, Timing, Usage, read};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
 use model::pattern::Run;
@@ -44,9 +44,9 @@ pub struct Spot {
 
 impl Recorder {
     /// A recorder whose area says "running". An error is the file system's or the kernel's.
-    pub fn create(place: Place, meta: &Meta) -> io::Result<Recorder> {
+    pub fn create(medium: Medium, meta: &Meta) -> io::Result<Recorder> {
         let events_bytes = meta.events.map_or(0, |events| events.max_bytes);
-        let mut area = Area::create(place, events_bytes)?;
+        let mut area = Area::create(medium, events_bytes)?;
         let header = area.words();
         header[H_MAGIC] = MAGIC;
         header[H_BYTE_ORDER] = BYTE_ORDER;

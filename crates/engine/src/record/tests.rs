@@ -6,7 +6,7 @@ use model::{Event, Op, Part, Plan};
 const META: Meta = Meta { rank: 0, ranks: 1, sites: 100, events: None };
 
 fn heap(rank: u32, ranks: u32) -> Recorder {
-    Recorder::create(Place::Heap, &Meta { rank, ranks, ..META }).expect("a heap recorder")
+    Recorder::create(Medium::Heap, &Meta { rank, ranks, ..META }).expect("a heap recorder")
 }
 
 /// From `start_ns`, for `busy_ns`, nothing between the calls.
@@ -17,7 +17,7 @@ fn at(start_ns: u64, busy_ns: u64) -> Timing {
 #[test]
 fn what_is_recorded_is_read_back() {
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 10, sample_every: 1 });
-    let mut recorder = Recorder::create(Place::Heap, &Meta { rank: 3, ranks: 5, events, ..META })
+    let mut recorder = Recorder::create(Medium::Heap, &Meta { rank: 3, ranks: 5, events, ..META })
         .expect("a heap recorder");
     let outer = recorder.label(NO_ID, b"outer", LabelKind::Wall);
     let inner = recorder.label(outer, b"in\xff", LabelKind::Calls);
@@ -82,7 +82,7 @@ fn what_is_recorded_is_read_back() {
 fn times_are_read_back_on_the_clock_of_rank_0() {
     use crate::clock::align::{Alignment, Offset};
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 1, sample_every: 1 });
-    let mut recorder = Recorder::create(Place::Heap, &Meta { rank: 1, ranks: 2, events, ..META })
+    let mut recorder = Recorder::create(Medium::Heap, &Meta { rank: 1, ranks: 2, events, ..META })
         .expect("a heap recorder");
     let at_start = Offset { at_ns: 1_000, ahead_ns: 1_000, round_trip_ns: 4 };
     recorder.clock(&Alignment { start: at_start, end: None });

@@ -8,7 +8,7 @@ use crate::comm::{Comm, End, Local, Region, Solo};
 use crate::config::{BackendKind, Config, Mounts};
 use crate::confine::confine;
 use crate::machine::Prepared;
-use crate::record::Place;
+use crate::record::Medium;
 use model::Plan;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,9 +33,9 @@ struct Child<'a> {
 }
 
 /// The whole life of a rank. What goes wrong before the start is left as its text.
-pub(super) fn live(context: &Context<'_>, rank: u32, place: Place) {
+pub(super) fn live(context: &Context<'_>, rank: u32, medium: Medium) {
     context.signals.become_rank();
-    if let Err(message) = die_with(context.supervisor).and_then(|()| start(context, rank, place)) {
+    if let Err(message) = die_with(context.supervisor).and_then(|()| start(context, rank, medium)) {
         context.region.set_text(rank, message.as_bytes());
         context.region.end(rank, &End::Lost);
     }
@@ -51,8 +51,8 @@ fn die_with(supervisor: libc::pid_t) -> Result<(), String> {
     if orphaned { Err("the supervisor is gone".into()) } else { Ok(()) }
 }
 
-fn start(context: &Context<'_>, number: u32, place: Place) -> Result<(), String> {
-    let rank = Rank::prepare(context.plan, context.prepared, context.config, number, place)?;
+fn start(context: &Context<'_>, number: u32, medium: Medium) -> Result<(), String> {
+    let rank = Rank::prepare(context.plan, context.prepared, context.config, number, medium)?;
     let ready = Child { context, number, rank };
     match context.config.backend {
         BackendKind::Null => ready.run_on(Null),

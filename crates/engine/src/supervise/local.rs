@@ -11,7 +11,7 @@ use crate::comm::{Activity, End, Progress, Region};
 use crate::config::{Config, Records};
 use crate::host::{self, MachineMeter};
 use crate::machine::Prepared;
-use crate::record::{Place, RankRecord, read_file};
+use crate::record::{Medium, RankRecord, read_file};
 use model::Plan;
 use std::fs::File;
 use std::io;
@@ -98,7 +98,7 @@ impl Supervisor<'_> {
         let supervisor = unsafe { libc::getpid() };
         for rank in 0..ranks {
             let others: Vec<RawFd> = self.memory.iter().map(AsRawFd::as_raw_fd).collect();
-            let place = io_error("make memory for what is measured", self.place(rank))?;
+            let medium = io_error("make memory for what is measured", self.medium(rank))?;
             let context = Context {
                 plan: self.plan,
                 prepared: &prepared,
@@ -110,7 +110,7 @@ impl Supervisor<'_> {
             };
             let forked = self.processes.fork(|| {
                 close_all(&others);
-                live(&context, rank, place);
+                live(&context, rank, medium);
             });
             io_error("fork a rank", forked)?;
         }
@@ -118,9 +118,9 @@ impl Supervisor<'_> {
     }
 
     /// Where a rank keeps what it measures.
-    fn place(&mut self, rank: u32) -> io::Result<Place> {
+    fn medium(&mut self, rank: u32) -> io::Result<Medium> {
         if let Some(path) = self.config.records.path(rank) {
-            return Ok(Place::File(path));
+            return Ok(Medium::File(path));
         }
         // SAFETY: the name is a constant text.
         let fd = unsafe { libc::memfd_create(c"parabench-rank".as_ptr(), libc::MFD_CLOEXEC) };
@@ -131,7 +131,7 @@ impl Supervisor<'_> {
         let memory = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
         let theirs = memory.try_clone()?;
         self.memory.push(memory);
-        Ok(Place::Memory(theirs.into()))
+        Ok(Medium::Memory(theirs.into()))
     }
 
     /// Waits until all ranks are set up (and for SIGUSR1), then lets them go together.

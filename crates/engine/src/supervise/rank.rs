@@ -13,7 +13,7 @@ use crate::config::{BackendKind, Config};
 use crate::directory::{self, Inside};
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
-use crate::record::{EventsConfig, Meta, Place, Recorder, State, Usage};
+use crate::record::{EventsConfig, Medium, Meta, Recorder, State, Usage};
 use model::Plan;
 
 /// Buffers up to this size are made before the start; larger ones on first use.
@@ -48,7 +48,7 @@ impl<'a> Rank<'a> {
         prepared: &'a Prepared<'a>,
         config: &'a Config,
         rank: u32,
-        place: Place,
+        medium: Medium,
     ) -> Result<Rank<'a>, String> {
         let sites = plan.code.len() as u32;
         let events = config.events.map(|events| EventsConfig {
@@ -56,7 +56,7 @@ impl<'a> Rank<'a> {
             ..events
         });
         let meta = Meta { rank, ranks: plan.ranks, sites, events };
-        let recorder = Recorder::create(place, &meta)
+        let recorder = Recorder::create(medium, &meta)
             .map_err(|error| format!("cannot keep what is measured: {error}"))?;
         let buffers = buffers(plan, config, rank);
         Ok(Rank { prepared, config, recorder, meter: UsageMeter::start(), buffers })

@@ -8,7 +8,7 @@ use crate::clock::{self, Real, Virtual};
 use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
-use crate::record::{Meta, Place, RankRecord, Recorder, Usage};
+use crate::record::{Medium, Meta, RankRecord, Recorder, Usage};
 use crate::{limits, stop};
 use model::units::format_bytes;
 use model::{Plan, Value};
@@ -145,7 +145,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             }
             let sites = plan.code.len() as u32;
             let meta = Meta { rank, ranks, sites, events: config.events };
-            let recorder = Recorder::create(Place::Heap, &meta).map_err(|error| {
+            let recorder = Recorder::create(Medium::Heap, &meta).map_err(|error| {
                 StartError::Rank { rank, message: format!("cannot keep what is measured: {error}") }
             })?;
             let comm = comm(Sim::new(Rc::clone(&world), rank));

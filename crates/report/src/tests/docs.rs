@@ -74,3 +74,11 @@ fn buckets_start_where_the_page_says() {
 fn the_manual_of_operations_is_that_of_the_table() {
     expect_test::expect_file![page_path("operations.md")].assert_eq(&ops::markdown());
 }
+
+/// So are the lists of functions, internal variables and options in the reference of the language.
+#[test]
+fn the_reference_lists_the_words_of_the_tables() {
+    let page = page("language.md");
+    assert_eq!(page.matches("<!-- end -->").count(), 3);
+    expect_test::expect_file![page_path("language.md")].assert_eq(&ops::with_lists(&page));
+}

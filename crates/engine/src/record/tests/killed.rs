@@ -64,7 +64,7 @@ fn apply(recorder: &mut Recorder, step: &Step) {
 
 fn with_events() -> Recorder {
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0, sample_every: 1 });
-    Recorder::create(Place::Heap, &Meta { events, ..META }).unwrap()
+    Recorder::create(Medium::Heap, &Meta { events, ..META }).unwrap()
 }
 
 /// What a reader sees of a record: number of operations, occurrences and events.
@@ -164,9 +164,9 @@ fn a_copy_at_any_moment_can_be_read() {
     use std::sync::atomic::{AtomicBool, Ordering};
     const CALLS: u64 = 300_000;
     let file = memory_file().unwrap();
-    let place = Place::Memory(file.try_clone().unwrap().into());
+    let medium = Medium::Memory(file.try_clone().unwrap().into());
     let events = Some(EventsConfig { max_bytes: 4 << 20, expected: 0, sample_every: 1 });
-    let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
+    let mut recorder = Recorder::create(medium, &Meta { events, ..META }).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {

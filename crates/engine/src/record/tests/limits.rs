@@ -80,7 +80,7 @@ fn labels_are_bytes() {
 #[test]
 fn events_stop_at_their_limit_and_are_counted() {
     let events = Some(EventsConfig { max_bytes: 100_000, expected: 0, sample_every: 1 });
-    let mut recorder = Recorder::create(Place::Heap, &Meta { events, ..META }).unwrap();
+    let mut recorder = Recorder::create(Medium::Heap, &Meta { events, ..META }).unwrap();
     let before = recorder.used_bytes();
     for seq in 0..2000 {
         let path = recorder.path(format!("file-{}", seq % 10).as_bytes());
@@ -99,8 +99,8 @@ fn events_stop_at_their_limit_and_are_counted() {
 #[test]
 fn room_for_expected_events_leaves_room_for_their_paths() {
     let events = Some(EventsConfig { max_bytes: 100_000, expected: 1 << 40, sample_every: 1 });
-    let place = Place::Memory(memory_file().unwrap().into());
-    let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
+    let medium = Medium::Memory(memory_file().unwrap().into());
+    let mut recorder = Recorder::create(medium, &Meta { events, ..META }).unwrap();
     assert!((0..100).all(|k| recorder.path(format!("path {k}").as_bytes()) != NO_ID));
     (0..700).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
     let record = recorder.into_record().unwrap();
@@ -130,9 +130,9 @@ fn seal(file: &std::fs::File) {
 #[test]
 fn a_full_disk_is_no_reason_to_crash() {
     let file = memory_file().unwrap();
-    let place = Place::Memory(file.try_clone().unwrap().into());
+    let medium = Medium::Memory(file.try_clone().unwrap().into());
     let events = Some(EventsConfig { max_bytes: 1 << 30, expected: 0, sample_every: 1 });
-    let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
+    let mut recorder = Recorder::create(medium, &Meta { events, ..META }).unwrap();
     seal(&file);
     (0..10_000).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
     let kept = read_file(&file).unwrap();
@@ -169,9 +169,9 @@ fn files_and_memory_hold_the_same_as_the_heap() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rank-0");
     let memory = memory_file().unwrap();
-    let fill = |place: Place| {
+    let fill = |medium: Medium| {
         let events = Some(EventsConfig { max_bytes: 1 << 24, expected: 0, sample_every: 1 });
-        let mut recorder = Recorder::create(place, &Meta { events, ..META }).unwrap();
+        let mut recorder = Recorder::create(medium, &Meta { events, ..META }).unwrap();
         for k in 0..3000u64 {
             let label = recorder.label(NO_ID, format!("{}", k % 50).as_bytes(), LabelKind::Wall);
             let stat = recorder.stat(label, Op::Write);
@@ -183,10 +183,10 @@ fn files_and_memory_hold_the_same_as_the_heap() {
         recorder.finish(State::Finished, &Usage::default());
         recorder.into_record().unwrap()
     };
-    let heap = fill(Place::Heap);
+    let heap = fill(Medium::Heap);
     let others = [
-        fill(Place::File(path.clone())),
-        fill(Place::Memory(memory.try_clone().unwrap().into())),
+        fill(Medium::File(path.clone())),
+        fill(Medium::Memory(memory.try_clone().unwrap().into())),
         read_path(&path).unwrap(),
         read_file(&memory).unwrap(),
     ];

@@ -51,7 +51,7 @@ pub struct Run {
     pub job: Job,
 
     #[command(flatten)]
-    pub place: DirectoryArgs,
+    pub directory: DirectoryArgs,
 
     #[command(flatten)]
     pub results: Results,

@@ -6,8 +6,8 @@
 
 use super::Bound;
 use super::args::Run;
+use super::directory::Directory;
 use super::interrupt::Interrupt;
-use super::place::Place;
 use super::sweep::grid;
 use super::sweep::versus::{self, Versus};
 use super::team::Team;
@@ -39,13 +39,13 @@ pub fn prepare(
     args: &Run,
     team: Option<&Team>,
     text: &Text,
-    place: &Place,
+    directory: &Directory,
     versus: &Versus,
     interrupt: &Interrupt,
 ) -> Result<Prepared> {
     let grid = described(args, versus)?;
-    check_names(args, text, place, &grid)?;
-    let bind = |cell| bind(args, team, &grid, cell, (text, place), versus);
+    check_names(args, text, directory, &grid)?;
+    let bind = |cell| bind(args, team, &grid, cell, (text, directory), versus);
     let mut cells: Vec<Bound> = Vec::new();
     for cell in 0..grid.cells.len() as u32 {
         cells.push(bind(cell)?);
@@ -53,14 +53,14 @@ pub fn prepare(
     }
     confine_alike(&mut cells);
     if let Some(out) = &args.results.out {
-        versus.place.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
+        versus.directory.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
     }
-    let mut folder = args.folder(place, team.is_some())?;
+    let mut folder = args.folder(directory, team.is_some())?;
     refuse_interrupted(interrupt)?;
     let mut run = model::Run::default();
     if args.sweep.is_asked_for() {
         run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
-        begin_sweep(args, &mut folder, &mut run, &cells, place)?;
+        begin_sweep(args, &mut folder, &mut run, &cells, directory)?;
     }
     Ok(Prepared { cells, grid, folder, run })
 }
@@ -77,14 +77,14 @@ fn bind(
     team: Option<&Team>,
     grid: &Sweep,
     cell: u32,
-    a: (&Text, &Place),
+    a: (&Text, &Directory),
     versus: &Versus,
 ) -> Result<Bound> {
     let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
     // Warnings are mostly those of all cells.
     let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
-    let (text, place) = (versus.text(cell, a.0).clone(), versus.place(cell, a.1));
-    let bound = args.bind(text, &binding, place, team, warnings);
+    let (text, directory) = (versus.text(cell, a.0).clone(), versus.directory(cell, a.1));
+    let bound = args.bind(text, &binding, directory, team, warnings);
     bound.map_err(|error| match args.sweep.is_asked_for() {
         true => {
             Error { message: format!("at {}: {}", grid.describe(cell), error.message), ..error }
@@ -99,9 +99,9 @@ fn begin_sweep(
     folder: &mut Option<Folder>,
     run: &mut model::Run,
     cells: &[Bound],
-    place: &Place,
+    directory: &Directory,
 ) -> Result<()> {
-    let needs = cells.iter().map(|bound| args.needs(&bound.rehearsal, place, 1));
+    let needs = cells.iter().map(|bound| args.needs(&bound.rehearsal, directory, 1));
     match (folder, needs.max_by_key(|needs| needs.bytes)) {
         (Some(folder), Some(needs)) => folder.begin_sweep(run, &needs),
         _ => Ok(()),
@@ -147,13 +147,13 @@ fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
 }
 
 /// Refuses parameters that the program does not have, in the words of the option.
-fn check_names(args: &Run, text: &Text, place: &Place, grid: &Sweep) -> Result<()> {
+fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep) -> Result<()> {
     let params = grid.dimensions.iter().filter(|dimension| dimension.kind == DimensionKind::Param);
     let params: Vec<&Dimension> = params.collect();
     if params.is_empty() {
         return Ok(());
     }
-    let Some(known) = args.parameter_names(text.clone(), place) else { return Ok(()) };
+    let Some(known) = args.parameter_names(text.clone(), directory) else { return Ok(()) };
     let unknown = params.into_iter().find(|dimension| !known.contains(&dimension.name));
     let Some(Dimension { name: unknown, values, .. }) = unknown else { return Ok(()) };
     let option = match (&args.sweep.versus, values.first()) {

@@ -2,7 +2,7 @@
 //! start, and the rest afterwards.
 
 use super::args::Run;
-use super::place::Place;
+use super::directory::Directory;
 use crate::error::Error;
 use engine::host;
 use engine::machine::note;
@@ -13,7 +13,7 @@ use model::run::{
 };
 
 /// The run as it is stored while the ranks are at work: should they be cut off, it says so.
-pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model::Run {
+pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -> model::Run {
     let file = |file: &model::plan::SourceFile| ProgramFile {
         name: file.name.clone(),
         text: file.text.to_string(),
@@ -34,7 +34,7 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, place: &Place) -> model:
             .results
             .events
             .map(|kept| EventsInfo { sample_every: kept.sample_every, ..EventsInfo::default() }),
-        host: place.path().map_or_else(bare_host, host::host),
+        host: directory.path().map_or_else(bare_host, host::host),
         ..common(args)
     };
     model::Run { version: VERSION, run: header, ..model::Run::default() }

@@ -357,7 +357,7 @@ fn tidy_up(job: &Job) -> bool {
         return true;
     }
     match reclaim(path, job) {
-        Ok(directory) => super::place::report(&directory.finish()),
+        Ok(directory) => super::directory::report(&directory.finish()),
         Err(error) => {
             console::warning(&error.to_string());
             false

@@ -1,7 +1,7 @@
 //! Lets the ranks run, whatever they are, and merges what they measured.
 
 use super::args::Run;
-use super::place::Place;
+use super::directory::Directory;
 use super::progress;
 use super::remains::{Job, Remains};
 use super::team::Team;
@@ -45,7 +45,7 @@ pub struct Execution<'a> {
     /// Where what they measure is stored.
     pub folder: Option<&'a Folder>,
     /// The run directory.
-    pub place: &'a Place,
+    pub directory: &'a Directory,
 }
 
 impl Execution<'_> {
@@ -85,7 +85,7 @@ impl Execution<'_> {
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.
     fn leave(&self, processes: &[i64]) {
         let (Some(remains), Some(folder)) = (Remains::wanted(), self.folder) else { return };
-        let removed = self.place.removed(self.args);
+        let removed = self.directory.removed(self.args);
         remains.leave(&Job {
             results: folder.path().to_path_buf(),
             directory: removed.map(|(path, _)| path.to_path_buf()),

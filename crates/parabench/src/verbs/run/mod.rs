@@ -9,6 +9,7 @@
 
 mod args;
 mod cells;
+mod directory;
 mod gather;
 mod header;
 mod interrupt;
@@ -16,7 +17,6 @@ mod launch;
 mod measure;
 mod only;
 mod page;
-mod place;
 mod progress;
 mod remains;
 mod sweep;
@@ -38,6 +38,7 @@ use crate::program::{self, Text};
 use crate::rehearse::rehearse;
 use crate::results::{self, Folder, Needs};
 use args::{Backend, KeptEvents};
+use directory::Directory;
 use engine::config::{BackendKind, Config, Records};
 use engine::limits;
 use engine::machine::Settings;
@@ -48,7 +49,6 @@ use model::Plan;
 use model::rehearsal::Rehearsal;
 use mpi::launcher;
 use page::Page;
-use place::Place;
 use remains::Remains;
 use team::Team;
 
@@ -168,9 +168,9 @@ impl Run {
             self.refuse_sweep()?;
         }
         let text = program::read(&self.program.program)?;
-        let place = Place::open(self)?;
-        interrupt.before_end(place.leftover());
-        walk::execute(self, team, text, place, interrupt)
+        let directory = Directory::open(self)?;
+        interrupt.before_end(directory.leftover());
+        walk::execute(self, team, text, directory, interrupt)
     }
 
     /// What only ranks that are processes can do, and how many of those there can be.
@@ -189,12 +189,12 @@ impl Run {
         Ok(())
     }
 
-    /// A program bound to its parameters and ranks, and checked against its place.
+    /// A program bound to its parameters and ranks, and checked against its directory.
     fn bind(
         &self,
         text: Text,
         binding: &Binding,
-        place: &Place,
+        directory: &Directory,
         team: Option<&Team>,
         warnings: bool,
     ) -> Result<Bound> {
@@ -203,20 +203,21 @@ impl Run {
         let ranks = Ranks { count: binding.ranks, assumed: false, nodes };
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == Backend::Null;
-        let mut compiled = compile::compile(text, &binding.program, ranks, place.name(), mpi);
+        let mut compiled = compile::compile(text, &binding.program, ranks, directory.name(), mpi);
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
-        let rehearsal = rehearse(plan, found, &self.for_rehearsal(place), self.finds_files(place))?;
+        let rehearsal =
+            rehearse(plan, found, &self.for_rehearsal(directory), self.finds_files(directory))?;
         if compiled.plan.is_none() || (warnings && !self.results.quiet) {
             compile::show(&compiled, &name);
         }
         let unused = diagnostics::without_effect(&compiled.diagnostics, &compiled.sources);
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
-        let confinement = place.confinement(self, &plan, team.is_some())?;
+        let confinement = directory.confinement(self, &plan, team.is_some())?;
         let mut notes = confinement.notes.clone();
-        notes.extend(place.preflight(self, &rehearsal)?);
+        notes.extend(directory.preflight(self, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
-        let mut run = header::provisional(self, &plan, &name, place);
+        let mut run = header::provisional(self, &plan, &name, directory);
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
@@ -224,20 +225,20 @@ impl Run {
     }
 
     /// How the program is rehearsed.
-    fn for_rehearsal(&self, place: &Place) -> Config {
-        let directory = place.path().map(Into::into).unwrap_or_default();
+    fn for_rehearsal(&self, directory: &Directory) -> Config {
+        let directory = directory.path().map(Into::into).unwrap_or_default();
         Config { directory, settings: self.settings(), ..Config::default() }
     }
 
     /// Files that the program has not made may be there; the null back-end finds all.
-    fn finds_files(&self, place: &Place) -> bool {
-        self.execution.backend == Backend::Null || place.finds_files()
+    fn finds_files(&self, directory: &Directory) -> bool {
+        self.execution.backend == Backend::Null || directory.finds_files()
     }
 
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
-    fn parameter_names(&self, text: Text, place: &Place) -> Option<Vec<String>> {
+    fn parameter_names(&self, text: Text, directory: &Directory) -> Option<Vec<String>> {
         let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
-        let plan = compile::compile(text, &self.program, ranks, place.name(), false).plan?;
+        let plan = compile::compile(text, &self.program, ranks, directory.name(), false).plan?;
         Some(plan.params.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -255,9 +256,9 @@ impl Run {
     }
 
     /// Where the run is stored. Ranks without common memory need a folder in any case.
-    fn folder(&self, place: &Place, mpi: bool) -> Result<Option<Folder>> {
+    fn folder(&self, directory: &Directory, mpi: bool) -> Result<Option<Folder>> {
         match &self.results.out {
-            Some(out) => Folder::open(out, place.path(), self.place.force).map(Some),
+            Some(out) => Folder::open(out, directory.path(), self.directory.force).map(Some),
             None if mpi => {
                 let wanted = Remains::wanted().map(|remains| remains.results());
                 Folder::temporary(wanted).map(Some)
@@ -267,26 +268,26 @@ impl Run {
     }
 
     /// What the ranks of one machine need to record.
-    fn needs<'a>(&self, rehearsal: &Rehearsal, place: &'a Place, nodes: u32) -> Needs<'a> {
+    fn needs<'a>(&self, rehearsal: &Rehearsal, directory: &'a Directory, nodes: u32) -> Needs<'a> {
         let events = self.results.events.map(|kept| events(rehearsal, kept, nodes));
         let events = events.map_or(0, |events| events.expected_bytes());
         let ranks = u64::from(ranks(rehearsal).div_ceil(nodes.max(1)));
-        Needs { bytes: ranks.saturating_mul(STATISTICS_BYTES + events), measured: place.path() }
+        Needs { bytes: ranks.saturating_mul(STATISTICS_BYTES + events), measured: directory.path() }
     }
 
     fn config(
         &self,
         rehearsal: &Rehearsal,
-        place: &Place,
-        confinement: &place::Confinement,
+        directory: &Directory,
+        confinement: &directory::Confinement,
         folder: Option<&Folder>,
         nodes: u32,
     ) -> Config {
         Config {
-            directory: place.path().map(Into::into).unwrap_or_default(),
+            directory: directory.path().map(Into::into).unwrap_or_default(),
             backend: self.backend(),
             execution: 0,
-            identity: place.identity(),
+            identity: directory.identity(),
             confined: confinement.confined,
             events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
             forecasts: rehearsal.forecasts(),
@@ -388,7 +389,7 @@ struct Binding {
 struct Bound {
     plan: Plan,
     rehearsal: Rehearsal,
-    confinement: place::Confinement,
+    confinement: directory::Confinement,
     /// Its run as far as it is known before.
     run: model::Run,
 }

@@ -4,19 +4,19 @@ use super::args::{Backend, Run};
 
 /// Options without effect, in sentences. `joined`: a launcher has started this process.
 pub fn remarks(run: &Run, joined: bool) -> Vec<String> {
-    let Run { place, results, job, .. } = run;
+    let Run { directory, results, job, .. } = run;
     let no_directory = run.execution.backend != Backend::Posix;
-    let nothing_to_force = results.out.is_none() && (no_directory || place.dir.is_none());
+    let nothing_to_force = results.out.is_none() && (no_directory || directory.dir.is_none());
     let of_directories = [
-        ("--dir", place.dir.is_some()),
+        ("--dir", directory.dir.is_some()),
         ("--against", run.sweep.against.is_some()),
-        ("--keep", place.keep),
-        ("--clean", place.clean),
-        ("--confine", place.confine),
-        ("--no-confine", place.no_confine),
-        ("--no-preflight", place.no_preflight),
+        ("--keep", directory.keep),
+        ("--clean", directory.clean),
+        ("--confine", directory.confine),
+        ("--no-confine", directory.no_confine),
+        ("--no-preflight", directory.no_preflight),
     ];
-    let force = [("--force", place.force && nothing_to_force)];
+    let force = [("--force", directory.force && nothing_to_force)];
     let starting = [("--mpi", job.mpi), ("--launcher", job.launcher.is_some())];
     let remarks = [
         remark(no_directory, &of_directories, "only the posix back-end uses a directory"),

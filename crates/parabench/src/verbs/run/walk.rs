@@ -13,9 +13,9 @@
 use super::Stopped;
 use super::args::Run;
 use super::cells::{self, Prepared};
+use super::directory::Directory;
 use super::interrupt::Interrupt;
 use super::measure::{Execution, Measured};
-use super::place::Place;
 use super::progress::{self, Bar};
 use super::sweep::remarks;
 use super::sweep::versus::Versus;
@@ -40,7 +40,7 @@ const SLICE: Duration = Duration::from_millis(20);
 struct Walk<'a> {
     args: &'a Run,
     team: Option<&'a Team>,
-    place: Place,
+    directory: Directory,
     versus: Versus,
     cells: Vec<Bound>,
     /// What was asked for; otherwise one cell, once.
@@ -65,30 +65,30 @@ pub fn execute(
     args: &Run,
     team: Option<&Team>,
     text: Text,
-    place: Place,
+    directory: Directory,
     interrupt: &Interrupt,
 ) -> std::result::Result<Exit, Stopped> {
-    let versus = match Versus::open(args, &text, &place) {
+    let versus = match Versus::open(args, &text, &directory) {
         Ok(versus) => versus,
         Err(error) => {
-            place.discard();
+            directory.discard();
             return Err(error.into());
         }
     };
-    versus.place.iter().for_each(|b| interrupt.before_end(b.leftover()));
-    let prepared = cells::prepare(args, team, &text, &place, &versus, interrupt);
+    versus.directory.iter().for_each(|b| interrupt.before_end(b.leftover()));
+    let prepared = cells::prepare(args, team, &text, &directory, &versus, interrupt);
     drop(text);
     match prepared {
-        Ok(prepared) => Walk::of(args, team, prepared, place, versus).go(interrupt),
+        Ok(prepared) => Walk::of(args, team, prepared, directory, versus).go(interrupt),
         Err(error) => {
-            discard(place, versus);
+            discard(directory, versus);
             Err(error.into())
         }
     }
 }
 
-fn discard(place: Place, versus: Versus) {
-    std::iter::once(place).chain(versus.place).for_each(Place::discard);
+fn discard(directory: Directory, versus: Versus) {
+    std::iter::once(directory).chain(versus.directory).for_each(Directory::discard);
 }
 
 impl<'a> Walk<'a> {
@@ -96,14 +96,14 @@ impl<'a> Walk<'a> {
         args: &'a Run,
         team: Option<&'a Team>,
         prepared: Prepared,
-        place: Place,
+        directory: Directory,
         versus: Versus,
     ) -> Walk<'a> {
         let Prepared { cells, grid, folder, run } = prepared;
         Walk {
             args,
             team,
-            place,
+            directory,
             versus,
             cells,
             grid,
@@ -128,8 +128,8 @@ impl<'a> Walk<'a> {
             interrupt.undisturbed(|| self.finish())
         });
         let shown = self.show(interrupt);
-        for place in std::iter::once(self.place).chain(self.versus.place) {
-            if !place.finish(quiet) {
+        for directory in std::iter::once(self.directory).chain(self.versus.directory) {
+            if !directory.finish(quiet) {
                 self.exit = self.exit.and(Exit::Failed);
             }
         }
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
 
     /// Nothing was measured: nothing stays.
     fn give_up(self, error: Error) -> Stopped {
-        discard(self.place, self.versus);
+        discard(self.directory, self.versus);
         let ranks = self.cells.iter().map(|bound| bound.plan.ranks).max().unwrap_or(0);
         self.folder.iter().for_each(|folder| folder.abandon(ranks));
         error.into()
@@ -211,9 +211,9 @@ impl<'a> Walk<'a> {
 
     /// Before an execution: the directory as at first, and rest.
     fn between(&mut self, cell: u32, interrupt: &Interrupt) {
-        let has_own = self.versus.place.is_some() && cell % 2 == 1;
+        let has_own = self.versus.directory.is_some() && cell % 2 == 1;
         let again = std::mem::replace(&mut self.used[usize::from(has_own)], true);
-        if again && !self.versus.place(cell, &self.place).clear(self.args.place.clean) {
+        if again && !self.versus.directory(cell, &self.directory).clear(self.args.directory.clean) {
             self.exit = self.exit.and(Exit::Failed);
         }
         // Virtual time does not settle.
@@ -243,9 +243,9 @@ impl<'a> Walk<'a> {
         let bound = &self.cells[cell as usize];
         let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
         let config = self.config(cell, repetition, folder);
-        let place = self.versus.place(cell, &self.place);
+        let directory = self.versus.directory(cell, &self.directory);
         let execution =
-            Execution { args: self.args, plan: &bound.plan, config: &config, folder, place };
+            Execution { args: self.args, plan: &bound.plan, config: &config, folder, directory };
         let measured = execution.measure(self.team, &mut |progress| {
             interrupt.pass_on();
             bar.show(progress);
@@ -282,7 +282,7 @@ impl<'a> Walk<'a> {
         // Programs are large: what is needed once is not copied.
         let mut run = if is_sweep { bound.run.clone() } else { std::mem::take(&mut bound.run) };
         let needs =
-            self.args.needs(&bound.rehearsal, &self.place, self.team.map_or(1, Team::nodes));
+            self.args.needs(&bound.rehearsal, &self.directory, self.team.map_or(1, Team::nodes));
         let own = match (&mut self.folder, repetition) {
             (Some(whole), Some(repetition)) if is_sweep => {
                 let mut own = whole.execution(self.started)?;
@@ -301,9 +301,10 @@ impl<'a> Walk<'a> {
 
     fn config(&self, cell: u32, repetition: Option<u32>, folder: Option<&Folder>) -> Config {
         let bound = &self.cells[cell as usize];
-        let place = self.versus.place(cell, &self.place);
+        let directory = self.versus.directory(cell, &self.directory);
         let nodes = self.team.map_or(1, Team::nodes);
-        let config = self.args.config(&bound.rehearsal, place, &bound.confinement, folder, nodes);
+        let config =
+            self.args.config(&bound.rehearsal, directory, &bound.confinement, folder, nodes);
         Config {
             wait_for_signal: config.wait_for_signal && self.started == 0,
             execution: self.started as u32,

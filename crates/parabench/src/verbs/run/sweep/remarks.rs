@@ -47,16 +47,16 @@ fn leftovers(args: &Run, run: &model::Run, sweep: &Sweep) -> Option<String> {
         let found: Vec<_> = found.collect();
         !found.is_empty() && (sweep.warm_up > 0 || !found.contains(&first))
     };
-    let dir = args.place.dir.is_some();
+    let dir = args.directory.dir.is_some();
     let several = sweep.order.len() > 1 || sweep.warm_up > 0;
-    if dir && !args.place.clean && later(&["EEXIST", "ENOTEMPTY"]) {
+    if dir && !args.directory.clean && later(&["EEXIST", "ENOTEMPTY"]) {
         return Some(
             "an execution found files of the one before, because --dir keeps them: add --clean, \
              or let the program remove what it makes"
                 .into(),
         );
     }
-    ((!dir || args.place.clean) && several && later(&["ENOENT"])).then(|| {
+    ((!dir || args.directory.clean) && several && later(&["ENOENT"])).then(|| {
         "an execution missed files that the first one found: the directory is emptied between \
          executions; --dir without --clean keeps what is in it"
             .into()

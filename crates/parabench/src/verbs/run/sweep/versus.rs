@@ -2,7 +2,7 @@
 //! say, A. Both are cells of a sweep whose last dimension has two values.
 
 use super::super::args::{Backend, Run};
-use super::super::place::Place;
+use super::super::directory::Directory;
 use crate::compile::{self, Ranks};
 use crate::error::{Error, Result};
 use crate::program::{self, Text};
@@ -19,17 +19,17 @@ pub struct Versus {
     /// Its program.
     pub text: Option<Text>,
     /// Its directory.
-    pub place: Option<Place>,
+    pub directory: Option<Directory>,
     /// What tells A and B apart; `None`: there is no B.
     pub pair: Option<Dimension>,
 }
 
 impl Versus {
-    /// Reads B's program or makes its directory; `place` is A's.
-    pub fn open(run: &Run, text: &Text, place: &Place) -> Result<Versus> {
+    /// Reads B's program or makes its directory; `directory` is A's.
+    pub fn open(run: &Run, text: &Text, directory: &Directory) -> Result<Versus> {
         let sweep = &run.sweep;
-        if let Some(directory) = &sweep.against {
-            return against(run, directory, place);
+        if let Some(path) = &sweep.against {
+            return against(run, path, directory);
         }
         if let Some(program) = &sweep.against_program {
             let other = program::read(program)?;
@@ -42,14 +42,14 @@ impl Versus {
             return Ok(Versus { text: Some(other), pair, ..Versus::default() });
         }
         let Some((name, value)) = &sweep.versus else { return Ok(Versus::default()) };
-        let values = [current(run, text, place, name)?, value.clone()];
+        let values = [current(run, text, directory, name)?, value.clone()];
         let pair = Some(dimension(DimensionKind::Param, name, values));
         Ok(Versus { pair, ..Versus::default() })
     }
 
-    /// B's place if it has one of its own.
-    pub fn place<'a>(&'a self, cell: u32, a: &'a Place) -> &'a Place {
-        self.place.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
+    /// B's directory if it has one of its own.
+    pub fn directory<'a>(&'a self, cell: u32, a: &'a Directory) -> &'a Directory {
+        self.directory.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
     }
 
     /// The program of a cell.
@@ -63,13 +63,13 @@ fn dimension(kind: DimensionKind, name: &str, values: [String; 2]) -> Dimension 
 }
 
 /// B's directory has a marker and a lock of its own, and stands apart from A's.
-fn against(run: &Run, directory: &Path, place: &Place) -> Result<Versus> {
-    let shown = directory.display();
+fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Versus> {
+    let shown = path.display();
     if run.execution.backend != Backend::Posix {
         return Err(Error::input(format!("--against {shown}: this back-end has no directory")));
     }
     let apart = || {
-        let (a, b) = (place.path()?, results::real_path(directory).ok()?);
+        let (a, b) = (directory.path()?, results::real_path(path).ok()?);
         (!a.starts_with(&b) && !b.starts_with(a)).then_some(())
     };
     if apart().is_none() {
@@ -77,21 +77,21 @@ fn against(run: &Run, directory: &Path, place: &Place) -> Result<Versus> {
         return Err(Error::input(message).help("choose two directories that stand apart"));
     }
     let mut other = run.clone();
-    other.place.dir = Some(directory.into());
-    let other = Place::open(&other)?;
+    other.directory.dir = Some(path.into());
+    let other = Directory::open(&other)?;
     let name = |path: &Path| path.to_string_lossy().into_owned();
-    let a = run.place.dir.as_deref().map(name).unwrap_or_default();
-    let pair = Some(dimension(DimensionKind::Directory, "directory", [a, name(directory)]));
-    Ok(Versus { place: Some(other), pair, ..Versus::default() })
+    let a = run.directory.dir.as_deref().map(name).unwrap_or_default();
+    let pair = Some(dimension(DimensionKind::Directory, "directory", [a, name(path)]));
+    Ok(Versus { directory: Some(other), pair, ..Versus::default() })
 }
 
 /// The value that a parameter has in A: given, or the program's own.
-fn current(run: &Run, text: &Text, place: &Place, name: &str) -> Result<String> {
+fn current(run: &Run, text: &Text, directory: &Directory, name: &str) -> Result<String> {
     if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
         return Ok(value.clone());
     }
     let ranks = Ranks { count: run.ranks, assumed: false, nodes: 1 };
-    let compiled = compile::compile(text.clone(), &run.program, ranks, place.name(), false);
+    let compiled = compile::compile(text.clone(), &run.program, ranks, directory.name(), false);
     // A program that cannot be compiled says why when it is bound.
     let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();
     let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);

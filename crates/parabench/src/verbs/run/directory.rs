@@ -1,4 +1,4 @@
-//! Where a run takes place: its directory, what keeps the program inside, and
+//! The directory of a run, what keeps the program inside, and
 //! whether there is room for what it does.
 
 use super::args::{Backend, Run};
@@ -15,9 +15,9 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The place of a run; back-ends that touch no disk need none.
-pub struct Place {
-    /// Shared with whoever ends the process from outside, see [`Place::leftover`].
+/// The directory of a run; back-ends that touch no disk need none.
+pub struct Directory {
+    /// Shared with whoever ends the process from outside, see [`Directory::leftover`].
     directory: Arc<Mutex<Option<RunDirectory>>>,
     facts: Option<Facts>,
     /// What was found in it.
@@ -43,18 +43,18 @@ pub struct Confinement {
     pub notes: Vec<String>,
 }
 
-impl Place {
+impl Directory {
     /// Makes or accepts the directory.
-    pub fn open(run: &Run) -> Result<Place> {
+    pub fn open(run: &Run) -> Result<Directory> {
         if run.execution.backend != Backend::Posix {
             let survey = OnceCell::new();
-            return Ok(Place { directory: Arc::default(), facts: None, survey });
+            return Ok(Directory { directory: Arc::default(), facts: None, survey });
         }
         let request = Request {
-            directory: run.place.dir.clone(),
-            keep: run.place.keep,
-            clean: run.place.clean,
-            force: run.place.force,
+            directory: run.directory.dir.clone(),
+            keep: run.directory.keep,
+            clean: run.directory.clean,
+            force: run.directory.force,
         };
         let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"));
         let directory = directory.map_err(|error| Error::input(error.to_string()))?;
@@ -68,7 +68,7 @@ impl Place {
             stays: directory.stays(),
         };
         let directory = Arc::new(Mutex::new(Some(directory)));
-        Ok(Place { directory, facts: Some(facts), survey: OnceCell::new() })
+        Ok(Directory { directory, facts: Some(facts), survey: OnceCell::new() })
     }
 
     /// Its absolute path.
@@ -89,7 +89,7 @@ impl Place {
     /// The directory if something in it goes at the end, and whether all of it does.
     pub fn removed(&self, run: &Run) -> Option<(&Path, bool)> {
         let Facts { path, scratch, stays, .. } = self.facts.as_ref()?;
-        let goes = if *scratch { !stays } else { run.place.clean };
+        let goes = if *scratch { !stays } else { run.directory.clean };
         goes.then_some((path, *scratch))
     }
 
@@ -110,10 +110,10 @@ impl Place {
         }
         let mut notes: Vec<String> = way_out(survey, run)?.into_iter().collect();
         let doubts: Vec<String> = survey.doubt.clone().into_iter().chain(unproved(plan)).collect();
-        if doubts.is_empty() && !run.place.confine {
+        if doubts.is_empty() && !run.directory.confine {
             return Ok(Confinement { name: "proved", confined: None, notes });
         }
-        if run.place.no_confine {
+        if run.directory.no_confine {
             let although = doubts.iter().map(|doubt| format!("not confined, although {doubt}"));
             notes.extend(although);
             return Ok(Confinement { name: "none", confined: None, notes });
@@ -146,7 +146,7 @@ impl Place {
     /// Compares what the program needs with what is there; gives remarks.
     pub fn preflight(&self, run: &Run, rehearsal: &Rehearsal) -> Result<Vec<String>> {
         let Some(path) = self.path() else { return Ok(Vec::new()) };
-        if run.place.no_preflight {
+        if run.directory.no_preflight {
             preflight::raise_open_files();
             return Ok(Vec::new());
         }
@@ -169,7 +169,7 @@ impl Place {
         discard(&self.directory);
     }
 
-    /// What has to be done if the process ends before [`Place::finish`]; waits while the directory
+    /// What has to be done if the process ends before [`Directory::finish`]; waits while the directory
     /// is being removed.
     pub fn leftover(&self) -> impl FnOnce() + Send + use<> {
         let directory = Arc::clone(&self.directory);
@@ -190,7 +190,7 @@ impl Place {
 /// What leads out of the directory whatever a program is confined by.
 fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
     let Some(way) = &survey.way_out else { return Ok(None) };
-    if run.place.force {
+    if run.directory.force {
         return Ok(Some(format!("--force: {way}, and the program may change it")));
     }
     let message = format!("the program could change what lies outside of the directory: {way}");
