@@ -10,6 +10,7 @@ pub mod errno;
 pub mod escape;
 pub mod evaluate;
 pub mod event;
+pub mod format;
 pub mod function;
 pub mod group;
 pub mod hints;

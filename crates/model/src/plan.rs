@@ -16,6 +16,7 @@
 
 pub mod bytes;
 
+pub use crate::format::Format;
 pub use crate::function::Function;
 pub use crate::internal::Internal;
 use crate::op::Op;
@@ -252,6 +253,13 @@ pub enum Piece {
     },
     /// A value, rendered as `print` does.
     Value(Operand),
+    /// A number in a format.
+    Formatted {
+        /// The number.
+        value: Operand,
+        /// How it is shown.
+        format: Format,
+    },
     /// An internal variable.
     Internal(Internal),
 }

@@ -248,6 +248,9 @@ impl Writer<'_> {
                 Piece::Value(operand) => {
                     let _ = write!(text, "{{{}}}", self.operand(site, *operand));
                 }
+                Piece::Formatted { value, format } => {
+                    let _ = write!(text, "{{{}:{format}}}", self.operand(site, *value));
+                }
                 Piece::Internal(what) => {
                     let _ = write!(text, "{{$${}}}", what.row().name);
                 }

@@ -7,7 +7,8 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::lex::is_name_byte;
-use model::plan::Span;
+use model::plan::{Format, Span};
+use model::words::shortened;
 use std::borrow::Cow;
 
 /// A piece of a string.
@@ -22,10 +23,12 @@ pub enum Piece<'a> {
         /// Place of `$` and run.
         span: Span,
     },
-    /// `${name}`
+    /// `${name}`, `${name:06}`
     Braced {
         /// The name.
         name: &'a str,
+        /// How the number is shown.
+        format: Option<Format>,
         /// Place from `$` to `}`.
         span: Span,
     },
@@ -238,12 +241,38 @@ impl<'a> Scanner<'a> {
 
     fn braced(&mut self, start: usize) -> Found<'a> {
         let end = self.name_end(start + 2);
-        if end == start + 2 || self.byte(end) != b'}' {
+        let name = &self.text[start + 2..end];
+        let (end, format) = match self.byte(end) {
+            b':' if !name.is_empty() => match self.format(end + 1) {
+                Ok((end, format)) => (end, Some(format)),
+                Err(end) => return self.bad_format(start, end),
+            },
+            _ => (end, None),
+        };
+        if name.is_empty() || self.byte(end) != b'}' {
             return self.unclosed(start, end, "a name and `}` after `${`", "${name}");
         }
         self.at = end + 1;
-        let name = &self.text[start + 2..end];
-        (Piece::Braced { name, span: self.span(start, self.at) }, None)
+        (Piece::Braced { name, format, span: self.span(start, self.at) }, None)
+    }
+
+    /// What stands between `:` and `}`, and where it ends. `Err`: where what is no format ends.
+    fn format(&self, start: usize) -> Result<(usize, Format), usize> {
+        let rest = &self.text[start..];
+        let Some(length) = rest.find('}') else { return Err(self.name_end(start)) };
+        let format = Format::parse(&rest[..length]).ok_or(start + length)?;
+        Ok((start + length, format))
+    }
+
+    #[cold]
+    fn bad_format(&mut self, start: usize, end: usize) -> Found<'a> {
+        self.at = end + usize::from(self.byte(end) == b'}');
+        let found = shortened(&self.text[start..self.at], 40);
+        let message = format!("expected a format in `${{name:...}}`, found `{found}`");
+        let problem = Diagnostic::new(Code::Expected, self.span(start, self.at), message).help(
+            "formats of integers: ${i:06} with zeros before it, ${i:x} hexadecimal, ${i:02x} both",
+        );
+        (Piece::Text(&self.bytes[start..self.at]), Some(Box::new(problem)))
     }
 
     #[cold]
@@ -275,6 +304,7 @@ mod tests {
             .map(|piece| match piece {
                 Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
                 Piece::Var { run, .. } => format!("<{run}>"),
+                Piece::Braced { name, format: Some(format), .. } => format!("{{{name}:{format}}}"),
                 Piece::Braced { name, .. } => format!("{{{name}}}"),
                 Piece::Internal { name, .. } => format!("<<{name}>>"),
                 Piece::Env { name, .. } => format!("<<({name})>>"),
@@ -289,6 +319,7 @@ mod tests {
             (r#""${a}b$c_d.x""#, "{a}b<c_d>.x"),
             (r#""$$rank-$$env(PWD)x""#, "<<rank>>-<<(PWD)>>x"),
             (r#""$$env""#, "<<env>>"),
+            (r#""s-${i:06}.${i:x}""#, "s-{i:06}.{i:x}"),
             (r#""100$""#, "100$"),
             (r#""$ $. $$ $$.""#, "$ $. $$ $$."),
             (r#""$${x}""#, "${x}"),
@@ -323,6 +354,10 @@ mod tests {
             (r#""${a""#, Code::Expected, "end of the string"),
             (r#""${a-b}""#, Code::Expected, "found `-`"),
             (r#""${}""#, Code::Expected, "found `}`"),
+            (r#""${a:6}""#, Code::Expected, "found `${a:6}`"),
+            (r#""${a:}""#, Code::Expected, "found `${a:}`"),
+            (r#""${a:02x""#, Code::Expected, "found `${a:02x`"),
+            (r#""${:06}""#, Code::Expected, "found `:`"),
             (r#""$$env(A""#, Code::Expected, "`)`"),
         ] {
             let found = check(raw, 0);

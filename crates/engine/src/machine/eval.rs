@@ -289,6 +289,9 @@ impl<'p> Env<'p> {
                     push_bytes(out, &plan.text[start as usize..end as usize]);
                 }
                 Piece::Value(operand) => self.render(site, operand, out)?,
+                Piece::Formatted { value, format } => {
+                    format.render(self.value(site, value)?, out)?;
+                }
                 Piece::Internal(Internal::Rank) => push_int(out, i64::from(self.scope.rank)),
                 Piece::Internal(Internal::GroupName) => {
                     out.extend_from_slice(self.scope.group_name(plan).as_bytes());

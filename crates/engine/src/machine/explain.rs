@@ -108,7 +108,7 @@ fn operands(plan: &Plan, instr: &Instr) -> Vec<Operand> {
     });
     let pieces = inner.flat_map(|text| &plan.pieces[text.start as usize..text.end as usize]);
     let values = pieces.filter_map(|piece| match piece {
-        Piece::Value(operand) => Some(*operand),
+        Piece::Value(operand) | Piece::Formatted { value: operand, .. } => Some(*operand),
         _ => None,
     });
     direct.iter().copied().chain(values).collect()

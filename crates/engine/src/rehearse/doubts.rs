@@ -277,6 +277,7 @@ fn written_name(plan: &Plan, site: Pc) -> Option<String> {
             String::from_utf8_lossy(text).into_owned()
         }
         Piece::Internal(what) => format!("$${}", what.row().name),
+        Piece::Formatted { .. } => "*".into(),
         Piece::Value(operand) => match operand.source() {
             Source::Const(index) => {
                 let mut text = Vec::new();

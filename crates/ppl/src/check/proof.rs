@@ -249,6 +249,7 @@ impl<'a> Facts<'a> {
                     Shape::of_text(text, self.directory)
                 }
                 Piece::Value(operand) => self.shape(site, *operand),
+                Piece::Formatted { .. } => Shape::NUMBER,
                 Piece::Internal(what) => self.internal(*what),
             })
         })

@@ -9,10 +9,12 @@ use model::op::Needs;
 const WORDS: [&str; 7] = ["$$rank", "$$grank", "$$size", "$$gsize", "$$node", "$$crand", "$$group"];
 
 /// A program in which nothing stands about ranks was written for one.
-pub(crate) fn speaks_of_ranks(ast: &Ast, sources: &Sources) -> bool {
+pub(crate) fn speaks_of_ranks(ast: &Ast, sources: &Sources, params: &[(String, String)]) -> bool {
+    let has_word = |text: &str| WORDS.iter().any(|word| text.contains(word));
     ast.stmts.iter().any(is_about_ranks)
         || ast.times.iter().any(|time| time.sync)
-        || sources.files().iter().any(|file| WORDS.iter().any(|word| file.text.contains(word)))
+        || sources.files().iter().any(|file| has_word(&file.text))
+        || params.iter().any(|(_, text)| has_word(text))
 }
 
 fn is_about_ranks(stmt: &Stmt) -> bool {

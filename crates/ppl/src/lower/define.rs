@@ -1,13 +1,14 @@
 //! Definitions: they hold in the whole program, so they are taken in before its code.
 
 use super::Lower;
+use super::groups::WORLD;
 use super::procs::ProcInfo;
 use crate::ast::{GroupSize, GroupTag, List, Stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use model::Value;
 use model::group::{self, GroupDef, Remark, Size, Tag};
-use model::plan::Span;
+use model::plan::{Pattern, Span};
 
 /// More groups than this are refused: all their intersections are worked out.
 const MAX_GROUPS: usize = 256;
@@ -129,6 +130,10 @@ impl Lower<'_> {
             self.groups.insert(group.name.clone(), number as u32);
         }
         self.plan.groups = resolved;
+        let of_pattern = |pattern: &Pattern| pattern.group.as_deref() == Some(WORLD);
+        if self.plan.patterns.iter().any(of_pattern) && !self.groups.contains_key(WORLD) {
+            self.world(WORLD);
+        }
     }
 
     /// Sizes of the command line win over those of the program.

@@ -7,9 +7,12 @@ use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use crate::text;
 use model::group::ranks_in_words;
-use model::plan::{GroupId, Instr, MemberSet, SetId, Span};
+use model::plan::{Group, GroupId, Instr, MemberSet, SetId, Span};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+
+/// The group of all ranks.
+pub(super) const WORLD: &str = "world";
 
 impl Lower<'_> {
     /// `group "name" body`
@@ -37,7 +40,7 @@ impl Lower<'_> {
     /// The number of the group that a string names.
     pub(super) fn group_named(&mut self, name: ExprId) -> Option<GroupId> {
         let text = self.group_name(name)?;
-        let found = self.groups.get(&text).copied();
+        let found = self.groups.get(&text).copied().or_else(|| self.world(&text));
         if found.is_none() {
             let help = match nearest(&text, self.groups.keys().map(String::as_str)) {
                 Some(name) => format!("the nearest is \"{name}\""),
@@ -48,6 +51,17 @@ impl Lower<'_> {
             self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         }
         found
+    }
+
+    /// The group of all ranks, which is there without a definition.
+    pub(super) fn world(&mut self, name: &str) -> Option<GroupId> {
+        if name != WORLD {
+            return None;
+        }
+        let number = self.plan.groups.len() as GroupId;
+        self.plan.groups.push(Group { name: WORLD.into(), members: 0..self.plan.ranks });
+        self.groups.insert(WORLD.into(), number);
+        Some(number)
     }
 
     /// The name in a string, without blanks around it; they are warned about.

@@ -143,6 +143,7 @@ fn pieces_hash(text: &[u8], pieces: &[Piece]) -> u64 {
             Piece::Text { start, end } => text[*start as usize..*end as usize].hash(&mut hasher),
             Piece::Value(operand) => operand.hash(&mut hasher),
             Piece::Internal(what) => what.hash(&mut hasher),
+            Piece::Formatted { value, format } => (value, format).hash(&mut hasher),
         }
     }
     hasher.finish()

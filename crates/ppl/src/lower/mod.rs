@@ -26,6 +26,7 @@ mod kinds;
 mod names;
 pub(crate) mod notes;
 mod op;
+mod open;
 mod params;
 mod passed;
 mod path;
@@ -79,7 +80,7 @@ fn end_of_program(sources: &Sources) -> Span {
 
 /// Number of ranks: a program that does not speak of them is for one, unless asked.
 fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
-    match binding.ranks_assumed && !speaks_of_ranks(ast, sources) {
+    match binding.ranks_assumed && !speaks_of_ranks(ast, sources, &binding.params) {
         true => 1,
         false => binding.ranks.max(1),
     }
@@ -107,6 +108,7 @@ struct Lower<'a> {
     param_names: FxHashSet<String>,
     /// Parameters of the command line: the last text of each.
     params_given: FxHashMap<&'a str, &'a str>,
+    open: open::Open,
     /// By index into [`Ast::params`]: the constant that is its value.
     param_values: FxHashMap<u32, u32>,
     /// Names of groups and their numbers.
@@ -179,6 +181,7 @@ impl<'a> Lower<'a> {
             proc_times: FxHashMap::default(),
             param_names: FxHashSet::default(),
             params_given: binding.params.iter().map(|(name, text)| (&**name, &**text)).collect(),
+            open: open::Open::default(),
             param_values: FxHashMap::default(),
             groups: FxHashMap::default(),
             patterns: FxHashMap::default(),

@@ -170,6 +170,9 @@ impl Lower<'_> {
                 self.global_in_generator(self.ast.names.text(name), span);
                 Ev::BAD
             }
+            Some(_) if self.open_text(name).is_some() => {
+                self.opened_text(name, span).unwrap_or(Ev::BAD)
+            }
             Some(place) => self.at(name, place),
             None => {
                 self.not_visible(name, span);
@@ -275,8 +278,8 @@ impl Lower<'_> {
     }
 
     /// Nothing in the program but this one definition sets the name.
-    pub(super) fn is_set_once(&mut self, name: Name) -> bool {
-        self.info(name).definitions == 1
+    pub(super) fn is_set_once(&self, name: Name) -> bool {
+        self.names.get(name.0 as usize).is_some_and(|info| info.definitions == 1)
     }
 
     /// The proc ends: its own names are gone.

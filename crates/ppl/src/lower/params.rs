@@ -3,11 +3,14 @@
 //! `define param` gives text, as it always did; `param` gives what its default is.
 
 use super::Lower;
-use crate::ast::{Expr, Param};
+use super::value::Ev;
+use crate::ast::{Expr, Name, Param};
 use crate::diag::{Code, Diagnostic};
 use crate::suggest::nearest;
 use model::Value;
+use model::limits;
 use model::plan::{Instr, Operand, Span};
+use model::types::Types;
 use model::units::duration_factor;
 
 /// Environment variables that give parameters begin so.
@@ -30,7 +33,8 @@ impl Lower<'_> {
         let default = self.default_value(&param);
         let value = match (self.given(&public), default) {
             (Some((text, from)), Some(default)) => {
-                self.parsed(&text, &from, &default, span).unwrap_or(default)
+                self.close_default(param.var.0);
+                self.parsed(&text, &from, (&default, param.var)).unwrap_or(default)
             }
             (_, Some(default)) => default,
             (_, None) => Value::Unset,
@@ -54,6 +58,9 @@ impl Lower<'_> {
     }
 
     fn default_value(&mut self, param: &Param) -> Option<Value> {
+        if let Some(text) = self.open_default(param.var.0, param.default, param.var.1) {
+            return Some(Value::str(text));
+        }
         let ev = self.expr(param.default);
         if ev.is_bad() || self.ast.expr(param.default) == Expr::Error {
             return None;
@@ -83,26 +90,24 @@ impl Lower<'_> {
     }
 
     /// The value of a text of the default's type.
-    fn parsed(&mut self, text: &str, from: &str, default: &Value, span: Span) -> Option<Value> {
-        let (value, expected) = match default {
-            Value::Int(_) if has_leading_zero(text) => {
-                (None, "an integer without leading zeros, as in 644 or, octal, 0o644")
-            }
-            Value::Int(_) => {
-                (Value::str(text).as_int().ok().map(Value::Int), "an integer, as in 10 or 4k")
-            }
-            Value::Float(_) => (Value::str(text).as_float().ok().map(Value::Float), "a number"),
-            Value::Bool(_) => (boolean(text).map(Value::Bool), "true or false"),
-            Value::Duration(_) => (duration(text).map(Value::Duration), "a duration, as in 30s"),
-            Value::Str(_) => (Some(Value::str(text)), "text"),
-            _ => (None, "nothing: a list cannot be given from outside"),
-        };
-        if value.is_none() {
-            let message = format!("{from}: expected {expected}, found {text:?}");
-            let diagnostic = Diagnostic::new(Code::WrongType, span, message);
-            self.reports.push(diagnostic.help(format!("its default is {default}")));
+    fn parsed(
+        &mut self,
+        text: &str,
+        from: &str,
+        (default, (name, span)): (&Value, (Name, Span)),
+    ) -> Option<Value> {
+        if let Value::Str(_) = default {
+            return Some(Value::str(self.text_from_outside(name, text, from, span)));
         }
-        value
+        match value_like(default, text) {
+            Ok(value) => Some(value),
+            Err(expected) => {
+                let message = format!("{from}: expected {expected}, found {text:?}");
+                let diagnostic = Diagnostic::new(Code::WrongType, span, message);
+                self.reports.push(diagnostic.help(format!("its default is {default}")));
+                None
+            }
+        }
     }
 
     /// Parameters of the command line that the program does not define.
@@ -136,8 +141,19 @@ impl Lower<'_> {
             self.define_constant(name, konst);
             return;
         }
-        let dst = self.define(name, false);
-        self.emit(Instr::Move { dst, src: Operand::constant(konst) }, span);
+        let src = match self.opened_text(name, span) {
+            Some(ev) if ev.is_bad() => return,
+            Some(ev) => ev,
+            None => self.constant_at(konst),
+        };
+        let dst = self.define(name, src.differs);
+        self.emit(Instr::Move { dst, src: src.operand }, span);
+    }
+
+    /// A constant by its number.
+    fn constant_at(&self, konst: u32) -> Ev {
+        let types = Types::of(&self.plan.consts[konst as usize]);
+        Ev { operand: Operand::constant(konst), types, differs: false }
     }
 
     /// Between the definitions and the program: no parameter is visible yet.
@@ -146,6 +162,49 @@ impl Lower<'_> {
             self.set_place(param.var.0, super::names::Place::NOWHERE);
         }
     }
+}
+
+/// The value of a text that is given in place of another; what was expected, if it is none.
+fn value_like(default: &Value, text: &str) -> Result<Value, &'static str> {
+    let (value, expected) = match default {
+        Value::Int(_) if has_leading_zero(text) => {
+            (None, "an integer without leading zeros, as in 644 or, octal, 0o644")
+        }
+        Value::Int(_) => {
+            (Value::str(text).as_int().ok().map(Value::Int), "an integer, as in 10 or 4k")
+        }
+        Value::Float(_) => (Value::str(text).as_float().ok().map(Value::Float), "a number"),
+        Value::Bool(_) => (boolean(text).map(Value::Bool), "true or false"),
+        Value::Duration(_) => (duration(text).map(Value::Duration), "a duration, as in 30s"),
+        Value::Str(_) => (Some(Value::str(text)), "text"),
+        Value::List(items) => return list_like(items, text),
+        Value::Unset | Value::Handle(_) => (None, "nothing"),
+    };
+    value.ok_or(expected)
+}
+
+/// `4k,64k`, `[4k, 64k]`: elements of the type that those of the default have, else texts.
+fn list_like(default: &[Value], text: &str) -> Result<Value, &'static str> {
+    let text = text.trim();
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    if inner.trim().is_empty() {
+        return Ok(Value::List([].into()));
+    }
+    let first = default.first().unwrap_or(&Value::Unset);
+    let alike = default.iter().all(|item| item.type_name() == first.type_name());
+    let like = match first {
+        Value::List(_) => return Err("nothing: a list of lists cannot be given from outside"),
+        first if alike && !default.is_empty() => first.clone(),
+        _ => Value::str(""),
+    };
+    let items = inner.split(',').map(|item| value_like(&like, item.trim()));
+    let items = items.collect::<Result<Vec<Value>, _>>().map_err(|_| match like {
+        Value::Int(_) => "integers with commas between them, as in 4k,64k",
+        Value::Duration(_) => "durations with commas between them, as in 1ms,5ms",
+        Value::Bool(_) => "true or false, with commas between them",
+        _ => "numbers with commas between them",
+    })?;
+    limits::list(items).map_err(|_| "a list of at most 1 MiB")
 }
 
 /// Octal in C and in a shell, decimal elsewhere: nobody shall have to guess.
@@ -188,6 +247,16 @@ mod tests {
         for bad in ["", "s", "30", "30x", "1e300s", "nans"] {
             assert_eq!(duration(bad), None, "{bad}");
         }
+        let sizes = [Value::Int(1), Value::Int(2)];
+        let list = |items: &[i64]| Value::List(items.iter().copied().map(Value::Int).collect());
+        assert_eq!(list_like(&sizes, "4k, 64k"), Ok(list(&[4096, 65536])));
+        assert_eq!(list_like(&sizes, "[4k]"), Ok(list(&[4096])));
+        assert_eq!(list_like(&sizes, " "), Ok(list(&[])));
+        assert!(list_like(&sizes, "4k,,1").unwrap_err().contains("4k,64k"));
+        let texts = Ok(Value::List([Value::str("1"), Value::str("b")].into()));
+        assert_eq!(list_like(&[], "1,b"), texts);
+        assert_eq!(list_like(&[Value::Int(1), Value::str("a")], "1, b"), texts);
+        assert!(list_like(&[Value::List([].into())], "1").is_err());
         assert_eq!(boolean("true"), Some(true));
         assert_eq!(boolean("0"), Some(false));
         assert_eq!(boolean("maybe"), None);

@@ -8,7 +8,7 @@ use crate::text;
 use model::Value;
 use model::internal::{InternalRow, Read};
 use model::limits;
-use model::plan::{BinaryOp, Internal, Operand, Piece, Source, Span, Template};
+use model::plan::{BinaryOp, Format, Internal, Operand, Piece, Source, Span, Template};
 use model::types::Types;
 
 impl Lower<'_> {
@@ -30,9 +30,8 @@ impl Lower<'_> {
     /// plan's. `None`: it has no value, which is reported.
     pub(super) fn read_string(&mut self, raw: &str, span: Span) -> Option<Filled> {
         let mark = self.plan.text.len();
-        self.text_from = mark;
-        self.pieces.clear();
-        let mut found = Filled { differs: false, bad: false };
+        self.begin_text(mark);
+        let mut found = Filled::default();
         for piece in text::pieces(raw, span.start) {
             self.piece(piece, &mut found);
             if let Err(error) = limits::check_text(self.plan.text.len() - mark) {
@@ -68,10 +67,20 @@ impl Lower<'_> {
         self.parts_in_row(b, &mut parts);
         let evs: Vec<Ev> = parts.into_iter().map(|part| self.expr(part)).collect();
         let mark = self.plan.text.len();
+        self.begin_text(mark);
+        let mut found = Filled::default();
+        evs.into_iter().for_each(|ev| self.fill_in_row(ev, &mut found));
+        self.end_text(mark, found, span)
+    }
+
+    /// The text that comes next is put together from `mark` on.
+    pub(super) fn begin_text(&mut self, mark: usize) {
         self.text_from = mark;
         self.pieces.clear();
-        let mut found = Filled { differs: false, bad: false };
-        evs.into_iter().for_each(|ev| self.fill_in_row(ev, &mut found));
+    }
+
+    /// The value of what was put together.
+    pub(super) fn end_text(&mut self, mark: usize, found: Filled, span: Span) -> Ev {
         if found.bad {
             self.plan.text.truncate(mark);
             return Ev::BAD;
@@ -116,13 +125,14 @@ impl Lower<'_> {
         Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark))
     }
 
-    fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
+    pub(super) fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
         match piece {
             text::Piece::Text(bytes) => self.plan.text.extend_from_slice(bytes),
             text::Piece::Var { run, span } => self.named(run, span, found),
-            text::Piece::Braced { name, span } => match self.find_visible(name) {
-                Some(ev) => self.fill(ev, found),
-                None => self.missing(name, span, found),
+            text::Piece::Braced { name, format, span } => match (self.find_known(name), format) {
+                (Some(name), Some(format)) => self.formatted(name, format, span, found),
+                (Some(name), None) => self.fill_variable(name, found),
+                (None, _) => self.missing(name, span, found),
             },
             text::Piece::Internal { name, span } => self.filled_internal(name, span, found),
             text::Piece::Env { name, span } => match self.environment_text(name) {
@@ -135,8 +145,8 @@ impl Lower<'_> {
     /// `$name...`: the longest run that is a visible variable, the rest is text.
     fn named(&mut self, run: &str, span: Span, found: &mut Filled) {
         for end in (1..=run.len()).rev() {
-            if let Some(ev) = self.find_visible(&run[..end]) {
-                self.fill(ev, found);
+            if let Some(name) = self.find_known(&run[..end]) {
+                self.fill_variable(name, found);
                 self.plan.text.extend_from_slice(&run.as_bytes()[end..]);
                 return;
             }
@@ -144,9 +154,43 @@ impl Lower<'_> {
         self.missing(run, span, found);
     }
 
-    fn find_visible(&mut self, text: &str) -> Option<Ev> {
+    /// A name that can be read here.
+    pub(super) fn find_known(&mut self, text: &str) -> Option<Name> {
         let name = self.find_name(text)?;
-        self.visible(name).map(|_| self.variable(name, Span::default()))
+        self.visible(name).map(|_| name)
+    }
+
+    /// A variable's value at the end of the text so far; of a parameter from outside that has
+    /// variables in it, what it is here.
+    fn fill_variable(&mut self, name: Name, found: &mut Filled) {
+        match self.open_text(name) {
+            None => {
+                let ev = self.variable(name, Span::default());
+                self.fill(ev, found);
+            }
+            Some(text) => self.fill_open(&text, found),
+        }
+    }
+
+    /// `${name:06}`
+    fn formatted(&mut self, name: Name, format: Format, span: Span, found: &mut Filled) {
+        let ev = self.variable(name, span);
+        found.differs |= ev.differs;
+        found.bad |= ev.is_bad();
+        if ev.is_bad() {
+            return;
+        }
+        if !ev.types.may(Types::INT.or(Types::STR)) && self.is_alive() {
+            let message = format!("expected an integer in a format, found {}", ev.types.describe());
+            found.bad |= self.wrong_type(span, message).is_bad();
+            return;
+        }
+        let Some(value) = self.constant(ev).cloned() else {
+            return self.value_piece(Piece::Formatted { value: ev.operand, format });
+        };
+        if let Err(error) = format.render(&value, &mut self.plan.text) {
+            found.bad |= self.no_value(error, span).is_bad();
+        }
     }
 
     /// The number of a name, most often without asking the tree's own table.
@@ -233,9 +277,10 @@ impl Lower<'_> {
 }
 
 /// What was found in a string.
+#[derive(Default)]
 pub(super) struct Filled {
     /// A value in it differs between ranks.
     differs: bool,
     /// Something in it was reported.
-    bad: bool,
+    pub(super) bad: bool,
 }

@@ -179,7 +179,7 @@ impl Writer<'_> {
         for _ in 0..self.choose(4) {
             text.push_str(&self.pick(&[
                 "$a", "$ab", "${b}x", "-", "/d", "$$rank", "$$grank_", "$s", "$$size", "\\$",
-                "$n0", "$$group",
+                "${b:03}", "${a:x}", "$n0", "$$group",
             ]));
         }
         text + "\""

@@ -242,6 +242,9 @@ impl Machine<'_> {
                             out.extend_from_slice(&self.plan.text[*start as usize..*end as usize]);
                         }
                         Piece::Value(operand) => self.value(*operand)?.render(&mut out)?,
+                        Piece::Formatted { value, format } => {
+                            format.render(&self.value(*value)?, &mut out)?;
+                        }
                         Piece::Internal(what) => self.internal_value(*what).render(&mut out)?,
                     }
                 }

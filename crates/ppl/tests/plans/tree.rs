@@ -396,10 +396,13 @@ impl Tree<'_> {
         for piece in text::pieces(self.sources.text(span), span.start) {
             match piece {
                 Piece::Text(bytes) => out.extend_from_slice(bytes),
-                Piece::Braced { name, .. } => {
+                Piece::Braced { name, format, .. } => {
                     let name = self.ast.names.find(name).expect("checked");
                     let value = self.get(id, name)?;
-                    eval(value.render(&mut out))?;
+                    eval(match format {
+                        Some(format) => format.render(&value, &mut out),
+                        None => value.render(&mut out),
+                    })?;
                 }
                 Piece::Var { run, .. } => {
                     let known = |end: &usize| {
