@@ -2,7 +2,7 @@
 
 use crate::ast::Ast;
 use crate::binding::Binding;
-use crate::diag::{self, Diagnostic};
+use crate::diag::{self, Code, Diagnostic};
 use crate::source::{Loader, Sources};
 use crate::{check, lower, parse};
 use model::Plan;
@@ -31,6 +31,9 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     }
     let (ast, found) = parse(&mut sources, root, loader);
     diagnostics.extend(found);
+    if diagnostics.iter().any(|found| found.code == Code::Foreign) {
+        return Compiled { sources, ast, plan: None, diagnostics };
+    }
     diagnostics.extend(check::precedence::check(&ast, &sources));
     diagnostics.extend(check::recursion::check(&ast));
     let (mut made, found) = lower::lower(&ast, &sources, binding);

@@ -39,6 +39,7 @@ codes! {
     NotUtf8 "E0001" "The program is not UTF-8 text.";
     TooLong "E0002" "The program is longer than the limit.";
     Include "E0003" "An included file cannot be read, or includes itself.";
+    Foreign "E0004" "A text of another language or tool.";
     UnknownCharacter "E0101" "A character that PPL does not have.";
     OpenString "E0102" "A string or comment that is not closed.";
     BadEscape "E0103" "An escape that PPL does not have.";

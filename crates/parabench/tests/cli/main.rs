@@ -19,6 +19,7 @@ mod events;
 mod exit_codes;
 mod file_programs;
 mod fmt;
+mod foreign;
 mod golden;
 mod html;
 mod marks;

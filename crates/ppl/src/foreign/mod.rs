@@ -1,6 +1,96 @@
 //! People who come from elsewhere: words, signs and whole texts of other languages and tools.
-//! What PPL has in their place is data here; where it is said is the parser's and the
-//! lowering's matter.
+//!
+//! ```text
+//! [global]                          error[E0004]: this is a fio job file, not a PPL program
+//! rw=randread            ----->       help: in PPL:
+//! bs=4k                                     param $bs = 4k; ...
+//! ```
+//!
+//! What marks a text is a table ([`marks`]), what PPL has for words another ([`words`]). Only texts
+//! with mistakes are looked at, so no program that parses is ever taken for something else; and what
+//! is offered in place of a text has been compiled.
 
+mod calls;
+mod command;
+mod dd;
+mod elbencho;
+mod fio;
+mod ior;
 pub(crate) mod loops;
+mod marks;
+mod mdtest;
+mod page;
+mod shell;
 pub(crate) mod words;
+
+use crate::binding::Binding;
+use crate::diag::{Code, Diagnostic, has_errors};
+use crate::source::{NoIncludes, Sources};
+use crate::{lower, parse};
+use marks::{Found, Kind};
+use model::plan::Span;
+
+/// Ranks for which a translation is compiled before it is offered.
+const RANKS: u32 = 4;
+
+/// What a text is that has mistakes, if it is none of PPL; `base`: its first position.
+#[cold]
+pub(crate) fn diagnose(text: &str, base: u32) -> Option<Diagnostic> {
+    let Found { kind, line } = marks::recognise(text)?;
+    let span = Span { start: base + line.start as u32, end: base + line.end as u32 };
+    let message = format!("this is {}, not a PPL program", kind.name());
+    let diagnostic = Diagnostic::new(Code::Foreign, span, message);
+    let program = translation(kind, text).and_then(|program| sound(&program));
+    Some(diagnostic.help(match program {
+        Some(program) => format!("{}:\n{}", lead(kind), program.trim_end()),
+        None => instead(kind).into(),
+    }))
+}
+
+/// The words before a translation.
+fn lead(kind: Kind) -> &'static str {
+    match kind {
+        Kind::C | Kind::Python => "its I/O calls in PPL, once each",
+        _ => "in PPL",
+    }
+}
+
+fn translation(kind: Kind, text: &str) -> Option<String> {
+    match kind {
+        Kind::FioJob => fio::job_file(text),
+        Kind::Command | Kind::Shell => shell::translate(text),
+        Kind::C => calls::of_c(text),
+        Kind::Python => calls::of_python(text),
+        Kind::Strace | Kind::Json => None,
+    }
+}
+
+/// What to do where nothing can be translated.
+fn instead(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Strace => {
+            "write the calls as statements: $h = fopen(\"f\", \"r\"); fread($h, 4k, 0); fclose($h);"
+        }
+        Kind::Json => {
+            "programs are text: write(\"file-$$rank\", 4k); `parabench report DIR` shows stored results"
+        }
+        Kind::FioJob | Kind::Command | Kind::Shell => {
+            "write the calls it makes: $h = fopen(\"file-$$rank\", \"w+\"); repeat $i 100 fwrite($h, 4k, $i * 4k);"
+        }
+        Kind::C | Kind::Python => {
+            "write the calls alone, without memory and types: write(\"file-$$rank\", 4k);"
+        }
+    }
+}
+
+/// The program in the common style, if it compiles.
+fn sound(program: &str) -> Option<String> {
+    let mut sources = Sources::default();
+    let (root, found) = sources.add("translation", program.as_bytes().to_vec());
+    let (ast, mistakes) = parse::parse_plain(&mut sources, root, &mut NoIncludes);
+    if has_errors(&found) || has_errors(&mistakes) {
+        return None;
+    }
+    let (_, mistakes) = lower::lower(&ast, &sources, &Binding::new(RANKS));
+    (!has_errors(&mistakes)).then(|| crate::format(program).0)
+}

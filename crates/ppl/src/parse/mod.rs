@@ -17,6 +17,7 @@ mod stmt;
 use crate::ast::{Ast, ExprId, List, Name, StmtId};
 use crate::ast::{Expr, Stmt};
 use crate::diag::{Code, Diagnostic};
+use crate::foreign::diagnose;
 use crate::lex::Lexer;
 use crate::source::{FileId, Loader, Sources};
 use crate::token::{Kind, Token};
@@ -42,20 +43,31 @@ pub fn parse<'a>(
     root: FileId,
     loader: &'a mut dyn Loader,
 ) -> (Ast, Vec<Diagnostic>) {
-    run(sources, root, Some(loader))
+    run(sources, root, Some(loader), true)
+}
+
+/// The same, but a text that is none of PPL is not told from a program with mistakes.
+pub(crate) fn parse_plain<'a>(
+    sources: &'a mut Sources,
+    root: FileId,
+    loader: &'a mut dyn Loader,
+) -> (Ast, Vec<Diagnostic>) {
+    run(sources, root, Some(loader), false)
 }
 
 /// Parses one file and leaves its includes empty, for the formatter.
 pub(crate) fn parse_alone(sources: &mut Sources, root: FileId) -> (Ast, Vec<Diagnostic>) {
-    run(sources, root, None)
+    run(sources, root, None, true)
 }
 
 fn run<'a>(
     sources: &'a mut Sources,
     root: FileId,
     loader: Option<&'a mut dyn Loader>,
+    recognises: bool,
 ) -> (Ast, Vec<Diagnostic>) {
     let mut context = Context::new(sources, loader);
+    context.recognises = recognises;
     context.chain.push(context.sources.file(root).name.clone());
     let top = context.file(root);
     context.ast.top = top;
@@ -66,6 +78,8 @@ fn run<'a>(
 struct Context<'a> {
     sources: &'a mut Sources,
     loader: Option<&'a mut dyn Loader>,
+    /// Texts of other languages and tools are told from programs with mistakes.
+    recognises: bool,
     ast: Ast,
     diagnostics: Vec<Diagnostic>,
     /// Errors beyond [`MAX_ERRORS`]: their number and the first of them.
@@ -97,6 +111,7 @@ impl<'a> Context<'a> {
         Context {
             sources,
             loader,
+            recognises: true,
             ast: Ast::default(),
             diagnostics: Vec::new(),
             left_out: None,
@@ -119,11 +134,30 @@ impl<'a> Context<'a> {
         // A share of it: files can be added while this one is parsed.
         let text = self.sources.file(id).text.clone();
         reserve(&mut self.ast, text.len());
+        let known = (self.diagnostics.len(), self.left_out);
         let mut parser = Parser::new(self, &text, base);
         let list = parser.program();
         let comments = std::mem::take(&mut parser.lex.comments);
         self.ast.comments.extend(comments);
-        list
+        if self.diagnostics.len() == known.0 || !self.recognises {
+            return list;
+        }
+        self.foreign(&text, base, known).unwrap_or(list)
+    }
+
+    /// The text has mistakes. If it is none of PPL, one diagnostic says so in place of them.
+    #[cold]
+    fn foreign(
+        &mut self,
+        text: &str,
+        base: u32,
+        (count, left_out): (usize, Option<(usize, Code, Span)>),
+    ) -> Option<List> {
+        let found = diagnose(text, base)?;
+        self.diagnostics.truncate(count);
+        self.left_out = left_out;
+        self.push(found);
+        Some(List::default())
     }
 
     #[cold]

@@ -1,0 +1,58 @@
+//! Texts of other tools and languages in place of programs: what is said, and that the programs which
+//! are offered run. The texts and programs are those of the language's own tests.
+
+use crate::scene::{Scene, root};
+use std::fs;
+
+fn folder() -> std::path::PathBuf {
+    root().join("crates/ppl/tests/foreign")
+}
+
+#[test]
+fn a_text_of_another_tool_gives_one_message_with_a_program() {
+    let text = fs::read_to_string(folder().join("randread.fio")).unwrap();
+    let scene = Scene::new().file("job.fio", &text);
+    for verb in ["check", "run", "plan", "fmt"] {
+        let done = scene.parabench(&format!("{verb} job.fio")).exits(2);
+        done.err_has("error[E0004]: this is a fio job file, not a PPL program")
+            .err_has("job.fio:2:1")
+            .err_has("fread($h, $bs, perm($i, $count) * $bs);")
+            .err_has("job.fio: 1 error");
+    }
+    // A parameter is no second mistake.
+    scene.parabench("check job.fio bs=4k").exits(2).err_has("job.fio: 1 error");
+    let found = scene.parabench("check job.fio --format json").exits(2).json();
+    assert_eq!(found.as_array().map(Vec::len), Some(1));
+    assert_eq!(found[0]["code"], "E0004");
+}
+
+#[test]
+fn an_included_text_of_another_tool_is_one_message_too() {
+    let text = fs::read_to_string(folder().join("program.c")).unwrap();
+    let scene = Scene::new().file("lib.c", &text).file("x.ppl", "include \"lib.c\";\nsync;\n");
+    scene.parabench("check x.ppl").exits(2).err_has("lib.c:1:1").err_has("x.ppl: 1 error");
+}
+
+#[test]
+fn the_programs_that_are_offered_run() {
+    let mut seen = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".ppl") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mpi = text.contains("pfopen");
+        // C and Python programs are processes of their own, with names of their own.
+        let ranks = if name.contains(".c.") || name.contains(".py.") { 1 } else { 4 };
+        let line = match mpi {
+            true => "run x.ppl -n 4 --dry-run".to_string(),
+            false => format!("run x.ppl -n {ranks} --backend mem --strict"),
+        };
+        let done = Scene::new().file("x.ppl", &text).parabench(&line);
+        assert_eq!(done.code, Some(0), "{name}: {done:#?}");
+        seen += 1;
+    }
+    assert!(seen >= 15, "only {seen} programs were found");
+}

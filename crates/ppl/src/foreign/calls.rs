@@ -1,0 +1,221 @@
+//! C and Python programs: the I/O calls in them, each once, as statements of PPL.
+//!
+//! ```text
+//! int fd = open("log", O_RDWR | O_CREAT, 0644);       $h = fopen("log", "O_RDWR|O_CREAT");
+//! for (int i = 0; i < 8; i++)
+//!     pwrite(fd, buf, 4096, i * 4096);                repeat $i 8 fwrite($h, 4096);
+//! close(fd);                                          fclose($h);
+//! ```
+
+use super::loops;
+use super::page::place;
+
+/// Where a statement stands in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// Before files are opened: directories are made.
+    Before,
+    Open,
+    /// With an open file.
+    Within,
+    Close,
+    /// On names.
+    After,
+}
+
+/// How arguments become those of PPL.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// As it stands.
+    Plain(&'static str),
+    /// `$h = fopen(path, flags);`
+    Open,
+    /// `name(path);`
+    Path(&'static str),
+    /// `name($h, n);` with the number of bytes from this argument.
+    Bytes(&'static str, usize),
+}
+
+use Form::{Bytes, Open, Path, Plain};
+use Turn::{After, Before, Close, Within};
+
+type Row = (&'static [&'static str], Turn, Form);
+
+const C: &[Row] = &[
+    (&["mkdir("], Before, Path("mkdir")),
+    (&["open(", "fopen(", "open64(", "openat("], Turn::Open, Open),
+    (&["creat("], Turn::Open, Plain("$h = fcreat(\"data\");")),
+    (&["pwrite(", "pwrite64(", "write("], Within, Bytes("fwrite", 2)),
+    (&["fwrite("], Within, Bytes("fwrite", 1)),
+    (&["pread(", "pread64(", "read("], Within, Bytes("fread", 2)),
+    (&["fread("], Within, Bytes("fread", 1)),
+    (&["lseek(", "fseek("], Within, Plain("fseek($h, 0);")),
+    (&["fsync("], Within, Plain("fsync($h);")),
+    (&["fdatasync("], Within, Plain("fdatasync($h);")),
+    (&["ftruncate("], Within, Plain("ftruncate($h, 1m);")),
+    (&["fallocate(", "posix_fallocate("], Within, Plain("fallocate($h, 1m);")),
+    (&["fstat("], Within, Plain("fstat($h);")),
+    (&["MPI_Barrier("], Within, Plain("barrier;")),
+    (&["close(", "fclose("], Close, Plain("fclose($h);")),
+    (&["stat("], After, Path("stat")),
+    (&["rename("], After, Plain("rename(\"data\", \"data.new\");")),
+    (&["unlink(", "remove("], After, Path("delete")),
+    (&["opendir("], After, Plain("readdir(\".\");")),
+    (&["rmdir("], After, Path("rmdir")),
+];
+
+const PYTHON: &[Row] = &[
+    (&["os.mkdir(", "os.makedirs("], Before, Path("mkdir")),
+    (&["open(", "os.open("], Turn::Open, Open),
+    (&[".write("], Within, Plain("fwrite($h, 4k);")),
+    (&["os.pwrite(", "os.write("], Within, Plain("fwrite($h, 4k);")),
+    (&[".read("], Within, Bytes("fread", 0)),
+    (&["os.pread(", "os.read("], Within, Bytes("fread", 1)),
+    (&[".seek(", "os.lseek("], Within, Plain("fseek($h, 0);")),
+    (&["os.fsync("], Within, Plain("fsync($h);")),
+    (&["os.ftruncate(", ".truncate("], Within, Plain("ftruncate($h, 1m);")),
+    (&["os.fstat("], Within, Plain("fstat($h);")),
+    (&[".close(", "os.close("], Close, Plain("fclose($h);")),
+    (&["os.stat(", "os.path.getsize("], After, Path("stat")),
+    (&["os.rename("], After, Plain("rename(\"data\", \"data.new\");")),
+    (&["os.unlink(", "os.remove("], After, Path("delete")),
+    (&["os.listdir(", "os.scandir("], After, Plain("readdir(\".\");")),
+    (&["os.rmdir("], After, Path("rmdir")),
+];
+
+pub(super) fn of_c(text: &str) -> Option<String> {
+    translate(text, C)
+}
+
+pub(super) fn of_python(text: &str) -> Option<String> {
+    translate(text, PYTHON)
+}
+
+/// A statement with its place, and where its call stands in the text.
+struct Found {
+    turn: Turn,
+    at: usize,
+    text: String,
+}
+
+fn translate(text: &str, rows: &[Row]) -> Option<String> {
+    let mut found: Vec<Found> = rows.iter().filter_map(|row| first(text, row)).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let has = |turn: Turn| found.iter().any(|call| call.turn == turn);
+    let (opens, within, closes) = (has(Turn::Open), has(Within), has(Close));
+    if !opens && (within || closes) {
+        found.push(Found { turn: Turn::Open, at: 0, text: "$h = fopen(\"data\", \"w+\");".into() });
+    }
+    if !closes && (opens || within) {
+        found.push(Found { turn: Close, at: 0, text: "fclose($h);".into() });
+    }
+    found.sort_by_key(|call| (call.turn, call.at));
+    let calls = |name: &str| found.iter().any(|call| call.text.contains(name));
+    let (reads, writes, seeks) = (calls("fread("), calls("fwrite("), calls("fseek("));
+    let lines = found.iter().map(|call| match call.turn {
+        Turn::Open => usable(&call.text, reads, writes),
+        // What was just written, not what lies behind it.
+        Within if call.text.contains("fread(") && writes && !seeks => {
+            call.text.replace(");", ", 0);")
+        }
+        _ => call.text.clone(),
+    });
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The open with flags for all calls that follow, and before it the file that is only read.
+fn usable(open: &str, reads: bool, writes: bool) -> String {
+    let opens = |flags: &str| open.ends_with(&format!("\"{flags}\");"));
+    let with =
+        |old: &str, new: &str| open.replace(&format!("\"{old}\");"), &format!("\"{new}\");"));
+    match (reads, writes) {
+        (true, _) if opens("w") => with("w", "w+"),
+        (_, true) if opens("r") => with("r", "w+"),
+        _ if opens("r") || opens("O_RDONLY") => {
+            let name = open.split('"').nth(1).unwrap_or("data");
+            format!("write(\"{name}\", 1m); # the file that is read\n{open}")
+        }
+        _ => open.to_string(),
+    }
+}
+
+/// The first call of a row, as a statement.
+fn first(text: &str, (names, turn, form): &Row) -> Option<Found> {
+    let calls = names.iter().filter_map(|name| Some((position(text, name)?, name.len())));
+    let (at, length) = calls.min()?;
+    let inner = text[at + length..].split([')', '\n']).next().unwrap_or("");
+    let args: Vec<&str> = inner.split(',').map(str::trim).collect();
+    let text = match form {
+        Plain(statement) => (*statement).to_string(),
+        Open => opened(&args),
+        Path(name) => format!(
+            "{name}(\"{}\");",
+            args.iter().find_map(|arg| path(arg)).unwrap_or("data".into())
+        ),
+        Bytes(name, number) => {
+            let bytes = args.get(*number).and_then(|arg| literal(arg)).unwrap_or("4k".into());
+            format!("{}{name}($h, {bytes});", counted(text, at))
+        }
+    };
+    Some(Found { turn: *turn, at, text })
+}
+
+/// Where a call of this name begins, if a word does not go on before it.
+fn position(text: &str, name: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let own = |at: usize| name.starts_with('.') || !text[..at].ends_with(is_part);
+    text.match_indices(name).map(|(at, _)| at).find(|at| own(*at))
+}
+
+/// The loop that the call stands in: one begins in the line before it or its own.
+fn counted(text: &str, at: usize) -> String {
+    let lines: Vec<&str> = text[..at].lines().rev().take(2).collect();
+    let head = lines.iter().find_map(|line| loops::repeat(line.trim()));
+    // Bounds that are variables of the other program say nothing here.
+    match head.filter(|head| head.matches('$').count() == 1) {
+        Some(head) => format!("{head} "),
+        None => String::new(),
+    }
+}
+
+/// `$h = fopen(...)` with the path and the flags that are literal.
+fn opened(args: &[&str]) -> String {
+    let name = args.iter().find_map(|arg| path(arg)).unwrap_or("data".into());
+    let names = args.iter().find(|arg| arg.contains("O_"));
+    let flags = match names {
+        Some(names) => names
+            .split('|')
+            .map(|flag| flag.trim().trim_start_matches("os."))
+            .collect::<Vec<_>>()
+            .join("|"),
+        None => mode(args.get(1).copied().unwrap_or("")),
+    };
+    format!("$h = fopen(\"{name}\", \"{flags}\");")
+}
+
+/// The mode of C that a literal of C or Python is.
+fn mode(text: &str) -> String {
+    let mode: String =
+        text.trim_matches(['"', '\'']).chars().filter(|c| !matches!(c, 'b' | 't')).collect();
+    match model::open_flags::mode(&mode) {
+        Some(mode) => mode.to_string(),
+        None if mode == "x" => "O_WRONLY|O_CREAT|O_EXCL".into(),
+        None => "r".into(),
+    }
+}
+
+/// The path that a string literal is, below the run directory.
+fn path(arg: &str) -> Option<String> {
+    let quote = arg.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let inner = arg[1..].split(quote).next().filter(|inner| !inner.is_empty())?;
+    Some(place(inner).1)
+}
+
+/// A number that stands in the text.
+fn literal(arg: &str) -> Option<String> {
+    let is_number =
+        !arg.is_empty() && arg.len() < 12 && arg.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && !arg.starts_with('0')).then(|| arg.to_string())
+}

@@ -1,0 +1,192 @@
+//! `elbencho -w -r -t 4 -b 1m -s 1g --direct /mnt/file` in PPL; with `-n`, `-N` many small files.
+
+use super::command::{Command, options, size};
+use super::page::{Page, bytes, in_folder, place};
+
+/// Options with values; those of one letter have a long name too.
+const VALUES: &[&str] = &[
+    "t",
+    "-threads",
+    "b",
+    "-block",
+    "s",
+    "-size",
+    "n",
+    "-dirs",
+    "N",
+    "-files",
+    "-iodepth",
+    "-rankoffset",
+    "-hosts",
+    "-hostsfile",
+    "-rwmixpct",
+    "-timelimit",
+    "i",
+    "-iterations",
+    "-resfile",
+    "-csvfile",
+    "-livecsv",
+    "-label",
+];
+
+/// Letters and their long names.
+const LONG: &[(&str, &str)] = &[
+    ("-write", "w"),
+    ("-read", "r"),
+    ("-threads", "t"),
+    ("-block", "b"),
+    ("-size", "s"),
+    ("-dirs", "n"),
+    ("-files", "N"),
+    ("-mkdirs", "d"),
+    ("-delfiles", "F"),
+    ("-deldirs", "D"),
+    ("-iterations", "i"),
+];
+
+/// Options that are in the program, or change nothing of what is measured.
+const KNOWN: &[&str] = &[
+    "w", "r", "t", "b", "s", "n", "N", "d", "F", "D", "i", "-direct", "-rand", "-stat", "-sync",
+    "-lat", "-nolive", "",
+];
+
+pub(super) fn translate(command: &Command<'_>) -> Option<String> {
+    let mut given = options(&command.words, VALUES);
+    for (name, _) in &mut given {
+        if let Some(row) = LONG.iter().find(|row| row.0 == name) {
+            *name = row.1.to_string();
+        }
+    }
+    let value =
+        |name: &str| given.iter().rev().find(|option| option.0 == name).and_then(|option| option.1);
+    let has = |name: &str| given.iter().any(|option| option.0 == name);
+    let number = |name: &str| value(name).filter(|n| n.parse::<u32>().is_ok_and(|n| n > 0));
+    let path = value("").unwrap_or("data");
+    let many = has("n") || has("N");
+    let (folder, file) = place(path);
+    let folder = if many { folder.map(|folder| format!("{folder}/{file}")) } else { folder };
+    let reps = number("i").filter(|reps| *reps != "1").map(|reps| format!(" --reps {reps}"));
+    let run = in_folder(folder.as_deref()) + &reps.unwrap_or_default();
+    let ranks = number("t").and_then(|ranks| ranks.parse().ok());
+    let mut page = Page::new("elbencho", ranks, &run);
+    page.param("size", &bytes(value("s").and_then(size).unwrap_or(1 << 20)), "-s: bytes of a file");
+    page.param(
+        "block",
+        &bytes(value("b").and_then(size).unwrap_or(1 << 20)),
+        "-b: bytes of a call",
+    );
+    for (name, value) in given.iter().filter(|option| !KNOWN.contains(&option.0.as_str())) {
+        page.leaves_out(format!(
+            "-{name}{}",
+            value.map(|value| format!(" {value}")).unwrap_or_default()
+        ));
+    }
+    let phases = Phases {
+        write: has("w"),
+        read: has("r"),
+        stat: has("-stat"),
+        delete: has("F"),
+        remove: has("D"),
+        random: has("-rand"),
+        direct: has("-direct"),
+    };
+    match many {
+        true => {
+            phases.many_files(&mut page, number("n").unwrap_or("1"), number("N").unwrap_or("1"))
+        }
+        false => phases.one_file(&mut page, &file),
+    }
+    Some(page.finish())
+}
+
+/// What is done.
+struct Phases {
+    write: bool,
+    read: bool,
+    stat: bool,
+    delete: bool,
+    /// Directories are removed.
+    remove: bool,
+    random: bool,
+    direct: bool,
+}
+
+impl Phases {
+    /// Every rank has its part of the file.
+    fn one_file(&self, page: &mut Page, file: &str) {
+        page.line("$part = $size / $$size;");
+        page.line("$blocks = $part / $block;");
+        let at = if self.random { "perm($i, $blocks)" } else { "$i" };
+        let place = format!("$$rank * $part + {at} * $block");
+        if !self.write {
+            page.line(&format!(
+                "master write(\"{file}\", $size); barrier; # the file that is read"
+            ));
+        }
+        self.open_options(page, false);
+        for (_, label, flags, call) in self.transfers() {
+            page.line(&format!("time[\"{label}\", sync] {{ $h = fopen(\"{file}\", \"{flags}\");"));
+            page.line(&format!("repeat $i $blocks {call}($h, $block, {place}); fclose($h); }}"));
+        }
+        self.close_options(page, false);
+        if self.stat {
+            page.line(&format!("time[\"stat\", sync] stat(\"{file}\");"));
+        }
+        if self.delete {
+            page.line(&format!("barrier; master time[\"delete\"] delete(\"{file}\");"));
+        }
+    }
+
+    /// Every rank has directories with files of its own.
+    fn many_files(&self, page: &mut Page, dirs: &str, files: &str) {
+        page.param("dirs", dirs, "-n: directories of each rank");
+        page.param("files", files, "-N: files of each directory");
+        page.line("mkdir(\"r$$rank\");");
+        page.line("time[\"mkdir\", sync] repeat $d $dirs mkdir(\"r$$rank/d$d\");");
+        let each = "repeat $d $dirs repeat $f $files";
+        let name = "\"r$$rank/d$d/f$f\"";
+        if !self.write {
+            page.line(&format!("{each} write({name}, $size);"));
+        }
+        self.open_options(page, true);
+        for (_, label, _, _) in self.transfers() {
+            let bytes = if label == "write" { ", $size" } else { "" };
+            page.line(&format!("time[\"{label}\", sync] {each}"));
+            page.line(&format!("{label}({name}{bytes});"));
+        }
+        self.close_options(page, true);
+        if self.stat {
+            page.line(&format!("time[\"stat\", sync] {each} stat({name});"));
+        }
+        if self.delete {
+            page.line(&format!("time[\"delete\", sync] {each} delete({name});"));
+        }
+        if self.remove {
+            page.line("time[\"rmdir\", sync] repeat $d $dirs rmdir(\"r$$rank/d$d\");");
+        }
+    }
+
+    /// Label, flags and call of the phases that move data.
+    fn transfers(&self) -> impl Iterator<Item = (bool, &'static str, &'static str, &'static str)> {
+        let all = [
+            (self.write, "write", "O_WRONLY|O_CREAT", "fwrite"),
+            (self.read, "read", "r", "fread"),
+        ];
+        all.into_iter().filter(|phase| phase.0)
+    }
+
+    /// `whole`: the calls move whole files, which are cut into blocks.
+    fn open_options(&self, page: &mut Page, whole: bool) {
+        let direct = if self.direct { "direct=true" } else { "" };
+        let transfer = if whole { "transfer=$block" } else { "" };
+        let options = [direct, transfer].into_iter().filter(|option| !option.is_empty());
+        let options: Vec<&str> = options.collect();
+        if !options.is_empty() {
+            page.line(&format!("with ({}) {{", options.join(", ")));
+        }
+    }
+
+    fn close_options(&self, page: &mut Page, whole: bool) {
+        page.line(if self.direct || whole { "}" } else { "" });
+    }
+}

@@ -1,0 +1,129 @@
+//! Jobs of fio, from a file or a command line, in PPL.
+//!
+//! ```text
+//! [global]                  param $size = 1g; param $bs = 4k;
+//! bs=4k                     with (direct=true) {
+//! direct=1                      time["db", sync] {
+//! [db]                 ->           $h = fopen("db.$$rank", "r");
+//! rw=randread                       repeat $i $count fread($h, $bs, perm($i, $count) * $bs);
+//! size=1g                           fclose($h);
+//! numjobs=4                     }
+//! ```
+//!
+//! Clones of a job (`numjobs`) are ranks. Jobs that fio executes at the same time are groups.
+
+mod job;
+
+use super::command::Command;
+use super::page::Page;
+use job::Job;
+
+/// Options of a section: names and values.
+type Settings = Vec<(String, String)>;
+
+/// More jobs than this are not translated.
+const MAX_JOBS: usize = 20;
+
+/// Translates a job file.
+pub(super) fn job_file(text: &str) -> Option<String> {
+    let mut global = Settings::new();
+    let mut sections: Vec<(String, Settings)> = Vec::new();
+    let mut in_global = true;
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            in_global = name.trim() == "global";
+            if !in_global {
+                sections.push((name.trim().to_string(), global.clone()));
+            }
+            continue;
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, "1"));
+        let setting = (name.trim().to_string(), value.trim().to_string());
+        match sections.last_mut().filter(|_| !in_global) {
+            Some((_, settings)) => settings.push(setting),
+            None => global.push(setting),
+        }
+    }
+    if sections.is_empty() {
+        sections.push(("job".to_string(), global));
+    }
+    program("fio job", sections)
+}
+
+/// Translates `fio --name=a --rw=read ...`; options before the first `--name` hold for all jobs.
+pub(super) fn command_line(command: &Command<'_>) -> Option<String> {
+    let mut global = Settings::new();
+    let mut sections: Vec<(String, Settings)> = Vec::new();
+    let mut words = command.words.iter().copied().peekable();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("--")?;
+        let (name, value) = match name.split_once('=') {
+            Some(pair) => pair,
+            None => (name, words.next_if(|next| !next.starts_with('-')).unwrap_or("1")),
+        };
+        if name == "name" {
+            sections.push((value.to_string(), global.clone()));
+            continue;
+        }
+        let setting = (name.to_string(), value.to_string());
+        match sections.last_mut() {
+            Some((_, settings)) => settings.push(setting),
+            None => global.push(setting),
+        }
+    }
+    if sections.is_empty() {
+        sections.push(("job".to_string(), global));
+    }
+    program("fio", sections)
+}
+
+fn program(what: &str, sections: Vec<(String, Settings)>) -> Option<String> {
+    if sections.len() > MAX_JOBS {
+        return None;
+    }
+    let jobs: Vec<Job> = sections.iter().map(|(name, settings)| Job::new(name, settings)).collect();
+    let one_by_one = jobs.iter().skip(1).any(|job| job.waits);
+    let ranks = match one_by_one {
+        true => jobs.iter().map(|job| job.clones).max()?,
+        false => jobs.iter().map(|job| job.clones).sum(),
+    };
+    let folder = jobs.iter().find_map(|job| job.folder.as_deref());
+    let mut page = Page::new(what, Some(ranks), &super::page::in_folder(folder));
+    let mut told: Vec<&String> = Vec::new();
+    for option in jobs.iter().flat_map(|job| &job.left_out) {
+        if !told.contains(&option) {
+            told.push(option);
+            page.leaves_out(option);
+        }
+    }
+    if let Some(note) = jobs.iter().find_map(Job::queue_note) {
+        page.comment(&note);
+    }
+    // Jobs one after the other with equally many clones need no groups.
+    let in_groups = jobs.iter().any(|job| job.clones != ranks);
+    if in_groups {
+        define_groups(&mut page, &jobs, one_by_one);
+    }
+    for (number, job) in jobs.iter().enumerate() {
+        if number > 0 && one_by_one {
+            page.line("barrier;");
+        }
+        if in_groups {
+            page.line(&format!("group \"{}\" {{", job.name));
+        }
+        job.program(&mut page, jobs.len() == 1, in_groups);
+        page.line(if in_groups { "}" } else { "" });
+    }
+    Some(page.finish())
+}
+
+/// Groups of jobs at the same time are disjoint (tag D), others begin at rank 0.
+fn define_groups(page: &mut Page, jobs: &[Job], one_by_one: bool) {
+    let tag = if one_by_one { "" } else { ":D" };
+    let groups: Vec<String> =
+        jobs.iter().map(|job| format!("\"{}\"{tag} = {}", job.name, job.clones)).collect();
+    page.line(&format!("define groups {{{}}};", groups.join(", ")));
+}

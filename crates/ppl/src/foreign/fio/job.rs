@@ -1,0 +1,327 @@
+//! One job of fio: its options as facts, and the statements that do the same.
+
+use super::Settings;
+use crate::foreign::command::size;
+use crate::foreign::page::{Page, bytes, place};
+
+/// Options that change nothing of what is measured, or are read apart.
+const KNOWN: &[&str] = &[
+    "name",
+    "description",
+    "group_reporting",
+    "new_group",
+    "stonewall",
+    "wait_for_previous",
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "size",
+    "filesize",
+    "numjobs",
+    "iodepth",
+    "ioengine",
+    "direct",
+    "buffered",
+    "filename",
+    "directory",
+    "runtime",
+    "time_based",
+    "fsync",
+    "fdatasync",
+    "end_fsync",
+    "fsync_on_close",
+    "nrfiles",
+    "rwmixread",
+    "rwmixwrite",
+    "thinktime",
+    "sync",
+    "norandommap",
+    "randrepeat",
+    "invalidate",
+    "thread",
+    "refill_buffers",
+    "gtod_reduce",
+    "create_serialize",
+    "fallocate",
+    "exitall",
+    "output",
+    "output-format",
+    "minimal",
+    "eta",
+    "percentile_list",
+    "clat_percentiles",
+    "disable_lat",
+    "log_avg_msec",
+    "write_bw_log",
+    "write_lat_log",
+    "write_iops_log",
+    "per_job_logs",
+    "unlink",
+    "overwrite",
+    "random_generator",
+    "randseed",
+    "status-interval",
+    "append-terse",
+];
+
+/// Engines that make one call at a time.
+const ONE_AT_A_TIME: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2"];
+
+/// What a job is asked for.
+pub(super) struct Job {
+    pub(super) name: String,
+    /// `numjobs`
+    pub(super) clones: u64,
+    /// It begins when the jobs before it are over.
+    pub(super) waits: bool,
+    pub(super) folder: Option<String>,
+    /// Options without a counterpart.
+    pub(super) left_out: Vec<String>,
+    /// A file that all clones share.
+    file: Option<String>,
+    engine: String,
+    depth: u64,
+    reads: bool,
+    writes: bool,
+    random: bool,
+    repeats_places: bool,
+    /// Per cent of reads in a mix.
+    mix: u64,
+    block: u64,
+    size: u64,
+    files: u64,
+    direct: bool,
+    seconds: Option<u64>,
+    fsync: u64,
+    fdatasync: u64,
+    end_fsync: bool,
+    sync: bool,
+    think_us: u64,
+}
+
+impl Job {
+    pub(super) fn new(name: &str, settings: &Settings) -> Job {
+        let get = |names: &[&str]| {
+            let mut found =
+                settings.iter().rev().filter(|setting| names.contains(&setting.0.as_str()));
+            found.next().map(|setting| setting.1.as_str())
+        };
+        let number =
+            |name: &str, default: u64| get(&[name]).and_then(|n| n.parse().ok()).unwrap_or(default);
+        let on = |name: &str| get(&[name]).is_some_and(|value| value != "0");
+        let bytes_of = |names: &[&str]| get(names).and_then(first_size).filter(|n| *n > 0);
+        let rw = get(&["rw", "readwrite"]).unwrap_or("read").split(':').next().unwrap_or("read");
+        let (reads, writes, random) = kind(rw).unwrap_or((true, false, false));
+        let place_of =
+            get(&["filename"]).map(|names| place(names.split(':').next().unwrap_or(names)));
+        let folder =
+            get(&["directory"]).map(|path| place(&format!("{path}/x")).0.unwrap_or_default());
+        let mix =
+            get(&["rwmixwrite"]).and_then(|n| n.parse::<u64>().ok()).map(|n| 100 - n.min(100));
+        let block = bytes_of(&["bs", "blocksize"]).unwrap_or(4096);
+        let files = number("nrfiles", 1).clamp(1, 1 << 20);
+        let each = bytes_of(&["filesize"]);
+        let size = each.or_else(|| bytes_of(&["size"]).map(|n| n / files)).unwrap_or(1 << 30);
+        let runtime = get(&["runtime"]).and_then(seconds);
+        let mut left_out: Vec<String> = settings
+            .iter()
+            .filter(|setting| !KNOWN.contains(&setting.0.as_str()))
+            .map(|setting| format!("{}={}", setting.0, setting.1))
+            .collect();
+        if kind(rw).is_none() {
+            left_out.push(format!("rw={rw}"));
+        }
+        if runtime.is_some() && !on("time_based") {
+            left_out.push("runtime (a limit; the size decides)".into());
+        }
+        Job {
+            name: place(name).1,
+            clones: number("numjobs", 1).clamp(1, 1 << 16),
+            waits: on("stonewall") || on("wait_for_previous"),
+            folder: folder.or_else(|| place_of.as_ref().and_then(|place| place.0.clone())),
+            left_out,
+            file: place_of.map(|place| place.1),
+            engine: get(&["ioengine"]).unwrap_or("psync").to_string(),
+            depth: number("iodepth", 1),
+            reads,
+            writes,
+            random,
+            repeats_places: on("norandommap"),
+            mix: mix.unwrap_or_else(|| number("rwmixread", 50)).min(100),
+            block,
+            size: (size / block).max(1) * block,
+            files,
+            direct: on("direct") || get(&["buffered"]) == Some("0"),
+            seconds: runtime.filter(|_| on("time_based")),
+            fsync: number("fsync", 0),
+            fdatasync: number("fdatasync", 0),
+            end_fsync: on("end_fsync") || on("fsync_on_close"),
+            sync: get(&["sync"]).is_some_and(|value| value != "0" && value != "none"),
+            think_us: get(&["thinktime"])
+                .and_then(|time| time.trim_end_matches("us").parse().ok())
+                .unwrap_or(0),
+        }
+    }
+
+    /// What becomes of a queue of calls.
+    pub(super) fn queue_note(&self) -> Option<String> {
+        let queued = self.depth > 1 && !ONE_AT_A_TIME.contains(&self.engine.as_str());
+        queued.then(|| {
+            format!(
+                "iodepth={} ({}): a rank makes one call at a time here; more ranks (-n) make more at once",
+                self.depth, self.engine
+            )
+        })
+    }
+
+    /// The statements of the job. `alone`: sizes become parameters of the program.
+    pub(super) fn program(&self, page: &mut Page, alone: bool, in_group: bool) {
+        let amounts = [
+            ("size", bytes(self.size), "bytes of a file"),
+            ("bs", bytes(self.block), "bytes of a call"),
+        ];
+        for (name, value, doc) in &amounts {
+            match alone {
+                true => page.param(name, value, doc),
+                false => page.line(&format!("${name} = {value};")),
+            }
+        }
+        page.line("$count = $size / $bs;");
+        let name = self.path(in_group);
+        let each = if self.files > 1 { format!("repeat $f {}", self.files) } else { String::new() };
+        if self.reads {
+            self.layout(page, &each, &name);
+        }
+        let options = self.options();
+        page.line(&options);
+        page.line(if options.is_empty() { "" } else { "{" });
+        page.line(&format!("time[\"{}\", sync] {each} {{", self.name));
+        page.line(&format!("$h = fopen(\"{name}\", \"{}\");", self.flags()));
+        self.transfers(page);
+        page.line(if self.writes && self.end_fsync { "fsync($h);" } else { "" });
+        page.line("fclose($h); }");
+        page.line(if options.is_empty() { "" } else { "}" });
+    }
+
+    /// The path of a file of this rank.
+    fn path(&self, in_group: bool) -> String {
+        let number = if self.files > 1 { ".$f" } else { "" };
+        match (&self.file, in_group) {
+            (Some(file), _) => format!("{file}{number}"),
+            (None, true) => format!("{}.$$grank{number}", self.name),
+            (None, false) => format!("{}.$$rank{number}", self.name),
+        }
+    }
+
+    /// What is read is there before, as fio makes it.
+    fn layout(&self, page: &mut Page, each: &str, name: &str) {
+        page.comment("the files that are read, outside of what is measured");
+        match self.file {
+            Some(_) => page.line(&format!("master {each} write(\"{name}\", $size); barrier;")),
+            None => page.line(&format!("{each} write(\"{name}\", $size);")),
+        }
+    }
+
+    fn options(&self) -> String {
+        let mut options = Vec::new();
+        if self.direct {
+            options.push("direct=true");
+        }
+        if self.writes && self.fsync == 1 {
+            options.push("fsync=\"op\"");
+        }
+        if options.is_empty() { String::new() } else { format!("with ({})", options.join(", ")) }
+    }
+
+    fn flags(&self) -> String {
+        let flags = match (self.reads, self.writes) {
+            (true, true) => "O_RDWR",
+            (true, false) => "O_RDONLY",
+            _ => "O_WRONLY|O_CREAT",
+        };
+        format!("{flags}{}", if self.sync && self.writes { "|O_SYNC" } else { "" })
+    }
+
+    fn transfers(&self, page: &mut Page) {
+        let mut body = self.transfer();
+        if self.writes {
+            body.extend(every("fsync", self.fsync, 2));
+            body.extend(every("fdatasync", self.fdatasync, 1));
+        }
+        if self.think_us > 0 {
+            body.push(format!("sleep({}us);", self.think_us));
+        }
+        let text = body.join(" ");
+        match self.seconds {
+            Some(seconds) => {
+                page.line(&format!("$i = 0; $end = $$time + {seconds};"));
+                page.line(&format!("while ($$time < $end) {{ {text} $i = $i + 1; }}"));
+            }
+            None if body.len() == 1 => page.line(&format!("repeat $i $count {text}")),
+            None => page.line(&format!("repeat $i $count {{ {text} }}")),
+        }
+    }
+
+    /// The statements of one call.
+    fn transfer(&self) -> Vec<String> {
+        let place = match (self.random, self.seconds.is_some()) {
+            (false, true) => "($i % $count) * $bs",
+            (false, false) => "$i * $bs",
+            (true, timed) if timed || self.repeats_places => "rand(0, $count - 1) * $bs",
+            (true, _) => "perm($i, $count) * $bs",
+        };
+        match (self.reads, self.writes) {
+            (true, true) => vec![
+                format!("$at = {place};"),
+                format!(
+                    "if (rand(1, 100) <= {}) fread($h, $bs, $at); else fwrite($h, $bs, $at);",
+                    self.mix
+                ),
+            ],
+            (true, false) => vec![format!("fread($h, $bs, {place});")],
+            _ => vec![format!("fwrite($h, $bs, {place});")],
+        }
+    }
+}
+
+/// `fsync=32`: after each 32 writes. `least`: fewer are not said here.
+fn every(call: &str, writes: u64, least: u64) -> Option<String> {
+    match writes {
+        n if n < least => None,
+        1 => Some(format!("{call}($h);")),
+        n => Some(format!("if (($i + 1) % {n} == 0) {call}($h);")),
+    }
+}
+
+/// Whether a value of `rw` reads, writes, goes to random places.
+fn kind(rw: &str) -> Option<(bool, bool, bool)> {
+    Some(match rw {
+        "read" => (true, false, false),
+        "write" => (false, true, false),
+        "rw" | "readwrite" => (true, true, false),
+        "randread" => (true, false, true),
+        "randwrite" => (false, true, true),
+        "randrw" => (true, true, true),
+        _ => return None,
+    })
+}
+
+/// The size in `4k`, `4k,64k`, or the first of `4k-64k`.
+fn first_size(text: &str) -> Option<u64> {
+    size(text.split([',', '-', '/']).next()?.trim())
+}
+
+/// Seconds of `60`, `60s`, `5m`, `1h`.
+fn seconds(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor = match &text[digits..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86400,
+        _ => return None,
+    };
+    number.checked_mul(factor).filter(|n| *n > 0)
+}

@@ -1,0 +1,155 @@
+//! Texts of other languages and tools, pasted in where a program is expected: one diagnostic says
+//! what each is, and offers the same in PPL. `foreign/NAME` is a text as its tool takes it,
+//! `foreign/NAME.ppl` the program that is offered; `UPDATE_GOLDEN=1` writes it.
+
+use ppl::source::NoIncludes;
+use ppl::{Binding, Diagnostic, Severity, compile};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Endings of the texts, and what such a text is called.
+const KINDS: &[(&str, &str)] = &[
+    ("fio", "a fio job file"),
+    ("line", "a command line"),
+    ("c", "a C program"),
+    ("py", "a Python program"),
+    ("sh", "a shell script"),
+    ("json", "a JSON text"),
+    ("strace", "an strace log"),
+];
+
+/// Texts for which nothing is offered but a sentence.
+const UNTRANSLATED: &[&str] = &["plain.sh", "result.json", "trace.strace"];
+
+fn folder(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is readable");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn found(text: &str) -> Vec<Diagnostic> {
+    compile("text", text.as_bytes().to_vec(), &mut NoIncludes, &Binding::new(4)).diagnostics
+}
+
+fn is_foreign(text: &str) -> bool {
+    found(text).iter().any(|diagnostic| diagnostic.code.as_str() == "E0004")
+}
+
+/// The program below the first line of the help.
+fn offered(diagnostic: &Diagnostic) -> Option<String> {
+    let help = diagnostic.help.as_deref().unwrap_or("");
+    let (lead, program) = help.split_once(":\n")?;
+    assert!(lead.contains("in PPL"), "{lead}");
+    Some(format!("{program}\n"))
+}
+
+#[test]
+fn each_text_gives_one_diagnostic_with_a_program_that_compiles() {
+    let mut seen = 0;
+    for path in files(&folder("tests/foreign")).iter().filter(|path| ending(path) != "ppl") {
+        let text = fs::read_to_string(path).expect("the text is readable");
+        let name = name(path);
+        let diagnostics = found(&text);
+        let [only] = &diagnostics[..] else { panic!("{name}: {diagnostics:#?}") };
+        let kind = KINDS.iter().find(|row| row.0 == ending(path)).expect("a kind").1;
+        assert_eq!(only.code.as_str(), "E0004", "{name}");
+        assert_eq!(only.message, format!("this is {kind}, not a PPL program"), "{name}");
+        assert!(only.span.start < only.span.end, "{name}: a line is marked");
+        let program = offered(only);
+        assert_eq!(program.is_none(), UNTRANSLATED.contains(&name.as_str()), "{name}: {only:?}");
+        if let Some(program) = program {
+            check(path, &program);
+            seen += 1;
+        }
+    }
+    assert!(seen >= 15, "only {seen} texts were translated");
+}
+
+/// The program has no mistake, no warning, and is the stored one.
+fn check(text: &Path, program: &str) {
+    let stored = text.with_file_name(format!("{}.ppl", name(text)));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&stored, program).expect("the folder is writable");
+    }
+    let golden = fs::read_to_string(&stored).unwrap_or_default();
+    assert_eq!(program, golden, "{}", stored.display());
+    assert_eq!(found(program), [], "{}\n{program}", text.display());
+    assert_eq!(ppl::format(program).0, program, "{}", text.display());
+}
+
+fn programs(folder: &Path, texts: &mut Vec<(String, String)>) {
+    for path in files(folder) {
+        if path.is_dir() {
+            programs(&path, texts);
+        } else if ending(&path) == "ppl" {
+            texts.push((name(&path), fs::read_to_string(&path).expect("the program is readable")));
+        }
+    }
+}
+
+/// Programs are never taken for something else, whatever line of them is missing, and neither are
+/// those of the suite, which have mistakes of all kinds.
+#[test]
+fn programs_with_mistakes_stay_programs() {
+    let mut texts = Vec::new();
+    for path in ["../../programs", "../../examples", "tests/suite", "tests/foreign"] {
+        programs(&folder(path), &mut texts);
+    }
+    assert!(texts.len() > 40, "only {} programs were found", texts.len());
+    for (name, text) in &texts {
+        for (number, line) in text.lines().enumerate() {
+            let rest = text.replacen(line, "", 1);
+            assert!(!is_foreign(&rest), "{name} without line {}", number + 1);
+        }
+        assert!(!is_foreign(text), "{name}");
+        assert!(!is_foreign(&format!("{text}\n) (\n")), "{name} and a mistake");
+    }
+}
+
+/// Code spans of a cell.
+fn spans(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+/// The lines of PPL in the manual's table compile.
+#[test]
+fn the_table_of_the_manual_compiles() {
+    let text = fs::read_to_string(folder("../../docs/language.md")).expect("the manual");
+    let (_, section) = text.split_once("## Coming from").expect("the section");
+    let section = section.split("\n## ").next().unwrap_or("");
+    let mut seen = 0;
+    for row in section.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let row = row.replace("\\|", "\u{1}");
+        let cell = row.split('|').nth(2).expect("two cells").replace('\u{1}', "|");
+        for line in spans(&cell) {
+            let program = format!("$count = 16;\n$h = fopen(\"data-$$rank\", \"w+\");\n{line}\n");
+            assert_eq!(found(&program), [], "{program}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 18, "only {seen} lines were found");
+}
+
+/// A text in a language that nobody taught us is a program with mistakes: errors, not one message.
+#[test]
+fn other_texts_are_programs_with_mistakes() {
+    for text in ["Dear all,\nplease measure the disk.\n", "SELECT * FROM runs;\n", "fn main() {}\n"]
+    {
+        let errors = found(text);
+        assert!(errors.iter().any(|found| found.severity() == Severity::Error), "{text}");
+        assert!(!is_foreign(text), "{text}");
+    }
+}
