@@ -113,13 +113,12 @@ impl Guarded {
         Ok(self.targets[0].held.insert(file).as_raw_fd())
     }
 
-    /// A path of the file itself, for calls that have no form for descriptors of `O_PATH`.
-    fn path_of_file(&mut self) -> Result<FdPath, i32> {
-        Ok(FdPath::new(Fd(self.file(libc::O_PATH)?)))
-    }
-
     /// Executes a call on what its prepared paths lead to.
     fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
+        if call.names() == Names::None {
+            // Should it have a name all the same, the kernel is given none: EFAULT.
+            return Ok(self.posix.issue_on(call, std::ptr::null()));
+        }
         let (nothing, empty) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
         // SAFETY: names are NUL-terminated and owned by the targets, descriptors are held by them,
         // structures are filled by the call.
@@ -150,23 +149,6 @@ impl Guarded {
                     let (parent, name) = self.entry(0)?;
                     return Ok(link_file(fd, parent, name));
                 }
-                Call::Setxattr { name, value, .. } => {
-                    let file = self.path_of_file()?;
-                    let (value, size) = (value.as_ptr().cast(), value.len());
-                    libc::setxattr(file.as_ptr(), name.as_ptr(), value, size, 0)
-                }
-                Call::Getxattr { name, buf, .. } => {
-                    let file = self.path_of_file()?;
-                    let (value, size) = (buf.as_mut_ptr().cast(), buf.len());
-                    libc::getxattr(file.as_ptr(), name.as_ptr(), value, size) as i32
-                }
-                Call::Listxattr { buf, .. } => {
-                    let file = self.path_of_file()?;
-                    libc::listxattr(file.as_ptr(), buf.as_mut_ptr().cast(), buf.len()) as i32
-                }
-                Call::Removexattr { name, .. } => {
-                    libc::removexattr(self.path_of_file()?.as_ptr(), name.as_ptr())
-                }
                 Call::Link { .. } => {
                     let (from, old) = self.followed_entry()?;
                     // The kernel looks at all of `from` before it looks at `to`.
@@ -196,25 +178,12 @@ impl Guarded {
                     let fd = self.file(libc::O_WRONLY | libc::O_NONBLOCK)?;
                     libc::ftruncate(fd, size as libc::off_t)
                 }
-                Call::Close { .. }
-                | Call::Pread { .. }
-                | Call::Pwrite { .. }
-                | Call::Append { .. }
-                | Call::Seek { .. }
-                | Call::Fsync { .. }
-                | Call::Fdatasync { .. }
-                | Call::Ftruncate { .. }
-                | Call::Fallocate { .. }
-                | Call::Fadvise { .. }
-                | Call::CopyRange { .. }
-                | Call::Clone { .. }
-                | Call::Preadv { .. }
-                | Call::Pwritev { .. }
-                | Call::Flock { .. }
-                | Call::Fstat { .. }
-                | Call::Getdents { .. }
-                | Call::Syncfs { .. }
-                | Call::DropCaches => return Ok(self.posix.issue_nameless(call)),
+                // What the path leads to, by its name in /proc, so that no call can leave the
+                // directory: for those that have no form for descriptors of O_PATH.
+                call => {
+                    let file = FdPath::new(Fd(self.file(libc::O_PATH)?));
+                    return Ok(self.posix.issue_on(call, file.as_ptr()));
+                }
             }
         };
         Ok(reply(returned))

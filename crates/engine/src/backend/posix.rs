@@ -76,17 +76,16 @@ impl Posix {
         }
     }
 
-    /// Executes a call that works on no name. Should it have one all the same, the kernel is given
-    /// none: `EFAULT`.
-    pub(super) fn issue_nameless(&self, call: Call<'_>) -> Reply {
-        self.issue_at(call, |_| std::ptr::null())
+    /// Executes a call on what this path leads to, whatever path it has itself.
+    pub(super) fn issue_on(&self, call: Call<'_>, path: *const libc::c_char) -> Reply {
+        self.issue_at(call, |_| path)
     }
 
     #[inline(always)]
     fn issue_at(&self, call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
         match call {
             Call::Syncfs { fd: None } => syncfs(Fd(self.directory.as_raw_fd())),
-            Call::DropCaches => self.drop_caches(),
+            Call::DropCaches {} => self.drop_caches(),
             call => issue(call, at),
         }
     }
@@ -265,7 +264,7 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
                 i64::from(libc::removexattr(at(path), name.as_ptr()))
             }
             Call::Syncfs { fd: Some(fd) } => return syncfs(fd),
-            Call::Syncfs { fd: None } | Call::DropCaches => return -Reply::from(libc::ENOSYS),
+            Call::Syncfs { fd: None } | Call::DropCaches {} => return -Reply::from(libc::ENOSYS),
         }
     };
     reply(returned)

@@ -109,7 +109,7 @@ pub(super) fn perform<B: Backend>(
             on_handle(step, env, io, |fd| Call::Fallocate { fd, mode: 0, offset: 0, size })
         }
         Op::Sync => make_all_stable(step, io),
-        Op::Dropcaches => on_nothing(step, io, Call::DropCaches),
+        Op::Dropcaches => on_nothing(step, io, Call::DropCaches {}),
         Op::Pfopen => return mpi_io::open(step, env, io, comm),
         Op::Pfclose => return mpi_io::close(step, env, io, comm),
         Op::Pdelete => return mpi_io::delete(step, env, io),

@@ -146,7 +146,7 @@ impl Mem {
             Call::Symlink { target, path } => fs.symlink(target.to_bytes(), path.to_bytes()),
             Call::Readlink { path } => fs.readlink(path.to_bytes()),
             Call::Chmod { path, mode } => fs.chmod(path.to_bytes(), mode),
-            Call::Syncfs { fd: None } | Call::DropCaches => Ok(0),
+            Call::Syncfs { fd: None } | Call::DropCaches {} => Ok(0),
         }
     }
 }
