@@ -13,7 +13,7 @@ mod calc;
 use crate::plan::BinaryOp;
 use crate::types::Types;
 use crate::value::{Eval, EvalError, Value};
-use calc::{absolute, extreme, float, integer, length, permuted, rounded, sorted};
+use calc::{absolute, error_name, extreme, float, integer, length, permuted, rounded, sorted};
 use serde::{Deserialize, Serialize};
 
 /// What a parameter of a function accepts.
@@ -31,6 +31,8 @@ pub enum Accepts {
     Sequence,
     /// A list.
     List,
+    /// What became of an operation, or a file handle.
+    Result,
     /// A path below the run directory.
     Path,
     /// The name of a pattern.
@@ -41,12 +43,14 @@ impl Accepts {
     /// The types, and their words for "expected ...".
     pub fn types(self) -> (Types, &'static str) {
         match self {
-            Accepts::Number => (Types::NUMBER.or(Types::STR), "a number"),
-            Accepts::Float => (Types::INT.or(Types::FLOAT).or(Types::STR), "a number"),
-            Accepts::Int => (Types::INT.or(Types::STR), "an integer"),
-            Accepts::Whole => {
-                (Types::INT.or(Types::STR).or(Types::DURATION), "an integer or a duration")
-            }
+            Accepts::Number => (Types::NUMBER.or(Types::AS_INT), "a number"),
+            Accepts::Float => (Types::FLOAT.or(Types::AS_INT), "a number"),
+            Accepts::Int => (Types::AS_INT, "an integer"),
+            Accepts::Result => (
+                Types::OUTCOME.or(Types::HANDLE).or(Types::MPI),
+                "the result of an operation or a file handle",
+            ),
+            Accepts::Whole => (Types::AS_INT.or(Types::DURATION), "an integer or a duration"),
             Accepts::List => (Types::LIST, "a list"),
             Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
             Accepts::Path => (Types::STR, "a path in quotes"),
@@ -64,6 +68,8 @@ pub enum Gives {
     Float,
     /// A boolean.
     Bool,
+    /// A string.
+    Str,
     /// A list.
     List,
     /// The kind of number that one of the arguments is.
@@ -180,6 +186,8 @@ functions! {
         "The number of elements of a list, or of bytes of a string.";
     Sort "sort" "sort(list)" [List] Once List Pure(|args, _| sorted(&args[0])),
         "The list in ascending order: numbers, durations, or strings by their bytes.";
+    Errno "errno" "errno(result)" [Result] Once Str Pure(|args, _| error_name(&args[0])),
+        "The name of the error with which an operation failed, such as \"EEXIST\"; \"\" if it succeeded.";
     Size "size" "size(path)" [Path] Once Int Asked(Question::Size),
         "The bytes of a file, -1 if there is none; asking is not timed.";
     Exists "exists" "exists(path)" [Path] Once Bool Asked(Question::Exists),
@@ -240,6 +248,7 @@ impl FunctionRow {
             Gives::Int => Types::INT,
             Gives::Float => Types::FLOAT,
             Gives::Bool => Types::BOOL,
+            Gives::Str => Types::STR,
             Gives::List => Types::LIST,
             Gives::Number => numbers(),
             Gives::DrawnWhole => drawn(numbers(), Types::INT),

@@ -2,12 +2,15 @@
 
 use crate::Value;
 use crate::plan::{BinaryOp, UnaryOp};
-use crate::value;
+use crate::value::{self, Outcome};
 use std::sync::LazyLock;
 
 /// A set of types. [`Types::NONE`] is the value of what was reported already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Types(u8);
+pub struct Types(u16);
+
+/// How many types there are.
+const COUNT: usize = 9;
 
 impl Types {
     /// No type: the value of what was reported already.
@@ -28,12 +31,18 @@ impl Types {
     pub const MPI: Types = Types(64);
     /// A list.
     pub const LIST: Types = Types(128);
+    /// What became of an operation.
+    pub const OUTCOME: Types = Types(256);
     /// All of them.
-    pub const ANY: Types = Types(255);
+    pub const ANY: Types = Types(511);
+    /// What can stand where an integer is wanted.
+    pub const AS_INT: Types = Types(1 | 16 | 256);
+    /// What can be a condition.
+    pub const CONDITION: Types = Types(1 | 4 | 32 | 64 | 256);
     /// What arithmetic can give.
     pub const NUMBER: Types = Types(1 | 2 | 8);
 
-    const EACH: [(Types, &'static str); 8] = [
+    const EACH: [(Types, &'static str); COUNT] = [
         (Types::INT, "an integer"),
         (Types::FLOAT, "a float"),
         (Types::BOOL, "a boolean"),
@@ -42,6 +51,7 @@ impl Types {
         (Types::HANDLE, "a file handle"),
         (Types::MPI, "an MPI file handle"),
         (Types::LIST, "a list"),
+        (Types::OUTCOME, "the result of an operation"),
     ];
 
     /// The types of both sets.
@@ -72,7 +82,8 @@ impl Types {
     /// What is left of values taken as numbers ([`value::number`]).
     pub fn number(self) -> Types {
         let text = if self.may(Types::STR) { Types::INT.or(Types::FLOAT) } else { Types::NONE };
-        self.and(Types::NUMBER).or(text)
+        let bytes = if self.may(Types::OUTCOME) { Types::INT } else { Types::NONE };
+        self.and(Types::NUMBER).or(text).or(bytes)
     }
 
     /// The types in words: "an integer or a string".
@@ -91,7 +102,8 @@ impl Types {
             Value::Bool(_) => Types::BOOL,
             Value::Duration(_) => Types::DURATION,
             Value::Str(_) => Types::STR,
-            Value::Handle(_) => Types::HANDLE,
+            Value::Handle(..) => Types::HANDLE,
+            Value::Outcome(_) => Types::OUTCOME,
             Value::List(_) => Types::LIST,
         }
     }
@@ -100,7 +112,7 @@ impl Types {
 /// What an operator with one operand gives; none: it cannot be applied.
 pub fn unary(op: UnaryOp, a: Types) -> Types {
     match op {
-        UnaryOp::Not if a.may(Types::INT.or(Types::BOOL)) => Types::BOOL,
+        UnaryOp::Not if a.may(Types::CONDITION) => Types::BOOL,
         UnaryOp::Not => Types::NONE,
         UnaryOp::Neg => a.number(),
     }
@@ -112,7 +124,7 @@ pub fn binary(op: BinaryOp, a: Types, b: Types) -> Types {
         return of_integers(op);
     }
     let table = &PAIRS[op as usize];
-    let bits = |types: Types| (0..8).filter(move |bit| types.0 >> bit & 1 != 0);
+    let bits = |types: Types| (0..COUNT).filter(move |bit| types.0 >> bit & 1 != 0);
     let pairs = bits(a).flat_map(|a| bits(b).map(move |b| table[a][b]));
     pairs.fold(Types::NONE, Types::or)
 }
@@ -126,7 +138,7 @@ fn of_integers(op: BinaryOp) -> Types {
 }
 
 /// What operators give, by operator and the bit numbers of the two types.
-static PAIRS: LazyLock<Vec<[[Types; 8]; 8]>> = LazyLock::new(|| {
+static PAIRS: LazyLock<Vec<[[Types; COUNT]; COUNT]>> = LazyLock::new(|| {
     let row = |op, a| Types::EACH.map(|(b, _)| pair(op, a, b));
     OPERATORS.iter().map(|op| Types::EACH.map(|(a, _)| row(*op, a))).collect()
 });
@@ -174,7 +186,8 @@ fn samples(types: Types) -> Vec<Value> {
         Types::DURATION => vec![Value::Duration(1)],
         Types::STR => vec![Value::str("1"), Value::str("1.5"), Value::str("a")],
         Types::LIST => vec![Value::List([].into())],
-        _ => vec![Value::Handle(0)],
+        Types::OUTCOME => vec![Value::Outcome(Outcome::default())],
+        _ => vec![Value::Handle(0, 0)],
     }
 }
 

@@ -26,10 +26,22 @@ pub enum Value {
     Duration(i64),
     /// Bytes, usually UTF-8.
     Str(Vec<u8>),
-    /// Number of an open file in the rank's table.
-    Handle(u64),
+    /// Number of an open file in the rank's table, and the error of its open; 0: it is open.
+    Handle(u64, u16),
+    /// What became of an operation.
+    Outcome(Outcome),
     /// A list.
     List(Arc<[Value]>),
+}
+
+/// What became of an operation: a condition that holds if it succeeded, an integer that is the
+/// bytes it moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Bytes moved, also by one that failed later.
+    pub bytes: u64,
+    /// Its error; 0: it succeeded.
+    pub errno: u16,
 }
 
 /// Why an expression has no value. `Display` gives a sentence without place.
@@ -85,7 +97,8 @@ impl Value {
             Value::Bool(_) => "a boolean",
             Value::Duration(_) => "a duration",
             Value::Str(_) => "a string",
-            Value::Handle(_) => "a file handle",
+            Value::Handle(..) => "a file handle",
+            Value::Outcome(_) => "the result of an operation",
             Value::List(_) => "a list",
         }
     }
@@ -95,7 +108,7 @@ impl Value {
         match self {
             Value::Unset => "a variable without a value".into(),
             Value::Str(_) => format!("the string \"{}\"", shortened(&self.to_string(), 100)),
-            Value::Handle(_) | Value::List(_) => self.type_name().into(),
+            Value::Handle(..) | Value::List(_) => self.type_name().into(),
             _ => format!("{} ({self})", self.type_name()),
         }
     }
@@ -113,6 +126,7 @@ impl Value {
     fn as_int_slow(&self) -> Eval<i64> {
         match self {
             Value::Unset => Err(EvalError::Unset),
+            Value::Outcome(outcome) => Ok(outcome.bytes as i64),
             Value::Str(text) => match crate::units::parse_integer_text(text) {
                 Some(n) => Ok(n),
                 None => Err(EvalError::Type("an integer", self.describe())),
@@ -134,6 +148,7 @@ impl Value {
         match self {
             Value::Float(x) => Ok(*x),
             Value::Int(n) => Ok(*n as f64),
+            Value::Outcome(outcome) => Ok(outcome.bytes as f64),
             Value::Unset => Err(EvalError::Unset),
             Value::Str(text) => std::str::from_utf8(text)
                 .ok()
@@ -143,12 +158,14 @@ impl Value {
         }
     }
 
-    /// The value as a condition: booleans and integers (0 is false).
+    /// The value as a condition: booleans, integers (0 is false), results of operations and handles
+    /// (an error is false).
     #[inline(always)]
     pub fn as_condition(&self) -> Eval<bool> {
         match self {
             Value::Bool(b) => Ok(*b),
             Value::Int(n) => Ok(*n != 0),
+            Value::Outcome(Outcome { errno, .. }) | Value::Handle(_, errno) => Ok(*errno == 0),
             Value::Unset => Err(EvalError::Unset),
             _ => Err(EvalError::Type("a condition (boolean or integer)", self.describe())),
         }
@@ -211,7 +228,9 @@ impl fmt::Display for Value {
             Value::Bool(b) => write!(f, "{b}"),
             Value::Duration(ns) => f.write_str(&crate::units::format_duration(*ns)),
             Value::Str(text) => f.write_str(&String::from_utf8_lossy(text)),
-            Value::Handle(n) => write!(f, "(file handle {n})"),
+            Value::Handle(n, _) => write!(f, "(file handle {n})"),
+            Value::Outcome(Outcome { bytes, errno: 0 }) => write!(f, "{bytes}"),
+            Value::Outcome(Outcome { errno, .. }) => f.write_str(crate::errno::name(*errno)),
             Value::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
@@ -232,7 +251,8 @@ impl PartialEq for Value {
             (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Str(a), Value::Str(b)) => a == b,
-            (Value::Handle(a), Value::Handle(b)) => a == b,
+            (Value::Handle(a, of), Value::Handle(b, other)) => (a, of) == (b, other),
+            (Value::Outcome(a), Value::Outcome(b)) => a == b,
             (Value::List(a), Value::List(b)) => a == b,
             _ => false,
         }
@@ -329,6 +349,8 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
     }
     match (a, b) {
         (Value::Unset, _) | (_, Value::Unset) => Err(EvalError::Unset),
+        (Value::Outcome(outcome), b) => binary(op, &Value::Int(outcome.bytes as i64), b),
+        (a, Value::Outcome(outcome)) => binary(op, a, &Value::Int(outcome.bytes as i64)),
         (Value::Str(a), Value::Str(b)) => strings(op, a, b),
         (Value::Bool(a), Value::Bool(b)) if is_equality(op) => compare(op, a.partial_cmp(b)),
         (Value::List(a), Value::List(b)) if op == B::Add => crate::limits::list([&**a, b].concat()),
@@ -574,6 +596,20 @@ mod tests {
     fn only_booleans_and_integers_are_conditions() {
         assert_eq!(int(0).as_condition(), Ok(false));
         assert!(Value::str("1").as_condition().is_err());
+    }
+
+    #[test]
+    fn results_are_conditions_and_numbers_of_bytes() {
+        let done = Value::Outcome(Outcome { bytes: 4096, errno: 0 });
+        let failed = Value::Outcome(Outcome { bytes: 0, errno: 17 });
+        assert_eq!((done.as_condition(), failed.as_condition()), (Ok(true), Ok(false)));
+        assert_eq!(unary(UnaryOp::Not, &failed), Ok(Value::Bool(true)));
+        assert_eq!(binary(B::Add, &done, &int(4)), Ok(int(4100)));
+        assert_eq!(binary(B::Eq, &done, &done), Ok(Value::Bool(true)));
+        assert_eq!((done.as_size(), number(&failed)), (Ok(4096), Ok(int(0))));
+        assert_eq!((done.to_string(), failed.to_string()), ("4096".into(), "EEXIST".into()));
+        assert_eq!(Value::Handle(3, 2).as_condition(), Ok(false));
+        assert!(binary(B::Add, &done, &Value::Duration(1)).is_err());
     }
 
     #[test]

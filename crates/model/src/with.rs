@@ -169,8 +169,8 @@ impl Accepts {
     /// Types of which some values are accepted.
     pub fn types(&self) -> Types {
         match self {
-            Accepts::Condition => Types::BOOL.or(Types::INT),
-            Accepts::Number(..) => Types::INT.or(Types::STR),
+            Accepts::Condition => Types::CONDITION,
+            Accepts::Number(..) => Types::AS_INT,
             Accepts::Ratio => Types::FLOAT.or(Types::INT).or(Types::STR),
             Accepts::Words(_) | Accepts::Errors | Accepts::Hints => Types::STR,
         }

@@ -12,8 +12,8 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
-use model::plan::{Args, Instr, Operand, Pc, Plan};
-use model::value::EvalError;
+use model::plan::{Args, Instr, NO_SLOT, Operand, Pc, Plan};
+use model::value::{EvalError, Outcome};
 use model::{Op, Value};
 
 /// Procs that can run inside each other.
@@ -167,10 +167,26 @@ fn operation<B: Backend>(
             flow => return Ok(flow),
         }
     } else {
+        io.outcome = Outcome::default();
         leave_out(step, env, io);
+    }
+    if step.dst != NO_SLOT {
+        take_outcome(step, env, io.outcome);
     }
     comm.progress(io.operations);
     Ok(Flow::Next)
+}
+
+/// `$ok = mkdir("a");`: a handle learns the error of its open. In place where it can be, as
+/// [`Frame::set_int`] does.
+#[inline(always)]
+fn take_outcome(step: Step<'_>, env: &mut Env<'_>, outcome: Outcome) {
+    let at = env.at(step.dst);
+    match &mut env.values[at] {
+        Value::Outcome(old) => *old = outcome,
+        Value::Handle(_, errno) if step.op.row().gives_handle => *errno = outcome.errno,
+        _ => env.set(step.dst, Value::Outcome(outcome)),
+    }
 }
 
 /// An operation outside the labels of `--only`: texts are rendered all the same, so that

@@ -134,13 +134,13 @@ impl Handles {
         (handle.mode, handle.path_id, handle.position) = (mode, path_id, 0);
         handle.path.clear();
         handle.path.extend_from_slice(path);
-        Value::Handle(u64::from(handle.generation) << 32 | u64::from(at))
+        Value::Handle(u64::from(handle.generation) << 32 | u64::from(at), 0)
     }
 
     /// The place of a handle in the table; `None` once it is closed.
     #[inline(always)]
     pub(super) fn find(&self, value: &Value) -> Eval<Option<usize>> {
-        let Value::Handle(number) = value else { return Err(not_a_handle(value)) };
+        let Value::Handle(number, _) = value else { return Err(not_a_handle(value)) };
         let (at, generation) = (*number as u32 as usize, (number >> 32) as u32);
         let current = self.table.get(at).is_some_and(|handle| handle.generation == generation);
         Ok(current.then_some(at))

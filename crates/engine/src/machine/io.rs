@@ -17,6 +17,7 @@ use crate::stop;
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use model::pattern::Run;
 use model::plan::Pc;
+use model::value::Outcome;
 use model::{Event, Op, Part, errno};
 
 /// Everything an operation touches but values.
@@ -37,6 +38,8 @@ pub(super) struct Io<'c, B> {
     pub(super) label_text: Vec<u8>,
     /// Operations so far: the next event's number.
     pub(super) operations: u64,
+    /// What became of the last operation.
+    pub(super) outcome: Outcome,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
     pub(super) traffic: Traffic,
@@ -206,6 +209,7 @@ impl<'c, B: Backend> Io<'c, B> {
             paths: [PathText::new(), PathText::new()],
             label_text: Vec::new(),
             operations: 0,
+            outcome: Outcome::default(),
             notes: 0,
             settings,
             keeps_events: recorder.keeps_events(),
@@ -249,6 +253,7 @@ impl<'c, B: Backend> Io<'c, B> {
         if B::REHEARSES {
             self.rehearsed(op, site, &Tally::EMPTY, subject, false);
         }
+        self.outcome = Outcome::default();
         self.operations += 1;
         Ok(())
     }
@@ -294,6 +299,7 @@ impl<'c, B: Backend> Io<'c, B> {
         let timing = Timing { start_ns: open.start_ns, end_ns, busy_ns };
         self.recorder.done_in_parts(spot, timing, bytes, parts);
         self.labels.own_ns += busy_ns;
+        self.outcome = Outcome { bytes, errno: 0 };
         self.operations += 1;
     }
 
@@ -329,6 +335,7 @@ impl<'c, B: Backend> Io<'c, B> {
         if B::REHEARSES {
             self.rehearsed(op, site, tally, subject, false);
         }
+        self.outcome = Outcome { bytes: tally.done_bytes, errno: 0 };
         self.operations += 1;
         Ok(())
     }
@@ -356,6 +363,7 @@ impl<'c, B: Backend> Io<'c, B> {
         tally: &Tally,
         subject: Subject,
     ) -> Result<(), Fault> {
+        self.outcome = Outcome { bytes: tally.done_bytes, errno: tally.errno as u16 };
         if tally.errno == task::STOPPED && stop::requested() {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use super::names::split;
 use super::stage::Change;
 use crate::backend::{MemFs, Over};
 use model::op::Class;
-use model::plan::{Instr, Internal, Operand, Pc, Piece, Source};
+use model::plan::{Instr, Internal, NO_SLOT, Operand, Pc, Piece, Source};
 use model::rehearsal::{Doubt, DoubtKind};
 use model::units::format_bytes;
 use model::{Op, Plan, Value};
@@ -186,6 +186,7 @@ impl Doubts {
                 doubts.push(Doubt { kind: DoubtKind::BeyondEnd, site: *site, message });
             }
         }
+        doubts.retain(|doubt| !looks_itself(plan, doubt.site));
         doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
         doubts
     }
@@ -246,6 +247,12 @@ impl Doubts {
         let text = text.unwrap_or_else(|| String::from_utf8_lossy(name).into());
         text.strip_prefix("./").unwrap_or(&text).to_string()
     }
+}
+
+/// The program takes the result of this operation, so that it is prepared for it.
+fn looks_itself(plan: &Plan, site: Pc) -> bool {
+    let instr = plan.code.get(site as usize);
+    matches!(instr, Some(Instr::Op { op, dst, .. }) if *dst != NO_SLOT && !op.row().gives_handle)
 }
 
 /// The operand that names the file of a command, of two the second one.

@@ -35,7 +35,7 @@ use crate::comm::{Comm, Sim};
 use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
-use model::plan::{Instr, Internal, Piece};
+use model::plan::{Function, Instr, Internal, NO_SLOT, Piece};
 use model::rehearsal::{OpFigures, RankFigures, Rehearsal};
 use model::{Op, Plan};
 use part::Part;
@@ -82,7 +82,7 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
     })?;
     let state = stage.state.borrow();
     let complete = outcome.finished() && !stage.is_over();
-    let about = state.about || !complete || reads_time(plan);
+    let about = state.about || !complete || reads_time(plan) || asks_who_was_first(plan);
     Ok(Rehearsal {
         ranks: by_rank(state.ranks.iter().map(|tally| figures(tally, about && !state.about))),
         peak_bytes: state.peak.bytes.max(0) as u64,
@@ -127,6 +127,16 @@ fn by_rank(all: impl Iterator<Item = RankFigures>) -> Vec<(Range<u32>, RankFigur
         }
     }
     ranks
+}
+
+/// What the program does may hang on which of several ranks came first.
+fn asks_who_was_first(plan: &Plan) -> bool {
+    let takes_result = |instr: &Instr| match instr {
+        Instr::Op { op, dst, .. } => *dst != NO_SLOT && !op.row().gives_handle,
+        Instr::Function { function, .. } => *function == Function::Errno,
+        _ => false,
+    };
+    plan.ranks > 1 && plan.code.iter().any(takes_result)
 }
 
 /// What the program does hangs on how long it takes.

@@ -1,9 +1,10 @@
 //! What the functions give that depend on their arguments alone.
 
+use crate::errno;
 use crate::limits;
 use crate::permutation::{mix, perm};
 use crate::plan::BinaryOp;
-use crate::value::{self, Eval, EvalError, Value};
+use crate::value::{self, Eval, EvalError, Outcome, Value};
 
 /// The smallest (`wins` is `<`) or largest (`>`) number.
 pub(super) fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
@@ -54,6 +55,20 @@ pub(super) fn float(value: &Value) -> Eval<Value> {
 /// A duration: the unit has to be said.
 fn no_plain_number(value: &Value) -> EvalError {
     EvalError::Type("a number (a duration divided by 1ms is one)", value.describe())
+}
+
+/// `errno(result)`
+pub(super) fn error_name(value: &Value) -> Eval<Value> {
+    match value {
+        Value::Outcome(Outcome { errno: 0, .. }) | Value::Handle(_, 0) => Ok(Value::str("")),
+        Value::Outcome(Outcome { errno, .. }) | Value::Handle(_, errno) => {
+            Ok(Value::str(errno::name(*errno)))
+        }
+        Value::Unset => Err(EvalError::Unset),
+        other => {
+            Err(EvalError::Type("the result of an operation or a file handle", other.describe()))
+        }
+    }
 }
 
 /// `len(a)`

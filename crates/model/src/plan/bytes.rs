@@ -9,7 +9,7 @@
 
 use super::Plan;
 use crate::limits::{self, MAX_LIST_DEPTH};
-use crate::value::Value;
+use crate::value::{Outcome, Value};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -96,7 +96,8 @@ enum Word {
     Bool(bool),
     Duration(i64),
     Str(Vec<u8>),
-    Handle(u64),
+    Handle(u64, u16),
+    Outcome(u64, u16),
     /// So many values follow.
     List(u32),
 }
@@ -109,7 +110,8 @@ fn write(value: &Value, words: &mut Vec<Word>) {
         Value::Bool(b) => Word::Bool(*b),
         Value::Duration(ns) => Word::Duration(*ns),
         Value::Str(text) => Word::Str(text.clone()),
-        Value::Handle(handle) => Word::Handle(*handle),
+        Value::Handle(handle, errno) => Word::Handle(*handle, *errno),
+        Value::Outcome(Outcome { bytes, errno }) => Word::Outcome(*bytes, *errno),
         Value::List(items) => Word::List(items.len() as u32),
     });
     if let Value::List(items) = value {
@@ -125,7 +127,8 @@ fn read(words: &mut std::vec::IntoIter<Word>, depth: usize) -> Result<Value, Str
         Word::Bool(b) => Value::Bool(b),
         Word::Duration(ns) => Value::Duration(ns),
         Word::Str(text) => Value::Str(text),
-        Word::Handle(handle) => Value::Handle(handle),
+        Word::Handle(handle, errno) => Value::Handle(handle, errno),
+        Word::Outcome(bytes, errno) => Value::Outcome(Outcome { bytes, errno }),
         Word::List(count) => {
             let depth = depth.checked_sub(1).ok_or("lists are nested too deep")?;
             let items: Result<_, _> = (0..count).map(|_| read(words, depth)).collect();

@@ -8,6 +8,7 @@ mod scene;
 mod schema;
 mod tmpfs;
 
+mod applications;
 mod calls;
 mod check;
 mod compare;

@@ -204,9 +204,14 @@ impl<'a> Facts<'a> {
                 (dst, shapes.fold(Shape::NONE, Shape::or).in_list())
             }
             Instr::Function { function, dst, args } => {
-                let orders = function.row().gives == Gives::List;
-                let list = self.plan.args.get(args.start as usize).filter(|_| orders);
-                (dst, list.map_or(Shape::NUMBER, |list| self.shape(site, *list)))
+                let list = self.plan.args.get(args.start as usize);
+                let shape = match (function.row().gives, list) {
+                    (Gives::List, Some(list)) => self.shape(site, *list),
+                    // The name of an error, or nothing.
+                    (Gives::Str, _) => Shape::NUMBER.or(Shape::of_text(b"", None)),
+                    _ => Shape::NUMBER,
+                };
+                (dst, shape)
             }
             Instr::Internal { what, dst } => (dst, self.internal(what)),
             Instr::Index { dst, list, .. } => (dst, self.shape(site, list).element()),

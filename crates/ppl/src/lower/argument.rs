@@ -14,7 +14,7 @@ use model::{Op, Value};
 const TOGETHER: [&str; 3] = ["all", "shared", "ordered"];
 
 /// Words of an argument that a number can be given for.
-const NUMERIC: Types = Types::INT.or(Types::STR);
+const NUMERIC: Types = Types::AS_INT;
 
 /// The largest set of permission bits.
 const MODES: u64 = 0o7777;

@@ -13,7 +13,7 @@ impl Lower<'_> {
         if let Expr::Call(called, args) = self.ast.expr(value)
             && let Some(op) = self.called_op(called)
         {
-            return self.assign_handle(name, op, args, value, span);
+            return self.assign_result(name, op, args, value, span);
         }
         // A variable that is there takes the result at once.
         let here = self.here(name);
@@ -49,15 +49,16 @@ impl Lower<'_> {
         }
     }
 
-    /// `$h = fopen(...);`
-    fn assign_handle(&mut self, name: Name, op: Op, args: List, value: ExprId, span: Span) {
-        if !op.row().gives_handle {
+    /// `$h = fopen(...);`, `$ok = mkdir(...);`
+    fn assign_result(&mut self, name: Name, op: Op, args: List, value: ExprId, span: Span) {
+        if !op.is_io() {
             self.op_as_value(op, self.ast.expr_span(value));
             self.define(name, false);
             return;
         }
         let args = self.op_arguments(op, args, self.ast.expr_span(value));
-        let dst = self.define(name, self.differs.is_some());
+        // What becomes of an operation differs between ranks; whether a file is open is not asked.
+        let dst = self.define(name, self.differs.is_some() || !op.row().gives_handle);
         if op == Op::Pfopen {
             self.opened(name, span);
         }

@@ -214,7 +214,7 @@ impl Lower<'_> {
 
     fn condition_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
         let ev = self.expr_to(id, dst);
-        if ev.is_bad() || ev.types.may(Types::BOOL.or(Types::INT)) || !self.is_alive() {
+        if ev.is_bad() || ev.types.may(Types::CONDITION) || !self.is_alive() {
             return ev;
         }
         let message = format!(
@@ -252,7 +252,7 @@ impl Lower<'_> {
             let message = format!("expected a list before `[`, found {}", whole.types.describe());
             return self.wrong_type(self.ast.expr_span(list), message);
         }
-        if !number.types.may(Types::INT.or(Types::STR)) && self.is_alive() {
+        if !number.types.may(Types::AS_INT) && self.is_alive() {
             let message = format!("expected an integer index, found {}", number.types.describe());
             return self.wrong_type(self.ast.expr_span(at), message);
         }
@@ -364,6 +364,7 @@ impl Lower<'_> {
     pub(super) fn op_as_value(&mut self, op: Op, span: Span) -> Ev {
         let help = match op.row().gives_handle {
             true => format!("it stands alone: $h = {}(...);", op.name()),
+            false if op.is_io() => format!("its result is assigned: $ok = {op}(...); if ($ok) ..."),
             false => format!("it is a statement: {}", op.row().example),
         };
         let message = format!("expected a value, found the operation {}", op.name());

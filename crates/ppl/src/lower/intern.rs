@@ -131,7 +131,7 @@ fn value_hash(value: &Value) -> u64 {
         Value::Float(x) => x.to_bits().hash(&mut hasher),
         Value::Bool(b) => b.hash(&mut hasher),
         Value::List(items) => items.iter().for_each(|item| value_hash(item).hash(&mut hasher)),
-        Value::Unset | Value::Handle(_) => {}
+        Value::Unset | Value::Handle(..) | Value::Outcome(_) => {}
     }
     hasher.finish()
 }

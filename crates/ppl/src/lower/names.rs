@@ -137,7 +137,8 @@ fn guess_binary(op: BinaryOp) -> Types {
 fn guess_call(name: &str) -> Types {
     match classify(name).0 {
         Word::Op(Op::Pfopen) => Types::MPI,
-        Word::Op(_) => Types::HANDLE,
+        Word::Op(op) if op.row().gives_handle => Types::HANDLE,
+        Word::Op(_) => Types::OUTCOME,
         _ => Types::ANY,
     }
 }

@@ -178,7 +178,7 @@ fn value_like(default: &Value, text: &str) -> Result<Value, &'static str> {
         Value::Duration(_) => (duration(text).map(Value::Duration), "a duration, as in 30s"),
         Value::Str(_) => (Some(Value::str(text)), "text"),
         Value::List(items) => return list_like(items, text),
-        Value::Unset | Value::Handle(_) => (None, "nothing"),
+        Value::Unset | Value::Handle(..) | Value::Outcome(_) => (None, "nothing"),
     };
     value.ok_or(expected)
 }

@@ -113,7 +113,7 @@ impl Lower<'_> {
             return ev;
         }
         let span = self.ast.expr_span(id);
-        if !ev.types.may(Types::INT.or(Types::STR)) {
+        if !ev.types.may(Types::AS_INT) {
             let found = match self.constant(ev) {
                 Some(value) => value.describe(),
                 None => ev.types.describe(),

@@ -180,7 +180,7 @@ impl Lower<'_> {
         if ev.is_bad() {
             return;
         }
-        if !ev.types.may(Types::INT.or(Types::STR)) && self.is_alive() {
+        if !ev.types.may(Types::AS_INT) && self.is_alive() {
             let message = format!("expected an integer in a format, found {}", ev.types.describe());
             found.bad |= self.wrong_type(span, message).is_bad();
             return;

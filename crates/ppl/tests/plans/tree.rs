@@ -297,9 +297,9 @@ impl Tree<'_> {
         }
         if op.row().gives_handle {
             self.handles += 1;
-            return Ok(Value::Handle(self.handles));
+            return Ok(Value::Handle(self.handles, 0));
         }
-        Ok(Value::Unset)
+        Ok(Value::Outcome(value::Outcome { bytes: 4096, errno: 0 }))
     }
 
     fn condition(&mut self, id: ExprId) -> Done<bool> {

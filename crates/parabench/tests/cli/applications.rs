@@ -1,0 +1,56 @@
+//! What applications do with the results of their operations is the same on every back-end.
+
+use crate::scene::Scene;
+use serde_json::Value;
+
+/// Programs whose counts do not depend on which rank comes first.
+const PROGRAMS: &[(&str, &str)] = &[
+    (
+        "a lock that one rank gets",
+        "with (expect=\"EEXIST\") $ok = mkdir(\"lock\");
+         if ($ok) { write(\"winner\", 4k); assert(errno($ok) == \"\"); }
+         else assert(errno($ok) == \"EEXIST\" && $ok == 0);",
+    ),
+    (
+        "a file that is read to its end",
+        "write(\"f-$$rank\", 64k);
+         $h = fopen(\"f-$$rank\", \"r\"); $sum = 0; $n = fread($h, 10k);
+         while ($n > 0) { $sum = $sum + $n; $n = fread($h, 10k); }
+         fclose($h); assert($sum == 64k);",
+    ),
+    (
+        "a file that is not there",
+        "with (expect=\"ENOENT\") { $h = fopen(\"none-$$rank\", \"r\"); $r = stat(\"none-$$rank\"); }
+         if (!$h && !$r && errno($h) == errno($r)) create(\"none-$$rank\");",
+    ),
+    (
+        "names, sizes and times that are drawn and asked for",
+        "repeat $i 20 write(\"f-${i:04}-$$rank\", int(exp(4k)));
+         assert(exists(\"f-0019-$$rank\") && size(\"gone\") == -1 && $$now >= 0s);
+         repeat $e 3 repeat $i 2 stat(\"f-\" + sort([\"0003\", \"0001\"])[perm($i, 2, $e)] + \"-$$rank\");",
+    ),
+];
+
+/// Operations, their number, failures and bytes.
+fn counts(program: &str, options: &str) -> Vec<(String, Value, Value, Value)> {
+    let scene = Scene::new().file("x.ppl", program);
+    let run = scene.parabench(&format!("run x.ppl {options} --format json")).exits(0).json();
+    let rows = run["rows"].as_array().expect("rows").iter();
+    let mut rows: Vec<_> = rows
+        .map(|row| {
+            let of = |name: &str| row[name].clone();
+            (row["op"].to_string(), of("count"), of("failed"), of("bytes"))
+        })
+        .collect();
+    rows.sort_by(|a, b| a.0.cmp(&b.0));
+    rows
+}
+
+#[test]
+fn results_steer_programs_alike_on_every_back_end() {
+    for (name, program) in PROGRAMS {
+        let simulated = counts(program, "-n 4 --backend mem");
+        assert!(simulated.len() > 1, "{name}");
+        assert_eq!(counts(program, "-n 4"), simulated, "{name}");
+    }
+}
