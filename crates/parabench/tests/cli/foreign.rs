@@ -27,6 +27,20 @@ fn a_text_of_another_tool_gives_one_message_with_a_program() {
 }
 
 #[test]
+fn a_command_line_is_called_after_its_tool() {
+    let scene = Scene::new();
+    for (line, name) in [
+        ("ior -a POSIX -b 1m", "an IOR command line"),
+        ("mpirun -np 4 mdtest -n 10", "an mdtest command line"),
+        ("fio --name=a --rw=read", "a fio command line"),
+        ("dd if=/dev/zero of=x bs=1M count=1", "a dd command line"),
+        ("#!/bin/sh\nelbencho -w -s 1m x", "an elbencho command line in it, in PPL"),
+    ] {
+        scene.call("check -").input(line).run().exits(2).err_has(name);
+    }
+}
+
+#[test]
 fn an_included_text_of_another_tool_is_one_message_too() {
     let text = fs::read_to_string(folder().join("program.c")).unwrap();
     let scene = Scene::new().file("lib.c", &text).file("x.ppl", "include \"lib.c\";\nsync;\n");

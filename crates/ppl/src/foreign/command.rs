@@ -7,14 +7,31 @@
 /// A word that only an option of the tool is.
 type IsOption = fn(&str) -> bool;
 
-/// Benchmarks whose command lines are known, with a test of the words after their name.
-const TOOLS: &[(&str, IsOption)] = &[
-    ("ior", |word| word.starts_with('-')),
-    ("mdtest", |word| word.starts_with('-')),
-    ("elbencho", |word| word.starts_with('-')),
-    ("fio", |word| word.starts_with("--")),
-    ("dd", |word| word.starts_with("if=") || word.starts_with("of=")),
+/// A benchmark whose command lines are known.
+pub(super) struct Tool {
+    /// Its program.
+    pub(super) name: &'static str,
+    /// How its command line is called, with an article.
+    pub(super) title: &'static str,
+    /// Some word after its name is this.
+    is_option: IsOption,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "ior", title: "an IOR command line", is_option: has_dash },
+    Tool { name: "mdtest", title: "an mdtest command line", is_option: has_dash },
+    Tool { name: "elbencho", title: "an elbencho command line", is_option: has_dash },
+    Tool { name: "fio", title: "a fio command line", is_option: |word| word.starts_with("--") },
+    Tool {
+        name: "dd",
+        title: "a dd command line",
+        is_option: |word| word.starts_with("if=") || word.starts_with("of="),
+    },
 ];
+
+fn has_dash(word: &str) -> bool {
+    word.starts_with('-')
+}
 
 /// What may stand before the tool.
 const BEFORE: &[&str] = &[
@@ -27,7 +44,7 @@ const RANKS: &[&str] = &["-n", "-np", "--np", "-N", "--ntasks"];
 
 /// A call of a benchmark.
 pub(super) struct Command<'t> {
-    pub(super) tool: &'static str,
+    pub(super) tool: &'static Tool,
     /// Ranks, where a launcher tells them.
     pub(super) ranks: Option<u64>,
     /// The words after the tool.
@@ -43,13 +60,13 @@ pub(super) fn find(line: &str) -> Option<Command<'_>> {
         line.split_whitespace().filter(|word| *word != "\\").map(unquoted).collect();
     let tool_of = |word: &str| {
         let name = word.rsplit('/').next().unwrap_or(word);
-        TOOLS.iter().find(|row| row.0 == name)
+        TOOLS.iter().find(|tool| tool.name == name)
     };
     let at = words.iter().position(|word| tool_of(word).is_some())?;
-    let (tool, is_option) = tool_of(words[at])?;
+    let tool = tool_of(words[at])?;
     let (before, after) = (&words[..at], &words[at + 1..]);
     let is_call = before.first().is_none_or(|word| BEFORE.contains(word) || word.contains('='));
-    let is_option = after.iter().any(|word| is_option(word));
+    let is_option = after.iter().any(|word| (tool.is_option)(word));
     let words =
         after.iter().copied().take_while(|word| !matches!(*word, "|" | "&&" | ">" | "2>&1" | "&"));
     (is_call && is_option).then(|| Command { tool, ranks: ranks(before), words: words.collect() })
@@ -138,7 +155,7 @@ mod tests {
             ("ior -a POSIX;", None),
             ("# ior -a POSIX", None),
         ] {
-            let found = find(line).map(|found| (found.tool, found.ranks, found.words.len()));
+            let found = find(line).map(|found| (found.tool.name, found.ranks, found.words.len()));
             assert_eq!(found, expected, "{line}");
         }
     }

@@ -1,6 +1,8 @@
 //! By which marks a text is known: a table of kinds, each with lines that only it has.
 
 use super::command;
+use crate::word::{Word, classify};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What a text can be.
@@ -154,13 +156,16 @@ const ROWS: &[Row] = &[
     },
     Row {
         kind: Kind::Command,
-        name: "a command line",
+        name: "a command line of a benchmark",
         marks: &[(2, Looks(|line| command::find(line).is_some()))],
     },
 ];
 
 /// So many lines are looked at: who pastes a text shows it at its start.
 const LINES: usize = 400;
+
+/// A longer line is no mark of anything, bytes.
+const LINE_BYTES: usize = 1000;
 
 /// What was recognised, and the line that has its first mark.
 pub(super) struct Found {
@@ -177,13 +182,17 @@ impl Kind {
 
 /// The kind that a text is, if it is none of PPL.
 pub(super) fn recognise(text: &str) -> Option<Found> {
-    let lines: Vec<&str> = text.lines().take(LINES).collect();
+    let shown = without_comments(text);
+    let lines: Vec<&str> = shown.lines().take(LINES).collect();
     if lines.iter().any(|line| is_ppl(line.trim_start())) {
         return None;
     }
-    ROWS.iter().find_map(|row| row.fits(&lines)).map(|(kind, first)| {
+    let operates = lines.iter().any(|line| is_operation(line.trim()));
+    // Calls of C look like operations.
+    let mut rows = ROWS.iter().filter(|row| row.kind == Kind::C || !operates);
+    rows.find_map(|row| row.fits(&lines)).map(|(kind, first)| {
         let line = lines[first];
-        let start = line.as_ptr() as usize - text.as_ptr() as usize;
+        let start = line.as_ptr() as usize - shown.as_ptr() as usize;
         let blanks = line.len() - line.trim_start().len();
         Found { kind, line: start + blanks..start + line.trim_end().len() }
     })
@@ -192,7 +201,8 @@ pub(super) fn recognise(text: &str) -> Option<Found> {
 impl Row {
     /// The kind and its first marked line, if the marks are enough.
     fn fits(&self, lines: &[&str]) -> Option<(Kind, usize)> {
-        let hit = |mark: &Mark| lines.iter().position(|line| mark.is_in(line.trim()));
+        let fits = |mark: &Mark, line: &str| line.len() <= LINE_BYTES && mark.is_in(line.trim());
+        let hit = |mark: &Mark| lines.iter().position(|line| fits(mark, line));
         let hits = self.marks.iter().filter_map(|(weight, mark)| Some((*weight, hit(mark)?)));
         let (weight, first) = hits
             .fold((0, usize::MAX), |(sum, first), (weight, line)| (sum + weight, first.min(line)));
@@ -221,6 +231,26 @@ fn is_ppl(line: &str) -> bool {
     HOLDS.iter().any(|part| line.contains(part))
         || BEGINS.iter().any(|start| line.starts_with(start))
         || is_assignment(line)
+}
+
+/// `stat("a");`
+fn is_operation(line: &str) -> bool {
+    let word = line.split(|c| !is_name(c)).next().unwrap_or("");
+    line.ends_with(';') && line[word.len()..].starts_with('(') && classify(word).0 != Word::Other
+}
+
+/// The text with blanks in place of `/* comments */`, which can show anything.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    let mut shown = Cow::Borrowed(text);
+    let mut from = 0;
+    while let Some(start) = text[from..].find("/*").map(|at| from + at) {
+        let Some(end) = text[start + 2..].find("*/").map(|at| start + 2 + at + 2) else { break };
+        let blank = |c: char| if c == '\n' { "\n".to_string() } else { " ".repeat(c.len_utf8()) };
+        let blanks: String = text[start..end].chars().map(blank).collect();
+        shown.to_mut().replace_range(start..end, &blanks);
+        from = end;
+    }
+    shown
 }
 
 /// `$name = ...`, which no shell has.
@@ -348,6 +378,9 @@ mod tests {
             "int i = 0;\nfor (i = 0; i < 10; i = i + 1) { sync; }\n",
             "bs=4k;\nsize=1g;\n",
             "# ior -a POSIX -b 1m\nwrit(\"a\", 1);",
+            "// ior -a POSIX -b 1m\nwrit(\"a\", 1);",
+            "/* as in\n   ior -a POSIX -b 1m\n*/\nwrit(\"a\", 1)",
+            "dd if=a of=b\nstat(\"a\");\n",
             "mkdir(\"d\"",
             "",
         ] {

@@ -30,28 +30,41 @@ use crate::{lower, parse};
 use marks::{Found, Kind};
 use model::plan::Span;
 
+/// So much of a text is looked at.
+const MAX_BYTES: usize = 1 << 20;
+
 /// Ranks for which a translation is compiled before it is offered.
 const RANKS: u32 = 4;
 
 /// What a text is that has mistakes, if it is none of PPL; `base`: its first position.
 #[cold]
 pub(crate) fn diagnose(text: &str, base: u32) -> Option<Diagnostic> {
+    let text = start_of(text);
     let Found { kind, line } = marks::recognise(text)?;
     let span = Span { start: base + line.start as u32, end: base + line.end as u32 };
-    let message = format!("this is {}, not a PPL program", kind.name());
+    let title = shell::title(text).filter(|_| matches!(kind, Kind::Command | Kind::Shell));
+    let name = title.filter(|_| kind == Kind::Command).unwrap_or(kind.name());
+    let message = format!("this is {name}, not a PPL program");
     let diagnostic = Diagnostic::new(Code::Foreign, span, message);
     let program = translation(kind, text).and_then(|program| sound(&program));
     Some(diagnostic.help(match program {
-        Some(program) => format!("{}:\n{}", lead(kind), program.trim_end()),
+        Some(program) => format!("{}in PPL:\n{}", lead(kind, title), program.trim_end()),
         None => instead(kind).into(),
     }))
 }
 
-/// The words before a translation.
-fn lead(kind: Kind) -> &'static str {
-    match kind {
-        Kind::C | Kind::Python => "its I/O calls in PPL, once each",
-        _ => "in PPL",
+/// The first [`MAX_BYTES`], whole characters.
+fn start_of(text: &str) -> &str {
+    let end = (0..=MAX_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
+/// What of the text the translation is about; "" for all of it. `title`: of the command in it.
+fn lead(kind: Kind, title: Option<&str>) -> String {
+    match (kind, title) {
+        (Kind::C | Kind::Python, _) => "its I/O calls, each once, ".into(),
+        (Kind::Shell, Some(title)) => format!("{title} in it, "),
+        _ => String::new(),
     }
 }
 
