@@ -49,6 +49,10 @@ pub enum ParamKind {
     Whence,
     /// The word "all" (collective), "shared" (shared file pointer) or "ordered" (shared, in order of ranks).
     Collective,
+    /// One of these words, in quotes.
+    Word(&'static [&'static str]),
+    /// The name of an extended attribute, which begins with `user.`; interpolated.
+    Attribute,
     /// Any number of values of any type.
     Values,
 }
@@ -170,6 +174,14 @@ const fn named(name: &'static str, kind: ParamKind, default: &'static str) -> Pa
     Param { name, kind, default: Some(default), named: true }
 }
 
+/// What fallocate does with a range, besides allocating it.
+const RANGES: ParamKind = K::Word(&["keep", "punch", "zero", "collapse", "insert"]);
+/// What rename does with a name that exists, besides replacing it.
+const RENAMES: ParamKind = K::Word(&["exchange", "noreplace"]);
+/// Advice of posix_fadvise.
+const ADVICE: ParamKind =
+    K::Word(&["normal", "random", "sequential", "willneed", "dontneed", "noreuse"]);
+
 const NO_PARTS: &[Part] = &[];
 const OPEN_DATA_CLOSE: &[Part] = &[Part::Open, Part::Data, Part::Sync, Part::Close];
 const OPEN_CLOSE: &[Part] = &[Part::Open, Part::Close];
@@ -205,6 +217,10 @@ ops! {
         Open NO_PARTS Backend "open"
         "Create or truncate a file, open it for writing only and give its handle."
         "$h = fcreat(\"data\");";
+    Tmpfile "tmpfile" [] (opt("dir", K::Path, "the run directory")) true
+        Open NO_PARTS Backend "open"
+        "Open a new file without a name for reading and writing (O_TMPFILE), on the file system of a directory, and give its handle. It goes when it is closed, unless linkat gives it a name."
+        "$h = tmpfile();";
     Fclose "fclose" [] (req("handle", K::Handle)) false
         Close NO_PARTS Backend "close"
         "Close a handle; the handle is gone. With (fsync=\"close\") its time includes the fsync before."
@@ -233,10 +249,14 @@ ops! {
         Metadata NO_PARTS Backend "the call"
         "Set the size of an open file."
         "ftruncate($h, 1m);";
-    Fallocate "fallocate" [] (req("handle", K::Handle), req("n", K::Size)) false
+    Fallocate "fallocate" [] (req("handle", K::Handle), opt("off", K::Offset, "0"), req("n", K::Size), opt("mode", RANGES, "allocate")) false
         Metadata NO_PARTS Backend "the call"
-        "Allocate the first n bytes of an open file."
-        "fallocate($h, 1m);";
+        "Allocate n bytes of an open file from off on; it grows to hold them. Modes: \"keep\" (the size stays), \"punch\" (the range becomes a hole), \"zero\" (it reads as zeros), \"collapse\" (it is taken out), \"insert\" (a hole is put in). The last two take whole blocks of the file system."
+        "fallocate($h, 4k, 64k, \"punch\");";
+    Fadvise "fadvise" [] (req("handle", K::Handle), req("off", K::Offset), req("n", K::Size), req("advice", ADVICE)) false
+        Metadata NO_PARTS Backend "the call"
+        "Tell the kernel how n bytes of an open file from off on will be used (posix_fadvise); n = 0: to the end. Advice: \"normal\" \"random\" \"sequential\" \"willneed\" \"dontneed\" \"noreuse\". \"dontneed\" drops clean pages from the page cache."
+        "fadvise($h, 0, 0, \"dontneed\");";
     Fstat "fstat" [] (req("handle", K::Handle)) false
         Metadata NO_PARTS Backend "the call"
         "Read the attributes of an open file."
@@ -269,10 +289,18 @@ ops! {
         Metadata NO_PARTS Backend "unlink, and rmdir if the name is a directory"
         "Remove a file or an empty directory."
         "delete(\"a\");";
-    Rename "rename" [] (req("from", K::Path), req("to", K::Path)) false
+    Rename "rename" [] (req("from", K::Path), req("to", K::Path), opt("how", RENAMES, "replace")) false
         Metadata NO_PARTS Backend "the call"
-        "Give a file or directory another name."
-        "rename(\"a\", \"b\");";
+        "Give a file or directory another name. \"exchange\": the two names change places; \"noreplace\": the new name must not exist."
+        "rename(\"a\", \"b\", \"noreplace\");";
+    Copy "copy" [] (req("from", K::Path), req("to", K::Path), opt("n", K::Size, "all"), opt("from_off", K::Offset, "0"), opt("to_off", K::Offset, "0, of a file that is truncated first")) false
+        Write OPEN_DATA_CLOSE Backend "the sum of open, data, sync and close"
+        "Copy a file, or n bytes of it, with copy_file_range until all is there; the kernel copies or shares the data. The file is made if it is missing; with to_off it is not truncated."
+        "copy(\"a\", \"b\");";
+    Reflink "reflink" [] (req("from", K::Path), req("to", K::Path)) false
+        Metadata OPEN_DATA_CLOSE Backend "the sum of open, data and close"
+        "Create or truncate a file and let it share all data of another one (ioctl FICLONE); it moves no bytes. Where the file system cannot, an empty file is left."
+        "reflink(\"a\", \"b\");";
     Mkdir "mkdir" [] (req("path", K::Path)) false
         Metadata NO_PARTS Backend "the call"
         "Make a directory with mode 0777 & ~umask."
@@ -309,6 +337,26 @@ ops! {
         Metadata NO_PARTS Backend "the call"
         "Set access and modification time to now."
         "utime(\"a\");";
+    Setxattr "setxattr" [] (req("path", K::Path), req("name", K::Attribute), req("n", K::Size)) false
+        Metadata NO_PARTS Backend "the call"
+        "Set an extended attribute of a file or directory to n bytes of data. Its name begins with user."
+        "setxattr(\"a\", \"user.tag\", 100);";
+    Getxattr "getxattr" [] (req("path", K::Path), req("name", K::Attribute)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read an extended attribute, at most 64 KiB."
+        "getxattr(\"a\", \"user.tag\");";
+    Listxattr "listxattr" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read the names of all extended attributes, at most 64 KiB."
+        "listxattr(\"a\");";
+    Removexattr "removexattr" [] (req("path", K::Path), req("name", K::Attribute)) false
+        Metadata NO_PARTS Backend "the call"
+        "Remove an extended attribute."
+        "removexattr(\"a\", \"user.tag\");";
+    Linkat "linkat" [] (req("handle", K::Handle), req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Give a file of tmpfile a name, which must not exist yet. Other handles are refused with EINVAL: link gives their files further names."
+        "linkat($h, \"a\");";
     Statfs "statfs" [] (req("path", K::Path)) false
         Metadata NO_PARTS Backend "the call"
         "Read the attributes of the file system that holds a name."
@@ -317,6 +365,10 @@ ops! {
         Sync NO_PARTS Backend "syncfs of the run directory"
         "Make everything on the file system of the run directory stable."
         "sync;";
+    Syncfs "syncfs" [] (opt("handle", K::Handle, "the run directory")) false
+        Sync NO_PARTS Backend "the call"
+        "Make everything on the file system of an open file stable."
+        "syncfs($h);";
     Dropcaches "dropcaches" [] () false
         Control NO_PARTS Backend "the write to /proc/sys/vm/drop_caches"
         "Drop the clean page cache, dentries and inodes of this machine; needs root. Write sync; before it."
@@ -418,6 +470,19 @@ impl Op {
         matches!(self, Pfopen | Pfclose | Pwrite | Pread | Pfsync | Pfsetsize | Pfpreallocate)
     }
 
+    /// Errors by which a file system says that it has no such operation. They are counted apart from
+    /// failures; those of other operations are failures like any other.
+    pub fn lacking_errors(self) -> &'static [&'static str] {
+        use Op::*;
+        match self {
+            // EINVAL: ioctl_ficlone(2).
+            Reflink => &["EOPNOTSUPP", "ENOTTY", "EINVAL", "ENOSYS"],
+            Copy | Fallocate | Fadvise | Rename | Tmpfile | Syncfs => &["EOPNOTSUPP", "ENOSYS"],
+            Setxattr | Getxattr | Listxattr | Removexattr => &["EOPNOTSUPP", "ENOSYS"],
+            _ => &[],
+        }
+    }
+
     /// The operation with this name or alias; upper and lower case are the same.
     pub fn find(word: &str) -> Option<Op> {
         OPS.iter()
@@ -498,12 +563,20 @@ mod tests {
     }
 
     #[test]
-    fn optional_parameters_follow_required_ones() {
+    fn at_most_one_optional_parameter_stands_before_required_ones() {
         for row in OPS {
-            let first = row.params.iter().position(|p| p.default.is_some());
-            let tail = first.map_or(&[][..], |at| &row.params[at..]);
-            assert!(tail.iter().all(|p| p.default.is_some()), "{}", row.name);
+            let last = row.params.iter().rposition(|param| param.default.is_none());
+            let before = &row.params[..last.unwrap_or(0)];
+            let optional = before.iter().filter(|param| param.default.is_some()).count();
+            assert!(optional <= 1, "{}", row.name);
         }
+    }
+
+    #[test]
+    fn errors_of_lacking_operations_have_numbers() {
+        let all = OPS.iter().flat_map(|row| row.op.lacking_errors());
+        assert!(all.clone().count() > 10);
+        assert!(all.clone().all(|name| crate::errno::number(name).is_some()));
     }
 
     #[test]
@@ -513,5 +586,9 @@ mod tests {
             "fread(handle [, n=rest of the file] [, off=current position])"
         );
         assert_eq!(Op::Fopen.row().signature(), "$h = fopen(path, flags)");
+        assert_eq!(
+            Op::Fallocate.row().signature(),
+            "fallocate(handle [, off=0], n [, mode=allocate])"
+        );
     }
 }

@@ -74,9 +74,10 @@ use Op::*;
 const OPENS: &[Op] = &[Fopen, Fcreat, Write, Append, Read, Create];
 const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
 const POSIX_DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read];
-const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Pfwrite, Pfread, Pwrite, Pread];
+const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
 const WRITES: &[Op] = &[Fwrite, Write, Append, Pfwrite, Pwrite];
-const CLOSES_WRITTEN: &[Op] = &[Fclose, Write, Append, Pfclose, Pwrite];
+const SYNCS: &[Op] = &[Fwrite, Write, Append, Copy, Pfwrite, Pwrite];
+const CLOSES_WRITTEN: &[Op] = &[Fclose, Write, Append, Copy, Pfclose, Pwrite];
 
 macro_rules! options {
     ($( $option:ident $field:ident = $values:literal $accepts:expr, off $off:expr,
@@ -117,7 +118,7 @@ options! {
         help "O_DIRECT is chosen when a file is opened: put the fopen inside",
         doc "Open with O_DIRECT and use aligned buffers.";
     Fsync fsync = "\"none\", \"close\" or \"op\"" Accepts::Words(&["none", "close", "op"]),
-        off &["none"], takers Takers::Words(&[("close", CLOSES_WRITTEN), ("op", WRITES)]), seeming &[],
+        off &["none"], takers Takers::Words(&[("close", CLOSES_WRITTEN), ("op", SYNCS)]), seeming &[],
         help "\"op\" acts on operations that write, \"close\" on those that close a written file: \
               put the fclose inside",
         doc "When files are synced: never, before every close of a written file, after every write.";

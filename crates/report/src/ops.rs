@@ -139,7 +139,9 @@ pub fn markdown() -> String {
         "# Operations\n\n\
          Generated from the tables of the language (`crates/model/src/{op,function,internal,with}.rs`). `[x=d]` may be left\n\
          out; d then holds.\n\
-         Sizes and offsets are bytes; suffixes `k m g t` are powers of 1024.\n",
+         Sizes and offsets are bytes; suffixes `k m g t` are powers of 1024.\n\n\
+         Where an operation names errors under *lacking*, a file system says by them that it has no such operation: they\n\
+         count as expected, not as failed, and a remark of the run names the operation.\n",
     );
     for (class, heading) in CLASSES {
         out.push_str(&format!("\n## {heading}\n"));
@@ -182,6 +184,9 @@ fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
     if !row.parts.is_empty() {
         let names: Vec<_> = row.parts.iter().map(|part| part.name()).collect();
         facts.push(("parts", format!("{}, each also a row of its own", names.join(", "))));
+    }
+    if !row.op.lacking_errors().is_empty() {
+        facts.push(("lacking", row.op.lacking_errors().join(", ")));
     }
     if row.needs == Needs::Mpi {
         facts.push(("needs", "an MPI-IO back-end".to_string()));

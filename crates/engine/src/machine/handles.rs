@@ -41,6 +41,8 @@ pub(super) struct Mode {
     pub(super) writable: bool,
     /// Writes return when they are stable (O_SYNC, O_DSYNC).
     pub(super) stable: bool,
+    /// It was opened without a name (O_TMPFILE).
+    pub(super) nameless: bool,
     /// O_DIRECT and what it wants.
     pub(super) direct: Option<Alignment>,
 }
@@ -52,6 +54,7 @@ impl Mode {
             append: flags & libc::O_APPEND != 0,
             writable: flags & libc::O_ACCMODE != libc::O_RDONLY,
             stable: flags & libc::O_DSYNC != 0,
+            nameless: flags & libc::O_TMPFILE == libc::O_TMPFILE,
             direct: None,
         }
     }

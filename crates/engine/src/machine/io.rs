@@ -8,7 +8,7 @@ use super::shares::counted;
 use super::task;
 use super::text::PathText;
 use super::traffic::Traffic;
-use super::{Settings, fault::Fault};
+use super::{Settings, fault::Fault, note};
 use crate::backend::{Act, Backend, Over};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
@@ -373,7 +373,8 @@ impl<'c, B: Backend> Io<'c, B> {
             let now_ns = self.clock.now();
             tally.timing = Timing { start_ns: now_ns, end_ns: now_ns, busy_ns: 0 };
         }
-        let expected = tally.errno != 0 && self.options.active().expects(tally.errno);
+        let expected = tally.errno != 0
+            && (self.options.active().expects(tally.errno) || self.is_lacking(op, tally.errno));
         if tally.errno == 0 {
             self.count(op, site, &tally);
         } else {
@@ -397,6 +398,13 @@ impl<'c, B: Backend> Io<'c, B> {
         } else {
             Ok(())
         }
+    }
+
+    /// The file system has no such operation, which is remarked.
+    fn is_lacking(&mut self, op: Op, errno: i32) -> bool {
+        let bit = note::lacking(op, errno);
+        self.notes |= bit;
+        bit != 0
     }
 
     /// Tells a rehearsal that an operation is over.

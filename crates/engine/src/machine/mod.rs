@@ -20,7 +20,9 @@
 //! of its state is data. Not here: who runs when (`comm`), processes (`supervise`).
 
 mod append;
+mod attributes;
 mod control;
+mod copy;
 mod eval;
 mod execute;
 mod explain;
@@ -42,6 +44,7 @@ mod shares;
 mod task;
 mod text;
 mod traffic;
+mod words;
 
 pub use prepare::Prepared;
 

@@ -1,6 +1,8 @@
 //! Remarks a rank makes for the user beside its figures: one bit each.
 
 use crate::buffer::Wrote;
+use model::op::OPS;
+use model::{Op, errno};
 
 /// An open with O_DIRECT failed with EINVAL or EOPNOTSUPP.
 pub const DIRECT_REFUSED: u32 = 1;
@@ -18,6 +20,25 @@ pub const SHAPED: u32 = 128;
 pub const WIDE: u32 = 256;
 /// An MPI file was opened inside `with (direct=true)`.
 pub const DIRECT_MPI: u32 = 16;
+
+/// From here on a bit for each operation that file systems may lack, in the order of their table.
+const LACKING: u32 = 1 << 12;
+
+/// Operations that file systems may lack, each with its bit.
+fn lackable() -> impl Iterator<Item = (Op, u32)> {
+    let ops = OPS.iter().map(|row| row.op).filter(|op| !op.lacking_errors().is_empty());
+    ops.enumerate().map(|(at, op)| (op, LACKING << at))
+}
+
+/// The remark that a file system has no such operation; 0: the error says something else.
+#[cold]
+pub(super) fn lacking(op: Op, errno: i32) -> u32 {
+    let is_meant = |name: &str| errno::number(name).is_some_and(|known| i32::from(known) == errno);
+    if !op.lacking_errors().iter().any(|name| is_meant(name)) {
+        return 0;
+    }
+    lackable().find(|row| row.0 == op).map_or(0, |row| row.1)
+}
 
 /// The remarks on the data that was written.
 pub(super) fn of_data(wrote: Wrote) -> u32 {
@@ -55,5 +76,34 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
         (SHAPED, shaped.to_string()),
         (WIDE, wide.to_string()),
     ];
-    all.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, sentence)| sentence).collect()
+    let place = match file_system {
+        "" => "the file system".to_string(),
+        name => format!("the file system {name}"),
+    };
+    let lacks = |(op, bit): (Op, u32)| {
+        let said = format!("{op} is not supported by {place}: counted as expected, not as failed");
+        (bit, said)
+    };
+    let all = all.into_iter().chain(lackable().map(lacks));
+    all.filter(|(bit, _)| bits & bit != 0).map(|(_, sentence)| sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_system_lacks_is_told_from_failures() {
+        let bit = lacking(Op::Reflink, libc::EOPNOTSUPP);
+        assert_eq!(
+            sentences(bit, "tmpfs"),
+            [
+                "reflink is not supported by the file system tmpfs: counted as expected, not as failed"
+            ]
+        );
+        assert_ne!(bit, lacking(Op::Copy, libc::ENOSYS));
+        assert_eq!((lacking(Op::Reflink, libc::ENOSPC), lacking(Op::Stat, libc::ENOSYS)), (0, 0));
+        let last = lackable().last().expect("some").1;
+        assert!(last.is_power_of_two(), "a bit is left for each of them");
+    }
 }

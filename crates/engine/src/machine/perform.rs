@@ -10,7 +10,8 @@ use super::options::Fsync;
 use super::prepare::Prepared;
 use super::shares::Ready;
 use super::task::{Bytes, Data, More, Task, Transfer, Whole};
-use super::{control, flags, mpi_io, note, now};
+use super::words::{self, chosen};
+use super::{attributes, control, copy, flags, mpi_io, note, now};
 use crate::backend::Backend;
 use crate::backend::direct::{self, Alignment};
 use crate::buffer::Buffers;
@@ -63,7 +64,14 @@ pub(super) fn perform<B: Backend>(
             let mode = permissions(env.int(site, args[1])?)?;
             on_path(step, env, io, |path| Call::Chmod { path, mode })
         }
-        Op::Rename => on_paths(step, env, io, |from, to| Call::Rename { from, to, flags: 0 }),
+        Op::Rename => {
+            let flags = chosen(step, env, 2, words::RENAMES)?.unwrap_or(0);
+            on_paths(step, env, io, |from, to| Call::Rename { from, to, flags })
+        }
+        Op::Copy | Op::Reflink => copy::run(step, env, io),
+        Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
+            attributes::run(step, env, io, buffers)
+        }
         Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
         Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
         Op::Delete => delete(step, env, io),
@@ -92,7 +100,7 @@ pub(super) fn perform<B: Backend>(
             let flags = open_flags(io, libc::O_RDONLY);
             on_file(step, env, io, buffers, (flags, data), (offset_bytes, len))
         }
-        Op::Fopen | Op::Fcreat => open(step, prepared, env, io),
+        Op::Fopen | Op::Fcreat | Op::Tmpfile => open(step, prepared, env, io),
         Op::Fread => fread(step, env, io, buffers),
         Op::Fwrite => fwrite(step, env, io, buffers),
         Op::Fclose => fclose(step, env, io, buffers),
@@ -105,10 +113,21 @@ pub(super) fn perform<B: Backend>(
             on_handle(step, env, io, |fd| Call::Ftruncate { fd, size })
         }
         Op::Fallocate => {
-            let size = env.size(site, args[1])?;
-            on_handle(step, env, io, |fd| Call::Fallocate { fd, mode: 0, offset: 0, size })
+            let offset = env.optional_size(site, args[1])?.unwrap_or(0);
+            let size = env.size(site, args[2])?;
+            let mode = chosen(step, env, 3, words::RANGES)?.unwrap_or(0);
+            on_handle(step, env, io, |fd| Call::Fallocate { fd, mode, offset, size })
         }
-        Op::Sync => make_all_stable(step, io),
+        Op::Fadvise => {
+            let (offset, size) = (env.size(site, args[1])?, env.size(site, args[2])?);
+            let advice = chosen(step, env, 3, words::ADVICE)?.unwrap_or(0);
+            on_handle(step, env, io, |fd| Call::Fadvise { fd, offset, size, advice })
+        }
+        Op::Linkat => linkat(step, env, io),
+        Op::Syncfs if args[0] != Operand::ABSENT => {
+            make_stable(step, env, io, |fd| Call::Syncfs { fd: Some(fd) })
+        }
+        Op::Sync | Op::Syncfs => make_all_stable(step, io),
         Op::Dropcaches => on_nothing(step, io, Call::DropCaches {}),
         Op::Pfopen => return mpi_io::open(step, env, io, comm),
         Op::Pfclose => return mpi_io::close(step, env, io, comm),
@@ -297,7 +316,20 @@ fn delete<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> 
     io.conclude(step.op, step.site, &tally, Subject::Path)
 }
 
-/// fopen and fcreat.
+/// A name for a file that was opened without one. For other files it would be another way to the
+/// marker.
+fn linkat<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
+    env.path(step.site, step.args[1], &mut io.paths[0])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    if !io.handles.get(at).mode.nameless {
+        return refused(step, io, libc::EINVAL, Subject::Path);
+    }
+    let call = Call::LinkFile { fd, path: io.paths[0].as_c_str() };
+    let shot = timed(&mut io.backend, &io.clock, call);
+    io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+/// fopen, fcreat and tmpfile.
 fn open<B: Backend>(
     step: Step<'_>,
     prepared: &Prepared<'_>,
@@ -306,9 +338,16 @@ fn open<B: Backend>(
 ) -> Result<(), Fault> {
     let flags = match step.op {
         Op::Fopen => fopen_flags(step, prepared, env)?,
+        Op::Tmpfile => libc::O_TMPFILE | libc::O_RDWR,
         _ => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
     };
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    match step.args[0] {
+        Operand::ABSENT => io.paths[0].fill(|path| {
+            path.push(b'.');
+            Ok(())
+        })?,
+        path => env.path(step.site, path, &mut io.paths[0])?,
+    }
     let flags = open_flags(io, flags);
     let call = Call::Open { path: io.paths[0].as_c_str(), flags, mode: FILE_MODE };
     let shot = timed(&mut io.backend, &io.clock, call);

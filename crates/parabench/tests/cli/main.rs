@@ -24,6 +24,7 @@ mod foreign;
 mod golden;
 mod html;
 mod marks;
+mod operations;
 mod ops;
 mod pattern;
 mod plan;

@@ -4,20 +4,28 @@ use crate::scene::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An ext4 in a file, mounted by a loop device; unmounted at the end.
+/// A file system in a file, mounted by a loop device; unmounted at the end.
 pub struct Image {
     path: PathBuf,
 }
 
 impl Image {
-    /// Makes `image`, a sparse file of 64 MiB, and mounts it on an existing folder; `None`, said
-    /// aloud, if it cannot.
+    /// Makes an ext4 of 64 MiB in `image` and mounts it on an existing folder; `None`, said aloud,
+    /// if it cannot.
     pub fn mount(image: &Path, path: &Path) -> Option<Image> {
-        let made = std::fs::File::create(image).and_then(|file| file.set_len(64 << 20)).is_ok()
-            && run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image))
-            && run(Command::new("mount").args(["-o", "loop"]).arg(image).arg(path));
+        Image::of("mkfs.ext4 -q -F", 64, image, path)
+    }
+
+    /// The same with another program that makes the file system, and a size in MiB.
+    pub fn of(mkfs: &str, size_mib: u64, image: &Path, path: &Path) -> Option<Image> {
+        let mut words = mkfs.split_whitespace();
+        let mut make = Command::new(words.next().expect("a program"));
+        let made =
+            std::fs::File::create(image).and_then(|file| file.set_len(size_mib << 20)).is_ok()
+                && run(make.args(words).arg(image))
+                && run(Command::new("mount").args(["-o", "loop"]).arg(image).arg(path));
         made.then(|| Image { path: path.to_path_buf() }).or_else(|| {
-            skip("no ext4 can be made and mounted here (are you root?)");
+            skip(&format!("{mkfs}: it cannot be made and mounted here (are you root?)"));
             None
         })
     }

@@ -439,10 +439,12 @@ fn trap_29_every_failing_operation_gives_exit_code_1() {
             continue;
         }
         seen += 1;
-        let words = row.params.iter().filter(|param| param.default.is_none());
+        let words = row.params.iter().enumerate();
+        let words = words.filter(|(at, param)| *at == 0 || param.default.is_none());
         let words: Vec<&str> = words
-            .map(|param| match param.kind {
+            .map(|(_, param)| match param.kind {
                 ParamKind::Path => "\"missing/a\"",
+                ParamKind::Attribute => "\"user.a\"",
                 ParamKind::Flags => "\"r\"",
                 _ => "1",
             })

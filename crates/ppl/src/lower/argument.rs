@@ -1,10 +1,12 @@
 //! One argument of an operation, by the kind of its parameter.
 
 use super::Lower;
+use super::op::MOST;
 use super::value::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::check::flags;
 use crate::diag::{Code, Diagnostic};
+use crate::suggest::nearest;
 use model::op::{Param, ParamKind};
 use model::plan::{Operand, Source};
 use model::types::Types;
@@ -56,6 +58,8 @@ impl Lower<'_> {
             }
             K::Whence => self.whence(id),
             K::Collective => self.together(id),
+            K::Word(words) => self.word(op, param, words, id),
+            K::Attribute => self.attribute(op, id),
             _ => {
                 let ev = self.expr(id);
                 (!ev.is_bad()).then_some(ev.operand)
@@ -175,6 +179,59 @@ impl Lower<'_> {
             self.flags_seen.push(index);
         }
         Some(ev.operand)
+    }
+
+    /// One of some words; a text that is known at run time only is looked at there.
+    fn word(&mut self, op: Op, param: &Param, words: &[&str], id: ExprId) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        let (last, others) = quoted.split_last()?;
+        let wanted = format!("{} or {last} as {}", others.join(", "), param.name);
+        if !ev.types.may(Types::STR) {
+            return self.expected(op, &wanted, ev, id);
+        }
+        let Some(Value::Str(text)) = self.constant(ev) else { return Some(ev.operand) };
+        if words.iter().any(|word| word.as_bytes() == text.as_slice()) || !self.is_alive() {
+            return Some(ev.operand);
+        }
+        let found = String::from_utf8_lossy(text).into_owned();
+        let span = self.ast.expr_span(id);
+        let message = format!("expected {wanted}, found \"{found}\"");
+        let diagnostic = Diagnostic::new(Code::BadValue, span, message);
+        self.reports.push(match nearest(&found, words.iter().copied()) {
+            Some(word) => diagnostic.fix(span, format!("\"{word}\"")),
+            None => diagnostic,
+        });
+        None
+    }
+
+    /// The name of an extended attribute. Those of other namespaces are the system's: they say who
+    /// may do what.
+    fn attribute(&mut self, op: Op, id: ExprId) -> Option<Operand> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !ev.types.may(Types::STR) {
+            return self.expected(op, "the name of an attribute in quotes", ev, id);
+        }
+        let Some(Value::Str(text)) = self.constant(ev) else { return Some(ev.operand) };
+        if text.starts_with(b"user.") || !self.is_alive() {
+            return Some(ev.operand);
+        }
+        let found = String::from_utf8_lossy(text).into_owned();
+        let span = self.ast.expr_span(id);
+        let message =
+            format!("expected the name of an attribute that begins with user., found \"{found}\"");
+        let diagnostic = Diagnostic::new(Code::BadValue, span, message);
+        self.reports.push(match found.contains('.') {
+            true => diagnostic.help("programs can use the attributes of the namespace user. only"),
+            false => diagnostic.fix(span, format!("\"user.{found}\"")),
+        });
+        None
     }
 
     fn mpi_mode(&mut self, id: ExprId) -> Option<Operand> {
@@ -318,8 +375,8 @@ impl Lower<'_> {
 
     /// `pfwrite($h, pattern)` has offsets and level from the pattern; the shared file
     /// pointer has its own position.
-    pub(super) fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; 4]) -> bool {
-        let [_, Some(what), offset, together] = *ids else { return true };
+    pub(super) fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
+        let [_, Some(what), offset, together, _] = *ids else { return true };
         let name = self.plain_string(what).filter(|name| self.patterns.contains_key(name));
         let word = together.and_then(|id| self.plain_string(id));
         let (place, message, help) = match (name, offset, word.as_deref(), together) {

@@ -2,6 +2,7 @@
 
 use super::Lower;
 use super::notes::{Call, Opens};
+use super::op::MOST;
 use crate::ast::{Expr, ExprId, Name};
 use model::Op;
 use model::plan::Span;
@@ -17,7 +18,7 @@ impl Lower<'_> {
     }
 
     /// What all members have to do together must not stand where only some of them come.
-    pub(super) fn needs_all(&mut self, op: Op, ids: &[Option<ExprId>; 4], span: Span) {
+    pub(super) fn needs_all(&mut self, op: Op, ids: &[Option<ExprId>; MOST], span: Span) {
         if !op.is_collective() && !self.is_called_together(op, ids) {
             return;
         }
@@ -30,7 +31,7 @@ impl Lower<'_> {
     }
 
     /// A transfer says it by a word, or by the level of its pattern.
-    fn is_called_together(&mut self, op: Op, ids: &[Option<ExprId>; 4]) -> bool {
+    fn is_called_together(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
         if !matches!(op, Op::Pfwrite | Op::Pfread) {
             return false;
         }

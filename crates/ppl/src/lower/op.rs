@@ -9,7 +9,7 @@ use model::plan::{Operand, Span};
 use model::{Op, Value};
 
 /// No operation has more parameters.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 5;
 
 impl Lower<'_> {
     /// The arguments of an operation in [`model::Plan::args`]: where they begin.
@@ -63,9 +63,12 @@ impl Lower<'_> {
     fn by_parameter(&mut self, op: Op, args: List, span: Span) -> Option<[Option<ExprId>; MOST]> {
         let params = op.row().params;
         let mut found = [None; MOST];
+        // As many as are required: those, also where an optional one stands between them.
+        let exact = args.len as usize == op.row().required();
         for (at, id) in self.ast.exprs_in(args).enumerate() {
             let (at, id) = match self.ast.expr(id) {
                 Expr::Named(name, value) => (self.parameter_named(op, name, id)?, value),
+                _ if exact => (required(params, at), id),
                 Expr::Str if at == 2 && places_together(op) && self.is_together(id) => (3, id),
                 _ => (at, id),
             };
@@ -139,6 +142,12 @@ impl Lower<'_> {
         use ParamKind as K;
         matches!(kind, K::Size | K::Offset | K::Count | K::Member | K::Mode)
     }
+}
+
+/// The place of the required parameter with this number.
+fn required(params: &[Param], number: usize) -> usize {
+    let mut places = (0..params.len()).filter(|at| params[*at].default.is_none());
+    places.nth(number).unwrap_or(params.len())
 }
 
 /// It says who calls together: by its last argument, or by the pattern.

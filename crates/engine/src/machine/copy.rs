@@ -1,0 +1,124 @@
+//! Operations that open two files, bring data from one to the other inside the kernel, and close them.
+//!
+//! ```text
+//! copy     open, open, copy_file_range ... [, fsync], close, close
+//! reflink  open, open, ioctl FICLONE, close, close
+//! ```
+
+use super::eval::Env;
+use super::fault::Fault;
+use super::io::{Io, Subject, Tally, timed};
+use super::options::Fsync;
+use super::perform::{FILE_MODE, Step};
+use super::task::STOPPED;
+use crate::backend::Backend;
+use crate::call::{Call, Fd, Reply};
+use crate::stop;
+use model::{Op, Part};
+
+/// Most bytes of one call, unless `with (transfer=...)` says otherwise: as cp(1) asks for.
+const CALL_BYTES: u64 = 1 << 30;
+
+/// What is copied.
+#[derive(Clone, Copy)]
+struct Range {
+    from_bytes: u64,
+    to_bytes: u64,
+    /// `None`: all to the end of the file.
+    len: Option<u64>,
+}
+
+/// Executes `copy` or `reflink`.
+pub(super) fn run<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    let (site, args) = (step.site, step.args);
+    let mut number = |at: usize| match args.get(at) {
+        Some(operand) => env.optional_size(site, *operand),
+        None => Ok(None),
+    };
+    let (len, from_bytes, to_bytes) = (number(2)?, number(3)?, number(4)?);
+    let truncate = if to_bytes.is_none() { libc::O_TRUNC } else { 0 };
+    let (from_bytes, to_bytes) = (from_bytes.unwrap_or(0), to_bytes.unwrap_or(0));
+    env.path(site, args[0], &mut io.paths[0])?;
+    env.path(site, args[1], &mut io.paths[1])?;
+    let mut tally = Tally::EMPTY;
+    (tally.offset_bytes, tally.requested_bytes) = (to_bytes, len.unwrap_or(0));
+    let flags = [libc::O_RDONLY, libc::O_WRONLY | libc::O_CREAT | truncate];
+    if let Some(from) = open(io, &mut tally, 0, flags[0]) {
+        io.opened_for_reading(from, false);
+        if let Some(to) = open(io, &mut tally, 1, flags[1]) {
+            let range = Range { from_bytes, to_bytes, len };
+            bring(step.op, io, &mut tally, (from, to), range);
+            call(io, &mut tally, Part::Close, Call::Close { fd: to });
+        }
+        call(io, &mut tally, Part::Close, Call::Close { fd: from });
+    }
+    io.conclude(step.op, site, &tally, Subject::Paths)
+}
+
+fn call<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, part: Part, call: Call<'_>) -> Reply {
+    tally.add(part, timed(&mut io.backend, &io.clock, call))
+}
+
+fn open<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, at: usize, flags: i32) -> Option<Fd> {
+    let call = Call::Open { path: io.paths[at].as_c_str(), flags, mode: FILE_MODE };
+    let fd = tally.add(Part::Open, timed(&mut io.backend, &io.clock, call));
+    (fd >= 0).then_some(Fd(fd as i32))
+}
+
+/// From one open file to the other.
+fn bring<B: Backend>(
+    op: Op,
+    io: &mut Io<'_, B>,
+    tally: &mut Tally,
+    (from, to): (Fd, Fd),
+    range: Range,
+) {
+    if op == Op::Reflink {
+        call(io, tally, Part::Data, Call::Clone { from, to });
+        return;
+    }
+    copy(io, tally, (from, to), range);
+    io.was_read(false, tally.done_bytes);
+    if tally.errno == 0 && io.options.active().fsync != Fsync::None {
+        call(io, tally, Part::Sync, Call::Fsync { fd: to });
+    } else {
+        io.wrote(tally.done_bytes);
+    }
+}
+
+fn copy<B: Backend>(
+    io: &mut Io<'_, B>,
+    tally: &mut Tally,
+    (from, to): (Fd, Fd),
+    Range { from_bytes, to_bytes, len }: Range,
+) {
+    let most = io.options.active().transfer.unwrap_or(CALL_BYTES);
+    let wanted = len.unwrap_or(u64::MAX);
+    while tally.done_bytes < wanted {
+        let done = tally.done_bytes;
+        let (from, to) = ((from, from_bytes + done), (to, to_bytes + done));
+        let len_bytes = (wanted - done).min(most) as usize;
+        let copy = Call::CopyRange { from, to, len: len_bytes, rest: len.is_none() };
+        let shot = timed(&mut io.backend, &io.clock, copy);
+        if shot.reply == -Reply::from(libc::EINTR) && !stop::requested() {
+            tally.add_time(Part::Data, shot);
+            continue;
+        }
+        match tally.add(Part::Data, shot) {
+            moved @ 1.. => tally.done_bytes += moved as u64,
+            _ => break,
+        }
+        if stop::requested() && tally.done_bytes < wanted {
+            tally.fail(STOPPED);
+            break;
+        }
+    }
+    match len {
+        Some(len) => tally.short = tally.errno == 0 && tally.done_bytes < len,
+        None => tally.requested_bytes = tally.done_bytes,
+    }
+}
