@@ -1,4 +1,5 @@
-//! Any bytes: a plan or a sentence. What is a plan has the same one in its bytes again.
+//! Any bytes: a plan or a sentence. All that a plan refers to is there, so that it can be shown,
+//! and it has the same one in its bytes again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,6 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = Plan::from_bytes(bytes);
     // No mutation finds the checksum.
     if let Ok(plan) = Plan::from_bytes(&sealed(bytes)) {
+        let _ = ppl::listing(&plan);
         assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
     }
 });

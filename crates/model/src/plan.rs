@@ -15,6 +15,7 @@
 //! Not here: how code is made (crate `ppl`) and executed (crate `engine`).
 
 pub mod bytes;
+mod verify;
 
 pub use crate::format::Format;
 pub use crate::function::Function;

@@ -69,7 +69,7 @@ pub struct Extents {
 pub enum Act<'a> {
     /// The program makes calls of so many bytes.
     Buffer(u64),
-    /// Equal pieces of an open file are accessed.
+    /// Equal pieces of an open file are accessed, with as many calls as that takes.
     Pieces {
         /// The file.
         fd: Fd,
@@ -78,7 +78,14 @@ pub enum Act<'a> {
         /// They are written.
         write: bool,
     },
-    /// The same for an MPI file.
+    /// An open file is read to its end.
+    Rest {
+        /// The file.
+        fd: Fd,
+        /// Where reading begins, bytes.
+        offset: u64,
+    },
+    /// Equal pieces of an MPI file are accessed.
     MpiPieces {
         /// The file.
         file: MpiFile,

@@ -7,6 +7,7 @@ use crate::backend::mem::Planted;
 use crate::backend::{Act, Backend, Capabilities, Cost, Mem};
 use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Names, Reply};
 use crate::clock::Virtual;
+use model::pattern::Run;
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -106,12 +107,10 @@ impl Rehearsed {
         state.about |= skipped.is_none();
     }
 
-    /// The file whose bytes a call changes, with its size and room.
+    /// The file whose size a call changes, with its size and room.
     fn extent(&mut self, call: &Call<'_>) -> Option<(u32, (u64, u64))> {
         let number = match *call {
-            Call::Pwrite { fd, .. }
-            | Call::Append { fd, .. }
-            | Call::Ftruncate { fd, .. }
+            Call::Ftruncate { fd, .. }
             | Call::Fallocate { fd, .. }
             | Call::Pwritev { fd, .. }
             | Call::CopyRange { to: (fd, _), .. }
@@ -160,16 +159,18 @@ impl Rehearsed {
         self.stage.state.borrow_mut().ranks[self.rank as usize].open += change;
     }
 
-    fn pieces(&mut self, fd: Option<Fd>, run: &model::pattern::Run, write: bool) -> Reply {
-        let Some(number) = fd.and_then(|fd| self.inner.number(fd)) else {
-            return -Reply::from(libc::EBADF);
-        };
+    fn pieces(&mut self, fd: Option<Fd>, run: &Run, write: bool) -> Reply {
+        let fd = fd.unwrap_or(Fd(-1));
         if !self.stage.call() {
             return -Reply::from(libc::EIO);
         }
         let before = self.stage.used();
-        let extent = Some((number, self.stage.fs.borrow().extent(number)));
-        let moved = self.inner.access(number, run, write);
+        let number = self.inner.number(fd);
+        let extent = number.map(|number| (number, self.stage.fs.borrow().extent(number)));
+        let moved = match self.inner.access(fd, run, write) {
+            Ok(bytes) => bytes.min(Reply::MAX as u64) as Reply,
+            Err(errno) => return -Reply::from(errno),
+        };
         self.stage.changed(self.rank, before);
         self.grew(extent);
         // As a call of the back-end: a microsecond, and 2,000 bytes in each further one.
@@ -281,10 +282,16 @@ impl Backend for Rehearsed {
                 0
             }
             Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),
+            // How much there is nobody knows.
+            Act::Rest { fd, .. } if self.inner.is_found(fd) => 0,
+            Act::Rest { fd, offset } => {
+                let run = Run::single(offset, u64::MAX - offset);
+                self.pieces(Some(fd), &run, false)
+            }
             Act::MpiPieces { file, run, write } => self.pieces(self.file(file), &run, write),
             Act::MpiShared { file, bytes, write } => match self.pointer(file, bytes) {
                 Some(at) => {
-                    let run = model::pattern::Run::single(at, bytes);
+                    let run = Run::single(at, bytes);
                     self.pieces(self.file(file), &run, write)
                 }
                 None => -Reply::from(libc::EBADF),
@@ -309,8 +316,7 @@ impl Backend for Rehearsed {
         if !self.stage.call() {
             return -Reply::from(libc::EIO);
         }
-        if let Call::Pread { fd, rest: true, .. }
-        | Call::CopyRange { from: (fd, _), rest: true, .. } = call
+        if let Call::CopyRange { from: (fd, _), rest: true, .. } = call
             && self.inner.is_found(fd)
         {
             return 0;

@@ -27,7 +27,8 @@ impl Plan {
         sealed(&payload)
     }
 
-    /// The plan that [`Plan::to_bytes`] made these bytes of.
+    /// The plan that [`Plan::to_bytes`] made these bytes of. All that it refers to is there
+    /// ([`Plan::verify`]).
     ///
     /// # Errors
     /// A sentence: the bytes are no plan, one of another version, or damaged.
@@ -47,23 +48,8 @@ impl Plan {
         let (plan, rest): (Plan, _) =
             postcard::take_from_bytes(payload).map_err(|error| damaged(&error.to_string()))?;
         match rest.is_empty() {
-            true => plan.consistent(),
+            true => plan.verify().map(|()| plan).map_err(|wrong| damaged(&wrong)),
             false => Err(damaged("bytes follow it")),
-        }
-    }
-
-    /// What belongs together has one length, and the files follow each other.
-    fn consistent(self) -> Result<Plan, String> {
-        let mut end = 0;
-        let in_order = self.files.iter().all(|file| {
-            let after =
-                u32::try_from(file.text.len()).ok().and_then(|len| file.start.checked_add(len));
-            file.start >= std::mem::replace(&mut end, after.unwrap_or(u32::MAX)) && after.is_some()
-        });
-        let parallel = self.code.len() == self.spans.len() && self.procs.len() == self.locals.len();
-        match in_order && parallel {
-            true => Ok(self),
-            false => Err(damaged("its parts do not fit each other")),
         }
     }
 }

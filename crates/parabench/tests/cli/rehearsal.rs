@@ -5,7 +5,8 @@ use crate::scene::Scene;
 use engine::config::{BackendKind, Config};
 use engine::rehearse::rehearse;
 use engine::supervise::run_sim;
-use model::Op;
+use model::plan::bytes::sealed;
+use model::{Op, Plan};
 use ppl::Binding;
 use ppl::source::NoIncludes;
 use proptest::prelude::*;
@@ -200,14 +201,40 @@ fn realistic_programs() {
             [1, 0, 16 * K, 0, M, 1],
             true,
         ),
-        // Bytes of any number are no work.
+        // Bytes of any number are no work, however small the calls are.
         (
             1,
-            "write(\"f\", 1t); read(\"f\"); read(\"f\", 1t);",
-            [1, 0, 1024 * G, 2048 * G, 1024 * G, 1],
+            "write(\"f\", 1024p); read(\"f\"); read(\"f\", 1024p);",
+            [1, 0, 1 << 60, 2 << 60, 1 << 60, 1],
+            true,
+        ),
+        (
+            2,
+            "with (transfer=4k) {\n\
+               write(\"f-$$rank\", 1p); read(\"f-$$rank\"); append(\"f-$$rank\", 1p);\n\
+               $h = fopen(\"f-$$rank\", \"r+\"); fwrite($h, 1p); fread($h, 1p); fread($h);\n\
+               fclose($h);\n\
+             }",
+            [2, 0, 6 << 50, 4 << 50, 4 << 50, 2],
+            true,
+        ),
+        // The largest file ends before 2^63.
+        (
+            1,
+            "write(\"f\", 4096p); append(\"f\", 4095p); write(\"g\", 1, 9223372036854775806);\n\
+             write(\"g\", 1, 9223372036854775807);",
+            [2, 0, (8191 << 50) + 1, 0, (8191 << 50) + 1, 2],
             true,
         ),
     ]);
+}
+
+#[test]
+fn what_no_storage_holds_is_refused_before_it_runs() {
+    for text in ["write(\"f\", 1024p);", "with (transfer=4k) write(\"f\", 1024p);"] {
+        let scene = Scene::new().file("x.ppl", text);
+        scene.parabench("run x.ppl").exits(2).err_has("the program needs 1 EiB at one time");
+    }
 }
 
 #[test]
@@ -339,4 +366,44 @@ proptest! {
             prop_assert_eq!(run, rehearsed, "{}", text);
         }
     }
+}
+
+/// Everything that a plan can hold.
+const ALL_PARTS: &str = r#"
+    define groups {"a":D, "b":D};
+    define pattern "mine" { repeat $i 3 extent(($i * $$gsize + $$grank) * 8, 8); }
+    define pattern "rows" = strided(block=64, count=4);
+    define proc work($n) { $sum = [$n, 1]; write("$n-$$rank", $sum[0] + 1); print "n $n"; }
+    param $k = 3;
+    time["outer $k", sync] repeat $i 1..$k { work($i); group "a" { signal("s"); wait("s"); } master print len("b"); }
+    $x = 0; while ($x < 5 && $k == 3 || $$rank > 9) { $x = $x + abs(-1); if ($x == 4) break; }
+    with (transfer=1k, expect="ENOENT") { $h = fopen("f", "w"); fwrite($h, "rows"); fwrite($h, "mine"); fclose($h); }
+    group "b" barrier("b"); $s = size("f") + pieces("mine"); rename("f", "g-$s-{$k}"); delete("none");
+"#;
+
+/// A plan with one byte changed, if it is still one: what it refers to is there, so that showing
+/// and executing it ends in order.
+#[test]
+fn a_damaged_plan_is_refused_or_executed_in_order() {
+    let binding = Binding { ranks_assumed: true, ..Binding::new(2) };
+    let plan = ppl::compile("test.ppl", ALL_PARTS.into(), &mut NoIncludes, &binding).plan;
+    let bytes = plan.expect("it compiles").to_bytes();
+    let head = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1 + 8;
+    let (mut refused, mut executed) = (0, 0);
+    for (at, change) in (head..bytes.len()).flat_map(|at| [(at, 1), (at, 0x7f), (at, 0x80)]) {
+        let mut payload = bytes[head..].to_vec();
+        payload[at - head] ^= change;
+        let Ok(plan) = Plan::from_bytes(&sealed(&payload)) else {
+            refused += 1;
+            continue;
+        };
+        assert_eq!(plan.verify(), Ok(()));
+        assert!(!ppl::listing(&plan).is_empty());
+        // Some, because each takes up to a second where a loop has lost its end.
+        if executed % 7 == 0 && plan.ranks == 2 {
+            rehearse(&plan, &Config::default(), true);
+        }
+        executed += 1;
+    }
+    assert!(refused > 100 && executed > 100, "{refused} refused, {executed} executed");
 }

@@ -15,8 +15,8 @@ const FIRST: i32 = 3;
 
 /// An open file description.
 #[derive(Debug)]
-struct Open {
-    ino: Ino,
+pub(super) struct Open {
+    pub(super) ino: Ino,
     flags: i32,
     position: u64,
     /// Sizes of the directory entries that are still to be listed.
@@ -33,6 +33,10 @@ impl Open {
 
     fn writes(&self) -> bool {
         matches!(self.flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR) && !self.path_only()
+    }
+
+    pub(super) fn appends(&self) -> bool {
+        self.flags & libc::O_APPEND != 0
     }
 
     fn path_only(&self) -> bool {
@@ -105,22 +109,29 @@ impl Files {
 
     /// The same if it can be read.
     pub(super) fn readable(&mut self, fd: Fd) -> Result<Ino, i32> {
-        self.file(fd).and_then(|open| if open.reads() { Ok(open.ino) } else { Err(libc::EBADF) })
+        self.accessible(fd, false).map(|open| open.ino)
     }
 
     /// The same if it can be written.
     pub(super) fn writable(&mut self, fd: Fd) -> Result<Ino, i32> {
-        self.file(fd).and_then(|open| if open.writes() { Ok(open.ino) } else { Err(libc::EBADF) })
+        self.accessible(fd, true).map(|open| open.ino)
     }
 
     /// Writes go to its end.
     pub(super) fn appends(&mut self, fd: Fd) -> bool {
-        self.file(fd).is_ok_and(|open| open.flags & libc::O_APPEND != 0)
+        self.file(fd).is_ok_and(|open| open.appends())
     }
 
     /// The file behind a descriptor, and how that holds it with flock.
     pub(super) fn lock_of(&mut self, fd: Fd) -> Result<(Ino, &mut Option<Lock>), i32> {
         self.file(fd).map(|open| (open.ino, &mut open.lock))
+    }
+
+    /// The file, if its bytes may be read, or written.
+    pub(super) fn accessible(&mut self, fd: Fd, write: bool) -> Result<&mut Open, i32> {
+        let open = self.file(fd)?;
+        let allowed = if write { open.writes() } else { open.reads() };
+        if allowed { Ok(open) } else { Err(libc::EBADF) }
     }
 
     pub(super) fn close(&mut self, fs: &mut MemFs, fd: Fd) -> Done {
@@ -137,10 +148,7 @@ impl Files {
         if offset > SIZE_MAX {
             return Err(libc::EINVAL);
         }
-        let open = self.file(fd)?;
-        if !open.reads() {
-            return Err(libc::EBADF);
-        }
+        let open = self.accessible(fd, false)?;
         check_end(offset, buf.len())?;
         let content = fs.nodes.content(open.ino)?;
         let most = buf.len().min(TRANSFER_MAX);
@@ -151,26 +159,17 @@ impl Files {
         if offset > SIZE_MAX {
             return Err(libc::EINVAL);
         }
-        let open = self.file(fd)?;
-        if !open.writes() {
-            return Err(libc::EBADF);
-        }
+        let open = self.accessible(fd, true)?;
         check_end(offset, buf.len())?;
         // Linux appends even then (pwrite(2), bugs).
-        let appends = open.flags & libc::O_APPEND != 0;
-        let ino = open.ino;
-        let at = if appends { fs.size(ino) as u64 } else { offset };
-        put(fs, ino, buf, at)
+        let at = if open.appends() { fs.size(open.ino) as u64 } else { offset };
+        put(fs, open.ino, buf, at)
     }
 
     pub(super) fn write(&mut self, fs: &mut MemFs, fd: Fd, buf: &[u8]) -> Done {
-        let open = self.file(fd)?;
-        if !open.writes() {
-            return Err(libc::EBADF);
-        }
+        let open = self.accessible(fd, true)?;
         check_end(open.position, buf.len())?;
-        let appends = open.flags & libc::O_APPEND != 0;
-        let at = if appends { fs.size(open.ino) as u64 } else { open.position };
+        let at = if open.appends() { fs.size(open.ino) as u64 } else { open.position };
         let done = put(fs, open.ino, buf, at)?;
         if done > 0 {
             open.position = at + done as u64;

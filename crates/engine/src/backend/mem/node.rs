@@ -155,7 +155,7 @@ impl Nodes {
             node.kind = Kind::Free;
             self.free.push(ino);
             self.used.nodes -= 1;
-            self.used.bytes -= bytes;
+            self.used.bytes = self.used.bytes.saturating_sub(bytes);
         }
     }
 
@@ -178,7 +178,8 @@ impl Nodes {
         if let Kind::File(content) = &mut self.get_mut(ino).kind {
             change(content);
             let after = content.room_bytes();
-            self.used.bytes = self.used.bytes - before + after;
+            // Files without data can be larger together than any number.
+            self.used.bytes = self.used.bytes.saturating_sub(before).saturating_add(after);
         }
         Ok(())
     }

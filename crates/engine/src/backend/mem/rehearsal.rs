@@ -1,10 +1,10 @@
 //! What a rehearsal asks of files in memory, and does to them, besides calls.
 
-use super::content::Content;
+use super::content::{Content, SIZE_MAX};
 use super::node::{Kind, Used};
 use super::walk::Follow;
 use super::{Mem, MemFs};
-use crate::call::{Fd, Reply};
+use crate::call::Fd;
 use model::pattern::Run;
 
 /// A file or directory that a rehearsal puts where a program's would be.
@@ -78,16 +78,26 @@ impl Mem {
         number.and_then(|number| fs.nodes.content(number).ok()).is_some_and(|file| file.found)
     }
 
-    /// Accesses equal pieces at once; the bytes moved.
-    pub(crate) fn access(&mut self, number: u32, run: &Run, write: bool) -> Reply {
+    /// Accesses equal pieces of an open file at once; the bytes moved.
+    pub(crate) fn access(&mut self, fd: Fd, run: &Run, write: bool) -> Result<u64, i32> {
         let fs = &mut *self.fs.borrow_mut();
+        let open = self.files.accessible(fd, write)?;
+        let content = fs.nodes.content(open.ino)?;
         let all = run.length_bytes.saturating_mul(run.count);
-        let Ok(content) = fs.nodes.content(number) else { return -Reply::from(libc::EBADF) };
+        let at = if write && open.appends() { content.size() } else { run.offset_bytes };
+        if at > SIZE_MAX {
+            return Err(libc::EINVAL);
+        }
         if !write {
             let there = if content.found { all } else { run.bytes_within(content.size()) };
-            return there.min(Reply::MAX as u64) as Reply;
+            return Ok(there.min(all));
         }
-        let changed = fs.nodes.change(number, |content| content.put(run));
-        changed.map_or(-Reply::from(libc::EFBIG), |()| all.min(Reply::MAX as u64) as Reply)
+        let bytes = all.min(SIZE_MAX - at);
+        let run = if open.appends() || run.count == 1 { Run::single(at, bytes) } else { *run };
+        match bytes {
+            0 if all > 0 => Err(libc::EFBIG),
+            0 => Ok(0),
+            _ => fs.nodes.change(open.ino, |content| content.put(&run)).map(|()| bytes),
+        }
     }
 }

@@ -6,10 +6,10 @@ use super::super::perform::{alignment, refused_direct};
 use super::{Data, More, STOPPED, Stage, Task, Want, want};
 use crate::backend::direct::Alignment;
 use crate::backend::{Act, Backend};
-use crate::buffer::MAX_CALL_BYTES;
 use crate::call::{Fd, Reply};
 use crate::stop;
 use model::Part;
+use model::pattern::Run;
 
 const INTERRUPTED: Reply = -(libc::EINTR as Reply);
 
@@ -97,11 +97,6 @@ impl Task<'_> {
             let len = if rest { 0 } else { self.len };
             self.tally.requested_bytes = self.more.as_ref().map_or(len, |more| more.bytes);
         }
-        if B::REHEARSES {
-            // It is told what the program needs, and makes fewer calls.
-            io.backend.rehearse(Act::Buffer(self.call_bytes.min(self.len)));
-            self.call_bytes = MAX_CALL_BYTES as u64;
-        }
         self.done_bytes = 0;
         self.left_bytes = self.len.min(self.call_bytes);
         if self.direct.is_some_and(|alignment| self.is_misaligned(alignment)) {
@@ -109,7 +104,37 @@ impl Task<'_> {
             self.tally.fail(libc::EINVAL);
             return self.data_over(io);
         }
+        if B::REHEARSES {
+            return self.rehearse_extent(io);
+        }
         self.stage = Stage::Data;
+    }
+
+    /// The bytes as a rehearsal moves them: at once, because the calls can be millions.
+    fn rehearse_extent<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+        let run = Run::single(self.offset_bytes, self.len);
+        match self.data {
+            Data::ReadRest => {
+                let act = Act::Rest { fd: self.fd, offset: self.offset_bytes };
+                self.rehearse(io, self.call_bytes, act);
+                self.tally.requested_bytes = self.tally.done_bytes;
+            }
+            _ => {
+                let act = Act::Pieces { fd: self.fd, run, write: self.data.writes() };
+                self.rehearse(io, self.len, act);
+                self.tally.short = self.tally.errno == 0 && self.tally.done_bytes < self.len;
+            }
+        }
+        self.data_over(io);
+    }
+
+    /// A transfer of a rehearsal, with buffers for calls of at most `longest_bytes`.
+    fn rehearse<B: Backend>(&mut self, io: &mut Io<'_, B>, longest_bytes: u64, act: Act<'_>) {
+        io.backend.rehearse(Act::Buffer(self.call_bytes.min(longest_bytes)));
+        match io.backend.rehearse(act) {
+            reply if reply < 0 => self.tally.fail(-reply as i32),
+            moved => self.tally.done_bytes += moved as u64,
+        }
     }
 
     /// Whether O_DIRECT cannot do it: the kernel would say EINVAL, or worse, fall back.
@@ -202,20 +227,15 @@ impl Task<'_> {
 
     /// All pieces as a rehearsal accesses them: equal ones at once.
     fn rehearse_pieces<B: Backend>(&mut self, io: &mut Io<'_, B>) {
-        let Some(more) = &mut self.more else { return };
-        self.tally.requested_bytes = more.bytes;
-        while let Some(run) = more.next_run() {
-            io.backend.rehearse(Act::Buffer(self.call_bytes.min(run.length_bytes)));
-            let (fd, write) = (self.fd, self.data.writes());
-            match io.backend.rehearse(Act::Pieces { fd, run, write }) {
-                reply if reply < 0 => {
-                    self.tally.fail(-reply as i32);
-                    break;
-                }
-                moved => self.tally.done_bytes += moved as u64,
+        self.tally.requested_bytes = self.more.as_ref().map_or(0, |more| more.bytes);
+        while let Some(run) = self.more.as_mut().and_then(More::next_run) {
+            let act = Act::Pieces { fd: self.fd, run, write: self.data.writes() };
+            self.rehearse(io, run.length_bytes, act);
+            if self.tally.errno != 0 {
+                break;
             }
         }
-        self.tally.short = self.tally.done_bytes < more.bytes;
+        self.tally.short = self.tally.done_bytes < self.tally.requested_bytes;
     }
 
     /// All data was moved, or no more will be.
