@@ -102,7 +102,8 @@ pub fn utc_now() -> String {
     utc(unsafe { libc::time(std::ptr::null_mut()) })
 }
 
-fn utc(seconds: libc::time_t) -> String {
+/// A moment, seconds since 1970, as [`utc_now`].
+pub fn utc(seconds: libc::time_t) -> String {
     let mut parts = MaybeUninit::<libc::tm>::zeroed();
     // SAFETY: both structures are borrowed for the call; zeros are a value of the
     // second should the year not fit.

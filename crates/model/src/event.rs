@@ -18,6 +18,10 @@ pub const FLAG_EXPECTED: u8 = 4;
 /// pieces for which there was no memory.
 pub const FLAG_UNPLACED: u8 = 8;
 
+/// The call named no position: it worked at the one of its open instance and moved it, as read(2)
+/// does and pread(2) does not. Only of imported logs.
+pub const FLAG_AT_POSITION: u8 = 16;
+
 /// One executed operation. All times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -62,4 +66,42 @@ pub struct Event {
     /// Which ones: the number of an entry in the rank's table of extents, from 1; 0: none. The first
     /// piece of the entry is where `offset_bytes` says, the others are as far from it as there.
     pub extents: u32,
+}
+
+/// What only a log tells of an operation beside its [`Event`]. A record of fixed width, too: imports
+/// sort them on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Details {
+    /// Line of the log, from 1; of a call on two lines the one on which it begins. 0: the log has no
+    /// lines.
+    pub line: u64,
+    /// Number of the log in `run.trace.logs`.
+    pub log: u32,
+    /// Number of the open instance (open file description): from its opening to its last close, over
+    /// duplicates and processes. [`NO_ID`] for operations on names.
+    pub instance: u32,
+    /// Number of the file: the same under all its names, another one for a new file under an old
+    /// name. [`NO_ID`] where it is unknown.
+    pub file: u32,
+    /// Flags of open(2) on Linux, where the operation opens; else [`NO_ID`].
+    pub open_flags: u32,
+    /// Name of the call in the log, in the import's table; [`NO_ID`] for none.
+    pub call: u32,
+    /// Nothing: fills the record.
+    pub rest: u32,
+}
+
+impl Default for Details {
+    fn default() -> Details {
+        Details {
+            line: 0,
+            log: 0,
+            instance: NO_ID,
+            file: NO_ID,
+            open_flags: NO_ID,
+            call: NO_ID,
+            rest: 0,
+        }
+    }
 }

@@ -4,10 +4,14 @@
 //! (docs/run.schema.json). Units stand last in the names. Rows, times and events
 //! are defined in docs/run-format.md; a trace is a run too.
 
+mod trace;
+
 use crate::histogram::Histogram;
 use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
+
+pub use trace::{Trace, TraceGap, TraceLog, TraceThread};
 
 /// Version of the format that this code writes, and the newest it reads.
 pub const VERSION: u32 = 2;
@@ -218,6 +222,9 @@ pub struct Header {
     /// Where the run is recorded as long as it has not ended; `None`: it has, and this is all of it.
     #[serde(default)]
     pub recording: Option<Recording>,
+    /// Of an imported log: what it was, and what it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// Where the records of a run lie that has not ended, or was cut off.

@@ -37,7 +37,7 @@ pub(crate) use table::Table;
 pub use columns::{COLUMNS, Column};
 pub use read::{EventReader, EventRow};
 pub use rows::rows;
-pub use write::EventWriter;
+pub use write::{EventWriter, Imported};
 
 /// Name of the event table in the folder of a run.
 pub const EVENTS_FILE: &str = "events.parquet";

@@ -12,12 +12,14 @@
 
 mod data;
 mod events;
+mod import;
 mod leftover;
 mod recording;
 mod stored;
 mod sweep;
 
 pub use data::store_data;
+pub use import::store_import;
 pub use stored::{Stored, read};
 
 use crate::error::{Error, Result};

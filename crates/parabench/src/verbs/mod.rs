@@ -4,6 +4,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod fmt;
+pub mod import;
 pub mod man;
 pub mod mpi;
 pub mod ops;

@@ -72,6 +72,9 @@ fn programs_in_documents_do_what_their_fence_says() {
     assert!(seen > 20, "only {seen} blocks were found");
 }
 
+/// What a reader has recorded.
+const STRACE: &str = "17 openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n17 read(3, \"\", 10) = 0\n";
+
 /// Commands of a document run one after the other in one folder, in which the document's
 /// programs lie under the name that its commands use. Storage that the reader has is a folder.
 #[test]
@@ -83,6 +86,7 @@ fn commands_in_documents_run() {
         let all: Vec<Block> = blocks().into_iter().filter(of_this).collect();
         let program = all.iter().find(|block| block.kind == "ppl").map_or("", |block| &block.text);
         let mut scene = Scene::new().file("mnt/storage/here", "").file("mnt/fs/here", "");
+        scene = scene.file("app.strace", STRACE);
         for block in all.iter().filter(|block| block.kind == "console") {
             for line in block.text.lines().filter_map(|line| line.strip_prefix("$ parabench ")) {
                 let command = line.split('#').next().unwrap().replace("/mnt/", "mnt/");

@@ -23,6 +23,7 @@ mod fmt;
 mod foreign;
 mod golden;
 mod html;
+mod import;
 mod marks;
 mod operations;
 mod ops;

@@ -2,7 +2,7 @@
 //! table in docs/run-format.md.
 
 use super::{EventRow, Origin};
-use model::event::{Event, NO_ID};
+use model::event::{Details, Event, NO_ID};
 use model::{Op, Part};
 use parquet::data_type::ByteArray;
 
@@ -18,6 +18,10 @@ pub(super) struct Record<'a> {
     /// File and line of the event's site.
     pub place: Option<&'a (ByteArray, u32)>,
     pub event: &'a Event,
+    /// What a log tells beside it.
+    pub details: &'a Details,
+    /// Names of calls in logs.
+    pub calls: &'a [ByteArray],
 }
 
 /// A path with its number in the file.
@@ -71,6 +75,18 @@ impl Column {
             Value::Text(_) => format!("REQUIRED BYTE_ARRAY {name} (STRING);"),
             Value::OptionalText(_) => format!("OPTIONAL BYTE_ARRAY {name} (STRING);"),
         }
+    }
+}
+
+/// Columns that tables of before imports do not have; they come last. A missing one is nothing.
+pub(super) const OF_IMPORTS: [&str; 6] =
+    ["instance", "file_id", "open_flags", "call", "log", "log_line"];
+
+/// The number that stands for nothing in one of them.
+pub(super) fn nothing(column: &str) -> i64 {
+    match column {
+        "instance" | "file_id" | "open_flags" => -1,
+        _ => 0,
     }
 }
 
@@ -194,6 +210,18 @@ columns! {
         field!(Int64 parts_ns[Part::Close]: u64);
     "errno" "Linux error number; 0 for success."
         field!(Int32 errno: u16);
-    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved."
+    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only)."
         field!(Int32 flags: u8);
+    "instance" "Of an imported run, as all that follows: open instance, from its opening to its last close, over duplicates and processes; -1 for operations on names, and in other runs."
+        both(Value::Int32(|r| r.details.instance as i32), |row, value| row.details.instance = value as u32);
+    "file_id" "The file: the same under all its names, another one for a new file under an old name; -1 where it is unknown."
+        both(Value::Int32(|r| r.details.file as i32), |row, value| row.details.file = value as u32);
+    "open_flags" "Flags of open(2) on Linux, where the operation opens; -1 elsewhere."
+        both(Value::Int32(|r| r.details.open_flags as i32), |row, value| row.details.open_flags = value as u32);
+    "call" "The call in the log, such as `pwrite64`; \"\" without one."
+        shown(Value::Text(|r| or_empty(text(r.calls, r.details.call))));
+    "log" "Which log: a place in `run.trace.logs` of run.json, from 0."
+        both(Value::Int32(|r| r.details.log as i32), |row, value| row.details.log = value as u32);
+    "log_line" "Line of the log, from 1, of a call on two lines the first; 0 without one."
+        both(Value::Int64(|r| r.details.line as i64), |row, value| row.details.line = value);
 }

@@ -4,7 +4,7 @@ use super::columns::Column;
 use super::names::decode;
 use super::read::{EventRow, invalid};
 use model::Op;
-use model::event::{Event, NO_ID};
+use model::event::NO_ID;
 use parquet::data_type::ByteArray;
 use parquet::errors::Result;
 use std::collections::btree_map::Entry;
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Tables {
     pub labels: Names<String>,
     pub paths: Names<Vec<u8>>,
+    pub calls: Names<String>,
     pub hosts: BTreeMap<u32, String>,
 }
 
@@ -39,7 +40,7 @@ impl<T> Names<T> {
     fn put<'a>(
         &mut self,
         rows: impl Iterator<Item = Row<'a>>,
-        field: impl Fn(&mut Event) -> &mut u32,
+        field: impl Fn(&mut EventRow) -> &mut u32,
         make: impl Fn(&str) -> Option<T>,
     ) -> Result<()> {
         let mut previous: Option<(&ByteArray, u32)> = None;
@@ -50,7 +51,7 @@ impl<T> Names<T> {
                 (Some(name), _) => self.id(name, &make)?,
             };
             previous = name.map(|name| (name, id));
-            *field(&mut row.event) = id;
+            *field(row) = id;
         }
         Ok(())
     }
@@ -86,10 +87,14 @@ impl Tables {
             "label" => {
                 // Rows of a run call "in no label" "", events call it NO_ID.
                 let rows = rows.map(|(row, label)| (row, label.filter(|label| !label.is_empty())));
-                self.labels.put(rows, |event| &mut event.label, |text| Some(text.into()))
+                self.labels.put(rows, |row| &mut row.event.label, |text| Some(text.into()))
             }
-            "path" => self.paths.put(rows, |event| &mut event.path, decode),
-            "path2" => self.paths.put(rows, |event| &mut event.path2, decode),
+            "path" => self.paths.put(rows, |row| &mut row.event.path, decode),
+            "path2" => self.paths.put(rows, |row| &mut row.event.path2, decode),
+            "call" => {
+                let rows = rows.map(|(row, call)| (row, call.filter(|call| !call.is_empty())));
+                self.calls.put(rows, |row| &mut row.details.call, |text| Some(text.into()))
+            }
             // `file` follows from the site.
             _ => Ok(()),
         }

@@ -1,11 +1,11 @@
 //! events.parquet -> events, one row group in memory at a time.
 
-use super::columns::COLUMNS;
+use super::columns::{COLUMNS, Column, Value, nothing};
 use super::contain::contained;
 use super::fill::{Tables, put_numbers};
 use super::table::Table;
 use crate::file::StoreError;
-use model::event::Event;
+use model::event::{Details, Event};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -23,6 +23,8 @@ pub struct EventRow {
     pub repetition: u32,
     /// What it was.
     pub event: Event,
+    /// What a log told beside it; nothing in other runs.
+    pub details: Details,
 }
 
 /// Gives back the events of a run in the order of the file. Memory: one row group and the names.
@@ -60,6 +62,11 @@ impl EventReader {
     /// Paths that [`Event::path`] and [`Event::path2`] of the events given so far point to.
     pub fn paths(&self) -> &[Vec<u8>] {
         &self.tables.paths.texts
+    }
+
+    /// Names of calls that [`Details::call`] of the events given so far point to.
+    pub fn calls(&self) -> &[String] {
+        &self.tables.calls.texts
     }
 
     /// Machines of the ranks whose events were given so far.
@@ -114,6 +121,14 @@ impl Values {
         match self {
             Values::Numbers(values) => values.len(),
             Values::Texts(values) => values.len(),
+        }
+    }
+
+    /// So many rows of a column that the file does not have.
+    pub(super) fn absent(column: &Column, rows: usize) -> Values {
+        match column.value {
+            Value::Int32(_) | Value::Int64(_) => Values::Numbers(vec![nothing(column.name); rows]),
+            _ => Values::Texts(vec![Some(ByteArray::from("")); rows]),
         }
     }
 

@@ -1,6 +1,6 @@
 //! An open event table: found, checked, its columns by name.
 
-use super::columns::{COLUMNS, Value};
+use super::columns::{COLUMNS, OF_IMPORTS, Value};
 use super::contain::contained;
 use super::read::{Values, invalid};
 use super::{EVENTS_FILE, VERSION_KEY};
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Table {
     pub path: PathBuf,
     parquet: SerializedFileReader<File>,
-    /// Where each of [`COLUMNS`] stands in the file.
-    positions: Vec<usize>,
+    /// Where each of [`COLUMNS`] stands in the file; `None`: not there.
+    positions: Vec<Option<usize>>,
 }
 
 impl Table {
@@ -62,7 +62,7 @@ impl Table {
     /// Where a column stands in the file.
     pub fn position(&self, name: &str) -> usize {
         let at = COLUMNS.iter().position(|column| column.name == name);
-        self.positions[at.expect("a column of the table")]
+        at.and_then(|at| self.positions[at]).expect("a column of every table")
     }
 
     /// What goes wrong in `read`, as an error that names the file.
@@ -91,7 +91,12 @@ impl Group<'_> {
 
     /// All values of a column.
     pub fn values(&self, name: &str, rows: usize) -> Result<Values> {
-        Values::read(self.column(name)?, rows)
+        let all = COLUMNS.iter().zip(&self.table.positions);
+        let absent = all.filter(|(_, at)| at.is_none()).find(|(column, _)| column.name == name);
+        match absent {
+            Some((column, _)) => Ok(Values::absent(column, rows)),
+            None => Values::read(self.column(name)?, rows),
+        }
     }
 }
 
@@ -133,11 +138,11 @@ fn open_table(path: &Path) -> std::result::Result<SerializedFileReader<File>, St
 }
 
 /// Checks the version that the file says, and gives the positions of [`COLUMNS`] in it. Columns
-/// that others added are no fault.
+/// that others added are no fault, nor are tables of before imports.
 fn check_format(
     parquet: &SerializedFileReader<File>,
     path: &Path,
-) -> std::result::Result<Vec<usize>, StoreError> {
+) -> std::result::Result<Vec<Option<usize>>, StoreError> {
     let metadata = parquet.metadata().file_metadata();
     let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
     let version = pairs.iter().find(|pair| pair.key == VERSION_KEY);
@@ -155,10 +160,13 @@ fn check_format(
                 && found.max_def_level()
                     == i16::from(matches!(column.value, Value::OptionalText(_)))
         };
-        found.iter().position(same).ok_or_else(|| StoreError::Corrupt {
-            path: path.into(),
-            detail: format!("it has no column {} as an event table has it", column.name),
-        })
+        match found.iter().position(same) {
+            None if !OF_IMPORTS.contains(&column.name) => Err(StoreError::Corrupt {
+                path: path.into(),
+                detail: format!("it has no column {} as an event table has it", column.name),
+            }),
+            at => Ok(at),
+        }
     };
     COLUMNS.iter().map(place).collect()
 }

@@ -216,7 +216,13 @@ fn the_columns_are_those_that_are_documented() {
         sync_ns=0
         close_ns=250
         errno=28
-        flags=1"#]]
+        flags=1
+        instance=-1
+        file_id=-1
+        open_flags=-1
+        call=""
+        log=0
+        log_line=0"#]]
     .assert_eq(&cells.join("\n"));
 }
 

@@ -6,7 +6,7 @@ use super::names::encode;
 use super::read::{EventReader, Values};
 use super::{EVENTS_FILE, GROUP_ROWS, Origin, VERSION_KEY};
 use crate::file::{AtomicFile, StoreError};
-use model::event::Event;
+use model::event::{Details, Event};
 use model::run::{EventExtents, EventsInfo, Site, VERSION};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
@@ -63,6 +63,17 @@ pub struct EventWriter {
     buffers: Vec<Buffer>,
     waiting: usize,
     count: u64,
+}
+
+/// What ids in events of imported logs mean.
+#[derive(Clone, Copy, Debug)]
+pub struct Imported<'a> {
+    /// Labels.
+    pub labels: &'a [Vec<u8>],
+    /// Paths.
+    pub paths: &'a [Vec<u8>],
+    /// Names of calls.
+    pub calls: &'a [Vec<u8>],
 }
 
 impl EventWriter {
@@ -124,12 +135,62 @@ impl EventWriter {
             let event: &Event = event.borrow();
             let place = self.places.get(&event.site);
             let (labels, paths, extents) = (&labels, &paths, &self.extent_ids);
-            let host = &host;
-            push(&mut self.buffers, &Record { origin, host, labels, paths, extents, place, event });
-            self.waiting += 1;
-            if self.waiting == GROUP_ROWS {
-                self.flush().map_err(|error| failed(&self.path, error))?;
-            }
+            let (host, details, calls) = (&host, &Details::default(), &[]);
+            push(
+                &mut self.buffers,
+                &Record { origin, host, labels, paths, extents, place, event, details, calls },
+            );
+            self.pushed()?;
+        }
+        Ok(())
+    }
+
+    /// Counts a row; when there are enough, they become a row group.
+    fn pushed(&mut self) -> std::result::Result<(), StoreError> {
+        self.waiting += 1;
+        if self.waiting == GROUP_ROWS {
+            self.flush().map_err(|error| failed(&self.path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the events of imported logs, which must come rank by rank, in order of `seq`, each with
+    /// its rank.
+    ///
+    /// # Errors
+    /// As for [`EventWriter::create`]; or that of `events`.
+    pub fn imported(
+        &mut self,
+        host: &str,
+        names: &Imported<'_>,
+        events: impl Iterator<Item = io::Result<(u32, Event, Details)>>,
+    ) -> std::result::Result<(), StoreError> {
+        let host = text(host);
+        let texts = |names: &[Vec<u8>]| -> Vec<ByteArray> {
+            names.iter().map(|name| text(&String::from_utf8_lossy(name))).collect()
+        };
+        let (labels, calls) = (texts(names.labels), texts(names.calls));
+        let paths: Vec<PathName> =
+            names.paths.iter().map(|path| self.path_name(text(&encode(path)))).collect();
+        for event in events {
+            let (rank, event, details) =
+                event.map_err(|error| StoreError::io(&self.path, "write", error))?;
+            let origin = Origin { rank, ..Origin::default() };
+            push(
+                &mut self.buffers,
+                &Record {
+                    origin: &origin,
+                    host: &host,
+                    labels: &labels,
+                    paths: &paths,
+                    extents: &[],
+                    place: None,
+                    event: &event,
+                    details: &details,
+                    calls: &calls,
+                },
+            );
+            self.pushed()?;
         }
         Ok(())
     }

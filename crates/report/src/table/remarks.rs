@@ -3,7 +3,7 @@
 use super::{Paint, Terminal, paint_lines};
 use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
-use model::run::{Evidence, Failure, Host, RankError, Run};
+use model::run::{Evidence, Failure, Host, RankError, Run, Trace};
 use model::units::{format_ns, significant};
 use std::collections::BTreeSet;
 
@@ -95,6 +95,9 @@ fn clock(evidence: &Evidence) -> String {
 /// What is known about the measuring, a few words each.
 pub fn facts(run: &Run) -> Vec<String> {
     let evidence = &run.run.evidence;
+    if let Some(trace) = &run.run.trace {
+        return imported(trace, evidence);
+    }
     let mut facts = vec![
         clock(evidence),
         page_cache(evidence),
@@ -111,6 +114,24 @@ pub fn facts(run: &Run) -> Vec<String> {
     }
     facts.extend(sampled(run));
     facts.extend(defects(evidence));
+    facts
+}
+
+/// The same of imported logs: others measured.
+fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
+    let lines = trace.logs.iter().fold(0, |sum: u64, log| sum.saturating_add(log.lines));
+    let logs = match &trace.logs[..] {
+        [_] => "a log".to_string(),
+        logs => format!("{} logs", logs.len()),
+    };
+    let mut facts = vec![
+        format!("imported from {logs} of {}, {lines} lines", escape(&trace.format)),
+        format!("failed {}", evidence.failed),
+        format!("short {}", evidence.short),
+    ];
+    if !trace.root.is_empty() {
+        facts.push(format!("paths below {}", escape(&trace.root)));
+    }
     facts
 }
 

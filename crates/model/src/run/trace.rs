@@ -1,0 +1,57 @@
+//! What a run of imported logs says beside what it measured.
+
+use serde::{Deserialize, Serialize};
+
+/// Where an imported run comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Format of the logs: "strace", "darshan-dxt".
+    pub format: String,
+    /// The logs, in the order of the event table's column `log`.
+    pub logs: Vec<TraceLog>,
+    /// Directory that the paths of events are below; "" where the log names none.
+    pub root: String,
+    /// Processes and threads that did I/O or started others that did, by rank.
+    pub threads: Vec<TraceThread>,
+    /// What the logs do not tell, or what was left out of them.
+    pub gaps: Vec<TraceGap>,
+}
+
+/// One imported log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceLog {
+    /// Its name.
+    pub name: String,
+    /// Lines or records in it.
+    pub lines: u64,
+}
+
+/// Who a rank of an imported run was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceThread {
+    /// Rank in this run; null for one that did no I/O that was kept.
+    pub rank: Option<u32>,
+    /// The log's number of the process.
+    pub process: u64,
+    /// The log's number of the thread.
+    pub thread: u64,
+    /// The thread that started it; null where the log does not tell.
+    pub parent: Option<u64>,
+    /// Program that the process executed last; "" where the log does not tell.
+    pub command: String,
+}
+
+/// Something that a log does not tell, or that was left out of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceGap {
+    /// Stable short name: "unparsed-lines". docs/traces.md lists all.
+    pub code: String,
+    /// How often.
+    pub count: u64,
+    /// Bytes concerned; 0 where there are none to count.
+    pub bytes: u64,
+    /// One sentence, with the number.
+    pub says: String,
+    /// The first ten: `log:line: text`.
+    pub examples: Vec<String>,
+}

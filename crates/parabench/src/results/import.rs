@@ -1,0 +1,93 @@
+//! An imported log as a stored run.
+
+use super::Folder;
+use crate::error::{Error, Result};
+use ::report::events::{EventWriter, Imported as Names};
+use ::report::store;
+use model::op::Class;
+use model::run::{Evidence, Header, Host, Program, Row, Run, Trace, VERSION};
+use model::summary::Summary;
+use model::{Op, escape};
+use std::fs;
+use std::path::PathBuf;
+use trace::{Imported, Told};
+
+/// Writes the events and the run of imported logs.
+pub fn store_import(folder: &Folder, logs: &[PathBuf], imported: Imported) -> Result<Run> {
+    let failed = |error: ::report::StoreError| Error::failed(error.to_string());
+    fs::create_dir_all(folder.path()).map_err(|error| {
+        Error::input(format!("cannot make --out {}: {error}", folder.path().display()))
+    })?;
+    let Imported { format, logs: read, told, events } = imported;
+    let mut table = EventWriter::create(folder.path(), &[]).map_err(failed)?;
+    let mut summary = Summary::default();
+    let names = Names { labels: &told.labels, paths: &told.paths, calls: &told.calls };
+    let rows = events.map(|event| {
+        event.map(|traced| {
+            summary.add(traced.rank as u32, &traced.event);
+            (traced.rank as u32, traced.event, traced.details)
+        })
+    });
+    table.imported("", &names, rows).map_err(failed)?;
+    let info = table.finish().map_err(failed)?;
+    let labels: Vec<String> = told.labels.iter().map(|label| lossy(label)).collect();
+    let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);
+    let rows = summary.rows(label, |_| None);
+    let mut header = header(logs, &told, &rows);
+    header.trace = Some(Trace {
+        format: format.name().into(),
+        logs: read,
+        root: lossy(&told.root),
+        threads: told.threads,
+        gaps: told.gaps,
+    });
+    header.events = Some(info);
+    let run = Run { version: VERSION, rows, run: header, ..Run::default() };
+    store::write(folder.path(), &run).map_err(failed)?;
+    Ok(run)
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn header(logs: &[PathBuf], told: &Told, rows: &[Row]) -> Header {
+    let name = logs.first().map_or(String::new(), |log| escape::line(&log.to_string_lossy()));
+    let more = if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
+    let started = told.started_ns.map(|ns| engine::host::utc((ns / 1_000_000_000) as i64));
+    Header {
+        program: Program { name: name + &more, files: Vec::new() },
+        ranks: told.ranks,
+        outcome: "imported".into(),
+        backend: "trace".into(),
+        comm: "trace".into(),
+        parabench: env!("CARGO_PKG_VERSION").into(),
+        started: started.unwrap_or_default(),
+        duration_wall_ns: told.duration_ns,
+        host: Host { directory: lossy(&told.root), ..Host::default() },
+        evidence: evidence(told, rows),
+        ..Header::default()
+    }
+}
+
+/// Every report prints notes: what a log does not tell stands there.
+fn evidence(told: &Told, rows: &[Row]) -> Evidence {
+    let sum = |class: Class| {
+        let of_class = |row: &&Row| Op::find(&row.op).is_some_and(|op| op.row().class == class);
+        rows.iter().filter(of_class).map(|row| row.bytes).sum()
+    };
+    let notes = told.gaps.iter().map(|gap| {
+        let first = gap.examples.first().map(|first| format!(", first {first}"));
+        format!("the log: {}{}", gap.says, first.unwrap_or_default())
+    });
+    Evidence {
+        clock: "trace".into(),
+        failed: rows.iter().map(|row| row.failed).sum(),
+        short: rows.iter().map(|row| row.short).sum(),
+        program_read_bytes: sum(Class::Read),
+        program_write_bytes: sum(Class::Write),
+        confinement: "none".into(),
+        notes: notes.collect(),
+        ..Evidence::default()
+    }
+}

@@ -1,0 +1,215 @@
+//! What a log does not tell, and what was left out of it: counted, with the first examples.
+
+use model::escape;
+use model::run::TraceGap;
+use std::collections::BTreeMap;
+
+/// Examples that are kept of each kind.
+const EXAMPLES: usize = 10;
+/// Characters of an example.
+const EXAMPLE_CHARS: usize = 160;
+/// Different names that are counted one by one.
+const NAMES: usize = 100;
+
+macro_rules! gaps {
+    ($( $name:ident $code:literal $says:literal; )*) => {
+        /// A kind of gap.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Gap { $(
+            #[doc = $says]
+            $name,
+        )* }
+
+        /// Code and sentence of each; `#` stands for the number, `@` for the bytes.
+        pub const GAPS: &[(&str, &str)] = &[ $( ($code, $says), )* ];
+    };
+}
+
+gaps! {
+    Unparsed "unparsed-lines" "# lines are in no form that is known";
+    LongLines "long-lines" "# lines are longer than 1 MiB: their ends were skipped";
+    CutCalls "cut-calls" "# calls have no end: the log was cut, or their thread died in them";
+    LostStarts "lost-starts" "# calls have an end but no beginning in the log";
+    Restarted "restarted" "# calls were interrupted by signals and began anew";
+    UnknownFiles "unknown-descriptors" "# calls use descriptors that the log does not explain";
+    UnknownOrigin "unknown-origin" "# descriptors were opened before the log began: their flags and positions are unknown";
+    NoFiles "no-files" "# calls work on pipes, sockets, terminals and other things that are no files";
+    Outside "outside" "# calls on files elsewhere were left out (@)";
+    NoOperation "no-operation" "# calls have no operation of Parabench and were left out";
+    Opaque "opaque" "# calls hand work to the kernel that the log does not show";
+    Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";
+    Unplaced "unplaced" "# transfers took place at positions that the log does not tell";
+    Halves "copies" "# calls that copy between files became a read without time and a write";
+    Duplicates "duplicates" "# calls closed one of several descriptors of the same instance";
+    CutNames "cut-names" "# names are not complete in the log";
+    UnknownDirectory "unknown-directory" "# names are relative to a directory that the log does not tell";
+    UnknownParents "unknown-parents" "# threads appear whose beginning is not in the log";
+    Impossible "impossible" "# calls contradict what the log says before, or exceed every limit";
+    NoTimes "no-times" "# calls have no time: only their order is known";
+    Seconds "whole-seconds" "# calls have times in whole seconds";
+    NoDurations "no-durations" "# calls have a beginning but no duration";
+    Backwards "time-backwards" "# times lie before the ones of earlier lines";
+    NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
+    CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
+    Partial "partial" "# files have more transfers than the recorder could keep";
+}
+
+#[derive(Clone, Debug, Default)]
+struct Count {
+    count: u64,
+    bytes: u64,
+    names: BTreeMap<Vec<u8>, u64>,
+    examples: Vec<String>,
+}
+
+/// What was counted so far.
+#[derive(Clone, Debug)]
+pub struct Gaps {
+    counts: Vec<Count>,
+}
+
+impl Default for Gaps {
+    fn default() -> Gaps {
+        Gaps { counts: vec![Count::default(); GAPS.len()] }
+    }
+}
+
+impl Gaps {
+    /// Counts one.
+    pub fn add(&mut self, gap: Gap) {
+        self.counts[gap as usize].count += 1;
+    }
+
+    /// Counts one of so many bytes.
+    pub fn add_bytes(&mut self, gap: Gap, bytes: u64) {
+        self.add(gap);
+        let count = &mut self.counts[gap as usize];
+        count.bytes = count.bytes.saturating_add(bytes);
+    }
+
+    /// Counts one with its name, such as that of the call.
+    pub fn add_name(&mut self, gap: Gap, name: &[u8]) {
+        self.add(gap);
+        let names = &mut self.counts[gap as usize].names;
+        let room = names.len() < NAMES;
+        if let Some(count) = names.get_mut(name) {
+            *count += 1;
+        } else if room {
+            names.insert(name.to_vec(), 1);
+        }
+    }
+
+    /// Counts one and keeps the text if it is among the first.
+    pub fn add_line(&mut self, gap: Gap, log: &str, line: u64, text: &[u8]) {
+        self.add(gap);
+        let examples = &mut self.counts[gap as usize].examples;
+        if examples.len() < EXAMPLES {
+            let text = &text[..text.len().min(4 * EXAMPLE_CHARS)];
+            let text = escape::line(&String::from_utf8_lossy(text));
+            let text: String = text.chars().take(EXAMPLE_CHARS).collect();
+            examples.push(format!("{}:{line}: {text}", escape::line(log)));
+        }
+    }
+
+    /// How many there are of one kind.
+    pub fn count(&self, gap: Gap) -> u64 {
+        self.counts[gap as usize].count
+    }
+
+    /// What there is to say, in the order of the table.
+    pub fn told(&self) -> Vec<TraceGap> {
+        let all = GAPS.iter().zip(&self.counts).filter(|(_, count)| count.count > 0);
+        all.map(|((code, says), count)| count.told(code, says)).collect()
+    }
+}
+
+impl Count {
+    fn told(&self, code: &str, says: &str) -> TraceGap {
+        let mut says = says.replacen('#', &self.count.to_string(), 1);
+        says = says.replacen('@', &format!("{} bytes", self.bytes), 1);
+        if self.count == 1 {
+            says = singular(&says);
+        }
+        let mut names: Vec<_> = self.names.iter().collect();
+        names.sort_by_key(|(name, count)| (u64::MAX - **count, (*name).clone()));
+        for (at, (name, count)) in names.iter().take(8).enumerate() {
+            let name = escape::line(&String::from_utf8_lossy(name));
+            says += &format!("{} {name} {count}", if at == 0 { ":" } else { "," });
+        }
+        if names.len() > 8 {
+            says += &format!(" and {} others", names.len() - 8);
+        }
+        let (count, bytes, examples) = (self.count, self.bytes, self.examples.clone());
+        TraceGap { code: code.into(), count, bytes, says, examples }
+    }
+}
+
+/// "1 calls have" -> "1 call has".
+fn singular(says: &str) -> String {
+    let mut words: Vec<String> = says.split(' ').map(str::to_string).collect();
+    let nouns =
+        ["lines", "calls", "files", "names", "descriptors", "threads", "transfers", "times"];
+    if let Some(noun) = words.get_mut(1).filter(|word| nouns.contains(&word.as_str())) {
+        noun.pop();
+        if let Some(verb) = words.get_mut(2) {
+            *verb = match verb.as_str() {
+                "are" => "is".into(),
+                "have" => "has".into(),
+                "were" => "was".into(),
+                "use" | "work" | "hand" | "contradict" | "lie" | "appear" => format!("{verb}s"),
+                other => other.into(),
+            };
+        }
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_sentences_with_numbers_and_examples() {
+        let mut gaps = Gaps::default();
+        gaps.add_line(Gap::Unparsed, "a.log", 7, b"?\x1b[1m?");
+        gaps.add_bytes(Gap::Outside, 10);
+        gaps.add_bytes(Gap::Outside, 20);
+        for name in ["flock", "chown", "flock"] {
+            gaps.add_name(Gap::NoOperation, name.as_bytes());
+        }
+        let told = gaps.told();
+        let says: Vec<&str> = told.iter().map(|gap| gap.says.as_str()).collect();
+        assert_eq!(
+            says,
+            [
+                "1 line is in no form that is known",
+                "2 calls on files elsewhere were left out (30 bytes)",
+                "3 calls have no operation of Parabench and were left out: flock 2, chown 1",
+            ]
+        );
+        assert_eq!(told[0].examples, ["a.log:7: ?\\x1b[1m?"]);
+    }
+
+    #[test]
+    fn the_page_lists_every_gap() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traces.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for (code, says) in GAPS {
+            let says = says.replace('#', "N").replace("(@)", "(BYTES)");
+            assert!(page.contains(&format!("\n| `{code}` | {says} |\n")), "{code}");
+        }
+    }
+
+    #[test]
+    fn examples_and_names_are_limited() {
+        let mut gaps = Gaps::default();
+        for line in 0..1000 {
+            gaps.add_line(Gap::Unparsed, "x", line, &[b'y'; 10_000]);
+            gaps.add_name(Gap::NoOperation, line.to_string().as_bytes());
+        }
+        let told = gaps.told();
+        assert_eq!((told[0].count, told[0].examples.len()), (1000, EXAMPLES));
+        assert!(told[0].examples[0].len() < 200);
+        assert!(told[1].says.ends_with("and 92 others"), "{}", told[1].says);
+    }
+}

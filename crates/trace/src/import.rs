@@ -1,0 +1,241 @@
+//! Logs of one job -> everything a run needs of them.
+
+use crate::gaps::{Gap, Gaps};
+use crate::input::{self, Input};
+use crate::lines::Lines;
+use crate::record::Record;
+use crate::resolve::{Resolver, Scope, Told, Which};
+use crate::sort::{Sorted, Sorter};
+use crate::strace::{self, Strace};
+use model::escape;
+use model::run::TraceLog;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// Reads one log. There is one per format.
+pub trait Scanner {
+    /// Reads on to the next record; gives its time on the log's clock. `None` at the end.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>>;
+
+    /// The record that [`Scanner::advance`] found. `None`: it is not understood, which was counted.
+    fn record(&self, gaps: &mut Gaps) -> Option<Record<'_>>;
+
+    /// Lines or records read so far.
+    fn count(&self) -> u64;
+}
+
+/// A kind of log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text of strace.
+    Strace,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: &'static [Format] = &[Format::Strace];
+
+    /// Its name on the command line and in the run.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Strace => "strace",
+        }
+    }
+
+    /// The format with this name.
+    pub fn find(name: &str) -> Option<Format> {
+        Format::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// The format of a log that begins like this.
+    fn of(beginning: &[u8]) -> Option<Format> {
+        strace::looks_like(beginning).then_some(Format::Strace)
+    }
+}
+
+/// What to import, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `None`: the logs show what they are.
+    pub format: Option<Format>,
+    /// Files to keep.
+    pub which: Which,
+}
+
+/// A job's logs as events with what they refer to.
+pub struct Imported {
+    /// Format of the logs.
+    pub format: Format,
+    /// The logs.
+    pub logs: Vec<TraceLog>,
+    /// What the logs told beside events.
+    pub told: Told,
+    /// The events.
+    pub events: Sorted,
+}
+
+/// Why logs cannot be imported: one sentence, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What is wrong, with the log's name.
+    pub message: String,
+    /// What to do; "" for nothing.
+    pub help: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn cannot_read(log: &Path, line: u64, error: &io::Error) -> Error {
+    let place = if line > 0 { format!(" behind line {line}") } else { String::new() };
+    let message = format!("cannot read {}{place}: {error}", shown(log));
+    Error { message, help: String::new() }
+}
+
+fn shown(log: &Path) -> String {
+    escape::line(&log.to_string_lossy())
+}
+
+/// Imports logs; `-` is standard input.
+///
+/// # Errors
+/// A log cannot be read, is of no known format, or of another one than the first.
+pub fn import(logs: &[PathBuf], options: &Options) -> Result<Imported, Error> {
+    let open = |log: &PathBuf| {
+        let input = input::open(log).map_err(|error| cannot_read(log, 0, &error))?;
+        Ok((log.clone(), input))
+    };
+    from_inputs(logs.iter().map(open).collect::<Result<_, Error>>()?, options)
+}
+
+/// The same from logs that are open.
+///
+/// # Errors
+/// As for [`import`].
+pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<Imported, Error> {
+    let format = common_format(&inputs, options)?;
+    let mut sorter = Sorter::default();
+    let mut resolver = Resolver::new(Scope::new(options.which.clone()), &mut sorter);
+    let mut logs: Vec<Log> = match format {
+        Format::Strace => strace_logs(inputs),
+    };
+    follow(&mut logs, &mut resolver)?;
+    let told = resolver.finish();
+    let log = |log: &Log| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
+    let logs = logs.iter().map(log).collect();
+    let events = sorter.finish().map_err(|error| Error {
+        message: format!("cannot sort the events: {error}"),
+        help: "make room in the folder for temporary files, or name another one by TMPDIR".into(),
+    })?;
+    Ok(Imported { format, logs, told, events })
+}
+
+/// The format of all logs.
+fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Format, Error> {
+    let mut found: Option<(Format, &Path)> = None;
+    for (name, input) in inputs {
+        let format = options.format.or_else(|| Format::of(&input.beginning));
+        let Some(format) = format else { return Err(unknown_format(name)) };
+        match found {
+            Some((first, other)) if first != format => {
+                let (name, other) = (shown(name), shown(other));
+                let (format, first) = (format.name(), first.name());
+                let message = format!("{name} is a log of {format}, {other} one of {first}");
+                return Err(Error { message, help: "import them one after the other".into() });
+            }
+            _ => found = Some((format, name)),
+        }
+    }
+    found.map(|found| found.0).ok_or_else(|| Error {
+        message: "no log is given".into(),
+        help: "name one or several logs of the same job".into(),
+    })
+}
+
+fn unknown_format(log: &Path) -> Error {
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    Error {
+        message: format!("{} is in no format that is known", shown(log)),
+        help: format!("formats: {}; --as FORMAT names it", names.join(", ")),
+    }
+}
+
+/// A log that is read.
+struct Log {
+    name: PathBuf,
+    scanner: Box<dyn Scanner>,
+    /// Logs of one machine have the same number: their threads are told apart by number alone.
+    group: u32,
+}
+
+/// Logs of `strace -ff` are called NAME.PID; they hold one thread each and belong together.
+fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log> {
+    let mut groups: BTreeMap<String, u32> = BTreeMap::new();
+    let mut logs = Vec::new();
+    for (at, (name, input)) in inputs.into_iter().enumerate() {
+        let text = name.to_string_lossy();
+        let bare = text.strip_suffix(".gz").or(text.strip_suffix(".xz")).unwrap_or(&text);
+        let split = bare.rsplit_once('.').and_then(|(stem, pid)| Some((stem, pid.parse().ok()?)));
+        let split = split.filter(|_| !strace::names_threads(&input.beginning));
+        let (group, thread) = match split {
+            Some((stem, pid)) => (*groups.entry(stem.into()).or_insert(at as u32), pid),
+            None => (at as u32, at as u64),
+        };
+        let scanner = Box::new(Strace::new(Lines::new(input.bytes), &shown(&name), thread));
+        logs.push(Log { name, scanner, group });
+    }
+    logs
+}
+
+/// Follows all logs in the order of their times.
+fn follow(logs: &mut [Log], resolver: &mut Resolver<'_>) -> Result<(), Error> {
+    let mut next = BinaryHeap::new();
+    for (at, log) in logs.iter_mut().enumerate() {
+        next.extend(log.advance(&mut resolver.gaps)?.map(|ns| Reverse((ns, at))));
+    }
+    while let Some(Reverse((_, at))) = next.pop() {
+        let log = &mut logs[at];
+        resolver.set_log(at as u32, log.group);
+        // Of several logs the one that is read goes on as long as its times come first.
+        let until_ns = next.peek().map_or((u64::MAX, usize::MAX), |Reverse(other)| *other);
+        loop {
+            if let Some(record) = log.scanner.record(&mut resolver.gaps) {
+                resolver.record(&record);
+            }
+            match log.advance(&mut resolver.gaps)? {
+                None => break,
+                Some(ns) if (ns, at) > until_ns => {
+                    next.push(Reverse((ns, at)));
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Log {
+    fn advance(&mut self, gaps: &mut Gaps) -> Result<Option<u64>, Error> {
+        let read = self.scanner.advance(gaps);
+        read.or_else(|error| match error.kind() {
+            // Compressed logs that were cut off: what came before counts.
+            io::ErrorKind::UnexpectedEof => {
+                let line = self.scanner.count();
+                gaps.add_line(Gap::CutCalls, &shown(&self.name), line, b"the log ends here");
+                Ok(None)
+            }
+            _ => Err(cannot_read(&self.name, self.scanner.count(), &error)),
+        })
+    }
+}

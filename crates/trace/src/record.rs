@@ -1,0 +1,163 @@
+//! One call of a log, whatever the log's format: who, when, what, with which result.
+//!
+//! ```text
+//! 17 1795253061.79 pread64(3</d/f>, "..", 4096, 8192) = 4096 <0.000068>
+//!    thread 17, Call::Read { fd: 3, bytes: 4096, offset: Some(8192) }, Outcome::Value(4096)
+//! ```
+//!
+//! It borrows from the scanner: nothing is allocated per line.
+
+use model::Op;
+
+/// A call that a log holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record<'a> {
+    /// Its line, from 1; of a call on two lines the first one.
+    pub line: u64,
+    /// The log's number of the thread.
+    pub thread: u64,
+    /// When it began, nanoseconds on the log's clock.
+    pub start_ns: u64,
+    /// How long it took; `None`: the log does not tell.
+    pub elapsed_ns: Option<u64>,
+    /// Its name in the log: "pread64".
+    pub name: &'a [u8],
+    /// What it does.
+    pub call: Call<'a>,
+    /// How it ended.
+    pub outcome: Outcome<'a>,
+    /// Only its beginning: the whole call follows in another record.
+    pub is_begin: bool,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome<'a> {
+    /// What it gave back; `None`: it never returned, or the log does not tell.
+    pub value: Option<i64>,
+    /// Linux errno; 0 for success.
+    pub errno: u16,
+    /// What a descriptor that it gave back stands for, as the recorder saw it; empty: it does not tell.
+    pub shown: &'a [u8],
+    /// It was interrupted and begins anew, in a record of its own.
+    pub restarts: bool,
+}
+
+/// A file descriptor, with what it stands for if the recorder shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fd<'a> {
+    /// Its number; [`CWD`] for the current directory.
+    pub number: i64,
+    /// A path, or `pipe:[7]`; empty: not shown.
+    pub shown: &'a [u8],
+}
+
+/// `AT_FDCWD`: names start at the current directory.
+pub const CWD: i64 = -100;
+
+/// A name as the log has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Name<'a> {
+    /// Its bytes, with escapes of C strings if there are backslashes in it.
+    pub text: &'a [u8],
+    /// Backslashes begin escapes.
+    pub escaped: bool,
+    /// The recorder left its end out.
+    pub cut: bool,
+}
+
+/// A name and where it starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct At<'a> {
+    /// The directory of a relative name.
+    pub dir: Fd<'a>,
+    /// The name; empty: the descriptor itself.
+    pub name: Name<'a>,
+}
+
+/// What a new thread shares with the one that made it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// It is a thread of the same process.
+    pub process: bool,
+    /// Descriptors.
+    pub files: bool,
+    /// The current directory.
+    pub directory: bool,
+}
+
+/// What a call does. Descriptors and names as the caller sees them: [`crate::resolve`] knows more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "fields are the arguments that the variants name")]
+pub enum Call<'a> {
+    /// Opens a name; the result is a descriptor.
+    Open { at: At<'a>, flags: u32 },
+    /// Closes a descriptor.
+    Close { fd: Fd<'a> },
+    /// Closes all from `first` to `last`, or marks them to be closed by exec.
+    CloseRange { first: i64, last: i64, at_exec: bool },
+    /// Makes another descriptor for the same instance, in place of `over` if there is one.
+    Dup { fd: Fd<'a>, over: Option<i64>, at_exec: bool },
+    /// Says whether exec closes a descriptor.
+    CloseAtExec { fd: Fd<'a>, on: bool },
+    /// Changes flags of an instance that can be changed (F_SETFL).
+    SetFlags { fd: Fd<'a>, flags: u32 },
+    /// Gives descriptors of things that are no files: pipes, sockets, events.
+    NoFile { fds: [Option<i64>; 2] },
+    /// Reads into memory; the result is the number of bytes.
+    Read { fd: Fd<'a>, bytes: u64, offset: Option<u64> },
+    /// Writes from memory.
+    Write { fd: Fd<'a>, bytes: u64, offset: Option<u64> },
+    /// Moves bytes between descriptors.
+    Copy { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
+    /// Sets the position; the result is the new one.
+    Seek { fd: Fd<'a> },
+    /// Reads entries of a directory; the result 0 is its end.
+    List { fd: Fd<'a> },
+    /// Asks for the attributes of what is open; `size_bytes` of a regular file.
+    Attributes { fd: Fd<'a>, size_bytes: Option<u64> },
+    /// The same by name.
+    NameAttributes { at: At<'a>, size_bytes: Option<u64> },
+    /// Sets the size of what is open.
+    Resize { fd: Fd<'a>, size_bytes: u64 },
+    /// Allocates the file up to `end_bytes`; without `keeps_size` it grows.
+    Allocate { fd: Fd<'a>, end_bytes: u64, keeps_size: bool },
+    /// Another operation on something open.
+    Handle { op: Op, fd: Fd<'a> },
+    /// Another operation on a name; `bytes` of those that take a size.
+    Named { op: Op, at: At<'a>, bytes: u64 },
+    /// Removes a name.
+    Remove { at: At<'a>, directory: bool },
+    /// Makes a directory.
+    MakeDirectory { at: At<'a> },
+    /// Gives another name; `exchange`: both swap.
+    Rename { from: At<'a>, to: At<'a>, exchange: bool },
+    /// Gives a second name.
+    Link { from: At<'a>, to: At<'a> },
+    /// Makes a symbolic link.
+    Symlink { target: Name<'a>, at: At<'a> },
+    /// Makes everything stable.
+    SyncAll,
+    /// Maps a file into memory.
+    Map { fd: Fd<'a>, bytes: u64 },
+    /// Enters a directory.
+    Enter { at: At<'a> },
+    /// Tells the current directory.
+    TellDirectory { name: Name<'a> },
+    /// Makes a thread or process: the result is its number.
+    Spawn { shares: Shares },
+    /// Separates what was shared (unshare).
+    Unshare { shares: Shares },
+    /// Executes a program.
+    Execute { name: Name<'a> },
+    /// The thread is over.
+    Exit,
+    /// Executing a program made thread `of` this one.
+    Supersede { of: u64 },
+    /// On what is open, or a name, and Parabench has no operation for it.
+    WithoutOperation,
+    /// What it does is decided elsewhere, in memory that the log does not show.
+    Opaque,
+    /// Nothing that touches files.
+    Other,
+}

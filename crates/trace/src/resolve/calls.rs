@@ -1,0 +1,471 @@
+//! What each call does to descriptors, positions, names and files, and the operation it becomes.
+
+use super::table::{Closed, Instance, NO_FILE, Slot};
+use super::{Done, Meaning, Resolver, hash, without_device};
+use crate::gaps::Gap;
+use crate::names::{Node, ROOT};
+use crate::record::{At, Call, Fd, Name, Record};
+use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+use model::Op;
+use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+
+const ENOENT: u16 = 2;
+
+impl Resolver<'_> {
+    /// Follows a call of a thread.
+    pub(super) fn call(&mut self, thread: u32, r: &Record<'_>) {
+        let ok = r.outcome.errno == 0;
+        match r.call {
+            Call::Spawn { shares } => self.spawn(thread, r, shares),
+            Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
+            Call::Exit => self.exit(thread),
+            Call::Supersede { of } => self.supersede(thread, of),
+            // Of other calls only the end counts; one that never returned did nothing that is known.
+            _ if r.is_begin || (r.outcome.value.is_none() && ok) => {}
+            Call::Read { .. } | Call::Write { .. } | Call::Copy { .. } => self.transfer(thread, r),
+            Call::Open { at, flags } => self.open(thread, r, at, flags),
+            Call::Close { fd } => self.close(thread, fd, r),
+            Call::CloseRange { first, last, at_exec } if ok => {
+                self.close_range(thread, r, (first, last), at_exec);
+            }
+            Call::Dup { fd, over, at_exec } if ok => self.dup(thread, r, fd, over, at_exec),
+            Call::CloseAtExec { fd, on } if ok => {
+                let table = self.threads.at(thread).table;
+                self.tables.set_at_exec(table, fd.number, on);
+            }
+            Call::SetFlags { fd, flags } if ok => self.set_flags(thread, fd, flags),
+            Call::NoFile { fds } if ok => self.no_file(thread, r, fds),
+            Call::Enter { at } if ok => self.enter(thread, at),
+            Call::TellDirectory { name } if ok => self.tell_directory(thread, name),
+            Call::Unshare { shares } if ok => self.unshare(thread, shares),
+            Call::Execute { name } if ok => self.execute(thread, name),
+            Call::Map { fd, bytes } if ok => self.map(thread, fd, bytes),
+            Call::WithoutOperation => self.gaps.add_name(Gap::NoOperation, r.name),
+            Call::Opaque => self.gaps.add_name(Gap::Opaque, r.name),
+            Call::SyncAll => self.emit(thread, r, Done::named(Op::Sync, NO_ID)),
+            _ => self.operation(thread, r),
+        }
+    }
+
+    /// Calls on open files and on names that move no bytes.
+    fn operation(&mut self, thread: u32, r: &Record<'_>) {
+        match r.call {
+            Call::Seek { fd }
+            | Call::List { fd }
+            | Call::Attributes { fd, .. }
+            | Call::Resize { fd, .. }
+            | Call::Allocate { fd, .. }
+            | Call::Handle { fd, .. } => self.on_open(thread, fd, r),
+            Call::NameAttributes { at, .. }
+            | Call::Named { at, .. }
+            | Call::Remove { at, .. }
+            | Call::MakeDirectory { at } => self.on_name(thread, at, r),
+            Call::Rename { from, to, exchange } => self.rename(thread, r, (from, to), exchange),
+            Call::Link { from, to } => self.link(thread, r, from, to),
+            Call::Symlink { target, at } => self.symlink(thread, r, target, at),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, thread: u32, r: &Record<'_>, at: At<'_>, flags: u32) {
+        let Some(node) = self.node(thread, &at) else { return };
+        let path = self.names.path(node);
+        let op = if r.name == b"creat" { Op::Fcreat } else { Op::Fopen };
+        let mut done = Done { open_flags: flags, ..Done::named(op, path) };
+        if r.outcome.errno != 0 {
+            if r.outcome.errno == ENOENT && flags & O_CREAT == 0 {
+                self.names.absent(node);
+            }
+            return self.emit(thread, r, done);
+        }
+        let shown = without_device(r.outcome.shown);
+        let file = self.opened_file(node, flags, shown);
+        let (position, shown) = (Some(0), hash_of(shown));
+        let instance = Instance { node, path, file, flags, position, shown, ..Instance::default() };
+        let place = self.tables.instances.add(instance);
+        let slot = Slot { instance: place, at_exec: flags & O_CLOEXEC != 0 };
+        let fd = r.outcome.value.unwrap_or(-1);
+        let table = self.threads.at(thread).table;
+        if !self.tables.set(table, fd, slot) {
+            return self.gaps.add(Gap::Impossible);
+        }
+        let number = self.tables.instances.at(place).map_or(NO_ID, |instance| instance.number);
+        (done.instance, done.file) = (number, file);
+        self.emit(thread, r, done);
+    }
+
+    /// Which file an open gives. The recorder may show that a link led elsewhere.
+    fn opened_file(&mut self, node: Node, flags: u32, shown: &[u8]) -> u32 {
+        if flags & O_TMPFILE == O_TMPFILE {
+            return self.names.nameless();
+        }
+        let real = Some(shown).filter(|shown| shown.starts_with(b"/") && flags & O_CREAT == 0);
+        let node = real.and_then(|shown| self.names.walk(ROOT, shown)).unwrap_or(node);
+        let file = match flags & O_CREAT {
+            0 => self.names.file(node),
+            _ => self.names.create(node, flags & O_EXCL != 0),
+        };
+        if flags & O_TRUNC != 0 {
+            self.names.set_size(file, Some(0));
+        }
+        file
+    }
+
+    /// From now on the number may mean something else, although the call has not returned.
+    fn begin_close(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
+        let done = self.closed(thread, fd, r);
+        self.threads.at_mut(thread).closing = done;
+    }
+
+    fn close(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
+        let begun = self.threads.at_mut(thread).closing.take();
+        if let Some(done) = begun.or_else(|| self.closed(thread, fd, r)) {
+            self.emit(thread, r, done);
+        }
+    }
+
+    /// Removes a descriptor; the operation, if the instance ends with it.
+    fn closed(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) -> Option<Done> {
+        // One that the log does not explain is made, so that it can be closed.
+        let meaning = self.meaning(thread, fd);
+        let table = self.threads.at(thread).table;
+        match self.tables.close(table, fd.number) {
+            Closed::Last(instance) => return Some(Done::on(Op::Fclose, &instance)),
+            Closed::Shared => self.gaps.add(Gap::Duplicates),
+            Closed::NoFile => self.gaps.add_name(Gap::NoFiles, r.name),
+            Closed::Unknown if r.outcome.errno != 0 || matches!(meaning, Meaning::NoFile) => {}
+            Closed::Unknown => self.gaps.add_name(Gap::UnknownFiles, r.name),
+        }
+        None
+    }
+
+    /// Each instance that ends is closed by an operation of its own; the first has the time.
+    fn close_range(&mut self, thread: u32, r: &Record<'_>, range: (i64, i64), at_exec: bool) {
+        let table = self.threads.at(thread).table;
+        let mut elapsed_ns = r.elapsed_ns.unwrap_or(0);
+        for fd in self.tables.range(table, range.0, range.1) {
+            if at_exec {
+                self.tables.set_at_exec(table, fd, true);
+            } else if let Closed::Last(instance) = self.tables.close(table, fd) {
+                let done = Done::on(Op::Fclose, &instance);
+                self.emit_span(thread, r, (r.start_ns, elapsed_ns, elapsed_ns), done);
+                elapsed_ns = 0;
+            }
+        }
+    }
+
+    fn dup(&mut self, thread: u32, r: &Record<'_>, fd: Fd<'_>, over: Option<i64>, at_exec: bool) {
+        let instance = match self.meaning(thread, fd) {
+            Meaning::File(place) => place,
+            Meaning::NoFile => NO_FILE,
+            Meaning::Unknown => return,
+        };
+        let table = self.threads.at(thread).table;
+        let new = r.outcome.value.unwrap_or(-1);
+        if over.is_some() && new != fd.number {
+            // Closing what was there is part of this call: an operation without time.
+            if let Closed::Last(instance) = self.tables.close(table, new) {
+                let span = (r.start_ns, 0, 0);
+                self.emit_span(thread, r, span, Done::on(Op::Fclose, &instance));
+            }
+        }
+        if !self.tables.set(table, new, Slot { instance, at_exec }) {
+            self.gaps.add(Gap::Impossible);
+        }
+    }
+
+    fn set_flags(&mut self, thread: u32, fd: Fd<'_>, flags: u32) {
+        if let Meaning::File(place) = self.meaning(thread, fd)
+            && let Some(instance) = self.tables.instances.at_mut(place)
+            && instance.flags != NO_ID
+        {
+            instance.flags = instance.flags & !CHANGEABLE | flags & CHANGEABLE;
+        }
+    }
+
+    fn no_file(&mut self, thread: u32, r: &Record<'_>, fds: [Option<i64>; 2]) {
+        let table = self.threads.at(thread).table;
+        let given = if fds[0].is_none() { [r.outcome.value, None] } else { fds };
+        for fd in given.into_iter().flatten() {
+            self.tables.set(table, fd, Slot { instance: NO_FILE, at_exec: false });
+        }
+    }
+
+    fn enter(&mut self, thread: u32, at: At<'_>) {
+        let node = match at.name.text.is_empty() {
+            true => match self.meaning(thread, at.dir) {
+                Meaning::File(place) => self.tables.instances.at(place).map(|i| i.node),
+                _ => None,
+            },
+            false => self.node(thread, &at),
+        };
+        match node {
+            Some(node) => self.threads.at(thread).directory.set(node),
+            None => self.gaps.add(Gap::UnknownDirectory),
+        }
+    }
+
+    fn tell_directory(&mut self, thread: u32, name: Name<'_>) {
+        let text = self.decoded(name);
+        if !name.cut {
+            self.learn_directory(thread, &text);
+        }
+        self.text = text;
+    }
+
+    fn map(&mut self, thread: u32, fd: Fd<'_>, bytes: u64) {
+        if let Meaning::File(place) = self.meaning(thread, fd)
+            && let Some(instance) = self.tables.instances.at(place).copied()
+            && self.is_kept(instance.path)
+        {
+            self.gaps.add_bytes(Gap::Mapped, bytes);
+        }
+    }
+
+    fn transfer(&mut self, thread: u32, r: &Record<'_>) {
+        match r.call {
+            Call::Read { fd, bytes, offset } => {
+                if let Some(place) = self.instance(thread, fd, r) {
+                    self.moved(thread, place, r, Op::Fread, bytes, offset);
+                }
+            }
+            Call::Write { fd, bytes, offset } => {
+                if let Some(place) = self.instance(thread, fd, r) {
+                    self.moved(thread, place, r, Op::Fwrite, bytes, offset);
+                }
+            }
+            Call::Copy { from, from_offset, to, to_offset, bytes } => {
+                let (from, to) = (self.meaning(thread, from), self.meaning(thread, to));
+                self.copy(thread, r, (from, from_offset), (to, to_offset), bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// A copy inside the kernel: a read without time, then a write. With a pipe or socket on one side
+    /// only the other one is left.
+    fn copy(
+        &mut self,
+        thread: u32,
+        r: &Record<'_>,
+        (from, from_offset): (Meaning, Option<u64>),
+        (to, to_offset): (Meaning, Option<u64>),
+        bytes: u64,
+    ) {
+        match (from, to) {
+            (Meaning::File(from), Meaning::File(to)) => {
+                self.gaps.add(Gap::Halves);
+                let no_time = Record { elapsed_ns: Some(0), ..*r };
+                self.moved(thread, from, &no_time, Op::Fread, bytes, from_offset);
+                self.moved(thread, to, r, Op::Fwrite, bytes, to_offset);
+            }
+            (Meaning::File(from), _) => {
+                self.moved(thread, from, r, Op::Fread, bytes, from_offset);
+            }
+            (_, Meaning::File(to)) => self.moved(thread, to, r, Op::Fwrite, bytes, to_offset),
+            (Meaning::Unknown, _) | (_, Meaning::Unknown) => {
+                self.gaps.add_name(Gap::UnknownFiles, r.name);
+            }
+            _ => self.gaps.add_name(Gap::NoFiles, r.name),
+        }
+    }
+
+    /// Bytes were moved between memory and an open file.
+    fn moved(
+        &mut self,
+        thread: u32,
+        place: u32,
+        r: &Record<'_>,
+        op: Op,
+        bytes: u64,
+        offset: Option<u64>,
+    ) {
+        let Some(mut instance) = self.tables.instances.at(place).copied() else { return };
+        let moved = r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+        let appends = op == Op::Fwrite && instance.flags != NO_ID && instance.flags & O_APPEND != 0;
+        let at = match offset {
+            _ if appends => self.names.size(instance.file),
+            Some(_) => offset,
+            None => instance.position,
+        };
+        let end = at.map(|at| at.saturating_add(moved));
+        if r.outcome.errno == 0 {
+            if offset.is_none() {
+                instance.position = end;
+            }
+            self.reached(&instance, op, end, moved < bytes && moved > 0);
+        }
+        let unplaced = at.is_none() && r.outcome.errno == 0;
+        if unplaced && self.is_kept(instance.path) {
+            self.gaps.add(Gap::Unplaced);
+        }
+        let short = moved < bytes && r.outcome.errno == 0;
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        let done = Done {
+            offset: at.unwrap_or(0),
+            // strace may leave buffers out of a list.
+            requested: bytes.max(moved),
+            done: moved,
+            flags: flag(short, FLAG_SHORT)
+                | flag(unplaced, FLAG_UNPLACED)
+                | flag(offset.is_none(), FLAG_AT_POSITION),
+            ..Done::on(op, &instance)
+        };
+        if let Some(known) = self.tables.instances.at_mut(place) {
+            known.position = instance.position;
+        }
+        self.emit(thread, r, done);
+    }
+
+    /// What a transfer tells of the file's size: a read that is short met its end.
+    fn reached(&mut self, instance: &Instance, op: Op, end: Option<u64>, is_short: bool) {
+        match (op, end) {
+            (Op::Fwrite, Some(end)) => self.names.grow(instance.file, end),
+            (Op::Fread, Some(end)) if is_short => self.names.set_size(instance.file, Some(end)),
+            _ => {}
+        }
+    }
+
+    fn on_open(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
+        let Some(place) = self.instance(thread, fd, r) else { return };
+        let Some(instance) = self.tables.instances.at(place).copied() else { return };
+        let ok = r.outcome.errno == 0;
+        let value = r.outcome.value.and_then(|value| u64::try_from(value).ok());
+        let mut done = Done::on(Op::Fstat, &instance);
+        match r.call {
+            Call::Seek { .. } => {
+                done.op = Op::Fseek;
+                done.offset = value.unwrap_or(0);
+                if ok && let Some(known) = self.tables.instances.at_mut(place) {
+                    known.position = value;
+                }
+            }
+            Call::Attributes { size_bytes: Some(size_bytes), .. } => {
+                self.names.set_size(instance.file, Some(size_bytes));
+            }
+            Call::Resize { size_bytes, .. } => {
+                (done.op, done.requested) = (Op::Ftruncate, size_bytes);
+                if ok {
+                    self.names.set_size(instance.file, Some(size_bytes));
+                }
+            }
+            Call::Allocate { end_bytes, keeps_size, .. } => {
+                (done.op, done.requested) = (Op::Fallocate, end_bytes);
+                if ok && !keeps_size {
+                    self.names.grow(instance.file, end_bytes);
+                }
+            }
+            Call::Handle { op, .. } => done.op = op,
+            Call::List { .. } => return self.list(thread, place, &instance, r),
+            _ => {}
+        }
+        self.emit(thread, r, done);
+    }
+
+    /// Reading a directory to its end is one operation over several calls.
+    fn list(&mut self, thread: u32, place: u32, instance: &Instance, r: &Record<'_>) {
+        let elapsed_ns = r.elapsed_ns.unwrap_or(0);
+        let (start_ns, before_ns) = instance.scan.unwrap_or((r.start_ns, 0));
+        let busy_ns = before_ns.saturating_add(elapsed_ns);
+        let is_over = r.outcome.errno != 0 || r.outcome.value == Some(0);
+        if let Some(known) = self.tables.instances.at_mut(place) {
+            known.scan = (!is_over).then_some((start_ns, busy_ns));
+        }
+        if is_over {
+            let end_ns = r.start_ns.saturating_add(elapsed_ns);
+            let span = (start_ns, end_ns.saturating_sub(start_ns), busy_ns);
+            self.emit_span(thread, r, span, Done::on(Op::Readdir, instance));
+        }
+    }
+
+    fn on_name(&mut self, thread: u32, at: At<'_>, r: &Record<'_>) {
+        if at.name.text.is_empty()
+            && let Call::Named { op, .. } = r.call
+        {
+            let handle = Record { call: Call::Handle { op, fd: at.dir }, ..*r };
+            return self.on_open(thread, at.dir, &handle);
+        }
+        let Some(node) = self.node(thread, &at) else { return };
+        let mut done = Done::named(Op::Stat, self.names.path(node));
+        let ok = r.outcome.errno == 0;
+        if r.outcome.errno == ENOENT {
+            self.names.absent(node);
+        } else if ok {
+            done.file = self.names.file(node);
+        }
+        match r.call {
+            Call::NameAttributes { size_bytes, .. } if ok && size_bytes.is_some() => {
+                self.names.set_size(done.file, size_bytes);
+            }
+            Call::Named { op, bytes, .. } => {
+                (done.op, done.requested) = (op, bytes);
+                if ok && op == Op::Truncate {
+                    self.names.set_size(done.file, Some(bytes));
+                }
+            }
+            Call::Remove { directory, .. } => {
+                done.op = if directory { Op::Rmdir } else { Op::Delete };
+                if ok {
+                    self.names.remove(node);
+                }
+            }
+            Call::MakeDirectory { .. } => {
+                done.op = Op::Mkdir;
+                if ok {
+                    self.names.make_directory(node);
+                    done.file = self.names.file(node);
+                }
+            }
+            _ => {}
+        }
+        self.emit(thread, r, done);
+    }
+
+    fn rename(&mut self, thread: u32, r: &Record<'_>, (from, to): (At<'_>, At<'_>), swap: bool) {
+        let Some(from) = self.node(thread, &from) else { return };
+        let Some(to) = self.node(thread, &to) else { return };
+        let (path, path2) = (self.names.path(from), self.names.path(to));
+        let mut done = Done { path2, ..Done::named(Op::Rename, path) };
+        if r.outcome.errno == 0 {
+            done.file = self.names.file(from);
+            if !self.names.rename(from, to, swap) {
+                self.gaps.add(Gap::Impossible);
+            }
+        }
+        self.emit(thread, r, done);
+    }
+
+    fn link(&mut self, thread: u32, r: &Record<'_>, from: At<'_>, to: At<'_>) {
+        let Some(node) = self.node(thread, &to) else { return };
+        let path2 = self.names.path(node);
+        let (path, file) = if from.name.text.is_empty() {
+            // A file without a name gets one.
+            let Some(place) = self.instance(thread, from.dir, r) else { return };
+            self.tables.instances.at(place).map_or((NO_ID, NO_ID), |i| (i.path, i.file))
+        } else {
+            let Some(node) = self.node(thread, &from) else { return };
+            (self.names.path(node), self.names.file(node))
+        };
+        if r.outcome.errno == 0 {
+            self.names.link(file, node);
+        }
+        self.emit(thread, r, Done { path2, file, ..Done::named(Op::Link, path) });
+    }
+
+    /// The target is a text: it is a path of the run as seen from the link.
+    fn symlink(&mut self, thread: u32, r: &Record<'_>, target: Name<'_>, at: At<'_>) {
+        let Some(node) = self.node(thread, &at) else { return };
+        let text = self.decoded(target);
+        let above = self.names.walk(node, b"..").unwrap_or(ROOT);
+        let leads = self.names.walk(above, &text);
+        self.text = text;
+        let Some(leads) = leads else { return self.gaps.add(Gap::Impossible) };
+        let (path, path2) = (self.names.path(leads), self.names.path(node));
+        self.emit(thread, r, Done { path2, ..Done::named(Op::Symlink, path) });
+    }
+}
+
+/// As [`hash`]; 0 where the recorder shows no path.
+fn hash_of(shown: &[u8]) -> u64 {
+    if shown.starts_with(b"/") { hash(shown) } else { 0 }
+}

@@ -1,0 +1,415 @@
+//! Records -> events: what descriptors, positions, directories and names meant when a call was made.
+//!
+//! ```text
+//! openat(AT_FDCWD, "f", O_RDWR) = 3 ──▶ fopen, instance 7, file 2, path "d/f"
+//! read(3, "..", 4096) = 4096        ──▶ fread, instance 7, file 2, offset 0, 4096 bytes
+//! ```
+//!
+//! What a log does not tell is counted, not invented ([`Gaps`]).
+
+mod calls;
+mod scope;
+mod spawn;
+mod table;
+mod threads;
+
+use crate::gaps::{Gap, Gaps};
+use crate::names::{Names, Node, ROOT, START};
+use crate::record::{At, CWD, Fd, Name, Record};
+use crate::strace::unescape;
+use model::Op;
+use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
+use model::run::{TraceGap, TraceThread};
+use std::hash::{Hash, Hasher};
+use table::{Instance, NO_FILE, Slot, Tables};
+use threads::Threads;
+
+pub use scope::{Scope, Which};
+
+/// Takes events, in any order.
+pub trait Sink {
+    /// An event of a rank.
+    fn event(&mut self, rank: u32, event: &Event, details: &Details);
+}
+
+/// Errors of storage: the program met them. Others answer what it asked: "is there such a file?".
+const FAULTS: &[u16] = &[5, 12, 23, 24, 27, 28, 30, 116, 117, 121, 122];
+
+/// Follows the logs of one job.
+pub struct Resolver<'s> {
+    sink: &'s mut dyn Sink,
+    /// What was not told.
+    pub gaps: Gaps,
+    names: Names,
+    tables: Tables,
+    threads: Threads,
+    scope: Scope,
+    calls: Words,
+    labels: Words,
+    log: u32,
+    /// Time of the first record.
+    origin_ns: Option<u64>,
+    last_end_ns: u64,
+    /// The directory in which the log begins, once it is told.
+    start: Option<Vec<u8>>,
+    text: Vec<u8>,
+}
+
+/// Words by number; few.
+#[derive(Clone, Debug, Default)]
+struct Words(Vec<Vec<u8>>);
+
+impl Words {
+    fn number(&mut self, word: &[u8]) -> u32 {
+        let found = self.0.iter().position(|known| known == word);
+        found.unwrap_or_else(|| {
+            self.0.push(word.to_vec());
+            self.0.len() - 1
+        }) as u32
+    }
+}
+
+/// What logs tell beside events.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// Directory that paths are below.
+    pub root: Vec<u8>,
+    /// What ids of paths mean.
+    pub paths: Vec<Vec<u8>>,
+    /// What ids of labels mean.
+    pub labels: Vec<Vec<u8>>,
+    /// What ids of calls mean.
+    pub calls: Vec<Vec<u8>>,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Threads with a rank, and those that started them.
+    pub threads: Vec<TraceThread>,
+    /// What was not told.
+    pub gaps: Vec<TraceGap>,
+    /// When the first call began: nanoseconds since 1970, if the logs tell dates.
+    pub started_ns: Option<u64>,
+    /// From there to the end of the last operation.
+    pub duration_ns: u64,
+}
+
+/// Nanoseconds since 1970 from which on a time is a date.
+const DATES_FROM_NS: u64 = 100_000_000 * 1_000_000_000;
+
+/// What a descriptor means.
+enum Meaning {
+    /// An open instance, by its place.
+    File(u32),
+    /// A pipe, a socket, a terminal.
+    NoFile,
+    /// The log does not tell.
+    Unknown,
+}
+
+/// An operation that goes into the run.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    op: Op,
+    path: u32,
+    path2: u32,
+    offset: u64,
+    requested: u64,
+    done: u64,
+    flags: u8,
+    instance: u32,
+    file: u32,
+    open_flags: u32,
+}
+
+impl Done {
+    /// On what is open.
+    fn on(op: Op, instance: &Instance) -> Done {
+        let (path, number, file) = (instance.path, instance.number, instance.file);
+        Done { instance: number, file, ..Done::named(op, path) }
+    }
+
+    /// On a name.
+    fn named(op: Op, path: u32) -> Done {
+        Done {
+            op,
+            path,
+            path2: NO_ID,
+            offset: 0,
+            requested: 0,
+            done: 0,
+            flags: 0,
+            instance: NO_ID,
+            file: NO_ID,
+            open_flags: NO_ID,
+        }
+    }
+}
+
+impl<'s> Resolver<'s> {
+    /// Nothing is known yet. Events go to `sink`, if `scope` keeps their files.
+    pub fn new(scope: Scope, sink: &'s mut dyn Sink) -> Resolver<'s> {
+        Resolver {
+            sink,
+            gaps: Gaps::default(),
+            names: Names::default(),
+            tables: Tables::default(),
+            threads: Threads::default(),
+            scope,
+            calls: Words::default(),
+            labels: Words::default(),
+            log: 0,
+            origin_ns: None,
+            last_end_ns: 0,
+            start: None,
+            text: Vec::new(),
+        }
+    }
+
+    /// The records that follow are those of this log. Threads of logs with the same `group` are those
+    /// of one machine.
+    pub fn set_log(&mut self, log: u32, group: u32) {
+        self.log = log;
+        self.threads.group = group;
+    }
+
+    /// Follows one call.
+    pub fn record(&mut self, record: &Record<'_>) {
+        self.origin_ns.get_or_insert(record.start_ns);
+        let Some(thread) = self.thread(record) else { return };
+        if record.outcome.restarts {
+            return self.gaps.add(Gap::Restarted);
+        }
+        self.call(thread, record);
+    }
+
+    /// Time of the first record on the log's clock.
+    fn origin_ns(&self) -> u64 {
+        self.origin_ns.unwrap_or(0)
+    }
+
+    /// At the end of the logs: what ids mean, and what was not told.
+    pub fn finish(self) -> Told {
+        let all = (0..self.names.path_count()).map(|path| self.names.path_text(path as u32));
+        let all: Vec<&[u8]> = all.collect();
+        let (root, paths) = self.scope.mapped(&all, self.start.as_deref());
+        let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
+        Told {
+            root,
+            paths,
+            labels: self.labels.0,
+            calls: self.calls.0,
+            ranks: self.threads.ranks(),
+            threads: self.threads.told(),
+            gaps: self.gaps.told(),
+            started_ns: started,
+            duration_ns: self.last_end_ns,
+        }
+    }
+
+    /// What a descriptor of a thread means.
+    fn meaning(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
+        let fd = Fd { shown: without_device(fd.shown), ..fd };
+        let table = self.threads.at(thread).table;
+        match self.tables.get(table, fd.number) {
+            Some(slot) if slot.instance == NO_FILE && !fd.shown.starts_with(b"/") => {
+                Meaning::NoFile
+            }
+            Some(slot) if self.is_shown(slot.instance, fd.shown) => Meaning::File(slot.instance),
+            _ if fd.shown.starts_with(b"/") => self.found_open(thread, fd),
+            _ if fd.shown.is_empty() => Meaning::Unknown,
+            _ => {
+                self.tables.set(table, fd.number, Slot { instance: NO_FILE, at_exec: false });
+                Meaning::NoFile
+            }
+        }
+    }
+
+    /// The recorder shows what the instance was opened as, or as what it is called now.
+    fn is_shown(&mut self, place: u32, shown: &[u8]) -> bool {
+        let Some(instance) = self.tables.instances.at(place).copied() else { return false };
+        if !shown.starts_with(b"/") || instance.shown == hash(shown) {
+            return true;
+        }
+        if instance.shown == 0 || shown.ends_with(b"(deleted)") {
+            return true;
+        }
+        let now = self.names.path(instance.node);
+        let same = self.names.path_text(now) == shown;
+        if same && let Some(instance) = self.tables.instances.at_mut(place) {
+            instance.shown = hash(shown);
+        }
+        same
+    }
+
+    /// The recorder shows a file that was opened before the log began, or out of its sight.
+    fn found_open(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
+        let Some(node) = self.names.walk(ROOT, fd.shown) else { return Meaning::Unknown };
+        self.gaps.add(Gap::UnknownOrigin);
+        let (path, file) = (self.names.path(node), self.names.file(node));
+        let shown = hash(fd.shown);
+        let instance = Instance {
+            node,
+            path,
+            file,
+            flags: NO_ID,
+            shown,
+            position: None,
+            ..Instance::default()
+        };
+        let place = self.tables.instances.add(instance);
+        let table = self.threads.at(thread).table;
+        match self.tables.set(table, fd.number, Slot { instance: place, at_exec: false }) {
+            true => Meaning::File(place),
+            false => Meaning::Unknown,
+        }
+    }
+
+    /// The place of an open instance. What is none is counted.
+    fn instance(&mut self, thread: u32, fd: Fd<'_>, record: &Record<'_>) -> Option<u32> {
+        match self.meaning(thread, fd) {
+            Meaning::File(place) => return Some(place),
+            Meaning::NoFile => self.gaps.add_name(Gap::NoFiles, record.name),
+            Meaning::Unknown if record.outcome.errno == 9 => {}
+            Meaning::Unknown => self.gaps.add_name(Gap::UnknownFiles, record.name),
+        }
+        None
+    }
+
+    /// The node of a name. What cannot be followed is counted.
+    fn node(&mut self, thread: u32, at: &At<'_>) -> Option<Node> {
+        if at.name.cut {
+            self.gaps.add(Gap::CutNames);
+            return None;
+        }
+        let from = self.directory(thread, at);
+        let text = self.decoded(at.name);
+        let node = self.names.walk(from, &text);
+        self.text = text;
+        if node.is_none() {
+            self.gaps.add(Gap::Impossible);
+        }
+        node
+    }
+
+    /// The bytes of a name, in the memory that is used again.
+    fn decoded(&mut self, name: Name<'_>) -> Vec<u8> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        match name.escaped {
+            true => unescape(name.text, &mut text),
+            false => text.extend_from_slice(name.text),
+        }
+        text
+    }
+
+    /// The directory in which a name starts.
+    fn directory(&mut self, thread: u32, at: &At<'_>) -> Node {
+        let is_absolute = at.name.text.first() == Some(&b'/');
+        if at.dir.number == CWD {
+            self.learn_directory(thread, at.dir.shown);
+            let node = self.threads.at(thread).directory.get();
+            if node == START && !is_absolute && self.start.is_none() {
+                self.gaps.add(Gap::UnknownDirectory);
+            }
+            return node;
+        }
+        if is_absolute {
+            return ROOT;
+        }
+        match self.meaning(thread, at.dir) {
+            Meaning::File(place) => self.tables.instances.at(place).map_or(START, |i| i.node),
+            _ => {
+                self.gaps.add(Gap::UnknownDirectory);
+                START
+            }
+        }
+    }
+
+    /// The recorder shows the current directory.
+    fn learn_directory(&mut self, thread: u32, shown: &[u8]) {
+        if !shown.starts_with(b"/") {
+            return;
+        }
+        let Some(node) = self.names.walk(ROOT, shown) else { return };
+        let directory = &self.threads.at(thread).directory;
+        if directory.get() == START && self.start.is_none() {
+            self.start = Some(shown.to_vec());
+        }
+        directory.set(node);
+    }
+
+    /// The path of a node is one of those that are kept.
+    fn is_kept(&mut self, path: u32) -> bool {
+        self.scope.keeps(path, self.names.path_text(path))
+    }
+
+    /// Gives the event of an operation to the sink, unless its file is left out.
+    fn emit(&mut self, thread: u32, record: &Record<'_>, done: Done) {
+        let elapsed_ns = record.elapsed_ns.unwrap_or_else(|| {
+            self.gaps.add(Gap::NoDurations);
+            0
+        });
+        self.emit_span(thread, record, (record.start_ns, elapsed_ns, elapsed_ns), done);
+    }
+
+    /// The same of an operation over several calls: start, elapsed and own time.
+    fn emit_span(
+        &mut self,
+        thread: u32,
+        record: &Record<'_>,
+        (start_ns, elapsed_ns, busy_ns): (u64, u64, u64),
+        done: Done,
+    ) {
+        let kept = done.path == NO_ID || self.is_kept(done.path);
+        if !kept && (done.path2 == NO_ID || !self.is_kept(done.path2)) {
+            return self.gaps.add_bytes(Gap::Outside, done.done);
+        }
+        let errno = record.outcome.errno;
+        let failed = if FAULTS.contains(&errno) { FLAG_FAILED } else { FLAG_EXPECTED };
+        let start_ns = start_ns.saturating_sub(self.origin_ns());
+        let end_ns = start_ns.saturating_add(elapsed_ns);
+        self.last_end_ns = self.last_end_ns.max(end_ns);
+        let rank = self.threads.rank(thread);
+        let event = Event {
+            start_ns,
+            end_ns,
+            intended_start_ns: start_ns,
+            busy_ns,
+            offset_bytes: done.offset,
+            requested_bytes: done.requested,
+            done_bytes: done.done,
+            label: self.threads.at(thread).label,
+            path: done.path,
+            path2: done.path2,
+            errno,
+            op: done.op as u8,
+            flags: done.flags | if errno == 0 { 0 } else { failed },
+            ..Event::default()
+        };
+        let details = Details {
+            line: record.line,
+            log: self.log,
+            instance: done.instance,
+            file: done.file,
+            open_flags: done.open_flags,
+            call: self.calls.number(record.name),
+            rest: 0,
+        };
+        self.sink.event(rank, &event, &details);
+    }
+}
+
+/// `/dev/sda<block 8:0>` is a file; `/dev/pts/0<char 136:0>` none.
+fn without_device(shown: &[u8]) -> &[u8] {
+    match shown.iter().position(|byte| *byte == b'<') {
+        Some(at) if shown[at..].starts_with(b"<char ") => &shown[at..],
+        Some(at) => &shown[..at],
+        None => shown,
+    }
+}
+
+/// Never 0.
+fn hash(text: &[u8]) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    text.hash(&mut hasher);
+    hasher.finish() | 1
+}

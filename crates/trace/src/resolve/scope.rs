@@ -1,0 +1,156 @@
+//! Which files are the program's data, and what their paths are called in the run.
+
+/// Directories of the system: what programs read there is not their data.
+const SYSTEM: &[&[u8]] = &[
+    b"/proc", b"/sys", b"/dev", b"/run", b"/etc", b"/usr", b"/lib", b"/lib32", b"/lib64",
+    b"/libx32", b"/bin", b"/sbin", b"/boot", b"/opt", b"/snap", b"/nix",
+];
+/// Of those, memory in which programs keep files.
+const DATA: &[u8] = b"/dev/shm";
+
+/// Which files are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All but those of the system.
+    Data,
+    /// Those below this directory.
+    Below(Vec<u8>),
+    /// All.
+    All,
+}
+
+/// Decides which files are kept, each path once.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    which: Which,
+    /// By number of the path; `None`: not asked yet.
+    decided: Vec<Option<bool>>,
+}
+
+impl Scope {
+    /// Nothing is decided yet.
+    pub fn new(which: Which) -> Scope {
+        Scope { which, decided: Vec::new() }
+    }
+
+    /// The file with this path is kept.
+    pub fn keeps(&mut self, path: u32, text: &[u8]) -> bool {
+        let at = path as usize;
+        if at >= self.decided.len() {
+            self.decided.resize(at + 1, None);
+        }
+        let which = &self.which;
+        *self.decided[at].get_or_insert_with(|| which.keeps(text))
+    }
+
+    /// The directory that all kept paths are below, and all paths as seen from there. `start`: the
+    /// directory of relative ones.
+    pub fn mapped(&self, paths: &[&[u8]], start: Option<&[u8]>) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let absolute: Vec<Vec<u8>> = paths.iter().map(|path| absolute(path, start)).collect();
+        let kept = absolute.iter().enumerate();
+        let kept = kept.filter(|(at, _)| self.decided.get(*at) == Some(&Some(true)));
+        let kept = kept.map(|(_, path)| &path[..]).filter(|path| path.starts_with(b"/"));
+        let root = match &self.which {
+            Which::Below(directory) => directory.clone(),
+            _ => common(kept),
+        };
+        let seen = absolute.iter().map(|path| below(path, &root)).collect();
+        (root, seen)
+    }
+}
+
+impl Which {
+    fn keeps(&self, path: &[u8]) -> bool {
+        let is_system = SYSTEM.iter().any(|directory| is_below(path, directory));
+        match self {
+            Which::All => true,
+            Which::Data => !is_system || is_below(path, DATA),
+            Which::Below(directory) => is_below(path, directory),
+        }
+    }
+}
+
+/// `path` is `directory`, or in it.
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+    let rest = path.strip_prefix(directory);
+    rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+}
+
+fn absolute(path: &[u8], start: Option<&[u8]>) -> Vec<u8> {
+    match start {
+        Some(start) if path == b"." => start.to_vec(),
+        Some(start) if !path.starts_with(b"/") => [start, b"/", path].concat(),
+        _ => path.to_vec(),
+    }
+}
+
+/// The deepest directory that holds all paths; "" without any.
+fn common<'a>(mut paths: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let parent = |path: &[u8]| path[..path.iter().rposition(|b| *b == b'/').unwrap_or(0)].to_vec();
+    let Some(first) = paths.next() else { return Vec::new() };
+    let mut root = parent(first);
+    for path in paths {
+        while !is_below(path, &root) {
+            root = parent(&root);
+        }
+    }
+    if root.is_empty() { b"/".to_vec() } else { root }
+}
+
+/// The path as seen from `root`. It never leaves it: `..` before its beginning is written `up`, and
+/// what lies elsewhere below `outside`.
+fn below(path: &[u8], root: &[u8]) -> Vec<u8> {
+    let parts = |text: &[u8]| {
+        let parts = text.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        let parts = parts.map(|part| if part == b".." { &b"up"[..] } else { part });
+        parts.collect::<Vec<_>>().join(&b'/')
+    };
+    let inside = match path.starts_with(b"/") {
+        false => parts(path),
+        true if is_below(path, root) => parts(&path[root.len().min(path.len())..]),
+        true => [b"outside/", &parts(path)[..]].concat(),
+    };
+    if inside.is_empty() { b".".to_vec() } else { inside }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapped(which: Which, paths: &[&str], start: Option<&str>) -> (String, Vec<String>) {
+        let mut scope = Scope::new(which);
+        let paths: Vec<&[u8]> = paths.iter().map(|path| path.as_bytes()).collect();
+        for (at, path) in paths.iter().enumerate() {
+            scope.keeps(at as u32, path);
+        }
+        let (root, seen) = scope.mapped(&paths, start.map(str::as_bytes));
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (text(root), seen.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn paths_are_seen_from_their_common_directory() {
+        let (root, seen) = mapped(Which::Data, &["/d/a/f", "/d/b", "/usr/lib/x", "g"], Some("/d"));
+        assert_eq!((root.as_str(), &seen[..2]), ("/d", &["a/f".to_string(), "b".into()][..]));
+        assert_eq!((seen[2].as_str(), seen[3].as_str()), ("outside/usr/lib/x", "g"));
+        let (root, seen) = mapped(Which::Below("/d/a".into()), &["/d/a/f", "/d/ab"], None);
+        assert_eq!((root.as_str(), seen), ("/d/a", vec!["f".into(), "outside/d/ab".into()]));
+        let (root, seen) = mapped(Which::All, &["../../etc/x", "a", "."], None);
+        assert_eq!((root.as_str(), seen), ("", vec!["up/up/etc/x".into(), "a".into(), ".".into()]));
+        assert_eq!(mapped(Which::All, &["/a", "/b"], None).0, "/");
+    }
+
+    #[test]
+    fn the_system_is_left_out() {
+        for (path, kept) in [
+            ("/usr/lib/x", false),
+            ("/usrx", true),
+            ("/dev/shm/x", true),
+            ("/dev/null", false),
+            ("x", true),
+        ] {
+            assert_eq!(Which::Data.keeps(path.as_bytes()), kept, "{path}");
+        }
+    }
+}

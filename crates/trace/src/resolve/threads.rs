@@ -1,0 +1,157 @@
+//! Threads of a log: what each shares with others, and its rank.
+
+use super::Words;
+use super::table::TableId;
+use crate::names::{Node, START};
+use hashbrown::{HashMap, HashSet};
+use model::event::NO_ID;
+use model::run::TraceThread;
+use rustc_hash::FxBuildHasher;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A thread of a log.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// The log's number of the process.
+    pub process: u64,
+    /// The log's number of the thread.
+    pub number: u64,
+    /// The thread that started it.
+    pub parent: Option<u64>,
+    /// Rank in the run, once an operation of it was kept.
+    pub rank: Option<u32>,
+    /// Program that was executed last.
+    pub command: Vec<u8>,
+    /// Label of its events.
+    pub(super) label: u32,
+    pub(super) table: TableId,
+    pub(super) directory: Rc<Cell<Node>>,
+    /// The operation of closing under way, if the log showed its beginning apart.
+    pub(super) closing: Option<super::Done>,
+    pub(super) is_over: bool,
+}
+
+impl Thread {
+    /// One of which only the numbers are known.
+    pub(super) fn unknown(number: u64, table: TableId) -> Thread {
+        Thread {
+            process: number,
+            number,
+            parent: None,
+            rank: None,
+            command: Vec::new(),
+            label: NO_ID,
+            table,
+            directory: Rc::new(Cell::new(START)),
+            closing: None,
+            is_over: false,
+        }
+    }
+
+    fn told(&self) -> TraceThread {
+        TraceThread {
+            rank: self.rank,
+            process: self.process,
+            thread: self.number,
+            parent: self.parent,
+            command: String::from_utf8_lossy(&self.command).into_owned(),
+        }
+    }
+
+    /// The name of its program, as a label.
+    pub(super) fn set_command(&mut self, command: &[u8], labels: &mut Words) {
+        self.command = command.to_vec();
+        let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
+        self.label = labels.number(name);
+    }
+}
+
+/// All threads.
+#[derive(Debug, Default)]
+pub struct Threads {
+    /// In the order in which the logs show them.
+    pub all: Vec<Thread>,
+    /// Machine whose log is read.
+    pub group: u32,
+    numbers: HashMap<(u32, u64), u32, FxBuildHasher>,
+    last: Option<((u32, u64), u32)>,
+    ranks: u32,
+    groups: HashSet<u32, FxBuildHasher>,
+    /// Calls that make threads and have not returned.
+    pub(super) spawning: Vec<super::spawn::Spawning>,
+}
+
+impl Threads {
+    /// A thread by its place.
+    pub fn at(&self, place: u32) -> &Thread {
+        &self.all[place as usize]
+    }
+
+    /// The same, to change it.
+    pub fn at_mut(&mut self, place: u32) -> &mut Thread {
+        &mut self.all[place as usize]
+    }
+
+    /// The place of a thread by its number in the log.
+    pub fn find(&mut self, number: u64) -> Option<u32> {
+        let key = (self.group, number);
+        if let Some((last, place)) = self.last
+            && last == key
+        {
+            return Some(place);
+        }
+        let place = self.numbers.get(&key).copied()?;
+        self.last = Some((key, place));
+        Some(place)
+    }
+
+    /// A thread of the machine whose log is read was seen before.
+    pub fn is_known_group(&mut self) -> bool {
+        !self.groups.insert(self.group)
+    }
+
+    /// Adds a thread, in place of an older one with its number.
+    pub fn add(&mut self, thread: Thread) -> u32 {
+        let place = self.all.len() as u32;
+        self.name(thread.number, place);
+        self.all.push(thread);
+        place
+    }
+
+    /// From now on the thread has this number.
+    pub fn name(&mut self, number: u64, place: u32) {
+        self.numbers.insert((self.group, number), place);
+        self.last = None;
+    }
+
+    /// Number of ranks so far.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Threads with a rank, and those that started one of them.
+    pub fn told(&self) -> Vec<TraceThread> {
+        let mut parents: HashSet<u64, FxBuildHasher> = HashSet::default();
+        // Children stand behind their parents.
+        let is_kept = |thread: &&Thread| {
+            let is_told = thread.rank.is_some() || parents.contains(&thread.number);
+            if is_told {
+                parents.extend(thread.parent);
+            }
+            is_told
+        };
+        let mut told: Vec<TraceThread> =
+            self.all.iter().rev().filter(is_kept).map(Thread::told).collect();
+        told.reverse();
+        told
+    }
+
+    /// The rank of a thread: the next one when it gets its first.
+    pub fn rank(&mut self, place: u32) -> u32 {
+        let next = self.ranks;
+        let rank = *self.at_mut(place).rank.get_or_insert(next);
+        self.ranks += u32::from(rank == next);
+        rank
+    }
+}

@@ -1,0 +1,292 @@
+//! Names of system calls and where their arguments stand.
+//!
+//! Calls that touch no file are not listed: [`Call::Other`].
+
+use super::cursor::Cursor;
+use super::flags::{O_CREAT, O_TRUNC, has, open_flags};
+use crate::record::{At, Call, Fd, Name, Shares};
+use model::Op;
+
+/// What `name` with these arguments does. The cursor stands behind the opening bracket; it need not
+/// be at its end afterwards. `None`: the arguments are not those of such a call.
+pub fn call<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    Some(match name {
+        b"read" => Call::Read { fd: first(c)?, bytes: buffer(c)?, offset: None },
+        b"write" => Call::Write { fd: first(c)?, bytes: buffer(c)?, offset: None },
+        b"pread64" | b"pread" => Call::Read { fd: first(c)?, bytes: buffer(c)?, offset: last(c)? },
+        b"pwrite64" | b"pwrite" => {
+            Call::Write { fd: first(c)?, bytes: buffer(c)?, offset: last(c)? }
+        }
+        b"readv" => Call::Read { fd: first(c)?, bytes: c.vector_bytes(), offset: None },
+        b"writev" => Call::Write { fd: first(c)?, bytes: c.vector_bytes(), offset: None },
+        b"preadv" | b"preadv2" => {
+            Call::Read { fd: first(c)?, bytes: c.vector_bytes(), offset: behind_vector(c)? }
+        }
+        b"pwritev" | b"pwritev2" => {
+            Call::Write { fd: first(c)?, bytes: c.vector_bytes(), offset: behind_vector(c)? }
+        }
+        b"lseek" | b"_llseek" | b"llseek" => Call::Seek { fd: first(c)? },
+        b"fstat" | b"fstat64" => Call::Attributes { fd: first(c)?, size_bytes: size_of(c) },
+        b"stat" | b"stat64" | b"lstat" | b"lstat64" => {
+            let at = here(c)?;
+            Call::NameAttributes { at, size_bytes: size_of(c) }
+        }
+        b"newfstatat" | b"fstatat64" => attributes(there(c)?, c),
+        b"statx" => {
+            let at = there(c)?;
+            c.next();
+            c.next();
+            attributes(at, c)
+        }
+        b"openat" => Call::Open { at: there(c)?, flags: open_flags(c.word()) },
+        b"open" => Call::Open { at: here(c)?, flags: open_flags(c.word()) },
+        b"creat" => Call::Open { at: here(c)?, flags: 1 | O_CREAT | O_TRUNC },
+        b"openat2" => {
+            let at = there(c)?;
+            c.take(b"{flags=");
+            Call::Open { at, flags: open_flags(c.word()) }
+        }
+        b"close" => Call::Close { fd: c.fd()? },
+        _ => return rare(name, c),
+    })
+}
+
+/// Calls on descriptors that are rarer than those above; then the others.
+fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    Some(match name {
+        b"close_range" => close_range(c)?,
+        b"dup" => Call::Dup { fd: c.fd()?, over: None, at_exec: false },
+        b"dup2" | b"dup3" => {
+            let fd = first(c)?;
+            let over = Some(first(c)?.number);
+            Call::Dup { fd, over, at_exec: has(c.rest(), b"O_CLOEXEC") }
+        }
+        b"fcntl" | b"fcntl64" => fcntl(c)?,
+        b"fsync" => handle(Op::Fsync, c)?,
+        b"fdatasync" => handle(Op::Fdatasync, c)?,
+        b"sync" => Call::SyncAll,
+        b"syncfs" => handle(Op::Sync, c)?,
+        b"fchmod" => handle(Op::Chmod, c)?,
+        b"fstatfs" | b"fstatfs64" => handle(Op::Statfs, c)?,
+        b"ftruncate" | b"ftruncate64" => {
+            Call::Resize { fd: first(c)?, size_bytes: c.size().unwrap_or(0) }
+        }
+        b"fallocate" => fallocate(c)?,
+        b"getdents" | b"getdents64" => Call::List { fd: first(c)? },
+        b"fchdir" => Call::Enter { at: At { dir: c.fd()?, name: Name::default() } },
+        b"copy_file_range" | b"splice" => copy_both(c)?,
+        b"sendfile" | b"sendfile64" => sendfile(c)?,
+        b"mmap" | b"mmap2" => mmap(c)?,
+        b"pipe" | b"pipe2" | b"socketpair" => pair(c),
+        b"socket" | b"accept" | b"accept4" | b"epoll_create" | b"epoll_create1" | b"eventfd"
+        | b"eventfd2" | b"signalfd" | b"signalfd4" | b"timerfd_create" | b"inotify_init"
+        | b"inotify_init1" | b"memfd_create" | b"userfaultfd" | b"perf_event_open"
+        | b"pidfd_open" | b"io_uring_setup" | b"bpf" | b"fanotify_init" => {
+            Call::NoFile { fds: [None, None] }
+        }
+        b"flock" | b"fadvise64" | b"posix_fadvise" | b"readahead" | b"sync_file_range"
+        | b"fchown" | b"fsetxattr" | b"fgetxattr" | b"flistxattr" | b"fremovexattr" | b"ioctl"
+        | b"tee" | b"vmsplice" | b"msync" => Call::WithoutOperation,
+        b"io_uring_enter" | b"io_submit" | b"io_getevents" => Call::Opaque,
+        _ => return names(name, c),
+    })
+}
+
+/// Calls on names and processes; all others.
+fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    Some(match name {
+        b"access" => named(Op::Lookup, here(c)?),
+        b"faccessat" | b"faccessat2" => named(Op::Lookup, there(c)?),
+        b"readlink" => named(Op::Readlink, here(c)?),
+        b"readlinkat" => named(Op::Readlink, there(c)?),
+        b"chmod" => named(Op::Chmod, here(c)?),
+        b"fchmodat" | b"fchmodat2" => named(Op::Chmod, there(c)?),
+        b"utime" | b"utimes" => named(Op::Utime, here(c)?),
+        b"utimensat" | b"futimesat" => named(Op::Utime, there(c)?),
+        b"statfs" | b"statfs64" => named(Op::Statfs, here(c)?),
+        b"truncate" | b"truncate64" => {
+            let at = here(c)?;
+            Call::Named { op: Op::Truncate, at, bytes: c.size().unwrap_or(0) }
+        }
+        b"unlink" => Call::Remove { at: here(c)?, directory: false },
+        b"rmdir" => Call::Remove { at: here(c)?, directory: true },
+        b"unlinkat" => {
+            let at = there(c)?;
+            Call::Remove { at, directory: has(c.rest(), b"AT_REMOVEDIR") }
+        }
+        b"mkdir" => Call::MakeDirectory { at: here(c)? },
+        b"mkdirat" => Call::MakeDirectory { at: there(c)? },
+        b"rename" => Call::Rename { from: here(c)?, to: here(c)?, exchange: false },
+        b"renameat" | b"renameat2" => {
+            let (from, to) = (there(c)?, there(c)?);
+            Call::Rename { from, to, exchange: has(c.rest(), b"RENAME_EXCHANGE") }
+        }
+        b"link" => Call::Link { from: here(c)?, to: here(c)? },
+        b"linkat" => Call::Link { from: there(c)?, to: there(c)? },
+        b"symlink" => Call::Symlink { target: here(c)?.name, at: here(c)? },
+        b"symlinkat" => Call::Symlink { target: here(c)?.name, at: there(c)? },
+        b"chdir" => Call::Enter { at: here(c)? },
+        b"getcwd" => Call::TellDirectory { name: c.string().unwrap_or_default() },
+        b"fork" | b"vfork" => Call::Spawn { shares: Shares::default() },
+        b"clone" | b"clone2" | b"clone3" => Call::Spawn { shares: shares(c.rest()) },
+        b"unshare" => {
+            let shares = shares(c.rest());
+            Call::Unshare { shares }
+        }
+        b"execve" => Call::Execute { name: c.string()? },
+        b"execveat" => Call::Execute { name: there(c)?.name },
+        b"exit" | b"exit_group" => Call::Exit,
+        b"chown" | b"lchown" | b"fchownat" | b"mknod" | b"mknodat" | b"setxattr" | b"lsetxattr"
+        | b"getxattr" | b"lgetxattr" | b"listxattr" | b"llistxattr" | b"removexattr"
+        | b"lremovexattr" | b"name_to_handle_at" | b"open_by_handle_at" | b"mount" | b"umount2"
+        | b"chroot" | b"pivot_root" | b"quotactl" | b"swapon" => Call::WithoutOperation,
+        _ => Call::Other,
+    })
+}
+
+/// A descriptor that others follow.
+fn first<'a>(c: &mut Cursor<'a>) -> Option<Fd<'a>> {
+    let fd = c.fd()?;
+    c.next();
+    Some(fd)
+}
+
+/// `"..."..., 4096`: a buffer of the call and its size.
+fn buffer(c: &mut Cursor<'_>) -> Option<u64> {
+    c.next();
+    let bytes = c.size();
+    c.next();
+    bytes
+}
+
+/// An offset in bytes; inside: -1 stands for the current position.
+#[allow(clippy::option_option)]
+fn last(c: &mut Cursor<'_>) -> Option<Option<u64>> {
+    c.number().map(|offset| u64::try_from(offset).ok())
+}
+
+/// Number of buffers, then the offset.
+#[allow(clippy::option_option)]
+fn behind_vector(c: &mut Cursor<'_>) -> Option<Option<u64>> {
+    c.next();
+    last(c)
+}
+
+fn here<'a>(c: &mut Cursor<'a>) -> Option<At<'a>> {
+    let at = c.name_here();
+    c.next();
+    at
+}
+
+fn there<'a>(c: &mut Cursor<'a>) -> Option<At<'a>> {
+    let at = c.at();
+    c.next();
+    at
+}
+
+fn named(op: Op, at: At<'_>) -> Call<'_> {
+    Call::Named { op, at, bytes: 0 }
+}
+
+fn handle<'a>(op: Op, c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    c.fd().map(|fd| Call::Handle { op, fd })
+}
+
+/// `st_size=` or `stx_size=` of a regular file.
+fn size_of(c: &mut Cursor<'_>) -> Option<u64> {
+    let text = c.word();
+    if !has(text, b"S_IFREG") {
+        return None;
+    }
+    let mut fields = Cursor::new(text);
+    fields.field(b"_size=")
+}
+
+fn attributes<'a>(at: At<'a>, c: &mut Cursor<'a>) -> Call<'a> {
+    let size_bytes = size_of(c);
+    match at.name.text.is_empty() {
+        true => Call::Attributes { fd: at.dir, size_bytes },
+        false => Call::NameAttributes { at, size_bytes },
+    }
+}
+
+fn close_range<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let first = first(c)?.number;
+    let last = c.number()?;
+    c.next();
+    Some(Call::CloseRange { first, last, at_exec: has(c.rest(), b"CLOSE_RANGE_CLOEXEC") })
+}
+
+fn fcntl<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let fd = first(c)?;
+    Some(match c.word() {
+        b"F_DUPFD" => Call::Dup { fd, over: None, at_exec: false },
+        b"F_DUPFD_CLOEXEC" => Call::Dup { fd, over: None, at_exec: true },
+        b"F_SETFD" => Call::CloseAtExec { fd, on: has(c.rest(), b"FD_CLOEXEC") },
+        b"F_SETFL" => Call::SetFlags { fd, flags: open_flags(c.word()) },
+        b"F_GETFD" | b"F_GETFL" => Call::Other,
+        _ => Call::WithoutOperation,
+    })
+}
+
+/// Modes other than "allocate" punch holes, zero or move: no operation does that.
+fn fallocate<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let fd = first(c)?;
+    let mode = c.word();
+    let offset = c.size()?;
+    c.next();
+    let end_bytes = offset.saturating_add(c.size()?);
+    let keeps_size = mode == b"FALLOC_FL_KEEP_SIZE";
+    let allocates = keeps_size || mode == b"0";
+    Some(if allocates {
+        Call::Allocate { fd, end_bytes, keeps_size }
+    } else {
+        Call::WithoutOperation
+    })
+}
+
+/// `3, [100], 4, NULL, 4096, 0`: offsets in brackets as they were before the call.
+fn copy_both<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let (from, from_offset) = (first(c)?, offset_at(c));
+    let (to, to_offset) = (first(c)?, offset_at(c));
+    Some(Call::Copy { from, from_offset, to, to_offset, bytes: c.size()? })
+}
+
+fn sendfile<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let (to, from, from_offset) = (first(c)?, first(c)?, offset_at(c));
+    Some(Call::Copy { from, from_offset, to, to_offset: None, bytes: c.size()? })
+}
+
+/// `[100]` or `[100] => [200]`; `None` for NULL.
+fn offset_at(c: &mut Cursor<'_>) -> Option<u64> {
+    let word = c.word();
+    let inside = word.strip_prefix(b"[")?;
+    Cursor::new(inside).size()
+}
+
+fn mmap<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    c.next();
+    let bytes = c.size()?;
+    c.next();
+    c.next();
+    let flags = c.word();
+    let fd = c.fd()?;
+    Some(if has(flags, b"MAP_ANONYMOUS") { Call::Other } else { Call::Map { fd, bytes } })
+}
+
+/// `[3, 4]`, of socketpair behind three others.
+fn pair<'a>(c: &mut Cursor<'a>) -> Call<'a> {
+    let start = memchr::memchr(b'[', c.rest()).unwrap_or(c.rest().len());
+    let mut inner = Cursor::new(c.rest().get(start + 1..).unwrap_or_default());
+    let one = inner.fd().map(|fd| fd.number);
+    inner.next();
+    Call::NoFile { fds: [one, inner.fd().map(|fd| fd.number)] }
+}
+
+fn shares(text: &[u8]) -> Shares {
+    Shares {
+        process: has(text, b"CLONE_THREAD"),
+        files: has(text, b"CLONE_FILES"),
+        directory: has(text, b"CLONE_FS"),
+    }
+}

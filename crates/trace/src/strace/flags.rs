@@ -1,0 +1,75 @@
+//! Names of flags as strace prints them.
+
+/// Access modes and flags of open(2) on x86-64 Linux.
+const OPEN: &[(&[u8], u32)] = &[
+    (b"O_RDONLY", 0),
+    (b"O_WRONLY", 1),
+    (b"O_RDWR", 2),
+    (b"O_CREAT", 0o100),
+    (b"O_EXCL", 0o200),
+    (b"O_NOCTTY", 0o400),
+    (b"O_TRUNC", 0o1000),
+    (b"O_APPEND", 0o2000),
+    (b"O_NONBLOCK", 0o4000),
+    (b"O_NDELAY", 0o4000),
+    (b"O_DSYNC", 0o10000),
+    (b"O_DIRECT", 0o40000),
+    (b"O_LARGEFILE", 0),
+    (b"O_DIRECTORY", 0o200000),
+    (b"O_NOFOLLOW", 0o400000),
+    (b"O_NOATIME", 0o1000000),
+    (b"O_CLOEXEC", O_CLOEXEC),
+    (b"O_SYNC", 0o4010000),
+    (b"O_RSYNC", 0o4010000),
+    (b"O_PATH", 0o10000000),
+    (b"O_TMPFILE", O_TMPFILE),
+];
+
+/// The file is made if it is missing.
+pub const O_CREAT: u32 = 0o100;
+/// It must be missing.
+pub const O_EXCL: u32 = 0o200;
+/// It becomes empty.
+pub const O_TRUNC: u32 = 0o1000;
+/// Writes go to its end.
+pub const O_APPEND: u32 = 0o2000;
+/// Closed by exec.
+pub const O_CLOEXEC: u32 = 0o2000000;
+/// A file without a name.
+pub const O_TMPFILE: u32 = 0o20200000;
+/// Flags that F_SETFL can change: O_APPEND, O_NONBLOCK, O_DIRECT, O_NOATIME.
+pub const CHANGEABLE: u32 = 0o2000 | 0o4000 | 0o40000 | 0o1000000;
+
+/// Flags such as `O_RDWR|O_CREAT` or `0x8000 /* O_??? */` as a number.
+pub fn open_flags(text: &[u8]) -> u32 {
+    let words = text.split(|byte| *byte == b'|');
+    words.fold(0, |flags, word| flags | open_flag(word.trim_ascii()))
+}
+
+fn open_flag(word: &[u8]) -> u32 {
+    match OPEN.iter().find(|(name, _)| *name == word) {
+        Some((_, flag)) => *flag,
+        None => super::cursor::Cursor::new(word).number().unwrap_or(0) as u32,
+    }
+}
+
+/// A list of flags joined by `|` holds this one.
+pub fn has(text: &[u8], flag: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, flag).any(|at| {
+        let end = text.get(at + flag.len()).copied();
+        !end.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_numbers_of_linux() {
+        assert_eq!(open_flags(b"O_RDWR|O_CREAT|O_CLOEXEC"), 2 | O_CREAT | O_CLOEXEC);
+        assert_eq!(open_flags(b"O_WRONLY|0x8000"), 0x8001);
+        assert!(has(b"CLONE_VM|CLONE_FS|SIGCHLD", b"CLONE_FS"));
+        assert!(!has(b"CLONE_FSX", b"CLONE_FS") && has(b"CLONE_FSX|CLONE_FS", b"CLONE_FS"));
+    }
+}

@@ -1,0 +1,395 @@
+//! The text that strace writes.
+//!
+//! ```text
+//! 17 1795253061.8509 read(3</d/f>,  <unfinished ...>
+//! 18 1795253061.8509 --- SIGCHLD {si_signo=SIGCHLD, ...} ---
+//! 17 1795253061.8510 <... read resumed>"", 4096) = 0 <0.000058>
+//! 18 1795253061.8511 +++ exited with 0 +++
+//! ```
+//!
+//! A call on two lines is put together here. Which file a descriptor means is decided in
+//! [`crate::resolve`].
+
+mod calls;
+mod cursor;
+mod flags;
+mod prefix;
+
+use crate::gaps::{Gap, Gaps};
+use crate::import::Scanner;
+use crate::lines::Lines;
+use crate::record::{Call, Outcome, Record};
+use cursor::Cursor;
+use hashbrown::HashMap;
+use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
+use rustc_hash::FxBuildHasher;
+use std::io;
+
+pub use cursor::unescape;
+pub use flags::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+
+const UNFINISHED: &[u8] = b"<unfinished ...>";
+const DAY_NS: u64 = 86_400_000_000_000;
+/// Bytes of calls whose ends have not come.
+const PENDING_MAX: usize = 1 << 26;
+
+/// A call whose end has not come.
+#[derive(Debug, Default)]
+struct Pending {
+    text: Vec<u8>,
+    start_ns: u64,
+    line: u64,
+}
+
+/// What a line turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A whole call.
+    Whole,
+    /// The end of a call that began in an earlier line.
+    Resumed,
+    /// A call begins.
+    Begun,
+    /// The thread is over, or is replaced by another one.
+    Over,
+}
+
+/// Reads one log of strace.
+pub struct Strace {
+    lines: Lines,
+    name: String,
+    /// Thread of lines that name none.
+    thread: u64,
+    pending: HashMap<u64, Pending, FxBuildHasher>,
+    pending_bytes: usize,
+    /// The call of the current line, if it stands on two.
+    joined: Pending,
+    current: (u64, u64),
+    kind: Kind,
+    /// Where the call stands in the line.
+    at: usize,
+    now_ns: u64,
+    last_day_ns: u64,
+    days: u64,
+    /// What the option -C prints at the end.
+    in_summary: bool,
+}
+
+impl Strace {
+    /// Reads `lines` of the log called `name`; lines that name no thread are those of `thread`.
+    pub fn new(lines: Lines, name: &str, thread: u64) -> Strace {
+        Strace {
+            lines,
+            name: name.into(),
+            thread,
+            pending: HashMap::default(),
+            pending_bytes: 0,
+            joined: Pending::default(),
+            current: (0, 0),
+            kind: Kind::Whole,
+            at: 0,
+            now_ns: 0,
+            last_day_ns: 0,
+            days: 0,
+            in_summary: false,
+        }
+    }
+
+    /// Calls that never ended. Those that end their thread need not.
+    fn end(&mut self, gaps: &mut Gaps) {
+        let mut left: Vec<_> = self.pending.drain().map(|(_, pending)| pending).collect();
+        left.retain(|pending| !pending.text.starts_with(b"exit"));
+        left.sort_by_key(|pending| pending.line);
+        for pending in left {
+            gaps.add_line(Gap::CutCalls, &self.name, pending.line, &pending.text);
+        }
+    }
+
+    /// True if the line holds something for the resolver.
+    fn understand(&mut self, gaps: &mut Gaps) -> bool {
+        let line = self.lines.line();
+        let found = prefix(line);
+        let at = line.len() - found.rest.len();
+        let thread = found.thread.unwrap_or(self.thread);
+        let Some(kind) = kind(found.rest, &mut self.in_summary) else {
+            if !is_known(line, found.rest, self.in_summary) {
+                gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
+            }
+            return false;
+        };
+        let (time, whole) = (found.time, found.whole_seconds);
+        self.tell_time(time, whole, gaps);
+        (self.kind, self.at) = (kind, at);
+        self.current = (thread, self.now_ns);
+        match kind {
+            Kind::Begun => self.begin(thread, gaps),
+            Kind::Resumed => self.resume(thread, gaps),
+            Kind::Over => {
+                self.rename_thread(thread);
+                true
+            }
+            Kind::Whole => true,
+        }
+    }
+
+    /// The thread that executes a program goes on under the number of the process.
+    fn rename_thread(&mut self, thread: u64) {
+        let of = superseded(&self.lines.line()[self.at..]);
+        if let Some(pending) = of.and_then(|of| self.pending.remove(&of)) {
+            self.pending.insert(thread, pending);
+        }
+    }
+
+    fn tell_time(&mut self, time: Time, whole_seconds: bool, gaps: &mut Gaps) {
+        let now_ns = match time {
+            Time::None => {
+                gaps.add(Gap::NoTimes);
+                self.now_ns
+            }
+            Time::Epoch(ns) => ns,
+            Time::Since(ns) => self.now_ns.saturating_add(ns),
+            Time::Day(ns) => {
+                // Half a day back is midnight.
+                let midnight = self.last_day_ns > ns.saturating_add(DAY_NS / 2);
+                self.days += u64::from(midnight);
+                self.last_day_ns = ns;
+                ns.saturating_add(self.days.saturating_mul(DAY_NS))
+            }
+        };
+        if whole_seconds {
+            gaps.add(Gap::Seconds);
+        }
+        if now_ns < self.now_ns {
+            gaps.add(Gap::Backwards);
+        }
+        self.now_ns = now_ns;
+    }
+
+    /// Keeps the beginning of a call. The resolver hears of it when it ends, except where other
+    /// threads may feel it before.
+    fn begin(&mut self, thread: u64, gaps: &mut Gaps) -> bool {
+        let text = &self.lines.line()[self.at..];
+        let text = text.trim_ascii_end().strip_suffix(UNFINISHED).unwrap_or(text).trim_ascii_end();
+        if self.pending_bytes > PENDING_MAX {
+            gaps.add_line(Gap::Impossible, &self.name, self.lines.number(), text);
+            return false;
+        }
+        let pending = self.pending.entry(thread).or_default();
+        if !pending.text.is_empty() {
+            gaps.add_line(Gap::CutCalls, &self.name, pending.line, &pending.text);
+        }
+        self.pending_bytes = self.pending_bytes + text.len() - pending.text.len();
+        pending.text.clear();
+        pending.text.extend_from_slice(text);
+        (pending.start_ns, pending.line) = (self.now_ns, self.lines.number());
+        is_felt_early(text)
+    }
+
+    /// Puts both halves together.
+    fn resume(&mut self, thread: u64, gaps: &mut Gaps) -> bool {
+        let text = &self.lines.line()[self.at..];
+        let end = memchr::memmem::find(text, b" resumed>").map_or(text.len(), |at| at + 9);
+        let Some(begun) = self.pending.remove(&thread) else {
+            gaps.add_line(Gap::LostStarts, &self.name, self.lines.number(), self.lines.line());
+            return false;
+        };
+        self.pending_bytes -= begun.text.len();
+        self.joined = begun;
+        let rest = text[end..].strip_prefix(b" ").unwrap_or(&text[end..]);
+        if self.joined.text.last() == Some(&b',') {
+            self.joined.text.push(b' ');
+        }
+        self.joined.text.extend_from_slice(rest);
+        if let Some(again) = self.joined.text.trim_ascii_end().strip_suffix(UNFINISHED) {
+            let length = again.len();
+            self.joined.text.truncate(length);
+            self.pending_bytes += length;
+            self.pending.insert(thread, std::mem::take(&mut self.joined));
+            return false;
+        }
+        true
+    }
+}
+
+impl Scanner for Strace {
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
+        while self.lines.advance()? {
+            if self.lines.is_cut() {
+                gaps.add_line(Gap::LongLines, &self.name, self.lines.number(), self.lines.line());
+            }
+            if self.understand(gaps) {
+                return Ok(Some(self.now_ns));
+            }
+        }
+        self.end(gaps);
+        Ok(None)
+    }
+
+    fn record(&self, gaps: &mut Gaps) -> Option<Record<'_>> {
+        let (thread, now_ns) = self.current;
+        let here = (self.lines.number(), now_ns);
+        let whole = &self.lines.line()[self.at..];
+        let (text, (line, start_ns)) = match self.kind {
+            Kind::Resumed => (&self.joined.text[..], (self.joined.line, self.joined.start_ns)),
+            _ => (whole, here),
+        };
+        let is_begin = self.kind == Kind::Begun;
+        if self.kind == Kind::Over {
+            let (name, outcome, elapsed_ns) = (&b"exit"[..], Outcome::default(), None);
+            let call = superseded(text).map_or(Call::Exit, |of| Call::Supersede { of });
+            let record =
+                Record { line, thread, start_ns, elapsed_ns, name, call, outcome, is_begin };
+            return Some(record);
+        }
+        let (name, call, outcome, elapsed_ns) = match parse(text, is_begin) {
+            Ok(parsed) => parsed,
+            Err(gap) => {
+                gaps.add_line(gap, &self.name, line, text);
+                return None;
+            }
+        };
+        // Without -T the end of a call on two lines is still known.
+        let elapsed_ns = elapsed_ns
+            .or_else(|| (self.kind == Kind::Resumed).then(|| now_ns.saturating_sub(start_ns)));
+        Some(Record { line, thread, start_ns, elapsed_ns, name, call, outcome, is_begin })
+    }
+
+    fn count(&self) -> u64 {
+        self.lines.number()
+    }
+}
+
+/// What a line is by its first characters; `None` if it holds no call.
+fn kind(rest: &[u8], in_summary: &mut bool) -> Option<Kind> {
+    if rest.starts_with(b"% time ") {
+        *in_summary = true;
+    }
+    match rest {
+        [b'+', b'+', b'+', b' ', ..] => Some(Kind::Over),
+        [b'<', b'.', b'.', b'.', b' ', ..]
+            if memchr::memmem::find(rest, b" resumed>").is_some() =>
+        {
+            Some(Kind::Resumed)
+        }
+        [b'a'..=b'z' | b'_', ..] => {
+            let name = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+            if rest.get(name) != Some(&b'(') {
+                return None;
+            }
+            // With a note that -T does not add.
+            let begun = rest.trim_ascii_end().ends_with(UNFINISHED);
+            Some(if begun { Kind::Begun } else { Kind::Whole })
+        }
+        _ => None,
+    }
+}
+
+/// Lines that hold no call and are no gap: signals, stacks (-k), what strace says of itself, the
+/// summary of -C.
+fn is_known(line: &[u8], rest: &[u8], in_summary: bool) -> bool {
+    in_summary
+        || rest.is_empty()
+        || rest.starts_with(b"---")
+        || rest.starts_with(b"> ")
+        || line.starts_with(b" >")
+        || rest.starts_with(b"strace: ")
+        || rest.starts_with(b"[ Process PID=")
+        || rest.starts_with(b"Process ")
+}
+
+/// Other threads feel these before they have ended: a new process runs, a number is free.
+fn is_felt_early(text: &[u8]) -> bool {
+    [&b"clone"[..], b"fork", b"vfork", b"close("].iter().any(|name| text.starts_with(name))
+}
+
+/// The thread that took this one's place by executing a program.
+fn superseded(text: &[u8]) -> Option<u64> {
+    let rest = text.strip_prefix(b"+++ superseded by execve in pid ")?;
+    decimal(digits(rest).0)
+}
+
+type Parsed<'a> = (&'a [u8], Call<'a>, Outcome<'a>, Option<u64>);
+
+/// `name(arguments) = result <time>`.
+fn parse(text: &[u8], is_begin: bool) -> Result<Parsed<'_>, Gap> {
+    let open = memchr::memchr(b'(', text).ok_or(Gap::Unparsed)?;
+    let (name, arguments) = (&text[..open], &text[open + 1..]);
+    let mut cursor = Cursor::new(arguments);
+    let call = calls::call(name, &mut cursor);
+    // A call that does not matter needs no understanding, a beginning has no end.
+    if is_begin || call == Some(Call::Other) {
+        let call = call.ok_or(Gap::Unparsed)?;
+        return Ok((name, call, Outcome::default(), None));
+    }
+    let mut end = if call.is_some() { cursor } else { Cursor::new(arguments) };
+    if !end.close() {
+        return Err(Gap::CutCalls);
+    }
+    let (outcome, elapsed_ns) = outcome(end.rest()).ok_or(Gap::CutCalls)?;
+    // A failed call may have arguments of any form, for example addresses that cannot be read.
+    let call = call.or((outcome.errno != 0).then_some(Call::Other)).ok_or(Gap::Unparsed)?;
+    Ok((name, call, outcome, elapsed_ns))
+}
+
+/// ` = -1 ENOENT (No such file or directory) <0.000012>`.
+fn outcome(text: &[u8]) -> Option<(Outcome<'_>, Option<u64>)> {
+    let text = text.trim_ascii();
+    let text = text.strip_prefix(b"=")?.trim_ascii_start();
+    let (text, elapsed_ns) = elapsed(text);
+    let mut cursor = Cursor::new(text);
+    if cursor.take(b"?") {
+        cursor.blanks();
+        let restarts = cursor.rest().starts_with(b"ERESTART");
+        return Some((Outcome { restarts, ..Outcome::default() }, elapsed_ns));
+    }
+    let value = cursor.number()?;
+    let shown = cursor.shown();
+    cursor.blanks();
+    let word = cursor.rest();
+    let length = word.iter().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let errno = if value == -1 { errno_of(&word[..length.count()]) } else { 0 };
+    Some((Outcome { value: Some(value), errno, shown, restarts: false }, elapsed_ns))
+}
+
+/// The number of an error's name; of one that is not known EIO.
+fn errno_of(name: &[u8]) -> u16 {
+    let name = std::str::from_utf8(name).unwrap_or_default();
+    match model::errno::number(name) {
+        Some(number) => number,
+        None if name.is_empty() => 0,
+        None => 5,
+    }
+}
+
+/// Takes `<0.000012>` off the end.
+fn elapsed(text: &[u8]) -> (&[u8], Option<u64>) {
+    let split = || {
+        let inside = text.strip_suffix(b">")?;
+        let start = memchr::memrchr(b'<', inside)?;
+        let (whole, rest) = digits(&inside[start + 1..]);
+        let (fraction, rest) = digits(rest.strip_prefix(b".")?);
+        let ns =
+            decimal(whole)?.saturating_mul(1_000_000_000).saturating_add(fraction_ns(fraction));
+        rest.is_empty().then_some((text[..start].trim_ascii_end(), Some(ns)))
+    };
+    split().unwrap_or((text, None))
+}
+
+/// The log looks like one of strace: lines of its beginning.
+pub fn looks_like(beginning: &[u8]) -> bool {
+    let lines = beginning.split(|byte| *byte == b'\n').take(50);
+    let mut summary = false;
+    lines.map(prefix).any(|Prefix { rest, .. }| match kind(rest, &mut summary) {
+        Some(Kind::Whole) => {
+            parse(rest, false).is_ok() && memchr::memmem::find(rest, b" = ").is_some()
+        }
+        Some(Kind::Over) => rest.ends_with(b"+++"),
+        Some(Kind::Begun | Kind::Resumed) => true,
+        None => false,
+    })
+}
+
+/// Lines of the log's beginning name their threads.
+pub fn names_threads(beginning: &[u8]) -> bool {
+    beginning.split(|byte| *byte == b'\n').take(50).any(|line| prefix(line).thread.is_some())
+}

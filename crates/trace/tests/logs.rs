@@ -1,0 +1,136 @@
+//! Small logs, written by hand, beside the events that they must become: `tests/logs/*.txt`.
+//!
+//! ```text
+//! == a name for the case
+//! 17 openat(AT_FDCWD, "f", O_RDONLY) = 3
+//! --
+//! 0 fopen f #0 f0 O_RDONLY
+//! ```
+//!
+//! `UPDATE_GOLDEN=1` writes the events anew: look at the difference.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use trace::input;
+use trace::sort::Traced;
+use trace::{Imported, Options, Told, Which};
+
+use model::event::{
+    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID,
+};
+use model::{Op, errno};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs")
+}
+
+/// Several logs of one case are parted by `-- log NAME`.
+fn imported(log: &str, which: Which) -> Result<Imported, trace::Error> {
+    let mut logs = Vec::new();
+    let first = if log.starts_with("-- log ") { "" } else { "-- log log\n" };
+    for part in format!("\n{first}{log}").split("\n-- log ").skip(1) {
+        let (name, text) = part.split_once('\n').unwrap_or((part, ""));
+        let bytes: Box<dyn std::io::BufRead> = Box::new(std::io::Cursor::new(text.to_owned()));
+        logs.push((PathBuf::from(name), input::decompressed(bytes).unwrap()));
+    }
+    trace::import::from_inputs(logs, &Options { format: None, which })
+}
+
+fn shown(log: &str) -> String {
+    let imported = match imported(log, Which::All) {
+        Ok(imported) => imported,
+        Err(error) => return format!("error: {error}\n"),
+    };
+    let told = &imported.told;
+    let mut text = String::new();
+    for event in imported.events {
+        text += &line(&event.unwrap(), told);
+    }
+    for thread in told.threads.iter().filter(|thread| thread.parent.is_some()) {
+        let (rank, parent) =
+            (thread.rank.map_or("-".into(), |rank| rank.to_string()), thread.parent);
+        let (process, command) = (thread.process, &thread.command);
+        writeln!(
+            text,
+            "thread {} rank {rank} process {process} parent {} {command}",
+            thread.thread,
+            parent.unwrap()
+        )
+        .unwrap();
+    }
+    for gap in told
+        .gaps
+        .iter()
+        .filter(|gap| !gap.code.starts_with("no-times") && gap.code != "no-durations")
+    {
+        writeln!(text, "gap {} {}", gap.code, gap.says).unwrap();
+    }
+    if !told.root.is_empty() && told.root != b"/" {
+        writeln!(text, "root {}", String::from_utf8_lossy(&told.root)).unwrap();
+    }
+    text
+}
+
+fn line(traced: &Traced, told: &Told) -> String {
+    let (event, details) = (&traced.event, &traced.details);
+    let path = |id: u32| told.paths[id as usize].escape_ascii().to_string();
+    let mut text = format!("{} {}", traced.rank, Op::from_u8(event.op).unwrap());
+    let mut add = |is: bool, word: String| {
+        if is {
+            text += " ";
+            text += &word;
+        }
+    };
+    add(event.path != NO_ID, if event.path == NO_ID { String::new() } else { path(event.path) });
+    add(
+        event.path2 != NO_ID,
+        if event.path2 == NO_ID { String::new() } else { format!("-> {}", path(event.path2)) },
+    );
+    add(details.instance != NO_ID, format!("#{}", details.instance));
+    add(details.file != NO_ID, format!("f{}", details.file));
+    let moved = event.requested_bytes > 0 || event.offset_bytes > 0;
+    add(moved, format!("@{} {}/{}", event.offset_bytes, event.done_bytes, event.requested_bytes));
+    add(details.open_flags != NO_ID, format!("flags {:#o}", details.open_flags));
+    for (flag, word) in [
+        (FLAG_FAILED, "failed"),
+        (FLAG_EXPECTED, "refused"),
+        (FLAG_SHORT, "short"),
+        (FLAG_UNPLACED, "unplaced"),
+        (FLAG_AT_POSITION, "in-turn"),
+    ] {
+        add(event.flags & flag != 0, word.into());
+    }
+    add(event.errno != 0, errno::name(event.errno).into());
+    add(event.end_ns > 0, format!("{}..{}us", event.start_ns / 1000, event.end_ns / 1000));
+    add(event.busy_ns != event.end_ns - event.start_ns, format!("own {}us", event.busy_ns / 1000));
+    text + "\n"
+}
+
+fn check(file: &Path) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut made = String::new();
+    for case in text.split("== ").skip(1) {
+        let (name, rest) = case.split_once('\n').unwrap();
+        let log = rest.split("\n--\n").next().unwrap();
+        write!(made, "== {name}\n{log}\n--\n{}\n", shown(log)).unwrap();
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(file, made.trim_end().to_string() + "\n").unwrap();
+        return;
+    }
+    let cases = |text: &str| text.trim_end().split("== ").map(str::to_owned).collect::<Vec<_>>();
+    let (expected, found) = (cases(&text), cases(&made));
+    assert_eq!(expected.len(), found.len());
+    for (expected, found) in expected.iter().zip(&found) {
+        assert_eq!(found.trim_end(), expected.trim_end(), "{}", file.display());
+    }
+}
+
+#[test]
+fn small_logs_become_the_events_beside_them() {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 5, "{files:?}");
+    files.iter().for_each(|file| check(file));
+}
