@@ -1,7 +1,7 @@
-//! Command lines: their words, the tool they call, its options.
+//! Command lines: the tool they call, its words, and its ranks.
 //!
 //! ```text
-//! $ mpirun -np 4 ./ior -a POSIX -b 1m      tool ior, 4 ranks, options -a POSIX, -b 1m
+//! $ mpirun -np 4 ./ior -a POSIX -b 1m      tool ior, 4 ranks, words -a POSIX -b 1m
 //! ```
 
 /// A word that only an option of the tool is.
@@ -82,62 +82,6 @@ fn ranks(before: &[&str]) -> Option<u64> {
     given.next()?.ok()
 }
 
-/// An option, with its value where it has one. Names of one letter have no dashes, others two.
-pub(super) type Given<'t> = (String, Option<&'t str>);
-
-/// Options as getopt reads them: `-b 1m`, `-b=1m`, `-b1m`, `-wr`, `--direct`, `--block 1m`; those in
-/// `takes` have values. Words that are no options come last, with the name "".
-pub(super) fn options<'t>(words: &[&'t str], takes: &[&str]) -> Vec<Given<'t>> {
-    let mut found: Vec<Given<'t>> = Vec::new();
-    let mut words = words.iter().copied().peekable();
-    while let Some(word) = words.next() {
-        let Some(name) = word.strip_prefix('-').filter(|name| !name.is_empty()) else {
-            found.push((String::new(), Some(word)));
-            continue;
-        };
-        let (name, value) = match name.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (name, None),
-        };
-        if name.starts_with('-') || takes.contains(&name) {
-            let value = value.or_else(|| takes.contains(&name).then(|| words.next()).flatten());
-            found.push((name.to_string(), value));
-            continue;
-        }
-        letters(name, value, takes, &mut found);
-    }
-    found
-}
-
-/// `wrF`, `b1m`: letters behind one dash.
-fn letters<'t>(name: &'t str, value: Option<&'t str>, takes: &[&str], found: &mut Vec<Given<'t>>) {
-    for (at, letter) in name.char_indices() {
-        let rest = &name[at + letter.len_utf8()..];
-        let letter = letter.to_string();
-        if takes.contains(&letter.as_str()) && !rest.is_empty() {
-            found.push((letter, Some(rest)));
-            return;
-        }
-        found.push((letter, value));
-    }
-}
-
-/// A number of bytes as benchmarks write it: `4k`, `1M`, `1MiB`; `MB` and the like too are powers
-/// of 1024, as fio and IOR have them.
-pub(super) fn size(text: &str) -> Option<u64> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = text[..digits].parse().ok()?;
-    let shift = match text[digits..].to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "ki" | "kib" => 10,
-        "m" | "mb" | "mi" | "mib" => 20,
-        "g" | "gb" | "gi" | "gib" => 30,
-        "t" | "tb" | "ti" | "tib" => 40,
-        _ => return None,
-    };
-    number.checked_mul(1 << shift).filter(|bytes| *bytes <= i64::MAX as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,34 +101,6 @@ mod tests {
         ] {
             let found = find(line).map(|found| (found.tool.name, found.ranks, found.words.len()));
             assert_eq!(found, expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn options_are_read_as_getopt_does() {
-        let words = ["-wr", "-b", "1m", "-t64k", "-s=3", "--direct", "--size", "1g", "file"];
-        let found = options(&words, &["b", "t", "s", "-size"]);
-        let expected = [
-            ("w", None),
-            ("r", None),
-            ("b", Some("1m")),
-            ("t", Some("64k")),
-            ("s", Some("3")),
-            ("-direct", None),
-            ("-size", Some("1g")),
-            ("", Some("file")),
-        ];
-        let expected = expected.map(|(name, value): (&str, _)| (name.to_string(), value));
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn sizes_are_powers_of_1024() {
-        for (text, bytes) in [("4k", Some(4096)), ("1MiB", Some(1 << 20)), ("7", Some(7))] {
-            assert_eq!(size(text), bytes, "{text}");
-        }
-        for text in ["", "k", "10%", "4x", "99999999999t"] {
-            assert_eq!(size(text), None, "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `dd if=/dev/zero of=file bs=1M count=1024 conv=fsync` in PPL.
 
-use super::command::{Command, size};
+use super::command::Command;
+use super::options::size;
 use super::page::{Page, bytes, in_folder, place};
 
 /// Blocks of a copy whose end dd finds by itself.

@@ -1,6 +1,7 @@
 //! `elbencho -w -r -t 4 -b 1m -s 1g --direct /mnt/file` in PPL; with `-n`, `-N` many small files.
 
-use super::command::{Command, options, size};
+use super::command::Command;
+use super::options::Options;
 use super::page::{Page, bytes, in_folder, place};
 
 /// Options with values; those of one letter have a long name too.
@@ -51,49 +52,32 @@ const KNOWN: &[&str] = &[
 ];
 
 pub(super) fn translate(command: &Command<'_>) -> Option<String> {
-    let mut given = options(&command.words, VALUES);
-    for (name, _) in &mut given {
-        if let Some(row) = LONG.iter().find(|row| row.0 == name) {
-            *name = row.1.to_string();
-        }
-    }
-    let value =
-        |name: &str| given.iter().rev().find(|option| option.0 == name).and_then(|option| option.1);
-    let has = |name: &str| given.iter().any(|option| option.0 == name);
-    let number = |name: &str| value(name).filter(|n| n.parse::<u32>().is_ok_and(|n| n > 0));
-    let path = value("").unwrap_or("data");
-    let many = has("n") || has("N");
+    let given = Options::read(&command.words, VALUES).with_letters(LONG);
+    let path = given.value("").unwrap_or("data");
+    let many = given.has("n") || given.has("N");
     let (folder, file) = place(path);
     let folder = if many { folder.map(|folder| format!("{folder}/{file}")) } else { folder };
-    let reps = number("i").filter(|reps| *reps != "1").map(|reps| format!(" --reps {reps}"));
-    let run = in_folder(folder.as_deref()) + &reps.unwrap_or_default();
-    let ranks = number("t").and_then(|ranks| ranks.parse().ok());
+    let run = in_folder(folder.as_deref()) + &given.reps("i");
+    let ranks = given.number("t").and_then(|ranks| ranks.parse().ok());
     let mut page = Page::new("elbencho", ranks, &run);
-    page.param("size", &bytes(value("s").and_then(size).unwrap_or(1 << 20)), "-s: bytes of a file");
-    page.param(
-        "block",
-        &bytes(value("b").and_then(size).unwrap_or(1 << 20)),
-        "-b: bytes of a call",
-    );
-    for (name, value) in given.iter().filter(|option| !KNOWN.contains(&option.0.as_str())) {
-        page.leaves_out(format!(
-            "-{name}{}",
-            value.map(|value| format!(" {value}")).unwrap_or_default()
-        ));
-    }
+    page.param("size", &bytes(given.size("s").unwrap_or(1 << 20)), "-s: bytes of a file");
+    page.param("block", &bytes(given.size("b").unwrap_or(1 << 20)), "-b: bytes of a call");
+    given.others(KNOWN).for_each(|option| page.leaves_out(option));
     let phases = Phases {
-        write: has("w"),
-        read: has("r"),
-        stat: has("-stat"),
-        delete: has("F"),
-        remove: has("D"),
-        random: has("-rand"),
-        direct: has("-direct"),
+        write: given.has("w"),
+        read: given.has("r"),
+        stat: given.has("-stat"),
+        delete: given.has("F"),
+        remove: given.has("D"),
+        random: given.has("-rand"),
+        direct: given.has("-direct"),
     };
     match many {
-        true => {
-            phases.many_files(&mut page, number("n").unwrap_or("1"), number("N").unwrap_or("1"))
-        }
+        true => phases.many_files(
+            &mut page,
+            given.number("n").unwrap_or("1"),
+            given.number("N").unwrap_or("1"),
+        ),
         false => phases.one_file(&mut page, &file),
     }
     Some(page.finish())

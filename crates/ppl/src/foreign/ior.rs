@@ -3,7 +3,8 @@
 //! Rank r has block `s * ranks + r` of a shared file, or block s of its own (`-F`), for segment s; a
 //! block is moved in transfers of `-t` bytes.
 
-use super::command::{Command, options, size};
+use super::command::Command;
+use super::options::Options;
 use super::page::{Page, bytes, in_folder, place};
 
 /// Options with values.
@@ -12,9 +13,34 @@ const VALUES: &[&str] = &[
     "S", "t", "T", "U", "X", "-api",
 ];
 
-/// Options that change nothing of what is measured.
-const SILENT: &[&str] =
-    &["v", "k", "K", "m", "i", "g", "h", "N", "a", "b", "t", "s", "o", "w", "r"];
+/// Options that are in the program, or change nothing of what is measured.
+const KNOWN: &[&str] = &[
+    "a",
+    "b",
+    "t",
+    "s",
+    "o",
+    "w",
+    "r",
+    "W",
+    "R",
+    "F",
+    "C",
+    "c",
+    "e",
+    "Y",
+    "z",
+    "B",
+    "-posix.odirect",
+    "i",
+    "k",
+    "K",
+    "N",
+    "v",
+    "m",
+    "g",
+    "h",
+];
 
 /// What IOR is asked for.
 struct Job {
@@ -32,45 +58,42 @@ struct Job {
 }
 
 pub(super) fn translate(command: &Command<'_>) -> Option<String> {
-    let given = options(&command.words, VALUES);
-    let value =
-        |name: &str| given.iter().rev().find(|option| option.0 == name).and_then(|option| option.1);
-    let has = |name: &str| given.iter().any(|option| option.0 == name);
-    let (folder, file) = place(value("o").unwrap_or("testFile"));
-    let neither = !["w", "r", "W", "R"].iter().any(|name| has(name));
-    let own_files = has("F");
+    let given = Options::read(&command.words, VALUES);
+    let (folder, file) = place(given.value("o").unwrap_or("testFile"));
+    let neither = !["w", "r", "W", "R"].iter().any(|name| given.has(name));
+    let own_files = given.has("F");
     let job = Job {
-        mpi: !own_files && value("a").is_some_and(|api| !api.eq_ignore_ascii_case("posix")),
-        collective: has("c"),
+        mpi: !own_files && given.value("a").is_some_and(|api| !api.eq_ignore_ascii_case("posix")),
+        collective: given.has("c"),
         own_files,
-        reorder: has("C"),
-        fsync: has("e"),
-        fsync_each: has("Y"),
-        random: has("z"),
-        direct: has("B") || has("-posix.odirect"),
-        write: neither || has("w"),
-        read: neither || has("r") || has("R") || has("W"),
+        reorder: given.has("C"),
+        fsync: given.has("e"),
+        fsync_each: given.has("Y"),
+        random: given.has("z"),
+        direct: given.has("B") || given.has("-posix.odirect"),
+        write: neither || given.has("w"),
+        read: neither || given.has("r") || given.has("R") || given.has("W"),
         file,
     };
-    let ranks = command.ranks.or_else(|| value("N").and_then(|ranks| ranks.parse().ok()));
-    let reps = value("i").and_then(|reps| reps.parse::<u32>().ok()).filter(|reps| *reps > 1);
-    let reps = reps.map(|reps| format!(" --reps {reps}")).unwrap_or_default();
-    let keep = if has("k") && folder.is_none() { " --keep" } else { "" };
-    let run = format!("{}{reps}{keep}", in_folder(folder.as_deref()));
+    let ranks = command.ranks.or_else(|| given.value("N").and_then(|ranks| ranks.parse().ok()));
+    let keep = if given.has("k") && folder.is_none() { " --keep" } else { "" };
+    let run = format!("{}{}{keep}", in_folder(folder.as_deref()), given.reps("i"));
     let mut page = Page::new("IOR", ranks, &run);
-    let amount = |name: &str, default: u64| bytes(value(name).and_then(size).unwrap_or(default));
+    let amount = |name: &str, default: u64| bytes(given.size(name).unwrap_or(default));
     page.param("block", &amount("b", 1 << 20), "-b: bytes of a rank in a segment");
     page.param("transfer", &amount("t", 1 << 18), "-t: bytes of a call");
-    let segments = value("s").filter(|n| n.parse::<u32>().is_ok_and(|n| n > 0)).unwrap_or("1");
+    let segments = given.number("s").unwrap_or("1");
     page.param("segments", segments, "-s: number of segments");
-    let known = |name: &str| {
-        SILENT.contains(&name) || "FCeYzBcWR".contains(name) || name == "-posix.odirect"
-    };
-    for (name, value) in given.iter().filter(|option| !known(&option.0)) {
-        page.leaves_out(format!(
-            "-{name}{}",
-            value.map(|value| format!(" {value}")).unwrap_or_default()
-        ));
+    given.others(KNOWN).for_each(|option| page.leaves_out(option));
+    if job.random {
+        page.leaves_out("-z across blocks");
+    }
+    match given.value("a").map(str::to_ascii_uppercase).as_deref() {
+        None | Some("POSIX") => {}
+        Some("MPIIO") if job.mpi => {}
+        // One process each, or a library above MPI-IO.
+        Some(_) if own_files => page.leaves_out("-a with -F: these are POSIX calls"),
+        Some(_) => page.leaves_out("-a: these are calls of MPI-IO"),
     }
     job.program(&mut page);
     Some(page.finish())

@@ -1,6 +1,7 @@
 //! `mdtest -n 1000 -d /mnt/dir -u -i 3 -F` in PPL.
 
-use super::command::{Command, options, size};
+use super::command::Command;
+use super::options::Options;
 use super::page::{Page, bytes, place};
 
 /// Options with values.
@@ -20,33 +21,24 @@ struct Items<'a> {
 }
 
 pub(super) fn translate(command: &Command<'_>) -> Option<String> {
-    let given = options(&command.words, VALUES);
-    let value =
-        |name: &str| given.iter().rev().find(|option| option.0 == name).and_then(|option| option.1);
-    let has = |name: &str| given.iter().any(|option| option.0 == name);
-    let number = |name: &str| value(name).filter(|n| n.parse::<u32>().is_ok_and(|n| n > 0));
-    let run = match value("d").map(place) {
+    let given = Options::read(&command.words, VALUES);
+    let run = match given.value("d").map(place) {
         Some((Some(folder), name)) => format!(" --dir {folder}/{name}"),
         Some((None, name)) if name != "data" => format!(" --dir {name}"),
         _ => String::new(),
     };
-    let reps = number("i").filter(|reps| *reps != "1").map(|reps| format!(" --reps {reps}"));
-    let mut page = Page::new("mdtest", command.ranks, &(run + &reps.unwrap_or_default()));
-    page.param("num", number("n").unwrap_or("100"), "-n: items of each rank");
-    let written = value("w").and_then(size).filter(|n| *n > 0);
-    let read = value("e").and_then(size).filter(|n| *n > 0);
-    for (name, value) in given.iter().filter(|option| !KNOWN.contains(&option.0.as_str())) {
-        page.leaves_out(format!(
-            "-{name}{}",
-            value.map(|value| format!(" {value}")).unwrap_or_default()
-        ));
-    }
-    let neighbour = number("N").map(|shift| format!("$other = ($$rank + {shift}) % $$size;"));
+    let mut page = Page::new("mdtest", command.ranks, &(run + &given.reps("i")));
+    page.param("num", given.number("n").unwrap_or("100"), "-n: items of each rank");
+    let written = given.size("w");
+    let read = given.size("e");
+    given.others(KNOWN).for_each(|option| page.leaves_out(option));
+    let neighbour = given.number("N").map(|shift| format!("$other = ($$rank + {shift}) % $$size;"));
     let other = if neighbour.is_some() { "$other" } else { "$$rank" };
     page.line(neighbour.as_deref().unwrap_or(""));
-    let folder =
-        |rank: &str| if has("u") { format!("rank-{rank}/") } else { format!("shared/{rank}-") };
-    page.line(if has("u") { "mkdir(\"rank-$$rank\");" } else { "master mkdir(\"shared\");" });
+    let folder = |rank: &str| {
+        if given.has("u") { format!("rank-{rank}/") } else { format!("shared/{rank}-") }
+    };
+    page.line(if given.has("u") { "mkdir(\"rank-$$rank\");" } else { "master mkdir(\"shared\");" });
     page.line("barrier;");
     let (own, others) = (folder("$$rank"), folder(other));
     let files = Items {
@@ -64,12 +56,12 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let directories =
         Items { word: "dir", make: format!("mkdir(\"{own}dir-$i\")"), read: None, remove: "rmdir" };
     // Without a phase all of them are meant.
-    let all = !["C", "T", "E", "r"].iter().any(|name| has(name));
-    let phases = ["C", "T", "E", "r"].map(|name| all || has(name));
-    if has("D") || !has("F") {
+    let all = !["C", "T", "E", "r"].iter().any(|name| given.has(name));
+    let phases = ["C", "T", "E", "r"].map(|name| all || given.has(name));
+    if given.has("D") || !given.has("F") {
         directories.phases(&mut page, phases, &own, &others);
     }
-    if has("F") || !has("D") {
+    if given.has("F") || !given.has("D") {
         files.phases(&mut page, phases, &own, &others);
     }
     Some(page.finish())

@@ -19,6 +19,7 @@ mod ior;
 pub(crate) mod loops;
 mod marks;
 mod mdtest;
+mod options;
 mod page;
 mod shell;
 pub(crate) mod words;

@@ -1,7 +1,7 @@
 //! One job of fio: its options as facts, and the statements that do the same.
 
 use super::Settings;
-use crate::foreign::command::size;
+use crate::foreign::options::size;
 use crate::foreign::page::{Page, bytes, place};
 
 /// Options that change nothing of what is measured, or are read apart.
