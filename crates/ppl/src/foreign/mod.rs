@@ -82,9 +82,7 @@ fn translation(kind: Kind, text: &str) -> Option<String> {
 /// What to do where nothing can be translated.
 fn instead(kind: Kind) -> &'static str {
     match kind {
-        Kind::Strace => {
-            "write the calls as statements: $h = fopen(\"f\", \"r\"); fread($h, 4k, 0); fclose($h);"
-        }
+        Kind::Strace => "`parabench import LOG -o DIR` makes a run of it",
         Kind::Json => {
             "programs are text: write(\"file-$$rank\", 4k); `parabench report DIR` shows stored results"
         }
