@@ -1,7 +1,7 @@
 //! Speed and memory of the language on a generated program of 1,000,000 statements.
 
 use crate::Result;
-use crate::figure::{Figure, Goal, median, range, three};
+use crate::figure::{Figure, Goal};
 use crate::product::Scratch;
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
@@ -24,18 +24,14 @@ pub fn language(place: &Scratch) -> Result<Vec<Figure>> {
         memory.push(peak);
     }
     fs::remove_file(&file)?;
-    let line = |name: &str, values: &[f64], unit, goal| Figure {
-        name: name.into(),
-        raw: String::new(),
-        product: format!("{}{unit}", three(median(values))),
-        result: median(values),
-        range: Some(range(values)),
-        unit,
-        goal,
-    };
     Ok(vec![
-        line("parse + check + lower, 10^6 statements", &rates, " MB/s", Goal::AtLeast(100.0)),
-        line("its peak memory / source", &memory, " x", Goal::AtMost(10.0)),
+        Figure::measured(
+            "parse + check + lower, 10^6 statements",
+            &rates,
+            " MB/s",
+            Goal::AtLeast(100.0),
+        ),
+        Figure::measured("its peak memory / source", &memory, " x", Goal::AtMost(10.0)),
     ])
 }
 

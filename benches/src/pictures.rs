@@ -1,7 +1,7 @@
 //! Reading back the events of a run and making the data of all its pictures.
 
 use crate::Result;
-use crate::figure::{Figure, Goal, median, range, three};
+use crate::figure::{Figure, Goal};
 use crate::product::Scratch;
 use model::event::{Event, NO_ID};
 use model::run::{Row, VERSION};
@@ -37,18 +37,9 @@ pub fn pictures(place: &Scratch) -> Result<Vec<Figure>> {
         memory.push(next()?? / 1e9);
     }
     fs::remove_dir_all(&folder)?;
-    let line = |name: &str, values: &[f64], unit, goal| Figure {
-        name: name.into(),
-        raw: String::new(),
-        product: format!("{}{unit}", three(median(values))),
-        result: median(values),
-        range: Some(range(values)),
-        unit,
-        goal: Goal::AtMost(goal),
-    };
     Ok(vec![
-        line("all views of 10^7 events", &seconds, " s", 5.0),
-        line("their peak memory", &memory, " GB", 1.0),
+        Figure::measured("all views of 10^7 events", &seconds, " s", Goal::AtMost(5.0)),
+        Figure::measured("their peak memory", &memory, " GB", Goal::AtMost(1.0)),
     ])
 }
 

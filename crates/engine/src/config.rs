@@ -9,27 +9,37 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The storage a run uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BackendKind {
-    /// The operating system's files.
-    #[default]
-    Posix,
-    /// None: every call returns at once.
-    Null,
-    /// Files in memory with virtual time; ranks are simulated.
-    Mem,
+macro_rules! backends {
+    ($( $(#[$default:meta])? $kind:ident $name:literal simulated $simulated:literal $doc:literal; )*) => {
+        /// The storage a run uses.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum BackendKind {
+            $( $(#[$default])? #[doc = $doc] $kind, )*
+        }
+
+        impl BackendKind {
+            /// All of them: name, and what it is.
+            pub const ALL: &[(BackendKind, &str, &str)] =
+                &[ $( (BackendKind::$kind, $name, $doc), )* ];
+
+            /// Its name in the run.
+            pub fn name(self) -> &'static str {
+                match self { $( BackendKind::$kind => $name, )* }
+            }
+
+            /// One process simulates all ranks, in virtual time.
+            pub fn is_simulated(self) -> bool {
+                match self { $( BackendKind::$kind => $simulated, )* }
+            }
+        }
+    };
 }
 
-impl BackendKind {
-    /// Its name in the run.
-    pub fn name(self) -> &'static str {
-        match self {
-            BackendKind::Posix => "posix",
-            BackendKind::Null => "null",
-            BackendKind::Mem => "mem",
-        }
-    }
+backends! {
+    #[default]
+    Posix "posix" simulated false "System calls on files";
+    Null "null" simulated false "Nothing: every call returns at once";
+    Mem "mem" simulated true "Files in memory, simulated ranks and time: the same result every time";
 }
 
 /// What file systems mounted below the run directory are to a confined rank.

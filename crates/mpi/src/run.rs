@@ -24,9 +24,8 @@ use engine::directory::Inside;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
 use engine::record::{Medium, RankRecord, Recorder, memory_file, read_path};
-use engine::supervise::{Ran, Rank, StartError, enter};
+use engine::supervise::{Ran, Rank, StartError, enter, sets};
 use model::Plan;
-use model::plan::MemberSet;
 use model::run::Contention;
 
 /// What is known on one rank after a run.
@@ -112,14 +111,6 @@ pub fn run_rank(
 
 fn mpi<T>(result: Result<T, MpiError>) -> Result<T, StartError> {
     result.map_err(|error| StartError::Config(error.to_string()))
-}
-
-/// The plan's sets; a plan without any has the world.
-fn sets(plan: &Plan) -> Vec<MemberSet> {
-    match plan.sets.is_empty() {
-        true => vec![MemberSet { members: 0..plan.ranks, enter: Vec::new() }],
-        false => plan.sets.clone(),
-    }
 }
 
 /// What this rank needs before it can start.

@@ -1,7 +1,7 @@
 //! The event table in one pass, condensed to what fits pictures.
 //!
 //! ```text
-//! events.parquet ──extent──▶ ranges (from Parquet's directory, without reading rows)
+//! events.parquet ──scope───▶ ranges (from Parquet's directory, without reading rows)
 //!                ──scan────▶ columns that are needed, row group by row group on two threads
 //!                ──Bins────▶ Aggregates: counters of a fixed size
 //! ```
@@ -11,11 +11,11 @@
 //! there are more than a few thousand paths. What is not here: pictures ([`crate::views`]).
 
 mod axis;
-mod extent;
+mod extents;
 mod files;
 mod grid;
-mod pieces;
 mod scan;
+mod scope;
 mod sharing;
 
 pub use axis::{Bands, TimeBins};
@@ -24,8 +24,8 @@ pub use grid::{Cell, Grid, LabelGrid, OffsetGrid, OpGrid};
 
 use crate::StoreError;
 use crate::events::Table;
-use extent::Extent;
 use model::{Op, Run};
+use scope::Scope;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
@@ -101,15 +101,15 @@ pub struct Aggregates {
 /// A missing, truncated, damaged, newer or foreign table, each told apart.
 pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreError> {
     let table = Table::open(path)?;
-    let Some(extent) = table.guarded(|| Extent::of(&table, run))? else { return Ok(None) };
-    let files = chosen_paths(&table, &extent)?;
-    let extent = extent.with_files(files);
-    let parts = on_threads(&table, |own, next| own.guarded(|| bins(own, &extent, next)))?;
+    let Some(scope) = table.guarded(|| Scope::of(&table, run))? else { return Ok(None) };
+    let files = chosen_paths(&table, &scope)?;
+    let scope = scope.with_files(files);
+    let parts = on_threads(&table, |own, next| own.guarded(|| bins(own, &scope, next)))?;
     let mut parts = parts.into_iter();
     let Some(mut bins) = parts.next() else { return Ok(None) };
     parts.for_each(|other| bins.merge(other));
     let names = table.guarded(|| bins.files.names(&table))?;
-    Ok((bins.events + bins.failed > 0).then(|| bins.finish(extent, names)))
+    Ok((bins.events + bins.failed > 0).then(|| bins.finish(scope, names)))
 }
 
 /// Runs `work` on every thread; each takes row groups from the same counter, and has the table open
@@ -145,54 +145,54 @@ struct Bins {
     files: files::Files,
 }
 
-fn bins(table: &Table, extent: &Extent, next: &AtomicUsize) -> parquet::errors::Result<Bins> {
-    let mut bins = Bins::new(extent);
-    while let Some(group) = scan::take_group(table, extent.execution, next) {
-        scan::events(table, group, extent, |row| bins.add(extent, group, row))?;
+fn bins(table: &Table, scope: &Scope, next: &AtomicUsize) -> parquet::errors::Result<Bins> {
+    let mut bins = Bins::new(scope);
+    while let Some(group) = scan::take_group(table, scope.execution, next) {
+        scan::events(table, group, scope, |row| bins.add(scope, group, row))?;
     }
     Ok(bins)
 }
 
 impl Bins {
-    fn new(extent: &Extent) -> Bins {
+    fn new(scope: &Scope) -> Bins {
         Bins {
             events: 0,
             failed: 0,
             bytes: 0,
             unplaced: 0,
-            grid: Grid::new(&extent.bands, &extent.time),
-            ops: OpGrid::new(&extent.time),
-            offsets: OffsetGrid::new(extent),
-            labels: LabelGrid::new(extent),
-            files: files::Files::new(extent.paths.min(files::MAX_TRACKED)),
+            grid: Grid::new(&scope.bands, &scope.time),
+            ops: OpGrid::new(&scope.time),
+            offsets: OffsetGrid::new(scope),
+            labels: LabelGrid::new(scope),
+            files: files::Files::new(scope.paths.min(files::MAX_TRACKED)),
         }
     }
 
     #[inline]
-    fn add(&mut self, extent: &Extent, group: usize, row: &scan::Row) {
+    fn add(&mut self, scope: &Scope, group: usize, row: &scan::Row) {
         if row.failed {
             self.failed += 1;
             return;
         }
         self.events += 1;
         self.bytes = self.bytes.saturating_add(row.done_bytes);
-        let at = extent.time.of(row.start_ns);
-        self.grid.add(extent, at, row);
-        self.ops.add(extent, at, row);
-        self.labels.add(extent, row);
+        let at = scope.time.of(row.start_ns);
+        self.grid.add(scope, at, row);
+        self.ops.add(scope, at, row);
+        self.labels.add(scope, row);
         if row.done_bytes > 0 {
-            self.place(extent, group, row);
+            self.place(scope, group, row);
         }
     }
 
     /// Where in the file the bytes were.
     #[inline]
-    fn place(&mut self, extent: &Extent, group: usize, row: &scan::Row) {
-        let has_file = extent.wants_file(row.path_id);
+    fn place(&mut self, scope: &Scope, group: usize, row: &scan::Row) {
+        let has_file = scope.wants_file(row.path_id);
         if has_file {
             self.files.count(group, row);
         }
-        let is_known = extent.extents.moved(row, |run| {
+        let is_known = scope.extents.moved(row, |run| {
             self.offsets.add(row, &run);
             if has_file {
                 self.files.add(group, row, &run);
@@ -213,18 +213,18 @@ impl Bins {
         self.files.merge(other.files);
     }
 
-    fn finish(self, extent: Extent, names: Vec<(i32, String)>) -> Aggregates {
+    fn finish(self, scope: Scope, names: Vec<(i32, String)>) -> Aggregates {
         Aggregates {
-            files: self.files.finish(&extent, names),
-            execution: extent.execution,
-            one_of_many: extent.one_of_many,
-            busiest: extent.busiest.map(|busiest| busiest.1),
+            files: self.files.finish(&scope, names),
+            execution: scope.execution,
+            one_of_many: scope.one_of_many,
+            busiest: scope.busiest.map(|busiest| busiest.1),
             events: self.events,
             failed: self.failed,
             bytes: self.bytes,
             unplaced: self.unplaced,
-            time: extent.time,
-            bands: extent.bands,
+            time: scope.time,
+            bands: scope.bands,
             grid: self.grid,
             ops: self.ops,
             offsets: self.offsets,
@@ -235,16 +235,16 @@ impl Bins {
 
 /// Where there are too many paths to keep parts of each: those with most bytes, found in a first
 /// pass over two columns.
-fn chosen_paths(table: &Table, extent: &Extent) -> Result<Option<Vec<i32>>, StoreError> {
-    if extent.paths <= files::MAX_TRACKED {
+fn chosen_paths(table: &Table, scope: &Scope) -> Result<Option<Vec<i32>>, StoreError> {
+    if scope.paths <= files::MAX_TRACKED {
         return Ok(None);
     }
-    let totals = files::Totals::new(extent.paths);
+    let totals = files::Totals::new(scope.paths);
     on_threads(table, |own, next| {
         own.guarded(|| {
             let columns = ["path_id", "done_bytes"];
-            while let Some(group) = scan::take_group(own, extent.execution, next) {
-                scan::integers(own, group, columns, Some(extent.execution), |[path, bytes]| {
+            while let Some(group) = scan::take_group(own, scope.execution, next) {
+                scan::integers(own, group, columns, Some(scope.execution), |[path, bytes]| {
                     totals.add(path as i32, bytes as u64);
                 })?;
             }

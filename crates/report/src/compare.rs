@@ -25,6 +25,7 @@ use crate::statistics::Metric;
 use inference::{Contrast, Memo, holm, holm_level};
 use model::Run;
 use model::histogram::Histogram;
+use model::units::Measure;
 use quantities::{Key, Quantity, Samples};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -239,11 +240,6 @@ fn lacking(side: &'static str, ours: &Samples, theirs: &Samples) -> Vec<Unmatche
     missing.map(unmatched).collect()
 }
 
-/// More is better: otherwise the inverse is compared, so that a ratio above 1 is always "faster".
-fn more_is_better(metric: Metric) -> bool {
-    matches!(metric, Metric::MibS | Metric::RankMibS | Metric::OpsS)
-}
-
 /// A row with what its test is made of.
 struct Tested {
     row: Row,
@@ -270,7 +266,9 @@ fn tested(
     let Quantity { key, metric } = quantity;
     let (before, after) = figures(quantity, a, b, design);
     let speeds = |figures: &[f64]| -> Vec<f64> {
-        let speed = |figure: &f64| if more_is_better(*metric) { *figure } else { 1.0 / *figure };
+        // Of times the inverse is compared, so that a ratio above 1 is always "faster".
+        let is_time = metric.measure() == Measure::Time;
+        let speed = |figure: &f64| if is_time { 1.0 / *figure } else { *figure };
         figures.iter().map(speed).collect()
     };
     let contrast = match design {

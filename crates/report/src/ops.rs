@@ -258,9 +258,10 @@ mod tests {
     #[test]
     fn functions_internal_variables_and_options_are_described() {
         expect![[r#"
-            perm(i, n)
+            perm(i, n [, salt])
 
-              The i-th element of a random order of 0 to n-1, the same on all ranks.
+              The i-th element of a random order of 0 to n-1, the same on all ranks; another
+              order for each salt.
         "#]]
         .assert_eq(&entry("PERM", 80).unwrap());
         expect![[r#"

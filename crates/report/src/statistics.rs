@@ -42,6 +42,20 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// All of them.
+    pub const ALL: [Metric; 5] =
+        [Metric::TimeNs, Metric::MibS, Metric::RankMibS, Metric::OpsS, Metric::MeanNs];
+
+    /// In words.
+    pub fn quantity(self) -> &'static str {
+        match self {
+            Metric::TimeNs => "time",
+            Metric::MibS | Metric::OpsS => "rate",
+            Metric::RankMibS => "rate of 1 rank",
+            Metric::MeanNs => "mean time",
+        }
+    }
+
     /// What it measures.
     pub fn measure(self) -> Measure {
         match self {

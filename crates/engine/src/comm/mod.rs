@@ -155,7 +155,7 @@ pub trait Numbers {
 }
 
 /// How a rank ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum End {
     /// It reached the end of the program.
     Finished,

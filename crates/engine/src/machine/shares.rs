@@ -69,7 +69,7 @@ impl<'p> Ready<'p> {
 
     /// The `i`-th piece. Going upwards from piece to piece costs nothing.
     pub(super) fn piece(&mut self, i: u64) -> Option<Extent> {
-        let Some(runs) = &self.runs else { return self.share.piece(i) };
+        let Some(runs) = &self.runs else { return self.share.extent(i) };
         let (mut at, mut before) = if i < self.cursor.1 { (0, 0) } else { self.cursor };
         let run = loop {
             let run = runs.get(at)?;

@@ -27,7 +27,7 @@ pub(crate) use sim::simulate;
 
 use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Progress};
-use crate::config::{BackendKind, Config};
+use crate::config::Config;
 use crate::record::RankRecord;
 use model::Plan;
 use model::plan::MemberSet;
@@ -135,14 +135,14 @@ pub fn run(
     config: &Config,
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, StartError> {
-    match config.backend {
-        BackendKind::Mem => run_sim(plan, config, on_progress),
-        BackendKind::Posix | BackendKind::Null => run_local(plan, config, on_progress),
+    match config.backend.is_simulated() {
+        true => run_sim(plan, config, on_progress),
+        false => run_local(plan, config, on_progress),
     }
 }
 
 /// The plan's sets; a plan without any has the world.
-fn sets(plan: &Plan) -> Vec<MemberSet> {
+pub fn sets(plan: &Plan) -> Vec<MemberSet> {
     match plan.sets.is_empty() {
         true => vec![MemberSet { members: 0..plan.ranks, enter: Vec::new() }],
         false => plan.sets.clone(),

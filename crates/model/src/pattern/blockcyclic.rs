@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! along a dimension with p members: element e belongs to place (e div block) mod p
-//! offset = header + ((e0*size1 + e1)*size2 + ...) * elem,  a row of a block in one piece
+//! offset = header + ((e0*size1 + e1)*size2 + ...) * elem,  a row of a block in one extent
 //! ```
 //!
 //! The distribution of ScaLAPACK and cyclic(k) of High Performance Fortran, as

@@ -138,10 +138,10 @@ impl Shape for Flash {
 
     fn view(&self, member: u32, members: u32) -> View {
         let types = self.runs(member, members).map(|run| {
-            let piece = Datatype::Contiguous { bytes: run.length_bytes };
+            let extent = Datatype::Contiguous { bytes: run.length_bytes };
             let of = match run.count {
-                1 => piece,
-                count => Datatype::vector(count, run.stride_bytes, piece),
+                1 => extent,
+                count => Datatype::vector(count, run.stride_bytes, extent),
             };
             (run.offset_bytes - self.header_bytes, of)
         });

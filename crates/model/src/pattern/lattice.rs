@@ -1,4 +1,4 @@
-//! Pieces on a regular grid of any number of dimensions.
+//! Extents on a regular grid of any number of dimensions.
 //!
 //! ```text
 //! base + i0 * stride0 + i1 * stride1 + ...      i0 in 0..count0, i1 in 0..count1, ...
@@ -19,25 +19,25 @@ pub struct Dim {
     pub stride_bytes: u64,
 }
 
-/// Equal pieces on a grid.
+/// Equal extents on a grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lattice {
-    /// Position of the first piece.
+    /// Position of the first extent.
     pub base_bytes: u64,
-    /// Bytes of each piece.
+    /// Bytes of each extent.
     pub length_bytes: u64,
     /// Dimensions, the outermost first: the last one runs fastest.
     pub dims: Vec<Dim>,
 }
 
 impl Lattice {
-    /// Number of pieces; `None` beyond 2^63 - 1.
+    /// Number of extents; `None` beyond 2^63 - 1.
     pub fn count(&self) -> Option<u64> {
         let counts: Vec<u64> = self.dims.iter().map(|dim| dim.count).collect();
         product(&counts)
     }
 
-    /// One past the last byte; `None` beyond 2^63 - 1. Also bounds the bytes of all pieces.
+    /// One past the last byte; `None` beyond 2^63 - 1. Also bounds the bytes of all extents.
     pub fn end(&self) -> Option<u64> {
         let count = self.count()?;
         product(&[count, self.length_bytes])?;
@@ -50,7 +50,7 @@ impl Lattice {
             .try_fold(first, |end, dim| sum(end, product(&[dim.count - 1, dim.stride_bytes])?))
     }
 
-    /// Whether no piece begins before the end of the one before it.
+    /// Whether no extent begins before the end of the one before it.
     pub fn ascends(&self) -> bool {
         let mut reach = self.length_bytes;
         for dim in self.dims.iter().rev().filter(|dim| dim.count > 1) {
@@ -62,7 +62,7 @@ impl Lattice {
         true
     }
 
-    /// The pieces.
+    /// The extents.
     pub fn runs(self) -> Runs<'static> {
         let Lattice { base_bytes, length_bytes, mut dims } = self;
         let inner = dims.pop().unwrap_or(Dim { count: 1, stride_bytes: length_bytes });
@@ -78,10 +78,10 @@ impl Lattice {
         Box::new(Odometer::new(run, dims))
     }
 
-    /// The pieces as a file view; they have to ascend.
+    /// The extents as a file view; they have to ascend.
     pub fn view(&self) -> View {
-        let piece = Datatype::Contiguous { bytes: self.length_bytes };
-        let filetype = self.dims.iter().rev().fold(piece, |of, dim| match dim.count {
+        let extent = Datatype::Contiguous { bytes: self.length_bytes };
+        let filetype = self.dims.iter().rev().fold(extent, |of, dim| match dim.count {
             1 => of,
             count => Datatype::vector(count, dim.stride_bytes, of),
         });

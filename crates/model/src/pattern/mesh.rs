@@ -72,7 +72,7 @@ impl Mesh {
         Run {
             offset_bytes: self.header_bytes + first * length_bytes,
             length_bytes,
-            // One piece needs no stride, and that may have no number.
+            // One extent needs no stride, and that may have no number.
             stride_bytes: step.saturating_mul(length_bytes),
             count,
         }

@@ -1,7 +1,7 @@
 //! Patterns: which bytes of a shared file each member of a group accesses.
 //!
 //! A pattern gives, for member g of G members, a list of [`Extent`]s. It is
-//! made piece by piece and never stored: a [`Shape`] yields [`Run`]s (equal pieces at equal
+//! made extent by extent and never stored: a [`Shape`] yields [`Run`]s (equal extents at equal
 //! distances), and [`Extents`] walks through them.
 //!
 //! ```text
@@ -60,10 +60,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// What a kind promises about the pieces of all members together; tests hold it to that.
+/// What a kind promises about the extents of all members together; tests hold it to that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Promise {
-    /// No byte belongs to two pieces.
+    /// No byte belongs to two extents.
     pub disjoint: bool,
     /// These bytes, and no others, are accessed. `None`: there are holes, or nobody knows.
     pub covers: Option<Range<u64>>,
@@ -91,18 +91,18 @@ pub trait Shape: fmt::Debug {
     /// One past the last byte of all members; `None` if that passes 2^63 - 1.
     fn end(&self, members: u32) -> Option<u64>;
 
-    /// The pieces of a member in the order of access, as runs of equal pieces.
+    /// The extents of a member in the order of access, as runs of equal extents.
     fn runs(&self, member: u32, members: u32) -> Runs<'_>;
 
-    /// What holds for the pieces of all members together.
+    /// What holds for the extents of all members together.
     fn promise(&self, members: u32) -> Promise;
 
-    /// The pieces of a member in the order of access.
+    /// The extents of a member in the order of access.
     fn extents(&self, member: u32, members: u32) -> Extents<'_> {
         Extents::of(self.runs(member, members))
     }
 
-    /// Number of pieces of a member.
+    /// Number of extents of a member.
     fn count(&self, member: u32, members: u32) -> u64 {
         self.runs(member, members).map(|run| run.count).sum()
     }
@@ -126,7 +126,7 @@ pub trait Shape: fmt::Debug {
         self.arguments()
     }
 
-    /// The pieces of a member as a file view.
+    /// The extents of a member as a file view.
     fn view(&self, member: u32, members: u32) -> View {
         View::of_extents(self.extents(member, members))
     }
@@ -155,7 +155,7 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// The functions of the kind; `None` for a generator, whose pieces only a plan knows
+    /// The functions of the kind; `None` for a generator, whose extents only a plan knows
     /// ([`crate::plan::Pattern::share`] serves both).
     pub fn shape(&self) -> Option<&dyn Shape> {
         Some(match self {

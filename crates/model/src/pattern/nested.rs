@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// Strides within strides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nested {
-    /// Bytes of a piece.
+    /// Bytes of an extent.
     pub block_bytes: u64,
     /// Repetitions of each level, the innermost first.
     pub counts: Vec<u64>,
@@ -23,7 +23,7 @@ pub struct Nested {
     pub strides_bytes: Vec<u64>,
     /// Factor between nested strides where none are given; 1: no holes.
     pub gap: u64,
-    /// From the first piece of a member to that of the next.
+    /// From the first extent of a member to that of the next.
     pub shift_bytes: u64,
     /// Where the pattern begins in the file.
     pub header_bytes: u64,

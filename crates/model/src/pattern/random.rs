@@ -8,7 +8,7 @@
 //!
 //! The random strided pattern of PIObench (Shorter, MS thesis, Clemson; the formula is a reconstruction), as media
 //! files with frames of different sizes have it. A member has to add up the lengths of all:
-//! making its pieces takes time in proportion to `count * G`.
+//! making its extents takes time in proportion to `count * G`.
 
 use super::{Argument, Promise, Run, Runs, Shape, fits, product, sum};
 use crate::permutation::mix;
@@ -20,11 +20,11 @@ const MAX_TURNS: u64 = 1 << 28;
 /// Turns of random length.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random {
-    /// Least bytes of a piece.
+    /// Least bytes of an extent.
     pub min_bytes: u64,
-    /// Most bytes of a piece.
+    /// Most bytes of an extent.
     pub max_bytes: u64,
-    /// Pieces of each member.
+    /// Extents of each member.
     pub count: u64,
     /// Where the pattern begins in the file.
     pub header_bytes: u64,
@@ -34,7 +34,7 @@ pub struct Random {
 
 impl Random {
     /// Bytes of turn `t`: uniform by multiplication (Lemire 2019, without rejection: the bias
-    /// is below 2^-40 for pieces below 16 MiB).
+    /// is below 2^-40 for extents below 16 MiB).
     #[inline]
     fn length_bytes(&self, t: u64) -> u64 {
         let choices = u128::from(self.max_bytes - self.min_bytes) + 1;

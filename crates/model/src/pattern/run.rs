@@ -1,9 +1,9 @@
-//! Pieces, and runs of equal pieces at equal distances.
+//! Extents, and runs of equal extents at equal distances.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A piece of a file.
+/// An extent of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Extent {
     /// First byte.
@@ -19,26 +19,26 @@ impl Extent {
     }
 }
 
-/// Equal pieces at equal distances: piece i is at `offset + i * stride`.
+/// Equal extents at equal distances: extent i is at `offset + i * stride`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Run {
-    /// First byte of the first piece.
+    /// First byte of the first extent.
     pub offset_bytes: u64,
-    /// Bytes of each piece.
+    /// Bytes of each extent.
     pub length_bytes: u64,
-    /// From the start of a piece to the start of the next.
+    /// From the start of an extent to the start of the next.
     pub stride_bytes: u64,
-    /// Number of pieces.
+    /// Number of extents.
     pub count: u64,
 }
 
 impl Run {
-    /// One piece.
+    /// One extent.
     pub fn single(offset_bytes: u64, length_bytes: u64) -> Run {
         Run { offset_bytes, length_bytes, stride_bytes: length_bytes, count: 1 }
     }
 
-    /// The end of its last piece; 0 without pieces. Strides are never negative.
+    /// The end of its last extent; 0 without extents. Strides are never negative.
     pub fn end_bytes(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -57,7 +57,7 @@ impl Run {
             (Some(_), 0) => self.count,
             (Some(left), stride) => (left / stride + 1).min(self.count),
         };
-        // Pieces that begin before the end and go on behind it; more than one only if they overlap.
+        // Extents that begin before the end and go on behind it; more than one only if they overlap.
         let begun = match (room, self.stride_bytes) {
             (0, _) => 0,
             (_, 0) => self.count,
@@ -71,14 +71,14 @@ impl Run {
 /// Runs, one after the other.
 pub type Runs<'a> = Box<dyn Iterator<Item = Run> + 'a>;
 
-/// The pieces of a member, made while one walks through them.
+/// The extents of a member, made while one walks through them.
 pub struct Extents<'a> {
     run: Run,
     rest: Runs<'a>,
 }
 
 impl<'a> Extents<'a> {
-    /// The pieces of runs.
+    /// The extents of runs.
     pub fn of(rest: Runs<'a>) -> Extents<'a> {
         Extents { run: Run::default(), rest }
     }
@@ -95,7 +95,7 @@ impl Iterator for Extents<'_> {
         let extent =
             Extent { offset_bytes: self.run.offset_bytes, length_bytes: self.run.length_bytes };
         self.run.count -= 1;
-        // The position after the last piece may have no number; nobody reads it.
+        // The position after the last extent may have no number; nobody reads it.
         self.run.offset_bytes = self.run.offset_bytes.wrapping_add(self.run.stride_bytes);
         Some(extent)
     }

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 /// One segment for each member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segmented {
-    /// Bytes of a piece.
+    /// Bytes of an extent.
     pub block_bytes: u64,
-    /// Pieces of each member.
+    /// Extents of each member.
     pub count: u64,
     /// Where the pattern begins in the file.
     pub header_bytes: u64,

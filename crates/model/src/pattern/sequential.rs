@@ -23,12 +23,12 @@ pub enum Mode {
     Whole,
 }
 
-/// Pieces one after the other.
+/// Extents one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequential {
-    /// Bytes of a piece.
+    /// Bytes of an extent.
     pub block_bytes: u64,
-    /// Pieces of each member.
+    /// Extents of each member.
     pub count: u64,
     /// Where the pattern begins in the file.
     pub header_bytes: u64,

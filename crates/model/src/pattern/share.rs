@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! let share = pattern.share(&plan, member, members)?;      once, outside of timed windows
-//! for extent in share.extents() { ... }                    the same pieces every time
+//! for extent in share.extents() { ... }                    the same extents every time
 //! ```
 
 use super::generate::generate;
 use super::{Extent, Extents, Geometry, Run, Runs, Shape, View};
 use crate::plan::{Pattern, Plan};
 
-/// The pieces of one member.
+/// The extents of one member.
 #[derive(Debug)]
 pub struct Share<'p> {
     source: Source<'p>,
@@ -25,7 +25,7 @@ enum Source<'p> {
 }
 
 impl Pattern {
-    /// The pieces of member `member` of `members`. A generator is run here, with at most
+    /// The extents of member `member` of `members`. A generator is run here, with at most
     /// `steps` instructions.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Share<'_> {
         self.members
     }
 
-    /// The pieces in the order of access, as runs of equal pieces.
+    /// The extents in the order of access, as runs of equal extents.
     pub fn runs(&self) -> Runs<'_> {
         match &self.source {
             Source::Shape(shape) => shape.runs(self.member, self.members),
@@ -74,13 +74,13 @@ impl Share<'_> {
         }
     }
 
-    /// The pieces in the order of access.
+    /// The extents in the order of access.
     pub fn extents(&self) -> Extents<'_> {
         Extents::of(self.runs())
     }
 
-    /// The `i`-th piece, counted from 0.
-    pub fn piece(&self, i: u64) -> Option<Extent> {
+    /// The `i`-th extent, counted from 0.
+    pub fn extent(&self, i: u64) -> Option<Extent> {
         match &self.source {
             Source::Listed(extents) => extents.get(usize::try_from(i).ok()?).copied(),
             Source::Shape(shape) => {
@@ -97,7 +97,7 @@ impl Share<'_> {
         }
     }
 
-    /// Number of pieces.
+    /// Number of extents.
     pub fn count(&self) -> u64 {
         match &self.source {
             Source::Shape(shape) => shape.count(self.member, self.members),
@@ -105,7 +105,7 @@ impl Share<'_> {
         }
     }
 
-    /// Bytes of all pieces.
+    /// Bytes of all extents.
     pub fn bytes(&self) -> u64 {
         match &self.source {
             Source::Shape(shape) => shape.bytes(self.member, self.members),
@@ -113,12 +113,12 @@ impl Share<'_> {
         }
     }
 
-    /// One past the last byte of this member's pieces.
+    /// One past the last byte of this member's extents.
     pub fn end_bytes(&self) -> u64 {
         self.extents().map(Extent::end_bytes).max().unwrap_or(0)
     }
 
-    /// The pieces as a file view.
+    /// The extents as a file view.
     pub fn view(&self) -> View {
         match &self.source {
             Source::Shape(shape) => shape.view(self.member, self.members),

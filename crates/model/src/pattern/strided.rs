@@ -1,4 +1,4 @@
-//! `strided`: members take turns, piece by piece.
+//! `strided`: members take turns, extent by extent.
 //!
 //! ```text
 //! offset(i) = header + (i * G + g) * block        i in 0..count
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 /// Members take turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strided {
-    /// Bytes of a piece.
+    /// Bytes of an extent.
     pub block_bytes: u64,
-    /// Pieces of each member.
+    /// Extents of each member.
     pub count: u64,
     /// Where the pattern begins in the file.
     pub header_bytes: u64,
@@ -31,7 +31,7 @@ impl Shape for Strided {
     }
 
     fn end(&self, members: u32) -> Option<u64> {
-        // Also the stride of a pattern without pieces has to be a number.
+        // Also the stride of a pattern without extents has to be a number.
         sum(self.header_bytes, product(&[self.block_bytes, members.into()])?)?;
         sum(self.header_bytes, product(&[self.block_bytes, self.count, members.into()])?)
     }
@@ -60,11 +60,11 @@ impl Shape for Strided {
             };
             return View::at(self.header_bytes, filetype);
         }
-        let piece = Datatype::Contiguous { bytes: self.block_bytes };
+        let extent = Datatype::Contiguous { bytes: self.block_bytes };
         let stride_bytes = members * self.block_bytes;
         View::at(
             self.header_bytes + member * self.block_bytes,
-            Datatype::vector(self.count, stride_bytes, piece),
+            Datatype::vector(self.count, stride_bytes, extent),
         )
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! along a dimension of n elements and p parts, part k has elements
 //!     k*(n div p) + min(k, n mod p) ..  and one more than n div p of them if k < n mod p
-//! offset = header + ((e0*size1 + e1)*size2 + ...) * elem,  a row of the block in one piece
+//! offset = header + ((e0*size1 + e1)*size2 + ...) * elem,  a row of the block in one extent
 //! ```
 //!
 //! What `MPI_Type_create_subarray` describes; block-block in the words of High Performance

@@ -6,8 +6,8 @@ use crate::value::Value;
 mod formulas;
 mod overflow;
 
-/// All pieces of all members that hold a byte, sorted.
-fn all_pieces(shape: &dyn Shape, members: u32) -> Vec<Extent> {
+/// All extents of all members that hold a byte, sorted.
+fn all_extents(shape: &dyn Shape, members: u32) -> Vec<Extent> {
     let mut all: Vec<Extent> = (0..members)
         .flat_map(|member| shape.extents(member, members))
         .filter(|extent| extent.length_bytes > 0)
@@ -16,22 +16,22 @@ fn all_pieces(shape: &dyn Shape, members: u32) -> Vec<Extent> {
     all
 }
 
-/// Pieces with those that touch or overlap made one.
+/// Extents with those that touch or overlap made one.
 fn union(sorted: &[Extent]) -> Vec<Range<u64>> {
     let mut union: Vec<Range<u64>> = Vec::new();
-    for piece in sorted {
+    for extent in sorted {
         match union.last_mut() {
-            Some(last) if piece.offset_bytes <= last.end => {
-                last.end = last.end.max(piece.end_bytes());
+            Some(last) if extent.offset_bytes <= last.end => {
+                last.end = last.end.max(extent.end_bytes());
             }
-            _ => union.push(piece.offset_bytes..piece.end_bytes()),
+            _ => union.push(extent.offset_bytes..extent.end_bytes()),
         }
     }
     union
 }
 
 fn holds_what_it_promises(shape: &dyn Shape, members: u32) {
-    let all = all_pieces(shape, members);
+    let all = all_extents(shape, members);
     let promise = shape.promise(members);
     let what = format!("{shape:?} of {members}");
     if promise.disjoint {
@@ -42,45 +42,46 @@ fn holds_what_it_promises(shape: &dyn Shape, members: u32) {
         let expected = if range.is_empty() { vec![] } else { vec![range] };
         assert_eq!(union(&all), expected, "{what}");
     }
-    let end = all.iter().map(|piece| piece.end_bytes()).max();
+    let end = all.iter().map(|extent| extent.end_bytes()).max();
     if let Some(end) = end {
         assert_eq!(shape.end_bytes(members), end, "{what}");
     }
     for member in 0..members {
         counts_agree(shape, member, members, &what);
-        view_is_the_pieces(shape, member, members, &what);
+        view_is_the_extents(shape, member, members, &what);
     }
 }
 
 fn counts_agree(shape: &dyn Shape, member: u32, members: u32, what: &str) {
     let extents = shape.extents(member, members);
     let (count, bytes) =
-        extents.fold((0, 0), |(count, bytes), piece| (count + 1, bytes + piece.length_bytes));
+        extents.fold((0, 0), |(count, bytes), extent| (count + 1, bytes + extent.length_bytes));
     assert_eq!(shape.count(member, members), count, "{what}, member {member}");
     assert_eq!(shape.bytes(member, members), bytes, "{what}, member {member}");
 }
 
-/// The view has the bytes of the pieces, in the order of the file, and its memory says which.
-fn view_is_the_pieces(shape: &dyn Shape, member: u32, members: u32, what: &str) {
+/// The view has the bytes of the extents, in the order of the file, and its memory says which.
+fn view_is_the_extents(shape: &dyn Shape, member: u32, members: u32, what: &str) {
     let view = shape.view(member, members);
     let what = format!("{what}, member {member}: {view:?}");
     let mut position = 0;
     let mut wanted = Vec::new();
-    for piece in shape.extents(member, members) {
-        if piece.length_bytes <= 100 {
-            wanted.extend((0..piece.length_bytes).map(|i| (piece.offset_bytes + i, position + i)));
+    for extent in shape.extents(member, members) {
+        if extent.length_bytes <= 100 {
+            wanted
+                .extend((0..extent.length_bytes).map(|i| (extent.offset_bytes + i, position + i)));
         } else {
-            wanted.push((piece.offset_bytes, position));
-            wanted.push((piece.end_bytes() - 1, position + piece.length_bytes - 1));
+            wanted.push((extent.offset_bytes, position));
+            wanted.push((extent.end_bytes() - 1, position + extent.length_bytes - 1));
         }
-        position += piece.length_bytes;
+        position += extent.length_bytes;
     }
     assert_eq!(view.filetype.bytes(), position, "{what}");
     let memory = view
         .memory
         .clone()
         .unwrap_or_else(|| vec![Extent { offset_bytes: 0, length_bytes: position }]);
-    let file = view.pieces();
+    let file = view.extents();
     assert!(file.windows(2).all(|two| two[0] <= two[1]), "{what}: the view does not ascend");
     let found: Vec<(u64, u64)> =
         wanted.iter().map(|(at, _)| (*at, through(&file, &memory, *at))).collect();
@@ -92,12 +93,12 @@ fn view_is_the_pieces(shape: &dyn Shape, member: u32, members: u32, what: &str) 
 /// The place in memory of a byte of the file.
 fn through(file: &[Extent], memory: &[Extent], at: u64) -> u64 {
     let mut before = 0;
-    for piece in file {
-        if (piece.offset_bytes..piece.end_bytes()).contains(&at) {
-            before += at - piece.offset_bytes;
+    for extent in file {
+        if (extent.offset_bytes..extent.end_bytes()).contains(&at) {
+            before += at - extent.offset_bytes;
             break;
         }
-        before += piece.length_bytes;
+        before += extent.length_bytes;
     }
     for part in memory {
         if before < part.length_bytes {

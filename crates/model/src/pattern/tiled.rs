@@ -7,7 +7,7 @@
 //! ```
 //!
 //! MPI-Tile-IO (Ross, Argonne), a tiled display or a mesh with ghost cells. Members from nx*ny
-//! on have no pieces.
+//! on have no extents.
 
 use super::view::{Datatype, View};
 use super::{Argument, Dim, Lattice, Promise, Runs, Shape, fits, product, sum};

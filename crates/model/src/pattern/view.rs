@@ -1,9 +1,9 @@
-//! A member's pieces as a file view: what an MPI datatype says in one line instead of
-//! a call for each piece.
+//! A member's extents as a file view: what an MPI datatype says in one line instead of
+//! a call for each extent.
 
 use super::run::Extent;
 
-/// A datatype in the terms of MPI. Every type lists its pieces in ascending order.
+/// A datatype in the terms of MPI. Every type lists its extents in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Datatype {
     /// `MPI_Type_contiguous` of bytes.
@@ -33,7 +33,7 @@ pub enum Datatype {
     },
     /// `MPI_Type_create_hindexed` of bytes.
     Indexed {
-        /// The pieces, ascending, offsets from the start of the type.
+        /// The extents, ascending, offsets from the start of the type.
         blocks: Vec<Extent>,
     },
     /// `MPI_Type_create_struct`.
@@ -62,7 +62,7 @@ impl Datatype {
         }
     }
 
-    /// Calls `each` for the pieces, moved by `base_bytes`. A piece may be cut into
+    /// Calls `each` for the extents, moved by `base_bytes`. An extent may be cut into
     /// several that touch.
     pub fn expand(&self, base_bytes: u64, each: &mut impl FnMut(Extent)) {
         match self {
@@ -117,12 +117,12 @@ impl Array<'_> {
 pub struct View {
     /// Where the type begins in the file.
     pub displacement_bytes: u64,
-    /// The pieces, ascending, from there on. It is used once, not repeated.
+    /// The extents, ascending, from there on. It is used once, not repeated.
     pub filetype: Datatype,
-    /// Where the bytes of the pieces lie in memory, in the order of the file. `None`: one
+    /// Where the bytes of the extents lie in memory, in the order of the file. `None`: one
     /// after the other. `Some` where the order of access does not ascend: views have to.
     pub memory: Option<Vec<Extent>>,
-    /// Two pieces share a byte. Such a view must not be written through (MPI 4.1, 14.3).
+    /// Two extents share a byte. Such a view must not be written through (MPI 4.1, 14.3).
     pub overlapping: bool,
 }
 
@@ -132,50 +132,50 @@ impl View {
         View { displacement_bytes, filetype, memory: None, overlapping: false }
     }
 
-    /// The view of any pieces: sorted, pieces that touch joined, empty ones left out.
+    /// The view of any extents: sorted, extents that touch joined, empty ones left out.
     pub fn of_extents(extents: impl Iterator<Item = Extent>) -> View {
         let mut position_bytes = 0;
-        let mut pieces: Vec<(Extent, u64)> = Vec::new();
+        let mut placed: Vec<(Extent, u64)> = Vec::new();
         let mut ascends = true;
         for extent in extents.filter(|extent| extent.length_bytes > 0) {
-            ascends &= pieces.last().is_none_or(|(last, _)| *last <= extent);
-            pieces.push((extent, position_bytes));
+            ascends &= placed.last().is_none_or(|(last, _)| *last <= extent);
+            placed.push((extent, position_bytes));
             position_bytes += extent.length_bytes;
         }
         if !ascends {
-            pieces.sort_by_key(|(extent, _)| extent.offset_bytes);
+            placed.sort_by_key(|(extent, _)| extent.offset_bytes);
         }
-        let overlapping = pieces.windows(2).any(|w| w[0].0.end_bytes() > w[1].0.offset_bytes);
+        let overlapping = placed.windows(2).any(|w| w[0].0.end_bytes() > w[1].0.offset_bytes);
         let memory = (!ascends).then(|| {
             let part = |(extent, at): &(Extent, u64)| Extent { offset_bytes: *at, ..*extent };
-            joined(pieces.iter().map(part))
+            joined(placed.iter().map(part))
         });
-        let displacement_bytes = pieces.first().map_or(0, |(extent, _)| extent.offset_bytes);
+        let displacement_bytes = placed.first().map_or(0, |(extent, _)| extent.offset_bytes);
         let from_there = |(extent, _): &(Extent, u64)| Extent {
             offset_bytes: extent.offset_bytes - displacement_bytes,
             ..*extent
         };
-        let filetype = Datatype::Indexed { blocks: joined(pieces.iter().map(from_there)) };
+        let filetype = Datatype::Indexed { blocks: joined(placed.iter().map(from_there)) };
         View { displacement_bytes, filetype, memory, overlapping }
     }
 
-    /// The pieces in the file, those that touch joined.
-    pub fn pieces(&self) -> Vec<Extent> {
-        let mut pieces = Vec::new();
-        self.filetype.expand(self.displacement_bytes, &mut |piece| pieces.push(piece));
-        joined(pieces.into_iter())
+    /// The extents in the file, those that touch joined.
+    pub fn extents(&self) -> Vec<Extent> {
+        let mut extents = Vec::new();
+        self.filetype.expand(self.displacement_bytes, &mut |extent| extents.push(extent));
+        joined(extents.into_iter())
     }
 }
 
-/// Pieces with those that touch made one, and without empty ones.
-fn joined(pieces: impl Iterator<Item = Extent>) -> Vec<Extent> {
+/// Extents with those that touch made one, and without empty ones.
+fn joined(extents: impl Iterator<Item = Extent>) -> Vec<Extent> {
     let mut joined: Vec<Extent> = Vec::new();
-    for piece in pieces.filter(|piece| piece.length_bytes > 0) {
+    for extent in extents.filter(|extent| extent.length_bytes > 0) {
         match joined.last_mut() {
-            Some(last) if last.end_bytes() == piece.offset_bytes => {
-                last.length_bytes += piece.length_bytes;
+            Some(last) if last.end_bytes() == extent.offset_bytes => {
+                last.length_bytes += extent.length_bytes;
             }
-            _ => joined.push(piece),
+            _ => joined.push(extent),
         }
     }
     joined

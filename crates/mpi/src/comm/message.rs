@@ -1,4 +1,4 @@
-//! What ranks tell each other while a program runs, as words.
+//! What ranks tell each other while a program runs, packed into words.
 //!
 //! ```text
 //! any rank ──Signal──▶ members of a group
@@ -8,14 +8,16 @@
 use engine::comm::End;
 use model::Op;
 use model::plan::{Pc, SetId};
+use serde::{Deserialize, Serialize};
 
 /// Longest name of a signal in a message, bytes: it is shown to people only.
 const NAME_BYTES: usize = 256;
-/// Words of a status without its counts.
-const STATUS_WORDS: usize = 13 + NAME_BYTES / 8;
+/// Words of a status without its counts: packed numbers take up to 10 bytes, and each byte of a name
+/// that is not UTF-8 becomes 3.
+const STATUS_WORDS: usize = 16 + 3 * NAME_BYTES / 8;
 
 /// A message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// A counter grows by 1.
     Signal { key: u64 },
@@ -32,7 +34,7 @@ pub(super) enum Message {
 }
 
 /// What a rank is doing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Status {
     /// The probe this answers; 0: told unasked.
     pub(super) round: u64,
@@ -47,7 +49,7 @@ pub(super) struct Status {
 }
 
 /// What a rank is doing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Doing {
     #[default]
     Running,
@@ -66,127 +68,30 @@ impl Message {
         STATUS_WORDS + sets
     }
 
+    /// The number of bytes, then the bytes.
     pub(super) fn encode(&self, words: &mut Vec<i64>) {
+        // Packing into memory cannot fail.
+        let bytes = postcard::to_stdvec(self).unwrap_or_default();
         words.clear();
-        match self {
-            Message::Signal { key } => words.extend([0, *key as i64]),
-            Message::Status(status) => status.encode(words),
-            Message::Probe { round } => words.extend([2, *round as i64]),
-            Message::Release { epoch, blame } => {
-                let (rank, end) = blame.clone().unwrap_or((u32::MAX, End::Lost));
-                words.extend([3, *epoch as i64, i64::from(rank)]);
-                words.extend(end_words(&end));
-            }
-            Message::Interrupt => words.push(4),
-            Message::Progress { label_depth, operations } => {
-                words.extend([5, i64::from(*label_depth), *operations as i64]);
-            }
-        }
-    }
-
-    /// `None`: not a message of ours.
-    pub(super) fn decode(words: &[i64]) -> Option<Message> {
-        Some(match words {
-            [0, key] => Message::Signal { key: *key as u64 },
-            [1, rest @ ..] => Message::Status(Status::decode(rest)?),
-            [2, round] => Message::Probe { round: *round as u64 },
-            [3, epoch, rank, end @ ..] => {
-                let rank = u32::try_from(*rank).ok()?;
-                let end = end_of(end.try_into().ok()?);
-                let blame = (rank != u32::MAX).then_some((rank, end));
-                Message::Release { epoch: *epoch as u64, blame }
-            }
-            [4] => Message::Interrupt,
-            [5, depth, operations] => Message::Progress {
-                label_depth: u32::try_from(*depth).ok()?,
-                operations: *operations as u64,
-            },
-            _ => return None,
-        })
-    }
-}
-
-impl Status {
-    fn encode(&self, words: &mut Vec<i64>) {
-        words.extend([1, self.round, self.epoch, self.sent, self.received].map(|word| word as i64));
-        let (doing, name) = match &self.doing {
-            Doing::Running => ([0, 0, 0, 0], ""),
-            Doing::AtBarrier { set, site, op, apart } => {
-                let op = op.map_or(0, |op| 1 + i64::from(op as u8));
-                let at = [i64::from(*set), i64::from(*site)];
-                ([1, at[0], at[1], op << 1 | i64::from(*apart)], "")
-            }
-            Doing::AtWait { site, count, target, name } => {
-                ([2, i64::from(*site), *count as i64, *target as i64], name.as_str())
-            }
-            Doing::Ended(end) => {
-                let [kind, signal] = end_words(end);
-                ([3, kind, signal, 0], "")
-            }
-        };
-        words.extend(doing);
-        words.push(self.started.len() as i64);
-        words.extend(self.started.iter().map(|count| i64::from(*count)));
-        let name = &name.as_bytes()[..name.len().min(NAME_BYTES)];
-        words.push(name.len() as i64);
-        words.extend(name.chunks(8).map(|bytes| {
+        words.push(bytes.len() as i64);
+        words.extend(bytes.chunks(8).map(|bytes| {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);
             i64::from_ne_bytes(word)
         }));
     }
 
-    fn decode(words: &[i64]) -> Option<Status> {
-        let (&[round, epoch, sent, received, kind, a, b, c, sets], rest) =
-            words.split_first_chunk()?;
-        let (started, rest) = rest.split_at_checked(usize::try_from(sets).ok()?)?;
-        let started =
-            started.iter().map(|count| u32::try_from(*count).ok()).collect::<Option<_>>()?;
-        let (name_bytes, name) = rest.split_first()?;
-        let name: Vec<u8> = name.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let name = name.get(..usize::try_from(*name_bytes).ok()?)?;
-        let doing = match kind {
-            0 => Doing::Running,
-            1 => Doing::AtBarrier {
-                set: a as SetId,
-                site: b as Pc,
-                op: u8::try_from((c >> 1) - 1).ok().and_then(Op::from_u8),
-                apart: c & 1 != 0,
-            },
-            2 => Doing::AtWait {
-                site: a as Pc,
-                count: b as u64,
-                target: c as u64,
-                name: String::from_utf8_lossy(name).into_owned(),
-            },
-            3 => Doing::Ended(end_of([a, b])),
-            _ => return None,
-        };
-        let [round, epoch, sent, received] = [round, epoch, sent, received].map(|word| word as u64);
-        Some(Status { round, doing, epoch, sent, received, started })
+    /// `None`: not a message of ours.
+    pub(super) fn decode(words: &[i64]) -> Option<Message> {
+        let (count, words) = words.split_first()?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        postcard::from_bytes(bytes.get(..usize::try_from(*count).ok()?)?).ok()
     }
 }
 
-fn end_words(end: &End) -> [i64; 2] {
-    match end {
-        End::Finished => [0, 0],
-        End::Failed => [1, 0],
-        End::Interrupted => [2, 0],
-        End::Released => [3, 0],
-        End::Killed(signal) => [4, i64::from(*signal)],
-        End::Lost => [5, 0],
-    }
-}
-
-fn end_of(words: [i64; 2]) -> End {
-    match words {
-        [0, _] => End::Finished,
-        [1, _] => End::Failed,
-        [2, _] => End::Interrupted,
-        [3, _] => End::Released,
-        [4, signal] => End::Killed(signal as i32),
-        _ => End::Lost,
-    }
+/// The name of a signal as messages have it.
+pub(super) fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(&name[..name.len().min(NAME_BYTES)]).into_owned()
 }
 
 #[cfg(test)]

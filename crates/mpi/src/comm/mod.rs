@@ -303,8 +303,7 @@ impl engine::comm::Comm for Comm<'_> {
         if count >= target {
             return Ok(Poll::Ready);
         }
-        let shown = String::from_utf8_lossy(name).into_owned();
-        let doing = Doing::AtWait { site, count, target, name: shown };
+        let doing = Doing::AtWait { site, count, target, name: message::shown(name) };
         let met = self.wait_until(doing, |comm| {
             comm.take_all()?;
             Ok(comm.count() >= target)

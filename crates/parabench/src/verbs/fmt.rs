@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::program;
 use clap::Args;
 use ppl::Sources;
+use report::file::AtomicFile;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -80,24 +81,13 @@ impl Fmt {
     }
 }
 
-/// Replaces a file at once: the new text is written beside it and renamed, so
-/// that a crash leaves the old text or the new one. Through a symbolic link, the
+/// Replaces a file at once: a crash leaves the old text or the new one. Through a symbolic link, the
 /// file it points at is replaced and the link stays.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = file.canonicalize()?;
-    let mut name = file.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let beside = file.with_file_name(name);
-    let written = write(&beside, bytes, &file).and_then(|()| fs::rename(&beside, &file));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
-fn write(beside: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
-    let mut out = fs::OpenOptions::new().write(true).create_new(true).open(beside)?;
+    let fresh = AtomicFile::create(&file)?;
+    let mut out = fresh.handle()?;
     out.write_all(bytes)?;
-    out.set_permissions(fs::metadata(like)?.permissions())?;
-    out.sync_all()
+    out.set_permissions(fs::metadata(&file)?.permissions())?;
+    fresh.commit()
 }

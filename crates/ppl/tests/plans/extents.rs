@@ -43,7 +43,7 @@ fn keeps(plan: &Plan, name: &str, members: u32, promise: &Promise) {
         let (mut pieces, view) = share(plan, name, g, members).expect("it exists for all");
         all.extend_from_slice(&pieces);
         pieces.sort_unstable();
-        assert_eq!(union(&view.pieces()), union(&pieces), "{name}, member {g} of {members}");
+        assert_eq!(union(&view.extents()), union(&pieces), "{name}, member {g} of {members}");
     }
     all.sort_unstable();
     if promise.disjoint {

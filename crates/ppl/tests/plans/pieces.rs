@@ -49,8 +49,8 @@ fn walk_share(share: &Share<'_>) -> bool {
             share.end_bytes(),
             first.iter().map(|piece| piece.end_bytes()).max().unwrap_or(0)
         );
-        assert_eq!(share.piece(first.len() as u64), None);
+        assert_eq!(share.extent(first.len() as u64), None);
     }
-    assert_eq!(share.piece(0), first.first().copied());
+    assert_eq!(share.extent(0), first.first().copied());
     !first.is_empty()
 }

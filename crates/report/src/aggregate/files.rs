@@ -1,8 +1,8 @@
 //! Which ranks touched which part of which file.
 
-use super::extent::Extent;
-use super::pieces::end_bytes;
+use super::extents::end_bytes;
 use super::scan::{Row, path_texts};
+use super::scope::Scope;
 use super::sharing::Touches;
 use crate::events::Table;
 use model::pattern::Run;
@@ -152,7 +152,7 @@ impl Parts {
         self.widen(needed);
         let rank = Owner::Rank(rank);
         if run.count == 1 || run.stride_bytes >> self.shift == 0 {
-            // No part lies between two pieces.
+            // No part lies between two extents.
             return self.mark(run.offset_bytes..last_byte.saturating_add(1), rank);
         }
         for i in 0..run.count {
@@ -221,7 +221,7 @@ impl Files {
         parts.bytes = parts.bytes.saturating_add(row.done_bytes);
     }
 
-    /// Adds a run of pieces that the row moved.
+    /// Adds a run of extents that the row moved.
     #[inline]
     pub fn add(&mut self, group: usize, row: &Row, run: &Run) {
         let parts = self.of(group, row);
@@ -280,7 +280,7 @@ impl Files {
         Ok(names)
     }
 
-    pub fn finish(mut self, extent: &Extent, names: Vec<(i32, String)>) -> FileMap {
+    pub fn finish(mut self, scope: &Scope, names: Vec<(i32, String)>) -> FileMap {
         let names: HashMap<i32, String> = names.into_iter().collect();
         let paths: HashMap<i32, bool> = {
             let shown: Vec<i32> = self.shown().iter().map(|file| file.0).collect();
@@ -298,6 +298,6 @@ impl Files {
             }
         };
         let files: Vec<FileParts> = self.shown().into_iter().map(file).collect();
-        FileMap { more: self.parts.len() - files.len(), paths: extent.paths, files }
+        FileMap { more: self.parts.len() - files.len(), paths: scope.paths, files }
     }
 }

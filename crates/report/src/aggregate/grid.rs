@@ -1,9 +1,9 @@
 //! Counters by column of time, and by ranks, operations, positions or labels.
 
 use super::axis::{Bands, TimeBins};
-use super::extent::Extent;
-use super::pieces::{bytes_before, end_bytes};
+use super::extents::{bytes_before, end_bytes};
 use super::scan::Row;
+use super::scope::Scope;
 use model::Op;
 use model::op::Class;
 use model::pattern::Run;
@@ -49,10 +49,10 @@ impl Grid {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, extent: &Extent, at: usize, row: &Row) {
-        let first = extent.bands.of(row.rank) * self.columns;
+    pub(super) fn add(&mut self, scope: &Scope, at: usize, row: &Row) {
+        let first = scope.bands.of(row.rank) * self.columns;
         let cells = &mut self.cells[first..first + self.columns];
-        if extent
+        if scope
             .busiest
             .as_ref()
             .is_some_and(|(label, busiest)| (row.label, row.op) == (*label, busiest.op))
@@ -64,7 +64,7 @@ impl Grid {
             let add = |at: usize, share: u64| {
                 cells[at].bytes = cells[at].bytes.saturating_add(share);
             };
-            extent.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
+            scope.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
         }
     }
 
@@ -106,12 +106,12 @@ impl OpGrid {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, extent: &Extent, at: usize, row: &Row) {
+    pub(super) fn add(&mut self, scope: &Scope, at: usize, row: &Row) {
         self.counts[row.op as usize * self.columns + at] += 1;
         if row.done_bytes > 0 {
             let bytes = &mut self.bytes[usize::from(row.op.row().class == Class::Write)];
             let add = |at: usize, share: u64| bytes[at] = bytes[at].saturating_add(share);
-            extent.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
+            scope.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
         }
     }
 
@@ -139,12 +139,12 @@ pub struct OffsetGrid {
 }
 
 impl OffsetGrid {
-    pub(super) fn new(extent: &Extent) -> OffsetGrid {
-        let end_ns = extent.time.edge_ns(extent.time.count).saturating_sub(1);
-        let time = TimeBins::over(extent.time.start_ns, end_ns, OFFSET_COLUMNS);
-        let bands = Bands::over(extent.bands.ranks, MAX_COLOURS);
-        let row_bytes = extent.offset_end_bytes.div_ceil(OFFSET_ROWS as u64).max(1);
-        let rows = extent.offset_end_bytes.div_ceil(row_bytes).max(1) as usize;
+    pub(super) fn new(scope: &Scope) -> OffsetGrid {
+        let end_ns = scope.time.edge_ns(scope.time.count).saturating_sub(1);
+        let time = TimeBins::over(scope.time.start_ns, end_ns, OFFSET_COLUMNS);
+        let bands = Bands::over(scope.bands.ranks, MAX_COLOURS);
+        let row_bytes = scope.offset_end_bytes.div_ceil(OFFSET_ROWS as u64).max(1);
+        let rows = scope.offset_end_bytes.div_ceil(row_bytes).max(1) as usize;
         let bytes = vec![0; time.count * rows * bands.count];
         OffsetGrid { time, bands, row_bytes, rows, end_bytes: 0, bytes }
     }
@@ -160,7 +160,7 @@ impl OffsetGrid {
         &self.bytes[(column * self.rows + row) * self.bands.count..][..self.bands.count]
     }
 
-    /// Adds the bytes of a run of pieces that the row moved.
+    /// Adds the bytes of a run of extents that the row moved.
     #[inline]
     pub(super) fn add(&mut self, row: &Row, run: &Run) {
         let column = self.time.of(row.start_ns);
@@ -203,12 +203,12 @@ pub struct LabelGrid {
 }
 
 impl LabelGrid {
-    pub(super) fn new(extent: &Extent) -> LabelGrid {
-        let bands = Bands::over(extent.bands.ranks, MAX_LABEL_BANDS);
-        let mut labels = extent.labels.clone();
+    pub(super) fn new(scope: &Scope) -> LabelGrid {
+        let bands = Bands::over(scope.bands.ranks, MAX_LABEL_BANDS);
+        let mut labels = scope.labels.clone();
         labels.push("other labels".into());
-        let size = bands.count * extent.time.count * labels.len();
-        LabelGrid { bands, labels, columns: extent.time.count, busy_ns: vec![0; size] }
+        let size = bands.count * scope.time.count * labels.len();
+        LabelGrid { bands, labels, columns: scope.time.count, busy_ns: vec![0; size] }
     }
 
     /// Time in operations by label in a cell.
@@ -218,9 +218,9 @@ impl LabelGrid {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, extent: &Extent, row: &Row) {
+    pub(super) fn add(&mut self, scope: &Scope, row: &Row) {
         let (labels, first) = (self.labels.len(), self.bands.of(row.rank) * self.columns);
-        extent.time.spread(row.start_ns, row.end_ns, row.busy_ns, |at, share| {
+        scope.time.spread(row.start_ns, row.end_ns, row.busy_ns, |at, share| {
             let cell = &mut self.busy_ns[(first + at) * labels + row.label];
             *cell = cell.saturating_add(share);
         });

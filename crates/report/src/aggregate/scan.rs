@@ -1,7 +1,7 @@
 //! Columns that are needed, in batches that stay in the processor's cache.
 
 use super::Execution;
-use super::extent::Extent;
+use super::scope::Scope;
 use crate::events::{Table, Values, invalid};
 use model::Op;
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED};
@@ -53,7 +53,7 @@ impl Table {
 pub(super) struct Row {
     pub rank: u32,
     pub op: Op,
-    /// Number in [`Extent::labels`], or their number for other labels.
+    /// Number in [`Scope::labels`], or their number for other labels.
     pub label: usize,
     /// Number of the path; negative without one.
     pub path_id: i32,
@@ -200,14 +200,14 @@ pub(super) fn integers<const N: usize>(
 pub(super) fn events(
     table: &Table,
     group: usize,
-    extent: &Extent,
+    scope: &Scope,
     mut each: impl FnMut(&Row),
 ) -> Result<()> {
-    let mut batches = Batches::open(table, group, &NUMBERS, Some(extent.execution))?;
+    let mut batches = Batches::open(table, group, &NUMBERS, Some(scope.execution))?;
     let (group, _) = table.group(group)?;
-    let others = extent.label_numbers.len();
+    let others = scope.label_numbers.len();
     let mut labels = Texts::new(group.column("label")?, |text| {
-        Ok(extent.label_numbers.get(text).copied().unwrap_or(others))
+        Ok(scope.label_numbers.get(text).copied().unwrap_or(others))
     })?;
     let mut ops = Texts::new(group.column("op")?, |text| {
         let name = std::str::from_utf8(text).ok();

@@ -10,8 +10,8 @@ use model::pattern::Run;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Pieces of a file that are compared.
-const MAX_PIECES: u64 = 1 << 20;
+/// Extents of a file that are compared.
+const MAX_EXTENTS: u64 = 1 << 20;
 
 /// The bytes of one file that each rank moved, while they are collected.
 #[derive(Clone, Debug)]
@@ -74,18 +74,18 @@ impl Touches {
     pub fn shared(&self) -> Option<Vec<Range<u64>>> {
         let open = self.open.iter().map(|(rank, _, run)| (*rank, *run));
         let runs = || self.runs.iter().copied().chain(open.clone());
-        let pieces = runs().map(|(_, run)| run.count).fold(0, u64::saturating_add);
-        if self.overflow || pieces > MAX_PIECES {
+        let extents = runs().map(|(_, run)| run.count).fold(0, u64::saturating_add);
+        if self.overflow || extents > MAX_EXTENTS {
             return None;
         }
-        let mut pieces: Vec<(u64, u64, u32)> = runs().flat_map(pieces_of).collect();
-        pieces.sort_unstable();
-        Some(overlaps(&pieces))
+        let mut extents: Vec<(u64, u64, u32)> = runs().flat_map(extents_of).collect();
+        extents.sort_unstable();
+        Some(overlaps(&extents))
     }
 }
 
-/// Start, end and rank of each piece.
-fn pieces_of((rank, run): (u32, Run)) -> impl Iterator<Item = (u64, u64, u32)> {
+/// Start, end and rank of each extent.
+fn extents_of((rank, run): (u32, Run)) -> impl Iterator<Item = (u64, u64, u32)> {
     (0..run.count).map(move |i| {
         let start = run.offset_bytes.saturating_add(i.saturating_mul(run.stride_bytes));
         (start, start.saturating_add(run.length_bytes), rank)
@@ -112,11 +112,11 @@ fn joined(a: &Run, b: &Run) -> Option<Run> {
     })
 }
 
-/// Where pieces of different ranks overlap. The two farthest ends of different ranks tell it.
-fn overlaps(pieces: &[(u64, u64, u32)]) -> Vec<Range<u64>> {
+/// Where extents of different ranks overlap. The two farthest ends of different ranks tell it.
+fn overlaps(extents: &[(u64, u64, u32)]) -> Vec<Range<u64>> {
     let mut found = Vec::new();
     let (mut farthest, mut second): ((u64, u32), (u64, u32)) = ((0, u32::MAX), (0, u32::MAX));
-    for &(start, end, rank) in pieces {
+    for &(start, end, rank) in extents {
         let other_end = if farthest.1 == rank { second.0 } else { farthest.0 };
         if start < other_end.min(end) {
             found.push(start..other_end.min(end));
@@ -180,7 +180,7 @@ mod tests {
         both.merge(touches(&scattered(1)));
         assert_eq!(both.shared(), None);
         let mut many = Touches::new(10);
-        let run = Run { offset_bytes: 0, length_bytes: 1, stride_bytes: 2, count: MAX_PIECES + 1 };
+        let run = Run { offset_bytes: 0, length_bytes: 1, stride_bytes: 2, count: MAX_EXTENTS + 1 };
         many.add(0, 0, run);
         assert_eq!(many.shared(), None);
     }

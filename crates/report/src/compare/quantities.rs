@@ -87,9 +87,7 @@ impl Samples {
 
     /// Something is known of it.
     pub fn knows(&self, key: &Key) -> bool {
-        const ALL: [Metric; 5] =
-            [Metric::TimeNs, Metric::MibS, Metric::RankMibS, Metric::OpsS, Metric::MeanNs];
-        ALL.iter().any(|metric| self.has(key, *metric))
+        Metric::ALL.iter().any(|metric| self.has(key, *metric))
     }
 
     /// What is known of it, in order of appearance.

@@ -3,7 +3,6 @@
 use super::{Claim, Comparison, Design, GateResult, Options, Row, SideMark, Unmatched, Verdict};
 use crate::markdown::plain;
 use crate::markup::{Markup, element};
-use crate::statistics::Metric;
 use crate::table::Terminal;
 use crate::table::grid::{Cell, Column, Grid, Kind, Line};
 use crate::text::{escape, flow};
@@ -118,26 +117,19 @@ fn legend(comparison: &Comparison) -> String {
     )
 }
 
-/// The unit of a figure of this size, and how much of the figure it is.
-pub(super) fn unit(metric: Metric, largest: f64) -> (&'static str, f64) {
-    metric.measure().unit(largest)
-}
-
 /// The figure's name with its unit, and both medians in it.
 fn medians(row: &Row) -> (String, [String; 2]) {
-    let (unit, divisor) = unit(row.metric, row.base_median.max(row.new_median));
-    let name = match row.metric {
-        Metric::TimeNs => "time",
-        Metric::MeanNs => "mean time",
-        Metric::MibS | Metric::OpsS => "rate",
-        Metric::RankMibS => "rate of 1 rank",
-    };
+    let largest = row.base_median.max(row.new_median);
+    let (unit, divisor) = row.metric.measure().unit(largest);
     let digits = |figure: f64| {
         let value = figure / divisor;
         let places = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
         format!("{value:.places$}")
     };
-    (format!("{name}, {unit}"), [digits(row.base_median), digits(row.new_median)])
+    (
+        format!("{}, {unit}", row.metric.quantity()),
+        [digits(row.base_median), digits(row.new_median)],
+    )
 }
 
 fn label(row: &Row) -> String {

@@ -27,11 +27,7 @@ pub fn drift(run: &Run) -> Vec<String> {
     let name = |series: &Series| {
         let what = [series.label.as_str(), series.op.as_str()];
         let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        let quantity = match series.metric {
-            Metric::TimeNs => "time",
-            Metric::MibS | Metric::RankMibS | Metric::OpsS => "rate",
-            Metric::MeanNs => "mean time",
-        };
+        let quantity = series.metric.quantity();
         let at = match sweep.dimensions.is_empty() {
             true => String::new(),
             false => format!(" at {}", sweep.describe(series.cell)),

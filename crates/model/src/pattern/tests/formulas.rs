@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn pieces(geometry: &Geometry, member: u32, members: u32) -> Vec<(u64, u64)> {
+fn extents(geometry: &Geometry, member: u32, members: u32) -> Vec<(u64, u64)> {
     let shape = shape_of(geometry);
     shape.check(members).expect("the pattern exists");
     let extents = shape.extents(member, members);
-    extents.map(|piece| (piece.offset_bytes, piece.length_bytes)).collect()
+    extents.map(|extent| (extent.offset_bytes, extent.length_bytes)).collect()
 }
 
 /// MPI-Tile-IO as its source computes it.
@@ -29,7 +29,7 @@ fn tiles_are_those_of_mpi_tile_io() {
                 .map(|y| (header + ((start_y + y) * width + start_x) * elem, sx * elem))
                 .collect();
             let members = (nx * ny) as u32;
-            assert_eq!(pieces(&tiled, (ty * nx + tx) as u32, members), expected);
+            assert_eq!(extents(&tiled, (ty * nx + tx) as u32, members), expected);
         }
     }
 }
@@ -43,7 +43,7 @@ fn cells_are_those_of_bt_io() {
             assert_eq!(shape_of(&cube).end_bytes(ranks), dump_bytes * dumps, "class {class}");
             for rank in 0..ranks {
                 let expected = bt_io_rows(points, i64::from(rank), q, dumps as i64);
-                assert_eq!(pieces(&cube, rank, ranks), expected, "class {class}, rank {rank}");
+                assert_eq!(extents(&cube, rank, ranks), expected, "class {class}, rank {rank}");
             }
         }
     }
@@ -94,7 +94,7 @@ fn arrays_are_those_of_flash_io() {
                 expected.push((start + left * unit, blocks(rank) * unit));
                 start += total * unit;
             }
-            assert_eq!(pieces(&flash, rank as u32, ranks as u32), expected, "{file}");
+            assert_eq!(extents(&flash, rank as u32, ranks as u32), expected, "{file}");
         }
     }
     let checkpoint = built("flash", &[]);
@@ -111,7 +111,7 @@ fn turns_are_those_of_the_sources() {
         let list = |formula: &dyn Fn(u64) -> u64| -> Vec<(u64, u64)> {
             (0..count).map(|u| (formula(u), block)).collect()
         };
-        let found = |kind| pieces(&built(kind, &basic), member as u32, members as u32);
+        let found = |kind| extents(&built(kind, &basic), member as u32, members as u32);
         let strided = list(&|u| header + (u * members + member) * block);
         assert_eq!(found("strided"), strided);
         let segmented = list(&|u| header + member * count * block + u * block);
@@ -120,7 +120,7 @@ fn turns_are_those_of_the_sources() {
     }
 }
 
-/// Two levels as PIObench has them: J pieces at P*B, then I of those at J*P*B*g.
+/// Two levels as PIObench has them: J extents at P*B, then I of those at J*P*B*g.
 #[test]
 fn nested_strides_are_those_of_piobench() {
     let (block, inner, outer, gap, members) = (8, 3, 4, 2, 5);
@@ -133,7 +133,7 @@ fn nested_strides_are_those_of_piobench() {
                 expected.push((member * block + j * members * block + i * stride, block));
             }
         }
-        assert_eq!(pieces(&nested, member as u32, members as u32), expected);
+        assert_eq!(extents(&nested, member as u32, members as u32), expected);
     }
 }
 
@@ -143,7 +143,7 @@ fn random_turns_are_laid_end_to_end() {
     let random = built("random", &[("min", n(10)), ("max", n(99)), ("count", n(50))]);
     let members = 3u32;
     let mut all: Vec<Vec<(u64, u64)>> =
-        (0..members).map(|member| pieces(&random, member, members)).collect();
+        (0..members).map(|member| extents(&random, member, members)).collect();
     let mut at = 0;
     let mut seen = std::collections::BTreeSet::new();
     for turn in 0..150 {
@@ -169,7 +169,7 @@ fn elements_are_dealt_out_as_scalapack_deals_them() {
         ],
     );
     for member in 0..6 {
-        for (offset, length) in pieces(&matrix, member, 6) {
+        for (offset, length) in extents(&matrix, member, 6) {
             for element in offset..offset + length {
                 let (row, column) = (element / columns, element % columns);
                 let owner = (row / rb % pr) * pc + column / cb % pc;

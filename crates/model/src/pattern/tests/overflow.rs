@@ -49,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     /// Debug builds panic where arithmetic wraps: a pattern that passes its check computes
-    /// every figure without, and its pieces lie before its end.
+    /// every figure without, and its extents lie before its end.
     #[test]
     fn any_pattern_is_refused_or_computed(geometry in geometry(), members in 1u32..20) {
         let shape = shape_of(&geometry);
@@ -64,8 +64,8 @@ proptest! {
         let end = shape.end_bytes(members);
         prop_assert!(end <= MAX_OFFSET_BYTES, "{}", geometry);
         for member in [0, members - 1] {
-            for piece in shape.extents(member, members).take(2_000) {
-                prop_assert!(piece.end_bytes() <= end, "{} {:?}", geometry, piece);
+            for extent in shape.extents(member, members).take(2_000) {
+                prop_assert!(extent.end_bytes() <= end, "{} {:?}", geometry, extent);
             }
             if shape.runs(member, members).take(2_000).count() < 2_000 {
                 let bytes = shape.bytes(member, members);

@@ -25,20 +25,20 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Looks at the pieces of all members.
+    /// Looks at the extents of all members.
     pub fn of(members: &[Vec<Extent>]) -> Coverage {
-        let mut pieces: Vec<(u64, u64)> = members
+        let mut extents: Vec<(u64, u64)> = members
             .iter()
             .flatten()
-            .filter(|piece| piece.length_bytes > 0)
-            .map(|piece| (piece.offset_bytes, piece.end_bytes()))
+            .filter(|extent| extent.length_bytes > 0)
+            .map(|extent| (extent.offset_bytes, extent.end_bytes()))
             .collect();
-        pieces.sort_unstable();
-        let start_bytes = pieces.first().map_or(0, |piece| piece.0);
+        extents.sort_unstable();
+        let start_bytes = extents.first().map_or(0, |extent| extent.0);
         let mut coverage = Coverage { start_bytes, end_bytes: start_bytes, ..Coverage::default() };
         // Up to here everything is known to be accessed twice.
         let mut twice_to = start_bytes;
-        for (from, to) in pieces {
+        for (from, to) in extents {
             if from > coverage.end_bytes {
                 coverage.hole(coverage.end_bytes..from);
             }

@@ -31,8 +31,8 @@ impl Map {
         let chunks = layout.members.chunks(together).enumerate();
         let lines = chunks.map(|(number, members)| {
             let mut bytes = vec![0; parts];
-            for piece in members.iter().flatten() {
-                add(&mut bytes, part_bytes, *piece);
+            for extent in members.iter().flatten() {
+                add(&mut bytes, part_bytes, *extent);
             }
             let first = number * together;
             (first, first + members.len() - 1, bytes)
@@ -72,9 +72,9 @@ impl Map {
     }
 }
 
-/// Adds a piece to the parts it lies in.
-fn add(parts: &mut [u64], part_bytes: u64, piece: Extent) {
-    let (mut from, end) = (piece.offset_bytes, piece.end_bytes());
+/// Adds an extent to the parts it lies in.
+fn add(parts: &mut [u64], part_bytes: u64, extent: Extent) {
+    let (mut from, end) = (extent.offset_bytes, extent.end_bytes());
     while from < end {
         let part = from / part_bytes;
         let to = end.min((part + 1).saturating_mul(part_bytes));

@@ -32,8 +32,8 @@ A file x.ppl needs no more than a definition:
   define pattern \"tiles\" level 3 = tiled(nx=2, ny=2, sx=8, sy=6, elem=4, ox=1, oy=1);
   define pattern \"mine\"  level 0 { repeat $i 10 extent(($i*$$gsize+$$grank)*64k, 64k); }";
 
-/// Pieces of all members that are looked at.
-const MAX_PIECES: usize = 20_000_000;
+/// Extents of all members that are looked at.
+const MAX_EXTENTS: usize = 20_000_000;
 
 /// Show which bytes each member accesses, and whether each byte once
 ///
@@ -95,7 +95,7 @@ pub struct Pattern {
 /// A pattern laid out for some members.
 struct Layout<'p> {
     pattern: &'p Defined,
-    /// Pieces of each member, in the order of access.
+    /// Extents of each member, in the order of access.
     members: Vec<Vec<Extent>>,
     coverage: Coverage,
 }
@@ -197,16 +197,16 @@ fn layout<'p>(plan: &'p Plan, pattern: &'p Defined) -> Result<Layout<'p>> {
         Error::input(format!("there is no pattern \"{name}\" for {members} members: {said}"))
             .help("choose another number of members with -n")
     };
-    let mut left = MAX_PIECES;
+    let mut left = MAX_EXTENTS;
     let mut lists = Vec::with_capacity(members as usize);
     for member in 0..members {
         let share = pattern.share(plan, member, members, MAX_STEPS).map_err(refuse)?;
-        let pieces: Vec<Extent> = share.extents().take(left + 1).collect();
-        left = left.checked_sub(pieces.len()).ok_or_else(|| {
-            Error::input(format!("\"{}\" has more than {MAX_PIECES} pieces", pattern.name))
+        let extents: Vec<Extent> = share.extents().take(left + 1).collect();
+        left = left.checked_sub(extents.len()).ok_or_else(|| {
+            Error::input(format!("\"{}\" has more than {MAX_EXTENTS} pieces", pattern.name))
                 .help("fewer members (-n), or smaller counts: the shape shows all the same")
         })?;
-        lists.push(pieces);
+        lists.push(extents);
     }
     let coverage = Coverage::of(&lists);
     Ok(Layout { pattern, members: lists, coverage })

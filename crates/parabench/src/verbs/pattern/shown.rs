@@ -6,7 +6,7 @@ use model::escape;
 use model::pattern::{Extent, Geometry};
 use serde_json::{Value, json};
 
-/// For people: definition, pieces, coverage, map.
+/// For people: definition, extents, coverage, map.
 pub fn text(layouts: &[Layout<'_>], limit: usize, columns: usize) -> String {
     let shown: Vec<String> = layouts.iter().map(|layout| one(layout, limit, columns)).collect();
     shown.join("\n")
@@ -20,17 +20,17 @@ fn one(layout: &Layout<'_>, limit: usize, columns: usize) -> String {
         _ => text.push_str(&format!(" = {}", layout.written())),
     }
     text.push_str("\n\nmember      pieces         bytes  offset+length\n");
-    for (member, pieces) in layout.members.iter().enumerate() {
-        let bytes = bytes(pieces);
-        let mut listed: Vec<String> = pieces
+    for (member, extents) in layout.members.iter().enumerate() {
+        let bytes = bytes(extents);
+        let mut listed: Vec<String> = extents
             .iter()
             .take(limit)
-            .map(|piece| format!("{}+{}", piece.offset_bytes, piece.length_bytes))
+            .map(|extent| format!("{}+{}", extent.offset_bytes, extent.length_bytes))
             .collect();
-        if pieces.len() > limit {
+        if extents.len() > limit {
             listed.push("...".into());
         }
-        let line = format!("{member:>6}  {:>10}  {bytes:>12}  {}", pieces.len(), listed.join(" "));
+        let line = format!("{member:>6}  {:>10}  {bytes:>12}  {}", extents.len(), listed.join(" "));
         text.push_str(line.trim_end());
         text.push('\n');
     }
@@ -44,8 +44,8 @@ fn one(layout: &Layout<'_>, limit: usize, columns: usize) -> String {
     text
 }
 
-fn bytes(pieces: &[Extent]) -> u64 {
-    pieces.iter().fold(0, |sum, piece| sum.saturating_add(piece.length_bytes))
+fn bytes(extents: &[Extent]) -> u64 {
+    extents.iter().fold(0, |sum, extent| sum.saturating_add(extent.length_bytes))
 }
 
 /// For programs: an array with an object for each pattern.
@@ -55,12 +55,12 @@ pub fn json(layouts: &[Layout<'_>], limit: usize) -> String {
 }
 
 fn object(layout: &Layout<'_>, limit: usize) -> Value {
-    let members = layout.members.iter().enumerate().map(|(member, pieces)| {
-        let listed = pieces.iter().take(limit);
-        let extents: Vec<Value> =
-            listed.map(|piece| json!([piece.offset_bytes, piece.length_bytes])).collect();
-        let bytes = bytes(pieces);
-        json!({"member": member, "pieces": pieces.len(), "bytes": bytes, "extents": extents})
+    let members = layout.members.iter().enumerate().map(|(member, extents)| {
+        let listed = extents.iter().take(limit);
+        let listed: Vec<Value> =
+            listed.map(|extent| json!([extent.offset_bytes, extent.length_bytes])).collect();
+        let bytes = bytes(extents);
+        json!({"member": member, "pieces": extents.len(), "bytes": bytes, "extents": listed})
     });
     let coverage = &layout.coverage;
     json!({

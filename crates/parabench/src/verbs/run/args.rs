@@ -1,8 +1,11 @@
 //! The options of `parabench run`.
 
 use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, size};
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+};
 use clap::{Args, ValueEnum};
+use engine::config::BackendKind;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -158,8 +161,8 @@ pub struct Execution {
     pub on_error: OnError,
 
     /// What executes the I/O
-    #[arg(long, value_enum, default_value_t = Backend::Posix)]
-    pub backend: Backend,
+    #[arg(long, value_parser = backends(), default_value = "posix")]
+    pub backend: BackendKind,
 
     /// Everything but the I/O: the same as --backend null
     #[arg(short = 'd', long, conflicts_with = "backend")]
@@ -192,15 +195,11 @@ pub enum OnError {
     Stop,
 }
 
-/// What executes the I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Backend {
-    /// System calls on files
-    Posix,
-    /// Nothing: every call returns at once
-    Null,
-    /// Files in memory, simulated ranks and time: the same result every time
-    Mem,
+/// The back-ends by name.
+fn backends() -> impl TypedValueParser<Value = BackendKind> {
+    let all = BackendKind::ALL.iter().map(|(_, name, doc)| PossibleValue::new(*name).help(*doc));
+    let find = |name: String| BackendKind::ALL.iter().find(|row| row.1 == name).map(|row| row.0);
+    PossibleValuesParser::new(all).map(move |name| find(name).unwrap_or_default())
 }
 
 impl Run {
@@ -213,7 +212,7 @@ impl Run {
             self.results.out.get_or_insert_with(|| "results".into());
         }
         if self.execution.dry_run {
-            self.execution.backend = Backend::Null;
+            self.execution.backend = BackendKind::Null;
         }
         self
     }

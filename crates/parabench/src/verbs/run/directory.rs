@@ -1,11 +1,11 @@
 //! The directory of a run, what keeps the program inside, and
 //! whether there is room for what it does.
 
-use super::args::{Backend, Run};
+use super::args::Run;
 use super::progress;
 use crate::console;
 use crate::error::{Error, Result};
-use engine::config::Mounts;
+use engine::config::{BackendKind, Mounts};
 use engine::confine;
 use engine::directory::{Identity, Removal, Request, RunDirectory, Survey};
 use engine::preflight;
@@ -46,7 +46,7 @@ pub struct Confinement {
 impl Directory {
     /// Makes or accepts the directory.
     pub fn open(run: &Run) -> Result<Directory> {
-        if run.execution.backend != Backend::Posix {
+        if run.execution.backend != BackendKind::Posix {
             let survey = OnceCell::new();
             return Ok(Directory { directory: Arc::default(), facts: None, survey });
         }

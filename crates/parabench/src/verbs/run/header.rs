@@ -58,7 +58,7 @@ pub fn refused(args: &Run, error: &Error) -> model::Run {
 
 fn common(args: &Run) -> Header {
     Header {
-        backend: args.backend().name().into(),
+        backend: args.execution.backend.name().into(),
         parabench: env!("CARGO_PKG_VERSION").into(),
         started: host::utc_now(),
         ..Header::default()

@@ -37,7 +37,7 @@ use crate::present;
 use crate::program::{self, Text};
 use crate::rehearse::rehearse;
 use crate::results::{self, Folder, Needs};
-use args::{Backend, KeptEvents};
+use args::KeptEvents;
 use directory::Directory;
 use engine::config::{BackendKind, Config, Records};
 use engine::limits;
@@ -67,7 +67,7 @@ impl Run {
             .map_err(|why| Error::input(why).help("raise the limit in this shell"))?;
         let job = launcher::job();
         let run = self.resolved(job.and_then(|job| job.ranks));
-        let simulated = run.execution.backend == Backend::Mem;
+        let simulated = run.execution.backend.is_simulated();
         if !simulated {
             refuse_inherited()?;
         }
@@ -133,7 +133,7 @@ impl Run {
 
     /// Starts an MPI job that runs the program.
     fn launch(&self) -> Result<Exit> {
-        if self.execution.backend == Backend::Mem {
+        if self.execution.backend.is_simulated() {
             let message =
                 "--mpi: with --backend mem ranks are simulated, there is nothing to start";
             return Err(Error::input(message));
@@ -175,7 +175,7 @@ impl Run {
 
     /// What only ranks that are processes can do, and how many of those there can be.
     fn check_ranks(&self) -> Result<()> {
-        let simulated = self.execution.backend == Backend::Mem;
+        let simulated = self.execution.backend.is_simulated();
         if simulated && self.execution.wait {
             let message = "--wait needs ranks that are processes: not with --backend mem";
             return Err(Error::input(message));
@@ -202,7 +202,7 @@ impl Run {
         let nodes = team.map_or(1, Team::nodes);
         let ranks = Ranks { count: binding.ranks, assumed: false, nodes };
         // The null back-end takes them without MPI.
-        let mpi = team.is_some() || self.execution.backend == Backend::Null;
+        let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
         let mut compiled = compile::compile(text, &binding.program, ranks, directory.name(), mpi);
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
         let rehearsal =
@@ -232,7 +232,7 @@ impl Run {
 
     /// Files that the program has not made may be there; the null back-end finds all.
     fn finds_files(&self, directory: &Directory) -> bool {
-        self.execution.backend == Backend::Null || directory.finds_files()
+        self.execution.backend == BackendKind::Null || directory.finds_files()
     }
 
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
@@ -285,7 +285,7 @@ impl Run {
     ) -> Config {
         Config {
             directory: directory.path().map(Into::into).unwrap_or_default(),
-            backend: self.backend(),
+            backend: self.execution.backend,
             execution: 0,
             identity: directory.identity(),
             confined: confinement.confined,
@@ -310,14 +310,6 @@ impl Run {
                 ResultFormat::Table => Some(STDOUT),
                 _ => Some(STDERR),
             },
-        }
-    }
-
-    fn backend(&self) -> BackendKind {
-        match self.execution.backend {
-            Backend::Posix => BackendKind::Posix,
-            Backend::Null => BackendKind::Null,
-            Backend::Mem => BackendKind::Mem,
         }
     }
 }

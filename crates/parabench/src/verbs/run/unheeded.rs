@@ -1,11 +1,12 @@
 //! Options of the command line that this run has no use for: a remark says so.
 
-use super::args::{Backend, Run};
+use super::args::Run;
+use engine::config::BackendKind;
 
 /// Options without effect, in sentences. `joined`: a launcher has started this process.
 pub fn remarks(run: &Run, joined: bool) -> Vec<String> {
     let Run { directory, results, job, .. } = run;
-    let no_directory = run.execution.backend != Backend::Posix;
+    let no_directory = run.execution.backend != BackendKind::Posix;
     let nothing_to_force = results.out.is_none() && (no_directory || directory.dir.is_none());
     let of_directories = [
         ("--dir", directory.dir.is_some()),

@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::present;
 use crate::program::Text;
 use crate::results::{EventSource, Folder};
-use engine::config::{BackendKind, Config};
+use engine::config::Config;
 use model::sweep::Sweep;
 use report::{merge, schedule};
 use std::time::Duration;
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
             self.exit = self.exit.and(Exit::Failed);
         }
         // Virtual time does not settle.
-        let simulated = self.args.backend() == BackendKind::Mem;
+        let simulated = self.args.execution.backend.is_simulated();
         let settle_ns = if simulated { 0 } else { self.grid.settle_ns };
         let mut left = Duration::from_nanos(settle_ns);
         while !left.is_zero() && !interrupt.requested() {

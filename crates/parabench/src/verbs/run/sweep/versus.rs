@@ -1,12 +1,13 @@
 //! `--against`, `--against-program`, `--versus`: B, which is compared with what the other options
 //! say, A. Both are cells of a sweep whose last dimension has two values.
 
-use super::super::args::{Backend, Run};
+use super::super::args::Run;
 use super::super::directory::Directory;
 use crate::compile::{self, Ranks};
 use crate::error::{Error, Result};
 use crate::program::{self, Text};
 use crate::results;
+use engine::config::BackendKind;
 use model::sweep::{Dimension, DimensionKind};
 use std::path::Path;
 
@@ -65,7 +66,7 @@ fn dimension(kind: DimensionKind, name: &str, values: [String; 2]) -> Dimension 
 /// B's directory has a marker and a lock of its own, and stands apart from A's.
 fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Versus> {
     let shown = path.display();
-    if run.execution.backend != Backend::Posix {
+    if run.execution.backend != BackendKind::Posix {
         return Err(Error::input(format!("--against {shown}: this back-end has no directory")));
     }
     let apart = || {

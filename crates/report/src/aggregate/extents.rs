@@ -1,17 +1,17 @@
-//! Which pieces of a file an operation moved.
+//! Which extents of a file an operation moved.
 //!
 //! ```text
-//! offset_bytes, done_bytes              one piece
+//! offset_bytes, done_bytes              one extent
 //! the same with extents_id              those of run.events.extents, as far as done_bytes go
 //! ```
 //!
-//! Runs of equal pieces stay together: a pattern of a million pieces is looked at once.
+//! Runs of equal extents stay together: a pattern of a million extents is looked at once.
 
 use super::scan::Row;
 use model::pattern::Run;
 use model::run::EventExtents;
 
-/// `run.events.extents`, as far as all pieces are there.
+/// `run.events.extents`, as far as all extents are there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extents {
     entries: Vec<Option<Vec<Run>>>,
@@ -31,7 +31,7 @@ impl Extents {
         self.entries.get(usize::try_from(id).ok()?)?.as_deref()
     }
 
-    /// From the first byte of the first piece to behind the last of all.
+    /// From the first byte of the first extent to behind the last of all.
     pub fn reach_bytes(&self, id: i64) -> u64 {
         let runs = self.get(id).unwrap_or_default();
         let first = runs.first().map_or(0, |run| run.offset_bytes);
@@ -55,7 +55,7 @@ impl Extents {
     }
 }
 
-/// The first `done_bytes` of the pieces, which begin where the row says.
+/// The first `done_bytes` of the extents, which begin where the row says.
 fn cut(runs: &[Run], row: &Row, mut each: impl FnMut(Run)) {
     let shift = row.offset_bytes.wrapping_sub(runs.first().map_or(0, |run| run.offset_bytes));
     let mut left_bytes = row.done_bytes;
@@ -83,7 +83,7 @@ pub(super) fn end_bytes(run: &Run) -> u64 {
     run.offset_bytes.saturating_add(last).saturating_add(run.length_bytes)
 }
 
-/// Bytes of a run before a position. Of pieces that overlap, as if they were spread evenly.
+/// Bytes of a run before a position. Of extents that overlap, as if they were spread evenly.
 pub(super) fn bytes_before(run: &Run, position: u64) -> u64 {
     let Some(distance) = position.checked_sub(run.offset_bytes) else { return 0 };
     let all_bytes = run.length_bytes.saturating_mul(run.count);

@@ -2,8 +2,8 @@
 //! without statistics (another program wrote the file) is read for it.
 
 use super::axis::{Bands, TimeBins};
+use super::extents::Extents;
 use super::grid::MAX_LABELS;
-use super::pieces::Extents;
 use super::{Busiest, Execution, scan};
 use crate::events::{Table, invalid};
 use model::run::Row;
@@ -20,7 +20,7 @@ const MAX_BANDS: usize = 1024;
 
 /// What is counted, and where its counters lie.
 #[derive(Debug)]
-pub(super) struct Extent {
+pub(super) struct Scope {
     pub execution: Execution,
     pub one_of_many: bool,
     pub time: TimeBins,
@@ -37,13 +37,13 @@ pub(super) struct Extent {
     pub label_numbers: HashMap<Vec<u8>, usize>,
     /// The busiest operation of one of the labels, and that label's number.
     pub busiest: Option<(usize, Busiest)>,
-    /// Pieces that operations refer to.
+    /// Extents that operations refer to.
     pub extents: Extents,
 }
 
-impl Extent {
+impl Scope {
     /// The ranges of the first execution; `None`: there is nothing.
-    pub fn of(table: &Table, run: &Run) -> Result<Option<Extent>> {
+    pub fn of(table: &Table, run: &Run) -> Result<Option<Scope>> {
         if table.rows() == 0 {
             return Ok(None);
         }
@@ -75,7 +75,7 @@ impl Extent {
         let labels = busiest_labels(run, execution);
         let busiest = busiest(run, execution, &labels);
         let numbers = labels.iter().enumerate().map(|(at, label)| (label.clone().into_bytes(), at));
-        Ok(Some(Extent {
+        Ok(Some(Scope {
             execution,
             one_of_many,
             time: TimeBins::over(start_ns, end_ns, columns(table, &groups)),
@@ -90,8 +90,8 @@ impl Extent {
         }))
     }
 
-    pub fn with_files(self, files: Option<Vec<i32>>) -> Extent {
-        Extent { files, ..self }
+    pub fn with_files(self, files: Option<Vec<i32>>) -> Scope {
+        Scope { files, ..self }
     }
 
     /// Parts of this file are kept.
@@ -109,7 +109,7 @@ fn columns(table: &Table, groups: &[usize]) -> usize {
     rows.saturating_mul(COLUMNS_PER_EVENT).clamp(1, TIME_COLUMNS) as usize
 }
 
-/// The farthest that the pieces of an operation of the execution reach from its offset.
+/// The farthest that the extents of an operation of the execution reach from its offset.
 fn reach(table: &Table, groups: &[usize], execution: Execution, extents: &Extents) -> Result<u64> {
     let mut farthest_bytes = 0;
     let is_used = |group: &&usize| {
