@@ -178,6 +178,8 @@ const fn named(name: &'static str, kind: ParamKind, default: &'static str) -> Pa
 const RANGES: ParamKind = K::Word(&["keep", "punch", "zero", "collapse", "insert"]);
 /// What rename does with a name that exists, besides replacing it.
 const RENAMES: ParamKind = K::Word(&["exchange", "noreplace"]);
+/// Operations of flock.
+const LOCKS: ParamKind = K::Word(&["shared", "exclusive", "unlock"]);
 /// Advice of posix_fadvise.
 const ADVICE: ParamKind =
     K::Word(&["normal", "random", "sequential", "willneed", "dontneed", "noreuse"]);
@@ -217,6 +219,10 @@ ops! {
         Open NO_PARTS Backend "open"
         "Create or truncate a file, open it for writing only and give its handle."
         "$h = fcreat(\"data\");";
+    Flock "flock" [] (req("handle", K::Handle), req("lock", LOCKS), opt("try", K::Word(&["try"]), "wait")) false
+        Metadata NO_PARTS Backend "from the first call to the lock: the wait for other ranks is part of it"
+        "Lock an open file (flock): \"shared\", \"exclusive\" or \"unlock\"; closing unlocks too. A rank waits until the others have given their locks back; a wait that cannot end ends the run with who waits where. \"try\": fail with EAGAIN instead."
+        "flock($h, \"exclusive\");";
     Tmpfile "tmpfile" [] (opt("dir", K::Path, "the run directory")) true
         Open NO_PARTS Backend "open"
         "Open a new file without a name for reading and writing (O_TMPFILE), on the file system of a directory, and give its handle. It goes when it is closed, unless linkat gives it a name."
@@ -477,7 +483,9 @@ impl Op {
         match self {
             // EINVAL: ioctl_ficlone(2).
             Reflink => &["EOPNOTSUPP", "ENOTTY", "EINVAL", "ENOSYS"],
-            Copy | Fallocate | Fadvise | Rename | Tmpfile | Syncfs => &["EOPNOTSUPP", "ENOSYS"],
+            Copy | Fallocate | Fadvise | Rename | Tmpfile | Syncfs | Flock => {
+                &["EOPNOTSUPP", "ENOSYS"]
+            }
             Setxattr | Getxattr | Listxattr | Removexattr => &["EOPNOTSUPP", "ENOSYS"],
             _ => &[],
         }

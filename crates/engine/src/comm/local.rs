@@ -4,7 +4,7 @@
 //! others wait for: spinning for some microseconds where every rank has a
 //! processor of its own, sleeping on the generation (futex) otherwise.
 
-use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region};
+use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, lock_of};
 use super::{Check, Comm, End, Members, Poll, futex, signals};
 use model::plan::Pc;
 use std::sync::Arc;
@@ -65,11 +65,11 @@ impl Local {
         }
     }
 
-    fn wait_for_count(&self, slots: [u32; 2], target: u64) -> Poll {
-        self.spin(|| self.region.count(slots) >= target);
+    fn wait_for_count(&self, count: impl Fn() -> u64, target: u64) -> Poll {
+        self.spin(|| count() >= target);
         loop {
             let seen = self.words().wake.load(SeqCst);
-            if self.region.count(slots) >= target {
+            if count() >= target {
                 return Poll::Ready;
             }
             if self.words().attention.load(SeqCst) & (INTERRUPT | RELEASE) != 0 {
@@ -156,13 +156,34 @@ impl Comm for Local {
             return Ok(Poll::Ready);
         }
         self.words().starts_wait(slots, target, name, site);
-        let poll = self.wait_for_count(slots, target);
+        let poll = self.wait_for_count(|| self.region.count(slots), target);
         self.words().ends_wait();
         if poll == Poll::Released {
             let name = String::from_utf8_lossy(name);
             self.explain(members, &format!("the wait for the signal \"{name}\""));
         }
         Ok(poll)
+    }
+
+    fn locks_given_back(&self) -> u64 {
+        self.region.locks_given_back()
+    }
+
+    fn gave_lock_back(&mut self) {
+        self.region.gave_lock_back();
+    }
+
+    fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
+        let target = seen + 1;
+        self.words().starts_lock(path, target, site);
+        let poll = self.wait_for_count(|| self.region.locks_given_back(), target);
+        self.words().ends_wait();
+        if poll == Poll::Released {
+            let what = lock_of(&String::from_utf8_lossy(path));
+            self.reason =
+                format!("the wait for {what} cannot be met: every rank that is left waits");
+        }
+        poll
     }
 
     fn release_reason(&self) -> String {

@@ -126,6 +126,16 @@ pub trait Comm {
         site: Pc,
     ) -> Result<Poll, String>;
 
+    /// How often any rank has given a lock of a file back, as far as this one is told.
+    fn locks_given_back(&self) -> u64;
+
+    /// This rank has given a lock of a file back, or may have: those that wait for one try again.
+    fn gave_lock_back(&mut self);
+
+    /// Waits, after a lock of the file at `path` was refused, until one was given back since `seen` was
+    /// the number of those: then it is worth trying again.
+    fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll;
+
     /// Why the last [`Poll::Released`]: half a sentence that completes "released: ...".
     fn release_reason(&self) -> String;
 

@@ -39,6 +39,7 @@ pub(super) enum Phase {
     Running,
     AtBarrier,
     AtWait,
+    AtLock,
     Finished,
     Failed,
     Interrupted,
@@ -47,11 +48,12 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    const ALL: [Phase; 9] = [
+    const ALL: [Phase; 10] = [
         Phase::Starting,
         Phase::Running,
         Phase::AtBarrier,
         Phase::AtWait,
+        Phase::AtLock,
         Phase::Finished,
         Phase::Failed,
         Phase::Interrupted,
@@ -63,6 +65,11 @@ impl Phase {
         Phase::ALL.get(word as usize).copied().unwrap_or(Phase::Killed)
     }
 
+    /// It does nothing until another rank acts.
+    fn waits(self) -> bool {
+        matches!(self, Phase::AtBarrier | Phase::AtWait | Phase::AtLock)
+    }
+
     fn has_ended(self) -> bool {
         self as u32 >= Phase::Finished as u32
     }
@@ -72,6 +79,8 @@ impl Phase {
 struct Header {
     gate: AtomicU32,
     ready: AtomicU32,
+    /// Locks of files given back so far, by any rank.
+    locks_given_back: AtomicU64,
     /// Written by the supervisor before it opens the gate, read by ranks after.
     clock: UnsafeCell<Option<Real>>,
 }
@@ -87,7 +96,7 @@ pub(super) struct RankWords {
     /// The set whose barrier it waits at, and that barrier's generation.
     set: AtomicU32,
     generation: AtomicU32,
-    /// The counters it waits for; their sum must reach `target`.
+    /// The counters it waits for; their sum must reach `target`. At a lock: that of all locks must.
     slots: [AtomicU32; 2],
     target: AtomicU64,
     /// Changes when a counter of this rank may have changed while it waits.
@@ -310,6 +319,8 @@ impl Region {
             let signal = if let End::Killed(signal) = end { *signal as u64 } else { 0 };
             words.target.store(signal, SeqCst);
         }
+        // The kernel has taken back what it held. Told before others can take it for ended.
+        self.gave_lock_back();
         words.phase.store(phase as u32, SeqCst);
         for (set, ranks) in self.sets.iter().enumerate() {
             if ranks.len() > 1 && ranks.contains(&rank) {
@@ -349,7 +360,7 @@ impl Region {
                 continue;
             }
             sum.running += 1;
-            sum.waiting += u32::from(matches!(phase, Phase::AtBarrier | Phase::AtWait));
+            sum.waiting += u32::from(phase.waits());
         }
         sum
     }
@@ -397,7 +408,7 @@ impl Region {
         for rank in 0..self.ranks {
             match self.rank(rank).phase() {
                 phase if phase.has_ended() => {}
-                Phase::AtBarrier | Phase::AtWait => stuck.push(self.stuck(rank)?),
+                phase if phase.waits() => stuck.push(self.stuck(rank)?),
                 _ => return None,
             }
         }
@@ -412,17 +423,35 @@ impl Region {
     fn stuck(&self, rank: u32) -> Option<Activity> {
         let words = self.rank(rank);
         let site = words.site.load(SeqCst);
-        let what = if words.phase() == Phase::AtBarrier {
-            let set = self.set(words.set.load(SeqCst));
-            let same = set.generation.load(SeqCst) == words.generation.load(SeqCst);
-            same.then(|| "a barrier".to_string())?
-        } else {
-            let target = words.target.load(SeqCst);
-            let count = self.count(words.slots.each_ref().map(|slot| slot.load(SeqCst)));
-            let name = words.text();
-            (count < target).then(|| format!("the signal \"{name}\" ({count} of {target})"))?
+        let (target, name) = (words.target.load(SeqCst), words.text());
+        let what = match words.phase() {
+            Phase::AtBarrier => {
+                let set = self.set(words.set.load(SeqCst));
+                let same = set.generation.load(SeqCst) == words.generation.load(SeqCst);
+                same.then(|| "a barrier".to_string())?
+            }
+            Phase::AtLock => (self.locks_given_back() < target).then(|| lock_of(&name))?,
+            _ => {
+                let count = self.count(words.slots.each_ref().map(|slot| slot.load(SeqCst)));
+                (count < target).then(|| format!("the signal \"{name}\" ({count} of {target})"))?
+            }
         };
         Some(Activity { rank, site, what })
+    }
+
+    /// Locks of files given back so far.
+    pub(super) fn locks_given_back(&self) -> u64 {
+        self.header().locks_given_back.load(SeqCst)
+    }
+
+    /// A lock was given back: ranks that wait for one try again.
+    pub(super) fn gave_lock_back(&self) {
+        self.header().locks_given_back.fetch_add(1, SeqCst);
+        let waiting = self.all_ranks().iter().filter(|words| words.phase() == Phase::AtLock);
+        for words in waiting {
+            words.wake.fetch_add(1, SeqCst);
+            futex::wake_all(&words.wake);
+        }
     }
 
     /// What two counters hold together.
@@ -455,6 +484,13 @@ impl RankWords {
         self.phase.store(Phase::AtWait as u32, SeqCst);
     }
 
+    pub(super) fn starts_lock(&self, path: &[u8], target: u64, site: Pc) {
+        self.target.store(target, Relaxed);
+        self.site.store(site, Relaxed);
+        self.set_text(path);
+        self.phase.store(Phase::AtLock as u32, SeqCst);
+    }
+
     pub(super) fn ends_wait(&self) {
         self.epoch.fetch_add(1, SeqCst);
         self.phase.store(Phase::Running as u32, SeqCst);
@@ -480,6 +516,11 @@ impl RankWords {
         let bytes: Vec<u8> = self.text[..len].iter().map(|word| word.load(Relaxed)).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+/// What a rank waits for that wants a lock.
+pub(super) fn lock_of(path: &str) -> String {
+    format!("a lock of \"{path}\"")
 }
 
 impl Drop for Region {

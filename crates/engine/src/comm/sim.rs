@@ -1,5 +1,6 @@
 //! One simulated rank's end of a [`World`].
 
+use super::region::lock_of;
 use super::world::World;
 use super::{Check, Comm, End, Members, Numbers, Poll};
 use model::plan::Pc;
@@ -93,6 +94,26 @@ impl Comm for Sim {
             self.explain(poll, members, &format!("the wait for the signal \"{name}\""));
         }
         Ok(poll)
+    }
+
+    fn locks_given_back(&self) -> u64 {
+        self.world.locks_given_back()
+    }
+
+    fn gave_lock_back(&mut self) {
+        self.meets();
+        self.world.gave_lock_back();
+    }
+
+    fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
+        self.meets();
+        let poll = self.world.wait_for_lock(self.rank, path, seen, site);
+        if poll == Poll::Released {
+            let what = lock_of(&String::from_utf8_lossy(path));
+            self.reason =
+                format!("the wait for {what} cannot be met: every rank that is left waits");
+        }
+        poll
     }
 
     fn release_reason(&self) -> String {

@@ -1,7 +1,7 @@
 //! A rank alone: nothing to wait for. Its words lie in a [`Region`] all the same,
 //! so that a supervisor can stop it and see how far it is.
 
-use super::region::{BROKEN, INTERRUPT, Region};
+use super::region::{BROKEN, INTERRUPT, Region, lock_of};
 use super::{Check, Comm, End, Members, Poll, signals};
 use model::plan::Pc;
 use std::collections::HashMap;
@@ -66,6 +66,20 @@ impl Comm for Solo {
              times, and there is no other rank"
         );
         Ok(Poll::Released)
+    }
+
+    fn locks_given_back(&self) -> u64 {
+        0
+    }
+
+    fn gave_lock_back(&mut self) {}
+
+    fn wait_for_lock(&mut self, path: &[u8], _seen: u64, _site: Pc) -> Poll {
+        let what = lock_of(&String::from_utf8_lossy(path));
+        self.reason = format!(
+            "the wait for {what} cannot be met: there is no other rank that could give it back"
+        );
+        Poll::Released
     }
 
     fn release_reason(&self) -> String {

@@ -4,6 +4,7 @@
 //! waits or is ahead of the others by more than [`QUANTUM_NS`]. So the order is a
 //! function of the program alone, and nearly that of a real machine.
 
+use super::region::lock_of;
 use super::{Activity, End, Members, Poll, signals};
 use crate::clock::Virtual;
 use model::plan::{MemberSet, Pc};
@@ -33,6 +34,9 @@ struct State {
     /// Counters of signals and who waits for them.
     counts: HashMap<u64, u64>,
     waiting: HashMap<u64, Vec<u32>>,
+    /// Locks of files given back so far, and who waits for another one.
+    locks_given_back: u64,
+    at_locks: Vec<u32>,
     ready: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -51,6 +55,8 @@ enum Status {
     /// The barrier it waited at was met.
     Passed,
     AtWait(Box<Waiting>),
+    /// For a lock of the file with this path.
+    AtLock(Pc, Box<[u8]>),
     /// Its wait can never be met.
     Released,
     Ended(End),
@@ -83,6 +89,8 @@ impl World {
             sets: sets.collect(),
             counts: HashMap::new(),
             waiting: HashMap::new(),
+            locks_given_back: 0,
+            at_locks: Vec::new(),
             ready: (0..ranks).map(|rank| Reverse((0, rank))).collect(),
         };
         World {
@@ -149,6 +157,7 @@ impl World {
             .collect();
         state.sets.iter_mut().for_each(|set| set.waiting.clear());
         state.waiting.clear();
+        state.at_locks.clear();
         for rank in waiting {
             let now_ns = state.ranks[rank as usize].now_ns;
             state.wake(rank, Status::Released, now_ns);
@@ -229,6 +238,32 @@ impl World {
         Poll::Pending
     }
 
+    pub(super) fn locks_given_back(&self) -> u64 {
+        self.state.borrow().locks_given_back
+    }
+
+    pub(super) fn gave_lock_back(&self) {
+        let mut state = self.state.borrow_mut();
+        state.locks_given_back += 1;
+        for rank in std::mem::take(&mut state.at_locks) {
+            let now_ns = state.ranks[rank as usize].now_ns.max(self.clock.now());
+            state.wake(rank, Status::Runs, now_ns);
+        }
+    }
+
+    pub(super) fn wait_for_lock(&self, rank: u32, path: &[u8], seen: u64, site: Pc) -> Poll {
+        let mut state = self.state.borrow_mut();
+        match state.ranks[rank as usize].status {
+            Status::Released => return state.answer(rank, Poll::Released),
+            Status::AtLock(..) => return Poll::Pending,
+            _ if state.locks_given_back > seen => return Poll::Ready,
+            _ => {}
+        }
+        state.at_locks.push(rank);
+        state.park(rank, Status::AtLock(site, path.into()), self.clock.now());
+        Poll::Pending
+    }
+
     pub(super) fn leave(&self, rank: u32, end: End) {
         let mut state = self.state.borrow_mut();
         state.ranks[rank as usize].status = Status::Ended(end);
@@ -257,7 +292,7 @@ impl World {
 
 impl Status {
     fn waits(&self) -> bool {
-        matches!(self, Status::AtBarrier(_) | Status::AtWait(_))
+        matches!(self, Status::AtBarrier(_) | Status::AtWait(_) | Status::AtLock(..))
     }
 }
 
@@ -305,6 +340,7 @@ impl State {
                 let count = self.count(waiting.keys);
                 (waiting.site, format!("the signal \"{name}\" ({count} of {})", waiting.target))
             }
+            Status::AtLock(site, path) => (*site, lock_of(&String::from_utf8_lossy(path))),
             _ => return None,
         };
         Some(Activity { rank: number, site, what })

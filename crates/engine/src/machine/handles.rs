@@ -30,6 +30,8 @@ pub(super) struct Handle {
     pub(super) seen_bytes: u64,
     /// What was written through it and is not stable.
     pub(super) dirty: Dirty,
+    /// It holds a lock of its file.
+    pub(super) locked: bool,
 }
 
 /// How a file is open.
@@ -129,11 +131,12 @@ impl Handles {
                 number: 0,
                 seen_bytes: 0,
                 dirty: Dirty::default(),
+                locked: false,
             });
             self.table.len() as u32 - 1
         });
         let handle = &mut self.table[at as usize];
-        (handle.state, handle.dirty) = (state, Dirty::default());
+        (handle.state, handle.dirty, handle.locked) = (state, Dirty::default(), false);
         (handle.mode, handle.path_id, handle.position) = (mode, path_id, 0);
         handle.path.clear();
         handle.path.extend_from_slice(path);
@@ -188,6 +191,15 @@ impl Handles {
     /// Sets them.
     pub(super) fn set_positions(&mut self, positions: impl Iterator<Item = u64>) {
         self.table.iter_mut().zip(positions).for_each(|(handle, at)| handle.position = at);
+    }
+
+    /// Files that are locked.
+    pub(super) fn locked(&self) -> impl Iterator<Item = Fd> + '_ {
+        let locked = self.table.iter().filter(|handle| handle.locked);
+        locked.filter_map(|handle| match handle.state {
+            State::Open(fd) => Some(fd),
+            _ => None,
+        })
     }
 
     /// Files still open.

@@ -8,7 +8,7 @@ use super::shares::counted;
 use super::task;
 use super::text::PathText;
 use super::traffic::Traffic;
-use super::{Settings, fault::Fault, note};
+use super::{Settings, fault::Fault, lock, note};
 use crate::backend::{Act, Backend, Over};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
@@ -40,6 +40,8 @@ pub(super) struct Io<'c, B> {
     pub(super) operations: u64,
     /// What became of the last operation.
     pub(super) outcome: Outcome,
+    /// The lock that the running operation waits for.
+    pub(super) wanted_lock: Option<lock::Wanted>,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
     pub(super) traffic: Traffic,
@@ -210,6 +212,7 @@ impl<'c, B: Backend> Io<'c, B> {
             label_text: Vec::new(),
             operations: 0,
             outcome: Outcome::default(),
+            wanted_lock: None,
             notes: 0,
             settings,
             keeps_events: recorder.keeps_events(),

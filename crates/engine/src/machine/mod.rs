@@ -31,6 +31,7 @@ pub(crate) mod flags;
 mod handles;
 mod io;
 mod labels;
+mod lock;
 mod mpi_io;
 pub mod note;
 mod now;
@@ -171,6 +172,7 @@ impl<'p, B: Backend> Machine<'p, B> {
         if let Stop::Failed { site, message } | Stop::Released { site, message } = stop {
             self.io.recorder.rank_error(Some(*site), message);
         }
+        lock::give_all_back(&mut self.io, comm);
         comm.leave(end);
         self.io.close_all();
         self.io.last_label_ended();

@@ -11,7 +11,7 @@ use super::prepare::Prepared;
 use super::shares::Ready;
 use super::task::{Bytes, Data, More, Task, Transfer, Whole};
 use super::words::{self, chosen};
-use super::{attributes, control, copy, flags, mpi_io, note, now};
+use super::{attributes, control, copy, flags, lock, mpi_io, note, now};
 use crate::backend::Backend;
 use crate::backend::direct::{self, Alignment};
 use crate::buffer::Buffers;
@@ -103,7 +103,7 @@ pub(super) fn perform<B: Backend>(
         Op::Fopen | Op::Fcreat | Op::Tmpfile => open(step, prepared, env, io),
         Op::Fread => fread(step, env, io, buffers),
         Op::Fwrite => fwrite(step, env, io, buffers),
-        Op::Fclose => fclose(step, env, io, buffers),
+        Op::Fclose => fclose(step, env, io, comm, buffers),
         Op::Fseek => fseek(step, env, io),
         Op::Fsync => make_stable(step, env, io, |fd| Call::Fsync { fd }),
         Op::Fdatasync => make_stable(step, env, io, |fd| Call::Fdatasync { fd }),
@@ -124,6 +124,7 @@ pub(super) fn perform<B: Backend>(
             on_handle(step, env, io, |fd| Call::Fadvise { fd, offset, size, advice })
         }
         Op::Linkat => linkat(step, env, io),
+        Op::Flock => return lock::flock(step, env, io, comm),
         Op::Syncfs if args[0] != Operand::ABSENT => {
             make_stable(step, env, io, |fd| Call::Syncfs { fd: Some(fd) })
         }
@@ -415,7 +416,7 @@ pub(super) fn refused_direct<B>(io: &mut Io<'_, B>, flags: i32, errno: i32) {
 /// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
 /// the operation is over.
 #[inline(always)]
-fn handle<B: Backend>(
+pub(super) fn handle<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
@@ -498,10 +499,25 @@ fn fclose<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let (at, fd) = file(step, env, io)?;
     let Some(at) = at else { return bad_handle(step, io, None) };
+    let locked = std::mem::take(&mut io.handles.get(at).locked);
+    let closed = close(step, io, (at, fd), buffers);
+    if locked {
+        comm.gave_lock_back();
+    }
+    closed
+}
+
+fn close<B: Backend>(
+    step: Step<'_>,
+    io: &mut Io<'_, B>,
+    (at, fd): (usize, Option<Fd>),
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
     if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {

@@ -18,6 +18,9 @@ pub(super) const RANGES: &[i32] = &[
 ];
 /// Flags of `rename`.
 pub(super) const RENAMES: &[u32] = &[libc::RENAME_EXCHANGE, libc::RENAME_NOREPLACE];
+/// Operations of `flock`; the kernel never waits: see [`super::lock`].
+pub(super) const LOCKS: &[i32] =
+    &[libc::LOCK_SH | libc::LOCK_NB, libc::LOCK_EX | libc::LOCK_NB, libc::LOCK_UN];
 /// Advice of `fadvise`.
 pub(super) const ADVICE: &[i32] = &[
     libc::POSIX_FADV_NORMAL,
@@ -68,6 +71,7 @@ mod tests {
             (Op::Fallocate, 3, RANGES.len()),
             (Op::Rename, 2, RENAMES.len()),
             (Op::Fadvise, 3, ADVICE.len()),
+            (Op::Flock, 1, LOCKS.len()),
         ] {
             let ParamKind::Word(words) = op.row().params[at].kind else { panic!("{op}") };
             assert_eq!(words.len(), numbers, "{op}");

@@ -58,6 +58,9 @@ pub struct Comm<'w> {
     operations: u64,
 }
 
+/// How often a rank looks for messages between two tries to get a lock.
+const LOCK_LOOKS: u32 = 64;
+
 /// When a running rank looks for messages.
 #[derive(Debug)]
 struct Pace {
@@ -317,6 +320,34 @@ impl engine::comm::Comm for Comm<'_> {
             Err(error) => self.reason = error.to_string(),
         }
         Ok(Poll::Released)
+    }
+
+    fn locks_given_back(&self) -> u64 {
+        0
+    }
+
+    fn gave_lock_back(&mut self) {}
+
+    /// Nobody tells the others of locks: a rank tries again after a while.
+    fn wait_for_lock(&mut self, path: &[u8], _seen: u64, site: Pc) -> Poll {
+        let name = format!("a lock of \"{}\"", String::from_utf8_lossy(path));
+        let mut looks = 0;
+        let doing = Doing::AtWait { site, count: 0, target: 1, name: name.clone() };
+        let waited = self.wait_until(doing, |_| {
+            looks += 1;
+            Ok(looks > LOCK_LOOKS)
+        });
+        match waited {
+            Ok(true) => Poll::Ready,
+            Ok(false) => {
+                self.explain(&format!("the wait for {name}"));
+                Poll::Released
+            }
+            Err(error) => {
+                self.reason = error.to_string();
+                Poll::Released
+            }
+        }
     }
 
     fn release_reason(&self) -> String {

@@ -24,6 +24,7 @@ mod foreign;
 mod golden;
 mod html;
 mod import;
+mod locks;
 mod marks;
 mod operations;
 mod ops;

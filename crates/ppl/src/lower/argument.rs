@@ -189,7 +189,10 @@ impl Lower<'_> {
         }
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let (last, others) = quoted.split_last()?;
-        let wanted = format!("{} or {last} as {}", others.join(", "), param.name);
+        let wanted = match others {
+            [] => format!("{last} as {}", param.name),
+            others => format!("{} or {last} as {}", others.join(", "), param.name),
+        };
         if !ev.types.may(Types::STR) {
             return self.expected(op, &wanted, ev, id);
         }
