@@ -26,6 +26,13 @@ impl Entry<'_> {
     pub fn is_dots(&self) -> bool {
         matches!(self.name.to_bytes(), b"." | b"..")
     }
+
+    /// Neither `.` and `..` nor the marker.
+    pub fn is_visible(&self) -> bool {
+        let name = self.name.to_bytes();
+        let hidden = || self.is_dots() || name == MARKER.as_bytes();
+        name.first().is_some_and(|first| *first != b'.' || !hidden())
+    }
 }
 
 /// The entries in `filled`, what one getdents64 call left.
@@ -55,11 +62,30 @@ pub fn kind(directory: BorrowedFd<'_>, entry: &Entry<'_>) -> u8 {
 
 /// Entries besides `.`, `..` and the marker.
 pub fn count_visible(filled: &[u8]) -> usize {
-    let hidden = |entry: &Entry<'_>| {
-        entry.name.to_bytes()[0] == b'.'
-            && (entry.is_dots() || entry.name.to_bytes() == MARKER.as_bytes())
-    };
-    entries(filled).filter(|entry| !entry.name.is_empty() && !hidden(entry)).count()
+    entries(filled).filter(Entry::is_visible).count()
+}
+
+/// Writes a record as getdents64 would; [`entries`] finds it. `None`: there is no room.
+pub fn write(name: &[u8], buf: &mut [u8]) -> Option<usize> {
+    let length = record_bytes(name.len());
+    let record = buf.get_mut(..length)?;
+    record.fill(0);
+    record[16..18].copy_from_slice(&(length as u16).to_ne_bytes());
+    record[18] = libc::DT_UNKNOWN;
+    record[NAME_AT..][..name.len()].copy_from_slice(name);
+    Some(length)
+}
+
+/// Bytes of a record: the name, a NUL, filled up to 8.
+pub fn record_bytes(name_len: usize) -> usize {
+    (NAME_AT + name_len + 1).next_multiple_of(8)
+}
+
+/// Ends the records of a buffer where those of an earlier call would follow.
+pub fn end(buf: &mut [u8], filled: usize) {
+    if let Some(next) = buf.get_mut(filled..filled + 18) {
+        next.fill(0);
+    }
 }
 
 /// One getdents64 call; the filled part of the buffer, empty at the end.
@@ -78,11 +104,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn record(name: &str) -> Vec<u8> {
-        let length = (NAME_AT + name.len() + 1).next_multiple_of(8);
-        let mut bytes = vec![0u8; length];
-        bytes[16..18].copy_from_slice(&(length as u16).to_ne_bytes());
-        bytes[18] = libc::DT_REG;
-        bytes[NAME_AT..][..name.len()].copy_from_slice(name.as_bytes());
+        let mut bytes = vec![1u8; record_bytes(name.len())];
+        write(name.as_bytes(), &mut bytes).expect("there is room");
         bytes
     }
 
@@ -93,6 +116,9 @@ mod tests {
         let read: Vec<_> = entries(&filled).map(|entry| entry.name.to_str().unwrap()).collect();
         assert_eq!(read, names);
         assert_eq!(count_visible(&filled), 4);
+        let mut stale = filled.clone();
+        end(&mut stale, 24 * 3);
+        assert_eq!(entries(&stale).count(), 3);
     }
 
     proptest! {

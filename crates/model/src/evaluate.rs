@@ -37,6 +37,9 @@ pub trait Frame<'p> {
         }
     }
 
+    /// A variable, to be changed in place.
+    fn variable(&mut self, slot: Slot) -> &mut Value;
+
     /// Sets a variable.
     fn set(&mut self, slot: Slot, value: Value);
 
@@ -155,6 +158,20 @@ fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<P
         }
         Instr::Function { function, dst, args } if function.row().is_pure() => {
             (dst, call(frame, pc, function, args)?)
+        }
+        Instr::Push { list, value } => {
+            frame.ready(pc, value, 0)?;
+            let value = frame.copied(value)?;
+            value::push(frame.variable(list), value)?;
+            return Ok(Some(pc + 1));
+        }
+        Instr::SetItem { list, index, value } => {
+            frame.ready(pc, index, 1)?;
+            let at = frame.peek(index, 1).as_int()?;
+            frame.ready(pc, value, 0)?;
+            let value = frame.copied(value)?;
+            value::set_item(frame.variable(list), at, value)?;
+            return Ok(Some(pc + 1));
         }
         Instr::Loop { code } => return first(frame, pc, code).map(Some),
         _ => return Ok(None),

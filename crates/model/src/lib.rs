@@ -18,6 +18,7 @@ pub mod histogram;
 pub mod internal;
 pub mod iteration;
 pub mod limits;
+pub mod list;
 pub mod op;
 pub mod open_flags;
 pub mod pattern;

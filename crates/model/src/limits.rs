@@ -1,6 +1,7 @@
 //! How large values and calls can grow. Programs come from strangers: one that doubles a text, or puts
 //! a list into itself, in a short loop must end with a sentence, not with the machine's memory.
 
+use crate::list::List;
 use crate::value::{Eval, EvalError, Value};
 
 /// The most that a call moves, unless `with (transfer=...)` says otherwise: larger requests are
@@ -45,24 +46,7 @@ pub fn joined(a: &[u8], b: &[u8]) -> Eval<Value> {
 /// # Errors
 /// It is nested deeper than [`MAX_LIST_DEPTH`] or heavier than [`MAX_LIST_WEIGHT`].
 pub fn list(items: Vec<Value>) -> Eval<Value> {
-    weigh(&items, MAX_LIST_DEPTH, MAX_LIST_WEIGHT)?;
-    Ok(Value::List(items.into()))
-}
-
-/// What is left of `rest`; stops as soon as nothing is, because lists can share their parts.
-fn weigh(items: &[Value], depth: usize, rest: usize) -> Eval<usize> {
-    let deeper = depth.checked_sub(1).ok_or_else(|| {
-        EvalError::Range("expected lists in lists of at most 32 levels", "more".into())
-    })?;
-    items.iter().try_fold(rest, |rest, item| {
-        let own = if let Value::Str(text) = item { text.len() + 1 } else { 1 };
-        let rest = rest.checked_sub(own).ok_or_else(too_heavy)?;
-        if let Value::List(inner) = item { weigh(inner, deeper, rest) } else { Ok(rest) }
-    })
-}
-
-fn too_heavy() -> EvalError {
-    EvalError::Range("expected a list of at most 1 MiB with all that is in it", "more".into())
+    List::new(items).map(Value::List)
 }
 
 #[cfg(test)]

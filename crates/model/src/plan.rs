@@ -178,6 +178,10 @@ pub enum Instr {
     Internal { what: Internal, dst: Slot },
     /// `dst = [args]`
     List { dst: Slot, args: Args },
+    /// `list[index] = value`
+    SetItem { list: Slot, index: Operand, value: Operand },
+    /// `push(list, value)`
+    Push { list: Slot, value: Operand },
     /// `dst = list[index]`
     Index { dst: Slot, list: Operand, index: Operand },
     /// `dst = condition as boolean` (checks the type).

@@ -4,11 +4,11 @@
 //! so that a folded expression means what an executed one means. Rules:
 //! language.md sections 2 and 3.
 
+use crate::list::List;
 use crate::plan::{BinaryOp, UnaryOp};
 use crate::words::shortened;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
 /// A value. Strings are bytes: file names are.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub enum Value {
     /// What became of an operation.
     Outcome(Outcome),
     /// A list.
-    List(Arc<[Value]>),
+    List(List),
 }
 
 /// What became of an operation: a condition that holds if it succeeded, an integer that is the
@@ -514,6 +514,30 @@ pub fn index(list: &Value, at: &Value) -> Eval<Value> {
         .and_then(|at| items.get(at))
         .cloned()
         .ok_or(EvalError::Index(at, items.len()))
+}
+
+/// `push($list, value);`
+pub fn push(list: &mut Value, value: Value) -> Eval<()> {
+    match list {
+        Value::List(items) => items.push(value),
+        other => Err(no_list(other)),
+    }
+}
+
+/// `$list[at] = value;`
+pub fn set_item(list: &mut Value, at: i64, value: Value) -> Eval<()> {
+    match list {
+        Value::List(items) => items.set(at, value),
+        other => Err(no_list(other)),
+    }
+}
+
+#[cold]
+fn no_list(value: &Value) -> EvalError {
+    match value {
+        Value::Unset => EvalError::Unset,
+        other => EvalError::Type("a list", other.describe()),
+    }
 }
 
 impl BinaryOp {

@@ -79,6 +79,8 @@ pub enum Stmt {
     Block(List),
     /// `$name = value;` ([`Expr::Call`] of an operation that gives a handle included)
     Assign(Name, ExprId),
+    /// `$list[at] = value;`: an [`Expr::Index`] and the value.
+    SetItem(ExprId, ExprId),
     /// `write("a", 1);` — `paren`: written with parentheses around the arguments.
     /// An operation of the table.
     Op {
@@ -138,8 +140,10 @@ pub enum Stmt {
 pub struct Repeat {
     /// The loop variable and its place.
     pub var: Option<(Name, Span)>,
-    /// Count, or start of a range.
+    /// Count, or start of a range, or a list.
     pub from: ExprId,
+    /// `in`: it is a list, whose elements the variable takes.
+    pub in_list: bool,
     /// End of a range, exclusive.
     pub to: Option<ExprId>,
     /// `step`

@@ -125,6 +125,10 @@ impl Dump<'_> {
                 dump.name(" $", name);
                 dump.spaced(value);
             }),
+            Stmt::SetItem(item, value) => self.node("=", |dump| {
+                dump.spaced(item);
+                dump.spaced(value);
+            }),
             Stmt::Op { op, paren, args } => {
                 let sign = if paren { "" } else { ":" };
                 self.node(format_args!("{op}{sign}"), |dump| dump.exprs(args));
@@ -167,6 +171,7 @@ impl Dump<'_> {
                     if let Some((name, _)) = repeat.var {
                         dump.name(" $", name);
                     }
+                    dump.add(if repeat.in_list { " in" } else { "" });
                     dump.spaced(repeat.from);
                     dump.maybe("..", repeat.to);
                     dump.maybe("step", repeat.step);

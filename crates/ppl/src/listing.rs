@@ -136,6 +136,12 @@ impl Writer<'_> {
             Instr::Index { dst, list, index } => {
                 ("set", format!("{} = {}[{}]", slot(dst), value(list), value(index)), None)
             }
+            Instr::SetItem { list, index, value: item } => {
+                ("set", format!("{}[{}] = {}", slot(list), value(index), value(item)), None)
+            }
+            Instr::Push { list, value: item } => {
+                ("push", format!("{}, {}", slot(list), value(item)), None)
+            }
             Instr::Test { dst, a } => ("test", format!("{} = {}", slot(dst), value(a)), None),
             Instr::Jump { to } => ("jump", String::new(), Some(to)),
             Instr::JumpIf { cond, when, to } => {

@@ -328,7 +328,10 @@ fn getdents(fd: Fd, buf: &mut [u8]) -> Reply {
     // SAFETY: the buffer is writable for its whole length during the call.
     let filled = unsafe { libc::syscall(libc::SYS_getdents64, fd.0, buf.as_mut_ptr(), buf.len()) };
     match reply(filled) {
-        filled @ 1.. => dents::count_visible(&buf[..filled as usize]) as Reply + 1,
+        filled @ 1.. => {
+            dents::end(buf, filled as usize);
+            dents::count_visible(&buf[..filled as usize]) as Reply + 1
+        }
         other => other,
     }
 }

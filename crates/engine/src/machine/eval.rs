@@ -83,6 +83,11 @@ impl<'p> Frame<'p> for Env<'p> {
         }
     }
 
+    fn variable(&mut self, slot: Slot) -> &mut Value {
+        let at = self.at(slot);
+        &mut self.values[at]
+    }
+
     #[inline(always)]
     fn set(&mut self, slot: Slot, value: Value) {
         Env::set(self, slot, value);

@@ -13,8 +13,8 @@ use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
 use model::plan::{Args, Instr, NO_SLOT, Operand, Pc, Plan};
-use model::value::{EvalError, Outcome};
-use model::{Op, Value};
+use model::value::{Eval, EvalError, Outcome};
+use model::{Op, Value, limits};
 
 /// Procs that can run inside each other.
 const CALLS_MAX: usize = 10_000;
@@ -171,7 +171,7 @@ fn operation<B: Backend>(
         leave_out(step, env, io);
     }
     if step.dst != NO_SLOT {
-        take_outcome(step, env, io.outcome);
+        take_outcome(step, env, io)?;
     }
     comm.progress(io.operations);
     Ok(Flow::Next)
@@ -180,13 +180,19 @@ fn operation<B: Backend>(
 /// `$ok = mkdir("a");`: a handle learns the error of its open. In place where it can be, as
 /// [`Frame::set_int`] does.
 #[inline(always)]
-fn take_outcome(step: Step<'_>, env: &mut Env<'_>, outcome: Outcome) {
+fn take_outcome<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Eval<()> {
+    let outcome = io.outcome;
     let at = env.at(step.dst);
     match &mut env.values[at] {
+        _ if step.op == Op::Readdir => {
+            let names = std::mem::take(&mut io.names);
+            env.set(step.dst, limits::list(names)?);
+        }
         Value::Outcome(old) => *old = outcome,
         Value::Handle(_, errno) if step.op.row().gives_handle => *errno = outcome.errno,
         _ => env.set(step.dst, Value::Outcome(outcome)),
     }
+    Ok(())
 }
 
 /// An operation outside the labels of `--only`: texts are rendered all the same, so that
@@ -244,6 +250,8 @@ fn structure<B: Backend>(
         | Instr::Test { .. }
         | Instr::List { .. }
         | Instr::Index { .. }
+        | Instr::SetItem { .. }
+        | Instr::Push { .. }
         | Instr::Internal { .. }
         | Instr::Loop { .. }
         | Instr::Next { .. }

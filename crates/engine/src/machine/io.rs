@@ -18,7 +18,7 @@ use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID}
 use model::pattern::Run;
 use model::plan::Pc;
 use model::value::Outcome;
-use model::{Event, Op, Part, errno};
+use model::{Event, Op, Part, Value, errno};
 
 /// Everything an operation touches but values.
 pub(super) struct Io<'c, B> {
@@ -38,6 +38,8 @@ pub(super) struct Io<'c, B> {
     pub(super) label_text: Vec<u8>,
     /// Operations so far: the next event's number.
     pub(super) operations: u64,
+    /// Names that the running `readdir` has found, where the program wants them.
+    pub(super) names: Vec<Value>,
     /// What became of the last operation.
     pub(super) outcome: Outcome,
     /// The lock that the running operation waits for.
@@ -213,6 +215,7 @@ impl<'c, B: Backend> Io<'c, B> {
             operations: 0,
             outcome: Outcome::default(),
             wanted_lock: None,
+            names: Vec::new(),
             notes: 0,
             settings,
             keeps_events: recorder.keeps_events(),

@@ -11,7 +11,10 @@ use super::task::{Bytes, Data, Task, Transfer, Want, Whole};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
+use crate::dents;
 use model::Part;
+use model::Value;
+use model::plan::NO_SLOT;
 use std::io;
 
 /// Room for directory entries in one call, as readdir(3) of glibc has.
@@ -140,7 +143,12 @@ fn run_made<B: Backend>(
             None => issue(want, task.fd, io, buffers),
         };
         match shot {
-            Ok(shot) => task.take(io, want, shot),
+            Ok(shot) => {
+                task.take(io, want, shot);
+                if want == Want::List && step.dst != NO_SLOT && shot.reply > 0 {
+                    take_names(io, buffers);
+                }
+            }
             Err(_) => task.starved(io),
         }
     }
@@ -151,6 +159,14 @@ fn run_made<B: Backend>(
         (tally.timing.start_ns, tally.timing.end_ns) = (now_ns, now_ns);
     }
     io.conclude(step.op, step.site, tally, task.subject)
+}
+
+/// Keeps the names that the call before has found.
+#[cold]
+fn take_names<B: Backend>(io: &mut Io<'_, B>, buffers: &mut Buffers) {
+    let Ok(buf) = buffers.target(DENTS_BYTES) else { return };
+    let visible = dents::entries(buf).filter(dents::Entry::is_visible);
+    io.names.extend(visible.map(|entry| Value::str(entry.name.to_bytes())));
 }
 
 /// Makes a call; an error: there is no memory for it.

@@ -76,6 +76,7 @@ pub(super) fn perform<B: Backend>(
         Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
         Op::Delete => delete(step, env, io),
         Op::Readdir => {
+            io.names.clear();
             let flags = libc::O_RDONLY | libc::O_DIRECTORY;
             on_file(step, env, io, buffers, (flags, Data::List), (0, 0))
         }

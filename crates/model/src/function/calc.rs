@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_by_one_key() {
-        let sort = |items: &[Value]| sorted(&Value::List(items.into()));
-        let list = |items: &[Value]| Ok(Value::List(items.into()));
+        let sort = |items: &[Value]| sorted(&Value::List(items.to_vec().into()));
+        let list = |items: &[Value]| Ok(Value::List(items.to_vec().into()));
         let (a, b, ten, nine) = (Value::str("a"), Value::str("b"), Value::Int(10), Value::Int(9));
         assert_eq!(sort(&[b.clone(), a.clone()]), list(&[a.clone(), b]));
         assert_eq!(sort(&[ten.clone(), nine.clone()]), list(&[nine.clone(), ten.clone()]));

@@ -147,6 +147,10 @@ impl<'p> Frame<'p> for Generation<'p> {
         value.unwrap_or(&Value::Unset)
     }
 
+    fn variable(&mut self, slot: Slot) -> &mut Value {
+        &mut self.frame[index_of(slot)]
+    }
+
     fn set(&mut self, slot: Slot, value: Value) {
         if let Some(place) = self.frame.get_mut(index_of(slot)) {
             *place = value;

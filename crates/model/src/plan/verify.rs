@@ -184,6 +184,10 @@ impl Region<'_> {
                 self.args(args)
             }
             Instr::List { dst, args } => self.slot(dst).and_then(|()| self.args(args)),
+            Instr::SetItem { list, index, value } => {
+                self.slot(list).and_then(|()| self.operands(&[index, value]))
+            }
+            Instr::Push { list, value } => self.slot(list).and_then(|()| self.operand(value)),
             Instr::Internal { dst, .. } => self.slot(dst),
             Instr::Jump { to } => self.target(to),
             Instr::JumpIf { cond, to, .. } => self.operand(cond).and_then(|()| self.ahead(pc, to)),
@@ -355,6 +359,8 @@ mod tests {
             Instr::Op { op: Op::Print, dst: NO_SLOT, args: 0 },
             Instr::CallProc { proc: 0, args },
             Instr::Function { function: Function::Abs, dst: SLOT, args },
+            Instr::Push { list: SLOT, value: a },
+            Instr::SetItem { list: SLOT, index: a, value: a },
         ];
         assert_eq!(plan(&body).verify(), Ok(()));
         assert_eq!(Plan::default().verify(), Ok(()));
@@ -371,6 +377,11 @@ mod tests {
             (Instr::Move { dst: SLOT, src: Operand::template(2) }, "template 2 of 2"),
             // A template of the proc.
             (Instr::Test { dst: SLOT, a: Operand::template(0) }, "slot 0 of 0"),
+            (Instr::Push { list: Slot(4), value: a }, "globals 4 to 5 of 4"),
+            (
+                Instr::SetItem { list: SLOT, index: a, value: Operand::constant(1) },
+                "constant 1 of 1",
+            ),
             (Instr::Jump { to: 2 }, "goes on at 2"),
             (Instr::JumpIf { cond: a, when: true, to: 0 }, "goes back to 0"),
             (Instr::Master { skip: 9 }, "goes on at 9"),

@@ -29,6 +29,17 @@ const PROGRAMS: &[(&str, &str)] = &[
          assert(exists(\"f-0019-$$rank\") && size(\"gone\") == -1 && $$now >= 0s);
          repeat $e 3 repeat $i 2 stat(\"f-\" + sort([\"0003\", \"0001\"])[perm($i, 2, $e)] + \"-$$rank\");",
     ),
+    (
+        "mail that is delivered by renaming",
+        "mkdir(\"new-$$rank\"); mkdir(\"cur-$$rank\"); $sent = [];
+         repeat $i 300 { create(\"new-$$rank/mail-${i:04}-with-a-long-name\"); push($sent, \"mail-${i:04}-with-a-long-name\"); }
+         $names = readdir(\"new-$$rank\"); $names = sort($names); assert(len($names) == 300);
+         repeat $name in $names rename(\"new-$$rank/$name\", \"cur-$$rank/$name\");
+         repeat $i 300 assert($names[$i] == $sent[$i]);
+         $sent[0] = \"x\"; assert($names[0] != $sent[0]);
+         $left = readdir(\"new-$$rank\"); assert(len($left) == 0 && exists(\"cur-$$rank/\" + $names[299]));
+         with (expect=\"ENOENT\") $left = readdir(\"none\"); assert(len($left) == 0);",
+    ),
 ];
 
 /// Operations, their number, failures and bytes.

@@ -219,6 +219,13 @@ impl<'a> Facts<'a> {
                 let var = self.plan.loops[code as usize].var;
                 return (var != NO_SLOT).then_some((var, Shape::NUMBER));
             }
+            // Names in a directory have no slash and are not made of dots alone.
+            Instr::Op { op: Op::Readdir, dst, .. } if dst != NO_SLOT => {
+                (dst, Shape::NUMBER.in_list())
+            }
+            Instr::SetItem { list, value, .. } | Instr::Push { list, value } => {
+                (list, self.shape(site, value).in_list())
+            }
             Instr::Op { dst, .. } => return (dst != NO_SLOT).then_some((dst, Shape::NUMBER)),
             _ => return None,
         })
@@ -318,6 +325,7 @@ mod tests {
             "$l = [\"a\", \"b\"]; repeat $i 2 stat($l[$i]);",
             "$l = [\"b\"]; repeat 3 { $l = sort($l + [\"a/b\"]); stat($l[0]); }",
             "$a = \"d\"; $b = \"/f\"; repeat 2 { stat($a + $b); $a = \"e\"; $b = \"/g\"; }",
+            "$l = readdir(\"d\"); push($l, \"x\"); repeat $n in sort($l) { stat(\"d/$n\"); stat(\"$n.x\"); }",
             "repeat 2 if (!exists(\"f-$$rank\")) create(\"f-$$rank\" + \".x\");",
             "define proc p($n) { stat(\"$n.new\"); } p(\"a\"); p(\"b/c\");",
             "define groups {\"g\":D}; group \"g\" stat(\"x-$$group\");",
@@ -339,6 +347,8 @@ mod tests {
             ("define proc p($n) { stat($n); } p(\"/etc\");", "absolute"),
             ("define proc p($n) { if ($n == \"\") stat(\"$n/x\"); } p(\"\");", "absolute"),
             ("symlink(\"a\", \"l\");", "symbolic link"),
+            ("$l = []; repeat 2 { if (len($l)) stat($l[0]); push($l, \"/etc\"); }", "absolute"),
+            ("$l = [\"a\"]; repeat $p in $l { stat($p); $l[0] = \"..\"; stat($l[0]); }", "`..`"),
             ("$l = []; repeat 2 { stat(sort($l)[0]); $l = $l + [\"/etc\"]; }", "absolute"),
             ("$p = \".\"; repeat 2 { if (exists(\".$p\")) print 1; $p = \"x\"; }", "`..`"),
             // What is assigned last is read first, three turns later.

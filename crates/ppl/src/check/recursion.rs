@@ -60,7 +60,10 @@ fn collect(ast: &Ast, id: StmtId, calls: &mut Vec<Name>) -> bool {
         Stmt::With(_, body) => return collect(ast, body, calls),
         Stmt::Repeat(number) => {
             let repeat = ast.repeats[number as usize];
-            if matches!(ast.expr(repeat.from), Expr::Int(1..)) && repeat.to.is_none() {
+            if matches!(ast.expr(repeat.from), Expr::Int(1..))
+                && repeat.to.is_none()
+                && !repeat.in_list
+            {
                 collect(ast, repeat.body, calls);
             }
         }

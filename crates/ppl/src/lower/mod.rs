@@ -23,6 +23,7 @@ mod handles;
 mod hints;
 mod intern;
 mod kinds;
+mod lists;
 mod names;
 pub(crate) mod notes;
 mod op;

@@ -66,12 +66,20 @@ pub(super) fn survey(ast: &Ast) -> Vec<NameInfo> {
         names[at].definitions += 1;
     };
     for stmt in &ast.stmts {
-        if let Stmt::Assign(name, value) = stmt {
-            define(*name, guess(ast, *value));
+        match stmt {
+            Stmt::Assign(name, value) => define(*name, guess(ast, *value)),
+            // What is changed is no constant.
+            stmt => {
+                if let Some(name) = changed_list(ast, *stmt) {
+                    define(name, Types::NONE);
+                }
+            }
         }
     }
-    for (name, _) in ast.repeats.iter().filter_map(|repeat| repeat.var) {
-        define(name, Types::INT);
+    for repeat in &ast.repeats {
+        if let Some((name, _)) = repeat.var {
+            define(name, if repeat.in_list { Types::ANY } else { Types::INT });
+        }
     }
     for param in &ast.params {
         let old = if param.public.is_some() { Types::STR } else { Types::NONE };
@@ -90,6 +98,21 @@ pub(super) fn survey(ast: &Ast) -> Vec<NameInfo> {
         }
     }
     names
+}
+
+/// The variable whose list a statement changes.
+fn changed_list(ast: &Ast, stmt: Stmt) -> Option<Name> {
+    let list = match stmt {
+        Stmt::SetItem(item, _) => match ast.expr(item) {
+            Expr::Index(list, _) => list,
+            _ => return None,
+        },
+        Stmt::Call { name, args } if ast.names.text(name) == super::lists::PUSH => {
+            ast.exprs_in(args).next()?
+        }
+        _ => return None,
+    };
+    if let Expr::Var(name) = ast.expr(list) { Some(name) } else { None }
 }
 
 const UNKNOWN: NameInfo = NameInfo {
@@ -137,6 +160,7 @@ fn guess_binary(op: BinaryOp) -> Types {
 fn guess_call(name: &str) -> Types {
     match classify(name).0 {
         Word::Op(Op::Pfopen) => Types::MPI,
+        Word::Op(Op::Readdir) => Types::LIST,
         Word::Op(op) if op.row().gives_handle => Types::HANDLE,
         Word::Op(_) => Types::OUTCOME,
         _ => Types::ANY,

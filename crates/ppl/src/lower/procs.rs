@@ -43,6 +43,9 @@ impl OpenProc {
 impl Lower<'_> {
     /// `name(args);`, and in a pattern `extent(offset, length);`
     pub(super) fn call_statement(&mut self, name: Name, args: List, span: Span) {
+        if self.ast.names.text(name) == super::lists::PUSH && !self.procs.contains_key(&name) {
+            return self.push_item(args, span);
+        }
         let is_extent = self.ast.names.text(name) == "extent" && !self.procs.contains_key(&name);
         match (self.in_generator, is_extent) {
             (true, true) => self.extent(args, span),

@@ -21,6 +21,9 @@ impl Lower<'_> {
     /// `repeat`
     pub(super) fn repeat(&mut self, number: u32, span: Span) {
         let repeat = self.ast.repeats[number as usize];
+        if repeat.in_list {
+            return self.repeat_in(&repeat, span);
+        }
         let range = self.range(&repeat);
         let turns = self.turns(&range, &repeat);
         let state = self.frame().enter_loop();
@@ -42,7 +45,9 @@ impl Lower<'_> {
             body: 0,
             exit: 0,
         });
-        let variable = repeat.var.map(|(name, _)| self.bind_variable(name, &range));
+        let variable = repeat
+            .var
+            .map(|(name, _)| self.bind_variable(name, range.from.differs || range.step.differs));
         self.emit(Instr::Loop { code }, span);
         self.plan.loops[code as usize].var = variable.map_or(NO_SLOT, |(slot, _)| slot);
         self.plan.loops[code as usize].body = self.here_pc();
@@ -55,7 +60,7 @@ impl Lower<'_> {
         (self.unsure, self.differs) = outer;
     }
 
-    fn loop_body(&mut self, body: StmtId, code: u32, span: Span) {
+    pub(super) fn loop_body(&mut self, body: StmtId, code: u32, span: Span) {
         self.loops.push(OpenLoop::default());
         self.nested(Nest::Loop, body);
         let open = self.loops.pop().unwrap_or_default();
@@ -68,11 +73,15 @@ impl Lower<'_> {
     }
 
     /// The loop variable's slot, and the place of the outer variable of its name.
-    fn bind_variable(&mut self, name: Name, range: &Range) -> (Slot, super::names::Place) {
+    pub(super) fn bind_variable(
+        &mut self,
+        name: Name,
+        differs: bool,
+    ) -> (Slot, super::names::Place) {
         let outer = self.here(name);
         let text = self.ast.names.text(name);
         let slot = self.frame().loop_variable(name, text);
-        self.set_new(name, slot, range.from.differs || range.step.differs);
+        self.set_new(name, slot, differs);
         (slot, outer)
     }
 

@@ -14,10 +14,39 @@ impl Parser<'_, '_, '_> {
     /// `$x = value;`
     pub(super) fn assignment(&mut self) -> Parse<StmtId> {
         let var = self.bump();
+        if self.tok.kind == Kind::LBracket {
+            return self.set_item(var);
+        }
         if self.tok.kind != Kind::Assign {
             return Err(self.no_assignment(var));
         }
         self.assign(var)
+    }
+
+    /// `$list[at] = value;`, from the bracket on.
+    #[cold]
+    fn set_item(&mut self, var: Token) -> Parse<StmtId> {
+        let name = self.intern(var);
+        let list = self.push_expr(Expr::Var(name), var.span());
+        let open = self.bump();
+        let at = self.expr()?;
+        self.close(Kind::RBracket, open, "`]` after the index")?;
+        let span = self.since(var.start);
+        let item = self.push_expr(Expr::Index(list, at), span);
+        if self.tok.kind != Kind::Assign {
+            let diagnostic = self.expectation("`=` after the element of a list");
+            let help = match self.tok.kind {
+                Kind::LBracket => {
+                    "only elements of the outer list can be set; take the inner one out, change it, put it back"
+                }
+                _ => "an element is set with $list[0] = ...;",
+            };
+            return Err(self.error(diagnostic.help(help)));
+        }
+        self.bump();
+        let value = self.expr()?;
+        self.semi("the value")?;
+        Ok(self.push_stmt(Stmt::SetItem(item, value), var.start))
     }
 
     #[cold]
@@ -29,8 +58,6 @@ impl Parser<'_, '_, '_> {
                 diagnostic.help(format!("write {};", self.update(name)))
             }
             Kind::EqEq => diagnostic.help("`==` compares; `=` assigns"),
-            Kind::LBracket => diagnostic
-                .help(format!("the elements of a list cannot be set; write {name} = [...];")),
             _ => diagnostic
                 .help(format!("a statement that begins with a variable sets it: {name} = ...;")),
         })

@@ -12,13 +12,14 @@ struct Head {
     from: ExprId,
     to: Option<ExprId>,
     step: Option<ExprId>,
+    in_list: bool,
 }
 
 impl Parser<'_, '_, '_> {
     /// `repeat ...`; the word is consumed.
     pub(super) fn repeat(&mut self, start: u32) -> Parse<StmtId> {
         let none = self.push_expr(Expr::Error, Span { start: self.tok.start, end: self.tok.start });
-        let mut head = Head { var: None, from: none, to: None, step: None };
+        let mut head = Head { var: None, from: none, to: None, step: None, in_list: false };
         if self.head(&mut head).is_err() {
             self.skip_to_body();
         }
@@ -26,9 +27,9 @@ impl Parser<'_, '_, '_> {
             return self.until(head, start);
         }
         let body = self.loop_body("the count");
-        let Head { var, from, to, step } = head;
+        let Head { var, from, to, step, in_list } = head;
         let number = self.cx.ast.repeats.len() as u32;
-        self.cx.ast.repeats.push(Repeat { var, from, to, step, body });
+        self.cx.ast.repeats.push(Repeat { var, from, in_list, to, step, body });
         Ok(self.push_stmt(Stmt::Repeat(number), start))
     }
 
@@ -39,6 +40,12 @@ impl Parser<'_, '_, '_> {
                 let var = self.bump();
                 if self.tok.kind == Kind::Assign {
                     self.needless_assign(var);
+                }
+                if self.accept_word("in") {
+                    head.var = Some((self.intern(var), var.span()));
+                    head.in_list = true;
+                    head.from = self.expr()?;
+                    return Ok(());
                 }
                 if self.at_word("range")
                     && let Some(bad) = self.python_range()

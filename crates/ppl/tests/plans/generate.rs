@@ -156,7 +156,7 @@ impl Writer<'_> {
 
     fn simple(&mut self) {
         let (path, n) = (self.string(), self.number());
-        let line = match self.choose(13) {
+        let line = match self.choose(14) {
             0 => format!("write({path}, {n});"),
             1 => format!("read({path});"),
             2 => format!("rename({path}, \"to\");"),
@@ -168,6 +168,10 @@ impl Writer<'_> {
             8 => format!("$h = fopen({path}, \"r\"); fread($h, {n}, 4k); fclose($h);"),
             9 => "barrier;".into(),
             10 => format!("signal({path}, to=1);"),
+            12 => format!(
+                "push($l, {n}); $l[{}] = $a; repeat $x in $l print $x, $l[0];",
+                self.choose(4)
+            ),
             11 => format!("$r = write({path}, {n}); if ($r) print $r, errno($r), $r + 1;"),
             _ => format!("assert({});", self.condition()),
         };

@@ -81,6 +81,11 @@ impl<'p> Frame<'p> for Machine<'p> {
         }
     }
 
+    fn variable(&mut self, slot: Slot) -> &mut Value {
+        let at = self.at(slot);
+        &mut self.values[at]
+    }
+
     fn set(&mut self, slot: Slot, value: Value) {
         let at = self.at(slot);
         self.values[at] = value;

@@ -110,6 +110,15 @@ impl Tree<'_> {
                 self.set(name, value);
                 Ok(())
             }
+            Stmt::SetItem(item, value) => {
+                let Expr::Index(list, at) = self.ast.expr(item) else { unreachable!("parsed so") };
+                let Expr::Var(name) = self.ast.expr(list) else { unreachable!("parsed so") };
+                let at = eval(self.value(at)?.as_int())?;
+                let (mut whole, value) = (self.get(list, name)?, self.value(value)?);
+                eval(value::set_item(&mut whole, at, value))?;
+                self.set(name, whole);
+                Ok(())
+            }
             Stmt::Param(number) => {
                 let param = self.ast.params[number as usize];
                 let value = self.value(param.default)?;
@@ -162,6 +171,9 @@ impl Tree<'_> {
 
     fn repeat(&mut self, number: u32) -> Done<()> {
         let repeat = self.ast.repeats[number as usize];
+        if repeat.in_list {
+            return self.repeat_in(repeat);
+        }
         let first = eval(self.value(repeat.from)?.as_int())?;
         let (from, to, step) = match repeat.to {
             None if first < 0 => return Err(Stop::Error),
@@ -197,6 +209,37 @@ impl Tree<'_> {
         }
         self.loops.truncate(depth);
         result
+    }
+
+    fn repeat_in(&mut self, repeat: ppl::ast::Repeat) -> Done<()> {
+        let Value::List(items) = self.value(repeat.from)? else { return Err(Stop::Error) };
+        let (name, _) = repeat.var.expect("`in` follows a variable");
+        let depth = self.loops.len();
+        self.loops.push((name, Value::Unset));
+        let mut result = Ok(());
+        for item in items.iter() {
+            self.loops[depth].1 = item.clone();
+            match self.stmt(repeat.body) {
+                Err(Stop::Break) => break,
+                Ok(()) | Err(Stop::Continue) => {}
+                stop => {
+                    result = stop;
+                    break;
+                }
+            }
+        }
+        self.loops.truncate(depth);
+        result
+    }
+
+    /// `push($list, value);`
+    fn push(&mut self, args: List) -> Done<()> {
+        let args: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let Expr::Var(name) = self.ast.expr(args[0]) else { unreachable!("checked") };
+        let (mut list, value) = (self.get(args[0], name)?, self.value(args[1])?);
+        eval(value::push(&mut list, value))?;
+        self.set(name, list);
+        Ok(())
     }
 
     fn time(&mut self, number: u32) -> Done<()> {
@@ -243,6 +286,9 @@ impl Tree<'_> {
     }
 
     fn call(&mut self, name: Name, args: List) -> Done<()> {
+        if self.ast.names.text(name) == "push" {
+            return self.push(args);
+        }
         let def = *self.ast.procs.iter().find(|proc| proc.name.0 == name).expect("checked");
         let args: Vec<ExprId> = self.ast.exprs_in(args).collect();
         let values: Vec<Value> =
@@ -535,6 +581,10 @@ impl Visibility<'_> {
                 let param = self.ast.params[number as usize];
                 self.expr(param.default);
                 self.names().insert(param.var.0);
+            }
+            Stmt::SetItem(item, value) => {
+                self.expr(item);
+                self.expr(value);
             }
             Stmt::Op { args, .. } | Stmt::Call { args, .. } => self.exprs(args),
             Stmt::Repeat(number) => {

@@ -8,6 +8,7 @@ use super::locks::Lock;
 use super::node::{Ino, Kind};
 use crate::backend::{MARKER, check_path, refuses_flags};
 use crate::call::Fd;
+use crate::dents;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -20,7 +21,7 @@ pub(super) struct Open {
     flags: i32,
     position: u64,
     /// Sizes of the directory entries that are still to be listed.
-    listing: Option<std::vec::IntoIter<u16>>,
+    listing: Option<std::vec::IntoIter<Box<[u8]>>>,
     /// How it holds its file with flock.
     lock: Option<Lock>,
 }
@@ -215,8 +216,8 @@ impl Files {
         Ok(fs.size(self.get(fd)?.ino))
     }
 
-    /// As many entries as fit in `room` bytes; see [`crate::call::Call::Getdents`].
-    pub(super) fn list(&mut self, fs: &MemFs, fd: Fd, room: usize) -> Done {
+    /// As many entries as fit in the buffer; see [`crate::call::Call::Getdents`].
+    pub(super) fn list(&mut self, fs: &MemFs, fd: Fd, buf: &mut [u8]) -> Done {
         let open = self.file(fd)?;
         let Kind::Directory { names, .. } = &fs.nodes.get(open.ino).kind else {
             return Err(libc::ENOTDIR);
@@ -226,37 +227,31 @@ impl Files {
         }
         let listing = open.listing.get_or_insert_with(|| {
             let visible = names.keys().filter(|name| &***name != MARKER.as_bytes());
-            let sizes = visible.map(|name| entry_size(name.len()));
-            [DOTS, DOTS].into_iter().chain(sizes).collect::<Vec<_>>().into_iter()
+            let dots = [&b"."[..], b".."].map(Box::from);
+            dots.into_iter()
+                .chain(visible.map(|name| Box::from(&**name)))
+                .collect::<Vec<_>>()
+                .into_iter()
         });
-        take_entries(listing, room)
+        take_entries(listing, buf)
     }
 }
 
 /// Most bytes of one transfer (`MAX_RW_COUNT`, read(2)).
 const TRANSFER_MAX: usize = 0x7fff_f000;
-/// Marks the entries `.` and `..`, which take 24 bytes and are not counted.
-const DOTS: u16 = 0;
 
-/// Size of a linux_dirent64: 19 bytes, the name, a NUL, filled up to 8.
-fn entry_size(name_length: usize) -> u16 {
-    (19 + name_length + 1).next_multiple_of(8) as u16
-}
-
-fn take_entries(listing: &mut std::vec::IntoIter<u16>, room: usize) -> Done {
-    let (mut used, mut taken, mut counted) = (0, 0, 0);
-    while let Some(size) = listing.as_slice().first() {
-        used += if *size == DOTS { 24 } else { usize::from(*size) };
-        if used > room {
-            break;
-        }
-        taken += 1;
-        counted += i64::from(*size != DOTS);
+fn take_entries(listing: &mut std::vec::IntoIter<Box<[u8]>>, buf: &mut [u8]) -> Done {
+    let (mut used, mut counted) = (0, 0);
+    while let Some(name) = listing.as_slice().first() {
+        let Some(bytes) = dents::write(name, &mut buf[used..]) else { break };
+        used += bytes;
+        counted += i64::from(!matches!(&**name, b"." | b".."));
         listing.next();
     }
-    match (taken, used) {
-        (0, 0) => Ok(0),
-        (0, _) => Err(libc::EINVAL),
+    dents::end(buf, used);
+    match (used, listing.as_slice().is_empty()) {
+        (0, true) => Ok(0),
+        (0, false) => Err(libc::EINVAL),
         _ => Ok(counted + 1),
     }
 }

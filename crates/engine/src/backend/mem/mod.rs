@@ -127,7 +127,7 @@ impl Mem {
                 fs.link_file(ino, path.to_bytes())
             }
             Call::Fstat { fd } => files.stat(fs, fd),
-            Call::Getdents { fd, buf } => files.list(fs, fd, buf.len()),
+            Call::Getdents { fd, buf } => files.list(fs, fd, buf),
             Call::Stat { path } => fs.stat(path.to_bytes()),
             Call::Access { path } | Call::Utime { path } | Call::Statfs { path } => {
                 fs.exists(path.to_bytes())

@@ -1,0 +1,148 @@
+//! Lists that change, and loops over their elements.
+//!
+//! ```text
+//! push($list, 3); $list[0] = 1;
+//! repeat $x in $list print $x;
+//! ```
+
+use super::Lower;
+use super::value::Ev;
+use crate::ast::{Expr, ExprId, List, Repeat};
+use crate::diag::{Code, Diagnostic};
+use model::Value;
+use model::function::Function;
+use model::plan::{Instr, LoopCode, NO_SLOT, Operand, Slot, Span};
+use model::types::Types;
+
+/// `push(list, value)` is no operation of the table: it is not measured.
+pub(super) const PUSH: &str = "push";
+
+impl Lower<'_> {
+    /// `push($list, value);`
+    pub(super) fn push_item(&mut self, args: List, span: Span) {
+        let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let [list, value] = ids[..] else {
+            let message = format!("expected push($list, value), found {} arguments", args.len);
+            self.reports.push(Diagnostic::new(Code::Arguments, span, message));
+            return;
+        };
+        let value = self.expr(value);
+        let Some(list) = self.changed_list(list, value) else { return };
+        self.emit(Instr::Push { list, value: value.operand }, span);
+    }
+
+    /// `$list[at] = value;`
+    pub(super) fn set_item(&mut self, item: ExprId, value: ExprId, span: Span) {
+        let Expr::Index(list, at) = self.ast.expr(item) else { return };
+        let index = self.integer(at, "an index");
+        let value = self.expr(value);
+        let Some(list) = self.changed_list(list, value) else { return };
+        if !index.is_bad() {
+            let (index, value) = (index.operand, value.operand);
+            self.emit(Instr::SetItem { list, index, value }, span);
+        }
+    }
+
+    /// The variable whose list takes a value; `None`: there is none, which is reported.
+    fn changed_list(&mut self, list: ExprId, value: Ev) -> Option<Slot> {
+        let span = self.ast.expr_span(list);
+        let Expr::Var(name) = self.ast.expr(list) else {
+            let message = "expected a variable that holds a list";
+            let help = "only the list of a variable can be changed: push($list, value);";
+            self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+            return None;
+        };
+        let whole = self.variable(name, span);
+        if whole.is_bad() || value.is_bad() {
+            return None;
+        }
+        if !whole.types.may(Types::LIST) && self.is_alive() {
+            let message = format!("expected a list, found {}", whole.types.describe());
+            self.wrong_type(span, message);
+            return None;
+        }
+        if self.here(name).slot == NO_SLOT {
+            let text = self.ast.names.text(name);
+            let message = format!("${text} is a variable of the program, which a proc only reads");
+            let help = format!("change a copy: $list = ${text}; push($list, ...);");
+            self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+            return None;
+        }
+        self.note_assigned(name);
+        Some(self.define(name, value.differs || self.differs.is_some()))
+    }
+
+    /// `repeat $x in list body`
+    pub(super) fn repeat_in(&mut self, repeat: &Repeat, span: Span) {
+        let whole = self.listed(repeat.from);
+        let count = match self.constant(whole) {
+            Some(Value::List(items)) => Some(items.len()),
+            _ => None,
+        };
+        let (list, to) = self.kept_list(whole, count, span);
+        let outer = (self.unsure, self.differs);
+        self.unsure += u32::from(count.is_none_or(|n| n == 0));
+        if whole.differs {
+            self.differs = Some(self.ast.expr_span(repeat.from));
+        }
+        let state = self.frame().enter_loop();
+        let (from, step) = (self.known(Value::Int(0)).operand, self.known(Value::Int(1)).operand);
+        let index = self.frame().fresh("");
+        let code = self.plan.loops.len() as u32;
+        self.plan.loops.push(LoopCode {
+            state,
+            var: index,
+            from,
+            to,
+            step,
+            counted: true,
+            body: 0,
+            exit: 0,
+        });
+        self.emit(Instr::Loop { code }, span);
+        self.plan.loops[code as usize].body = self.here_pc();
+        let Some((name, _)) = repeat.var else { return };
+        let (slot, before) = self.bind_variable(name, whole.differs);
+        self.emit(Instr::Index { dst: slot, list, index: Operand::slot(index) }, span);
+        self.switched_off(count == Some(0), |lower| lower.loop_body(repeat.body, code, span));
+        self.set_place(name, before);
+        self.frame().release(name, slot);
+        self.frame().leave_loop();
+        self.let_go(list, span);
+        (self.unsure, self.differs) = outer;
+    }
+
+    /// What stands behind `in`.
+    fn listed(&mut self, id: ExprId) -> Ev {
+        let ev = self.expr(id);
+        if ev.is_bad() || ev.types.may(Types::LIST) || !self.is_alive() {
+            return ev;
+        }
+        let span = self.ast.expr_span(id);
+        let message = format!("expected a list after `in`, found {}", ev.types.describe());
+        let help = "a count stands without `in`: repeat $i 10 {...}";
+        self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+        Ev::BAD
+    }
+
+    /// The list in a slot of its own, because the body may change the variable, and its length.
+    fn kept_list(&mut self, whole: Ev, count: Option<usize>, span: Span) -> (Operand, Operand) {
+        if let Some(count) = count {
+            return (whole.operand, self.known(Value::Int(count as i64)).operand);
+        }
+        let list = self.frame().fresh("");
+        self.emit(Instr::Move { dst: list, src: whole.operand }, span);
+        let args = self.push_args([Operand::slot(list)]);
+        let dst = self.frame().temp();
+        self.emit(Instr::Function { function: Function::Len, dst, args }, span);
+        (Operand::slot(list), Operand::slot(dst))
+    }
+
+    /// A list that is not shared any more grows without being copied.
+    fn let_go(&mut self, list: Operand, span: Span) {
+        if let model::plan::Source::Slot(dst) = list.source() {
+            let src = self.known(Value::Int(0)).operand;
+            self.emit(Instr::Move { dst, src }, span);
+        }
+    }
+}
