@@ -49,9 +49,11 @@ gaps! {
     Seconds "whole-seconds" "# calls have times in whole seconds";
     NoDurations "no-durations" "# calls have a beginning but no duration";
     Backwards "time-backwards" "# times lie before the ones of earlier lines";
+    Layers "layers" "# transfers of MPI-IO (@) were left out: the log has the ones of POSIX that they became";
+    Aggregated "aggregated" "# modules of the log hold counters instead of events and were left out";
     NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
     CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
-    Partial "partial" "# files have more transfers than the recorder could keep";
+    Partial "partial" "# files may have more transfers than the recorder could keep";
 }
 
 #[derive(Clone, Debug, Default)]

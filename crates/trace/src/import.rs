@@ -1,5 +1,6 @@
 //! Logs of one job -> everything a run needs of them.
 
+use crate::darshan;
 use crate::gaps::{Gap, Gaps};
 use crate::input::{self, Input};
 use crate::lines::Lines;
@@ -23,7 +24,7 @@ pub trait Scanner {
     fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>>;
 
     /// The record that [`Scanner::advance`] found. `None`: it is not understood, which was counted.
-    fn record(&self, gaps: &mut Gaps) -> Option<Record<'_>>;
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>>;
 
     /// Lines or records read so far.
     fn count(&self) -> u64;
@@ -34,16 +35,22 @@ pub trait Scanner {
 pub enum Format {
     /// Text of strace.
     Strace,
+    /// Text of darshan-dxt-parser.
+    DarshanDxt,
+    /// Binary log of Darshan.
+    Darshan,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: &'static [Format] = &[Format::Strace];
+    pub const ALL: &'static [Format] = &[Format::Strace, Format::DarshanDxt, Format::Darshan];
 
     /// Its name on the command line and in the run.
     pub fn name(self) -> &'static str {
         match self {
             Format::Strace => "strace",
+            Format::DarshanDxt => "darshan-dxt",
+            Format::Darshan => "darshan",
         }
     }
 
@@ -54,7 +61,12 @@ impl Format {
 
     /// The format of a log that begins like this.
     fn of(beginning: &[u8]) -> Option<Format> {
-        strace::looks_like(beginning).then_some(Format::Strace)
+        match beginning {
+            _ if darshan::looks_like_text(beginning) => Some(Format::DarshanDxt),
+            _ if darshan::looks_like_log(beginning) => Some(Format::Darshan),
+            _ if strace::looks_like(beginning) => Some(Format::Strace),
+            _ => None,
+        }
     }
 }
 
@@ -128,6 +140,12 @@ pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<I
     let mut resolver = Resolver::new(Scope::new(options.which.clone()), &mut sorter);
     let mut logs: Vec<Log> = match format {
         Format::Strace => strace_logs(inputs),
+        Format::DarshanDxt => logs_with(inputs, |input, name| {
+            Ok(Box::new(darshan::Text::new(Lines::new(input.bytes), name)))
+        })?,
+        Format::Darshan => {
+            logs_with(inputs, |input, _| Ok(Box::new(darshan::Binary::new(input.bytes)?)))?
+        }
     };
     follow(&mut logs, &mut resolver)?;
     let told = resolver.finish();
@@ -195,6 +213,19 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log> {
         logs.push(Log { name, scanner, group });
     }
     logs
+}
+
+/// Logs of which each stands for itself.
+fn logs_with(
+    inputs: Vec<(PathBuf, Input)>,
+    scanner: impl Fn(Input, &str) -> io::Result<Box<dyn Scanner>>,
+) -> Result<Vec<Log>, Error> {
+    let log = |(group, (name, input)): (usize, (PathBuf, Input))| {
+        let scanner = scanner(input, &shown(&name));
+        let scanner = scanner.map_err(|error| cannot_read(&name, 0, &error))?;
+        Ok(Log { name, scanner, group: group as u32 })
+    };
+    inputs.into_iter().enumerate().map(log).collect()
 }
 
 /// Follows all logs in the order of their times.

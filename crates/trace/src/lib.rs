@@ -8,6 +8,7 @@
 //! directories and names; what a log does not tell is counted ([`gaps`]). Memory depends on
 //! files, processes and open instances, not on lines. Nothing here stores a run or knows the engine.
 
+pub mod darshan;
 pub mod gaps;
 pub mod import;
 pub mod input;

@@ -148,6 +148,10 @@ pub enum Call<'a> {
     Spawn { shares: Shares },
     /// Separates what was shared (unshare).
     Unshare { shares: Shares },
+    /// The thread is this rank of a job of so many, on this machine.
+    Introduce { host: &'a [u8], command: &'a [u8], ranks: u32 },
+    /// Moves bytes of a named file: the log knows no descriptors. Of MPI-IO: `is_mpi`.
+    Moved { path: Name<'a>, writes: bool, is_mpi: bool, offset: Option<u64>, bytes: u64 },
     /// Executes a program.
     Execute { name: Name<'a> },
     /// The thread is over.

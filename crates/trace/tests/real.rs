@@ -86,3 +86,76 @@ fn duckdb_tells_where_every_byte_went() {
     assert_eq!(expected, 486 + 32);
     assert_eq!(bytes(&events, Op::Fwrite), 137_478_284);
 }
+
+/// `awk '/^ X_/{n[$1" "$3]++; b[$1" "$3]+=$6}'` over the text of darshan-dxt-parser, which the Darshan
+/// project's own program made of the binary logs: transfers and bytes of POSIX.
+const DXT: &[(&str, u64, u64, u64, u64)] = &[
+    ("dxt-simple", 2, 4040, 0, 0),
+    ("dxt", 1497, 13_021_781, 6126, 22_517_726),
+    ("hdf5-diagonal", 35, 12_925, 400, 2_627_610),
+    ("mpi-io-test", 192, 2_147_486_208, 128, 2_147_483_648),
+];
+
+fn of_op(events: &[Traced], op: Op) -> (u64, u64) {
+    let count = events.iter().filter(|traced| traced.event.op == op as u8).count();
+    (count as u64, bytes(events, op))
+}
+
+#[test]
+fn transfers_of_darshan_are_those_that_awk_adds() {
+    for (name, writes, written, reads, read) in DXT {
+        for ending in ["dxt.txt.xz", "darshan"] {
+            let options = Options { format: None, which: Which::All };
+            let imported = import(&[log(&format!("{name}.{ending}"))], &options).unwrap();
+            let told = imported.told;
+            let events: Vec<Traced> = imported.events.map(Result::unwrap).collect();
+            assert_eq!(of_op(&events, Op::Fwrite), (*writes, *written), "{name}.{ending}");
+            assert_eq!(of_op(&events, Op::Fread), (*reads, *read), "{name}.{ending}");
+            assert_eq!(events.len() as u64, writes + reads);
+            assert_eq!(gap(&told, "unparsed-lines"), None);
+        }
+    }
+}
+
+/// The text rounds times to 0.1 ms; all else is the same.
+#[test]
+fn binary_logs_of_darshan_say_what_their_text_says() {
+    for (name, ..) in DXT {
+        let [(text, text_told), (binary, told)] =
+            ["dxt.txt.xz", "darshan"].map(|ending| events(&format!("{name}.{ending}")));
+        let said = |events: &[Traced], told: &Told| {
+            let mut said: Vec<_> = events
+                .iter()
+                .map(|traced| {
+                    let event = &traced.event;
+                    let path = told.paths[event.path as usize].clone();
+                    let start = (event.start_ns + 50_000) / 100_000;
+                    (traced.rank, path, event.op, event.offset_bytes, event.done_bytes, start)
+                })
+                .collect();
+            said.sort();
+            said
+        };
+        let (text, binary) = (said(&text, &text_told), said(&binary, &told));
+        assert_eq!(text.len(), binary.len(), "{name}");
+        let pairs = text.iter().zip(&binary);
+        let same = pairs.filter(|(text, binary)| {
+            (text.0, &text.1, text.2, text.3, text.4)
+                == (binary.0, &binary.1, binary.2, binary.3, binary.4)
+        });
+        assert_eq!(same.count(), text.len(), "{name}");
+        assert_eq!((told.ranks, &told.root), (text_told.ranks, &text_told.root));
+        // One of the texts does not name the program.
+        assert!(text_told.labels.is_empty() || told.labels == text_told.labels, "{name}");
+        assert_eq!((&told.hosts, told.started_ns), (&text_told.hosts, text_told.started_ns));
+    }
+}
+
+/// `grep -c '^ X_MPIIO'` gives 256, of a file that `X_POSIX` has, too.
+#[test]
+fn transfers_of_mpi_io_are_not_counted_twice() {
+    let (_, told) = events("mpi-io-test.darshan");
+    let layers = gap(&told, "layers").unwrap();
+    assert_eq!((layers.count, layers.bytes), (256, 2 * 2_147_483_648));
+    assert_eq!(told.ranks, 32);
+}

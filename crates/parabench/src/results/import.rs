@@ -21,14 +21,15 @@ pub fn store_import(folder: &Folder, logs: &[PathBuf], imported: Imported) -> Re
     let Imported { format, logs: read, told, events } = imported;
     let mut table = EventWriter::create(folder.path(), &[]).map_err(failed)?;
     let mut summary = Summary::default();
-    let names = Names { labels: &told.labels, paths: &told.paths, calls: &told.calls };
+    let names =
+        Names { labels: &told.labels, paths: &told.paths, calls: &told.calls, hosts: &told.hosts };
     let rows = events.map(|event| {
         event.map(|traced| {
             summary.add(traced.rank as u32, &traced.event);
             (traced.rank as u32, traced.event, traced.details)
         })
     });
-    table.imported("", &names, rows).map_err(failed)?;
+    table.imported(&names, rows).map_err(failed)?;
     let info = table.finish().map_err(failed)?;
     let labels: Vec<String> = told.labels.iter().map(|label| lossy(label)).collect();
     let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);

@@ -86,7 +86,9 @@ fn commands_in_documents_run() {
         let all: Vec<Block> = blocks().into_iter().filter(of_this).collect();
         let program = all.iter().find(|block| block.kind == "ppl").map_or("", |block| &block.text);
         let mut scene = Scene::new().file("mnt/storage/here", "").file("mnt/fs/here", "");
-        scene = scene.file("app.strace", STRACE);
+        let darshan = root().join("crates/trace/tests/real/dxt-simple.darshan");
+        let darshan = fs::read(darshan).expect("a log");
+        scene = scene.file("app.strace", STRACE).file("app.darshan", darshan);
         for block in all.iter().filter(|block| block.kind == "console") {
             for line in block.text.lines().filter_map(|line| line.strip_prefix("$ parabench ")) {
                 let command = line.split('#').next().unwrap().replace("/mnt/", "mnt/");

@@ -91,6 +91,9 @@ fn logs_come_from_pipes_and_compressed_and_are_kept_by_place() {
     assert_eq!(run.run.trace.unwrap().root, "/usr");
     let log = root().join("crates/trace/tests/real/duckdb-olap.strace.xz");
     scene.call("import -o duck").word(log).run().exits(0).out_has("fdatasync");
+    let log = root().join("crates/trace/tests/real/mpi-io-test.darshan");
+    scene.call("import -o darshan").word(log).run().exits(0).out_has("32 ranks");
+    scene.parabench("report darshan --html d.html").exits(0);
     scene.call("import - -o r").input(LOG).run().exits(2).err_has("--force");
     scene.call("import - -o r --force --all").input(LOG).run().exits(0);
 }

@@ -17,7 +17,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io;
@@ -74,6 +74,8 @@ pub struct Imported<'a> {
     pub paths: &'a [Vec<u8>],
     /// Names of calls.
     pub calls: &'a [Vec<u8>],
+    /// Machines of ranks.
+    pub hosts: &'a BTreeMap<u32, String>,
 }
 
 impl EventWriter {
@@ -161,11 +163,10 @@ impl EventWriter {
     /// As for [`EventWriter::create`]; or that of `events`.
     pub fn imported(
         &mut self,
-        host: &str,
         names: &Imported<'_>,
         events: impl Iterator<Item = io::Result<(u32, Event, Details)>>,
     ) -> std::result::Result<(), StoreError> {
-        let host = text(host);
+        let mut host = (None, text(""));
         let texts = |names: &[Vec<u8>]| -> Vec<ByteArray> {
             names.iter().map(|name| text(&String::from_utf8_lossy(name))).collect()
         };
@@ -175,12 +176,15 @@ impl EventWriter {
         for event in events {
             let (rank, event, details) =
                 event.map_err(|error| StoreError::io(&self.path, "write", error))?;
+            if host.0 != Some(rank) {
+                host = (Some(rank), text(names.hosts.get(&rank).map_or("", String::as_str)));
+            }
             let origin = Origin { rank, ..Origin::default() };
             push(
                 &mut self.buffers,
                 &Record {
                     origin: &origin,
-                    host: &host,
+                    host: &host.1,
                     labels: &labels,
                     paths: &paths,
                     extents: &[],

@@ -3,7 +3,7 @@
 use super::table::{Closed, Instance, NO_FILE, Slot};
 use super::{Done, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
-use crate::names::{Node, ROOT};
+use crate::names::{Node, ROOT, START};
 use crate::record::{At, Call, Fd, Name, Record};
 use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use model::Op;
@@ -19,6 +19,10 @@ impl Resolver<'_> {
             Call::Spawn { shares } => self.spawn(thread, r, shares),
             Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
             Call::Exit => self.exit(thread),
+            Call::Introduce { host, command, ranks } => {
+                self.introduce(thread, host, command, ranks);
+            }
+            Call::Moved { .. } => self.moved_by_name(thread, r),
             Call::Supersede { of } => self.supersede(thread, of),
             // Of other calls only the end counts; one that never returned did nothing that is known.
             _ if r.is_begin || (r.outcome.value.is_none() && ok) => {}
@@ -315,6 +319,30 @@ impl Resolver<'_> {
             known.position = instance.position;
         }
         self.emit(thread, r, done);
+    }
+
+    /// The same of logs without descriptors.
+    fn moved_by_name(&mut self, thread: u32, r: &Record<'_>) {
+        let Call::Moved { path, writes, is_mpi, offset, bytes } = r.call else { return };
+        let text = self.decoded(path);
+        let node = self.names.walk(START, &text);
+        self.text = text;
+        let Some(node) = node else { return self.gaps.add(Gap::Impossible) };
+        let op = match (writes, is_mpi) {
+            (false, false) => Op::Fread,
+            (true, false) => Op::Fwrite,
+            (false, true) => Op::Pfread,
+            (true, true) => Op::Pfwrite,
+        };
+        let (path, file) = (self.names.path(node), self.names.file(node));
+        if offset.is_none() && self.is_kept(path) {
+            self.gaps.add(Gap::Unplaced);
+        }
+        let flags = if offset.is_none() { FLAG_UNPLACED } else { 0 };
+        let offset = offset.unwrap_or(0);
+        let done = bytes;
+        let moved = Done { offset, requested: bytes, done, flags, file, ..Done::named(op, path) };
+        self.emit(thread, r, moved);
     }
 
     /// What a transfer tells of the file's size: a read that is short met its end.

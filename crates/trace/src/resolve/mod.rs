@@ -20,6 +20,7 @@ use crate::strace::unescape;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::run::{TraceGap, TraceThread};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use table::{Instance, NO_FILE, Slot, Tables};
 use threads::Threads;
@@ -82,6 +83,8 @@ pub struct Told {
     pub calls: Vec<Vec<u8>>,
     /// Number of ranks.
     pub ranks: u32,
+    /// Machines of ranks.
+    pub hosts: BTreeMap<u32, String>,
     /// Threads with a rank, and those that started them.
     pub threads: Vec<TraceThread>,
     /// What was not told.
@@ -198,6 +201,7 @@ impl<'s> Resolver<'s> {
             labels: self.labels.0,
             calls: self.calls.0,
             ranks: self.threads.ranks(),
+            hosts: self.threads.hosts(),
             threads: self.threads.told(),
             gaps: self.gaps.told(),
             started_ns: started,

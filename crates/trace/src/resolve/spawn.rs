@@ -24,6 +24,9 @@ impl Resolver<'_> {
         match found {
             Some(place) if !self.threads.at(place).is_over => Some(place),
             Some(_) if matches!(record.call, Call::Exit) => None,
+            _ if matches!(record.call, Call::Introduce { .. }) => {
+                Some(self.unrelated(record.thread))
+            }
             _ => Some(self.appears(record.thread)),
         }
     }
@@ -39,8 +42,25 @@ impl Resolver<'_> {
         if self.threads.is_known_group() {
             self.gaps.add(Gap::UnknownParents);
         }
+        self.unrelated(number)
+    }
+
+    /// A thread that shares nothing.
+    fn unrelated(&mut self, number: u64) -> u32 {
         let table = self.tables.fresh();
         self.threads.add(Thread::unknown(number, table))
+    }
+
+    /// The log tells who the thread is: its number is its rank.
+    pub(super) fn introduce(&mut self, thread: u32, host: &[u8], command: &[u8], ranks: u32) {
+        self.threads.give_ranks(ranks);
+        let known = self.threads.at_mut(thread);
+        if known.host != host {
+            known.host = host.to_vec();
+        }
+        if known.command.is_empty() && !command.is_empty() {
+            known.set_command(command, &mut self.labels);
+        }
     }
 
     /// A thread begins with what its parent shares or copies.

@@ -8,6 +8,7 @@ use model::event::NO_ID;
 use model::run::TraceThread;
 use rustc_hash::FxBuildHasher;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A thread of a log.
@@ -23,6 +24,8 @@ pub struct Thread {
     pub rank: Option<u32>,
     /// Program that was executed last.
     pub command: Vec<u8>,
+    /// Its machine; empty where the log does not tell.
+    pub(super) host: Vec<u8>,
     /// Label of its events.
     pub(super) label: u32,
     pub(super) table: TableId,
@@ -41,6 +44,7 @@ impl Thread {
             parent: None,
             rank: None,
             command: Vec::new(),
+            host: Vec::new(),
             label: NO_ID,
             table,
             directory: Rc::new(Cell::new(START)),
@@ -77,6 +81,8 @@ pub struct Threads {
     numbers: HashMap<(u32, u64), u32, FxBuildHasher>,
     last: Option<((u32, u64), u32)>,
     ranks: u32,
+    /// Numbers of threads are ranks.
+    are_ranks: bool,
     groups: HashSet<u32, FxBuildHasher>,
     /// Calls that make threads and have not returned.
     pub(super) spawning: Vec<super::spawn::Spawning>,
@@ -130,6 +136,19 @@ impl Threads {
         self.ranks
     }
 
+    /// Numbers of threads are ranks of a job of so many.
+    pub fn give_ranks(&mut self, ranks: u32) {
+        self.are_ranks = true;
+        self.ranks = self.ranks.max(ranks);
+    }
+
+    /// Machines of ranks, as far as the log tells.
+    pub fn hosts(&self) -> BTreeMap<u32, String> {
+        let told = self.all.iter().filter(|thread| !thread.host.is_empty());
+        let text = |thread: &Thread| String::from_utf8_lossy(&thread.host).into_owned();
+        told.filter_map(|thread| Some((thread.rank?, text(thread)))).collect()
+    }
+
     /// Threads with a rank, and those that started one of them.
     pub fn told(&self) -> Vec<TraceThread> {
         let mut parents: HashSet<u64, FxBuildHasher> = HashSet::default();
@@ -149,6 +168,12 @@ impl Threads {
 
     /// The rank of a thread: the next one when it gets its first.
     pub fn rank(&mut self, place: u32) -> u32 {
+        if self.are_ranks {
+            let thread = self.at_mut(place);
+            let rank = *thread.rank.get_or_insert(thread.number as u32);
+            self.ranks = self.ranks.max(rank.saturating_add(1));
+            return rank;
+        }
         let next = self.ranks;
         let rank = *self.at_mut(place).rank.get_or_insert(next);
         self.ranks += u32::from(rank == next);

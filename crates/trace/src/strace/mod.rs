@@ -225,7 +225,7 @@ impl Scanner for Strace {
         Ok(None)
     }
 
-    fn record(&self, gaps: &mut Gaps) -> Option<Record<'_>> {
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
         let (thread, now_ns) = self.current;
         let here = (self.lines.number(), now_ns);
         let whole = &self.lines.line()[self.at..];

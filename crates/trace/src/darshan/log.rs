@@ -1,0 +1,367 @@
+//! Binary logs of Darshan, formats 3.00 to 3.41.
+//!
+//! ```text
+//! header: "3.21", magic, compression, places of the regions ─▶ job, names, one region per module
+//! module DXT_POSIX: file record (id, rank, host, counts) and its segments, again and again
+//! ```
+//!
+//! Regions are compressed each for itself, of several streams one after the other. Layouts are facts of
+//! darshan-log-format.h and darshan-dxt-log-format.h. Modules without DXT hold counters; they are
+//! counted, not read.
+
+use super::segment::{Layer, Owner, Segment, nanoseconds};
+use crate::gaps::{Gap, Gaps};
+use crate::import::Scanner;
+use crate::record::Record;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use std::io::{self, BufRead, Read};
+
+const MAGIC: i64 = 6_567_223;
+/// Largest log that is read: its regions lie anywhere in it.
+const LOG_MAX: u64 = 1 << 32;
+/// Names of all files together, bytes; jobs with a million files have a tenth.
+const NAMES_MAX: u64 = 1 << 30;
+const JOB_BYTES: u64 = 4096;
+const RANK_MAX: i64 = 1 << 24;
+/// Record of a file in a DXT module, and of a transfer.
+const FILE_BYTES: usize = 104;
+const SEGMENT_BYTES: usize = 32;
+
+/// A region of the log.
+#[derive(Clone, Copy, Debug, Default)]
+struct Region {
+    offset: u64,
+    length: u64,
+}
+
+/// What stands at the beginning of a log.
+#[derive(Clone, Debug, Default)]
+struct Header {
+    big_endian: bool,
+    compression: u8,
+    is_partial: bool,
+    length: u64,
+    names: Region,
+    modules: Vec<Region>,
+    format: (u64, u64),
+}
+
+/// Reads one log.
+pub struct Binary {
+    header: Header,
+    log: Vec<u8>,
+    paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
+    owner: Owner,
+    /// Regions that are still to be read, the last one first.
+    layers: Vec<(Layer, Region)>,
+    reader: Option<(Layer, Box<dyn Read>)>,
+    /// Transfers left of the file: writes, then reads.
+    left: (u64, u64),
+    segment: Option<Segment>,
+    count: u64,
+}
+
+impl Binary {
+    /// Reads a log as a whole: up to 4 GiB of compressed bytes.
+    ///
+    /// # Errors
+    /// It is damaged, or of another format.
+    pub fn new(input: Box<dyn BufRead>) -> io::Result<Binary> {
+        let mut log = Vec::new();
+        input.take(LOG_MAX).read_to_end(&mut log)?;
+        let header = Header::read(&log)?;
+        let mut owner = Owner::default();
+        header.job(&log, &mut owner)?;
+        let paths = header.paths(&log)?;
+        // DXT_POSIX comes first: it decides which transfers of MPI-IO are taken.
+        let [posix, mpi_io] = header.dxt();
+        let layers = vec![(Layer::MpiIo, mpi_io), (Layer::Posix, posix)];
+        let (reader, left, segment, count) = (None, (0, 0), None, 0);
+        Ok(Binary { header, log, paths, owner, layers, reader, left, segment, count })
+    }
+
+    /// The next file record of the regions; false at their end.
+    fn next_file(&mut self, gaps: &mut Gaps) -> io::Result<bool> {
+        loop {
+            if self.reader.is_none() {
+                let Some((layer, region)) = self.layers.pop() else { return Ok(false) };
+                self.reader = Some((layer, self.header.open(&self.log, region)?));
+            }
+            let Some((layer, reader)) = &mut self.reader else { return Ok(false) };
+            let mut record = [0; FILE_BYTES];
+            if !fill(reader, &mut record)? {
+                self.reader = None;
+                continue;
+            }
+            let layer = *layer;
+            self.take_file(layer, &record, gaps)?;
+            return Ok(true);
+        }
+    }
+
+    fn take_file(&mut self, layer: Layer, record: &[u8], gaps: &mut Gaps) -> io::Result<()> {
+        let fields = Fields { bytes: record, big_endian: self.header.big_endian };
+        let (id, rank) = (fields.u64(0), fields.u64(8) as i64);
+        let counts = (fields.u64(88), fields.u64(96));
+        if !(0..=RANK_MAX).contains(&rank) || counts.0.checked_add(counts.1).is_none() {
+            return Err(damaged("a file record with an impossible rank or count"));
+        }
+        let host = &record[24..88];
+        let end = host.iter().position(|byte| *byte == 0).unwrap_or(host.len());
+        self.owner.host = host[..end].to_vec();
+        self.owner.rank = rank as u64;
+        self.owner.path = match self.paths.get(&id) {
+            Some(path) => path.to_vec(),
+            None => format!("record-{id}").into_bytes(),
+        };
+        self.left = counts;
+        if self.header.is_partial {
+            gaps.add(Gap::Partial);
+        }
+        if counts != (0, 0) && !(layer == Layer::MpiIo && self.owner.is_covered()) {
+            self.owner.file(layer, gaps);
+        }
+        Ok(())
+    }
+
+    fn next_segment(&mut self) -> io::Result<Segment> {
+        let cut = || damaged("the transfers of a file end in the middle");
+        let (layer, reader) = self.reader.as_mut().ok_or_else(cut)?;
+        let mut record = [0; SEGMENT_BYTES];
+        if !fill(reader, &mut record)? {
+            return Err(cut());
+        }
+        let fields = Fields { bytes: &record, big_endian: self.header.big_endian };
+        let writes = self.left.0 > 0;
+        let left = if writes { &mut self.left.0 } else { &mut self.left.1 };
+        *left -= 1;
+        let time = |at| nanoseconds(f64::from_bits(fields.u64(at)));
+        let bytes = u64::try_from(fields.u64(8) as i64).unwrap_or(0);
+        let (offset, span_ns) = (fields.u64(0) as i64, (time(16), time(24)));
+        Ok(Segment { layer: *layer, writes, offset, bytes, span_ns })
+    }
+}
+
+impl Scanner for Binary {
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
+        if self.count == 0 {
+            self.header.count_other_modules(gaps);
+        }
+        self.count += 1;
+        if self.left == (0, 0) {
+            self.segment = None;
+            let more = self.next_file(gaps)?;
+            return Ok(more.then_some(self.owner.start_ns));
+        }
+        let segment = self.next_segment()?;
+        self.segment = Some(segment);
+        Ok(Some(self.owner.start_ns.saturating_add(segment.span_ns.0)))
+    }
+
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
+        let Some(segment) = self.segment else { return Some(self.owner.introduction(0)) };
+        if segment.layer == Layer::MpiIo && self.owner.is_covered() {
+            gaps.add_bytes(Gap::Layers, segment.bytes);
+            return None;
+        }
+        Some(self.owner.record(0, &segment))
+    }
+
+    fn count(&self) -> u64 {
+        self.count.saturating_sub(1)
+    }
+}
+
+impl Header {
+    fn read(log: &[u8]) -> io::Result<Header> {
+        let format =
+            format_of(log).ok_or_else(|| damaged("no version of Darshan 3 at its beginning"))?;
+        let place = log.get(8..16).ok_or_else(|| damaged("it ends in its header"))?;
+        let big_endian = place == MAGIC.to_be_bytes();
+        if !big_endian && place != MAGIC.to_le_bytes() {
+            return Err(damaged("the magic number of Darshan is missing"));
+        }
+        // Format 3.41 has room for more modules and a wider flag.
+        let wide = format >= (3, 41);
+        let (count, names) = if wide { (64, 32) } else { (16, 24) };
+        let length = names + 16 + count * 20;
+        let bytes = log.get(..length).ok_or_else(|| damaged("it ends in its header"))?;
+        let fields = Fields { bytes, big_endian };
+        let region = |at| Region { offset: fields.u64(at), length: fields.u64(at + 8) };
+        let modules = (0..count).map(|module| region(names + 16 + module * 16)).collect();
+        let flags = if wide { fields.u64(24) } else { fields.u32(20).into() };
+        Ok(Header {
+            big_endian,
+            compression: bytes[16],
+            is_partial: flags != 0,
+            length: length as u64,
+            names: region(names),
+            modules,
+            format,
+        })
+    }
+
+    /// Regions of the modules DXT_POSIX and DXT_MPIIO. Format 3.20 has one module more before them.
+    fn dxt(&self) -> [Region; 2] {
+        let first = if self.format >= (3, 20) { 9 } else { 8 };
+        [self.modules[first], self.modules[first + 1]]
+    }
+
+    /// Modules that hold counters: not events, so they are not read.
+    fn count_other_modules(&self, gaps: &mut Gaps) {
+        let first = if self.format >= (3, 20) { 9 } else { 8 };
+        for (module, region) in self.modules.iter().enumerate() {
+            if region.length > 0 && !(first..=first + 1).contains(&module) {
+                gaps.add_name(Gap::Aggregated, name_of(module, first == 9).as_bytes());
+            }
+        }
+    }
+
+    fn job(&self, log: &[u8], owner: &mut Owner) -> io::Result<()> {
+        let length = self.names.offset.saturating_sub(self.length);
+        let region = Region { offset: self.length, length };
+        let mut bytes = Vec::new();
+        self.open(log, region)?.take(JOB_BYTES).read_to_end(&mut bytes)?;
+        // Format 3.41 has nanoseconds beside the seconds.
+        let wide = self.format >= (3, 41);
+        let head = if wide { 56 } else { 40 };
+        if bytes.len() < head + 1024 {
+            return Err(damaged("the description of the job is too short"));
+        }
+        let fields = Fields { bytes: &bytes, big_endian: self.big_endian };
+        let ns = if wide { fields.u64(16).min(999_999_999) } else { 0 };
+        owner.start_ns = fields.u64(8).saturating_mul(1_000_000_000).saturating_add(ns);
+        let ranks = fields.u64(if wide { 40 } else { 24 });
+        owner.ranks = if ranks <= RANK_MAX as u64 { ranks as u32 } else { 0 };
+        let command = &bytes[head + 1024..];
+        let end = command.iter().position(|byte| matches!(byte, b' ' | b'\n' | 0));
+        owner.command = command[..end.unwrap_or(command.len())].to_vec();
+        Ok(())
+    }
+
+    /// Paths by number. Format 3.00 has their length before them.
+    fn paths(&self, log: &[u8]) -> io::Result<HashMap<u64, Box<[u8]>, FxBuildHasher>> {
+        let mut bytes = Vec::new();
+        self.open(log, self.names)?.take(NAMES_MAX).read_to_end(&mut bytes)?;
+        let mut paths = HashMap::default();
+        let mut rest = &bytes[..];
+        while rest.len() > 8 {
+            let fields = Fields { bytes: rest, big_endian: self.big_endian };
+            let id = fields.u64(0);
+            let (start, end) = match self.format {
+                (3, 0) if rest.len() >= 12 => (12, (fields.u32(8) as usize).saturating_add(12)),
+                _ => (8, memchr::memchr(0, &rest[8..]).map_or(rest.len(), |at| 8 + at)),
+            };
+            let path = rest.get(start..end).ok_or_else(|| damaged("a name is too long"))?;
+            paths.insert(id, path.into());
+            let used = if self.format == (3, 0) { end } else { end + 1 };
+            rest = rest.get(used..).unwrap_or_default();
+        }
+        Ok(paths)
+    }
+
+    /// A region without its compression.
+    fn open(&self, log: &[u8], region: Region) -> io::Result<Box<dyn Read>> {
+        let end = region.offset.checked_add(region.length);
+        let within =
+            end.and_then(|end| log.get(region.offset as usize..usize::try_from(end).ok()?));
+        let bytes = within.ok_or_else(|| damaged("a region lies behind its end"))?;
+        let bytes = io::Cursor::new(bytes.to_vec());
+        Ok(match self.compression {
+            _ if region.length == 0 => Box::new(io::empty()),
+            0 => Box::new(Streams { bytes: Some(bytes), stream: None }),
+            1 => Box::new(bzip2::bufread::MultiBzDecoder::new(bytes)),
+            2 => Box::new(bytes),
+            _ => return Err(damaged("its compression is unknown")),
+        })
+    }
+}
+
+/// Streams of zlib one after the other, as one.
+struct Streams {
+    bytes: Option<io::Cursor<Vec<u8>>>,
+    stream: Option<flate2::bufread::ZlibDecoder<io::Cursor<Vec<u8>>>>,
+}
+
+impl Read for Streams {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(stream) = &mut self.stream {
+                let read = stream.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    return Ok(read);
+                }
+                self.bytes = self.stream.take().map(flate2::bufread::ZlibDecoder::into_inner);
+            }
+            match self.bytes.take() {
+                Some(bytes) if bytes.position() < bytes.get_ref().len() as u64 => {
+                    self.stream = Some(flate2::bufread::ZlibDecoder::new(bytes));
+                }
+                _ => return Ok(0),
+            }
+        }
+    }
+}
+
+/// Numbers at places of a record that is long enough.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    big_endian: bool,
+}
+
+impl Fields<'_> {
+    fn u64(&self, at: usize) -> u64 {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.bytes[at..at + 8]);
+        if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&self.bytes[at..at + 4]);
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+}
+
+/// Fills a record; false if there is none left.
+fn fill(reader: &mut dyn Read, record: &mut [u8]) -> io::Result<bool> {
+    let mut filled = 0;
+    while filled < record.len() {
+        match reader.read(&mut record[filled..])? {
+            0 if filled == 0 => return Ok(false),
+            0 => return Err(damaged("a region ends in the middle of a record")),
+            read => filled += read,
+        }
+    }
+    Ok(true)
+}
+
+fn damaged(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("it is no whole log of Darshan ({why})"))
+}
+
+/// `3.21` as (3, 21).
+fn format_of(log: &[u8]) -> Option<(u64, u64)> {
+    let text = log.get(..8)?;
+    let end = text.iter().position(|byte| *byte == 0)?;
+    let (major, minor) = std::str::from_utf8(&text[..end]).ok()?.split_once('.')?;
+    let format = (major.parse().ok()?, minor.parse().ok()?);
+    (format.0 == 3).then_some(format)
+}
+
+fn name_of(module: usize, has_two_of_hdf5: bool) -> &'static str {
+    const OLD: [&str; 8] =
+        ["NULL", "POSIX", "MPI-IO", "HDF5", "PNETCDF", "BG/Q", "LUSTRE", "STDIO"];
+    const NEW: [&str; 9] =
+        ["NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF", "BG/Q", "LUSTRE", "STDIO"];
+    let names = if has_two_of_hdf5 { &NEW[..] } else { &OLD[..] };
+    names.get(module).copied().unwrap_or("others")
+}
+
+/// The log begins like a binary one of Darshan 3.
+pub fn looks_like_log(beginning: &[u8]) -> bool {
+    let magic = beginning.get(8..16);
+    let is_magic = |bytes| bytes == MAGIC.to_le_bytes() || bytes == MAGIC.to_be_bytes();
+    magic.is_some_and(is_magic) && format_of(beginning).is_some()
+}

@@ -1,0 +1,12 @@
+//! Logs of Darshan with its extended tracing (DXT).
+//!
+//! They hold the transfers of each rank and file, by POSIX and by MPI-IO, and nothing else: no opens, no
+//! metadata. A transfer of MPI-IO becomes transfers of POSIX, so of a file with both only the latter
+//! are taken, and the others counted.
+
+mod log;
+mod segment;
+mod text;
+
+pub use log::{Binary, looks_like_log};
+pub use text::{Text, looks_like_text};

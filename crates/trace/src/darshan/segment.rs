@@ -1,0 +1,117 @@
+//! Transfers of a rank and a file, however the log stores them.
+
+use crate::gaps::{Gap, Gaps};
+use crate::record::{Call, Name, Outcome, Record};
+use hashbrown::HashSet;
+use rustc_hash::{FxBuildHasher, FxHasher};
+use std::hash::{Hash, Hasher};
+
+/// The layer that recorded a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// read, write and the like.
+    Posix,
+    /// MPI_File_read and the like.
+    MpiIo,
+}
+
+/// A transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Its layer.
+    pub layer: Layer,
+    /// It writes.
+    pub writes: bool,
+    /// Where; negative: unknown.
+    pub offset: i64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Start and end since the job began, nanoseconds.
+    pub span_ns: (u64, u64),
+}
+
+/// Whose transfers follow.
+#[derive(Clone, Debug, Default)]
+pub struct Owner {
+    /// Program of the job.
+    pub command: Vec<u8>,
+    /// Ranks of the job.
+    pub ranks: u32,
+    /// When it began: nanoseconds since 1970.
+    pub start_ns: u64,
+    /// The file.
+    pub path: Vec<u8>,
+    /// The rank.
+    pub rank: u64,
+    /// Its machine.
+    pub host: Vec<u8>,
+    /// Files with transfers of POSIX, by hash of their paths.
+    posix: HashSet<u64, FxBuildHasher>,
+    /// All files with transfers.
+    files: HashSet<u64, FxBuildHasher>,
+}
+
+impl Owner {
+    /// Transfers of this file and layer follow: counts what Darshan does not tell of it.
+    pub fn file(&mut self, layer: Layer, gaps: &mut Gaps) {
+        let hash = self.path_hash();
+        if layer == Layer::Posix {
+            self.posix.insert(hash);
+        }
+        if self.files.insert(hash) {
+            gaps.add(Gap::NoMetadata);
+        }
+    }
+
+    /// Only the transfers of POSIX that these became are taken.
+    pub fn is_covered(&self) -> bool {
+        self.posix.contains(&self.path_hash())
+    }
+
+    fn path_hash(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.path.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The record that says who the rank is.
+    pub fn introduction(&self, line: u64) -> Record<'_> {
+        let call = Call::Introduce { host: &self.host, command: &self.command, ranks: self.ranks };
+        Record { call, ..self.bare(line) }
+    }
+
+    /// The record of a transfer.
+    pub fn record(&self, line: u64, segment: &Segment) -> Record<'_> {
+        let path = Name { text: &self.path, escaped: false, cut: false };
+        let is_mpi = segment.layer == Layer::MpiIo;
+        let offset = u64::try_from(segment.offset).ok();
+        let (writes, bytes) = (segment.writes, segment.bytes);
+        let (start_ns, end_ns) = segment.span_ns;
+        Record {
+            start_ns: self.start_ns.saturating_add(start_ns),
+            elapsed_ns: Some(end_ns.saturating_sub(start_ns)),
+            name: if is_mpi { b"X_MPIIO" } else { b"X_POSIX" },
+            call: Call::Moved { path, writes, is_mpi, offset, bytes },
+            ..self.bare(line)
+        }
+    }
+
+    fn bare(&self, line: u64) -> Record<'_> {
+        Record {
+            line,
+            thread: self.rank,
+            start_ns: self.start_ns,
+            elapsed_ns: Some(0),
+            name: b"",
+            call: Call::Other,
+            outcome: Outcome { value: Some(0), ..Outcome::default() },
+            is_begin: false,
+        }
+    }
+}
+
+/// Seconds as nanoseconds; what is no time is 0.
+pub fn nanoseconds(seconds: f64) -> u64 {
+    // A cast saturates.
+    (seconds * 1e9).round() as u64
+}

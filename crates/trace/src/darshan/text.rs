@@ -1,0 +1,157 @@
+//! Text of `darshan-dxt-parser`.
+//!
+//! ```text
+//! # DXT, file_id: 2971090431609867297, file_name: /scratch/test.out
+//! # DXT, rank: 3, hostname: node7
+//! # Module    Rank  Wt/Rd  Segment          Offset          Length    Start(s)      End(s)
+//!  X_POSIX       3  write        0        50331648        16777216      0.1608      0.1686
+//! ```
+
+use super::segment::{Layer, Owner, Segment, nanoseconds};
+use crate::gaps::{Gap, Gaps};
+use crate::import::Scanner;
+use crate::lines::Lines;
+use crate::record::Record;
+use std::io;
+
+/// Largest rank that is believed.
+const RANK_MAX: u64 = 1 << 24;
+
+/// Reads one log.
+pub struct Text {
+    lines: Lines,
+    name: String,
+    owner: Owner,
+    /// The transfer of the current line; `None`: the rank was named.
+    segment: Option<Segment>,
+}
+
+/// What a line holds.
+enum Found {
+    /// A rank, and the file before it: transfers follow.
+    Rank,
+    /// A transfer.
+    Segment(Segment),
+    /// Nothing that matters.
+    Nothing,
+    /// Something in no known form.
+    Unknown,
+}
+
+impl Text {
+    /// Reads `lines` of the log called `name`.
+    pub fn new(lines: Lines, name: &str) -> Text {
+        Text { lines, name: name.into(), owner: Owner::default(), segment: None }
+    }
+}
+
+impl Scanner for Text {
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
+        while self.lines.advance()? {
+            let line = self.lines.line();
+            match understand(line, &mut self.owner) {
+                Found::Nothing => {}
+                Found::Unknown => {
+                    gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
+                }
+                Found::Rank => {
+                    self.segment = None;
+                    return Ok(Some(self.owner.start_ns));
+                }
+                Found::Segment(segment) => {
+                    self.segment = Some(segment);
+                    let start_ns = self.owner.start_ns.saturating_add(segment.span_ns.0);
+                    return Ok(Some(start_ns));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
+        let line = self.lines.number();
+        let Some(segment) = self.segment else { return Some(self.owner.introduction(line)) };
+        if segment.layer == Layer::MpiIo && self.owner.is_covered() {
+            gaps.add_bytes(Gap::Layers, segment.bytes);
+            return None;
+        }
+        self.owner.file(segment.layer, gaps);
+        gaps.add(Gap::CoarseTimes);
+        Some(self.owner.record(line, &segment))
+    }
+
+    fn count(&self) -> u64 {
+        self.lines.number()
+    }
+}
+
+fn understand(line: &[u8], owner: &mut Owner) -> Found {
+    let line = line.trim_ascii();
+    if let Some(comment) = line.strip_prefix(b"#") {
+        return comment_of(comment.trim_ascii_start(), owner);
+    }
+    if line.is_empty() {
+        return Found::Nothing;
+    }
+    match segment(line, owner) {
+        Some(segment) => Found::Segment(segment),
+        None => Found::Unknown,
+    }
+}
+
+fn comment_of(comment: &[u8], owner: &mut Owner) -> Found {
+    let after = |key: &[u8]| comment.strip_prefix(key).map(<[u8]>::trim_ascii);
+    if let Some(exe) = after(b"exe:") {
+        let end = exe.iter().position(|byte| *byte == b' ').unwrap_or(exe.len());
+        owner.command = exe[..end].to_vec();
+    } else if let Some(seconds) = after(b"start_time:") {
+        owner.start_ns = number(seconds).unwrap_or(0).saturating_mul(1_000_000_000);
+    } else if let Some(ranks) = after(b"nprocs:") {
+        owner.ranks = number(ranks).filter(|ranks| *ranks <= RANK_MAX).unwrap_or(0) as u32;
+    } else if let Some(rest) = after(b"DXT, file_id:") {
+        let at = memchr::memmem::find(rest, b"file_name:").map_or(rest.len(), |at| at + 10);
+        owner.path = rest[at..].trim_ascii().to_vec();
+    } else if let Some(rest) = after(b"DXT, rank:") {
+        let mut parts = rest.splitn(2, |byte| *byte == b',');
+        let rank = parts.next().and_then(|text| number(text.trim_ascii()));
+        let Some(rank) = rank.filter(|rank| *rank <= RANK_MAX) else { return Found::Unknown };
+        let host = parts.next().unwrap_or_default().trim_ascii();
+        owner.rank = rank;
+        owner.host = host.strip_prefix(b"hostname:").unwrap_or(host).trim_ascii().to_vec();
+        return Found::Rank;
+    }
+    Found::Nothing
+}
+
+fn segment(line: &[u8], owner: &Owner) -> Option<Segment> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let layer = match words.next()? {
+        b"X_POSIX" => Layer::Posix,
+        b"X_MPIIO" => Layer::MpiIo,
+        _ => return None,
+    };
+    if number(words.next()?)? != owner.rank {
+        return None;
+    }
+    let writes = match words.next()? {
+        b"write" => true,
+        b"read" => false,
+        _ => return None,
+    };
+    words.next()?;
+    let mut text = || std::str::from_utf8(words.next()?).ok();
+    let (offset, bytes) = (text()?.parse().ok()?, text()?.parse().ok()?);
+    let (start, end): (f64, f64) = (text()?.parse().ok()?, text()?.parse().ok()?);
+    let span_ns = (nanoseconds(start), nanoseconds(end));
+    Some(Segment { layer, writes, offset, bytes, span_ns })
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The log begins like one of darshan-dxt-parser.
+pub fn looks_like_text(beginning: &[u8]) -> bool {
+    beginning.starts_with(b"# darshan log version:")
+        || memchr::memmem::find(beginning, b"# DXT, file_id:").is_some()
+}
