@@ -9,6 +9,7 @@
 //! `symlink` would make. Absolute paths inside the run directory are accepted.
 
 use super::beneath::{Root, split};
+use super::direct::Alignment;
 use super::posix::{FdPath, link_file, reply, size_of_file};
 use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker, refuses_flags};
 use crate::call::{Call, Fd, Names, Reply};
@@ -260,6 +261,10 @@ impl Backend for Guarded {
 
     fn fetched_bytes(&self) -> Option<u64> {
         self.posix.fetched_bytes()
+    }
+
+    fn alignment(&self, fd: Fd) -> Alignment {
+        self.posix.alignment(fd)
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {

@@ -18,6 +18,7 @@ pub use posix::Posix;
 
 use crate::call::{Call, Fd, FileCall, MpiFile, Names, Queued, Reply, Submitted, Tag};
 use crate::comm::Members;
+use direct::Alignment;
 use model::Op;
 use model::pattern::Run;
 use model::plan::Pc;
@@ -168,6 +169,11 @@ pub trait Backend {
     /// Never timed.
     fn fetched_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// What an open file with `O_DIRECT` wants of transfers. Never timed.
+    fn alignment(&self, _fd: Fd) -> Alignment {
+        direct::SAFE
     }
 
     /// Where an open file's next byte would be read; after [`Call::Append`] the end of what it wrote.

@@ -10,6 +10,7 @@
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
+use super::direct::{self, Alignment};
 use super::{Backend, Capabilities, Look, cachestat, extents, names};
 use crate::call::{Call, Fd, Reply};
 use crate::dents;
@@ -150,6 +151,10 @@ impl Backend for Posix {
 
     fn fetched_bytes(&self) -> Option<u64> {
         self.counts_fetched.then(fetched_bytes)
+    }
+
+    fn alignment(&self, fd: Fd) -> Alignment {
+        direct::alignment(fd.0)
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {

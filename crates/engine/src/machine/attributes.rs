@@ -2,8 +2,10 @@
 
 use super::eval::Env;
 use super::fault::Fault;
-use super::io::{Io, Subject, Tally, timed};
+use super::io::Io;
+use super::now;
 use super::perform::Step;
+use super::tally::{Subject, Tally};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::Call;
@@ -46,7 +48,7 @@ pub(super) fn run<B: Backend>(
         tally.fail(libc::ENOMEM);
         return io.conclude(step.op, step.site, &tally, Subject::Path);
     };
-    let shot = timed(&mut io.backend, &io.clock, call);
+    let shot = now::timed(&mut io.backend, &io.clock, call);
     io.settle(step.op, step.site, shot, Subject::Path)
 }
 

@@ -7,9 +7,11 @@
 
 use super::eval::Env;
 use super::fault::Fault;
-use super::io::{Io, Subject, Tally, timed};
+use super::io::Io;
+use super::now;
 use super::options::Fsync;
 use super::perform::{FILE_MODE, Step};
+use super::tally::{Subject, Tally};
 use super::task::STOPPED;
 use crate::backend::Backend;
 use crate::call::{Call, Fd, Reply};
@@ -60,12 +62,12 @@ pub(super) fn run<B: Backend>(
 }
 
 fn call<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, part: Part, call: Call<'_>) -> Reply {
-    tally.add(part, timed(&mut io.backend, &io.clock, call))
+    tally.add(part, now::timed(&mut io.backend, &io.clock, call))
 }
 
 fn open<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, at: usize, flags: i32) -> Option<Fd> {
     let call = Call::Open { path: io.paths[at].as_c_str(), flags, mode: FILE_MODE };
-    let fd = tally.add(Part::Open, timed(&mut io.backend, &io.clock, call));
+    let fd = tally.add(Part::Open, now::timed(&mut io.backend, &io.clock, call));
     (fd >= 0).then_some(Fd(fd as i32))
 }
 
@@ -103,7 +105,7 @@ fn copy<B: Backend>(
         let (from, to) = ((from, from_bytes + done), (to, to_bytes + done));
         let len_bytes = (wanted - done).min(most) as usize;
         let copy = Call::CopyRange { from, to, len: len_bytes, rest: len.is_none() };
-        let shot = timed(&mut io.backend, &io.clock, copy);
+        let shot = now::timed(&mut io.backend, &io.clock, copy);
         if shot.reply == -Reply::from(libc::EINTR) && !stop::requested() {
             tally.add_time(Part::Data, shot);
             continue;

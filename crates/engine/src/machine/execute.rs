@@ -3,9 +3,10 @@
 use super::control::{Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
+use super::files::open_left_out;
 use super::handles::Handles;
 use super::io::Io;
-use super::perform::{Step, open_left_out, perform, size_of};
+use super::perform::{Step, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
 use crate::backend::Backend;

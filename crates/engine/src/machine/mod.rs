@@ -5,14 +5,15 @@
 //!   ├─ eval, append            values, operands, templates
 //!   ├─ random, scope           random numbers, groups
 //!   ├─ control                 print, sleep, signal, wait, ...
-//!   ├─ perform                 what each operation is, one arm for each
-//!   │    ├─ task               operations of several calls, one call after the other
-//!   │    ├─ now                makes the calls of a task, one after the other
+//!   ├─ perform                 which calls each operation is, one arm for each
+//!   │    ├─ files              operations on open files
+//!   │    ├─ task               operations of several calls: which comes next
+//!   │    ├─ now                makes calls one after the other, between two clock readings
 //!   │    ├─ queued             makes calls of which several are under way
 //!   │    └─ shares             pieces of patterns
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
-//!   ├─ io                      one call between two clock readings; counting
+//!   ├─ io, tally, event        what calls come to; counting
 //!   └─ explain                 why it ended, in words
 //! ```
 //!
@@ -24,9 +25,11 @@ mod attributes;
 mod control;
 mod copy;
 mod eval;
+mod event;
 mod execute;
 mod explain;
 mod fault;
+mod files;
 pub(crate) mod flags;
 mod handles;
 mod io;
@@ -42,6 +45,7 @@ mod queued;
 mod random;
 mod scope;
 mod shares;
+mod tally;
 mod task;
 mod text;
 mod traffic;

@@ -1,16 +1,20 @@
-//! Makes the calls of tasks now: each is issued when it is wanted, and its reply awaited.
+//! Makes calls now: each is issued when it is wanted, and its reply awaited. Every call of a
+//! statement is made here, but for those that are under way together (`queued`).
 //!
 //! Where one call moves the data, and nothing has to be asked in between, open, data and close
 //! follow each other at once: the reading of the clock that ends one starts the next, and all are
 //! counted afterwards. What has then not gone well is told to a task as if it had made the calls.
 
 use super::fault::Fault;
-use super::io::{Io, Shot, Subject, Tally, timed, timed_next};
+use super::io::Io;
 use super::perform::{FILE_MODE, Step};
+use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, Task, Transfer, Want, Whole};
+use super::text::PathText;
 use crate::backend::Backend;
 use crate::buffer::Buffers;
-use crate::call::{Call, Fd, Reply};
+use crate::call::{Call, Fd, FileCall, Reply, Work};
+use crate::clock::Clock;
 use crate::dents;
 use model::Part;
 use model::Value;
@@ -19,6 +23,115 @@ use std::io;
 
 /// Room for directory entries in one call, as readdir(3) of glibc has.
 const DENTS_BYTES: usize = 32 << 10;
+
+/// What a back-end executes now: calls, and calls on MPI files.
+pub(super) trait Request {
+    fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32>;
+    fn issue<B: Backend>(self, backend: &mut B) -> Reply;
+}
+
+impl Request for Call<'_> {
+    #[inline(always)]
+    fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32> {
+        backend.prepare(self)
+    }
+
+    #[inline(always)]
+    fn issue<B: Backend>(self, backend: &mut B) -> Reply {
+        backend.issue(self)
+    }
+}
+
+impl Request for FileCall<'_> {
+    #[inline(always)]
+    fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32> {
+        backend.prepare_file(self)
+    }
+
+    #[inline(always)]
+    fn issue<B: Backend>(self, backend: &mut B) -> Reply {
+        backend.issue_file(self)
+    }
+}
+
+/// Executes a call between two clock readings. Nothing else happens there.
+#[inline(always)]
+pub(super) fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: impl Request) -> Shot {
+    if let Err(errno) = call.prepare(backend) {
+        let now_ns = clock.now();
+        return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
+    }
+    let start_ns = clock.now();
+    let reply = call.issue(backend);
+    let end_ns = clock.now();
+    Shot { start_ns, end_ns, reply }
+}
+
+/// Executes a call right after another one, whose end is its start: nothing stands between the
+/// readings here either. Only for calls without a path, which need no preparation.
+#[inline(always)]
+fn timed_next<B: Backend>(backend: &mut B, clock: &Clock, last: Shot, call: Call<'_>) -> Shot {
+    let reply = backend.issue(call);
+    Shot { start_ns: last.end_ns, end_ns: clock.now(), reply }
+}
+
+/// An operation of one call on its paths.
+#[inline(always)]
+pub(super) fn one_on_paths<B: Backend>(
+    step: Step<'_>,
+    io: &mut Io<'_, B>,
+    subject: Subject,
+    call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
+) -> Result<(), Fault> {
+    let shot = shot(io, call);
+    io.settle(step.op, step.site, shot, subject)
+}
+
+/// Makes a call on the paths of the operation.
+#[inline(always)]
+pub(super) fn shot<B: Backend>(
+    io: &mut Io<'_, B>,
+    call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
+) -> Shot {
+    let call = call(&io.paths);
+    timed(&mut io.backend, &io.clock, call)
+}
+
+/// An operation of one call that has no path.
+#[inline(always)]
+pub(super) fn one<B: Backend>(
+    step: Step<'_>,
+    io: &mut Io<'_, B>,
+    subject: Subject,
+    call: Call<'_>,
+) -> Result<(), Fault> {
+    let (is_sync, drops) = (call.work() == Work::Sync, matches!(call, Call::DropCaches {}));
+    let shot = timed(&mut io.backend, &io.clock, call);
+    if is_sync && !drops && shot.reply >= 0 {
+        match subject {
+            Subject::Handle(at) => io.made_stable(at),
+            _ => io.made_all_stable(),
+        }
+    }
+    io.settle(step.op, step.site, shot, subject)
+}
+
+/// One of the calls on MPI files that an operation consists of.
+pub(super) fn part<B: Backend>(
+    io: &mut Io<'_, B>,
+    tally: &mut Tally,
+    part: Part,
+    call: FileCall<'_>,
+) -> Reply {
+    let shot = timed(&mut io.backend, &io.clock, call);
+    io.add_explained(tally, part, shot)
+}
+
+/// The call that opens the first path.
+#[inline(always)]
+pub(super) fn open(paths: &[PathText; 2], flags: i32) -> Call<'_> {
+    Call::Open { path: paths[0].as_c_str(), flags, mode: FILE_MODE }
+}
 
 /// Moves bytes of an open file: mostly one call.
 #[inline(always)]
@@ -78,8 +191,7 @@ pub(super) fn run_whole<B: Backend>(
         }
         _ => plain.then_some(&[][..]),
     };
-    let call = Call::Open { path: io.paths[0].as_c_str(), flags: whole.flags, mode: FILE_MODE };
-    let open = timed(&mut io.backend, &io.clock, call);
+    let open = shot(io, |paths| open(paths, whole.flags));
     let (data, close) = match source {
         Some(buf) if open.reply >= 0 => at_once(io, whole.bytes, buf, open),
         _ => (None, None),
@@ -180,10 +292,7 @@ fn issue<B: Backend>(
     let content = io.options.active().data;
     let (backend, clock) = (&mut io.backend, &io.clock);
     Ok(match want {
-        Want::Open { flags } => {
-            let path = io.paths[0].as_c_str();
-            timed(backend, clock, Call::Open { path, flags, mode: FILE_MODE })
-        }
+        Want::Open { flags } => timed(backend, clock, open(&io.paths, flags)),
         Want::Write { offset, len } => {
             let buf = buffers.source(content, len, offset)?;
             timed(backend, clock, Call::Pwrite { fd, buf, offset })

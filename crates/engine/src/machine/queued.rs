@@ -3,7 +3,8 @@
 //!
 //! The time is what the calls that start and that wait take.
 
-use super::io::{Io, Shot, Tally};
+use super::io::Io;
+use super::tally::{Shot, Tally};
 use crate::backend::Backend;
 use crate::buffer::Slots;
 use crate::call::{Queued, Reply, Submitted, Tag, Target};

@@ -14,9 +14,10 @@
 mod step;
 
 use super::handles::Mode;
-use super::io::{Io, Subject, Tally};
+use super::io::Io;
 use super::options::Fsync;
 use super::shares::Pieces;
+use super::tally::{Subject, Tally};
 use crate::backend::Backend;
 use crate::backend::direct::Alignment;
 use crate::buffer::MAX_CALL_BYTES;

@@ -11,6 +11,7 @@ mod types;
 use crate::groups::Groups;
 use crate::shim::Shim;
 use crate::world::{Reduce, World};
+use engine::backend::direct::Alignment;
 use engine::backend::{Backend, Capabilities, Look};
 use engine::call::{
     At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target,
@@ -418,6 +419,10 @@ impl<B: Backend> Backend for Files<'_, B> {
 
     fn fetched_bytes(&self) -> Option<u64> {
         self.inner.fetched_bytes()
+    }
+
+    fn alignment(&self, fd: Fd) -> Alignment {
+        self.inner.alignment(fd)
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {

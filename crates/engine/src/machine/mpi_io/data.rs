@@ -4,13 +4,15 @@
 use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
-use super::super::io::{Io, Subject, Tally};
+use super::super::io::Io;
+use super::super::now;
 use super::super::options::{Active, Fsync};
 use super::super::perform::Step;
+use super::super::tally::{Subject, Tally};
 use super::files::{close_file, open_file};
 use super::moving::{Job, move_bytes, move_pattern};
 use super::plan::{self, Used};
-use super::{bad_file, check_mpi, meet, opened, timed, way};
+use super::{bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiMode};
@@ -110,11 +112,8 @@ pub(in super::super) fn transfer<B: Backend>(
     } else if tally.errno == 0 {
         io.wrote_to(opened.at, mode, tally.done_bytes);
     }
-    if sync {
-        let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file });
-        if io.add_explained(&mut tally, Part::Sync, shot) >= 0 {
-            io.made_stable(opened.at);
-        }
+    if sync && now::part(io, &mut tally, Part::Sync, FileCall::Sync { file }) >= 0 {
+        io.made_stable(opened.at);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
 }

@@ -4,7 +4,8 @@
 //! what was asked for, Open MPI 4.1 of collective ones; both leave the buffer as it was. And Open MPI
 //! 4.1 waits for ever for a non-blocking read that reaches beyond the end: it is cut before.
 
-use super::super::io::{Io, Tally};
+use super::super::io::Io;
+use super::super::tally::Tally;
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile};
 use model::pattern::{Extent, Run};

@@ -4,11 +4,12 @@ use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
 use super::super::handles::Handle;
-use super::super::io::{Io, Subject, Tally};
-use super::super::note;
+use super::super::io::Io;
 use super::super::options::Fsync;
 use super::super::perform::Step;
-use super::{Opened, bad_file, check_mpi, meet, opened, timed, way};
+use super::super::tally::{Subject, Tally};
+use super::super::{note, now};
+use super::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
 use crate::comm::{Comm, Members, Together};
@@ -74,7 +75,7 @@ pub(super) fn open_file<B: Backend>(
     }
     let path = io.paths[0].as_c_str();
     let call = FileCall::Open { path, mode, members, hints: io.options.hints() };
-    let shot = timed(&mut io.backend, &io.clock, call);
+    let shot = now::timed(&mut io.backend, &io.clock, call);
     let reply = io.add_explained(tally, Part::Open, shot);
     // A file that only some have opened cannot be closed, because closing is collective too.
     if io.any_failed(members, tally, "opening it failed on another member of the group") {
@@ -82,8 +83,7 @@ pub(super) fn open_file<B: Backend>(
     }
     let file = MpiFile(reply as i32);
     if io.options.active().atomic {
-        let shot = timed(&mut io.backend, &io.clock, FileCall::SetAtomic { file });
-        io.add_explained(tally, Part::Open, shot);
+        now::part(io, tally, Part::Open, FileCall::SetAtomic { file });
     }
     if let Some(facts) = io.backend.opened_facts(file, members, io.options.hints()) {
         io.recorder.mpi_file(&facts);
@@ -99,11 +99,9 @@ pub(super) fn close_file<B: Backend>(
     tally: &mut Tally,
 ) {
     if writable && io.options.active().fsync == Fsync::Close {
-        let shot = timed(&mut io.backend, &io.clock, FileCall::Sync { file });
-        io.add_explained(tally, Part::Sync, shot);
+        now::part(io, tally, Part::Sync, FileCall::Sync { file });
     }
-    let shot = timed(&mut io.backend, &io.clock, FileCall::Close { file });
-    io.add_explained(tally, Part::Close, shot);
+    now::part(io, tally, Part::Close, FileCall::Close { file });
 }
 
 /// `pfclose($h)`
@@ -199,8 +197,7 @@ pub(in super::super) fn on_file<B: Backend>(
     let call = call(io.handles.get(opened.at), opened.file, number);
     let makes_stable = matches!(call, FileCall::Sync { .. });
     let mut tally = Tally::EMPTY;
-    let shot = timed(&mut io.backend, &io.clock, call);
-    if io.add_explained(&mut tally, Part::Data, shot) >= 0 && makes_stable {
+    if now::part(io, &mut tally, Part::Data, call) >= 0 && makes_stable {
         io.made_stable(opened.at);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
@@ -220,7 +217,7 @@ pub(in super::super) fn delete<B: Backend>(
     }
     let mut tally = Tally::EMPTY;
     let call = FileCall::Delete { path: io.paths[0].as_c_str() };
-    let shot = timed(&mut io.backend, &io.clock, call);
+    let shot = now::timed(&mut io.backend, &io.clock, call);
     io.add_explained(&mut tally, Part::Data, shot);
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
 }

@@ -29,11 +29,11 @@ pub(super) use plan::Shared;
 use super::control::Flow;
 use super::eval::Env;
 use super::fault::Fault;
-use super::io::{Io, Shot, Subject, Tally};
+use super::io::Io;
 use super::perform::Step;
+use super::tally::{Subject, Tally};
 use crate::backend::Backend;
-use crate::call::{FileCall, MpiFile, Reply};
-use crate::clock::Clock;
+use crate::call::{FileCall, MpiFile};
 use crate::comm::{Comm, Members, Together};
 use model::Op;
 use model::plan::Pc;
@@ -63,19 +63,6 @@ fn meet(comm: &mut dyn Comm, members: &Members, site: Pc, call: Together) -> Flo
 /// The way of a call, from what decides which calls of MPI it becomes.
 fn way(flags: &[bool]) -> u16 {
     flags.iter().fold(0, |way, flag| way << 1 | u16::from(*flag))
-}
-
-/// Executes a call on a file between two clock readings. Nothing else happens there.
-#[inline(always)]
-fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: FileCall<'_>) -> Shot {
-    if let Err(errno) = backend.prepare_file(&call) {
-        let now_ns = clock.now();
-        return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
-    }
-    let start_ns = clock.now();
-    let reply = backend.issue_file(call);
-    let end_ns = clock.now();
-    Shot { start_ns, end_ns, reply }
 }
 
 impl<B: Backend> Io<'_, B> {

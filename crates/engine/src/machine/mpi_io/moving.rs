@@ -1,12 +1,14 @@
 //! The calls that move the bytes of a statement: one for each piece, or one over all pieces
 //! through a view.
 
-use super::super::io::{Io, Shot, Tally};
+use super::super::io::Io;
+use super::super::now;
+use super::super::tally::{Shot, Tally};
+use super::Opened;
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
 use super::plan::{Facts, Used};
 use super::window::{Calls, Filling, run};
-use super::{Opened, timed};
 use crate::backend::{Act, Backend};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};
@@ -247,8 +249,7 @@ fn through_view<B: Backend>(
         return;
     }
     let file = job.file;
-    let shot = timed(&mut io.backend, &io.clock, FileCall::SetView { file, view });
-    io.add_explained(tally, Part::View, shot);
+    now::part(io, tally, Part::View, FileCall::SetView { file, view });
     if !io.any_failed(job.members, tally, "setting the view failed on another member") {
         view_calls(io, buffers, job, used, facts, tally);
     }

@@ -1,9 +1,10 @@
 //! The calls of one statement, one after the other or several at a time.
 
-use super::super::io::{Io, Tally};
+use super::super::io::Io;
+use super::super::now;
 use super::super::queued;
+use super::super::tally::Tally;
 use super::end::before;
-use super::timed;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
 use crate::call::{At, FileCall, Memory, MpiFile, Target, ViewId};
@@ -102,8 +103,8 @@ fn one_by_one<B: Backend>(
         };
         let (order, most_bytes) = (calls.order, calls.most_bytes);
         let call = FileCall::Transfer { file: calls.file, at, memory, order, most_bytes };
-        let shot = timed(&mut io.backend, &io.clock, call);
-        tally.done_bytes += io.add_explained(tally, Part::Data, shot).max(0) as u64;
+        let reply = now::part(io, tally, Part::Data, call);
+        tally.done_bytes += reply.max(0) as u64;
     }
 }
 

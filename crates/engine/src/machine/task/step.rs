@@ -1,8 +1,9 @@
 //! How a task goes on: the next call, and what its reply means.
 
-use super::super::io::{Io, Shot, Subject};
+use super::super::files::{alignment, refused_direct};
+use super::super::io::Io;
 use super::super::note;
-use super::super::perform::{alignment, refused_direct};
+use super::super::tally::{Shot, Subject};
 use super::{Data, More, STOPPED, Stage, Task, Want, want};
 use crate::backend::direct::Alignment;
 use crate::backend::{Act, Backend};

@@ -1,0 +1,277 @@
+//! Operations on open files, and `delete`.
+
+use super::eval::Env;
+use super::fault::Fault;
+use super::handles::Mode;
+use super::io::Io;
+use super::options::Fsync;
+use super::perform::{Step, bad_handle, file, on_handle, refused, to_read};
+use super::prepare::Prepared;
+use super::shares::Ready;
+use super::tally::{Shot, Subject, Tally};
+use super::task::{Bytes, Data, More, Task, Transfer};
+use super::{flags, note, now};
+use crate::backend::Backend;
+use crate::backend::direct::Alignment;
+use crate::buffer::Buffers;
+use crate::call::{Call, Fd};
+use crate::comm::Comm;
+use model::event::NO_ID;
+use model::plan::{NO_SLOT, Operand, Source};
+use model::value::Eval;
+use model::{Op, Part};
+
+/// unlink, and rmdir where that says that the name is a directory (EISDIR on Linux, EPERM in POSIX).
+#[inline(always)]
+pub(super) fn delete<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    let shot = now::shot(io, |paths| Call::Unlink { path: paths[0].as_c_str() });
+    match -shot.reply as i32 {
+        libc::EISDIR | libc::EPERM => remove_directory(step, io, shot),
+        _ => io.settle(step.op, step.site, shot, Subject::Path),
+    }
+}
+
+#[cold]
+fn remove_directory<B: Backend>(
+    step: Step<'_>,
+    io: &mut Io<'_, B>,
+    unlinked: Shot,
+) -> Result<(), Fault> {
+    let mut tally = Tally::EMPTY;
+    tally.add_time(Part::Data, unlinked);
+    let shot = now::shot(io, |paths| Call::Rmdir { path: paths[0].as_c_str() });
+    tally.add_time(Part::Data, shot);
+    match -shot.reply as i32 {
+        0 => {}
+        libc::ENOTDIR => tally.fail(-unlinked.reply as i32),
+        other => tally.fail(other),
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Path)
+}
+
+/// A name for a file that was opened without one. For other files it would be another way to the
+/// marker.
+pub(super) fn linkat<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[1], &mut io.paths[0])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    if !io.handles.get(at).mode.nameless {
+        return refused(step, io, libc::EINVAL, Subject::Path);
+    }
+    now::one_on_paths(step, io, Subject::Path, |paths| {
+        let path = paths[0].as_c_str();
+        Call::LinkFile { fd, path }
+    })
+}
+
+/// fopen, fcreat and tmpfile.
+pub(super) fn open<B: Backend>(
+    step: Step<'_>,
+    prepared: &Prepared<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    let flags = match step.op {
+        Op::Fopen => fopen_flags(step, prepared, env)?,
+        Op::Tmpfile => libc::O_TMPFILE | libc::O_RDWR,
+        _ => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
+    };
+    match step.args[0] {
+        Operand::ABSENT => io.paths[0].fill(|path| {
+            path.push(b'.');
+            Ok(())
+        })?,
+        path => env.path(step.site, path, &mut io.paths[0])?,
+    }
+    let flags = open_flags(io, flags);
+    let shot = now::shot(io, |paths| now::open(paths, flags));
+    let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
+    let mut mode = Mode::of(flags);
+    match fd {
+        Some(fd) => {
+            mode.direct = alignment(io, fd, flags);
+            if flags & libc::O_ACCMODE != libc::O_WRONLY {
+                io.opened_for_reading(fd, mode.direct.is_some());
+            }
+        }
+        None => refused_direct(io, flags, -shot.reply as i32),
+    }
+    let path_id = io.recorder.path(io.paths[0].bytes());
+    let handle = io.handles.add(fd, mode, io.paths[0].bytes(), path_id);
+    if step.dst != NO_SLOT {
+        env.set(step.dst, handle);
+    }
+    io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+/// An open that `--only` leaves out: its handle is one whose open failed.
+pub(super) fn open_left_out<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) {
+    if step.dst != NO_SLOT {
+        let handle = io.handles.add(None, Mode::of(0), io.paths[0].bytes(), NO_ID);
+        env.set(step.dst, handle);
+    }
+}
+
+fn fopen_flags(step: Step<'_>, prepared: &Prepared<'_>, env: &mut Env<'_>) -> Eval<i32> {
+    if let Source::Const(index) = step.args[1].source()
+        && let Some(flags) = prepared.flags(index)
+    {
+        return Ok(flags);
+    }
+    let mut text = Vec::new();
+    env.render(step.site, step.args[1], &mut text)?;
+    flags::parse(&text)
+}
+
+/// Adds O_DIRECT where `with (direct=true)` wants it.
+#[inline(always)]
+pub(super) fn open_flags<B>(io: &Io<'_, B>, flags: i32) -> i32 {
+    if io.options.active().direct { flags | libc::O_DIRECT } else { flags }
+}
+
+/// What an open file with O_DIRECT wants of transfers.
+#[inline(always)]
+pub(super) fn alignment<B: Backend>(io: &Io<'_, B>, fd: Fd, flags: i32) -> Option<Alignment> {
+    (flags & libc::O_DIRECT != 0).then(|| io.backend.alignment(fd))
+}
+
+/// Remarks that an open with O_DIRECT failed as file systems without it fail.
+#[cold]
+pub(super) fn refused_direct<B>(io: &mut Io<'_, B>, flags: i32, errno: i32) {
+    if flags & libc::O_DIRECT != 0 && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP) {
+        io.notes |= note::DIRECT_REFUSED;
+    }
+}
+
+/// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
+/// the operation is over.
+#[inline(always)]
+pub(super) fn handle<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<Option<(usize, Fd)>, Fault> {
+    match file(step, env, io)? {
+        (Some(at), Some(fd)) => Ok(Some((at, fd))),
+        (at, _) => bad_handle(step, io, at).map(|()| None),
+    }
+}
+
+#[inline(always)]
+pub(super) fn fread<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    let handle = io.handles.get(at);
+    let (mode, position) = (handle.mode, handle.position);
+    if let Some(ready) = env.pieces(step.site, step.args[1])? {
+        return pieces(step, (at, fd, mode), Data::Read, (ready, offset), io, buffers);
+    }
+    let (data, len) = to_read(env.optional_size(step.site, step.args[1])?);
+    let bytes = Bytes { data, offset_bytes: offset.unwrap_or(position), len };
+    let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
+    now::run_transfer(step, transfer, io, buffers)
+}
+
+#[inline(always)]
+pub(super) fn fwrite<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    let handle = io.handles.get(at);
+    let (mode, position) = (handle.mode, handle.position);
+    if let Some(ready) = env.pieces(step.site, step.args[1])? {
+        return pieces(step, (at, fd, mode), Data::Write, (ready, offset), io, buffers);
+    }
+    let len = env.size(step.site, step.args[1])?;
+    let (data, offset_bytes) = match mode.append {
+        true => (Data::Append, 0),
+        false => (Data::Write, offset.unwrap_or(position)),
+    };
+    let bytes = Bytes { data, offset_bytes, len };
+    let moves_position = offset.is_none() && !mode.append;
+    now::run_transfer(step, Transfer { at, fd, mode, bytes, moves_position }, io, buffers)
+}
+
+/// Access by a pattern: all its pieces in one operation, whose times are added up.
+#[inline(never)]
+fn pieces<B: Backend>(
+    step: Step<'_>,
+    (at, fd, mode): (usize, Fd, Mode),
+    data: Data,
+    (ready, offset): (&Ready<'_>, Option<u64>),
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    if data.writes() && mode.append {
+        // Everything would go to the end of the file, in no pattern.
+        return refused(step, io, libc::EINVAL, Subject::Handle(at));
+    }
+    if io.keeps_events {
+        (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
+    }
+    let displacement_bytes = offset.unwrap_or(0);
+    let more = More { pieces: ready.pieces(), displacement_bytes, bytes: ready.bytes };
+    let bytes = Bytes { data, offset_bytes: 0, len: 0 };
+    let transfer = Transfer { at, fd, mode, bytes, moves_position: false };
+    now::run(step, Task::transfer(io, transfer).with_pieces(more), io, buffers)
+}
+
+pub(super) fn fclose<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let (at, fd) = file(step, env, io)?;
+    let Some(at) = at else { return bad_handle(step, io, None) };
+    let locked = std::mem::take(&mut io.handles.get(at).locked);
+    let closed = close(step, io, (at, fd), buffers);
+    if locked {
+        comm.gave_lock_back();
+    }
+    closed
+}
+
+fn close<B: Backend>(
+    step: Step<'_>,
+    io: &mut Io<'_, B>,
+    (at, fd): (usize, Option<Fd>),
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    io.handles.remove(at);
+    let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
+    if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {
+        return now::run(step, Task::sync_and_close(io, at, fd), io, buffers);
+    }
+    now::one(step, io, Subject::Handle(at), Call::Close { fd })
+}
+
+pub(super) fn fseek<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    let offset = env.size(step.site, step.args[1])?;
+    if let (Some(at), Some(_)) = file(step, env, io)? {
+        io.handles.get(at).position = offset;
+    }
+    on_handle(step, env, io, |fd| Call::Seek { fd, offset })
+}

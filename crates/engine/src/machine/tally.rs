@@ -1,0 +1,107 @@
+//! What the calls of an operation come to: their times, bytes and the first error.
+
+use crate::call::Reply;
+use crate::record::Timing;
+use model::Part;
+
+/// One call and the two clock readings around it.
+#[derive(Clone, Copy)]
+pub(super) struct Shot {
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) reply: Reply,
+}
+
+impl Shot {
+    /// Time between the readings, and the later one. Where time went backward the call took
+    /// none, and is counted.
+    #[inline(always)]
+    pub(super) fn took(self, backward: &mut u32) -> (u64, u64) {
+        match self.end_ns.checked_sub(self.start_ns) {
+            Some(ns) => (ns, self.end_ns),
+            None => (went_backward(backward), self.start_ns),
+        }
+    }
+}
+
+/// Inlined, so that the count stays in a register; the call of nothing says that it is seldom.
+#[inline(always)]
+fn went_backward(backward: &mut u32) -> u64 {
+    #[cold]
+    fn seldom() {}
+    seldom();
+    *backward = backward.saturating_add(1);
+    0
+}
+
+/// What an operation works on, for messages and events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// No file (`sync`).
+    Nothing,
+    /// The first path.
+    Path,
+    /// Both paths.
+    Paths,
+    /// An open file: its place in the table of handles.
+    Handle(usize),
+}
+
+/// An operation as far as it has come. Several calls add up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tally {
+    pub(super) timing: Timing,
+    pub(super) parts_ns: [u64; Part::COUNT],
+    /// Parts that were executed, one bit each.
+    pub(super) parts: u8,
+    /// The first error; 0: none.
+    pub(super) errno: i32,
+    pub(super) offset_bytes: u64,
+    pub(super) requested_bytes: u64,
+    pub(super) done_bytes: u64,
+    pub(super) short: bool,
+    /// Calls during which the clock went backward.
+    pub(super) backward: u32,
+}
+
+impl Tally {
+    pub(super) const EMPTY: Tally = Tally {
+        timing: Timing { start_ns: u64::MAX, end_ns: 0, busy_ns: 0 },
+        parts_ns: [0; Part::COUNT],
+        parts: 0,
+        errno: 0,
+        offset_bytes: 0,
+        requested_bytes: 0,
+        done_bytes: 0,
+        short: false,
+        backward: 0,
+    };
+
+    /// Adds a call; an error stays.
+    #[inline(always)]
+    pub(super) fn add(&mut self, part: Part, shot: Shot) -> Reply {
+        self.add_time(part, shot);
+        if shot.reply < 0 {
+            self.fail(-shot.reply as i32);
+        }
+        shot.reply
+    }
+
+    /// Adds the time of a call.
+    #[inline(always)]
+    pub(super) fn add_time(&mut self, part: Part, shot: Shot) {
+        let (took_ns, end_ns) = shot.took(&mut self.backward);
+        self.timing.start_ns = self.timing.start_ns.min(shot.start_ns);
+        self.timing.end_ns = end_ns;
+        self.timing.busy_ns += took_ns;
+        self.parts_ns[part as usize] += took_ns;
+        self.parts |= 1 << part as u8;
+    }
+
+    /// The operation failed; the first error counts.
+    pub(super) fn fail(&mut self, errno: i32) {
+        if self.errno == 0 {
+            self.errno = errno;
+        }
+    }
+}
