@@ -51,6 +51,9 @@ pub struct Rehearsal {
     pub peak_bytes: u64,
     /// Largest number of files and directories of all ranks at any time.
     pub peak_files: u64,
+    /// These two are estimates: also where several ranks remove what they or others made, because
+    /// which of them is faster decides what is there at one time.
+    pub peak_about: bool,
     /// All ranks came to the end of the program; otherwise the figures are those up to where
     /// they came.
     pub complete: bool,

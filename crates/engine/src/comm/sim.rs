@@ -4,14 +4,15 @@ use super::region::lock_of;
 use super::world::World;
 use super::{Check, Comm, End, Members, Numbers, Poll};
 use model::plan::Pc;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Is told what a simulated rank does: a rehearsal counts steps and skips iterations.
 pub trait Observer {
     /// A statement or an iteration begins; false: the rank has to stop.
     fn step(&mut self) -> bool;
-    /// It comes to a barrier, a wait or a signal.
-    fn meets(&mut self);
+    /// It comes to a barrier, a wait or a signal of these ranks.
+    fn meets(&mut self, ranks: &Range<u32>);
     /// See [`Comm::iterated`].
     fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers);
 }
@@ -35,10 +36,18 @@ impl Sim {
         Sim { observer: Some(observer), ..self }
     }
 
-    fn meets(&mut self) {
-        if let Some(observer) = &mut self.observer {
-            observer.meets();
+    fn meets(&mut self, ranks: &Range<u32>) {
+        if let Some(observer) = &mut self.observer
+            && ranks.len() > 1
+        {
+            observer.meets(ranks);
         }
+    }
+
+    /// Any rank can wait for a lock.
+    fn meets_all(&mut self) {
+        let all = 0..self.world.size();
+        self.meets(&all);
     }
 
     fn explain(&mut self, poll: Poll, members: &Members, what: &str) {
@@ -66,16 +75,14 @@ impl Comm for Sim {
     }
 
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        if members.ranks.len() > 1 {
-            self.meets();
-        }
+        self.meets(&members.ranks);
         let poll = self.world.barrier(self.rank, members, site);
         self.explain(poll, members, "the barrier");
         poll
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
-        self.meets();
+        self.meets(&members.ranks);
         self.world.signal(members, name, to);
         Ok(())
     }
@@ -87,7 +94,7 @@ impl Comm for Sim {
         target: u64,
         site: Pc,
     ) -> Result<Poll, String> {
-        self.meets();
+        self.meets(&members.ranks);
         let poll = self.world.wait(self.rank, members, name, target, site);
         if poll == Poll::Released {
             let name = String::from_utf8_lossy(name);
@@ -101,12 +108,12 @@ impl Comm for Sim {
     }
 
     fn gave_lock_back(&mut self) {
-        self.meets();
+        self.meets_all();
         self.world.gave_lock_back();
     }
 
     fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
-        self.meets();
+        self.meets_all();
         let poll = self.world.wait_for_lock(self.rank, path, seen, site);
         if poll == Poll::Released {
             let what = lock_of(&String::from_utf8_lossy(path));

@@ -115,7 +115,8 @@ impl Rehearsed {
             | Call::Pwritev { fd, .. }
             | Call::CopyRange { to: (fd, _), .. }
             | Call::Clone { to: fd, .. } => self.inner.number(fd),
-            Call::Truncate { path, .. } => {
+            Call::Open { flags, .. } if flags & libc::O_TRUNC == 0 => None,
+            Call::Open { path, .. } | Call::Truncate { path, .. } => {
                 let name = self.name(path.to_bytes());
                 self.stage.fs.borrow().number(&name).ok()
             }

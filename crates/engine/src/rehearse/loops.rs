@@ -7,10 +7,13 @@
 //! Two iterations that do the same, but for the names and numbers in them, speak for those that
 //! follow. Skipped are half as many as came before, and then one is looked at again, so that a
 //! loop that does something else from some iteration on is noticed. Where iterations differ,
-//! [`TOGETHER`] of them at a time are taken as one, whatever they do.
+//! [`TOGETHER`] of them at a time are taken as one, whatever they do. Ranks that meet in a loop skip
+//! the same iterations ([`super::together`]).
 
-use super::stage::{Delta, Mark, Stage};
+use super::stage::{Delta, Mark, Skipped, Stage};
+use super::together::Shared;
 use crate::comm::Numbers;
+use std::ops::Range;
 
 /// Iterations that are taken as one where single ones differ.
 const TOGETHER: u64 = 32;
@@ -31,6 +34,10 @@ pub(super) struct Loop {
     unit: u64,
     different: u32,
     last: Option<Seen>,
+    /// How often it was begun before.
+    entered: u64,
+    /// Ranks that this one meets in it, from the first to the last; empty: none.
+    met: Range<u32>,
 }
 
 /// What was seen at the end of a unit.
@@ -45,29 +52,65 @@ struct Seen {
 }
 
 impl Loop {
+    /// The rank comes to a barrier, a wait or a signal of these ranks.
+    pub(super) fn meets(&mut self, ranks: &Range<u32>) {
+        self.met = match self.met.is_empty() {
+            true => ranks.clone(),
+            false => self.met.start.min(ranks.start)..self.met.end.max(ranks.end),
+        };
+    }
+
     /// An iteration is over and `left` more come. `steps`: those of the rank so far.
     pub(super) fn iterated(
         &mut self,
         stage: &Stage,
-        rank: u32,
+        (rank, number): (u32, u32),
         (left, steps): (u64, u64),
         numbers: &mut dyn Numbers,
     ) {
         if self.left != left.wrapping_add(1) || self.unit == 0 {
-            *self = Loop { left, done: 1, steps, unit: 1, ..Loop::default() };
+            let entered = self.entered + 1;
+            *self = Loop { left, done: 1, steps, unit: 1, entered, ..Loop::default() };
             return;
         }
         let own_steps = steps - self.steps;
         (self.left, self.steps) = (left, steps);
         self.done += 1;
         self.long |= own_steps.saturating_mul(left) > stage.long_loop_steps;
+        let shared = (!self.met.is_empty()).then(|| Shared {
+            number,
+            entered: self.entered,
+            iterations: self.done + self.left,
+            met: self.met.clone(),
+        });
+        if let Some(shared) = &shared {
+            self.long |= stage.together.borrow().is_long(shared);
+            self.agree_on_unit(stage, shared);
+        }
         if self.long && self.done.is_multiple_of(self.unit) {
-            self.look(stage, rank, own_steps * self.unit, numbers);
+            self.look(stage, rank, own_steps * self.unit, numbers, shared.as_ref());
+        }
+    }
+
+    fn agree_on_unit(&mut self, stage: &Stage, shared: &Shared) {
+        if self.long {
+            let wanted = if self.different < DIFFERENT_MAX { self.unit } else { TOGETHER };
+            let unit = stage.together.borrow_mut().unit(shared, wanted);
+            if unit != self.unit {
+                (self.unit, self.last) = (unit, None);
+            }
         }
     }
 
     /// A unit is over.
-    fn look(&mut self, stage: &Stage, rank: u32, unit_steps: u64, numbers: &mut dyn Numbers) {
+    fn look(
+        &mut self,
+        stage: &Stage,
+        rank: u32,
+        unit_steps: u64,
+        numbers: &mut dyn Numbers,
+        shared: Option<&Shared>,
+    ) {
         let mark = stage.mark(rank);
         let now = numbers.read();
         let Some(last) = self.last.take() else {
@@ -82,19 +125,26 @@ impl Loop {
         };
         let delta = mark.since(&last.mark, compared);
         let steps = differences(&now, &last.numbers);
-        if let Some((before, old_steps)) = &last.delta
-            && delta.meetings == 0
-        {
-            if self.unit > 1 || delta.is_like(before) {
-                let units = self.units(unit_steps, stage);
+        if let Some((before, old_steps)) = &last.delta {
+            let repeats = self.unit > 1 || delta.is_like(before);
+            let units = |left| self.units(left, unit_steps, stage);
+            let skips = match shared {
+                None => repeats.then(|| units(self.left)),
+                Some(shared) => {
+                    let mut together = stage.together.borrow_mut();
+                    together.over(shared, (rank, self.left), repeats, units)
+                }
+            };
+            if let Some(units) = skips {
                 numbers.write(&moved_on(&now, &steps, old_steps, units));
-                stage.skip(rank, &delta, units);
+                let skipped = stage.skip(rank, &delta, units);
+                settle(stage, shared, skipped);
                 self.left -= units * self.unit;
                 self.done += units * self.unit;
                 return;
             }
-            self.different += 1;
-            if self.different == DIFFERENT_MAX {
+            self.different += u32::from(!repeats);
+            if self.different == DIFFERENT_MAX && shared.is_none() {
                 self.unit = TOGETHER;
                 return;
             }
@@ -105,10 +155,21 @@ impl Loop {
 
     /// How many units are skipped: half as many as there were, or as many as the steps for a
     /// long loop want; never the last iteration.
-    fn units(&self, unit_steps: u64, stage: &Stage) -> u64 {
-        let (done, left) = (self.done / self.unit, self.left.saturating_sub(1) / self.unit);
+    fn units(&self, left: u64, unit_steps: u64, stage: &Stage) -> u64 {
+        let (done, left) = (self.done / self.unit, left.saturating_sub(1) / self.unit);
         let looks = (stage.long_loop_steps / (8 * unit_steps.max(1))).max(1);
         left.min((done / 2).max(left / looks))
+    }
+}
+
+/// Files change once all have skipped: what one makes another may remove.
+fn settle(stage: &Stage, shared: Option<&Shared>, skipped: Skipped) {
+    let all = match shared {
+        None => Some(skipped),
+        Some(shared) => stage.together.borrow_mut().skipped(shared, &skipped),
+    };
+    if let Some(all) = all {
+        stage.settle(&all);
     }
 }
 

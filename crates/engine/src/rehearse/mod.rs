@@ -13,6 +13,7 @@
 //! | `part` | a rank's steps |
 //! | `loops` | which iterations are skipped |
 //! | `names` | names that skipped iterations would have made |
+//! | `together` | which of them ranks skip that meet in a loop |
 //! | `stage` | what was done so far, by rank and in all |
 //! | `doubts` | what cannot be meant |
 //!
@@ -27,6 +28,7 @@ mod loops;
 mod names;
 mod part;
 mod stage;
+mod together;
 
 use crate::backend::MemFs;
 use crate::buffer::Buffers;
@@ -87,6 +89,7 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
         ranks: by_rank(state.ranks.iter().map(|tally| figures(tally, about && !state.about))),
         peak_bytes: state.peak.bytes.max(0) as u64,
         peak_files: state.peak.names.max(0) as u64,
+        peak_about: about || plan.ranks > 1 && state.shrank,
         complete,
         about,
         doubts: state.doubts.tell(plan, &fs.borrow()),

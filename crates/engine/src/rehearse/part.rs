@@ -4,6 +4,7 @@ use super::loops::Loop;
 use super::stage::Stage;
 use crate::comm::{Numbers, Observer};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// One rank.
@@ -26,12 +27,12 @@ impl Observer for Part {
         self.stage.step()
     }
 
-    fn meets(&mut self) {
-        self.stage.state.borrow_mut().ranks[self.rank as usize].meetings += 1;
+    fn meets(&mut self, ranks: &Range<u32>) {
+        self.loops.values_mut().for_each(|running| running.meets(ranks));
     }
 
     fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
         let running = self.loops.entry(number).or_default();
-        running.iterated(&self.stage, self.rank, (left, self.steps), numbers);
+        running.iterated(&self.stage, (self.rank, number), (left, self.steps), numbers);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::doubts::Doubts;
 use super::names::{Lattice, Lattices, Names, What};
+use super::together::Together;
 use crate::backend::mem::Used;
 use crate::backend::{MemFs, Over};
 use crate::clock::Virtual;
@@ -25,6 +26,7 @@ pub(super) struct Stage {
     /// There may be files from before.
     pub(super) finds_files: bool,
     pub(super) state: RefCell<State>,
+    pub(super) together: RefCell<Together>,
 }
 
 /// What was done so far.
@@ -35,6 +37,9 @@ pub(super) struct State {
     /// What skipped iterations have added to the files, besides what stands in them.
     extra: Sum,
     pub(super) peak: Sum,
+    /// Some file became smaller or was removed: with several ranks the peak depends on which of
+    /// them is faster.
+    pub(super) shrank: bool,
     /// Figures from here on are estimates.
     pub(super) about: bool,
     /// Names of skipped iterations are unknown: files that are missing may be theirs.
@@ -66,8 +71,6 @@ pub(super) struct Tally {
     pub(super) buffer_bytes: u64,
     pub(super) open: i64,
     pub(super) handles: i64,
-    /// Barriers, signals and waits with others.
-    pub(super) meetings: u64,
     /// What happened to files, in order.
     pub(super) log: Vec<Change>,
     /// Changes that belong to operations that are over.
@@ -98,7 +101,6 @@ impl Default for Tally {
             buffer_bytes: 0,
             open: 0,
             handles: 0,
-            meetings: 0,
             log: Vec::new(),
             over: 0,
         }
@@ -165,6 +167,7 @@ impl Stage {
             long_loop_steps: steps / 2 / u64::from(ranks.max(1)),
             finds_files,
             state: RefCell::new(state),
+            together: RefCell::default(),
         }
     }
 
@@ -204,15 +207,13 @@ impl Stage {
         }
     }
 
-    /// A rank goes on without executing iterations that would each have done the same.
-    pub(super) fn skip(&self, rank: u32, done: &Delta, times: u64) {
+    /// A rank goes on without executing iterations that would each have done the same; what they
+    /// would have changed, for [`Stage::settle`].
+    pub(super) fn skip(&self, rank: u32, done: &Delta, times: u64) -> Skipped {
         let factor = i64::try_from(times).unwrap_or(i64::MAX);
         self.clock.advance(done.ns.saturating_mul(times));
-        let grown = self.grow(&done.grew, times);
         let state = &mut *self.state.borrow_mut();
         let net = done.net.times(factor);
-        let before = self.used().minus(grown);
-        state.extra = state.extra.plus(net).minus(grown);
         state.about = true;
         let tally = &mut state.ranks[rank as usize];
         for (op, (count, bytes)) in done.ops.iter().enumerate().filter(|(_, op)| op.0 > 0) {
@@ -226,7 +227,6 @@ impl Stage {
         tally.net = tally.net.plus(net);
         tally.open = tally.open.saturating_add(done.open.saturating_mul(factor));
         tally.peak = tally.peak.max(tally.net);
-        state.peak = state.peak.max(before.plus(grown).plus(state.extra));
         match &done.names {
             Some(lattices) => {
                 for (now, before) in lattices {
@@ -238,16 +238,44 @@ impl Stage {
             }
             None => state.vague = true,
         }
+        let grew = |(_, size, room): &(u32, i64, i64)| {
+            (size.saturating_mul(factor), room.saturating_mul(factor))
+        };
+        Skipped { net, grew: done.grew.iter().map(|file| (file.0, grew(file))).collect() }
     }
 
-    /// Files that every skipped iteration would have made longer.
-    fn grow(&self, grew: &[(u32, i64, i64)], times: u64) -> Sum {
+    /// The files change as skipped iterations, of all ranks that meet in them, would have changed
+    /// them together.
+    pub(super) fn settle(&self, skipped: &Skipped) {
         let before = self.used();
-        for (number, size_bytes, room_bytes) in grew {
-            let grown = |bytes: i64| u64::try_from(bytes).unwrap_or(0).saturating_mul(times);
+        for (number, (size_bytes, room_bytes)) in &skipped.grew {
+            let grown = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
             self.fs.borrow_mut().grow(*number, grown(*size_bytes), grown(*room_bytes));
         }
-        self.used().minus(before)
+        let used = self.used();
+        let state = &mut *self.state.borrow_mut();
+        state.extra = state.extra.plus(skipped.net).minus(used.minus(before));
+        state.peak = state.peak.max(used.plus(state.extra));
+    }
+}
+
+/// What skipped iterations would have changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Skipped {
+    net: Sum,
+    /// By file: size and room, bytes.
+    grew: HashMap<u32, (i64, i64)>,
+}
+
+impl Skipped {
+    /// The same with those of another rank.
+    pub(super) fn add(&mut self, other: &Skipped) {
+        self.net = self.net.plus(other.net);
+        for (number, (size_bytes, room_bytes)) in &other.grew {
+            let file = self.grew.entry(*number).or_default();
+            let sum = (file.0.saturating_add(*size_bytes), file.1.saturating_add(*room_bytes));
+            *file = sum;
+        }
     }
 }
 
@@ -259,7 +287,6 @@ pub(super) struct Delta {
     pub(super) directories: u64,
     pub(super) net: Sum,
     pub(super) open: i64,
-    pub(super) meetings: u64,
     pub(super) ns: u64,
     /// Names that it made or removed, each beside that of the iteration before; `None`: that one
     /// made others.
@@ -271,7 +298,7 @@ pub(super) struct Delta {
 impl Delta {
     /// They did the same, but for the names.
     pub(super) fn is_like(&self, other: &Delta) -> bool {
-        let same = |one: &Delta| (one.files, one.directories, one.net, one.open, one.meetings);
+        let same = |one: &Delta| (one.files, one.directories, one.net, one.open);
         same(self) == same(other) && self.ops == other.ops
     }
 }
@@ -282,6 +309,7 @@ impl State {
         tally.net = tally.net.plus(now.minus(before));
         tally.peak = tally.peak.max(tally.net);
         self.peak = self.peak.max(now.plus(self.extra));
+        self.shrank |= now.bytes < before.bytes || now.names < before.names;
     }
 
     /// Names of skipped iterations are made or gone.
@@ -420,7 +448,6 @@ impl Stage {
             directories: tally.directories,
             net: tally.net,
             open: tally.open,
-            meetings: tally.meetings,
             ns: self.clock.now(),
             log: tally.log.len(),
         }
@@ -435,7 +462,6 @@ pub(super) struct Mark {
     directories: u64,
     net: Sum,
     open: i64,
-    meetings: u64,
     ns: u64,
     pub(super) log: usize,
 }
@@ -450,7 +476,6 @@ impl Mark {
             directories: self.directories - before.directories,
             net: self.net.minus(before.net),
             open: self.open - before.open,
-            meetings: self.meetings - before.meetings,
             ns: self.ns.saturating_sub(before.ns),
             names: compared.names,
             grew: compared.grew,

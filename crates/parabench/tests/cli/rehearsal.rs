@@ -312,6 +312,77 @@ fn long_loops_are_multiplied_out() {
 }
 
 #[test]
+fn ranks_that_meet_in_long_loops_skip_the_same_iterations() {
+    const N: u64 = 100_000;
+    check(&[
+        // A checkpoint of each rank in every iteration.
+        (
+            4,
+            "repeat $s 100000 { compute 1ms; barrier; write(\"c-$$rank-$s\", 1m); }",
+            [4 * N, 0, 4 * N * M, 0, 4 * N * M, 4 * N],
+            false,
+        ),
+        (
+            4,
+            "repeat $s 100000 { write(\"c-$$rank\", 1m); barrier; }",
+            [4, 0, 4 * N * M, 0, 4 * M, 4],
+            false,
+        ),
+        // One file goes from hand to hand.
+        (
+            2,
+            "define groups {\"w\":D, \"r\":D};\n\
+             repeat $i 100000 {\n\
+               group \"w\" { write(\"f-$i\", 1m); }\n\
+               barrier;\n\
+               group \"r\" { read(\"f-$i\"); delete(\"f-$i\"); }\n\
+               barrier;\n\
+             }\n\
+             write(\"last-$$rank\", 1k);",
+            [N + 2, 0, N * M + 2 * K, N * M, M, 2],
+            false,
+        ),
+        // With signals, and with others that do not take part.
+        (
+            4,
+            "define groups {\"a\":D = 2, \"b\":D = 2};\n\
+             group \"a\" repeat $i 100000 {\n\
+               if ($$grank == 0) { write(\"q-$i\", 64k); signal(\"full\", to=1); wait(\"empty\"); }\n\
+               if ($$grank == 1) { wait(\"full\"); delete(\"q-$i\"); signal(\"empty\", to=0); }\n\
+             }\n\
+             group \"b\" repeat $i 100000 append(\"log-$$rank\", 1k);",
+            [N + 2, 0, N * 64 * K + 2 * N * K, 0, 2 * N * K + 64 * K, 3],
+            false,
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_there_at_one_time_is_exact_only_where_no_rank_can_be_faster() {
+    for (ranks, text, exact) in [
+        (1, "repeat 3 { write(\"f\", 1m); delete(\"f\"); }", true),
+        (2, "write(\"f-$$rank\", 1m);", true),
+        (2, "repeat 3 { write(\"f-$$rank\", 1m); delete(\"f-$$rank\"); }", false),
+        (2, "write(\"f-$$rank\", 1m); truncate(\"f-$$rank\", 1k);", false),
+    ] {
+        let all = &planned(ranks, text)["all"];
+        assert_eq!((&all["exact"], &all["footprint_exact"]), (&true.into(), &exact.into()));
+        let said = Scene::new().file("x.ppl", text).parabench(&format!("plan x.ppl -n {ranks}"));
+        assert_eq!(said.exits(0).out.contains("needs about"), !exact, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_written_anew_in_every_iteration_does_not_grow() {
+    check(&[(
+        1,
+        "repeat 10000000 write(\"f\", 1m); write(\"g\", 1g);",
+        [2, 0, 10_000_000 * M + G, 0, G + M, 2],
+        false,
+    )]);
+}
+
+#[test]
 fn a_rehearsal_that_does_not_come_to_the_end_says_so() {
     let text = "$i = 0; while ($i < 100000000) { append(\"a\", 1); $i = $i + 1; }";
     let scene = Scene::new().file("x.ppl", text);

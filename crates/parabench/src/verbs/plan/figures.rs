@@ -20,6 +20,8 @@ pub struct Figures {
     pub footprint_bytes: u64,
     /// Largest number of files and directories at any time.
     pub footprint_files: u64,
+    /// These two are exact.
+    pub footprint_exact: bool,
     /// Largest buffers, bytes.
     pub buffer_bytes: u64,
     /// Most handles open at one time.
@@ -35,6 +37,7 @@ impl Figures {
         figures.add(rank, 1);
         figures.footprint_bytes = rank.peak_bytes;
         figures.footprint_files = rank.peak_files;
+        figures.footprint_exact = figures.exact;
         figures
     }
 
@@ -46,6 +49,7 @@ impl Figures {
         }
         figures.footprint_bytes = rehearsal.peak_bytes;
         figures.footprint_files = rehearsal.peak_files;
+        figures.footprint_exact = figures.exact && !rehearsal.peak_about;
         figures
     }
 

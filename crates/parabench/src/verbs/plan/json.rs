@@ -44,6 +44,7 @@ fn figures(figures: &Figures) -> Value {
         "directories": figures.directories,
         "footprint_bytes": figures.footprint_bytes,
         "footprint_files": figures.footprint_files,
+        "footprint_exact": figures.footprint_exact,
         "buffer_bytes": figures.buffer_bytes,
         "handles": figures.handles,
         "exact": figures.exact,

@@ -68,9 +68,11 @@ fn section(out: &mut String, title: &str, figures: &Figures) {
         }
         out.push('\n');
     }
+    // What is "about" as a whole says so in its title.
+    let about = if figures.footprint_exact || !figures.exact { "" } else { "about " };
     let _ = writeln!(
         out,
-        "  reads {}, writes {}, makes {} files and {} directories, {} at one time",
+        "  reads {}, writes {}, makes {} files and {} directories, {about}{} at one time",
         format_bytes(figures.read_bytes),
         format_bytes(figures.written_bytes),
         figures.files,
@@ -79,7 +81,7 @@ fn section(out: &mut String, title: &str, figures: &Figures) {
     );
     let _ = writeln!(
         out,
-        "  needs {} of storage and {} of buffers, keeps {} files open between operations",
+        "  needs {about}{} of storage and {} of buffers, keeps {} files open between operations",
         format_bytes(figures.footprint_bytes),
         format_bytes(figures.buffer_bytes),
         figures.handles
