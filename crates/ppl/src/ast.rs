@@ -79,6 +79,10 @@ pub enum Stmt {
     Block(List),
     /// `$name = value;` ([`Expr::Call`] of an operation that gives a handle included)
     Assign(Name, ExprId),
+    /// `global $name = value;`
+    Global(Name, ExprId),
+    /// `return;`, `return value;`
+    Return(Option<ExprId>),
     /// `$list[at] = value;`: an [`Expr::Index`] and the value.
     SetItem(ExprId, ExprId),
     /// `write("a", 1);` — `paren`: written with parentheses around the arguments.
@@ -244,7 +248,7 @@ pub struct PatternDef {
 pub struct ProcDef {
     /// Its name and place.
     pub name: (Name, Span),
-    /// Parameters: a list of [`Expr::Var`].
+    /// Parameters: a list of [`Expr::Var`], and of [`Expr::Named`] for those with a default.
     pub params: List,
     /// Body.
     pub body: StmtId,
@@ -363,6 +367,14 @@ impl Ast {
     /// Its place.
     pub fn expr_span(&self, id: ExprId) -> Span {
         self.expr_spans[id.0 as usize]
+    }
+
+    /// The variable of a proc's parameter.
+    pub fn param_name(&self, id: ExprId) -> Option<Name> {
+        match self.expr(id) {
+            Expr::Var(name) | Expr::Named(name, _) => Some(name),
+            _ => None,
+        }
     }
 
     /// A string in quotes, or a sum that has one in it: its `+` makes text.

@@ -75,6 +75,7 @@ codes! {
     EmptyGroup "W0306" "A group without members, or cut at the number of ranks.";
     Unused "W0307" "A definition that nothing uses.";
     PatternMembersAssumed "W0308" "A pattern that does not exist for so many members as a run without -n would have.";
+    Hidden "W0309" "A variable of a proc hides one of the program that the proc reads.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
     NotForMpi "W0402" "An option of `with` that MPI-IO does not take.";
     NoEffect "W0403" "An option of `with` that nothing inside takes.";

@@ -125,6 +125,15 @@ impl Dump<'_> {
                 dump.name(" $", name);
                 dump.spaced(value);
             }),
+            Stmt::Global(name, value) => self.node("global", |dump| {
+                dump.name(" $", name);
+                dump.spaced(value);
+            }),
+            Stmt::Return(value) => self.node("return", |dump| {
+                if let Some(value) = value {
+                    dump.spaced(value);
+                }
+            }),
             Stmt::SetItem(item, value) => self.node("=", |dump| {
                 dump.spaced(item);
                 dump.spaced(value);

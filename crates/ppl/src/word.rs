@@ -23,6 +23,7 @@ keywords! {
     Ctime "ctime";
     Define "define";
     Else "else";
+    Global "global";
     Group "group";
     If "if";
     Include "include";
@@ -30,6 +31,7 @@ keywords! {
     Mix "mix";
     Param "param";
     Repeat "repeat";
+    Return "return";
     Share "share";
     Time "time";
     While "while";

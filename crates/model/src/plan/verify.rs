@@ -394,7 +394,7 @@ mod tests {
             (Instr::CallProc { proc: 0, args: Args::default() }, "0 of 1 arguments"),
             (Instr::List { dst: SLOT, args: Args { start: 1, len: u32::MAX } }, "of 3"),
             (Instr::Op { op: Op::Print, dst: NO_SLOT, args: 1 }, "print"),
-            (Instr::Op { op: Op::Rename, dst: NO_SLOT, args: 2 }, "arguments 2 to 4 of 3"),
+            (Instr::Op { op: Op::Link, dst: NO_SLOT, args: 2 }, "arguments 2 to 4 of 3"),
             (
                 Instr::Function { function: Function::Abs, dst: SLOT, args: Args::default() },
                 "does not take 0 arguments",

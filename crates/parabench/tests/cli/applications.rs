@@ -40,6 +40,16 @@ const PROGRAMS: &[(&str, &str)] = &[
          $left = readdir(\"new-$$rank\"); assert(len($left) == 0 && exists(\"cur-$$rank/\" + $names[299]));
          with (expect=\"ENOENT\") $left = readdir(\"none\"); assert(len($left) == 0);",
     ),
+    (
+        "procs that open files, count and give values",
+        "$n = 0;
+         define proc open_db($p, $mode = \"w+\") { $h = fopen($p, $mode); if (!$h) return -1; global $n = $n + 1; return $h; }
+         define proc total($names) { $sum = 0; repeat $f in $names $sum = $sum + size($f); return $sum; }
+         repeat $i 5 { $h = open_db(\"db-$$rank-$i\"); $ok = fwrite($h, 1k * $i); assert($ok == 1k * $i); fclose($h); }
+         with (expect=\"ENOENT\") $h = open_db(\"none-$$rank\", \"r\");
+         assert($h == -1 && $n == 5);
+         $sum = total([\"db-$$rank-1\", \"db-$$rank-4\"]); assert($sum == 5k);",
+    ),
 ];
 
 /// Operations, their number, failures and bytes.

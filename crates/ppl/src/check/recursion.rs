@@ -75,13 +75,13 @@ fn collect(ast: &Ast, id: StmtId, calls: &mut Vec<Name>) -> bool {
             calls.extend(a.into_iter().filter(|name| b.contains(name)));
             return on;
         }
-        Stmt::Break | Stmt::Continue => return false,
+        Stmt::Break | Stmt::Continue | Stmt::Return(_) => return false,
         _ => {}
     }
     true
 }
 
-/// A `break` or `continue` of a loop around the statement may stand in it.
+/// A `return`, or a `break` or `continue` of a loop around the statement may stand in it.
 fn leaves(ast: &Ast, id: StmtId) -> bool {
     !collect(ast, id, &mut Vec::new())
 }

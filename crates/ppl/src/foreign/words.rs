@@ -18,7 +18,6 @@ const STATEMENTS: &[(&[&str], bool, &str)] = &[
     (&["int", "long", "var", "let", "const", "set"], false, "variables are set by $x = value;"),
     (&["size_t", "off_t", "char", "float", "double"], false, "variables are set by $x = value;"),
     (&["function", "def", "fn", "sub", "proc"], false, "write define proc name($a, $b) {...}"),
-    (&["return"], false, "procs give no value; use if (...) {...} to leave out the rest"),
     (&["printf", "echo", "puts", "println"], false, "write print \"text\", $x;"),
     (&["import", "use", "require", "source"], false, "write include \"file.ppl\";"),
     (&["elif", "elsif", "elseif"], true, "write else if (...) {...}"),

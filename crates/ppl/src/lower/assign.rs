@@ -15,6 +15,11 @@ impl Lower<'_> {
         {
             return self.assign_result(name, op, args, value, span);
         }
+        if let Expr::Call(called, args) = self.ast.expr(value)
+            && self.procs.contains_key(&called)
+        {
+            return self.assign_call(name, (called, args), span);
+        }
         // A variable that is there takes the result at once.
         let here = self.here(name);
         let before = self.plan.code.len();
@@ -26,6 +31,7 @@ impl Lower<'_> {
         {
             return self.define_constant(name, konst);
         }
+        self.warn_hidden(name, span);
         let dst = self.define(name, differs);
         // `$x = $x;` is left in: it is an error if the variable has no value.
         let written = ev.operand == Operand::slot(dst) && self.plan.code.len() > before;

@@ -99,7 +99,9 @@ impl Lower<'_> {
         let names = || FUNCTIONS.iter().map(|row| row.name);
         let help = match nearest(text, names()) {
             _ if self.procs.contains_key(&name) => {
-                format!("{text} is a proc: it gives no value and is called as a statement")
+                format!(
+                    "{text} is a proc: it is called as a statement, or alone: $x = {text}(...);"
+                )
             }
             near => match (words::function(text), near) {
                 (Some(help), _) => help.into(),

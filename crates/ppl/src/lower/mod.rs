@@ -35,6 +35,7 @@ mod patterns;
 mod procs;
 mod repeat;
 pub(crate) mod report;
+mod returns;
 mod slots;
 mod stmt;
 mod template;
@@ -110,6 +111,8 @@ struct Lower<'a> {
     /// Parameters of the command line: the last text of each.
     params_given: FxHashMap<&'a str, &'a str>,
     open: open::Open,
+    /// The hidden variable for what procs give.
+    returned: Option<model::plan::Slot>,
     /// By index into [`Ast::params`]: the constant that is its value.
     param_values: FxHashMap<u32, u32>,
     /// Names of groups and their numbers.
@@ -183,6 +186,7 @@ impl<'a> Lower<'a> {
             param_names: FxHashSet::default(),
             params_given: binding.params.iter().map(|(name, text)| (&**name, &**text)).collect(),
             open: open::Open::default(),
+            returned: None,
             param_values: FxHashMap::default(),
             groups: FxHashMap::default(),
             patterns: FxHashMap::default(),

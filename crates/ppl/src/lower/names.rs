@@ -67,7 +67,9 @@ pub(super) fn survey(ast: &Ast) -> Vec<NameInfo> {
     };
     for stmt in &ast.stmts {
         match stmt {
-            Stmt::Assign(name, value) => define(*name, guess(ast, *value)),
+            Stmt::Assign(name, value) | Stmt::Global(name, value) => {
+                define(*name, guess(ast, *value));
+            }
             // What is changed is no constant.
             stmt => {
                 if let Some(name) = changed_list(ast, *stmt) {
@@ -87,7 +89,7 @@ pub(super) fn survey(ast: &Ast) -> Vec<NameInfo> {
     }
     for proc in &ast.procs {
         for id in ast.exprs_in(proc.params) {
-            if let Expr::Var(name) = ast.expr(id) {
+            if let Some(name) = ast.param_name(id) {
                 define(name, Types::ANY);
             }
         }
@@ -198,7 +200,10 @@ impl Lower<'_> {
             Some(_) if self.open_text(name).is_some() => {
                 self.opened_text(name, span).unwrap_or(Ev::BAD)
             }
-            Some(place) => self.at(name, place),
+            Some(place) => {
+                self.note_read(name);
+                self.at(name, place)
+            }
             None => {
                 self.not_visible(name, span);
                 Ev::BAD
@@ -213,6 +218,22 @@ impl Lower<'_> {
         }
         let types = self.names[name.0 as usize].types;
         Ev { operand: Operand::slot(place.slot), types, differs: place.differs }
+    }
+
+    /// Remembers which variables of the program a proc reads.
+    fn note_read(&mut self, name: Name) {
+        let Some(proc) = &mut self.proc else { return };
+        if !self.names[name.0 as usize].local.is_visible() && !proc.read.contains(&name) {
+            proc.read.push(name);
+        }
+    }
+
+    /// The slot of a variable of the program that was visible at a time.
+    pub(super) fn global_slot(&mut self, name: Name, limit: u32, differs: bool) -> Option<Slot> {
+        let global = &mut self.info(name).global;
+        let is_there = global.since < limit && global.slot != NO_SLOT;
+        global.differs |= is_there && differs;
+        is_there.then_some(global.slot)
     }
 
     /// Reports an undefined variable, each once.

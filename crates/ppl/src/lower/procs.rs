@@ -30,13 +30,21 @@ pub(super) struct OpenProc {
     pub(super) number: Option<u32>,
     /// Names that got a value in it so far.
     pub(super) assigned: Vec<Name>,
+    /// Variables of the program that it has read so far.
+    pub(super) read: Vec<Name>,
 }
 
 impl OpenProc {
     /// One whose body comes next.
     pub(super) fn new(defined: u32, number: Option<u32>) -> OpenProc {
-        let (locals, assigned) = (Vec::new(), Vec::new());
-        OpenProc { frame: Frame::of_proc(), defined, locals, number, assigned }
+        OpenProc {
+            frame: Frame::of_proc(),
+            defined,
+            locals: Vec::new(),
+            number,
+            assigned: Vec::new(),
+            read: Vec::new(),
+        }
     }
 }
 
@@ -59,19 +67,27 @@ impl Lower<'_> {
                 let message = "a proc cannot be called in a pattern, which only computes extents";
                 self.reports.push(Diagnostic::new(Code::Misplaced, span, message));
             }
-            (false, false) => self.call_proc(name, args, span),
+            (false, false) => {
+                self.call_proc(name, args, span);
+            }
         }
     }
 
-    fn call_proc(&mut self, name: Name, args: List, span: Span) {
+    /// Calls a proc; an argument differs between ranks.
+    pub(super) fn call_proc(&mut self, name: Name, args: List, span: Span) -> bool {
         let Some(info) = self.procs.get_mut(&name) else {
-            return self.unknown_proc(name, args, span);
+            self.unknown_proc(name, args, span);
+            return false;
         };
         info.used = true;
         let ProcInfo { id, number, .. } = *info;
         let params = self.ast.procs[number as usize].params;
-        if params.len != args.len {
-            return self.wrong_count(name, params, args, span);
+        let left_out = self.ast.exprs_in(params).skip(args.len as usize);
+        let left_out: Vec<_> = left_out.collect();
+        let needed = left_out.iter().any(|id| matches!(self.ast.expr(*id), Expr::Var(_)));
+        if needed || args.len > params.len {
+            self.wrong_count(name, params, args, span);
+            return false;
         }
         for (place, id) in self.ast.exprs_in(args).enumerate() {
             if let Some(text) = self.plain_string(id) {
@@ -80,10 +96,12 @@ impl Lower<'_> {
             }
             self.note_passed((number, place), id);
         }
-        let operands: Vec<Operand> =
-            self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();
+        let evs: Vec<_> = self.ast.exprs_in(args).map(|id| self.expr(id)).collect();
+        let mut operands: Vec<Operand> = evs.iter().map(|ev| ev.operand).collect();
+        operands.extend(left_out.into_iter().map(|id| self.left_out(id)));
         let args = self.push_args(operands);
         self.emit(Instr::CallProc { proc: id, args }, span);
+        evs.iter().any(|ev| ev.differs)
     }
 
     #[cold]
@@ -91,10 +109,8 @@ impl Lower<'_> {
         let names: Vec<String> = self
             .ast
             .exprs_in(params)
-            .filter_map(|id| match self.ast.expr(id) {
-                Expr::Var(name) => Some(format!("${}", self.ast.names.text(name))),
-                _ => None,
-            })
+            .filter_map(|id| self.ast.param_name(id))
+            .map(|name| format!("${}", self.ast.names.text(name)))
             .collect();
         let text = self.ast.names.text(name);
         let message =
@@ -147,11 +163,12 @@ impl Lower<'_> {
         let entry = self.here_pc();
         let mut params = 0;
         for id in self.ast.exprs_in(def.params) {
-            let Expr::Var(param) = self.ast.expr(id) else { continue };
+            let Some(param) = self.ast.param_name(id) else { continue };
             self.proc_param(param, self.ast.expr_span(id));
             params += 1;
         }
-        self.statement(def.body);
+        let flow = self.statement(def.body);
+        self.check_end(number, flow);
         let end = self.ast.stmt_span(def.body).end;
         self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
         let Some(open) = self.proc.take() else { return };

@@ -77,6 +77,8 @@ impl Lower<'_> {
         match self.ast.stmt(id) {
             Stmt::Op { op, args, .. } => self.op_statement(op, args, span),
             Stmt::Assign(name, value) => self.assign(name, value, span),
+            Stmt::Global(name, value) => self.assign_global(name, value, span),
+            Stmt::Return(value) => return self.return_from(value, span),
             Stmt::SetItem(item, value) => self.set_item(item, value, span),
             Stmt::Repeat(number) => self.repeat(number, span),
             Stmt::Block(list) => return self.statements(list),

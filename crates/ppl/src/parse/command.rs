@@ -23,6 +23,25 @@ impl Parser<'_, '_, '_> {
         self.assign(var)
     }
 
+    /// `global $x = value;`; the word is consumed.
+    #[cold]
+    pub(super) fn global(&mut self, start: u32) -> Parse<StmtId> {
+        let var = self.expect(Kind::Var, "a variable, as in global $n = $n + 1;")?;
+        self.expect(Kind::Assign, "`=` and the value, as in global $n = $n + 1;")?;
+        let name = self.intern(var);
+        let value = self.expr()?;
+        self.semi("the value")?;
+        Ok(self.push_stmt(Stmt::Global(name, value), start))
+    }
+
+    /// `return;`, `return value;`; the word is consumed.
+    #[cold]
+    pub(super) fn return_value(&mut self, start: u32) -> Parse<StmtId> {
+        let value = if self.tok.kind == Kind::Semi { None } else { Some(self.expr()?) };
+        self.semi("`return`")?;
+        Ok(self.push_stmt(Stmt::Return(value), start))
+    }
+
     /// `$list[at] = value;`, from the bracket on.
     #[cold]
     fn set_item(&mut self, var: Token) -> Parse<StmtId> {

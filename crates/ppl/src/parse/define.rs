@@ -345,15 +345,32 @@ impl Parser<'_, '_, '_> {
         self.error(diagnostic.help("give the proc another name"));
     }
 
-    /// `($a, $b)`
+    /// `$a`, `$b = 4k`; those with a default are the last.
+    fn proc_param(&mut self, name: Name, token: Token, has_default: &mut bool) -> Parse<ExprId> {
+        if !self.accept(Kind::Assign) {
+            if *has_default {
+                let message = "expected a default, as the parameter before has one";
+                let diagnostic = Diagnostic::new(Code::Expected, token.span(), message);
+                self.error(diagnostic.help("parameters with defaults stand behind the others"));
+            }
+            return Ok(self.push_expr(Expr::Var(name), token.span()));
+        }
+        *has_default = true;
+        let default = self.expr()?;
+        let span = self.since(token.start);
+        Ok(self.push_expr(Expr::Named(name, default), span))
+    }
+
+    /// `($a, $b = 4k)`
     fn proc_params(&mut self) -> Parse<List> {
         let open = self.expect(Kind::LParen, "`(` and the parameters, as in ($file, $bytes)")?;
         let mut params = Vec::new();
+        let mut has_default = false;
         if self.tok.kind == Kind::Var {
             loop {
                 let token = self.expect(Kind::Var, "a parameter, as in $file")?;
                 let name = self.intern(token);
-                params.push(self.push_expr(Expr::Var(name), token.span()).0);
+                params.push(self.proc_param(name, token, &mut has_default)?.0);
                 if !self.accept(Kind::Comma) {
                     break;
                 }

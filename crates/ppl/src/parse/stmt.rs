@@ -132,6 +132,8 @@ impl Parser<'_, '_, '_> {
             Keyword::Break => self.leave(Stmt::Break, start),
             Keyword::Continue => self.leave(Stmt::Continue, start),
             Keyword::With => self.with(start),
+            Keyword::Global => self.global(start),
+            Keyword::Return => self.return_value(start),
             Keyword::Share => self.share(start),
             Keyword::Mix => self.mix(start),
             Keyword::Include => self.include(start),

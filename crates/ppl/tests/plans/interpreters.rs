@@ -34,6 +34,11 @@ fn both_interpreters_agree_on_constructs() {
         "repeat $i 3 time[\"l$i\"] { if ($i == 1) continue; with (transfer=1) { if ($i == 2) break; } sync; }",
         "define groups {\"a\":D, \"b\":D = 1}; group \"a\" { master print $$grank; group \"b\" print 1; print $$group; }",
         "define proc f($n) { $x = $n; if ($n > 0) f($n - 1); print $x; } f(3); f(\"2\");",
+        "$n = 0; define proc f($a, $b = 2) { global $n = $n + 1; if ($a > 1) { time[\"t\"] return $a + $b; } return \"s$a\"; } \
+         $x = f(1); print $x; $x = f(3); print $x, $n; $x = f(5, $n); print $x; f(1); print $n;",
+        "define proc e() { repeat $i 9 { with (transfer=1) { if ($i == 3) return; } print $i; } } e(); print \"end\";",
+        "define proc fib($n) { if ($n < 2) return $n; $a = fib($n - 1); $b = fib($n - 2); return $a + $b; } $x = fib(7); print $x;",
+        "$l = [3, 1]; $m = $l; push($m, $l); $m[0] = \"x\"; print $l, $m; repeat $x in $m { if ($x == 1) continue; print $x; $m[1] = 7; }",
         "$x = 1; define proc g() { print $x; $x = 5; print $x; } g(); print $x; $x = 2; g();",
         "$a = 0; while ($a < 3) { $a = $a + 1; if ($a == 2 || $a == 9) continue; print $a; } print $a;",
         "$x = $$rank > 1 && 10 / ($$rank - 1) > 4; print $x; print !$x, -$$rank, 2^$$rank;",

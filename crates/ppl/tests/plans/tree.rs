@@ -46,6 +46,7 @@ pub fn trace(ast: &Ast, sources: &Sources, ranks: u32, rank: u32) -> Vec<String>
 enum Stop {
     Break,
     Continue,
+    Return(Value),
     Error,
     Cut,
 }
@@ -128,7 +129,7 @@ impl Tree<'_> {
                 Ok(())
             }
             Stmt::Op { op, args, .. } => self.op(op, args).map(|_| ()),
-            Stmt::Call { name, args } => self.call(name, args),
+            Stmt::Call { name, args } => self.call(name, args).map(|_| ()),
             Stmt::Repeat(number) => self.repeat(number),
             Stmt::While(cond, body) => {
                 while self.condition(cond)? {
@@ -165,6 +166,15 @@ impl Tree<'_> {
             }
             Stmt::Break => Err(Stop::Break),
             Stmt::Continue => Err(Stop::Continue),
+            Stmt::Return(value) => {
+                let value = value.map_or(Ok(Value::Unset), |value| self.value(value))?;
+                Err(Stop::Return(value))
+            }
+            Stmt::Global(name, value) => {
+                let value = self.value(value)?;
+                self.globals.insert(name, value);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -285,9 +295,9 @@ impl Tree<'_> {
         result
     }
 
-    fn call(&mut self, name: Name, args: List) -> Done<()> {
+    fn call(&mut self, name: Name, args: List) -> Done<Value> {
         if self.ast.names.text(name) == "push" {
-            return self.push(args);
+            return self.push(args).map(|()| Value::Unset);
         }
         let def = *self.ast.procs.iter().find(|proc| proc.name.0 == name).expect("checked");
         let args: Vec<ExprId> = self.ast.exprs_in(args).collect();
@@ -296,15 +306,22 @@ impl Tree<'_> {
         if values.contains(&Value::Unset) {
             return Err(Stop::Error);
         }
-        let params = self.ast.exprs_in(def.params).map(|id| match self.ast.expr(id) {
-            Expr::Var(name) => name,
-            _ => unreachable!("parameters are variables"),
-        });
-        let locals: HashMap<Name, Value> = params.zip(values).collect();
+        let mut locals: HashMap<Name, Value> = HashMap::new();
+        for (at, id) in self.ast.exprs_in(def.params).enumerate() {
+            let value = match (self.ast.expr(id), values.get(at)) {
+                (_, Some(value)) => value.clone(),
+                (Expr::Named(_, default), None) => self.value(default)?,
+                _ => unreachable!("checked"),
+            };
+            locals.insert(self.ast.param_name(id).expect("a variable"), value);
+        }
         let outer = (self.locals.replace(locals), std::mem::take(&mut self.loops));
         let result = self.stmt(def.body);
         (self.locals, self.loops) = outer;
-        result
+        match result {
+            Err(Stop::Return(value)) => Ok(value),
+            other => other.map(|()| Value::Unset),
+        }
     }
 
     /// An operation: the arguments by parameter, "-" where they are left out.
@@ -415,6 +432,10 @@ impl Tree<'_> {
         let name = self.ast.names.text(name).to_string();
         if let Some(op) = Op::find(&name) {
             return self.op(op, args);
+        }
+        if self.ast.procs.iter().any(|proc| self.ast.names.text(proc.name.0) == name) {
+            let called = self.ast.names.find(&name).expect("it is there");
+            return self.call(called, args);
         }
         let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
         let values: Vec<Value> =
@@ -586,6 +607,7 @@ impl Visibility<'_> {
                 self.expr(item);
                 self.expr(value);
             }
+            Stmt::Global(_, value) | Stmt::Return(Some(value)) => self.expr(value),
             Stmt::Op { args, .. } | Stmt::Call { args, .. } => self.exprs(args),
             Stmt::Repeat(number) => {
                 let repeat = self.ast.repeats[number as usize];
@@ -621,7 +643,7 @@ impl Visibility<'_> {
                 let def = self.ast.procs[number as usize];
                 self.in_proc = true;
                 for id in self.ast.exprs_in(def.params) {
-                    if let Expr::Var(name) = self.ast.expr(id) {
+                    if let Some(name) = self.ast.param_name(id) {
                         self.seen.locals.insert(name);
                     }
                 }

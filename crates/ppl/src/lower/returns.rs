@@ -1,0 +1,161 @@
+//! Values that procs give, and variables of the program that they set.
+//!
+//! ```text
+//! define proc open_db($p, $mode = "r+") { global $opened = $opened + 1; $h = fopen($p, $mode); return $h; }
+//! $h = open_db("x");
+//! ```
+//!
+//! What a proc gives stands in one hidden variable of the program, from where the call takes it at once.
+
+use super::Lower;
+use super::stmt::{Flow, Nest};
+use crate::ast::{Ast, Expr, ExprId, List, Name, Stmt, StmtId};
+use crate::diag::{Code, Diagnostic};
+use model::plan::{Instr, NO_SLOT, Operand, Slot, Span};
+
+impl Lower<'_> {
+    /// The hidden variable.
+    fn returned(&mut self) -> Slot {
+        match self.returned {
+            Some(slot) => slot,
+            None => *self.returned.insert(self.globals.fresh("")),
+        }
+    }
+
+    /// A proc gives a value.
+    fn gives_value(&self, number: u32) -> bool {
+        has_value(self.ast, self.ast.procs[number as usize].body)
+    }
+
+    /// `$x = name(args);`
+    pub(super) fn assign_call(&mut self, name: Name, (called, args): (Name, List), span: Span) {
+        let number = self.procs.get(&called).map(|info| info.number);
+        let value = number.is_some_and(|number| self.gives_value(number));
+        let differs = self.call_proc(called, args, span) || self.differs.is_some();
+        if !value {
+            let text = self.ast.names.text(called);
+            let message = format!("expected a value, found the proc {text}, which gives none");
+            let help = "it gives one with return value;";
+            self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+        }
+        let dst = self.define(name, differs);
+        let src = Operand::slot(self.returned());
+        self.emit(Instr::Move { dst, src }, span);
+    }
+
+    /// `return;`, `return value;`
+    pub(super) fn return_from(&mut self, value: Option<ExprId>, span: Span) -> Flow {
+        let Some(number) = self.proc.as_ref().and_then(|proc| proc.number) else {
+            let message = "`return` stands in no proc";
+            let help = "a program ends with its last statement; a loop is left with break";
+            self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+            return Flow::On;
+        };
+        match value {
+            Some(value) => {
+                let ev = self.expr(value);
+                let dst = self.returned();
+                if !ev.is_bad() {
+                    self.emit(Instr::Move { dst, src: ev.operand }, span);
+                }
+            }
+            None if self.gives_value(number) => {
+                let message = "expected a value after `return`: this proc gives one elsewhere";
+                self.reports.push(Diagnostic::new(Code::Expected, span, message));
+            }
+            None => {}
+        }
+        for nest in self.nests.clone().into_iter().rev() {
+            let leave = match nest {
+                Nest::Label => Instr::LabelLeave,
+                Nest::Group => Instr::GroupLeave,
+                Nest::With => Instr::WithLeave,
+                Nest::Loop => continue,
+            };
+            self.emit(leave, span);
+        }
+        self.emit(Instr::Return, span);
+        Flow::Away
+    }
+
+    /// The end of a proc that gives a value must not be reached.
+    pub(super) fn check_end(&mut self, number: u32, flow: Flow) {
+        if flow == Flow::Away || !self.gives_value(number) {
+            return;
+        }
+        let (name, span) = self.ast.procs[number as usize].name;
+        let text = self.ast.names.text(name);
+        let message = format!("the proc {text} gives a value, but may end without one");
+        let help = "write return value; as its last statement";
+        self.reports.push(Diagnostic::new(Code::Expected, span, message).help(help));
+    }
+
+    /// `global $x = value;`
+    pub(super) fn assign_global(&mut self, name: Name, value: ExprId, span: Span) {
+        let ev = self.expr(value);
+        let text = self.ast.names.text(name);
+        let Some(limit) = self.proc.as_ref().map(|proc| proc.defined) else {
+            let message = "`global` stands only in procs";
+            let help = format!("here ${text} is a variable of the program: ${text} = ...;");
+            self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+            return;
+        };
+        let Some(slot) = self.global_slot(name, limit, ev.differs) else {
+            let message = format!("expected a variable of the program, found ${text}");
+            let help = format!("set it before the definition of the proc: ${text} = ...;");
+            self.reports.push(Diagnostic::new(Code::UnknownVariable, span, message).help(help));
+            return;
+        };
+        if !ev.is_bad() {
+            self.emit(Instr::Move { dst: slot, src: ev.operand }, span);
+        }
+    }
+
+    /// A proc's own variable takes the name of one of the program that the proc has read.
+    pub(super) fn warn_hidden(&mut self, name: Name, span: Span) {
+        if self.here(name).slot != NO_SLOT {
+            return;
+        }
+        let read = self.proc.as_ref().is_some_and(|proc| proc.read.contains(&name));
+        if read {
+            let text = self.ast.names.text(name);
+            let message = format!(
+                "this ${text} is the proc's own; that of the program, which the proc reads, stays as it is"
+            );
+            let help = format!("write global ${text} = ...; to set it, or take another name");
+            self.reports.push(Diagnostic::new(Code::Hidden, span, message).help(help));
+        }
+    }
+
+    /// The value of a parameter that a call leaves out.
+    pub(super) fn left_out(&mut self, param: ExprId) -> Operand {
+        let Expr::Named(_, default) = self.ast.expr(param) else { return Operand::ABSENT };
+        let ev = self.expr(default);
+        if ev.is_bad() || self.constant(ev).is_some() {
+            return ev.operand;
+        }
+        let span = self.ast.expr_span(default);
+        let message = "expected a default made of constants and parameters of the program";
+        self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+        Operand::ABSENT
+    }
+}
+
+/// `return value;` stands in a statement.
+fn has_value(ast: &Ast, id: StmtId) -> bool {
+    let inside = |id| has_value(ast, id);
+    match ast.stmt(id) {
+        Stmt::Return(value) => value.is_some(),
+        Stmt::Block(list) => ast.stmts_in(list).any(inside),
+        Stmt::Time(number) => inside(ast.times[number as usize].body),
+        Stmt::Repeat(number) => inside(ast.repeats[number as usize].body),
+        Stmt::With(_, body) | Stmt::Group(_, body) | Stmt::Master(body) | Stmt::While(_, body) => {
+            inside(body)
+        }
+        Stmt::If(number) => {
+            let branch = ast.ifs[number as usize];
+            inside(branch.then) || branch.otherwise.is_some_and(inside)
+        }
+        _ => false,
+    }
+}
