@@ -8,6 +8,7 @@ mod scene;
 mod schema;
 mod tmpfs;
 
+mod application_programs;
 mod applications;
 mod calls;
 mod check;

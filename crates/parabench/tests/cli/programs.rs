@@ -7,7 +7,9 @@ use std::fs;
 /// Names of the programs of a folder, without their ending.
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).expect("the folder");
-    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let paths = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "ppl"));
     let mut names: Vec<String> =
         paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_string()).collect();
     names.sort();
