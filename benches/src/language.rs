@@ -62,7 +62,7 @@ pub fn compile_once(file: &str) -> Result<()> {
 }
 
 /// Processor time of this process in seconds.
-fn processor_s() -> Result<f64> {
+pub fn processor_s() -> Result<f64> {
     let now = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
     Ok(now.tv_sec() as f64 + now.tv_nsec() as f64 / 1e9)
 }

@@ -22,6 +22,7 @@ mod pictures;
 mod product;
 mod raw;
 mod single;
+mod traces;
 mod worker;
 
 use figure::Figure;
@@ -53,6 +54,7 @@ const BENCHES: &[Bench] = &[
     ("patterns", patterns::patterns),
     ("mpi", mpi::mpi),
     ("pictures", pictures::pictures),
+    ("traces", traces::traces),
 ];
 
 fn main() -> ExitCode {

@@ -26,7 +26,11 @@ fuzz_target!(|bytes: &[u8]| {
         let range = (span.start - file.start) as usize..(span.end - file.start) as usize;
         assert!(file.text.get(range).is_some(), "{span:?}");
     };
-    ast.expr_spans.iter().chain(&ast.stmt_spans).chain(&ast.comments).for_each(|span| inside(*span));
+    ast.expr_spans
+        .iter()
+        .chain(&ast.stmt_spans)
+        .chain(&ast.comments)
+        .for_each(|span| inside(*span));
     for diagnostic in &diagnostics {
         inside(diagnostic.span);
         diagnostic.related.iter().for_each(|(span, _)| inside(*span));
@@ -34,4 +38,3 @@ fuzz_target!(|bytes: &[u8]| {
     }
     ppl::dump::dump(&ast, &sources);
 });
-

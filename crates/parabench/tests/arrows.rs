@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &["ppl", "model"]),
     ("studio", &["ppl", "report", "model"]),
     ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "studio"]),
-    ("benches", &["model", "ppl", "engine", "report", "parabench"]),
+    ("benches", &["model", "ppl", "engine", "report", "trace", "parabench"]),
 ];
 
 /// Crates in which `unsafe` may stand.

@@ -110,7 +110,11 @@ impl std::error::Error for Error {}
 
 fn cannot_read(log: &Path, line: u64, error: &io::Error) -> Error {
     let place = if line > 0 { format!(" behind line {line}") } else { String::new() };
-    let message = format!("cannot read {}{place}: {error}", shown(log));
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it ends in the middle".to_string(),
+        _ => error.to_string(),
+    };
+    let message = format!("cannot read {}{place}: {why}", shown(log));
     Error { message, help: String::new() }
 }
 

@@ -65,7 +65,12 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"fsync" => handle(Op::Fsync, c)?,
         b"fdatasync" => handle(Op::Fdatasync, c)?,
         b"sync" => Call::SyncAll,
-        b"syncfs" => handle(Op::Sync, c)?,
+        b"syncfs" => handle(Op::Syncfs, c)?,
+        b"fadvise64" | b"posix_fadvise" => handle(Op::Fadvise, c)?,
+        b"fsetxattr" => handle(Op::Setxattr, c)?,
+        b"fgetxattr" => handle(Op::Getxattr, c)?,
+        b"flistxattr" => handle(Op::Listxattr, c)?,
+        b"fremovexattr" => handle(Op::Removexattr, c)?,
         b"fchmod" => handle(Op::Chmod, c)?,
         b"fstatfs" | b"fstatfs64" => handle(Op::Statfs, c)?,
         b"ftruncate" | b"ftruncate64" => {
@@ -84,9 +89,8 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         | b"pidfd_open" | b"io_uring_setup" | b"bpf" | b"fanotify_init" => {
             Call::NoFile { fds: [None, None] }
         }
-        b"flock" | b"fadvise64" | b"posix_fadvise" | b"readahead" | b"sync_file_range"
-        | b"fchown" | b"fsetxattr" | b"fgetxattr" | b"flistxattr" | b"fremovexattr" | b"ioctl"
-        | b"tee" | b"vmsplice" | b"msync" => Call::WithoutOperation,
+        b"flock" | b"readahead" | b"sync_file_range" | b"fchown" | b"ioctl" | b"tee"
+        | b"vmsplice" | b"msync" => Call::WithoutOperation,
         b"io_uring_enter" | b"io_submit" | b"io_getevents" => Call::Opaque,
         _ => return names(name, c),
     })
@@ -103,6 +107,10 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"fchmodat" | b"fchmodat2" => named(Op::Chmod, there(c)?),
         b"utime" | b"utimes" => named(Op::Utime, here(c)?),
         b"utimensat" | b"futimesat" => named(Op::Utime, there(c)?),
+        b"setxattr" | b"lsetxattr" => named(Op::Setxattr, here(c)?),
+        b"getxattr" | b"lgetxattr" => named(Op::Getxattr, here(c)?),
+        b"listxattr" | b"llistxattr" => named(Op::Listxattr, here(c)?),
+        b"removexattr" | b"lremovexattr" => named(Op::Removexattr, here(c)?),
         b"statfs" | b"statfs64" => named(Op::Statfs, here(c)?),
         b"truncate" | b"truncate64" => {
             let at = here(c)?;
@@ -136,10 +144,9 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"execve" => Call::Execute { name: c.string()? },
         b"execveat" => Call::Execute { name: there(c)?.name },
         b"exit" | b"exit_group" => Call::Exit,
-        b"chown" | b"lchown" | b"fchownat" | b"mknod" | b"mknodat" | b"setxattr" | b"lsetxattr"
-        | b"getxattr" | b"lgetxattr" | b"listxattr" | b"llistxattr" | b"removexattr"
-        | b"lremovexattr" | b"name_to_handle_at" | b"open_by_handle_at" | b"mount" | b"umount2"
-        | b"chroot" | b"pivot_root" | b"quotactl" | b"swapon" => Call::WithoutOperation,
+        b"chown" | b"lchown" | b"fchownat" | b"mknod" | b"mknodat" | b"name_to_handle_at"
+        | b"open_by_handle_at" | b"mount" | b"umount2" | b"chroot" | b"pivot_root"
+        | b"quotactl" | b"swapon" => Call::WithoutOperation,
         _ => Call::Other,
     })
 }

@@ -1,0 +1,149 @@
+//! Logs that mean harm, or are damaged: an error or a counted gap, no panic, no memory without bounds.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use std::fmt::Write as _;
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use trace::import::from_inputs;
+use trace::{Error, Format, Imported, Options, Which, input};
+
+fn imported(log: Vec<u8>, format: Option<Format>) -> Result<Imported, Error> {
+    let input = input::decompressed(Box::new(Cursor::new(log)))
+        .map_err(|error| Error { message: error.to_string(), help: String::new() })?;
+    from_inputs(vec![(PathBuf::from("log"), input)], &Options { format, which: Which::All })
+}
+
+/// Takes every event; gives their number, and that of one kind of gaps.
+fn counts(log: String, code: &str) -> (usize, u64) {
+    let imported = imported(log.into_bytes(), Some(Format::Strace)).unwrap();
+    let gap = imported.told.gaps.iter().find(|gap| gap.code == code).map_or(0, |gap| gap.count);
+    (imported.events.map(Result::unwrap).count(), gap)
+}
+
+fn real(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(name)).unwrap()
+}
+
+#[test]
+fn descriptors_that_nobody_closes_are_bounded() {
+    let mut log = String::new();
+    for fd in 3..100_003 {
+        writeln!(log, "1 open(\"/d/f\", O_RDONLY) = {fd}").unwrap();
+    }
+    // Each child gets a copy of the table when it closes one of them: 10^8 descriptors together.
+    for child in 2..1_002 {
+        writeln!(log, "1 fork() = {child}\n{child} close(3) = 0").unwrap();
+    }
+    let (events, unknown) = counts(log, "unknown-descriptors");
+    assert_eq!(events, 100_000);
+    assert!((800..1_000).contains(&unknown), "{unknown} children were not followed");
+}
+
+#[test]
+fn names_of_any_depth_and_number_are_followed_or_counted() {
+    let deep = "a/".repeat(300_000);
+    assert_eq!(counts(format!("stat(\"/{deep}\", 0x7f) = 0\n"), "impossible"), (0, 1));
+    let mut log = String::new();
+    for number in 0..50_000 {
+        let (from, to) = if number % 2 == 0 { ("/d", "/e") } else { ("/e", "/d") };
+        writeln!(log, "rename(\"{from}\", \"{to}\") = 0\nstat(\"{to}/{number}\", 0x7f) = 0")
+            .unwrap();
+    }
+    assert_eq!(counts(log, "impossible"), (100_000, 0));
+}
+
+#[test]
+fn brackets_that_nothing_closes_take_no_time() {
+    let open = "<a(".repeat(200_000);
+    let log = format!("read(3, {open}\nopen(\"f\", O_RDONLY) = 3\n");
+    assert_eq!(counts(log, "cut-calls"), (1, 1));
+}
+
+#[test]
+fn a_log_that_is_cut_ends_where_it_is_cut() {
+    let mut text = Vec::new();
+    let whole = input::decompressed(Box::new(Cursor::new(real("duckdb-olap.strace.xz")))).unwrap();
+    whole.bytes.take(u64::MAX).read_to_end(&mut text).unwrap();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&text).unwrap();
+    let whole = packed.finish().unwrap();
+    let cut = whole[..whole.len() / 2].to_vec();
+    let imported = imported(cut, None).unwrap();
+    assert!(imported.events.count() > 1_000);
+    let gap = imported.told.gaps.iter().find(|gap| gap.code == "cut-calls").unwrap();
+    assert!(gap.examples.iter().any(|text| text.ends_with("the log ends here")), "{gap:?}");
+    let whole = real("dxt.darshan");
+    let error = self::imported(whole[..whole.len() / 2].to_vec(), None).err().unwrap();
+    assert!(error.message.contains("a region lies behind its end"), "{}", error.message);
+}
+
+/// Taken to its end, whatever it is.
+fn survive(log: Vec<u8>, format: Option<Format>) {
+    if let Ok(imported) = imported(log, format) {
+        assert!(imported.events.count() < 1_000_000);
+    }
+}
+
+/// Lines of real calls, and pieces of them.
+const PIECES: &[&str] = &[
+    "17 ",
+    "[pid 18] ",
+    "1795253061.790445 ",
+    "08:00:00 ",
+    "openat(",
+    "AT_FDCWD</d>",
+    ", ",
+    "\"f\"",
+    "\"../x\\0\\377\"...",
+    "O_RDWR|O_CREAT",
+    ") = 3",
+    "</d/f>",
+    " <0.000012>",
+    "\n",
+    "read(3",
+    "pread64(3",
+    "<unfinished ...>",
+    "<... read resumed>",
+    "clone(flags=CLONE_FILES",
+    "= -1 ENOENT (x)",
+    "close(3)",
+    "dup2(3, 3)",
+    "rename(\"a\", \"a/b\")",
+    "close_range(0, 4294967295, 0)",
+    "execve(\"x\"",
+    "+++ exited with 0 +++",
+    "+++ superseded by execve in pid 17 +++",
+    "[{iov_len=18446744073709551615}]",
+    "18446744073709551615",
+    "lseek(3, 0, SEEK_SET) = 9223372036854775807",
+    "write(3, \"\", 9) = 9223372036854775807",
+    "fork() = 17",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        survive(bytes.clone(), None);
+        survive(bytes.clone(), Some(Format::Strace));
+        survive(bytes.clone(), Some(Format::DarshanDxt));
+        survive(bytes, Some(Format::Darshan));
+    }
+
+    #[test]
+    fn any_mix_of_pieces_of_calls_is_taken(pieces in prop::collection::vec(0..PIECES.len(), 0..80)) {
+        let log: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+        survive(log.into_bytes(), Some(Format::Strace));
+    }
+
+    #[test]
+    fn any_flipped_byte_of_a_binary_log_is_taken(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut log = real("dxt-simple.darshan");
+        // Of the header half of the time: what follows is compressed and checked.
+        let at = if byte % 2 == 0 { at.index(360) } else { at.index(log.len()) };
+        log[at] = byte;
+        survive(log, Some(Format::Darshan));
+    }
+}
