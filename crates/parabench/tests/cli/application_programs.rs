@@ -5,6 +5,7 @@ mod model;
 mod models;
 
 use crate::scene::{Scene, root};
+use crate::tmpfs::Tmpfs;
 use model::Model;
 use models::APPLICATIONS;
 use serde_json::Value;
@@ -107,10 +108,33 @@ fn check(name: &str) {
 }
 
 applications! {
+    chunked "chunked"
+    ensemble "ensemble"
     genomics "genomics"
     log_store "log-store"
     mail "mail"
     object_store "object-store"
+    producers "producers"
+    quota "quota"
     restart "restart"
+    tasks "tasks"
     training "training"
+    video "video"
+}
+
+/// What the cache does on a file system that is full: it makes room, and goes on.
+#[test]
+fn a_full_file_system_makes_the_cache_smaller() {
+    let scene = Scene::new();
+    fs::create_dir(scene.path("small")).expect("made");
+    let Some(_small) = Tmpfs::mount(&scene.path("small"), "size=4m") else { return };
+    let program = root().join("examples/applications/quota.ppl");
+    let line = format!("run {} limit=1t --dir small --no-preflight", program.display());
+    let run = scene.parabench(&format!("{line} --format json")).exits(0).json();
+    let counts = counts(&run);
+    assert!(counts["write"].expected > 0 && counts["delete"].count > 100, "{counts:?}");
+    assert_eq!(counts["write"].count - counts["write"].expected, 200);
+    assert_eq!(counts["read"].count, 200);
+    let left = files(&scene.path("small"), "");
+    assert!(left.values().sum::<u64>() > 1 << 20 && left.contains_key("cache-0/object-199"));
 }

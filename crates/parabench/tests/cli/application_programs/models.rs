@@ -1,7 +1,7 @@
 //! The applications once more, in Rust: what each should come to for its parameters and a number of ranks.
 
 use super::model::Model;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A value of the parameters in use.
 type Params<'a> = &'a dyn Fn(&str) -> u64;
@@ -12,6 +12,22 @@ type Application =
 const K: u64 = 1 << 10;
 
 pub const APPLICATIONS: &[Application] = &[
+    (
+        "chunked",
+        &[
+            &[("rows", 40), ("columns", 4), ("chunk", 16 * K), ("flush", 8), ("maps", 5)],
+            &[("rows", 23), ("columns", 3), ("chunk", 1000), ("flush", 5), ("maps", 23)],
+        ],
+        chunked,
+    ),
+    (
+        "ensemble",
+        &[
+            &[("cycles", 3), ("steps", 4), ("state", 100 * K), ("history", 8 * K), ("forcing", 9)],
+            &[("cycles", 1), ("steps", 1), ("state", 1001), ("history", 1), ("forcing", 1)],
+        ],
+        ensemble,
+    ),
     (
         "genomics",
         &[
@@ -34,6 +50,15 @@ pub const APPLICATIONS: &[Application] = &[
         &[&[("files", 24), ("commits", 8)], &[("files", 3), ("commits", 2)]],
         object_store,
     ),
+    ("producers", &[&[("items", 12), ("bytes", 9 * K)], &[("items", 3), ("bytes", 1)]], producers),
+    (
+        "quota",
+        &[
+            &[("objects", 60), ("limit", 9 << 20), ("low", 75)],
+            &[("objects", 100), ("limit", 12_000_000), ("low", 50)],
+        ],
+        quota,
+    ),
     (
         "restart",
         &[
@@ -43,12 +68,42 @@ pub const APPLICATIONS: &[Application] = &[
         restart,
     ),
     (
+        "tasks",
+        &[
+            &[("tasks", 20), ("input", 64 * K), ("output", 16 * K)],
+            &[("tasks", 5), ("input", 1), ("output", 7)],
+        ],
+        tasks,
+    ),
+    (
         "training",
         &[
             &[("classes", 4), ("samples", 15), ("epochs", 3), ("batch", 4), ("model", 50_000)],
             &[("classes", 2), ("samples", 3), ("epochs", 1), ("batch", 1), ("model", 1)],
         ],
         training,
+    ),
+    (
+        "video",
+        &[
+            &[
+                ("segments", 9),
+                ("keep", 6),
+                ("groups", 2),
+                ("frames", 9),
+                ("large", K),
+                ("small", 99),
+            ],
+            &[
+                ("segments", 2),
+                ("keep", 3),
+                ("groups", 1),
+                ("frames", 1),
+                ("large", 7),
+                ("small", 1),
+            ],
+        ],
+        video,
     ),
 ];
 
@@ -260,6 +315,152 @@ fn training(ranks: u64, param: Params<'_>, run: &mut Model) {
         run.rename("model.new", format!("model-{epoch}.pt"));
         if epoch >= 2 {
             run.delete(&format!("model-{}.pt", epoch - 2));
+        }
+    }
+}
+
+fn producers(ranks: u64, param: Params<'_>, run: &mut Model) {
+    run.calls("mkdir");
+    // Whoever takes it, an item is made, looked at, read and removed once.
+    for _ in 0..(ranks / 2).max(1) * param("items") {
+        for op in ["write", "read"] {
+            run.moves(op, param("bytes"));
+        }
+        for op in ["rename", "stat", "delete"] {
+            run.calls(op);
+        }
+    }
+    run.calls("rmdir");
+}
+
+fn ensemble(ranks: u64, param: Params<'_>, run: &mut Model) {
+    let (cycles, state) = (param("cycles"), param("state"));
+    let history = param("steps") * param("history");
+    run.many(ranks + 1, "mkdir", 0);
+    run.write("shared/observations", 8 * K * cycles);
+    for rank in 0..ranks {
+        run.write(format!("member-{rank}/namelist"), 2 * K);
+        run.write(format!("member-{rank}/state"), state);
+    }
+    for cycle in 0..cycles {
+        run.write(format!("shared/boundary-{cycle:03}"), param("forcing"));
+        run.write(format!("mean-{cycle:03}"), history);
+        for rank in 0..ranks {
+            for bytes in [2 * K, param("forcing"), state, 8 * K, history] {
+                run.moves("read", bytes);
+            }
+            run.calls("fopen");
+            run.many(param("steps"), "fwrite", param("history"));
+            run.calls("fclose");
+            run.leaves(format!("member-{rank}/history-{cycle:03}"), history);
+            run.moves("write", state);
+            run.calls("rename");
+            run.many(ranks, "fopen", 0);
+            run.many(ranks - 1, "fread", 0);
+            run.many(ranks - 1, "fwrite", 0);
+            run.many(ranks, "fclose", 0);
+            // The parts of all ranks are the whole of a state.
+            run.moves("fread", state);
+            run.moves("fwrite", state);
+        }
+    }
+}
+
+fn tasks(ranks: u64, param: Params<'_>, run: &mut Model) {
+    run.many(3, "mkdir", 0);
+    run.many(ranks + 1, "readdir", 0);
+    for task in 0..param("tasks") {
+        run.moves("write", param("input"));
+        // One worker gets the lock, all others find it taken.
+        run.calls("fopen");
+        (1..ranks).for_each(|_| run.expected("fopen"));
+        run.moves("fwrite", 32);
+        run.calls("fclose");
+        run.moves("read", param("input"));
+        run.write("part", param("output"));
+        run.rename("part", format!("done/task-{task:05}"));
+        run.moves("read", param("output"));
+        run.many(2, "delete", 0);
+    }
+}
+
+fn chunked(ranks: u64, param: Params<'_>, run: &mut Model) {
+    let (rows, columns, chunk) = (param("rows"), param("columns"), param("chunk"));
+    for rank in 0..ranks {
+        run.many(2, "fopen", 0);
+        run.many(2, "fclose", 0);
+        let mut changed = BTreeSet::new();
+        let mut nodes = BTreeSet::new();
+        for row in 0..rows {
+            for i in row * columns..(row + 1) * columns {
+                run.moves("fwrite", chunk);
+                changed.insert(i / 64);
+                nodes.insert(i / 64);
+            }
+            if (row + 1) % param("flush") == 0 || row + 1 == rows {
+                std::mem::take(&mut changed).iter().for_each(|_| run.moves("fwrite", 2 * K));
+                run.moves("fwrite", 544);
+                run.moves("fwrite", 96);
+            }
+        }
+        let nodes = nodes.len() as u64;
+        run.leaves(format!("steps-{rank}.h5"), 96 + 544 + nodes * 2 * K + rows * columns * chunk);
+        [8, 96, 544].iter().for_each(|bytes| run.moves("fread", *bytes));
+        run.many(nodes, "fread", 2 * K);
+        run.many(param("maps") * columns + rows, "fread", chunk);
+    }
+}
+
+fn video(ranks: u64, param: Params<'_>, run: &mut Model) {
+    let frames = [param("large")].into_iter().chain((1..param("frames")).map(|_| param("small")));
+    let frames: Vec<u64> = (0..param("groups")).flat_map(|_| frames.clone()).collect();
+    let bytes = frames.iter().sum();
+    for camera in 0..ranks {
+        run.calls("mkdir");
+        let mut ring = VecDeque::new();
+        for segment in 0..param("segments") {
+            run.calls("fopen");
+            frames.iter().for_each(|frame| run.moves("fwrite", *frame));
+            run.calls("fclose");
+            let name = format!("camera-{camera}/{segment:06}.ts");
+            run.leaves(&name, bytes);
+            ring.push_back(name);
+            let list = 64 + 40 * (ring.len() as u64).min(param("keep"));
+            run.write("tmp", list);
+            run.rename("tmp", format!("camera-{camera}/live.m3u8"));
+            if ring.len() as u64 > param("keep") {
+                run.delete(&ring.pop_front().expect("a segment"));
+            }
+            run.moves("read", list);
+            run.moves("read", bytes);
+        }
+        let kept = ring.len() as u64;
+        run.many(kept, "read", bytes);
+        run.many(kept, "append", bytes);
+        run.leaves(format!("camera-{camera}/incident.ts"), kept * bytes);
+    }
+}
+
+fn quota(ranks: u64, param: Params<'_>, run: &mut Model) {
+    let sizes = [16 * K, 40 * K, 100 * K, 256 * K];
+    let share = param("limit") / ranks;
+    for rank in 0..ranks {
+        run.calls("mkdir");
+        let mut cache: VecDeque<(String, u64)> = VecDeque::new();
+        let used =
+            |cache: &VecDeque<(String, u64)>| cache.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        for i in 0..param("objects") {
+            let bytes = sizes[i as usize % sizes.len()];
+            if used(&cache) + bytes > share {
+                while used(&cache) + bytes > share * param("low") / 100 {
+                    run.delete(&cache.pop_front().expect("an object").0);
+                }
+            }
+            let name = format!("cache-{rank}/object-{i}");
+            run.write(&name, bytes);
+            cache.push_back((name, bytes));
+            // The eighth youngest, or the oldest that is still there.
+            run.moves("read", cache[cache.len().saturating_sub(8)].1);
         }
     }
 }
