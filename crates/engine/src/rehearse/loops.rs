@@ -4,10 +4,10 @@
 //! iteration  1  2  3  (skipped: 3 more)  7  (9 more)  17  ...  the last one
 //! ```
 //!
-//! Two iterations that do the same, but for the names and numbers in them, speak for those that
-//! follow. Skipped are half as many as came before, and then one is looked at again, so that a
-//! loop that does something else from some iteration on is noticed. Where iterations differ,
-//! [`TOGETHER`] of them at a time are taken as one, whatever they do. Ranks that meet in a loop skip
+//! Iterations that do the same, but for the names and numbers in them, speak for those that follow,
+//! once enough of them were seen ([`together`]). Skipped are half as many as came before, and then
+//! one is looked at again, so that a loop that does something else from some iteration on is noticed.
+//! Where iterations differ, as many are taken as one, whatever they do. Ranks that meet in a loop skip
 //! the same iterations ([`super::together`]).
 
 use super::stage::{Delta, Mark, Skipped, Stage};
@@ -15,10 +15,22 @@ use super::together::Shared;
 use crate::comm::Numbers;
 use std::ops::Range;
 
-/// Iterations that are taken as one where single ones differ.
-const TOGETHER: u64 = 32;
-/// Iterations that may differ before that.
-const DIFFERENT_MAX: u32 = 8;
+/// Iterations to look at, the more the better: these can be divided by most lengths of cycles, as of
+/// a log that is rotated at every tenth iteration.
+const TOGETHER: [u64; 4] = [480, 240, 120, 60];
+/// The same where they take many steps, or there are many ranks.
+const FEW_TOGETHER: u64 = 12;
+/// So often there must be room for them.
+const LOOKS: u64 = 16;
+/// Iterations that may differ: the first one makes files that later ones find.
+const DIFFERENT_MAX: u32 = 1;
+
+/// Iterations of so many steps that are looked at before some are skipped, and that are taken as
+/// one where single ones differ.
+fn together(iteration_steps: u64, long_loop_steps: u64) -> u64 {
+    let fits = |many: &u64| many * LOOKS * iteration_steps <= long_loop_steps;
+    TOGETHER.into_iter().find(fits).unwrap_or(FEW_TOGETHER)
+}
 
 /// A running loop of one rank.
 #[derive(Debug, Default)]
@@ -85,16 +97,19 @@ impl Loop {
         });
         if let Some(shared) = &shared {
             self.long |= stage.together.borrow().is_long(shared);
-            self.agree_on_unit(stage, shared);
+            self.agree_on_unit(stage, shared, own_steps);
         }
         if self.long && self.done.is_multiple_of(self.unit) {
-            self.look(stage, rank, own_steps * self.unit, numbers, shared.as_ref());
+            self.look(stage, rank, own_steps, numbers, shared.as_ref());
         }
     }
 
-    fn agree_on_unit(&mut self, stage: &Stage, shared: &Shared) {
+    fn agree_on_unit(&mut self, stage: &Stage, shared: &Shared, own_steps: u64) {
         if self.long {
-            let wanted = if self.different < DIFFERENT_MAX { self.unit } else { TOGETHER };
+            let wanted = match self.different > DIFFERENT_MAX {
+                true => together(own_steps, stage.long_loop_steps),
+                false => self.unit,
+            };
             let unit = stage.together.borrow_mut().unit(shared, wanted);
             if unit != self.unit {
                 (self.unit, self.last) = (unit, None);
@@ -107,7 +122,7 @@ impl Loop {
         &mut self,
         stage: &Stage,
         rank: u32,
-        unit_steps: u64,
+        own_steps: u64,
         numbers: &mut dyn Numbers,
         shared: Option<&Shared>,
     ) {
@@ -126,8 +141,10 @@ impl Loop {
         let delta = mark.since(&last.mark, compared);
         let steps = differences(&now, &last.numbers);
         if let Some((before, old_steps)) = &last.delta {
-            let repeats = self.unit > 1 || delta.is_like(before);
-            let units = |left| self.units(left, unit_steps, stage);
+            let same = self.unit > 1 || delta.is_like(before);
+            let together = together(own_steps, stage.long_loop_steps);
+            let repeats = same && (self.unit > 1 || self.done >= together);
+            let units = |left| self.units(left, own_steps.saturating_mul(self.unit), stage);
             let skips = match shared {
                 None => repeats.then(|| units(self.left)),
                 Some(shared) => {
@@ -143,9 +160,9 @@ impl Loop {
                 self.done += units * self.unit;
                 return;
             }
-            self.different += u32::from(!repeats);
-            if self.different == DIFFERENT_MAX && shared.is_none() {
-                self.unit = TOGETHER;
+            self.different += u32::from(!same);
+            if self.different > DIFFERENT_MAX && shared.is_none() {
+                self.unit = together;
                 return;
             }
         }

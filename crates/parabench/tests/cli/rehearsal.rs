@@ -257,6 +257,29 @@ fn random_sizes_are_those_of_the_seed() {
 #[test]
 fn long_loops_are_multiplied_out() {
     check(&[
+        // A log that is rotated at every tenth iteration; with ranks that meet; a ring of 16 files.
+        (
+            1,
+            "repeat $i 1000000 { write(\"log\", 4k); if ($i % 10 == 9) rename(\"log\", \"log.1\"); }",
+            [100_000, 0, 1_000_000 * 4 * K, 0, 8 * K, 2],
+            false,
+        ),
+        (
+            4,
+            "repeat $i 100000 {\n\
+               write(\"log-$$rank\", 4k);\n\
+               if ($i % 10 == 9) rename(\"log-$$rank\", \"old-$$rank\");\n\
+               barrier;\n\
+             }",
+            [40_000, 0, 400_000 * 4 * K, 0, 32 * K, 8],
+            false,
+        ),
+        (
+            1,
+            "repeat $i 1000000 { $k = $i % 16; write(\"ring-$k\", 1m); if ($k == 0) create(\"mark\"); }",
+            [17, 0, 1_000_000 * M, 0, 16 * M, 17],
+            false,
+        ),
         (
             1,
             "repeat $i 100000000 write(\"f-$i\", 1k);",
