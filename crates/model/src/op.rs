@@ -23,6 +23,8 @@ pub enum ParamKind {
     Size,
     /// A position in a file in bytes, at least 0.
     Offset,
+    /// A list of numbers of bytes, each at least 0.
+    Sizes,
     /// Open flags: a C mode such as "r+" or `O_` names.
     Flags,
     /// An MPI open mode such as "crw".
@@ -239,6 +241,14 @@ ops! {
         Write NO_PARTS Backend "data"
         "Write n bytes with pwrite; partial writes are continued. With the name of a pattern: all its pieces, off bytes (0) further on; one operation."
         "fwrite($h, 4k);";
+    Readv "readv" [] (req("handle", K::Handle), req("sizes", K::Sizes), opt("off", K::Offset, "current position")) false
+        Read NO_PARTS Backend "data"
+        "Read into several buffers of these sizes with one preadv, which is continued until all are full or the file ends; an early end counts as short. At most 1,024 buffers."
+        "readv($h, [512, 4k], 0);";
+    Writev "writev" [] (req("handle", K::Handle), req("sizes", K::Sizes), opt("off", K::Offset, "current position")) false
+        Write NO_PARTS Backend "data"
+        "Write several buffers of these sizes with one pwritev; partial writes are continued. At most 1,024 buffers."
+        "writev($h, [512, 4k, 4k]);";
     Fseek "fseek" [] (req("handle", K::Handle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
         Metadata NO_PARTS Backend "the call"
         "Set the current position of a handle, from the start of the file."

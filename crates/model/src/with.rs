@@ -75,8 +75,8 @@ const OPENS: &[Op] = &[Fopen, Fcreat, Write, Append, Read, Create];
 const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
 const POSIX_DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read];
 const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
-const WRITES: &[Op] = &[Fwrite, Write, Append, Pfwrite, Pwrite];
-const SYNCS: &[Op] = &[Fwrite, Write, Append, Copy, Pfwrite, Pwrite];
+const WRITES: &[Op] = &[Fwrite, Writev, Write, Append, Pfwrite, Pwrite];
+const SYNCS: &[Op] = &[Fwrite, Writev, Write, Append, Copy, Pfwrite, Pwrite];
 const CLOSES_WRITTEN: &[Op] = &[Fclose, Write, Append, Copy, Pfclose, Pwrite];
 
 macro_rules! options {

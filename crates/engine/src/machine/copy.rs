@@ -98,7 +98,11 @@ fn copy<B: Backend>(
     (from, to): (Fd, Fd),
     Range { from_bytes, to_bytes, len }: Range,
 ) {
-    let most = io.options.active().transfer.unwrap_or(CALL_BYTES);
+    // A rehearsal makes one call, because there could be millions.
+    let most = match B::REHEARSES {
+        true => 1 << 62,
+        false => io.options.active().transfer.unwrap_or(CALL_BYTES),
+    };
     let wanted = len.unwrap_or(u64::MAX);
     while tally.done_bytes < wanted {
         let done = tally.done_bytes;

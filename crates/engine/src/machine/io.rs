@@ -41,6 +41,8 @@ pub(super) struct Io<'c, B> {
     pub(super) names: Vec<Value>,
     /// What became of the last operation.
     pub(super) outcome: Outcome,
+    /// Sizes of the running operation's buffers, if it has several.
+    pub(super) sizes: Vec<u64>,
     /// The lock that the running operation waits for.
     pub(super) wanted_lock: Option<lock::Wanted>,
     /// Remarks: bits of [`super::note`].
@@ -72,6 +74,7 @@ impl<'c, B: Backend> Io<'c, B> {
             label_text: Vec::new(),
             operations: 0,
             outcome: Outcome::default(),
+            sizes: Vec::new(),
             wanted_lock: None,
             names: Vec::new(),
             notes: 0,

@@ -49,6 +49,7 @@ mod tally;
 mod task;
 mod text;
 mod traffic;
+mod vector;
 mod words;
 
 pub use prepare::Prepared;

@@ -9,7 +9,7 @@ use super::prepare::Prepared;
 use super::tally::{Subject, Tally};
 use super::task::{Bytes, Data, Whole};
 use super::words::{self, chosen};
-use super::{attributes, control, copy, files, lock, mpi_io, now};
+use super::{attributes, control, copy, files, lock, mpi_io, now, vector};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
@@ -100,6 +100,7 @@ pub(super) fn perform<B: Backend>(
         Op::Fopen | Op::Fcreat | Op::Tmpfile => files::open(step, prepared, env, io),
         Op::Fread => files::fread(step, env, io, buffers),
         Op::Fwrite => files::fwrite(step, env, io, buffers),
+        Op::Readv | Op::Writev => vector::run(step, env, io, buffers),
         Op::Fclose => files::fclose(step, env, io, comm, buffers),
         Op::Fseek => files::fseek(step, env, io),
         Op::Fsync => on_handle(step, env, io, |fd| Call::Fsync { fd }),

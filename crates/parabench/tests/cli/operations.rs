@@ -39,6 +39,21 @@ fadvise($h, 0, 0, "sequential");
 syncfs($h);
 syncfs;
 fclose($h);
+$v = fopen("v", "w+");
+$sizes = [512, 0, 4k];
+writev($v, $sizes);
+writev($v, $sizes);
+assert(size("v") == 9k);
+with (fsync="op") writev($v, [1], 10k);
+assert(size("v") == 10k + 1);
+readv($v, $sizes, 0);
+readv($v, [1k, 1k]);
+readv($v, [100], 20k);
+fclose($v);
+$a = fopen("v", "a");
+writev($a, [10, 10]);
+assert(size("v") == 10k + 21);
+fclose($a);
 $t = tmpfile();
 fwrite($t, 5k);
 linkat($t, "named");
@@ -76,6 +91,10 @@ fn further_operations_are_the_same_on_every_back_end() {
     assert_eq!(row(&plain, "", "copy")["short"], 1);
     assert_eq!(row(&plain, "", "copy")["bytes"], 64 * 1024 * 4 + 4096 + 10);
     assert_eq!(row(&plain, "", "copy.sync")["count"], 1);
+    assert_eq!(row(&plain, "", "writev")["bytes"], 9 * 1024 + 21);
+    // From the position, which is behind both writes, a kilobyte and a byte are left.
+    assert_eq!(row(&plain, "", "readv")["bytes"], 4608 + 1024 + 1);
+    assert_eq!(row(&plain, "", "readv")["short"], 2);
     for options in ["--backend mem", "--confine"] {
         assert_eq!(counted(&run(options)), counted(&plain), "{options}");
     }

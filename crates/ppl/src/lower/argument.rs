@@ -58,6 +58,7 @@ impl Lower<'_> {
             }
             K::Whence => self.whence(id),
             K::Collective => self.together(id),
+            K::Sizes => self.sizes(op, id),
             K::Word(words) => self.word(op, param, words, id),
             K::Attribute => self.attribute(op, id),
             _ => {
@@ -208,6 +209,27 @@ impl Lower<'_> {
             Some(word) => diagnostic.fix(span, format!("\"{word}\"")),
             None => diagnostic,
         });
+        None
+    }
+
+    /// Sizes of buffers.
+    fn sizes(&mut self, op: Op, id: ExprId) -> Option<Operand> {
+        const WANTED: &str = "a list of numbers of bytes";
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !ev.types.may(Types::LIST) {
+            return self.expected(op, WANTED, ev, id);
+        }
+        let Some(Value::List(items)) = self.constant(ev) else { return Some(ev.operand) };
+        let wrong = items.iter().find(|item| item.as_size().is_err());
+        let Some(found) = wrong.map(Value::describe).filter(|_| self.is_alive()) else {
+            return Some(ev.operand);
+        };
+        let message = format!("expected {WANTED}, found {found} in it");
+        let diagnostic = Diagnostic::new(Code::WrongType, self.ast.expr_span(id), message);
+        self.reports.push(diagnostic.help(format!("for example {}", op.row().example)));
         None
     }
 
