@@ -37,6 +37,8 @@ pub enum Accepts {
     Path,
     /// The name of a pattern.
     Pattern,
+    /// The name of a signal.
+    Signal,
 }
 
 impl Accepts {
@@ -55,6 +57,7 @@ impl Accepts {
             Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
             Accepts::Path => (Types::STR, "a path in quotes"),
             Accepts::Pattern => (Types::STR, "the name of a pattern"),
+            Accepts::Signal => (Types::STR, "the name of a signal in quotes"),
         }
     }
 }
@@ -115,7 +118,7 @@ pub enum Draw {
     Exponential,
 }
 
-/// What a rank asks the back-end or the patterns for.
+/// What a rank asks the back-end, the patterns or the other ranks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// The size of a file; not timed.
@@ -128,6 +131,8 @@ pub enum Question {
     PieceOffset,
     /// How long one of them is.
     PieceSize,
+    /// Whether a wait for a signal would be over at once.
+    Tested,
 }
 
 /// One row of the function table.
@@ -208,6 +213,8 @@ functions! {
         "Where its i-th piece begins, in bytes.";
     PieceSize "piece_size" "piece_size(pattern, i)" [Pattern Int] Once Int Asked(Question::PieceSize),
         "The bytes of its i-th piece.";
+    Tested "tested" "tested(signal [, n])" [Signal Int] Optional Bool Asked(Question::Tested),
+        "Whether wait(signal, n) would be over at once; waits for nothing and uses the signal up no more than that.";
 }
 
 impl Function {

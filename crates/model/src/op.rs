@@ -43,7 +43,7 @@ pub enum ParamKind {
     Text,
     /// A signal's name; interpolated.
     Signal,
-    /// A member number of the active group.
+    /// The number of a member of a group.
     Member,
     /// A count, at least 0.
     Count,
@@ -449,13 +449,13 @@ ops! {
         Control NO_PARTS Nothing "-"
         "End the rank with the message unless the condition holds."
         "assert($n > 0, \"n must be positive\");";
-    Signal "signal" [] (req("name", K::Signal), named("to", K::Member, "every member")) false
+    Signal "signal" [] (req("name", K::Signal), named("to", K::Member, "every member"), named("group", K::Group, "active group")) false
         Control NO_PARTS Nothing "-"
-        "Add 1 to a counter of the active group, or of one member of it."
+        "Add 1 to a counter of the active group or of the named one, or of one member of it. The signal is for those who wait while that group is active."
         "signal(\"ready\");";
     Wait "wait" [] (req("name", K::Signal), opt("n", K::Count, "1")) false
         Control NO_PARTS Nothing "-"
-        "Wait until the signal was given n more times than this rank has waited for so far."
+        "Wait until the signal was given to the active group n more times than this rank has waited for so far."
         "wait(\"ready\", 3);";
 }
 

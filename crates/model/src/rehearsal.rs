@@ -72,6 +72,10 @@ pub enum DoubtKind {
     NotWritten,
     /// More is read than was written.
     BeyondEnd,
+    /// A wait for other ranks never ends.
+    NeverMet,
+    /// A signal is for a member that its group does not have.
+    NotMember,
 }
 
 /// A place of the program that does what nobody can want.

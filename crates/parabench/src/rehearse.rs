@@ -47,6 +47,16 @@ fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {
         DoubtKind::BeyondEnd => {
             (Code::BeyondEnd, "reads behind the end of the file move nothing and count as short")
         }
+        DoubtKind::NeverMet => (
+            Code::NeverMet,
+            "signals belong to a group: one is for those who wait while the group is active in which \
+             it is given; signal(\"x\", group=\"g\") is for those who wait inside group \"g\", \
+             group=\"world\" for those outside of all groups",
+        ),
+        DoubtKind::NotMember => (
+            Code::NotMember,
+            "to= counts the members of the active group, or of the one named with group=, from 0",
+        ),
     };
     let span = plan.spans.get(doubt.site as usize).copied().unwrap_or(Span::default());
     Diagnostic::new(code, span, doubt.message.clone()).help(help)

@@ -76,6 +76,9 @@ codes! {
     Unused "W0307" "A definition that nothing uses.";
     PatternMembersAssumed "W0308" "A pattern that does not exist for so many members as a run without -n would have.";
     Hidden "W0309" "A variable of a proc hides one of the program that the proc reads.";
+    NeverMet "W0310" "A wait for other ranks that never ends.";
+    NotMember "W0311" "A signal for a member that its group does not have.";
+    Unheard "W0312" "A signal that nobody waits for.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
     NotForMpi "W0402" "An option of `with` that MPI-IO does not take.";
     NoEffect "W0403" "An option of `with` that nothing inside takes.";

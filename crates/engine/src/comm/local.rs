@@ -91,6 +91,12 @@ impl Local {
         let key = signals::key(members.set, name, to);
         signals::find(self.region.slots(), key).map(|at| at as u32).ok_or_else(signals::full)
     }
+
+    /// The counters that this rank sees: the set's and its own.
+    fn slots(&self, members: &Members, name: &[u8]) -> Result<[u32; 2], String> {
+        let own = self.slot(members, name, Some(self.rank))?;
+        Ok([self.slot(members, name, None)?, own])
+    }
 }
 
 impl Comm for Local {
@@ -150,8 +156,7 @@ impl Comm for Local {
         target: u64,
         site: Pc,
     ) -> Result<Poll, String> {
-        let own = self.slot(members, name, Some(self.rank))?;
-        let slots = [self.slot(members, name, None)?, own];
+        let slots = self.slots(members, name)?;
         if self.region.count(slots) >= target {
             return Ok(Poll::Ready);
         }
@@ -184,6 +189,10 @@ impl Comm for Local {
                 format!("the wait for {what} cannot be met: every rank that is left waits");
         }
         poll
+    }
+
+    fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
+        Ok(self.region.count(self.slots(members, name)?) >= target)
     }
 
     fn release_reason(&self) -> String {

@@ -136,6 +136,9 @@ pub trait Comm {
     /// the number of those: then it is worth trying again.
     fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll;
 
+    /// Whether a [`Comm::wait`] for it would be over at once. Never waits.
+    fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String>;
+
     /// Why the last [`Poll::Released`]: half a sentence that completes "released: ...".
     fn release_reason(&self) -> String;
 

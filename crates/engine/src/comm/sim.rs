@@ -82,7 +82,10 @@ impl Comm for Sim {
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
-        self.meets(&members.ranks);
+        match members.ranks.contains(&self.rank) {
+            true => self.meets(&members.ranks),
+            false => self.meets_all(),
+        }
         self.world.signal(members, name, to);
         Ok(())
     }
@@ -121,6 +124,11 @@ impl Comm for Sim {
                 format!("the wait for {what} cannot be met: every rank that is left waits");
         }
         poll
+    }
+
+    fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
+        self.meets(&members.ranks);
+        Ok(self.world.tested(self.rank, members, name, target))
     }
 
     fn release_reason(&self) -> String {

@@ -24,6 +24,11 @@ impl Solo {
     fn count(&self, members: &Members, name: &[u8], to: Option<u32>) -> u64 {
         self.counts.get(&signals::key(members.set, name, to)).copied().unwrap_or(0)
     }
+
+    /// How often a signal was given to a set and to this rank.
+    fn given(&self, members: &Members, name: &[u8]) -> u64 {
+        self.count(members, name, None) + self.count(members, name, Some(0))
+    }
 }
 
 impl Comm for Solo {
@@ -56,7 +61,7 @@ impl Comm for Solo {
         target: u64,
         _site: Pc,
     ) -> Result<Poll, String> {
-        let count = self.count(members, name, None) + self.count(members, name, Some(0));
+        let count = self.given(members, name);
         if count >= target {
             return Ok(Poll::Ready);
         }
@@ -80,6 +85,10 @@ impl Comm for Solo {
             "the wait for {what} cannot be met: there is no other rank that could give it back"
         );
         Poll::Released
+    }
+
+    fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
+        Ok(self.given(members, name) >= target)
     }
 
     fn release_reason(&self) -> String {

@@ -15,6 +15,8 @@ use std::ops::Range;
 
 /// How far a rank may run ahead of the next one: bounds the work of changing ranks.
 pub const QUANTUM_NS: u64 = 100_000;
+/// What asking for a signal takes: a rank that asks again and again lets the others go on.
+const ASKING_NS: u64 = 10_000;
 /// Statements a rank may execute in one turn: lets the caller look for interrupts.
 const FUEL: u32 = 1 << 20;
 
@@ -228,7 +230,7 @@ impl World {
             Status::AtWait(_) => return Poll::Pending,
             _ => {}
         }
-        let keys = [None, Some(rank)].map(|to| signals::key(members.set, name, to));
+        let keys = keys(rank, members, name);
         if state.count(keys) >= target {
             return Poll::Ready;
         }
@@ -264,6 +266,11 @@ impl World {
         Poll::Pending
     }
 
+    pub(super) fn tested(&self, rank: u32, members: &Members, name: &[u8], target: u64) -> bool {
+        self.clock.advance(ASKING_NS);
+        self.state.borrow().count(keys(rank, members, name)) >= target
+    }
+
     pub(super) fn leave(&self, rank: u32, end: End) {
         let mut state = self.state.borrow_mut();
         state.ranks[rank as usize].status = Status::Ended(end);
@@ -288,6 +295,11 @@ impl World {
             _ => None,
         }))
     }
+}
+
+/// The counters that a rank sees: the set's and its own.
+fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
+    [None, Some(rank)].map(|to| signals::key(members.set, name, to))
 }
 
 impl Status {

@@ -183,23 +183,38 @@ pub(super) fn signal(
     comm: &mut dyn Comm,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
+    let members = receivers(step, env)?;
     let to = match step.args[1] {
         Operand::ABSENT => None,
-        operand => Some(member(env.int(step.site, operand)?, env.scope.members())?),
+        operand => Some(member(env.int(step.site, operand)?, &members)?),
     };
     scratch.line.clear();
     env.render(step.site, step.args[0], &mut scratch.line)?;
-    comm.signal(env.scope.members(), &scratch.line, to).map_err(Fault::Message)?;
+    comm.signal(&members, &scratch.line, to).map_err(Fault::Message)?;
     Ok(Flow::Next)
 }
 
-/// World rank of a member of the active group.
+/// The members of the group that a signal names, else of the active group.
+fn receivers(step: Step<'_>, env: &Env<'_>) -> Result<Members, Fault> {
+    if step.args[2] == Operand::ABSENT {
+        return Ok(env.scope.members().clone());
+    }
+    let name = env.plan.literal(step.args[2]).unwrap_or_default();
+    let number = env.plan.groups.iter().position(|group| group.name.as_bytes() == name);
+    let members = number.and_then(|number| env.scope.whole_group(env.plan, number as u32));
+    members.ok_or_else(|| {
+        let name = String::from_utf8_lossy(name);
+        Fault::Message(format!("there is no group \"{name}\""))
+    })
+}
+
+/// World rank of a member.
 fn member(number: i64, members: &Members) -> Eval<u32> {
     match u32::try_from(number) {
         Ok(at) if (at as usize) < members.ranks.len() => Ok(members.ranks.start + at),
         _ => {
             let found = format!("member {number} of {}", members.ranks.len());
-            Err(EvalError::Range("expected a member of the active group", found))
+            Err(EvalError::Range("expected a member of the group that the signal is for", found))
         }
     }
 }
@@ -212,13 +227,8 @@ pub(super) fn wait(
     comm: &mut dyn Comm,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
-    let n = env.optional_size(step.site, step.args[1])?.unwrap_or(1);
     let members = env.scope.members().clone();
-    scratch.key.0 = members.set;
-    scratch.key.1.clear();
-    env.render(step.site, step.args[0], &mut scratch.key.1)?;
-    let before = scratch.waited.get(&scratch.key).copied().unwrap_or(0);
-    let target = before.saturating_add(n);
+    let target = target(step.site, step.args, env, scratch)?;
     let poll = comm.wait(&members, &scratch.key.1, target, step.site).map_err(Fault::Message)?;
     if poll == Poll::Ready {
         match scratch.waited.get_mut(&scratch.key) {
@@ -227,4 +237,35 @@ pub(super) fn wait(
         }
     }
     Ok(poll.into())
+}
+
+/// `tested(signal, n)`: whether such a wait would be over at once.
+pub(super) fn tested(
+    site: Pc,
+    args: &[Operand],
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
+    scratch: &mut Scratch,
+) -> Result<bool, Fault> {
+    let target = target(site, args, env, scratch)?;
+    comm.tested(env.scope.members(), &scratch.key.1, target).map_err(Fault::Message)
+}
+
+/// What the counter of a signal has to reach: the sum of the numbers this rank has waited for, and
+/// the next. Name and set are in `scratch.key` then.
+fn target(
+    site: Pc,
+    args: &[Operand],
+    env: &mut Env<'_>,
+    scratch: &mut Scratch,
+) -> Result<u64, Fault> {
+    let n = match args.get(1) {
+        Some(operand) => env.optional_size(site, *operand)?.unwrap_or(1),
+        None => 1,
+    };
+    scratch.key.0 = env.scope.members().set;
+    scratch.key.1.clear();
+    env.render(site, args[0], &mut scratch.key.1)?;
+    let before = scratch.waited.get(&scratch.key).copied().unwrap_or(0);
+    Ok(before.saturating_add(n))
 }

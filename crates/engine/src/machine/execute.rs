@@ -1,6 +1,6 @@
 //! The execute loop: one instruction after the other until the rank has to stop.
 
-use super::control::{Flow, Scratch};
+use super::control::{self, Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
 use super::files::open_left_out;
@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
-use model::plan::{Args, Instr, NO_SLOT, Operand, Pc, Plan};
+use model::plan::{Args, Function, Instr, NO_SLOT, Operand, Pc, Plan};
 use model::value::{Eval, EvalError, Outcome};
 use model::{Op, Value, limits};
 
@@ -109,7 +109,7 @@ pub(super) fn execute<B: Backend>(
             }
             other => match evaluate::step(env, pc, other)? {
                 Some(to) => to,
-                None => match structure(other, pc, plan, position, env, io, comm)? {
+                None => match structure(other, pc, position, env, io, comm, scratch)? {
                     Ok(to) => to,
                     Err(flow) => return Ok(pause(flow, comm)),
                 },
@@ -213,13 +213,18 @@ fn leave_out<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) 
 fn structure<B: Backend>(
     instr: Instr,
     pc: Pc,
-    plan: &Plan,
     position: &mut Position,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
     comm: &mut dyn Comm,
+    scratch: &mut Scratch,
 ) -> Result<Result<Pc, Flow>, Fault> {
+    let plan = env.plan;
     match instr {
+        Instr::Function { function: Function::Tested, dst, args } => {
+            let tested = control::tested(pc, &plan.args[args.range()], env, comm, scratch)?;
+            env.set(dst, Value::Bool(tested));
+        }
         Instr::Function { function, dst, args } => {
             let size = |env: &mut Env<'_>, path| size_of(pc, path, env, io);
             random::call(env, pc, function, dst, args, size)?;

@@ -54,8 +54,8 @@ pub(super) fn call(
         Calc::Asked(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
         Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
         Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
-        // The evaluator has taken it.
-        Calc::Pure(_) => return Ok(()),
+        // The evaluator and the execute loop have taken them.
+        Calc::Pure(_) | Calc::Asked(Question::Tested) => return Ok(()),
     };
     env.set(dst, value);
     Ok(())

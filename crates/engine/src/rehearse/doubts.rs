@@ -167,7 +167,7 @@ impl Doubts {
         reads.short |= over.short;
     }
 
-    /// What there is to doubt, in order of place.
+    /// What there is to doubt.
     pub(super) fn tell(&self, plan: &Plan, fs: &MemFs) -> Vec<Doubt> {
         let mut doubts: Vec<Doubt> = Vec::new();
         for (site, (name, ranks)) in &self.collisions {
@@ -187,7 +187,6 @@ impl Doubts {
             }
         }
         doubts.retain(|doubt| !looks_itself(plan, doubt.site));
-        doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
         doubts
     }
 
@@ -306,7 +305,7 @@ fn of_rank(plan: &Plan, site: Pc) -> bool {
 }
 
 /// "rank 3", "ranks 0 to 4", "ranks 0, 2 and 4".
-fn in_words(ranks: &BTreeSet<u32>) -> String {
+pub(super) fn in_words(ranks: &BTreeSet<u32>) -> String {
     const SHOWN: usize = 8;
     match (ranks.first(), ranks.last()) {
         (Some(one), Some(other)) if one == other => format!("rank {one}"),

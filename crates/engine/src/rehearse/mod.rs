@@ -16,6 +16,7 @@
 //! | `together` | which of them ranks skip that meet in a loop |
 //! | `stage` | what was done so far, by rank and in all |
 //! | `doubts` | what cannot be meant |
+//! | `waits` | waits that never end |
 //!
 //! A rehearsal takes at most [`STEPS`] steps (statements and iterations) and two more for each
 //! instruction of the plan. Loops that would take a fair share of them are multiplied out; all
@@ -29,6 +30,7 @@ mod names;
 mod part;
 mod stage;
 mod together;
+mod waits;
 
 use crate::backend::MemFs;
 use crate::buffer::Buffers;
@@ -83,6 +85,12 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
         }
     })?;
     let state = stage.state.borrow();
+    let mut doubts = state.doubts.tell(plan, &fs.borrow());
+    // Skipped iterations may have given what is waited for.
+    if !state.about {
+        doubts.extend(waits::doubts(plan, &outcome));
+    }
+    doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
     let complete = outcome.finished() && !stage.is_over();
     let about = state.about || !complete || reads_time(plan) || asks_who_was_first(plan);
     Ok(Rehearsal {
@@ -92,7 +100,7 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
         peak_about: about || plan.ranks > 1 && state.shrank,
         complete,
         about,
-        doubts: state.doubts.tell(plan, &fs.borrow()),
+        doubts,
     })
 }
 
@@ -132,11 +140,11 @@ fn by_rank(all: impl Iterator<Item = RankFigures>) -> Vec<(Range<u32>, RankFigur
     ranks
 }
 
-/// What the program does may hang on which of several ranks came first.
+/// What the program does may depend on which of several ranks came first.
 fn asks_who_was_first(plan: &Plan) -> bool {
     let takes_result = |instr: &Instr| match instr {
         Instr::Op { op, dst, .. } => *dst != NO_SLOT && !op.row().gives_handle,
-        Instr::Function { function, .. } => *function == Function::Errno,
+        Instr::Function { function, .. } => matches!(function, Function::Errno | Function::Tested),
         _ => false,
     };
     plan.ranks > 1 && plan.code.iter().any(takes_result)

@@ -29,9 +29,9 @@ use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Progress};
 use crate::config::Config;
 use crate::record::RankRecord;
-use model::Plan;
-use model::plan::MemberSet;
+use model::plan::{Instr, MemberSet};
 use model::run::Contention;
+use model::{Op, Plan};
 use std::fmt;
 use std::io;
 
@@ -88,6 +88,13 @@ impl Outcome {
         let mut text = shown.collect::<Vec<_>>().join(", ");
         if self.deadlock.len() > SHOWN {
             text.push_str(&format!(", and {} more ranks wait", self.deadlock.len() - SHOWN));
+        }
+        let waits = |stuck: &Activity| {
+            let instr = plan.code.get(stuck.site as usize);
+            matches!(instr, Some(Instr::Op { op: Op::Wait, .. }))
+        };
+        if self.deadlock.iter().any(waits) && plan.sets.len() > 1 {
+            text.push_str("; a signal is for those who wait in the group it is given to");
         }
         Some(format!("nobody could go on: {text}"))
     }

@@ -179,6 +179,11 @@ impl<'w> Comm<'w> {
         Poll::Released
     }
 
+    /// The counters that are asked for: the set's and this rank's own.
+    fn sees(&mut self, members: &Members, name: &[u8]) {
+        self.keys = [None, Some(self.world.rank)].map(|to| signal_key(members.set, name, to));
+    }
+
     /// Forgets messages that have left; lets others take theirs when many have not.
     fn relieve(&mut self) -> Result<(), MpiError> {
         const MANY: u32 = 4096;
@@ -301,7 +306,7 @@ impl engine::comm::Comm for Comm<'_> {
         target: u64,
         site: Pc,
     ) -> Result<Poll, String> {
-        self.keys = [None, Some(self.world.rank)].map(|to| signal_key(members.set, name, to));
+        self.sees(members, name);
         let count = self.count();
         if count >= target {
             return Ok(Poll::Ready);
@@ -348,6 +353,14 @@ impl engine::comm::Comm for Comm<'_> {
                 Poll::Released
             }
         }
+    }
+
+    fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
+        self.sees(members, name);
+        if self.count() < target {
+            self.take_all().map_err(|error| error.to_string())?;
+        }
+        Ok(self.count() >= target)
     }
 
     fn release_reason(&self) -> String {

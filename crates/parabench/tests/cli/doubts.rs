@@ -1,4 +1,4 @@
-//! Warnings of what cannot be meant, found by rehearsing: W0301, W0302, W0303.
+//! Warnings of what cannot be meant, found by rehearsing: W0301, W0302, W0303, W0310, W0311.
 
 use crate::scene::Scene;
 
@@ -82,6 +82,36 @@ const ROWS: &[Row] = &[
         "",
         "$n = rand(1, 10);\nwrite(\"a-$$rank\", $n);\nread(\"a-$$rank\", 4k);\n",
         &[(3, "W0303", "\"a-$$rank\"")],
+    ),
+    // Waits that never end.
+    (
+        "-n 2",
+        "if ($$rank == 0) signal(\"ready\");\nelse wait(\"ready\", 2);\n",
+        &[(2, "W0310", "rank 1 waits forever for the signal \"ready\" (1 of 2)")],
+    ),
+    (
+        "",
+        "define groups {\"w\":D, \"r\":D};\ngroup \"w\" signal(\"x\");\ngroup \"r\" wait(\"x\");\n",
+        &[(3, "W0310", "ranks 2 to 3 wait forever for the signal \"x\" (0 of 1)")],
+    ),
+    (
+        "",
+        "define groups {\"w\":D, \"r\":D};\ngroup \"w\" signal(\"x\", group=\"r\");\n\
+         group \"r\" wait(\"x\", 2);\n",
+        &[],
+    ),
+    (
+        "",
+        "define groups {\"w\":D, \"r\":D};\ngroup \"w\" signal(\"x\", to=1, group=\"r\");\n\
+         group \"r\" { while ($$grank == 1 && !tested(\"x\", 2)) compute(1ms); }\n",
+        &[],
+    ),
+    ("-n 2", "signal(\"go\", to=1);\nif ($$rank == 1) wait(\"go\", 2);\n", &[]),
+    // Nobody is there for a signal: that alone is said, not whom it leaves waiting.
+    (
+        "-n 2",
+        "if ($$rank == 0) signal(\"go\", to=5);\nelse wait(\"go\");\n",
+        &[(1, "W0311", "rank 0 cannot give this signal")],
     ),
 ];
 

@@ -14,3 +14,4 @@ pub(crate) mod proof;
 pub(crate) mod ranks;
 pub(crate) mod recursion;
 pub(crate) mod shape;
+pub(crate) mod signals;

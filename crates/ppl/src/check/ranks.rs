@@ -5,8 +5,9 @@ use crate::source::Sources;
 use model::Op;
 use model::op::Needs;
 
-/// Internal variables that only mean something among several ranks.
-const WORDS: [&str; 7] = ["$$rank", "$$grank", "$$size", "$$gsize", "$$node", "$$crand", "$$group"];
+/// Internal variables and functions that only mean something among several ranks.
+const WORDS: [&str; 8] =
+    ["$$rank", "$$grank", "$$size", "$$gsize", "$$node", "$$crand", "$$group", "tested("];
 
 /// A program in which nothing stands about ranks was written for one.
 pub(crate) fn speaks_of_ranks(ast: &Ast, sources: &Sources, params: &[(String, String)]) -> bool {

@@ -50,7 +50,7 @@ impl Lower<'_> {
             K::Flags => self.flags(id),
             K::MpiMode => self.mpi_mode(id),
             K::Pattern => self.pattern_or_size(op, param, id),
-            K::Group => self.group_argument(id),
+            K::Group => self.group_argument(op, id),
             K::Duration => self.duration(op, id),
             K::Condition => {
                 let ev = self.condition_value(id);
@@ -333,12 +333,12 @@ impl Lower<'_> {
         self.wrong_type(span, message)
     }
 
-    fn group_argument(&mut self, id: ExprId) -> Option<Operand> {
+    fn group_argument(&mut self, op: Op, id: ExprId) -> Option<Operand> {
         if self.ast.expr(id) != Expr::Str {
             let ev = self.expr(id);
             return match ev.is_bad() {
                 true => None,
-                false => self.expected(Op::Pwrite, "the name of a group in quotes", ev, id),
+                false => self.expected(op, "the name of a group in quotes", ev, id),
             };
         }
         let group = self.group_named(id)?;

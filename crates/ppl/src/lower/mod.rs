@@ -331,7 +331,8 @@ impl<'a> Lower<'a> {
             self.unknown_pattern(&text, span);
         }
         if !self.reports.has_errors() {
-            let found = check::options::check(&self.plan, &notes, self.sources);
+            let mut found = check::options::check(&self.plan, &notes, self.sources);
+            found.extend(check::signals::check(&self.plan));
             found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
         }
     }
