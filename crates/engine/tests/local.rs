@@ -27,6 +27,8 @@ fn main() {
         ("barriers keep the order", barriers_keep_the_order),
         ("many ranks on few processors", many_ranks_on_few_processors),
         ("signals reach their ranks", signals_reach_their_ranks),
+        ("collective functions meet", collective_functions_meet),
+        ("a collective function that some never call is named", alone_in_a_collective_function),
         ("a failing rank releases the others", a_failing_rank_releases_the_others),
         ("a killed rank releases the others", a_killed_rank_releases_the_others),
         ("a deadlock ends with a list", a_deadlock_ends_with_a_list),
@@ -182,6 +184,20 @@ fn signals_reach_their_ranks() {
     let plan = plans::signals();
     let (outcome, _) = place().run(&plan);
     assert!(outcome.finished(), "{:?}", outcome.deadlock_message(&plan));
+}
+
+fn collective_functions_meet() {
+    let plan = plans::collective();
+    let (outcome, collected) = place().run(&plan);
+    assert!(outcome.finished(), "{:?}", collected.rank_errors);
+}
+
+fn alone_in_a_collective_function() {
+    let plan = plans::alone();
+    let (outcome, _) = place().run(&plan);
+    assert_eq!(outcome.ends, [End::Released, End::Released, End::Released]);
+    let message = outcome.deadlock_message(&plan).unwrap_or_default();
+    assert!(message.contains("rank 0 waits for the other members of gsum at"), "{message}");
 }
 
 fn a_failing_rank_releases_the_others() {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::simulated::{config, rows, run};
-use common::{Build, P};
+use common::{Build, P, plans};
 use engine::comm::End;
 use engine::supervise::list_calls;
 use model::plan::*;
@@ -72,6 +72,35 @@ fn a_barrier_by_a_stranger_is_an_error() {
     let (outcome, collected) = run(&plan);
     assert_eq!(outcome.ends, [End::Finished, End::Failed]);
     assert!(collected.rank_errors[0].message.contains("barrier(\"one\") by rank 1"));
+}
+
+#[test]
+fn collective_functions_meet() {
+    let (outcome, collected) = run(&plans::collective());
+    assert!(outcome.finished(), "{:?}", collected.rank_errors);
+}
+
+#[test]
+fn a_collective_function_that_some_never_call_is_named() {
+    let plan = plans::alone();
+    let (outcome, _) = run(&plan);
+    assert!(outcome.ends.iter().all(|end| *end == End::Released));
+    let message = outcome.deadlock_message(&plan).unwrap_or_default();
+    assert!(message.contains("rank 0 waits for the other members of gsum at"), "{message}");
+}
+
+#[test]
+fn members_at_different_statements_are_told() {
+    let plan = Build::plan(2, |b| {
+        let one = b.int(1);
+        b.on_rank(0, |b| {
+            b.function(Function::Gsum, one);
+        });
+        b.barrier();
+    });
+    let (outcome, collected) = run(&plan);
+    assert_eq!(outcome.ends[0], End::Failed);
+    assert!(collected.rank_errors[0].message.contains("rank 1 has come to another statement"));
 }
 
 #[test]

@@ -13,7 +13,10 @@ mod calc;
 use crate::plan::BinaryOp;
 use crate::types::Types;
 use crate::value::{Eval, EvalError, Value};
-use calc::{absolute, error_name, extreme, float, integer, length, permuted, rounded, sorted};
+use calc::{
+    absolute, any, error_name, every, extreme, float, integer, length, permuted, rounded, sorted,
+    total,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a parameter of a function accepts.
@@ -39,6 +42,8 @@ pub enum Accepts {
     Pattern,
     /// The name of a signal.
     Signal,
+    /// What can be a condition.
+    Condition,
 }
 
 impl Accepts {
@@ -55,6 +60,7 @@ impl Accepts {
             Accepts::Whole => (Types::AS_INT.or(Types::DURATION), "an integer or a duration"),
             Accepts::List => (Types::LIST, "a list"),
             Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
+            Accepts::Condition => (Types::CONDITION, "a condition"),
             Accepts::Path => (Types::STR, "a path in quotes"),
             Accepts::Pattern => (Types::STR, "the name of a pattern"),
             Accepts::Signal => (Types::STR, "the name of a signal in quotes"),
@@ -103,6 +109,8 @@ pub enum Calc {
     Drawn(Draw),
     /// From the run: each rank asks.
     Asked(Question),
+    /// From the arguments of all members of the active group, who meet for it; in their order.
+    Met(fn(&[Value]) -> Eval<Value>),
 }
 
 /// What is drawn from the rank's stream of random numbers.
@@ -172,7 +180,7 @@ macro_rules! functions {
     };
 }
 
-use Calc::{Asked, Drawn, Pure};
+use Calc::{Asked, Drawn, Met, Pure};
 
 functions! {
     Min "min" "min(a, b, ...)" [Number] Repeated Number Pure(|args, _| extreme(args, BinaryOp::Lt)),
@@ -215,6 +223,16 @@ functions! {
         "The bytes of its i-th piece.";
     Tested "tested" "tested(signal [, n])" [Signal Int] Optional Bool Asked(Question::Tested),
         "Whether wait(signal, n) would be over at once; waits for nothing and uses the signal up no more than that.";
+    Gsum "gsum" "gsum(x)" [Number] Once Number Met(total),
+        "The sum of the numbers that the members of the active group give; all have to call it.";
+    Gmin "gmin" "gmin(x)" [Number] Once Number Met(|all| extreme(all, BinaryOp::Lt)),
+        "The smallest of them.";
+    Gmax "gmax" "gmax(x)" [Number] Once Number Met(|all| extreme(all, BinaryOp::Gt)),
+        "The largest of them.";
+    Gall "gall" "gall(c)" [Condition] Once Bool Met(every),
+        "Whether the condition holds on all members of the active group; all have to call it.";
+    Gany "gany" "gany(c)" [Condition] Once Bool Met(any),
+        "Whether it holds on one of them at least.";
 }
 
 impl Function {
@@ -281,8 +299,13 @@ impl FunctionRow {
         match self.calc {
             Pure(_) if !self.takes(args.len()) => Some(Err(EvalError::Unset)),
             Pure(calc) => Some(calc(args, seed)),
-            Drawn(_) | Asked(_) => None,
+            Drawn(_) | Asked(_) | Met(_) => None,
         }
+    }
+
+    /// All members of the active group have to call it, and get the same.
+    pub fn is_collective(&self) -> bool {
+        matches!(self.calc, Met(_))
     }
 
     /// The result depends on the arguments and the plan's seed alone.

@@ -5,8 +5,9 @@
 //! processor of its own, sleeping on the generation (futex) otherwise.
 
 use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, lock_of};
-use super::{Check, Comm, End, Members, Poll, futex, signals};
-use model::plan::Pc;
+use super::{Check, Comm, End, Given, Joint, Members, Poll, futex, signals, values};
+use model::Value;
+use model::plan::{Function, Pc};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -97,6 +98,31 @@ impl Local {
         let own = self.slot(members, name, Some(self.rank))?;
         Ok([self.slot(members, name, None)?, own])
     }
+
+    /// A barrier, or the meeting of a collective function.
+    fn come(&mut self, members: &Members, site: Pc, what: Option<Joint>) -> Poll {
+        let set = self.region.set(members.set);
+        let seen = set.generation.load(SeqCst);
+        let poll = if seen & BROKEN != 0 {
+            Poll::Released
+        } else if set.arrived.fetch_add(1, SeqCst) + 1 == members.ranks.len() as u32 {
+            set.arrived.store(0, SeqCst);
+            set.generation.fetch_add(2, SeqCst);
+            if set.sleepers.load(SeqCst) > 0 {
+                futex::wake_all(&set.generation);
+            }
+            Poll::Ready
+        } else {
+            self.words().starts_barrier(members.set, seen, site, what);
+            let poll = self.wait_for_generation(members, seen);
+            self.words().ends_wait();
+            poll
+        };
+        if poll == Poll::Released {
+            self.explain(members, Joint::met(what));
+        }
+        poll
+    }
 }
 
 impl Comm for Local {
@@ -113,27 +139,27 @@ impl Comm for Local {
     }
 
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        let set = self.region.set(members.set);
-        let seen = set.generation.load(SeqCst);
-        let poll = if seen & BROKEN != 0 {
-            Poll::Released
-        } else if set.arrived.fetch_add(1, SeqCst) + 1 == members.ranks.len() as u32 {
-            set.arrived.store(0, SeqCst);
-            set.generation.fetch_add(2, SeqCst);
-            if set.sleepers.load(SeqCst) > 0 {
-                futex::wake_all(&set.generation);
-            }
-            Poll::Ready
-        } else {
-            self.words().starts_barrier(members.set, seen, site);
-            let poll = self.wait_for_generation(members, seen);
-            self.words().ends_wait();
-            poll
-        };
-        if poll == Poll::Released {
-            self.explain(members, "the barrier");
+        self.come(members, site, None)
+    }
+
+    /// Two meetings: nobody gives anew before all have read.
+    fn gather(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        (function, given): (Function, Given),
+        all: &mut Vec<Value>,
+    ) -> Result<Poll, String> {
+        let what = Some(Joint::Function(function));
+        let meeting = self.region.meeting(members.set);
+        self.words().give(meeting, given);
+        let poll = self.come(members, site, what);
+        if poll != Poll::Ready {
+            return Ok(poll);
         }
-        poll
+        let given = members.ranks.clone().map(|rank| self.region.rank(rank).given(meeting));
+        values(function, members, given, all)?;
+        Ok(self.come(members, site, what))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

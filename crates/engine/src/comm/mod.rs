@@ -11,6 +11,7 @@
 //! are [`Poll::Released`]: the rank ends, and the run ends in order.
 
 mod futex;
+mod given;
 mod local;
 mod region;
 mod signals;
@@ -18,6 +19,7 @@ mod sim;
 mod solo;
 mod world;
 
+pub use given::{Given, values};
 pub use local::Local;
 pub use region::{Activity, Progress, Region, Sample};
 pub use signals::key as signal_key;
@@ -25,8 +27,9 @@ pub use sim::{Observer, Sim};
 pub use solo::Solo;
 pub use world::World;
 
-use model::Op;
-use model::plan::{Pc, SetId};
+use model::plan::{Function, Pc, SetId};
+use model::{Op, Value};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Answer to a call that may have to wait.
@@ -60,11 +63,50 @@ pub struct Members {
     pub ranks: Range<u32>,
 }
 
+/// What all members of a set do together, besides a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Joint {
+    /// A call inside MPI.
+    Op(Op),
+    /// A collective function.
+    Function(Function),
+}
+
+impl Joint {
+    /// Its name in programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Joint::Op(op) => op.name(),
+            Joint::Function(function) => function.row().name,
+        }
+    }
+
+    fn number(self) -> i64 {
+        match self {
+            Joint::Op(op) => i64::from(op as u8),
+            Joint::Function(function) => 256 + function as i64,
+        }
+    }
+
+    /// What a member waits for, in words that complete "rank 3 waits for ...".
+    pub fn awaited(what: Option<Joint>) -> String {
+        match what {
+            Some(what) => format!("the other members of {}", what.name()),
+            None => "a barrier".into(),
+        }
+    }
+
+    /// What cannot be met, in words.
+    pub fn met(what: Option<Joint>) -> &'static str {
+        what.map_or("the barrier", Joint::name)
+    }
+}
+
 /// A call that all members of a set make together, and in which nobody can be released (MPI-IO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Together {
     /// The statement.
-    pub op: Op,
+    pub what: Joint,
     /// On which file of the set: how many were opened before it. Alike on all members.
     pub file: u32,
     /// In which way: members that differ here would make different calls.
@@ -74,7 +116,7 @@ pub struct Together {
 impl Together {
     /// A positive number that only equal calls share.
     pub fn key(self) -> i64 {
-        (i64::from(self.op as u8) + 1) << 48 | i64::from(self.way) << 32 | i64::from(self.file)
+        (self.what.number() + 1) << 48 | i64::from(self.way) << 32 | i64::from(self.file)
     }
 }
 
@@ -112,6 +154,17 @@ pub trait Comm {
         let _ = call;
         self.barrier(members, site)
     }
+
+    /// Gives a value to a collective function, waits like a barrier until all members have, and
+    /// gets the values of all, in order of the members. An error is a sentence: a member has come
+    /// to another statement.
+    fn gather(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        given: (Function, Given),
+        all: &mut Vec<Value>,
+    ) -> Result<Poll, String>;
 
     /// Adds 1 to the counter of a signal of a set, or of one member (world rank) of it.
     /// Never waits. An error is a sentence (table full).

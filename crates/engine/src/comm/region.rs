@@ -9,8 +9,9 @@
 //! for what is published here: the supervisor finds deadlocks by reading it.
 
 use super::signals::{self, Slot};
-use super::{End, futex};
+use super::{End, Given, Joint, futex};
 use crate::clock::Real;
+use model::function::FUNCTIONS;
 use model::plan::{MemberSet, Pc, SetId};
 use std::cell::UnsafeCell;
 use std::io;
@@ -96,6 +97,11 @@ pub(super) struct RankWords {
     /// The set whose barrier it waits at, and that barrier's generation.
     set: AtomicU32,
     generation: AtomicU32,
+    /// The collective function at which it waits, and one; 0: a barrier.
+    function: AtomicU32,
+    /// What it gave to a collective function, and at which meeting.
+    given: [AtomicU64; 2],
+    meeting: AtomicU64,
     /// The counters it waits for; their sum must reach `target`. At a lock: that of all locks must.
     slots: [AtomicU32; 2],
     target: AtomicU64,
@@ -230,6 +236,13 @@ impl Region {
         // SAFETY: laid out so in `create`; all fields are atomics.
         let all: &[SetWords] = unsafe { self.array(self.sets_offset(), self.sets.len()) };
         &all[set as usize]
+    }
+
+    /// A number for the next meeting of a set, alike on all who have not met yet, and unlike that
+    /// of every other meeting.
+    pub(super) fn meeting(&self, set: SetId) -> u64 {
+        let generation = self.set(set).generation.load(SeqCst) | BROKEN;
+        u64::from(set) << 32 | u64::from(generation)
     }
 
     pub(super) fn slots(&self) -> &[Slot] {
@@ -428,7 +441,9 @@ impl Region {
             Phase::AtBarrier => {
                 let set = self.set(words.set.load(SeqCst));
                 let same = set.generation.load(SeqCst) == words.generation.load(SeqCst);
-                same.then(|| "a barrier".to_string())?
+                let function = words.function.load(SeqCst).checked_sub(1);
+                let row = function.and_then(|at| FUNCTIONS.get(at as usize));
+                same.then(|| Joint::awaited(row.map(|row| Joint::Function(row.function))))?
             }
             Phase::AtLock => (self.locks_given_back() < target).then(|| lock_of(&name))?,
             _ => {
@@ -469,7 +484,32 @@ impl RankWords {
         self.phase.load(SeqCst) == Phase::AtWait as u32
     }
 
-    pub(super) fn starts_barrier(&self, set: SetId, generation: u32, site: Pc) {
+    /// Gives a value at a meeting ([`Region::meeting`]).
+    pub(super) fn give(&self, meeting: u64, given: Given) {
+        self.given.iter().zip(given.0).for_each(|(word, part)| word.store(part as u64, Relaxed));
+        self.meeting.store(meeting, SeqCst);
+    }
+
+    /// What it has given at a meeting.
+    pub(super) fn given(&self, meeting: u64) -> Given {
+        if self.meeting.load(SeqCst) != meeting {
+            return Given::default();
+        }
+        Given(self.given.each_ref().map(|word| word.load(Relaxed) as i64))
+    }
+
+    pub(super) fn starts_barrier(
+        &self,
+        set: SetId,
+        generation: u32,
+        site: Pc,
+        what: Option<Joint>,
+    ) {
+        let function = match what {
+            Some(Joint::Function(function)) => function as u32 + 1,
+            _ => 0,
+        };
+        self.function.store(function, Relaxed);
         self.set.store(set, Relaxed);
         self.generation.store(generation, Relaxed);
         self.site.store(site, Relaxed);

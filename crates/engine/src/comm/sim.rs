@@ -2,8 +2,9 @@
 
 use super::region::lock_of;
 use super::world::World;
-use super::{Check, Comm, End, Members, Numbers, Poll};
-use model::plan::Pc;
+use super::{Check, Comm, End, Given, Joint, Members, Numbers, Poll, values};
+use model::Value;
+use model::plan::{Function, Pc};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -79,6 +80,28 @@ impl Comm for Sim {
         let poll = self.world.barrier(self.rank, members, site);
         self.explain(poll, members, "the barrier");
         poll
+    }
+
+    fn gather(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        (function, given): (Function, Given),
+        all: &mut Vec<Value>,
+    ) -> Result<Poll, String> {
+        if members.ranks.len() <= 1 {
+            values(function, members, [given], all)?;
+            return Ok(Poll::Ready);
+        }
+        self.meets(&members.ranks);
+        let what = Joint::Function(function);
+        let poll = self.world.gather(self.rank, members, site, (what, given));
+        if poll == Poll::Ready {
+            let given = self.world.given(members.set);
+            values(function, members, given.iter().copied(), all)?;
+        }
+        self.explain(poll, members, what.name());
+        Ok(poll)
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

@@ -2,8 +2,9 @@
 //! so that a supervisor can stop it and see how far it is.
 
 use super::region::{BROKEN, INTERRUPT, Region, lock_of};
-use super::{Check, Comm, End, Members, Poll, signals};
-use model::plan::Pc;
+use super::{Check, Comm, End, Given, Members, Poll, signals, values};
+use model::Value;
+use model::plan::{Function, Pc};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -47,6 +48,17 @@ impl Comm for Solo {
     fn barrier(&mut self, members: &Members, _site: Pc) -> Poll {
         let broken = self.region.set(members.set).generation.load(Relaxed) & BROKEN != 0;
         if broken { Poll::Released } else { Poll::Ready }
+    }
+
+    fn gather(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        (function, given): (Function, Given),
+        all: &mut Vec<Value>,
+    ) -> Result<Poll, String> {
+        values(function, members, [given], all)?;
+        Ok(self.barrier(members, site))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

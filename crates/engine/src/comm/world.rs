@@ -5,10 +5,10 @@
 //! function of the program alone, and nearly that of a real machine.
 
 use super::region::lock_of;
-use super::{Activity, End, Members, Poll, signals};
+use super::{Activity, End, Given, Joint, Members, Poll, signals};
 use crate::clock::Virtual;
-use model::plan::{MemberSet, Pc};
-use std::cell::{Cell, RefCell};
+use model::plan::{MemberSet, Pc, SetId};
+use std::cell::{Cell, Ref, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
@@ -47,13 +47,15 @@ struct Rank {
     status: Status,
     /// Its virtual time while it does not run.
     now_ns: u64,
+    /// What it gives at the meeting it has come to.
+    given: Given,
 }
 
 #[derive(Clone, Debug, Default)]
 enum Status {
     #[default]
     Runs,
-    AtBarrier(Pc),
+    AtBarrier(Pc, Option<Joint>),
     /// The barrier it waited at was met.
     Passed,
     AtWait(Box<Waiting>),
@@ -76,6 +78,8 @@ struct Set {
     ranks: Range<u32>,
     waiting: Vec<u32>,
     broken: bool,
+    /// What the members gave when they met last.
+    given: Vec<Given>,
 }
 
 impl World {
@@ -85,6 +89,7 @@ impl World {
             ranks: set.members.clone(),
             waiting: Vec::new(),
             broken: false,
+            given: Vec::new(),
         });
         let state = State {
             ranks: (0..ranks).map(|_| Rank::default()).collect(),
@@ -167,11 +172,38 @@ impl World {
     }
 
     pub(super) fn barrier(&self, rank: u32, members: &Members, site: Pc) -> Poll {
+        self.come(rank, members, site, None)
+    }
+
+    /// A barrier to which every member brings something.
+    pub(super) fn gather(
+        &self,
+        rank: u32,
+        members: &Members,
+        site: Pc,
+        (what, given): (Joint, Given),
+    ) -> Poll {
+        let mut state = self.state.borrow_mut();
+        let rank_state = &mut state.ranks[rank as usize];
+        if matches!(rank_state.status, Status::Runs) {
+            rank_state.given = given;
+        }
+        drop(state);
+        self.come(rank, members, site, Some(what))
+    }
+
+    /// What the members of a set gave when they met last, in their order. A member that has met
+    /// reads it before it can come again, so before they all meet again.
+    pub(super) fn given(&self, set: SetId) -> Ref<'_, [Given]> {
+        Ref::map(self.state.borrow(), |state| &*state.sets[set as usize].given)
+    }
+
+    fn come(&self, rank: u32, members: &Members, site: Pc, what: Option<Joint>) -> Poll {
         let mut state = self.state.borrow_mut();
         match state.ranks[rank as usize].status {
             Status::Passed => return state.answer(rank, Poll::Ready),
             Status::Released => return state.answer(rank, Poll::Released),
-            Status::AtBarrier(_) => return Poll::Pending,
+            Status::AtBarrier(..) => return Poll::Pending,
             _ => {}
         }
         if members.ranks.len() <= 1 {
@@ -184,10 +216,11 @@ impl World {
         }
         if set.waiting.len() + 1 < set.ranks.len() {
             set.waiting.push(rank);
-            state.park(rank, Status::AtBarrier(site), now_ns);
+            state.park(rank, Status::AtBarrier(site, what), now_ns);
             return Poll::Pending;
         }
         let others = std::mem::take(&mut set.waiting);
+        state.met(members.set);
         let time_of = |other: &u32| state.ranks[*other as usize].now_ns;
         let met_ns = others.iter().map(time_of).fold(now_ns, u64::max);
         for other in &others {
@@ -304,7 +337,7 @@ fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
 
 impl Status {
     fn waits(&self) -> bool {
-        matches!(self, Status::AtBarrier(_) | Status::AtWait(_) | Status::AtLock(..))
+        matches!(self, Status::AtBarrier(..) | Status::AtWait(_) | Status::AtLock(..))
     }
 }
 
@@ -317,6 +350,15 @@ impl State {
     fn wake(&mut self, rank: u32, status: Status, now_ns: u64) {
         self.park(rank, status, now_ns);
         self.ready.push(Reverse((now_ns, rank)));
+    }
+
+    /// All members have come: what they brought is theirs.
+    fn met(&mut self, set: SetId) {
+        let set = &mut self.sets[set as usize];
+        set.given.clear();
+        for rank in set.ranks.clone() {
+            set.given.push(std::mem::take(&mut self.ranks[rank as usize].given));
+        }
     }
 
     fn answer(&mut self, rank: u32, poll: Poll) -> Poll {
@@ -346,7 +388,7 @@ impl State {
 
     fn activity(&self, rank: &Rank, number: u32) -> Option<Activity> {
         let (site, what) = match &rank.status {
-            Status::AtBarrier(site) => (*site, "a barrier".to_string()),
+            Status::AtBarrier(site, what) => (*site, Joint::awaited(*what)),
             Status::AtWait(waiting) => {
                 let name = String::from_utf8_lossy(&waiting.name);
                 let count = self.count(waiting.keys);

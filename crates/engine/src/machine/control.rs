@@ -4,11 +4,12 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::perform::Step;
 use crate::clock::Clock;
-use crate::comm::{Check, Comm, Members, Poll};
+use crate::comm::{Check, Comm, Given, Members, Poll};
 use crate::stop;
-use model::escape;
-use model::plan::{Operand, Pc, SetId};
-use model::value::{Eval, EvalError};
+use model::function::{Accepts, Calc};
+use model::plan::{Function, Operand, Pc, SetId};
+use model::value::{self, Eval, EvalError};
+use model::{Value, escape};
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::fd::RawFd;
@@ -50,6 +51,8 @@ pub(super) struct Scratch {
     waited: HashMap<(SetId, Vec<u8>), u64>,
     /// Key of the wait in progress.
     key: (SetId, Vec<u8>),
+    /// What the members gave to a collective function.
+    given: Vec<Value>,
 }
 
 /// `sleep`; `agile`: no time passes.
@@ -111,7 +114,7 @@ pub(super) fn print(
     let line = &mut scratch.line;
     line.clear();
     line.push(b'[');
-    model::value::render_int(i64::from(env.scope.rank), line);
+    value::render_int(i64::from(env.scope.rank), line);
     line.push(b']');
     for operand in step.args {
         line.push(b' ');
@@ -174,6 +177,33 @@ pub(super) fn assert(step: Step<'_>, env: &mut Env<'_>) -> Result<Flow, Fault> {
     let mut text = b"assertion failed: ".to_vec();
     env.render(step.site, message, &mut text)?;
     Err(Fault::message(String::from_utf8_lossy(&text)))
+}
+
+/// `gsum(x)` and the like: meets the other members of the active group. Inner `Err`: not now. May be
+/// asked again with the same argument.
+pub(super) fn collective(
+    site: Pc,
+    function: Function,
+    own: Operand,
+    env: &mut Env<'_>,
+    comm: &mut dyn Comm,
+    scratch: &mut Scratch,
+) -> Result<Result<Value, Flow>, Fault> {
+    let row = function.row();
+    let own = env.value(site, own)?;
+    let own = match row.params {
+        [Accepts::Condition] => Value::Bool(own.as_condition()?),
+        _ => value::number(own)?,
+    };
+    let (Calc::Met(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
+        return Err(EvalError::Unset.into());
+    };
+    let all = &mut scratch.given;
+    let poll = comm.gather(env.scope.members(), site, (function, given), all);
+    match poll.map_err(Fault::Message)? {
+        Poll::Ready => Ok(Ok(of_all(all)?)),
+        poll => Ok(Err(poll.into())),
+    }
 }
 
 /// `signal`

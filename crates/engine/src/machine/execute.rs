@@ -225,6 +225,13 @@ fn structure<B: Backend>(
             let tested = control::tested(pc, &plan.args[args.range()], env, comm, scratch)?;
             env.set(dst, Value::Bool(tested));
         }
+        Instr::Function { function, dst, args } if function.row().is_collective() => {
+            let own = plan.args[args.range()][0];
+            match control::collective(pc, function, own, env, comm, scratch)? {
+                Ok(value) => env.set(dst, value),
+                Err(flow) => return Ok(Err(flow)),
+            }
+        }
         Instr::Function { function, dst, args } => {
             let size = |env: &mut Env<'_>, path| size_of(pc, path, env, io);
             random::call(env, pc, function, dst, args, size)?;

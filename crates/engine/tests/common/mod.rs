@@ -118,6 +118,21 @@ impl Build {
         self.push(Instr::Op { op: Op::Print, dst: NO_SLOT, args });
     }
 
+    /// The variable that takes what a function gives.
+    pub fn function(&mut self, function: Function, argument: Operand) -> Slot {
+        let (dst, args) = (self.global(""), self.args(&[argument]));
+        self.push(Instr::Function { function, dst, args });
+        dst
+    }
+
+    /// Asserts what a function gives.
+    pub fn expect(&mut self, function: Function, argument: Operand, expected: Value) {
+        let (expected, equal) = (self.value(expected), self.global(""));
+        let found = self.function(function, argument);
+        self.binary(equal, Operand::slot(found), BinaryOp::Eq, expected);
+        self.op(Op::Assert, &[Operand::slot(equal)]);
+    }
+
     pub fn set(&mut self, dst: Slot, src: Operand) {
         self.push(Instr::Move { dst, src });
     }

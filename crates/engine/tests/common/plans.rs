@@ -67,6 +67,43 @@ pub fn signals() -> Plan {
     })
 }
 
+/// Three ranks meet in collective functions, in the world and in a group, again and again.
+pub fn collective() -> Plan {
+    Build::plan(3, |b| {
+        b.groups(&[("high", 1..3)]);
+        let (me, i, n) = (b.global("me"), b.global("i"), b.int(200));
+        b.internal(me, Internal::Rank);
+        let (half, sum) = (b.global("half"), b.global("sum"));
+        let quarter = b.value(Value::Float(0.25));
+        b.repeat(i, n, |b| {
+            b.binary(sum, Operand::slot(me), BinaryOp::Add, Operand::slot(i));
+            b.expect(Function::Gmax, Operand::slot(me), Value::Int(2));
+            b.expect(Function::Gmin, Operand::slot(me), Value::Int(0));
+            b.expect(Function::Gsum, Operand::slot(me), Value::Int(3));
+            b.binary(half, Operand::slot(me), BinaryOp::Mul, quarter);
+            b.expect(Function::Gsum, Operand::slot(half), Value::Float(0.75));
+            b.expect(Function::Gall, Operand::slot(me), Value::Bool(false));
+            b.expect(Function::Gany, Operand::slot(me), Value::Bool(true));
+            b.group(0, |b| {
+                b.expect(Function::Gsum, Operand::slot(me), Value::Int(3));
+                b.expect(Function::Gall, Operand::slot(me), Value::Bool(true));
+                b.expect(Function::Gmin, Operand::slot(me), Value::Int(1));
+            });
+        });
+    })
+}
+
+/// Rank 0 of three asks for a sum to which the others never come.
+pub fn alone() -> Plan {
+    Build::plan(3, |b| {
+        let (one, go) = (b.int(1), b.str("go"));
+        b.on_rank(0, |b| {
+            b.function(Function::Gsum, one);
+        });
+        b.op(Op::Wait, &[go]);
+    })
+}
+
 /// Rank 3 of four fails while the others are in a barrier.
 pub fn failing() -> Plan {
     Build::plan(4, |b| {

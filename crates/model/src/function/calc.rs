@@ -17,6 +17,24 @@ pub(super) fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
     })
 }
 
+/// The sum of some numbers, one after the other.
+pub(super) fn total(all: &[Value]) -> Eval<Value> {
+    let (first, others) = all.split_first().ok_or(EvalError::Unset)?;
+    others.iter().try_fold(first.clone(), |sum, next| value::binary(BinaryOp::Add, &sum, next))
+}
+
+/// All conditions hold.
+pub(super) fn every(all: &[Value]) -> Eval<Value> {
+    let hold = all.iter().try_fold(true, |hold, next| Ok(next.as_condition()? && hold));
+    hold.map(Value::Bool)
+}
+
+/// One of the conditions holds at least.
+pub(super) fn any(all: &[Value]) -> Eval<Value> {
+    let holds = all.iter().try_fold(false, |holds, next| Ok(next.as_condition()? || holds));
+    holds.map(Value::Bool)
+}
+
 /// The smallest integer and duration have no absolute value.
 pub(super) fn absolute(value: &Value) -> Eval<Value> {
     let absolute = match value::number(value)? {

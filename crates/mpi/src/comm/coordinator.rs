@@ -11,7 +11,7 @@
 //! Mattern, "Algorithms for distributed termination detection", Distributed Computing 2, 1987.
 
 use super::message::{Doing, Message, Status};
-use engine::comm::{Activity, End, Sample, blame};
+use engine::comm::{Activity, End, Joint, Sample, blame};
 use std::ops::Range;
 
 /// Messages and the ranks they are for.
@@ -175,10 +175,7 @@ impl Coordinator {
     fn release_stuck(&mut self, rank: u32, out: &mut Letters) {
         let status = &self.ranks[rank as usize];
         let (site, what) = match &status.doing {
-            Doing::AtBarrier { site, op: None, .. } => (*site, "a barrier".to_string()),
-            Doing::AtBarrier { site, op: Some(op), .. } => {
-                (*site, format!("the other members of {op}"))
-            }
+            Doing::AtBarrier { site, what, .. } => (*site, Joint::awaited(*what)),
             Doing::AtWait { site, count, target, name } => {
                 (*site, format!("the signal \"{name}\" ({count} of {target})"))
             }
@@ -275,7 +272,7 @@ mod tests {
     }
 
     fn barrier(started: [u32; 2], set: u32) -> Status {
-        let doing = Doing::AtBarrier { set, site: 7, op: None, apart: false };
+        let doing = Doing::AtBarrier { set, site: 7, what: None, apart: false };
         Status { doing, started: started.to_vec(), ..Status::default() }
     }
 
@@ -357,13 +354,13 @@ mod tests {
 
     #[test]
     fn members_before_different_calls_are_released_when_all_have_said_so() {
-        let apart = |op| {
-            let doing = Doing::AtBarrier { set: 1, site: 7, op, apart: true };
+        let apart = |what| {
+            let doing = Doing::AtBarrier { set: 1, site: 7, what, apart: true };
             Status { doing, started: vec![0, 1], epoch: 3, ..Status::default() }
         };
         // Rank 2 is no member and goes on.
         let mut world = world(3);
-        assert_eq!(tell(&mut world, 0, apart(Some(model::Op::Pfwrite))), []);
+        assert_eq!(tell(&mut world, 0, apart(Some(Joint::Op(model::Op::Pfwrite)))), []);
         let out = tell(&mut world, 1, apart(None));
         assert_eq!(released(&out), [(0, None), (1, None)]);
         let told: Vec<&str> = world.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();

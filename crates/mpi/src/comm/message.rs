@@ -5,8 +5,7 @@
 //! any rank ──Status, Progress──▶ coordinator (rank 0) ──Probe, Release, Interrupt──▶ ranks
 //! ```
 
-use engine::comm::End;
-use model::Op;
+use engine::comm::{End, Joint};
 use model::plan::{Pc, SetId};
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +54,7 @@ pub(super) enum Doing {
     Running,
     /// It waits for the other members of a set, at a barrier or before a call that they make
     /// together. `apart`: they have come, but to different calls.
-    AtBarrier { set: SetId, site: Pc, op: Option<Op>, apart: bool },
+    AtBarrier { set: SetId, site: Pc, what: Option<Joint>, apart: bool },
     /// It waits for a signal.
     AtWait { site: Pc, count: u64, target: u64, name: String },
     /// It has ended its program.
@@ -114,7 +113,8 @@ mod tests {
         prop_oneof![
             Just(Doing::Running),
             any::<(SetId, Pc, Option<u8>, bool)>().prop_map(|(set, site, op, apart)| {
-                Doing::AtBarrier { set, site, op: op.and_then(Op::from_u8), apart }
+                let what = op.and_then(model::Op::from_u8).map(Joint::Op);
+                Doing::AtBarrier { set, site, what, apart }
             }),
             ends().prop_map(Doing::Ended),
             ("[ -~]{0,30}", any::<(Pc, u64, u64)>()).prop_map(|(name, (site, count, target))| {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | barrier | a non-blocking reduction over the set's communicator, looked at again and again |
 //! | meeting before a call inside MPI | the same; the members give what they are about to call |
+//! | collective function | such a meeting, then a reduction that all have come to |
 //! | signal | a message to each member, counted where it arrives |
 //! | release, deadlock, interrupt | messages from and to rank 0 (`coordinator.rs`) |
 //!
@@ -22,13 +23,15 @@ use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
 pub use crate::world::Agreed;
-use crate::world::{Agreement, Handle, WORLD, World};
+use crate::world::{Agreement, Handle, Reduce, WORLD, World};
 use coordinator::{Coordinator, Letters};
-use engine::comm::{Check, End, Members, NodePlace, Poll, Progress, Together, signal_key};
+use engine::comm::{
+    Check, End, Given, Joint, Members, NodePlace, Poll, Progress, Together, signal_key, values,
+};
 use message::{Doing, Message, Status};
-use model::Op;
+use model::Value;
 use model::event::NO_ID;
-use model::plan::Pc;
+use model::plan::{Function, Pc};
 use std::collections::HashMap;
 
 /// The communicator of one MPI rank, for one run of a program.
@@ -117,7 +120,7 @@ impl<'w> Comm<'w> {
         members: &Members,
         value: i64,
         site: Pc,
-        op: Option<Op>,
+        what: Option<Joint>,
     ) -> Option<Agreed> {
         if members.ranks.len() <= 1 {
             return Some(Agreed { smallest: value, largest: value });
@@ -132,7 +135,7 @@ impl<'w> Comm<'w> {
         };
         self.status.started[members.set as usize] += 1;
         let mut agreed = None;
-        let doing = Doing::AtBarrier { set: members.set, site, op, apart: false };
+        let doing = Doing::AtBarrier { set: members.set, site, what, apart: false };
         let met = self.wait_until(doing, |comm| {
             agreed = comm.world.agree_test(&agreement)?;
             Ok(agreed.is_some())
@@ -141,7 +144,7 @@ impl<'w> Comm<'w> {
             Ok(true) => agreed,
             Ok(false) => {
                 self.abandoned = Some(agreement);
-                self.explain(waited_for(op));
+                self.explain(Joint::met(what));
                 None
             }
             Err(error) => self.fail(&error),
@@ -152,10 +155,10 @@ impl<'w> Comm<'w> {
     /// all must make the same one.
     fn come(&mut self, members: &Members, site: Pc, call: Option<Together>) -> Poll {
         let key = call.map_or(0, Together::key);
-        let op = call.map(|call| call.op);
-        match self.agree_for(members, key, site, op) {
+        let what = call.map(|call| call.what);
+        match self.agree_for(members, key, site, what) {
             Some(agreed) if agreed.smallest == agreed.largest => Poll::Ready,
-            Some(_) => self.stay_apart(members, site, op),
+            Some(_) => self.stay_apart(members, site, what),
             None => Poll::Released,
         }
     }
@@ -163,8 +166,8 @@ impl<'w> Comm<'w> {
     /// All members have come, but to different statements. Rank 0 is told at once, so that it
     /// can say who waits where.
     #[cold]
-    fn stay_apart(&mut self, members: &Members, site: Pc, op: Option<Op>) -> Poll {
-        let doing = Doing::AtBarrier { set: members.set, site, op, apart: true };
+    fn stay_apart(&mut self, members: &Members, site: Pc, what: Option<Joint>) -> Poll {
+        let doing = Doing::AtBarrier { set: members.set, site, what, apart: true };
         self.status.doing = doing.clone();
         self.told = true;
         let ended = self.tell().and_then(|()| self.wait_until(doing, |_| Ok(false)));
@@ -172,7 +175,7 @@ impl<'w> Comm<'w> {
         self.reason = match ended {
             Ok(_) => format!(
                 "{} cannot be met: other members of the group have come to another statement",
-                waited_for(op)
+                Joint::met(what)
             ),
             Err(error) => error.to_string(),
         };
@@ -242,7 +245,7 @@ impl<'w> Comm<'w> {
     /// come, or until one has ended that never will, or until too long for anybody to be there.
     #[cold]
     fn may_leave(&mut self, stays: &mut Option<Patience>) -> Result<bool, MpiError> {
-        if !matches!(self.status.doing, Doing::AtBarrier { op: Some(_), apart: false, .. }) {
+        if !matches!(self.status.doing, Doing::AtBarrier { what: Some(_), apart: false, .. }) {
             return Ok(true);
         }
         if stays.is_none() {
@@ -253,11 +256,6 @@ impl<'w> Comm<'w> {
         let stays = stays.get_or_insert_with(|| Patience::new(self.world.crowd));
         Ok(stays.waited_ns() > finish::GRACE_NS)
     }
-}
-
-/// What a member of a set waits for.
-fn waited_for(op: Option<Op>) -> &'static str {
-    op.map_or("the barrier", Op::name)
 }
 
 impl engine::comm::Comm for Comm<'_> {
@@ -283,6 +281,30 @@ impl engine::comm::Comm for Comm<'_> {
 
     fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
         self.come(members, site, Some(call))
+    }
+
+    /// The values of all are the sum of vectors that hold one value each: it is read in the order
+    /// of members everywhere, so that sums of floats are the same on all ranks and without MPI.
+    fn gather(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        (function, given): (Function, Given),
+        all: &mut Vec<Value>,
+    ) -> Result<Poll, String> {
+        let call = Together { what: Joint::Function(function), file: 0, way: 0 };
+        let poll = self.come(members, site, Some(call));
+        if poll != Poll::Ready {
+            return Ok(poll);
+        }
+        let mut words = vec![[0; 2]; members.ranks.len()];
+        words[(self.world.rank - members.ranks.start) as usize] = given.0;
+        if let Some(handle) = self.groups.handle(members.set).filter(|_| words.len() > 1) {
+            let summed = self.world.reduce_all(handle, words.as_flattened_mut(), Reduce::Sum);
+            summed.map_err(|error| error.to_string())?;
+        }
+        values(function, members, words.into_iter().map(Given), all)?;
+        Ok(Poll::Ready)
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

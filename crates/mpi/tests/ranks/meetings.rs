@@ -11,6 +11,7 @@ pub const CASES: &[Case] = &[
     ("barriers keep the order", 4, barriers_keep_the_order),
     ("many ranks on few processors", 24, many_ranks),
     ("signals reach their ranks", 3, signals_reach_their_ranks),
+    ("collective functions meet", 3, collective_functions_meet),
     ("signals of groups are apart", 4, signals_of_groups),
     ("many signals wait for their rank", 2, many_signals),
     ("nested groups meet", 6, nested_groups_meet),
@@ -49,6 +50,12 @@ fn many_ranks(place: &Stage<'_>) {
 
 fn signals_reach_their_ranks(place: &Stage<'_>) {
     let plan = plans::signals();
+    let outcome = place.run_dry(&plan);
+    assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
+}
+
+fn collective_functions_meet(place: &Stage<'_>) {
+    let plan = plans::collective();
     let outcome = place.run_dry(&plan);
     assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
 }

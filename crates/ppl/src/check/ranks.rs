@@ -6,8 +6,10 @@ use model::Op;
 use model::op::Needs;
 
 /// Internal variables and functions that only mean something among several ranks.
-const WORDS: [&str; 8] =
-    ["$$rank", "$$grank", "$$size", "$$gsize", "$$node", "$$crand", "$$group", "tested("];
+const WORDS: [&str; 13] = [
+    "$$rank", "$$grank", "$$size", "$$gsize", "$$node", "$$crand", "$$group", "tested(", "gsum(",
+    "gmin(", "gmax(", "gall(", "gany(",
+];
 
 /// A program in which nothing stands about ranks was written for one.
 pub(crate) fn speaks_of_ranks(ast: &Ast, sources: &Sources, params: &[(String, String)]) -> bool {

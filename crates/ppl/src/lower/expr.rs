@@ -171,7 +171,12 @@ impl Lower<'_> {
         self.test_into(slot, left, span);
         let cond = Operand::slot(slot);
         let jump = self.emit(Instr::JumpIf { cond, when: decides, to: 0 }, span);
+        let outer = self.differs;
+        if left.differs {
+            self.differs = Some(self.ast.expr_span(a));
+        }
         let right = self.condition_to(b, Some(slot));
+        self.differs = outer;
         self.test_into(slot, right, span);
         self.patch_here(jump);
         if left.is_bad() || right.is_bad() {

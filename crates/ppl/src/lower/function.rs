@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::foreign::words;
 use crate::suggest::nearest;
 use model::Value;
-use model::function::{Accepts, FUNCTIONS, FunctionRow};
+use model::function::{Accepts, Calc, FUNCTIONS, FunctionRow};
 use model::op::ParamKind;
 use model::plan::{Instr, Slot, Span};
 use model::types::Types;
@@ -54,7 +54,14 @@ impl Lower<'_> {
             return self.wrong_type(span, message);
         }
         let function = row.function;
-        let differs = !row.is_pure() || evs.iter().any(|ev| ev.differs);
+        if row.is_collective() {
+            self.collective(row.name, span);
+        }
+        let differs = match row.calc {
+            Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
+            Calc::Met(_) => false,
+            Calc::Drawn(_) | Calc::Asked(_) => true,
+        };
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
         let args = self.push_args(evs.iter().map(|ev| ev.operand));
         self.computed(dst, types, differs, span, |dst| Instr::Function { function, dst, args })

@@ -16,7 +16,7 @@ use super::{bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiMode};
-use crate::comm::{Comm, Together};
+use crate::comm::{Comm, Joint, Together};
 use model::{Op, Part};
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
@@ -42,7 +42,8 @@ pub(in super::super) fn whole_file<B: Backend>(
     let active = io.options.active();
     let stable = write && active.fsync != Fsync::None;
     let how = pattern_way(&used, active);
-    let call = Together { op: step.op, file: 0, way: how | way(&[active.atomic, stable]) };
+    let call =
+        Together { what: Joint::Op(step.op), file: 0, way: how | way(&[active.atomic, stable]) };
     match meet(comm, &members, step.site, call) {
         Flow::Next => {}
         flow => return Ok(flow),
@@ -86,7 +87,7 @@ pub(in super::super) fn transfer<B: Backend>(
     let sync = write && io.options.active().fsync == Fsync::Op;
     if what.needs_all() {
         let way = what.way(io.options.active()) | way(&[sync]);
-        let call = Together { op: step.op, file: opened.number, way };
+        let call = Together { what: Joint::Op(step.op), file: opened.number, way };
         match meet(comm, &opened.members, step.site, call) {
             Flow::Next => {}
             flow => return Ok(flow),

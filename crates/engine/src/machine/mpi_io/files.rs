@@ -12,7 +12,7 @@ use super::super::{note, now};
 use super::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
-use crate::comm::{Comm, Members, Together};
+use crate::comm::{Comm, Joint, Members, Together};
 use model::Part;
 use model::plan::NO_SLOT;
 use model::value::EvalError;
@@ -30,7 +30,8 @@ pub(in super::super) fn open<B: Backend>(
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let members = env.scope.members().clone();
     // Who gave another path or mode is told so by the open itself.
-    let call = Together { op: step.op, file: 0, way: way(&[io.options.active().atomic]) };
+    let call =
+        Together { what: Joint::Op(step.op), file: 0, way: way(&[io.options.active().atomic]) };
     match meet(comm, &members, step.site, call) {
         Flow::Next => {}
         flow => return Ok(flow),
@@ -136,7 +137,7 @@ pub(in super::super) fn close<B: Backend>(
 
 /// Waits for the members of a collective call on a file.
 fn meet_at(step: Step<'_>, opened: &Opened, stable: bool, comm: &mut dyn Comm) -> Flow {
-    let call = Together { op: step.op, file: opened.number, way: way(&[stable]) };
+    let call = Together { what: Joint::Op(step.op), file: opened.number, way: way(&[stable]) };
     meet(comm, &opened.members, step.site, call)
 }
 
