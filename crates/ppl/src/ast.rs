@@ -79,8 +79,8 @@ pub enum Stmt {
     Block(List),
     /// `$name = value;` ([`Expr::Call`] of an operation that gives a handle included)
     Assign(Name, ExprId),
-    /// `global $name = value;`
-    Global(Name, ExprId),
+    /// `global $name = value;`: an [`Expr::Var`] and the value.
+    Global(ExprId, ExprId),
     /// `return;`, `return value;`
     Return(Option<ExprId>),
     /// `$list[at] = value;`: an [`Expr::Index`] and the value.

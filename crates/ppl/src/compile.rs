@@ -3,6 +3,8 @@
 use crate::ast::Ast;
 use crate::binding::Binding;
 use crate::diag::{self, Code, Diagnostic};
+use crate::facts::Facts;
+use crate::resolve::resolve;
 use crate::source::{Loader, Sources};
 use crate::{check, lower, parse};
 use model::Plan;
@@ -14,6 +16,8 @@ pub struct Compiled {
     pub sources: Sources,
     /// Its tree.
     pub ast: Ast,
+    /// What its names mean.
+    pub facts: Facts,
     /// The plan; `None` if there are errors.
     pub plan: Option<Plan>,
     /// Everything that was found, in order of position.
@@ -27,16 +31,20 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     let (root, mut diagnostics) = sources.add(name, text);
     if diag::has_errors(&diagnostics) {
         let ast = Ast::default();
-        return Compiled { sources, ast, plan: None, diagnostics };
+        let facts = Facts::default();
+        return Compiled { sources, ast, facts, plan: None, diagnostics };
     }
     let (ast, found) = parse(&mut sources, root, loader);
     diagnostics.extend(found);
     if diagnostics.iter().any(|found| found.code == Code::Foreign) {
-        return Compiled { sources, ast, plan: None, diagnostics };
+        let facts = Facts::default();
+        return Compiled { sources, ast, facts, plan: None, diagnostics };
     }
     diagnostics.extend(check::precedence::check(&ast, &sources));
     diagnostics.extend(check::recursion::check(&ast));
-    let (mut made, found) = lower::lower(&ast, &sources, binding);
+    let (facts, found) = resolve(&ast, &sources);
+    diagnostics.extend(found);
+    let (mut made, found) = lower::lower(&ast, &facts, &sources, binding);
     diagnostics.extend(found);
     let mut plan = None;
     if !diag::has_errors(&diagnostics) {
@@ -45,5 +53,5 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
         plan = Some(made);
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
-    Compiled { sources, ast, plan, diagnostics }
+    Compiled { sources, ast, facts, plan, diagnostics }
 }

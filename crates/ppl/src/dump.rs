@@ -125,8 +125,8 @@ impl Dump<'_> {
                 dump.name(" $", name);
                 dump.spaced(value);
             }),
-            Stmt::Global(name, value) => self.node("global", |dump| {
-                dump.name(" $", name);
+            Stmt::Global(var, value) => self.node("global", |dump| {
+                dump.spaced(var);
                 dump.spaced(value);
             }),
             Stmt::Return(value) => self.node("return", |dump| {

@@ -2,7 +2,7 @@
 
 use ppl::dump::dump;
 use ppl::source::{NoIncludes, Sources};
-use ppl::{Diagnostic, format, parse};
+use ppl::{Binding, Diagnostic, compile, format, parse};
 use proptest::prelude::*;
 
 /// The tree without places, and the diagnostics.
@@ -43,13 +43,114 @@ fn check_text(text: &str) {
     }
 }
 
+/// Every answer for an editor exists for every text, and names places in it.
+fn check_facts(text: &str) {
+    let made = compile("p", text.as_bytes().to_vec(), &mut NoIncludes, &Binding::new(4));
+    let (facts, mut starts) = (&made.facts, Vec::new());
+    for (id, symbol) in facts.symbols() {
+        assert!(text.get(symbol.span.start as usize..symbol.span.end as usize).is_some());
+        assert!(!facts.describe(id, &made.sources).is_empty());
+        facts.documentation(id, &made.ast, &made.sources);
+        let name = facts.name(id, &made.sources);
+        let edits = facts.rename(id, &name, &made.sources);
+        assert!(!edits.is_empty(), "{symbol:?} is named nowhere");
+        for mention in facts.mentions(id) {
+            let span = mention.span;
+            let written = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            assert!(written.contains(&name) || written.starts_with('"'), "{written} of {name}");
+            assert!(facts.at(span.start).is_some());
+            starts.push((span.start, span.end));
+        }
+    }
+    let count = starts.len();
+    starts.sort_unstable();
+    starts.dedup();
+    assert_eq!(starts.len(), count, "two symbols at one place");
+    for place in (0..=text.len() as u32).step_by(7) {
+        let all = facts.visible_at(place, &made.ast, &made.sources);
+        assert!(all.count() <= facts.symbols().len());
+    }
+}
+
 const TOKENS: &[&str] = &[
-    "repeat", "time", "[", "]", "(", ")", "{", "}", ";", ";", ",", "=", "==", "$i", "$$rank",
-    "\"a\"", "\"$i\"", "10", "4k", "30s", "0.5", "1/s", "+", "-", "*", "/", "%", "^", "!", "&&",
-    "||", "..", ":", "write", "print", "stat", "define", "param", "groups", "pattern", "proc", "p",
-    "if", "else", "while", "break", "with", "mix", "share", "include", "group", "barrier",
-    "master", "step", "until", "level", "# c\n", "// c\n", "/* c */", "\n", "\n\n", "REPEAT",
-    "$$env", "HOME", "true", "sync", "@", "\"open",
+    "repeat",
+    "time",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    ";",
+    ";",
+    ",",
+    "=",
+    "==",
+    "$i",
+    "$$rank",
+    "\"a\"",
+    "\"$i\"",
+    "10",
+    "4k",
+    "30s",
+    "0.5",
+    "1/s",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "^",
+    "!",
+    "&&",
+    "||",
+    "..",
+    ":",
+    "write",
+    "print",
+    "stat",
+    "define",
+    "param",
+    "groups",
+    "pattern",
+    "proc",
+    "p",
+    "if",
+    "else",
+    "while",
+    "break",
+    "with",
+    "mix",
+    "share",
+    "include",
+    "group",
+    "barrier",
+    "master",
+    "step",
+    "until",
+    "$i =",
+    "$i = 1;",
+    "\"${i:02x}$$rank\"",
+    "global",
+    "return",
+    "in",
+    "push",
+    "repeat $i in",
+    "define proc p($i = $j) {",
+    "param $j =",
+    "level",
+    "# c\n",
+    "// c\n",
+    "/* c */",
+    "\n",
+    "\n\n",
+    "REPEAT",
+    "$$env",
+    "HOME",
+    "true",
+    "sync",
+    "@",
+    "\"open",
 ];
 
 fn soup() -> impl Strategy<Value = String> {
@@ -184,6 +285,11 @@ proptest! {
     }
 
     #[test]
+    fn names_of_any_tokens_have_facts(text in soup()) {
+        check_facts(&text);
+    }
+
+    #[test]
     fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut sources = Sources::default();
         let (root, problems) = sources.add("p", bytes.clone());
@@ -197,5 +303,6 @@ proptest! {
         let errors: Vec<_> = diagnostics.iter().filter(|d| d.code.as_str() != "E0003").collect();
         prop_assert!(errors.is_empty(), "{:?}\n{}", errors, text);
         check_text(&text);
+        check_facts(&text);
     }
 }

@@ -5,23 +5,19 @@
 //! group "io" pfwrite($h, 4k, 0, "all");    // the others of those who opened it never come
 //! ```
 
-use crate::ast::{Ast, Name};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Facts;
 use crate::lower::notes::{Call, Notes, Opens};
+use crate::source::Sources;
 use model::group::ranks_in_words;
 
 /// Variables that hold nothing but files opened by the same ranks: do all of these call?
-/// `definitions`: how often the program sets a variable.
-pub(crate) fn check(
-    notes: &Notes,
-    ast: &Ast,
-    definitions: impl Fn(Name) -> u32,
-) -> Vec<Diagnostic> {
+pub(crate) fn check(notes: &Notes, facts: &Facts, sources: &Sources) -> Vec<Diagnostic> {
     let wrong = notes.calls.iter().filter_map(|call| {
-        let opens = notes.opens.get(&call.name)?;
-        let sure = opens.same && opens.count == definitions(call.name);
+        let opens = notes.opens.get(&call.symbol)?;
+        let sure = opens.same && opens.count == facts.symbol(call.symbol).definitions;
         let all = call.ranks.start <= opens.ranks.start && opens.ranks.end <= call.ranks.end;
-        (sure && !all).then(|| not_all_call(call, opens, ast.names.text(call.name)))
+        (sure && !all).then(|| not_all_call(call, opens, &facts.name(call.symbol, sources)))
     });
     wrong.collect()
 }

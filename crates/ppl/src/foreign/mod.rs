@@ -26,6 +26,7 @@ pub(crate) mod words;
 
 use crate::binding::Binding;
 use crate::diag::{Code, Diagnostic, has_errors};
+use crate::resolve::resolve;
 use crate::source::{NoIncludes, Sources};
 use crate::{lower, parse};
 use marks::{Found, Kind};
@@ -103,6 +104,7 @@ fn sound(program: &str) -> Option<String> {
     if has_errors(&found) || has_errors(&mistakes) {
         return None;
     }
-    let (_, mistakes) = lower::lower(&ast, &sources, &Binding::new(RANKS));
-    (!has_errors(&mistakes)).then(|| crate::format(program).0)
+    let (facts, twice) = resolve(&ast, &sources);
+    let (_, mistakes) = lower::lower(&ast, &facts, &sources, &Binding::new(RANKS));
+    (!has_errors(&twice) && !has_errors(&mistakes)).then(|| crate::format(program).0)
 }

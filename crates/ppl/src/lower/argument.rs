@@ -6,6 +6,7 @@ use super::value::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::check::flags;
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::suggest::nearest;
 use model::op::{Param, ParamKind};
 use model::plan::{Operand, Source};
@@ -133,7 +134,7 @@ impl Lower<'_> {
             self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
             return false;
         }
-        let text = self.raw(span);
+        let text = self.reader.text(span);
         if reads_like_octal(bits) && !text.starts_with("0o") {
             let message = format!("decimal {bits} is mode 0o{bits:o}");
             let help = format!("write 0o{bits} for the mode that chmod(1) calls {bits}");
@@ -166,18 +167,14 @@ impl Lower<'_> {
             return self.expected(Op::Fopen, "open flags in quotes", ev, id);
         }
         if let Source::Const(index) = ev.operand.source()
-            && !self.flags_seen.contains(&index)
             && self.is_alive()
+            && let Some(Value::Str(text)) = self.plan.consts.get(index as usize)
+            && let Err(problem) = flags::check(text)
         {
-            if let Some(Value::Str(text)) = self.plan.consts.get(index as usize)
-                && let Err(problem) = flags::check(text)
-            {
-                let span = self.ast.expr_span(id);
-                let diagnostic = Diagnostic::new(Code::BadValue, span, problem.message);
-                self.reports.push(diagnostic.help(problem.help));
-                return None;
-            }
-            self.flags_seen.push(index);
+            let span = self.ast.expr_span(id);
+            let diagnostic = Diagnostic::new(Code::BadValue, span, problem.message);
+            self.reports.push(diagnostic.help(problem.help));
+            return None;
         }
         Some(ev.operand)
     }
@@ -367,7 +364,7 @@ impl Lower<'_> {
     /// `SEEK_SET`, which is what holds without it.
     fn whence(&mut self, id: ExprId) -> Option<Operand> {
         let span = self.ast.expr_span(id);
-        let text = self.raw(span);
+        let text = self.reader.text(span);
         if matches!(self.ast.expr(id), Expr::Word(_) | Expr::Str)
             && text.trim_matches('"') == "SEEK_SET"
         {
@@ -387,7 +384,7 @@ impl Lower<'_> {
         let span = self.ast.expr_span(id);
         let message = format!(
             "expected \"all\" (collective), \"shared\" or \"ordered\" (shared file pointer), found {}",
-            self.raw(span)
+            self.reader.text(span)
         );
         self.reports.push(Diagnostic::new(Code::BadValue, span, message));
         None
@@ -402,7 +399,8 @@ impl Lower<'_> {
     /// pointer has its own position.
     pub(super) fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
         let [_, Some(what), offset, together, _] = *ids else { return true };
-        let name = self.plain_string(what).filter(|name| self.patterns.contains_key(name));
+        let name =
+            self.plain_string(what).filter(|name| self.facts.find(Kind::Pattern, name).is_some());
         let word = together.and_then(|id| self.plain_string(id));
         let (place, message, help) = match (name, offset, word.as_deref(), together) {
             (Some(name), Some(id), ..) | (Some(name), None, _, Some(id)) => (

@@ -3,36 +3,38 @@
 use super::Lower;
 use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::{Kind, Mention, SymbolId};
 use model::Op;
 use model::plan::{BinaryOp, Instr, NO_SLOT, Operand, Source, Span};
 
 impl Lower<'_> {
     /// `$x = value;`
     pub(super) fn assign(&mut self, name: Name, value: ExprId, span: Span) {
+        let Some(Mention { symbol, .. }) = self.mentioned(span.start) else { return };
         self.note_assigned(name);
         if let Expr::Call(called, args) = self.ast.expr(value)
             && let Some(op) = self.called_op(called)
         {
-            return self.assign_result(name, op, args, value, span);
+            return self.assign_result(symbol, op, args, value, span);
         }
         if let Expr::Call(called, args) = self.ast.expr(value)
-            && self.procs.contains_key(&called)
+            && self.facts.find(Kind::Proc, self.ast.names.text(called)).is_some()
         {
-            return self.assign_call(name, (called, args), span);
+            return self.assign_call(symbol, (called, args), span);
         }
         // A variable that is there takes the result at once.
-        let here = self.here(name);
+        let here = self.place(symbol);
         let before = self.plan.code.len();
         let ev = self.expr_to(value, (here.slot != NO_SLOT).then_some(here.slot));
-        let differs = ev.differs || self.differs.is_some();
+        let differs = ev.differs || self.around.differs.is_some();
+        self.warn_hidden(symbol, span);
         if let Source::Const(konst) = ev.operand.source()
-            && self.unsure == 0
-            && self.is_set_once(name)
+            && self.around.unsure == 0
+            && self.is_set_once(symbol)
         {
-            return self.define_constant(name, konst);
+            return self.define_constant(symbol, konst);
         }
-        self.warn_hidden(name, span);
-        let dst = self.define(name, differs);
+        let dst = self.define(symbol, differs);
         // `$x = $x;` is left in: it is an error if the variable has no value.
         let written = ev.operand == Operand::slot(dst) && self.plan.code.len() > before;
         if ev.is_bad() || written {
@@ -56,17 +58,18 @@ impl Lower<'_> {
     }
 
     /// `$h = fopen(...);`, `$ok = mkdir(...);`
-    fn assign_result(&mut self, name: Name, op: Op, args: List, value: ExprId, span: Span) {
+    fn assign_result(&mut self, symbol: SymbolId, op: Op, args: List, value: ExprId, span: Span) {
         if !op.is_io() {
             self.op_as_value(op, self.ast.expr_span(value));
-            self.define(name, false);
+            self.define(symbol, false);
             return;
         }
         let args = self.op_arguments(op, args, self.ast.expr_span(value));
         // What becomes of an operation differs between ranks; whether a file is open is not asked.
-        let dst = self.define(name, self.differs.is_some() || !op.row().gives_handle);
+        let differs = self.around.differs.is_some() || !op.row().gives_handle;
+        let dst = self.define(symbol, differs);
         if op == Op::Pfopen {
-            self.opened(name, span);
+            self.opened(symbol, span);
         }
         if let Some(args) = args {
             self.emit(Instr::Op { op, dst, args }, span);

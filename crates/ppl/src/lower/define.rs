@@ -2,9 +2,9 @@
 
 use super::Lower;
 use super::groups::WORLD;
-use super::procs::ProcInfo;
 use crate::ast::{GroupSize, GroupTag, List, Stmt};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::suggest::nearest;
 use model::Value;
 use model::group::{self, GroupDef, Remark, Size, Tag};
@@ -36,40 +36,23 @@ impl Lower<'_> {
                 Stmt::Param(number) => self.param_definition(number),
                 Stmt::Groups(list) => self.group_definitions(list, groups),
                 Stmt::Pattern(number) => self.pattern_definition(number),
-                Stmt::Proc(number) => self.proc_definition(number),
                 Stmt::Hints(name, value) => self.hints_definition(name, value),
                 _ => {}
             }
         }
     }
 
-    fn proc_definition(&mut self, number: u32) {
-        let (name, span) = self.ast.procs[number as usize].name;
-        if let Some(first) = self.procs.get(&name) {
-            let first = self.ast.procs[first.number as usize].name.1;
-            let text = self.ast.names.text(name);
-            let message = format!("the proc {text} is defined twice");
-            let diagnostic = Diagnostic::new(Code::Duplicate, span, message);
-            self.reports.push(diagnostic.related(first, "it is defined here first"));
-            return;
-        }
-        let id = self.procs.len() as u32;
-        self.procs.insert(name, ProcInfo { id, number, used: false });
-    }
-
     fn group_definitions(&mut self, list: List, groups: &mut Vec<Defined>) {
         for at in list.start..list.start + list.len {
             let def = self.ast.groups[at as usize];
-            // One too many is enough to refuse them; a second definition is looked for among few.
+            // One too many is enough to refuse them.
             if groups.len() > MAX_GROUPS {
                 return;
             }
             let Some(name) = self.group_name(def.name) else { continue };
             let span = self.ast.expr_span(def.name);
-            if let Some(first) = groups.iter().find(|group| group.def.name == name) {
-                let message = format!("the group \"{name}\" is defined twice");
-                let diagnostic = Diagnostic::new(Code::Duplicate, span, message);
-                self.reports.push(diagnostic.related(first.span, "it is defined here first"));
+            let symbol = self.facts.find(Kind::Group, &name);
+            if symbol.is_some_and(|symbol| self.facts.symbol(symbol).span != span) {
                 continue;
             }
             let tag = match def.tag {
@@ -126,12 +109,11 @@ impl Lower<'_> {
         for remark in remarks {
             self.group_remark(remark, &groups[remark.group()]);
         }
-        for (number, group) in resolved.iter().enumerate() {
-            self.groups.insert(group.name.clone(), number as u32);
-        }
         self.plan.groups = resolved;
         let of_pattern = |pattern: &Pattern| pattern.group.as_deref() == Some(WORLD);
-        if self.plan.patterns.iter().any(of_pattern) && !self.groups.contains_key(WORLD) {
+        if self.plan.patterns.iter().any(of_pattern)
+            && self.facts.find(Kind::Group, WORLD).is_none()
+        {
             self.world(WORLD);
         }
     }
@@ -175,28 +157,6 @@ impl Lower<'_> {
         let plural = if ranks == 1 { "" } else { "s" };
         let message = format!("group \"{}\" on {ranks} rank{plural}: {remark}", group.def.name);
         self.reports.push(Diagnostic::new(Code::EmptyGroup, group.span, message));
-    }
-
-    /// Warns of procs, patterns and parameters of the root file that nothing uses.
-    pub(super) fn unused_definitions(&mut self) {
-        let root_end = self.sources.files().get(1).map_or(u32::MAX, |file| file.start);
-        let mut unused = Vec::new();
-        for (name, proc) in self.procs.iter().filter(|(_, proc)| !proc.used) {
-            let span = self.ast.procs[proc.number as usize].name.1;
-            unused.push((span, format!("the proc {}", self.ast.names.text(*name))));
-        }
-        for (name, pattern) in self.patterns.iter().filter(|(_, pattern)| !pattern.used) {
-            unused.push((pattern.span, format!("the pattern \"{name}\"")));
-        }
-        for (name, hints) in self.hints.iter().filter(|(_, hints)| !hints.used) {
-            unused.push((hints.span, format!("the hints \"{name}\"")));
-        }
-        unused.retain(|(span, _)| span.start < root_end);
-        unused.sort_unstable();
-        for (span, what) in unused {
-            let message = format!("{what} is defined and never used");
-            self.reports.push(Diagnostic::new(Code::Unused, span, message));
-        }
     }
 }
 

@@ -171,12 +171,12 @@ impl Lower<'_> {
         self.test_into(slot, left, span);
         let cond = Operand::slot(slot);
         let jump = self.emit(Instr::JumpIf { cond, when: decides, to: 0 }, span);
-        let outer = self.differs;
+        let outer = self.around.differs;
         if left.differs {
-            self.differs = Some(self.ast.expr_span(a));
+            self.around.differs = Some(self.ast.expr_span(a));
         }
         let right = self.condition_to(b, Some(slot));
-        self.differs = outer;
+        self.around.differs = outer;
         self.test_into(slot, right, span);
         self.patch_here(jump);
         if left.is_bad() || right.is_bad() {
@@ -356,7 +356,7 @@ impl Lower<'_> {
 
     #[cold]
     fn word_as_value(&mut self, span: Span) -> Ev {
-        let text = self.raw(span);
+        let text = self.reader.text(span);
         let message = format!("expected a value, found `{text}`");
         let help =
             format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\"");

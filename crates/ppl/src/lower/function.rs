@@ -4,6 +4,7 @@ use super::Lower;
 use super::value::Ev;
 use crate::ast::{ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::foreign::words;
 use crate::suggest::nearest;
 use model::Value;
@@ -105,7 +106,7 @@ impl Lower<'_> {
         let message = format!("expected a function, found `{text}`");
         let names = || FUNCTIONS.iter().map(|row| row.name);
         let help = match nearest(text, names()) {
-            _ if self.procs.contains_key(&name) => {
+            _ if self.facts.find(Kind::Proc, text).is_some() => {
                 format!(
                     "{text} is a proc: it is called as a statement, or alone: $x = {text}(...);"
                 )

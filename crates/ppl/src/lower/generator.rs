@@ -5,6 +5,7 @@ use super::Lower;
 use super::procs::OpenProc;
 use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::{Kind, SymbolId};
 use model::Value;
 use model::function::FunctionRow;
 use model::internal::InternalRow;
@@ -22,8 +23,6 @@ pub(super) struct Waiting {
     /// Index into [`model::Plan::patterns`].
     pattern: usize,
     body: StmtId,
-    /// It sees the globals that became visible before this time.
-    defined: u32,
 }
 
 /// A place where a pattern is used by a group of known size.
@@ -39,17 +38,17 @@ pub(super) struct Use {
 impl Lower<'_> {
     /// A pattern with a body; its code is made behind that of the procs.
     pub(super) fn generator(&mut self, body: StmtId) -> Geometry {
-        self.now += 1;
-        let waiting = Waiting { pattern: self.plan.patterns.len(), body, defined: self.now };
-        self.generators.push(waiting);
+        self.generators.push(Waiting { pattern: self.plan.patterns.len(), body });
         Geometry::Generator { proc: u32::MAX }
     }
 
     /// The code of all generators.
     pub(super) fn generator_bodies(&mut self) {
-        self.active = None;
-        for Waiting { pattern, body, defined } in std::mem::take(&mut self.generators) {
-            self.proc = Some(OpenProc::new(defined, None));
+        self.around.active = None;
+        for Waiting { pattern, body } in std::mem::take(&mut self.generators) {
+            let owner = self.plan.patterns.get(pattern);
+            let owner = owner.and_then(|pattern| self.facts.find(Kind::Pattern, &pattern.name));
+            self.proc = Some(OpenProc::new(None, owner));
             self.in_generator = true;
             let entry = self.here_pc();
             self.statement(body);
@@ -57,7 +56,6 @@ impl Lower<'_> {
             self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
             self.in_generator = false;
             let Some(open) = self.proc.take() else { continue };
-            self.forget_locals(&open.locals);
             let locals = open.frame.names.len() as u32;
             let number = self.plan.procs.len() as u32;
             let Some(pattern) = self.plan.patterns.get_mut(pattern) else { continue };
@@ -116,9 +114,11 @@ impl Lower<'_> {
     }
 
     /// A variable of the program that is no constant cannot be read by a generator.
-    pub(super) fn global_in_generator(&mut self, name: &str, span: Span) {
+    #[cold]
+    pub(super) fn global_in_generator(&mut self, symbol: SymbolId, span: Span) {
+        let name = self.reader.text(self.facts.symbol(symbol).span);
         let message = format!(
-            "${name} cannot be read in a pattern: it is neither a constant nor a parameter nor \
+            "{name} cannot be read in a pattern: it is neither a constant nor a parameter nor \
              set in the pattern"
         );
         self.not_in_generator(span, message);

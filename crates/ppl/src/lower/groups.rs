@@ -4,6 +4,7 @@ use super::Lower;
 use super::stmt::Nest;
 use crate::ast::{Expr, ExprId, StmtId};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::suggest::nearest;
 use crate::text;
 use model::group::ranks_in_words;
@@ -21,16 +22,16 @@ impl Lower<'_> {
             self.nested(Nest::Group, body);
             return;
         };
-        self.groups_nest |= self.nests.contains(&Nest::Group) || self.proc.is_some();
-        let inner = self.active.clone().map(|ranks| meet(&ranks, self.members(group)));
-        let outer = std::mem::replace(&mut self.active, inner);
-        self.unsure += 1;
+        self.notes.groups_nest |= self.around.nests.contains(&Nest::Group) || self.proc.is_some();
+        let inner = self.around.active.clone().map(|ranks| meet(&ranks, self.members(group)));
+        let outer = std::mem::replace(&mut self.around.active, inner);
+        self.around.unsure += 1;
         let enter = self.emit(Instr::GroupEnter { group, skip: 0 }, span);
         self.nested(Nest::Group, body);
         self.emit(Instr::GroupLeave, span);
         self.patch_here(enter);
-        self.unsure -= 1;
-        self.active = outer;
+        self.around.unsure -= 1;
+        self.around.active = outer;
     }
 
     fn members(&self, group: GroupId) -> &Range<u32> {
@@ -40,9 +41,12 @@ impl Lower<'_> {
     /// The number of the group that a string names.
     pub(super) fn group_named(&mut self, name: ExprId) -> Option<GroupId> {
         let text = self.group_name(name)?;
-        let found = self.groups.get(&text).copied().or_else(|| self.world(&text));
+        let symbol = self.facts.find(Kind::Group, &text);
+        let found = symbol.map(|symbol| self.facts.symbol(symbol).ordinal);
+        let found = found.filter(|group| (*group as usize) < self.plan.groups.len());
+        let found = found.or_else(|| self.world(&text));
         if found.is_none() {
-            let help = match nearest(&text, self.groups.keys().map(String::as_str)) {
+            let help = match nearest(&text, self.facts.names(Kind::Group)) {
                 Some(name) => format!("the nearest is \"{name}\""),
                 None => format!("define it: define groups {{\"{text}\":D}};"),
             };
@@ -58,10 +62,12 @@ impl Lower<'_> {
         if name != WORLD {
             return None;
         }
-        let number = self.plan.groups.len() as GroupId;
-        self.plan.groups.push(Group { name: WORLD.into(), members: 0..self.plan.ranks });
-        self.groups.insert(WORLD.into(), number);
-        Some(number)
+        let known = self.plan.groups.iter().rposition(|group| group.name == WORLD);
+        let number = known.unwrap_or(self.plan.groups.len());
+        if known.is_none() {
+            self.plan.groups.push(Group { name: WORLD.into(), members: 0..self.plan.ranks });
+        }
+        Some(number as GroupId)
     }
 
     /// The name in a string, without blanks around it; they are warned about.
@@ -82,23 +88,23 @@ impl Lower<'_> {
         if self.ast.expr(id) != Expr::Str {
             return None;
         }
-        let raw = self.raw(self.ast.expr_span(id));
+        let raw = self.reader.text(self.ast.expr_span(id));
         Some(String::from_utf8_lossy(&text::plain(raw)).into_owned())
     }
 
     /// `master body`
     pub(super) fn master(&mut self, body: StmtId, span: Span) {
-        let outer = self.differs;
-        if self.active.as_ref().is_none_or(|ranks| ranks.len() > 1) {
-            self.differs =
+        let outer = self.around.differs;
+        if self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1) {
+            self.around.differs =
                 Some(Span { start: span.start, end: span.start + "master".len() as u32 });
         }
-        self.unsure += 1;
+        self.around.unsure += 1;
         let enter = self.emit(Instr::Master { skip: 0 }, span);
         self.statement(body);
         self.patch_here(enter);
-        self.unsure -= 1;
-        self.differs = outer;
+        self.around.unsure -= 1;
+        self.around.differs = outer;
     }
 
     /// `barrier;`, `barrier("name");`
@@ -113,7 +119,7 @@ impl Lower<'_> {
         match group {
             // Under a condition nobody but members may get here.
             Some(group) if !self.all_members(group) => {
-                if self.differs.is_none() {
+                if self.around.differs.is_none() {
                     self.not_members(group, span);
                 }
             }
@@ -124,7 +130,7 @@ impl Lower<'_> {
 
     /// All ranks of the active group are members, for all that is known.
     fn all_members(&self, group: GroupId) -> bool {
-        let Some(active) = self.active.as_ref().filter(|active| !active.is_empty()) else {
+        let Some(active) = self.around.active.as_ref().filter(|active| !active.is_empty()) else {
             return true;
         };
         let members = self.members(group);
@@ -153,7 +159,7 @@ impl Lower<'_> {
         let mut at = 0;
         while at < sets.list.len() {
             let from = sets.list[at].clone();
-            let complete = at == 0 || self.groups_nest;
+            let complete = at == 0 || self.notes.groups_nest;
             let enter = groups.iter().map(|group| {
                 let inner = meet(&from, group);
                 if complete { sets.number(inner) } else { sets.nearest(inner) }

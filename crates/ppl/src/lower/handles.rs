@@ -3,16 +3,17 @@
 use super::Lower;
 use super::notes::{Call, Opens};
 use super::op::MOST;
-use crate::ast::{Expr, ExprId, Name};
+use crate::ast::{Expr, ExprId};
+use crate::facts::{Mention, SymbolId};
 use model::Op;
 use model::plan::Span;
 
 impl Lower<'_> {
     /// A variable takes an MPI file.
-    pub(super) fn opened(&mut self, name: Name, span: Span) {
-        let Some(ranks) = self.active.clone() else { return };
+    pub(super) fn opened(&mut self, symbol: SymbolId, span: Span) {
+        let Some(ranks) = self.around.active.clone() else { return };
         let first = Opens { ranks: ranks.clone(), span, count: 0, same: true };
-        let opens = self.notes.opens.entry(name).or_insert(first);
+        let opens = self.notes.opens.entry(symbol).or_insert(first);
         opens.count += 1;
         opens.same &= opens.ranks == ranks;
     }
@@ -23,10 +24,13 @@ impl Lower<'_> {
             return;
         }
         self.collective(&format!("{op}, which all members do together,"), span);
-        let handle = ids[0].map(|id| self.ast.expr(id));
-        let active = self.active.clone().filter(|ranks| !ranks.is_empty() && self.is_alive());
-        if let (Some(Expr::Var(name)), Some(ranks)) = (handle, active) {
-            self.notes.calls.push(Call { name, op, ranks, span });
+        let is_variable = |id: &ExprId| matches!(self.ast.expr(*id), Expr::Var(_));
+        let handle = ids[0].filter(is_variable).map(|id| self.ast.expr_span(id).start);
+        let handle = handle.and_then(|place| self.mentioned(place));
+        let active =
+            self.around.active.clone().filter(|ranks| !ranks.is_empty() && self.is_alive());
+        if let (Some(Mention { symbol, .. }), Some(ranks)) = (handle, active) {
+            self.notes.calls.push(Call { symbol, op, ranks, span });
         }
     }
 

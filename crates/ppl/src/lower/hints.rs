@@ -4,30 +4,20 @@ use super::Lower;
 use super::value::Ev;
 use crate::ast::ExprId;
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::suggest::nearest;
 use model::hints;
-use model::plan::Span;
 use model::value::Value;
-
-/// Hints of the program.
-pub(super) struct HintsInfo {
-    pub(super) span: Span,
-    pub(super) used: bool,
-    /// Their text, a constant.
-    value: Ev,
-}
 
 impl Lower<'_> {
     /// `define hints "name" = "key=value;...";`
     pub(super) fn hints_definition(&mut self, name: ExprId, value: ExprId) {
         let Some(name_text) = self.plain_string(name) else { return };
         let span = self.ast.expr_span(name);
-        if let Some(first) = self.hints.get(&name_text) {
-            let message = format!("the hints \"{name_text}\" are defined twice");
-            let diagnostic = Diagnostic::new(Code::Duplicate, span, message);
-            self.reports.push(diagnostic.related(first.span, "they are defined here first"));
+        let symbol = self.facts.find(Kind::Hints, &name_text);
+        let Some(symbol) = symbol.filter(|symbol| self.facts.symbol(*symbol).span == span) else {
             return;
-        }
+        };
         let ev = self.expr(value);
         if !ev.is_bad()
             && let Some(found) = self.not_hints(ev)
@@ -36,7 +26,7 @@ impl Lower<'_> {
                 format!("expected hints such as \"cb_nodes=4;cb_buffer_size=16777216\", {found}");
             self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(value), message));
         }
-        self.hints.insert(name_text, HintsInfo { span, used: false, value: ev });
+        self.hints.insert(symbol, ev);
     }
 
     /// Why a value cannot be the text of hints.
@@ -51,10 +41,10 @@ impl Lower<'_> {
     /// The value of `with (hints=...)`: a name stands for its text.
     pub(super) fn hints_named(&mut self, id: ExprId) -> Ev {
         if let Some(name) = self.plain_string(id)
-            && let Some(info) = self.hints.get_mut(&name)
+            && let Some(symbol) = self.facts.find(Kind::Hints, &name)
+            && let Some(value) = self.hints.get(&symbol)
         {
-            info.used = true;
-            return info.value;
+            return *value;
         }
         self.expr(id)
     }
@@ -64,8 +54,8 @@ impl Lower<'_> {
         let Some(Value::Str(text)) = self.constant(ev) else { return None };
         let text = String::from_utf8_lossy(text);
         if !text.contains('=') {
-            let names = self.hints.keys().map(String::as_str);
-            return nearest(&text, names).map(|name| format!("the nearest is \"{name}\""));
+            return nearest(&text, self.facts.names(Kind::Hints))
+                .map(|name| format!("the nearest is \"{name}\""));
         }
         hints::parse(&text).err()
     }

@@ -54,7 +54,7 @@ impl Lower<'_> {
     ) -> Option<(&'static str, Argument)> {
         let span = self.ast.expr_span(id);
         let Expr::Named(name, value) = self.ast.expr(id) else {
-            let message = format!("expected name=value, found {}", self.raw(span));
+            let message = format!("expected name=value, found {}", self.reader.text(span));
             self.arguments_of_kind(row, span, message, None);
             return None;
         };

@@ -15,7 +15,7 @@ use model::plan::{Instr, LoopCode, NO_SLOT, Operand, Slot, Span};
 use model::types::Types;
 
 /// `push(list, value)` is no operation of the table: it is not measured.
-pub(super) const PUSH: &str = "push";
+pub(crate) const PUSH: &str = "push";
 
 impl Lower<'_> {
     /// `push($list, value);`
@@ -61,7 +61,9 @@ impl Lower<'_> {
             self.wrong_type(span, message);
             return None;
         }
-        if self.here(name).slot == NO_SLOT {
+        let symbol = self.mentioned(span.start)?.symbol;
+        let body = self.proc.as_ref().and_then(|proc| proc.owner);
+        if self.place(symbol).slot == NO_SLOT || self.facts.symbol(symbol).owner != body {
             let text = self.ast.names.text(name);
             let message = format!("${text} is a variable of the program, which a proc only reads");
             let help = format!("change a copy: $list = ${text}; push($list, ...);");
@@ -69,7 +71,7 @@ impl Lower<'_> {
             return None;
         }
         self.note_assigned(name);
-        Some(self.define(name, value.differs || self.differs.is_some()))
+        Some(self.define(symbol, value.differs || self.around.differs.is_some()))
     }
 
     /// `repeat $x in list body`
@@ -80,10 +82,10 @@ impl Lower<'_> {
             _ => None,
         };
         let (list, to) = self.kept_list(whole, count, span);
-        let outer = (self.unsure, self.differs);
-        self.unsure += u32::from(count.is_none_or(|n| n == 0));
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += u32::from(count.is_none_or(|n| n == 0));
         if whole.differs {
-            self.differs = Some(self.ast.expr_span(repeat.from));
+            self.around.differs = Some(self.ast.expr_span(repeat.from));
         }
         let state = self.frame().enter_loop();
         let (from, step) = (self.known(Value::Int(0)).operand, self.known(Value::Int(1)).operand);
@@ -101,15 +103,14 @@ impl Lower<'_> {
         });
         self.emit(Instr::Loop { code }, span);
         self.plan.loops[code as usize].body = self.here_pc();
-        let Some((name, _)) = repeat.var else { return };
-        let (slot, before) = self.bind_variable(name, whole.differs);
+        let Some(var) = repeat.var else { return };
+        let slot = self.bind_variable(var, whole.differs);
         self.emit(Instr::Index { dst: slot, list, index: Operand::slot(index) }, span);
         self.switched_off(count == Some(0), |lower| lower.loop_body(repeat.body, code, span));
-        self.set_place(name, before);
-        self.frame().release(name, slot);
+        self.frame().release(var.0, slot);
         self.frame().leave_loop();
         self.let_go(list, span);
-        (self.unsure, self.differs) = outer;
+        (self.around.unsure, self.around.differs) = outer;
     }
 
     /// What stands behind `in`.

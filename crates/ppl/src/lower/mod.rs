@@ -23,10 +23,10 @@ mod handles;
 mod hints;
 mod intern;
 mod kinds;
-mod lists;
+pub(crate) mod lists;
 mod names;
 pub(crate) mod notes;
-mod op;
+pub(crate) mod op;
 mod open;
 mod params;
 mod passed;
@@ -42,26 +42,34 @@ mod template;
 mod value;
 mod with;
 
-use crate::ast::{Ast, Name};
+use crate::ast::Ast;
 use crate::binding::Binding;
 use crate::check::{self, ranks::speaks_of_ranks};
 use crate::diag::{Code, Diagnostic};
-use crate::source::Sources;
+use crate::facts::{Facts, Kind, SymbolId};
+use crate::source::{Reader, Sources};
 use intern::Interner;
-use model::plan::{Instr, Pc, Piece, Span};
-use model::{Op, Plan};
-use names::NameInfo;
+use model::Plan;
+use model::plan::{Instr, Pc, Span};
+use names::Variables;
 use notes::{Collective, Notes};
-use procs::{OpenProc, ProcInfo};
+use params::Params;
+use procs::OpenProc;
 use report::Reports;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use slots::Frame;
 use std::ops::Range;
 use stmt::{Nest, OpenLoop};
+use value::Ev;
 
 /// Makes the plan. It is only good for something if there are no errors.
-pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Plan, Vec<Diagnostic>) {
-    let mut lower = Lower::new(ast, sources, binding);
+pub(crate) fn lower(
+    ast: &Ast,
+    facts: &Facts,
+    sources: &Sources,
+    binding: &Binding,
+) -> (Plan, Vec<Diagnostic>) {
+    let mut lower = Lower::new(ast, facts, sources, binding);
     lower.definitions();
     lower.statements(ast.top);
     lower.emit(Instr::Halt, end_of_program(sources));
@@ -69,8 +77,6 @@ pub(crate) fn lower(ast: &Ast, sources: &Sources, binding: &Binding) -> (Plan, V
     lower.generator_bodies();
     lower.check_uses();
     lower.check_notes();
-    lower.say_needs_mpi();
-    lower.unused_definitions();
     lower.finish()
 }
 
@@ -91,125 +97,88 @@ fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
 /// Code being made.
 struct Lower<'a> {
     ast: &'a Ast,
-    sources: &'a Sources,
+    facts: &'a Facts,
     binding: &'a Binding,
+    reader: Reader<'a>,
     plan: Plan,
-    reports: Reports,
     interner: Interner,
-    /// By [`Name`].
-    names: Vec<NameInfo>,
-    /// Counts what became visible, so that "earlier" can be asked.
-    now: u32,
+    reports: Reports,
+    /// For passes over the finished code.
+    notes: Notes,
+    variables: Variables,
+    params: Params<'a>,
+    hints: FxHashMap<SymbolId, Ev>,
     globals: Frame,
     /// The proc whose body is being lowered.
     proc: Option<OpenProc>,
-    procs: FxHashMap<Name, ProcInfo>,
-    /// By index into [`Ast::procs`]: when it was defined, see [`Lower::now`].
-    proc_times: FxHashMap<u32, u32>,
-    /// Public names of the parameters defined so far.
-    param_names: FxHashSet<String>,
-    /// Parameters of the command line: the last text of each.
-    params_given: FxHashMap<&'a str, &'a str>,
-    open: open::Open,
+    open: open::Open<'a>,
     /// The hidden variable for what procs give.
     returned: Option<model::plan::Slot>,
-    /// By index into [`Ast::params`]: the constant that is its value.
-    param_values: FxHashMap<u32, u32>,
-    /// Names of groups and their numbers.
-    groups: FxHashMap<String, u32>,
-    patterns: FxHashMap<String, patterns::PatternInfo>,
     /// Patterns whose bodies are still to be lowered.
     generators: Vec<generator::Waiting>,
     /// Where patterns are used by groups of known size.
     pattern_uses: Vec<generator::Use>,
-    /// For passes over the finished code.
-    notes: Notes,
     /// The body of a pattern is being lowered.
     in_generator: bool,
-    hints: FxHashMap<String, hints::HintsInfo>,
-    /// What the current statement stands in, outermost first.
+    around: Around,
+    string: template::Reading,
+}
+
+/// What stands around the current statement.
+struct Around {
+    /// What it stands in, outermost first.
     nests: Vec<Nest>,
     /// The loops among them.
     loops: Vec<OpenLoop>,
-    /// Statements around this one that constants switch off.
+    /// Statements that constants switch off.
     dead: u32,
-    /// Statements around this one that may not be executed, or not on all ranks.
+    /// Statements that may not be executed, or not on all ranks.
     unsure: u32,
-    /// The innermost condition around this statement that differs between ranks.
+    /// The innermost condition that differs between ranks.
     differs: Option<Span>,
-    /// The innermost `with` around this statement that asks for direct=true.
+    /// The innermost `with` that asks for direct=true.
     direct: Option<Span>,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
-    /// A group stands in a group, or may be.
-    groups_nest: bool,
-    /// The first statement in the text that needs MPI, where that is to be said.
-    mpi_first: Option<(Op, Span)>,
-    /// Constants that were checked as open flags.
-    flags_seen: Vec<u32>,
-    /// Pieces of the string being read.
-    pieces: Vec<Piece>,
-    /// Start of its literal text that is no piece yet.
-    text_from: usize,
-    /// Names in strings, by a cheap hash.
-    recent: [Option<Name>; 64],
-    /// Text of the file that was asked for last, and its place.
-    file: (&'a str, u32),
-    /// For counting lines: a place and its line.
-    line: (u32, u32),
 }
 
 impl<'a> Lower<'a> {
-    fn new(ast: &'a Ast, sources: &'a Sources, binding: &'a Binding) -> Lower<'a> {
+    fn new(
+        ast: &'a Ast,
+        facts: &'a Facts,
+        sources: &'a Sources,
+        binding: &'a Binding,
+    ) -> Lower<'a> {
         let ranks = ranks_of(ast, sources, binding);
-        let mut plan = Plan { ranks, seed: binding.seed, ..Plan::default() };
-        let statements = ast.stmts.len();
-        plan.code.reserve(statements + statements / 4);
-        plan.spans.reserve(statements + statements / 4);
-        plan.args.reserve(statements * 2);
-        plan.templates.reserve(statements);
-        plan.pieces.reserve(statements);
-        plan.text.reserve(statements * 16);
         Lower {
             ast,
-            sources,
+            facts,
             binding,
-            plan,
-            reports: Reports::default(),
+            reader: Reader::new(sources),
+            plan: empty_plan(ast, ranks, binding.seed),
             interner: Interner::default(),
-            names: names::survey(ast),
-            now: 0,
+            reports: Reports::default(),
+            notes: Notes::default(),
+            variables: Variables::new(facts),
+            params: Params::new(binding),
+            hints: FxHashMap::default(),
             globals: Frame::default(),
             proc: None,
-            procs: FxHashMap::default(),
-            proc_times: FxHashMap::default(),
-            param_names: FxHashSet::default(),
-            params_given: binding.params.iter().map(|(name, text)| (&**name, &**text)).collect(),
             open: open::Open::default(),
             returned: None,
-            param_values: FxHashMap::default(),
-            groups: FxHashMap::default(),
-            patterns: FxHashMap::default(),
             generators: Vec::new(),
             pattern_uses: Vec::new(),
-            notes: Notes::default(),
             in_generator: false,
-            hints: FxHashMap::default(),
-            nests: Vec::new(),
-            loops: Vec::new(),
-            dead: 0,
-            unsure: 0,
-            differs: None,
-            direct: None,
-            active: Some(0..ranks),
-            groups_nest: false,
-            mpi_first: None,
-            flags_seen: Vec::new(),
-            pieces: Vec::new(),
-            text_from: 0,
-            recent: [None; 64],
-            file: ("", u32::MAX),
-            line: (0, 1),
+            around: Around {
+                nests: Vec::new(),
+                loops: Vec::new(),
+                dead: 0,
+                unsure: 0,
+                differs: None,
+                direct: None,
+                active: Some(0..ranks),
+            },
+            string: template::Reading::default(),
         }
     }
 
@@ -217,33 +186,6 @@ impl<'a> Lower<'a> {
         self.member_sets();
         self.plan.globals = self.globals.names;
         (self.plan, self.reports.finish())
-    }
-
-    /// The text of a place.
-    #[inline]
-    fn raw(&mut self, span: Span) -> &'a str {
-        let (text, base) = self.file;
-        if span.start >= base
-            && let Some(found) =
-                text.get((span.start - base) as usize..span.end.saturating_sub(base) as usize)
-        {
-            return found;
-        }
-        let file = self.sources.file(self.sources.file_at(span.start));
-        self.file = (&file.text, file.start);
-        self.sources.text(span)
-    }
-
-    /// The line of a place, from 1; cheap if asked in the order of the text.
-    fn line_of(&mut self, place: u32) -> u32 {
-        let file = self.sources.file(self.sources.file_at(place));
-        let (from, line) = self.line;
-        let (from, line) =
-            if from < file.start || from > place { (file.start, 1) } else { (from, line) };
-        let between = file.text.get((from - file.start) as usize..(place - file.start) as usize);
-        let lines = between.unwrap_or("").bytes().filter(|byte| *byte == b'\n').count() as u32;
-        self.line = (place, line + lines);
-        line + lines
     }
 
     /// The slots of the running scope.
@@ -285,15 +227,15 @@ impl<'a> Lower<'a> {
 
     /// No constant around this place switches it off, so that values in it matter.
     fn is_alive(&self) -> bool {
-        self.dead == 0
+        self.around.dead == 0
     }
 
     /// Does something that is only executed if constants let it.
     fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
-        self.dead += u32::from(off);
+        self.around.dead += u32::from(off);
         let start = self.here_pc();
         let result = then(self);
-        self.dead -= u32::from(off);
+        self.around.dead -= u32::from(off);
         if off {
             self.notes.dead_code.push(start..self.here_pc());
         }
@@ -310,8 +252,8 @@ impl<'a> Lower<'a> {
 
     /// Something that all members of the active group must do stands here.
     fn collective(&mut self, what: &str, span: Span) {
-        let several = self.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
-        let Some(condition) = self.differs.filter(|_| several && self.plan.ranks > 1) else {
+        let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
+        let Some(condition) = self.around.differs.filter(|_| several && self.plan.ranks > 1) else {
             return;
         };
         let what = what.to_string();
@@ -320,20 +262,37 @@ impl<'a> Lower<'a> {
 
     /// Passes over what was noted; the code is finished.
     fn check_notes(&mut self) {
-        let notes = std::mem::take(&mut self.notes);
-        let definitions =
-            |name: Name| self.names.get(name.0 as usize).map_or(0, |info| info.definitions);
+        let (notes, sources) = (std::mem::take(&mut self.notes), self.reader.sources);
         let mut found = check::collectives::check(&notes);
-        found.extend(check::handles::check(&notes, self.ast, definitions));
+        found.extend(check::handles::check(&notes, self.facts, sources));
         found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
-        let is_pattern = |text: &str| self.patterns.contains_key(text);
-        for (text, span) in check::passed::wrong_names(&notes.passed, is_pattern) {
+        let is_pattern = |text: &str| self.facts.find(Kind::Pattern, text).is_some();
+        let wrong = check::passed::wrong_names(&notes.passed, is_pattern);
+        self.notes = notes;
+        for (text, span) in wrong {
             self.unknown_pattern(&text, span);
         }
-        if !self.reports.has_errors() {
-            let mut found = check::options::check(&self.plan, &notes, self.sources);
-            found.extend(check::signals::check(&self.plan));
-            found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+        let mut found = check::unused::check(&self.notes, self.facts, sources);
+        if !self.binding.mpi {
+            found.extend(check::mpi::check(self.ast));
         }
+        if !self.reports.has_errors() {
+            found.extend(check::options::check(&self.plan, &self.notes, sources));
+            found.extend(check::signals::check(&self.plan));
+        }
+        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
     }
+}
+
+/// Without code, but with place for it.
+fn empty_plan(ast: &Ast, ranks: u32, seed: u64) -> Plan {
+    let mut plan = Plan { ranks, seed, ..Plan::default() };
+    let statements = ast.stmts.len();
+    plan.code.reserve(statements + statements / 4);
+    plan.spans.reserve(statements + statements / 4);
+    plan.args.reserve(statements * 2);
+    plan.templates.reserve(statements);
+    plan.pieces.reserve(statements);
+    plan.text.reserve(statements * 16);
+    plan
 }

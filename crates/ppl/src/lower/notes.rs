@@ -1,7 +1,7 @@
 //! What lowering saw on its way and passes over the finished code ask for: what the code itself does
 //! not tell any more.
 
-use crate::ast::Name;
+use crate::facts::SymbolId;
 use model::Op;
 use model::plan::{Operand, Pc, Span};
 use model::with::OptionRow;
@@ -16,13 +16,17 @@ pub(crate) struct Notes {
     /// Code that constants switch off.
     pub(crate) dead_code: Vec<Range<Pc>>,
     /// The MPI files that variables take at top level.
-    pub(crate) opens: FxHashMap<Name, Opens>,
+    pub(crate) opens: FxHashMap<SymbolId, Opens>,
     /// Calls on MPI files that all who opened them have to make.
     pub(crate) calls: Vec<Call>,
     /// What all members have to do, where a condition around it differs between ranks.
     pub(crate) collectives: Vec<Collective>,
     /// What procs do with their arguments.
     pub(crate) passed: Passed,
+    /// Patterns that values name, or were probably meant to name.
+    pub(crate) used: FxHashSet<SymbolId>,
+    /// A group stands in a group, or may.
+    pub(crate) groups_nest: bool,
 }
 
 /// A `with` statement.
@@ -52,7 +56,7 @@ pub(crate) struct Opens {
 
 /// A call on a file that all who opened it have to make.
 pub(crate) struct Call {
-    pub(crate) name: Name,
+    pub(crate) symbol: SymbolId,
     pub(crate) op: Op,
     pub(crate) ranks: Range<u32>,
     pub(crate) span: Span,

@@ -18,9 +18,6 @@ impl Lower<'_> {
         if op == Op::Print {
             return Some(self.print_arguments(args));
         }
-        if op.row().needs == Needs::Mpi {
-            self.needs_mpi(op, span);
-        }
         let ids = self.by_parameter(op, args, span)?;
         if op.row().needs == Needs::Mpi {
             self.needs_all(op, &ids, span);
@@ -122,21 +119,6 @@ impl Lower<'_> {
         None
     }
 
-    /// Keeps the first place in the text: procs are lowered last.
-    fn needs_mpi(&mut self, op: Op, span: Span) {
-        let first = self.mpi_first.get_or_insert((op, span));
-        if span.start < first.1.start {
-            *first = (op, span);
-        }
-    }
-
-    /// Warns once that MPI is needed.
-    pub(super) fn say_needs_mpi(&mut self) {
-        let Some((op, span)) = self.mpi_first.filter(|_| !self.binding.mpi) else { return };
-        let message = format!("{op} needs MPI at run time: a rank that gets here ends");
-        self.reports.push(Diagnostic::new(Code::NeedsMpi, span, message));
-    }
-
     /// It is about the kind of value that a position or size is.
     pub(super) fn is_number(kind: ParamKind) -> bool {
         use ParamKind as K;
@@ -145,7 +127,7 @@ impl Lower<'_> {
 }
 
 /// The place of the required parameter with this number.
-fn required(params: &[Param], number: usize) -> usize {
+pub(crate) fn required(params: &[Param], number: usize) -> usize {
     let mut places = (0..params.len()).filter(|at| params[*at].default.is_none());
     places.nth(number).unwrap_or(params.len())
 }

@@ -4,14 +4,17 @@
 
 use super::Lower;
 use super::value::Ev;
-use crate::ast::{Expr, Name, Param};
+use crate::ast::{Expr, Param};
+use crate::binding::Binding;
 use crate::diag::{Code, Diagnostic};
+use crate::facts::{Mention, SymbolId};
 use crate::suggest::nearest;
 use model::Value;
 use model::limits;
 use model::plan::{Instr, Operand, Span};
 use model::types::Types;
 use model::units::duration_factor;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Environment variables that give parameters begin so.
 const PREFIX: &str = "PARABENCH_";
@@ -20,21 +23,39 @@ const MAX_UNKNOWN: usize = 10;
 /// Parameters that a message lists.
 const MAX_LISTED: usize = 20;
 
+/// Parameters found so far.
+pub(super) struct Params<'a> {
+    /// Their public names.
+    names: FxHashSet<String>,
+    /// Those of the command line: the last text of each.
+    given: FxHashMap<&'a str, &'a str>,
+    /// By index into [`crate::ast::Ast::params`]: the constant that is its value.
+    values: FxHashMap<u32, u32>,
+}
+
+impl<'a> Params<'a> {
+    pub(super) fn new(binding: &'a Binding) -> Params<'a> {
+        let given = binding.params.iter().map(|(name, text)| (&**name, &**text)).collect();
+        Params { names: FxHashSet::default(), given, values: FxHashMap::default() }
+    }
+}
+
 impl Lower<'_> {
     /// Works out a parameter's value.
     pub(super) fn param_definition(&mut self, number: u32) {
         let param = self.ast.params[number as usize];
         let public = self.public_name(&param);
         let span = param.var.1;
-        if !self.param_names.insert(public.clone()) {
+        if !self.params.names.insert(public.clone()) {
             let message = format!("the parameter {public} is defined twice");
             self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
         }
-        let default = self.default_value(&param);
+        let Some(Mention { symbol, .. }) = self.mentioned(span.start) else { return };
+        let default = self.default_value(&param, symbol);
         let value = match (self.given(&public), default) {
             (Some((text, from)), Some(default)) => {
-                self.close_default(param.var.0);
-                self.parsed(&text, &from, (&default, param.var)).unwrap_or(default)
+                self.close_default(symbol);
+                self.parsed(&text, &from, (&default, symbol, span)).unwrap_or(default)
             }
             (_, Some(default)) => default,
             (_, None) => Value::Unset,
@@ -45,9 +66,9 @@ impl Lower<'_> {
         if let model::plan::Source::Const(konst) = ev.operand.source()
             && !ev.is_bad()
         {
-            self.param_values.insert(number, konst);
-            if self.is_set_once(param.var.0) {
-                self.define_constant(param.var.0, konst);
+            self.params.values.insert(number, konst);
+            if self.is_set_once(symbol) {
+                self.define_constant(symbol, konst);
             }
         }
     }
@@ -57,8 +78,8 @@ impl Lower<'_> {
         given.unwrap_or_else(|| self.ast.names.text(param.var.0).to_string())
     }
 
-    fn default_value(&mut self, param: &Param) -> Option<Value> {
-        if let Some(text) = self.open_default(param.var.0, param.default, param.var.1) {
+    fn default_value(&mut self, param: &Param, symbol: SymbolId) -> Option<Value> {
+        if let Some(text) = self.open_default(symbol, param.default, param.var.1) {
             return Some(Value::str(text));
         }
         let ev = self.expr(param.default);
@@ -80,7 +101,7 @@ impl Lower<'_> {
 
     /// The text that is given for a parameter, and where it comes from.
     fn given(&self, name: &str) -> Option<(String, String)> {
-        if let Some(text) = self.params_given.get(name) {
+        if let Some(text) = self.params.given.get(name) {
             return Some((text.to_string(), format!("{name}={text}")));
         }
         let variable = format!("{PREFIX}{name}");
@@ -94,10 +115,10 @@ impl Lower<'_> {
         &mut self,
         text: &str,
         from: &str,
-        (default, (name, span)): (&Value, (Name, Span)),
+        (default, symbol, span): (&Value, SymbolId, Span),
     ) -> Option<Value> {
         if let Value::Str(_) = default {
-            return Some(Value::str(self.text_from_outside(name, text, from, span)));
+            return Some(Value::str(self.text_from_outside(symbol, text, from, span)));
         }
         match value_like(default, text) {
             Ok(value) => Some(value),
@@ -114,7 +135,7 @@ impl Lower<'_> {
     pub(super) fn unknown_params(&mut self) {
         let names = || self.plan.params.iter().map(|(name, _)| name.as_str());
         let unknown =
-            self.binding.params.iter().filter(|(name, _)| !self.param_names.contains(name));
+            self.binding.params.iter().filter(|(name, _)| !self.params.names.contains(name));
         for (name, text) in unknown.take(MAX_UNKNOWN) {
             let help = match (nearest(name, names()), names().count()) {
                 (Some(name), _) => format!("the nearest is {name}"),
@@ -132,21 +153,22 @@ impl Lower<'_> {
 
     /// The statement that defines a parameter: its variable is visible from here on.
     pub(super) fn param(&mut self, number: u32, span: Span) {
-        let name = self.ast.params[number as usize].var.0;
-        let Some(konst) = self.param_values.get(&number).copied() else {
-            self.define(name, false);
+        let place = self.ast.params[number as usize].var.1.start;
+        let Some(Mention { symbol, .. }) = self.mentioned(place) else { return };
+        let Some(konst) = self.params.values.get(&number).copied() else {
+            self.define(symbol, false);
             return;
         };
-        if self.is_set_once(name) {
-            self.define_constant(name, konst);
+        if self.is_set_once(symbol) {
+            self.define_constant(symbol, konst);
             return;
         }
-        let src = match self.opened_text(name, span) {
+        let src = match self.opened_text(symbol, span) {
             Some(ev) if ev.is_bad() => return,
             Some(ev) => ev,
             None => self.constant_at(konst),
         };
-        let dst = self.define(name, src.differs);
+        let dst = self.define(symbol, src.differs);
         self.emit(Instr::Move { dst, src: src.operand }, span);
     }
 
@@ -159,7 +181,9 @@ impl Lower<'_> {
     /// Between the definitions and the program: no parameter is visible yet.
     pub(super) fn hide_params(&mut self) {
         for param in &self.ast.params {
-            self.set_place(param.var.0, super::names::Place::NOWHERE);
+            if let Some(Mention { symbol, .. }) = self.mentioned(param.var.1.start) {
+                self.hide(symbol);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ impl Lower<'_> {
     /// The parameter of the proc being lowered that an argument is, as it was passed.
     fn passed_param(&self, id: ExprId) -> Option<Param> {
         let (Expr::Var(name), Some(proc)) = (self.ast.expr(id), &self.proc) else { return None };
-        let number = proc.number.filter(|_| self.unsure == 0 && self.is_alive())?;
+        let number = proc.number.filter(|_| self.around.unsure == 0 && self.is_alive())?;
         let params = self.ast.procs[number as usize].params;
         let place = self.ast.exprs_in(params).position(|id| self.ast.expr(id) == Expr::Var(name));
         place.filter(|_| !proc.assigned.contains(&name)).map(|place| (number, place))

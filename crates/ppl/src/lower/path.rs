@@ -58,7 +58,7 @@ impl Lower<'_> {
     /// looked up. `Err`: one that has to be looked at more closely.
     #[inline]
     fn quoted_path(&mut self, span: Span) -> Result<Operand, Ev> {
-        let raw = self.raw(span);
+        let raw = self.reader.text(span);
         let text = text::inner(raw).as_bytes();
         let mark = self.plan.text.len();
         if path::is_plain(text) {
@@ -69,7 +69,7 @@ impl Lower<'_> {
         if !self.is_plain_path() {
             return Err(self.text_or_template(mark, filled));
         }
-        Ok(match self.pieces[..] {
+        Ok(match self.string.pieces[..] {
             [Piece::Text { .. }] => self.template_of_text(mark),
             _ => self.template_of_pieces(mark),
         })
@@ -86,13 +86,13 @@ impl Lower<'_> {
 
     /// The string read last is a path about which nothing has to be said.
     fn is_plain_path(&self) -> bool {
-        let Some(first) = self.pieces.first() else { return false };
+        let Some(first) = self.string.pieces.first() else { return false };
         let text = |piece: &Piece| match piece {
             Piece::Text { start, end } => &self.plan.text[*start as usize..*end as usize],
             _ => &[],
         };
         path::is_plain(text(first))
-            && self.pieces[1..].iter().all(|piece| path::is_plain_part(text(piece)))
+            && self.string.pieces[1..].iter().all(|piece| path::is_plain_part(text(piece)))
     }
 
     fn directory(&self) -> Option<&str> {

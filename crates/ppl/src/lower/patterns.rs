@@ -5,6 +5,7 @@ use super::Lower;
 use super::generator::Use;
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::suggest::nearest;
 use model::Value;
 use model::pattern::{Geometry, Strided};
@@ -13,48 +14,36 @@ use model::plan::{Pattern, Span};
 /// More patterns than this are refused: every rank works out all of them for each of its groups.
 const MAX_PATTERNS: usize = 256;
 
-/// A pattern of the program.
-pub(super) struct PatternInfo {
-    pub(super) span: Span,
-    /// Index into [`crate::ast::Ast::patterns`].
-    number: u32,
-    pub(super) used: bool,
-}
-
 impl Lower<'_> {
-    /// Takes in the name of a pattern, which holds in the whole program.
+    /// Looks at the name of a pattern, which holds in the whole program.
     pub(super) fn pattern_definition(&mut self, number: u32) {
-        let def = self.ast.patterns[number as usize];
-        let Some(name) = self.plain_string(def.name) else { return };
-        let place = self.ast.expr_span(def.name);
-        if let Some(first) = self.patterns.get(&name) {
-            let message = format!("the pattern \"{name}\" is defined twice");
-            let diagnostic = Diagnostic::new(Code::Duplicate, place, message);
-            self.reports.push(diagnostic.related(first.span, "it is defined here first"));
-            return;
-        }
+        let place = self.ast.expr_span(self.ast.patterns[number as usize].name);
+        let Some((name, ordinal)) = self.pattern_name(number) else { return };
         if Value::str(&name).as_int().is_ok() {
             let message =
                 format!("expected a name for the pattern that is no number, found \"{name}\"");
             self.reports.push(Diagnostic::new(Code::BadValue, place, message));
-            return;
+            // Nothing can use it, so that this is not said as well.
+            self.use_pattern(&name);
         }
-        match self.patterns.len() {
-            0..MAX_PATTERNS => {}
-            MAX_PATTERNS => {
-                let message = format!("expected at most {MAX_PATTERNS} patterns, found one more");
-                self.reports.push(Diagnostic::new(Code::BadValue, place, message));
-            }
-            _ => return,
+        if ordinal as usize == MAX_PATTERNS {
+            let message = format!("expected at most {MAX_PATTERNS} patterns, found one more");
+            self.reports.push(Diagnostic::new(Code::BadValue, place, message));
         }
-        self.patterns.insert(name, PatternInfo { span: place, number, used: false });
+    }
+
+    /// The name of a pattern and its place among all, if this is its first definition.
+    fn pattern_name(&mut self, number: u32) -> Option<(String, u32)> {
+        let name = self.plain_string(self.ast.patterns[number as usize].name)?;
+        let symbol = self.facts.symbol(self.facts.find(Kind::Pattern, &name)?);
+        (symbol.number == number).then_some((name, symbol.ordinal))
     }
 
     /// The definition in the text: it sees the constants of this moment.
     pub(super) fn pattern_defined(&mut self, number: u32, span: Span) {
         let def = self.ast.patterns[number as usize];
-        let Some(name) = self.plain_string(def.name) else { return };
-        if self.patterns.get(&name).is_none_or(|info| info.number != number) {
+        let Some((name, ordinal)) = self.pattern_name(number) else { return };
+        if ordinal as usize > MAX_PATTERNS {
             return;
         }
         let place = self.ast.expr_span(def.name);
@@ -149,7 +138,7 @@ impl Lower<'_> {
     /// The active group uses a pattern here; whether it exists for so many is looked at when
     /// all are defined. `written`: by MPI-IO, perhaps through a view.
     pub(super) fn note_use(&mut self, name: &str, written: bool, span: Span) {
-        if let Some(active) = self.active.as_ref().filter(|_| self.is_alive())
+        if let Some(active) = self.around.active.as_ref().filter(|_| self.is_alive())
             && let Ok(members) = u32::try_from(active.len())
             && members > 0
         {
@@ -159,20 +148,18 @@ impl Lower<'_> {
 
     /// A name that has to be a pattern's; `None`: there is none of that name.
     pub(super) fn use_pattern(&mut self, name: &str) -> Option<()> {
-        self.patterns.get_mut(name).map(|pattern| pattern.used = true)
+        let symbol = self.facts.find(Kind::Pattern, name)?;
+        self.notes.used.insert(symbol);
+        Some(())
     }
 
     #[cold]
     pub(super) fn unknown_pattern(&mut self, name: &str, span: Span) {
-        if self.patterns.len() > MAX_PATTERNS {
-            // It may be one of those that were left out, which has been said.
-            return;
-        }
-        let near = nearest(name, self.patterns.keys().map(String::as_str)).map(String::from);
+        let near = nearest(name, self.facts.names(Kind::Pattern));
         let help = match near {
             Some(near) => {
                 // It was meant, so it is not said that nothing uses it.
-                self.use_pattern(&near);
+                self.use_pattern(near);
                 format!("the nearest is \"{near}\"")
             }
             None => format!("define it: define pattern {{\"{name}\", 10, 1m, 0}};"),

@@ -1,60 +1,46 @@
 //! Procs: their calls, and their bodies behind the main program.
 
 use super::Lower;
+use super::lists::PUSH;
 use super::slots::Frame;
-use crate::ast::{Expr, List, Name, Names};
+use crate::ast::{Expr, List, Name};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::{Kind, Symbol, SymbolId};
 use crate::foreign::words;
 use crate::suggest::nearest;
 use crate::word::statement_words;
 use model::plan::{Instr, Operand, Proc, Span};
 
-/// A proc of the program.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProcInfo {
-    /// Index into [`model::Plan::procs`].
-    pub(super) id: u32,
-    /// Index into [`crate::ast::Ast::procs`].
-    pub(super) number: u32,
-    pub(super) used: bool,
-}
-
 /// The proc whose body is being lowered.
 pub(super) struct OpenProc {
     pub(super) frame: Frame,
-    /// It sees the globals that became visible before this time.
-    pub(super) defined: u32,
-    /// Names that have a place in it.
-    pub(super) locals: Vec<Name>,
     /// Index into [`crate::ast::Ast::procs`]; `None`: the body of a pattern.
     pub(super) number: Option<u32>,
+    /// The proc or pattern.
+    pub(super) owner: Option<SymbolId>,
     /// Names that got a value in it so far.
     pub(super) assigned: Vec<Name>,
     /// Variables of the program that it has read so far.
-    pub(super) read: Vec<Name>,
+    pub(super) read: Vec<SymbolId>,
 }
 
 impl OpenProc {
     /// One whose body comes next.
-    pub(super) fn new(defined: u32, number: Option<u32>) -> OpenProc {
-        OpenProc {
-            frame: Frame::of_proc(),
-            defined,
-            locals: Vec::new(),
-            number,
-            assigned: Vec::new(),
-            read: Vec::new(),
-        }
+    pub(super) fn new(number: Option<u32>, owner: Option<SymbolId>) -> OpenProc {
+        let (assigned, read) = (Vec::new(), Vec::new());
+        OpenProc { frame: Frame::of_proc(), number, owner, assigned, read }
     }
 }
 
 impl Lower<'_> {
     /// `name(args);`, and in a pattern `extent(offset, length);`
     pub(super) fn call_statement(&mut self, name: Name, args: List, span: Span) {
-        if self.ast.names.text(name) == super::lists::PUSH && !self.procs.contains_key(&name) {
+        let text = self.ast.names.text(name);
+        let is_proc = self.facts.find(Kind::Proc, text).is_some();
+        if text == PUSH && !is_proc {
             return self.push_item(args, span);
         }
-        let is_extent = self.ast.names.text(name) == "extent" && !self.procs.contains_key(&name);
+        let is_extent = text == "extent" && !is_proc;
         match (self.in_generator, is_extent) {
             (true, true) => self.extent(args, span),
             (false, true) => {
@@ -75,12 +61,11 @@ impl Lower<'_> {
 
     /// Calls a proc; an argument differs between ranks.
     pub(super) fn call_proc(&mut self, name: Name, args: List, span: Span) -> bool {
-        let Some(info) = self.procs.get_mut(&name) else {
+        let Some(symbol) = self.facts.find(Kind::Proc, self.ast.names.text(name)) else {
             self.unknown_proc(name, args, span);
             return false;
         };
-        info.used = true;
-        let ProcInfo { id, number, .. } = *info;
+        let Symbol { ordinal: id, number, .. } = *self.facts.symbol(symbol);
         let params = self.ast.procs[number as usize].params;
         let left_out = self.ast.exprs_in(params).skip(args.len as usize);
         let left_out: Vec<_> = left_out.collect();
@@ -120,9 +105,8 @@ impl Lower<'_> {
 
     #[cold]
     fn unknown_proc(&mut self, name: Name, args: List, span: Span) {
-        let names: &Names = &self.ast.names;
-        let text = names.text(name);
-        let procs = self.procs.keys().map(|name| names.text(*name));
+        let text = self.ast.names.text(name);
+        let procs = self.facts.names(Kind::Proc);
         let help = match (nearest(text, procs), words::call(text), nearest(text, statement_words()))
         {
             (None, Some(help), _) => help.into(),
@@ -139,55 +123,46 @@ impl Lower<'_> {
         }
     }
 
-    /// The definition in the text: its body sees the globals of this moment.
-    pub(super) fn proc_defined(&mut self, number: u32) {
-        self.now += 1;
-        self.proc_times.insert(number, self.now);
-    }
-
-    /// The code of all procs, in order of their ids.
+    /// The code of all procs, in the order of their definitions.
     pub(super) fn proc_bodies(&mut self) {
-        let mut procs: Vec<(Name, ProcInfo)> =
-            self.procs.iter().map(|(name, info)| (*name, *info)).collect();
-        procs.sort_unstable_by_key(|(_, info)| info.id);
-        self.active = None;
-        for (name, info) in procs {
-            self.proc_body(name, info.number);
+        self.around.active = None;
+        for (id, symbol) in self.facts.symbols().filter(|(_, symbol)| symbol.kind == Kind::Proc) {
+            self.proc_body(id, symbol.number);
         }
     }
 
-    fn proc_body(&mut self, name: Name, number: u32) {
+    fn proc_body(&mut self, owner: SymbolId, number: u32) {
         let def = self.ast.procs[number as usize];
-        let defined = self.proc_times.get(&number).copied().unwrap_or(0);
-        self.proc = Some(OpenProc::new(defined, Some(number)));
+        self.proc = Some(OpenProc::new(Some(number), Some(owner)));
         let entry = self.here_pc();
-        let mut params = 0;
+        let mut params = Vec::new();
         for id in self.ast.exprs_in(def.params) {
             let Some(param) = self.ast.param_name(id) else { continue };
-            self.proc_param(param, self.ast.expr_span(id));
-            params += 1;
+            self.proc_param(param, params.contains(&param), self.ast.expr_span(id));
+            params.push(param);
         }
         let flow = self.statement(def.body);
         self.check_end(number, flow);
         let end = self.ast.stmt_span(def.body).end;
         self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
         let Some(open) = self.proc.take() else { return };
-        self.forget_locals(&open.locals);
-        let locals = open.frame.names.len() as u32;
-        let name = self.ast.names.text(name).to_string();
+        let (params, locals) = (params.len() as u32, open.frame.names.len() as u32);
+        let name = self.ast.names.text(def.name.0).to_string();
         self.plan.procs.push(Proc { name, entry, params, locals });
         self.plan.locals.push(open.frame.names);
     }
 
-    fn proc_param(&mut self, name: Name, span: Span) {
+    fn proc_param(&mut self, name: Name, again: bool, span: Span) {
         let text = self.ast.names.text(name);
-        if self.proc.as_ref().is_some_and(|proc| proc.locals.contains(&name)) {
+        if again {
             let message = format!("the parameter ${text} is there twice");
             self.reports.push(Diagnostic::new(Code::Duplicate, span, message));
         }
         // A slot of its own in any case: calls fill the first slots one by one. What is
         // passed may differ between ranks; only the call knows.
         let slot = self.frame().fresh(text);
-        self.set_new(name, slot, false);
+        if let Some(mention) = self.mentioned(span.start) {
+            self.set_slot(mention.symbol, slot, false);
+        }
     }
 }

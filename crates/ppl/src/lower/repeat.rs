@@ -27,12 +27,12 @@ impl Lower<'_> {
         let range = self.range(&repeat);
         let turns = self.turns(&range, &repeat);
         let state = self.frame().enter_loop();
-        let outer = (self.unsure, self.differs);
-        self.unsure += u32::from(turns.is_none_or(|n| n == 0));
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += u32::from(turns.is_none_or(|n| n == 0));
         if range.from.differs || range.to.differs || range.step.differs {
             let end = repeat.step.or(repeat.to).unwrap_or(repeat.from);
             let (start, end) = (self.ast.expr_span(repeat.from).start, self.ast.expr_span(end).end);
-            self.differs = Some(Span { start, end });
+            self.around.differs = Some(Span { start, end });
         }
         let code = self.plan.loops.len() as u32;
         self.plan.loops.push(LoopCode {
@@ -45,25 +45,23 @@ impl Lower<'_> {
             body: 0,
             exit: 0,
         });
-        let variable = repeat
-            .var
-            .map(|(name, _)| self.bind_variable(name, range.from.differs || range.step.differs));
+        let variable =
+            repeat.var.map(|var| self.bind_variable(var, range.from.differs || range.step.differs));
         self.emit(Instr::Loop { code }, span);
-        self.plan.loops[code as usize].var = variable.map_or(NO_SLOT, |(slot, _)| slot);
+        self.plan.loops[code as usize].var = variable.unwrap_or(NO_SLOT);
         self.plan.loops[code as usize].body = self.here_pc();
         self.switched_off(turns == Some(0), |lower| lower.loop_body(repeat.body, code, span));
-        if let (Some((name, _)), Some((slot, before))) = (repeat.var, variable) {
-            self.set_place(name, before);
+        if let Some(((name, _), slot)) = repeat.var.zip(variable) {
             self.frame().release(name, slot);
         }
         self.frame().leave_loop();
-        (self.unsure, self.differs) = outer;
+        (self.around.unsure, self.around.differs) = outer;
     }
 
     pub(super) fn loop_body(&mut self, body: StmtId, code: u32, span: Span) {
-        self.loops.push(OpenLoop::default());
+        self.around.loops.push(OpenLoop::default());
         self.nested(Nest::Loop, body);
-        let open = self.loops.pop().unwrap_or_default();
+        let open = self.around.loops.pop().unwrap_or_default();
         let next = self.here_pc();
         open.continues.iter().for_each(|jump| self.patch(*jump, next));
         self.emit(Instr::Next { code }, span);
@@ -72,17 +70,14 @@ impl Lower<'_> {
         self.plan.loops[code as usize].exit = exit;
     }
 
-    /// The loop variable's slot, and the place of the outer variable of its name.
-    pub(super) fn bind_variable(
-        &mut self,
-        name: Name,
-        differs: bool,
-    ) -> (Slot, super::names::Place) {
-        let outer = self.here(name);
+    /// The loop variable's slot.
+    pub(super) fn bind_variable(&mut self, (name, span): (Name, Span), differs: bool) -> Slot {
         let text = self.ast.names.text(name);
         let slot = self.frame().loop_variable(name, text);
-        self.set_new(name, slot, differs);
-        (slot, outer)
+        if let Some(mention) = self.mentioned(span.start) {
+            self.set_slot(mention.symbol, slot, differs);
+        }
+        slot
     }
 
     fn range(&mut self, repeat: &Repeat) -> Range {
@@ -163,10 +158,10 @@ impl Lower<'_> {
         let top = self.here_pc();
         let value = self.condition_value(cond);
         let known = self.constant(value).and_then(|value| value.as_condition().ok());
-        let outer = (self.unsure, self.differs);
-        self.unsure += 1;
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += 1;
         if value.differs {
-            self.differs = Some(self.ast.expr_span(cond));
+            self.around.differs = Some(self.ast.expr_span(cond));
         }
         let place = self.ast.expr_span(cond);
         let jump = match known {
@@ -181,15 +176,15 @@ impl Lower<'_> {
         if let Some(jump) = jump {
             self.patch_here(jump);
         }
-        (self.unsure, self.differs) = outer;
+        (self.around.unsure, self.around.differs) = outer;
         if self.is_literal(cond) && known == Some(true) && !breaks { Flow::Away } else { Flow::On }
     }
 
     /// The body and the jump back; whether a `break` leaves it.
     fn while_body(&mut self, body: StmtId, top: u32, span: Span) -> bool {
-        self.loops.push(OpenLoop::default());
+        self.around.loops.push(OpenLoop::default());
         self.nested(Nest::Loop, body);
-        let open = self.loops.pop().unwrap_or_default();
+        let open = self.around.loops.pop().unwrap_or_default();
         open.continues.iter().for_each(|jump| self.patch(*jump, top));
         self.emit(Instr::Jump { to: top }, span);
         let exit = self.here_pc();

@@ -11,7 +11,8 @@ use super::Lower;
 use super::stmt::{Flow, Nest};
 use crate::ast::{Ast, Expr, ExprId, List, Name, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
-use model::plan::{Instr, NO_SLOT, Operand, Slot, Span};
+use crate::facts::{Kind, SymbolId};
+use model::plan::{Instr, Operand, Slot, Span};
 
 impl Lower<'_> {
     /// The hidden variable.
@@ -28,17 +29,23 @@ impl Lower<'_> {
     }
 
     /// `$x = name(args);`
-    pub(super) fn assign_call(&mut self, name: Name, (called, args): (Name, List), span: Span) {
-        let number = self.procs.get(&called).map(|info| info.number);
+    pub(super) fn assign_call(
+        &mut self,
+        symbol: SymbolId,
+        (called, args): (Name, List),
+        span: Span,
+    ) {
+        let number = self.facts.find(Kind::Proc, self.ast.names.text(called));
+        let number = number.map(|proc| self.facts.symbol(proc).number);
         let value = number.is_some_and(|number| self.gives_value(number));
-        let differs = self.call_proc(called, args, span) || self.differs.is_some();
+        let differs = self.call_proc(called, args, span) || self.around.differs.is_some();
         if !value {
             let text = self.ast.names.text(called);
             let message = format!("expected a value, found the proc {text}, which gives none");
             let help = "it gives one with return value;";
             self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
         }
-        let dst = self.define(name, differs);
+        let dst = self.define(symbol, differs);
         let src = Operand::slot(self.returned());
         self.emit(Instr::Move { dst, src }, span);
     }
@@ -65,7 +72,7 @@ impl Lower<'_> {
             }
             None => {}
         }
-        for nest in self.nests.clone().into_iter().rev() {
+        for nest in self.around.nests.clone().into_iter().rev() {
             let leave = match nest {
                 Nest::Label => Instr::LabelLeave,
                 Nest::Group => Instr::GroupLeave,
@@ -91,16 +98,17 @@ impl Lower<'_> {
     }
 
     /// `global $x = value;`
-    pub(super) fn assign_global(&mut self, name: Name, value: ExprId, span: Span) {
+    pub(super) fn assign_global(&mut self, var: ExprId, value: ExprId, span: Span) {
         let ev = self.expr(value);
+        let Expr::Var(name) = self.ast.expr(var) else { return };
         let text = self.ast.names.text(name);
-        let Some(limit) = self.proc.as_ref().map(|proc| proc.defined) else {
+        if self.proc.is_none() {
             let message = "`global` stands only in procs";
             let help = format!("here ${text} is a variable of the program: ${text} = ...;");
             self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
             return;
-        };
-        let Some(slot) = self.global_slot(name, limit, ev.differs) else {
+        }
+        let Some(slot) = self.global_slot(self.ast.expr_span(var).start, ev.differs) else {
             let message = format!("expected a variable of the program, found ${text}");
             let help = format!("set it before the definition of the proc: ${text} = ...;");
             self.reports.push(Diagnostic::new(Code::UnknownVariable, span, message).help(help));
@@ -112,13 +120,13 @@ impl Lower<'_> {
     }
 
     /// A proc's own variable takes the name of one of the program that the proc has read.
-    pub(super) fn warn_hidden(&mut self, name: Name, span: Span) {
-        if self.here(name).slot != NO_SLOT {
-            return;
-        }
-        let read = self.proc.as_ref().is_some_and(|proc| proc.read.contains(&name));
-        if read {
-            let text = self.ast.names.text(name);
+    pub(super) fn warn_hidden(&mut self, symbol: SymbolId, span: Span) {
+        let Some(proc) = &self.proc else { return };
+        let written = |symbol| self.reader.sources.text(self.facts.symbol(symbol).span);
+        let named = |symbol| written(symbol).trim_start_matches('$');
+        let text = named(symbol);
+        let is_new = !self.place(symbol).is_somewhere();
+        if is_new && proc.read.iter().any(|read| named(*read) == text) {
             let message = format!(
                 "this ${text} is the proc's own; that of the program, which the proc reads, stays as it is"
             );

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::Lower;
-use crate::ast::{Expr, List, Stmt, StmtId, Time};
+use crate::ast::{List, Stmt, StmtId, Time};
 use crate::diag::{Code, Diagnostic};
 use model::plan::{Instr, Label, LabelKind, Operand, Pc, Span};
 
@@ -94,19 +94,18 @@ impl Lower<'_> {
             Stmt::Include(_, list) => return self.statements(list),
             Stmt::Call { name, args } => self.call_statement(name, args, span),
             Stmt::Param(number) => self.param(number, span),
-            Stmt::Proc(number) => self.proc_defined(number),
             Stmt::Later(number) => self.later_statement(number, span),
             Stmt::Pattern(number) => self.pattern_defined(number, span),
-            Stmt::Groups(_) | Stmt::Hints(..) | Stmt::Empty | Stmt::Error => {}
+            Stmt::Proc(_) | Stmt::Groups(_) | Stmt::Hints(..) | Stmt::Empty | Stmt::Error => {}
         }
         Flow::On
     }
 
     /// A statement in a label, a group or a `with`.
     pub(super) fn nested(&mut self, nest: Nest, body: StmtId) -> Flow {
-        self.nests.push(nest);
+        self.around.nests.push(nest);
         let flow = self.statement(body);
-        self.nests.pop();
+        self.around.nests.pop();
         flow
     }
 
@@ -115,7 +114,7 @@ impl Lower<'_> {
         let text = match time.label {
             Some(label) => self.expr(label).operand,
             None => {
-                let line = self.line_of(span.start);
+                let line = self.reader.line(span.start);
                 self.known_text(format!("line {line}").as_bytes()).operand
             }
         };
@@ -140,10 +139,10 @@ impl Lower<'_> {
 
     /// `break`, `continue`: leaves what was entered since the loop began.
     fn leave_loop(&mut self, span: Span, note: impl FnOnce(&mut OpenLoop, Pc)) -> Flow {
-        let inner = self.nests.iter().rposition(|nest| *nest == Nest::Loop);
+        let inner = self.around.nests.iter().rposition(|nest| *nest == Nest::Loop);
         let Some(inner) = inner else { return Flow::On };
-        for at in (inner + 1..self.nests.len()).rev() {
-            let leave = match self.nests[at] {
+        for at in (inner + 1..self.around.nests.len()).rev() {
+            let leave = match self.around.nests[at] {
                 Nest::Label => Instr::LabelLeave,
                 Nest::Group => Instr::GroupLeave,
                 Nest::With => Instr::WithLeave,
@@ -152,7 +151,7 @@ impl Lower<'_> {
             self.emit(leave, span);
         }
         let jump = self.emit(Instr::Jump { to: 0 }, span);
-        if let Some(open) = self.loops.last_mut() {
+        if let Some(open) = self.around.loops.last_mut() {
             note(open, jump);
         }
         Flow::Away
@@ -163,10 +162,10 @@ impl Lower<'_> {
         let branch = self.ast.ifs[number as usize];
         let cond = self.condition_value(branch.cond);
         let known = self.constant(cond).and_then(|value| value.as_condition().ok());
-        let outer = (self.unsure, self.differs);
-        self.unsure += 1;
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += 1;
         if cond.differs {
-            self.differs = Some(self.ast.expr_span(branch.cond));
+            self.around.differs = Some(self.ast.expr_span(branch.cond));
         }
         let jump = match known {
             Some(true) => None,
@@ -178,7 +177,7 @@ impl Lower<'_> {
         };
         let then = self.switched_off(known == Some(false), |lower| lower.statement(branch.then));
         let flow = self.else_branch(branch.otherwise, known, jump, then, span);
-        (self.unsure, self.differs) = outer;
+        (self.around.unsure, self.around.differs) = outer;
         flow
     }
 
@@ -219,19 +218,15 @@ impl Lower<'_> {
         let word = later.what.split(' ').next().unwrap_or_default().len() as u32;
         let head = Span { start: span.start, end: span.start + word };
         self.later(head, &format!("`{}`", later.what), instead);
-        let first = self.ast.exprs_in(later.exprs).next().map(|id| self.ast.expr(id));
-        match (later.what, first) {
-            ("share", Some(Expr::Var(name))) => {
-                let outer = self.here(name);
-                let slot = self.frame().temp();
-                self.set_new(name, slot, true);
-                self.statements(later.body);
-                self.set_place(name, outer);
-            }
-            ("mix", _) => {
-                self.statements(later.body);
-            }
-            _ => {}
+        let first = self.ast.exprs_in(later.exprs).next().map(|id| self.ast.expr_span(id).start);
+        if later.what == "share"
+            && let Some(mention) = first.and_then(|place| self.mentioned(place))
+        {
+            let slot = self.frame().temp();
+            self.set_slot(mention.symbol, slot, true);
+        }
+        if matches!(later.what, "share" | "mix") {
+            self.statements(later.body);
         }
     }
 }

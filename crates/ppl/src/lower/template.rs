@@ -2,7 +2,8 @@
 
 use super::Lower;
 use super::value::Ev;
-use crate::ast::{Expr, ExprId, Name};
+use crate::ast::{Expr, ExprId};
+use crate::facts::SymbolId;
 use crate::lex::is_name_byte;
 use crate::text;
 use model::Value;
@@ -14,7 +15,7 @@ use model::types::Types;
 impl Lower<'_> {
     /// The value of a string: a constant, or a template.
     pub(super) fn string(&mut self, span: Span) -> Ev {
-        let raw = self.raw(span);
+        let raw = self.reader.text(span);
         let inner = text::inner(raw).as_bytes();
         if !inner.iter().any(|byte| matches!(byte, b'$' | b'\\')) {
             return self.known_text(inner);
@@ -26,7 +27,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Reads a string token into [`Lower::pieces`]; its literal text goes to the end of the
+    /// Reads a string token into [`Lower::string`]; its literal text goes to the end of the
     /// plan's. `None`: it has no value, which is reported.
     pub(super) fn read_string(&mut self, raw: &str, span: Span) -> Option<Filled> {
         let mark = self.plan.text.len();
@@ -50,7 +51,7 @@ impl Lower<'_> {
 
     /// The value of the string read last, whose text stands from `mark` on.
     pub(super) fn text_or_template(&mut self, mark: usize, found: Filled) -> Ev {
-        let operand = match self.pieces[..] {
+        let operand = match self.string.pieces[..] {
             [] | [Piece::Text { .. }] => {
                 let text = self.plan.text.split_off(mark);
                 return self.known_text(&text);
@@ -75,8 +76,8 @@ impl Lower<'_> {
 
     /// The text that comes next is put together from `mark` on.
     pub(super) fn begin_text(&mut self, mark: usize) {
-        self.text_from = mark;
-        self.pieces.clear();
+        self.string.text_from = mark;
+        self.string.pieces.clear();
     }
 
     /// The value of what was put together.
@@ -122,17 +123,16 @@ impl Lower<'_> {
 
     /// A template of the string read last.
     pub(super) fn template_of_pieces(&mut self, mark: usize) -> Operand {
-        Operand::template(self.interner.template(&mut self.plan, &self.pieces, mark))
+        Operand::template(self.interner.template(&mut self.plan, &self.string.pieces, mark))
     }
 
     pub(super) fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
         match piece {
             text::Piece::Text(bytes) => self.plan.text.extend_from_slice(bytes),
             text::Piece::Var { run, span } => self.named(run, span, found),
-            text::Piece::Braced { name, format, span } => match (self.find_known(name), format) {
-                (Some(name), Some(format)) => self.formatted(name, format, span, found),
-                (Some(name), None) => self.fill_variable(name, found),
-                (None, _) => self.missing(name, span, found),
+            text::Piece::Braced { name, format, span } => match format {
+                Some(format) => self.formatted(name, format, span, found),
+                None => self.named(name, span, found),
             },
             text::Piece::Internal { name, span } => self.filled_internal(name, span, found),
             text::Piece::Env { name, span } => match self.environment_text(name) {
@@ -142,39 +142,42 @@ impl Lower<'_> {
         }
     }
 
-    /// `$name...`: the longest run that is a visible variable, the rest is text.
+    /// `$name...`, of which a shorter name may be meant: the rest is text. `${name}`
     fn named(&mut self, run: &str, span: Span, found: &mut Filled) {
-        for end in (1..=run.len()).rev() {
-            if let Some(name) = self.find_known(&run[..end]) {
-                self.fill_variable(name, found);
-                self.plan.text.extend_from_slice(&run.as_bytes()[end..]);
-                return;
-            }
-        }
-        self.missing(run, span, found);
+        let Some((symbol, rest)) = self.named_variable(run, span) else {
+            return self.missing(run, span, found);
+        };
+        self.fill_variable(symbol, span, found);
+        self.plan.text.extend_from_slice(&run.as_bytes()[run.len() - rest..]);
     }
 
-    /// A name that can be read here.
-    pub(super) fn find_known(&mut self, text: &str) -> Option<Name> {
-        let name = self.find_name(text)?;
-        self.visible(name).map(|_| name)
+    /// The variable that is read for a name in a string, and how many bytes of the name are text.
+    pub(super) fn named_variable(&mut self, run: &str, span: Span) -> Option<(SymbolId, usize)> {
+        if self.open.is_reading() {
+            return self.known_by_name(run);
+        }
+        let mention = self.visible(span.start)?;
+        Some((mention.symbol, (span.end - mention.span.end) as usize))
     }
 
     /// A variable's value at the end of the text so far; of a parameter from outside that has
     /// variables in it, what it is here.
-    fn fill_variable(&mut self, name: Name, found: &mut Filled) {
-        match self.open_text(name) {
+    fn fill_variable(&mut self, symbol: SymbolId, span: Span, found: &mut Filled) {
+        match self.open_text(symbol) {
             None => {
-                let ev = self.variable(name, Span::default());
+                let ev = self.value_of(symbol, Span::default());
                 self.fill(ev, found);
             }
-            Some(text) => self.fill_open(&text, found),
+            Some(text) => self.fill_open(&text, span, found),
         }
     }
 
     /// `${name:06}`
-    fn formatted(&mut self, name: Name, format: Format, span: Span, found: &mut Filled) {
-        let ev = self.variable(name, span);
+    fn formatted(&mut self, name: &str, format: Format, span: Span, found: &mut Filled) {
+        let Some((symbol, _)) = self.named_variable(name, span) else {
+            return self.missing(name, span, found);
+        };
+        let ev = self.value_of(symbol, span);
         found.differs |= ev.differs;
         found.bad |= ev.is_bad();
         if ev.is_bad() {
@@ -193,27 +196,10 @@ impl Lower<'_> {
         }
     }
 
-    /// The number of a name, most often without asking the tree's own table.
-    fn find_name(&mut self, text: &str) -> Option<Name> {
-        let bytes = text.as_bytes();
-        let slot = (usize::from(bytes[0]) + usize::from(bytes[bytes.len() - 1]) * 5 + bytes.len())
-            % self.recent.len();
-        if let Some(name) = self.recent[slot]
-            && self.ast.names.text(name) == text
-        {
-            return Some(name);
-        }
-        let name = self.ast.names.find(text)?;
-        self.recent[slot] = Some(name);
-        Some(name)
-    }
-
     fn missing(&mut self, run: &str, span: Span, found: &mut Filled) {
         found.bad = true;
         match self.ast.names.find(run) {
-            Some(name) => {
-                self.variable(name, span);
-            }
+            Some(name) => self.not_visible(name, span),
             None => {
                 let diagnostic = self.unknown_variable(run, span);
                 let help = diagnostic.help.clone().unwrap_or_default();
@@ -239,16 +225,16 @@ impl Lower<'_> {
 
     fn value_piece(&mut self, piece: Piece) {
         self.close_text();
-        self.pieces.push(piece);
+        self.string.pieces.push(piece);
     }
 
     /// Makes a piece of the literal text since the last one.
     fn close_text(&mut self) {
-        let (start, end) = (self.text_from, self.plan.text.len());
+        let (start, end) = (self.string.text_from, self.plan.text.len());
         if start < end {
-            self.pieces.push(Piece::Text { start: start as u32, end: end as u32 });
+            self.string.pieces.push(Piece::Text { start: start as u32, end: end as u32 });
         }
-        self.text_from = end;
+        self.string.text_from = end;
     }
 
     /// `$$name...`, shortened like `$name...`: `"$$grank_x"` is `$$grank` and `_x`.
@@ -274,6 +260,14 @@ impl Lower<'_> {
         found.differs |= what.differs_between_ranks();
         self.value_piece(Piece::Internal(what));
     }
+}
+
+/// The string being read.
+#[derive(Default)]
+pub(super) struct Reading {
+    pub(super) pieces: Vec<Piece>,
+    /// Start of its literal text that is no piece yet.
+    text_from: usize,
 }
 
 /// What was found in a string.

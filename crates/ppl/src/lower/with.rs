@@ -23,12 +23,12 @@ impl Lower<'_> {
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
         let mut asked = Vec::new();
-        let outer = self.direct;
+        let outer = self.around.direct;
         for id in self.ast.exprs_in(list) {
             if let Expr::Named(name, value) = self.ast.expr(id) {
                 asked.extend(self.option(&mut options, self.ast.names.text(name), value, id));
                 if self.ast.names.text(name) == "direct" {
-                    self.direct = self.is_on(options.direct).then(|| self.ast.expr_span(id));
+                    self.around.direct = self.is_on(options.direct).then(|| self.ast.expr_span(id));
                 }
             }
         }
@@ -38,7 +38,7 @@ impl Lower<'_> {
         let start = self.emit(Instr::WithEnter { options }, span);
         let flow = self.nested(Nest::With, body);
         self.emit(Instr::WithLeave, span);
-        self.direct = outer;
+        self.around.direct = outer;
         if self.is_alive() {
             self.notes.withs.push(With { code: start..self.here_pc(), asked });
         }
@@ -73,7 +73,7 @@ impl Lower<'_> {
 
     /// A file is opened by MPI, which knows nothing of O_DIRECT. Said once for each `with`.
     pub(super) fn not_direct(&mut self, op: Op, span: Span) {
-        let Some(place) = self.direct.take() else { return };
+        let Some(place) = self.around.direct.take() else { return };
         let message = format!("direct=true does not concern {op}: MPI opens the file as it wants");
         let diagnostic = Diagnostic::new(Code::NotForMpi, span, message)
             .related(place, "it is asked for here")

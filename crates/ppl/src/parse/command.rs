@@ -29,9 +29,10 @@ impl Parser<'_, '_, '_> {
         let var = self.expect(Kind::Var, "a variable, as in global $n = $n + 1;")?;
         self.expect(Kind::Assign, "`=` and the value, as in global $n = $n + 1;")?;
         let name = self.intern(var);
+        let var = self.push_expr(Expr::Var(name), var.span());
         let value = self.expr()?;
         self.semi("the value")?;
-        Ok(self.push_stmt(Stmt::Global(name, value), start))
+        Ok(self.push_stmt(Stmt::Global(var, value), start))
     }
 
     /// `return;`, `return value;`; the word is consumed.

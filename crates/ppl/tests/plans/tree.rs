@@ -176,7 +176,8 @@ impl Tree<'_> {
                 let value = value.map_or(Ok(Value::Unset), |value| self.value(value))?;
                 Err(Stop::Return(value))
             }
-            Stmt::Global(name, value) => {
+            Stmt::Global(var, value) => {
+                let Expr::Var(name) = self.ast.expr(var) else { unreachable!("parsed so") };
                 let value = self.value(value)?;
                 self.globals.insert(name, value);
                 Ok(())

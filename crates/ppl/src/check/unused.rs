@@ -1,0 +1,27 @@
+//! W0307: definitions of the root file that nothing uses.
+
+use crate::diag::{Code, Diagnostic};
+use crate::facts::{Facts, Kind, SymbolId};
+use crate::lower::notes::Notes;
+use crate::source::Sources;
+
+/// Warns of procs, patterns and hints that nothing uses.
+pub(crate) fn check(notes: &Notes, facts: &Facts, sources: &Sources) -> Vec<Diagnostic> {
+    let mut used = vec![false; facts.symbols().len()];
+    let named = facts.mentions.iter().filter(|mention| !mention.defines);
+    for SymbolId(symbol) in named.map(|mention| mention.symbol).chain(notes.used.iter().copied()) {
+        used[symbol as usize] = true;
+    }
+    let root_end = sources.files().get(1).map_or(u32::MAX, |file| file.start);
+    let unused = facts.symbols().filter(|(id, symbol)| {
+        matches!(symbol.kind, Kind::Proc | Kind::Pattern | Kind::Hints)
+            && symbol.span.start < root_end
+            && !used[id.0 as usize]
+    });
+    let said = unused.map(|(_, symbol)| {
+        let name = sources.text(symbol.span);
+        let message = format!("the {} {name} is defined and never used", symbol.kind.word());
+        Diagnostic::new(Code::Unused, symbol.span, message)
+    });
+    said.collect()
+}
