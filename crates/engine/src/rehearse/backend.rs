@@ -52,6 +52,10 @@ impl Rehearsed {
         let makes = matches!(MadeNames::of(call), MadeNames::Made(_) | MadeNames::Directory(_));
         match call.names() {
             Names::None => {}
+            Names::One { path, .. } if matches!(call, Call::Access { .. }) => {
+                self.set_up_name(path, false, directory);
+                self.asked(path);
+            }
             Names::One { path, .. } | Names::Link { path, .. } => {
                 self.set_up_name(path, !makes, directory);
             }
@@ -61,6 +65,14 @@ impl Rehearsed {
                 self.set_up_name(from, true, false);
             }
         }
+    }
+
+    /// Who asks whether a file is there does not rely on it: it is not, unless the program made or
+    /// used it. Files from before can make the answer another one.
+    fn asked(&mut self, path: &CStr) {
+        let name = self.name(path.to_bytes()).into_owned();
+        let missing = self.stage.fs.borrow().number(&name) == Err(libc::ENOENT);
+        self.stage.state.borrow_mut().about |= missing && self.stage.finds_files;
     }
 
     fn set_up_name(&mut self, path: &CStr, must_exist: bool, directory: bool) {

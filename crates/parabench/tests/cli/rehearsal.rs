@@ -101,6 +101,17 @@ fn realistic_programs() {
             [10, 0, 40 * M, 0, 12 * M, 3],
             true,
         ),
+        // What is asked for first is not there before.
+        (
+            1,
+            "repeat $i 400 {\n\
+               $k = $i % 50;\n\
+               with (expect=\"ENOENT\") $known = lookup(\"o-$k\");\n\
+               if ($known) utime(\"o-$k\"); else write(\"o-$k\", 4k);\n\
+             }",
+            [50, 0, 200 * K, 0, 200 * K, 50],
+            false,
+        ),
         // A tree as mdtest makes it.
         (
             4,
