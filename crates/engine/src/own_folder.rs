@@ -31,6 +31,7 @@ impl OwnFolder {
     /// Makes a fresh folder in `parent` for this user alone: its name is `prefix` and six
     /// characters that nobody can guess.
     pub fn fresh(parent: &Path, prefix: &str) -> io::Result<OwnFolder> {
+        // mkdtemp(3) puts other characters in place of these six.
         let template = parent.join(format!("{prefix}XXXXXX")).into_os_string().into_vec();
         let template = CString::new(template)?.into_raw();
         // SAFETY: a NUL-terminated text that the call may write to; taken back right after it.
