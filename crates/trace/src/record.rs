@@ -150,8 +150,9 @@ pub enum Call<'a> {
     Unshare { shares: Shares },
     /// The thread is this rank of a job of so many, on this machine.
     Introduce { host: &'a [u8], command: &'a [u8], ranks: u32 },
-    /// Moves bytes of a named file: the log knows no descriptors. Of MPI-IO: `is_mpi`.
-    Moved { path: Name<'a>, writes: bool, is_mpi: bool, offset: Option<u64>, bytes: u64 },
+    /// An operation on a file that the log names: it knows no descriptors. `bytes` were asked for; the
+    /// result is the number of bytes moved, if the operation moves any.
+    Whole { op: Op, path: Name<'a>, offset: Option<u64>, bytes: u64, flags: Option<u32> },
     /// Executes a program.
     Execute { name: Name<'a> },
     /// The thread is over.

@@ -3,6 +3,7 @@
 use crate::gaps::{Gap, Gaps};
 use crate::record::{Call, Name, Outcome, Record};
 use hashbrown::HashSet;
+use model::Op;
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -84,14 +85,20 @@ impl Owner {
     pub fn record(&self, line: u64, segment: &Segment) -> Record<'_> {
         let path = Name { text: &self.path, escaped: false, cut: false };
         let is_mpi = segment.layer == Layer::MpiIo;
-        let offset = u64::try_from(segment.offset).ok();
-        let (writes, bytes) = (segment.writes, segment.bytes);
+        let op = match (segment.writes, is_mpi) {
+            (false, false) => Op::Fread,
+            (true, false) => Op::Fwrite,
+            (false, true) => Op::Pfread,
+            (true, true) => Op::Pfwrite,
+        };
+        let (offset, bytes) = (u64::try_from(segment.offset).ok(), segment.bytes);
         let (start_ns, end_ns) = segment.span_ns;
         Record {
             start_ns: self.start_ns.saturating_add(start_ns),
             elapsed_ns: Some(end_ns.saturating_sub(start_ns)),
             name: if is_mpi { b"X_MPIIO" } else { b"X_POSIX" },
-            call: Call::Moved { path, writes, is_mpi, offset, bytes },
+            call: Call::Whole { op, path, offset, bytes, flags: None },
+            outcome: Outcome { value: i64::try_from(bytes).ok(), ..Outcome::default() },
             ..self.bare(line)
         }
     }

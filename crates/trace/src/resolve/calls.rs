@@ -8,6 +8,7 @@ use crate::record::{At, Call, Fd, Name, Record};
 use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use model::Op;
 use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+use model::op::Class;
 
 const ENOENT: u16 = 2;
 
@@ -22,7 +23,7 @@ impl Resolver<'_> {
             Call::Introduce { host, command, ranks } => {
                 self.introduce(thread, host, command, ranks);
             }
-            Call::Moved { .. } => self.moved_by_name(thread, r),
+            Call::Whole { .. } => self.whole(thread, r),
             Call::Supersede { of } => self.supersede(thread, of),
             // Of other calls only the end counts; one that never returned did nothing that is known.
             _ if r.is_begin || (r.outcome.value.is_none() && ok) => {}
@@ -321,28 +322,36 @@ impl Resolver<'_> {
         self.emit(thread, r, done);
     }
 
-    /// The same of logs without descriptors.
-    fn moved_by_name(&mut self, thread: u32, r: &Record<'_>) {
-        let Call::Moved { path, writes, is_mpi, offset, bytes } = r.call else { return };
+    /// An operation of a log without descriptors: its file has no open instance.
+    fn whole(&mut self, thread: u32, r: &Record<'_>) {
+        let Call::Whole { op, path, offset, bytes, flags } = r.call else { return };
         let text = self.decoded(path);
         let node = self.names.walk(START, &text);
         self.text = text;
         let Some(node) = node else { return self.gaps.add(Gap::Impossible) };
-        let op = match (writes, is_mpi) {
-            (false, false) => Op::Fread,
-            (true, false) => Op::Fwrite,
-            (false, true) => Op::Pfread,
-            (true, true) => Op::Pfwrite,
-        };
         let (path, file) = (self.names.path(node), self.names.file(node));
-        if offset.is_none() && self.is_kept(path) {
+        let moves = matches!(op.row().class, Class::Read | Class::Write);
+        let moved = r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+        let done = if moves { moved } else { 0 };
+        let unplaced = moves && offset.is_none() && r.outcome.errno == 0;
+        if unplaced && self.is_kept(path) {
             self.gaps.add(Gap::Unplaced);
         }
-        let flags = if offset.is_none() { FLAG_UNPLACED } else { 0 };
-        let offset = offset.unwrap_or(0);
-        let done = bytes;
-        let moved = Done { offset, requested: bytes, done, flags, file, ..Done::named(op, path) };
-        self.emit(thread, r, moved);
+        let short = moves && done < bytes && r.outcome.errno == 0;
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        self.emit(
+            thread,
+            r,
+            Done {
+                offset: offset.unwrap_or(0),
+                requested: bytes.max(done),
+                done,
+                flags: flag(unplaced, FLAG_UNPLACED) | flag(short, FLAG_SHORT),
+                file,
+                open_flags: flags.unwrap_or(NO_ID),
+                ..Done::named(op, path)
+            },
+        );
     }
 
     /// What a transfer tells of the file's size: a read that is short met its end.
