@@ -3,7 +3,7 @@
 //! ```text
 //! int fd = open("log", O_RDWR | O_CREAT, 0644);       $h = fopen("log", "O_RDWR|O_CREAT");
 //! for (int i = 0; i < 8; i++)
-//!     pwrite(fd, buf, 4096, i * 4096);                repeat $i 8 fwrite($h, 4096);
+//!     pwrite(fd, buf, 4096, i * 4096);                repeat $i 8 fwrite($h, 4096, $i * 4096);
 //! close(fd);                                          fclose($h);
 //! ```
 
@@ -34,9 +34,11 @@ enum Form {
     Path(&'static str),
     /// `name($h, n);` with the number of bytes from this argument.
     Bytes(&'static str, usize),
+    /// The same, at the offset from the argument after it.
+    At(&'static str, usize),
 }
 
-use Form::{Bytes, Open, Path, Plain};
+use Form::{At, Bytes, Open, Path, Plain};
 use Turn::{After, Before, Close, Within};
 
 type Row = (&'static [&'static str], Turn, Form);
@@ -45,9 +47,11 @@ const C: &[Row] = &[
     (&["mkdir("], Before, Path("mkdir")),
     (&["open(", "fopen(", "open64(", "openat("], Turn::Open, Open),
     (&["creat("], Turn::Open, Plain("$h = fcreat(\"data\");")),
-    (&["pwrite(", "pwrite64(", "write("], Within, Bytes("fwrite", 2)),
+    (&["pwrite(", "pwrite64("], Within, At("fwrite", 2)),
+    (&["write("], Within, Bytes("fwrite", 2)),
     (&["fwrite("], Within, Bytes("fwrite", 1)),
-    (&["pread(", "pread64(", "read("], Within, Bytes("fread", 2)),
+    (&["pread(", "pread64("], Within, At("fread", 2)),
+    (&["read("], Within, Bytes("fread", 2)),
     (&["fread("], Within, Bytes("fread", 1)),
     (&["lseek(", "fseek("], Within, Plain("fseek($h, 0);")),
     (&["fsync("], Within, Plain("fsync($h);")),
@@ -70,7 +74,8 @@ const PYTHON: &[Row] = &[
     (&[".write("], Within, Plain("fwrite($h, 4k);")),
     (&["os.pwrite(", "os.write("], Within, Plain("fwrite($h, 4k);")),
     (&[".read("], Within, Bytes("fread", 0)),
-    (&["os.pread(", "os.read("], Within, Bytes("fread", 1)),
+    (&["os.pread("], Within, At("fread", 1)),
+    (&["os.read("], Within, Bytes("fread", 1)),
     (&[".seek(", "os.lseek("], Within, Plain("fseek($h, 0);")),
     (&["os.fsync("], Within, Plain("fsync($h);")),
     (&["os.ftruncate(", ".truncate("], Within, Plain("ftruncate($h, 1m);")),
@@ -117,7 +122,12 @@ fn translate(text: &str, rows: &[Row]) -> Option<String> {
     let lines = found.iter().map(|call| match call.turn {
         Turn::Open => usable(&call.text, reads, writes),
         // What was just written, not what lies behind it.
-        Within if call.text.contains("fread(") && writes && !seeks => {
+        Within
+            if call.text.contains("fread(")
+                && call.text.matches(',').count() == 1
+                && writes
+                && !seeks =>
+        {
             call.text.replace(");", ", 0);")
         }
         _ => call.text.clone(),
@@ -155,11 +165,21 @@ fn first(text: &str, (names, turn, form): &Row) -> Option<Found> {
             args.iter().find_map(|arg| path(arg)).unwrap_or("data".into())
         ),
         Bytes(name, number) => {
-            let bytes = args.get(*number).and_then(|arg| literal(arg)).unwrap_or("4k".into());
-            format!("{}{name}($h, {bytes});", counted(text, at))
+            format!("{}{name}($h, {});", counted(text, at), bytes(&args, *number))
+        }
+        At(name, number) => {
+            let head = counted(text, at);
+            let offset = args.get(number + 1).and_then(|arg| loops::offset(arg, &head));
+            let offset = offset.map_or(String::new(), |offset| format!(", {offset}"));
+            format!("{head}{name}($h, {}{offset});", bytes(&args, *number))
         }
     };
     Some(Found { turn: *turn, at, text })
+}
+
+/// The number of bytes that an argument tells.
+fn bytes(args: &[&str], number: usize) -> String {
+    args.get(number).and_then(|arg| literal(arg)).unwrap_or("4k".into())
 }
 
 /// Where a call of this name begins, if a word does not go on before it.

@@ -73,6 +73,24 @@ fn of_shell(name: &str, values: &str) -> Option<String> {
     }
 }
 
+/// An offset of integers, `+`, `*` and the variable that `head` counts, `i * 4096`, in PPL;
+/// `None`: it says more than that.
+pub(crate) fn offset(text: &str, head: &str) -> Option<String> {
+    let counter = head.split_whitespace().nth(1);
+    let spaced = text.replace('*', " * ").replace('+', " + ");
+    let words: Option<Vec<String>> = spaced
+        .split_whitespace()
+        .map(|word| match word {
+            "*" | "+" => Some(word.to_string()),
+            _ => value(word).filter(|word| !word.starts_with('$') || counter == Some(word)),
+        })
+        .collect();
+    let words = words?;
+    let alternate =
+        words.iter().enumerate().all(|(at, word)| (at % 2 == 1) == "*+".contains(&**word));
+    (alternate && words.len() % 2 == 1).then(|| words.join(" "))
+}
+
 fn counted(name: &str, from: String, to: String, step: String) -> Option<String> {
     Some(match (from.as_str(), step.as_str()) {
         ("0", "1") => format!("repeat {name} {to}"),
@@ -112,6 +130,25 @@ fn variable(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn offsets_are_those_of_the_counter_and_of_nothing_else() {
+        for (text, expected) in [
+            ("i*4096", Some("$i * 4096")),
+            ("i * 4096 + 512", Some("$i * 4096 + 512")),
+            ("8192", Some("8192")),
+            ("i", Some("$i")),
+            ("n * 4096", None),
+            ("i * sizeof(x", None),
+            ("i * ", None),
+            ("i 4096", None),
+            ("off[i]", None),
+            ("", None),
+        ] {
+            assert_eq!(offset(text, "repeat $i 8 ").as_deref(), expected, "{text}");
+        }
+        assert_eq!(offset("i * 8", ""), None);
+    }
 
     #[test]
     fn counting_loops_become_repeats() {
