@@ -3,7 +3,9 @@
 use crate::host::{self, groups};
 use model::units::format_bytes;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Address space that the smallest run needs, bytes.
 const ADDRESS_SPACE_BYTES: u64 = 128 << 20;
@@ -15,6 +17,17 @@ const STACK_BYTES: usize = 8 << 20;
 pub fn ignore_file_size_signal() {
     // SAFETY: ignoring a signal touches no memory.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Gives a command that is going to be executed the signal back.
+pub fn restore_file_size_signal(command: &mut Command) {
+    // SAFETY: between fork and exec only signal(2) is called, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
+            Ok(())
+        });
+    }
 }
 
 /// Whether this process may have enough memory for a run.

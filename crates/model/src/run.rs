@@ -11,7 +11,7 @@ use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
-pub use trace::{Trace, TraceGap, TraceLog, TraceThread};
+pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
 
 /// Version of the format that this code writes, and the newest it reads.
 pub const VERSION: u32 = 2;

@@ -51,6 +51,7 @@ pub enum Verb {
     Report(verbs::report::Report),
     Compare(verbs::compare::Compare),
     Import(verbs::import::Import),
+    Record(Box<verbs::record::Record>),
     Ops(verbs::ops::Ops),
     Pattern(Box<verbs::pattern::Pattern>),
     Programs(verbs::programs::Programs),
@@ -62,7 +63,7 @@ pub enum Verb {
 impl Verb {
     /// Every process of an MPI job takes part; of other subcommands only the first does it.
     pub fn is_for_all_ranks(&self) -> bool {
-        matches!(self, Verb::Run(_) | Verb::Mpi(_))
+        matches!(self, Verb::Run(_) | Verb::Mpi(_) | Verb::Record(_))
     }
 
     /// Runs the subcommand.
@@ -75,6 +76,7 @@ impl Verb {
             Verb::Report(report) => report.execute(),
             Verb::Compare(compare) => compare.execute(),
             Verb::Import(import) => import.execute(),
+            Verb::Record(record) => record.execute(),
             Verb::Ops(ops) => ops.execute(),
             Verb::Pattern(pattern) => pattern.execute(),
             Verb::Programs(programs) => programs.execute(),
@@ -119,7 +121,8 @@ fn harmless(words: &[OsString]) -> Option<clap::Error> {
 /// left out takes it no other way, and the word would be a parameter of the program.
 fn with_amounts(words: Vec<OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
-    for word in words {
+    let mut words = words.into_iter();
+    for word in words.by_ref() {
         let text = word.to_str().unwrap_or_default();
         let is_amount = text.starts_with("sample=") || text.starts_with("max=");
         match joined.last_mut() {
@@ -127,9 +130,15 @@ fn with_amounts(words: Vec<OsString>) -> Vec<OsString> {
                 last.push("=");
                 last.push(&word);
             }
+            // What follows is a command that is recorded.
+            _ if word == "--" => {
+                joined.push(word);
+                break;
+            }
             _ => joined.push(word),
         }
     }
+    joined.extend(words);
     joined
 }
 

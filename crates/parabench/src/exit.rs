@@ -15,6 +15,8 @@ pub enum Exit {
     Interrupted,
     /// The input was wrong: program, arguments, directory, preflight.
     Input,
+    /// A command that was recorded ended with this code, which is passed on.
+    Command(u8),
 }
 
 impl Exit {
@@ -26,6 +28,7 @@ impl Exit {
             Exit::Input => 2,
             Exit::Verdict => 3,
             Exit::Interrupted => 130,
+            Exit::Command(code) => code,
         }
     }
 

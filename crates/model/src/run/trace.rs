@@ -11,10 +11,24 @@ pub struct Trace {
     pub logs: Vec<TraceLog>,
     /// Directory that the paths of events are below; "" where the log names none.
     pub root: String,
+    /// What `parabench record` executed; absent for logs that others recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// Processes and threads that did I/O or started others that did, by rank.
     pub threads: Vec<TraceThread>,
     /// What the logs do not tell, or what was left out of them.
     pub gaps: Vec<TraceGap>,
+}
+
+/// A command that Parabench has recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Who recorded it: "strace 6.1 --seccomp-bpf".
+    pub by: String,
+    /// Its exit code; 128 and the number of the signal that ended it.
+    pub exit_code: u32,
 }
 
 /// One imported log.

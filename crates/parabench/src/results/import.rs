@@ -5,15 +5,33 @@ use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Imported as Names};
 use ::report::store;
 use model::op::Class;
-use model::run::{Evidence, Header, Host, Program, Row, Run, Trace, VERSION};
+use model::run::{Evidence, Header, Host, Program, Recorded, Row, Run, Trace, VERSION};
 use model::summary::Summary;
 use model::{Op, escape};
 use std::fs;
 use std::path::PathBuf;
 use trace::{Imported, Told};
 
+/// Where imported logs come from.
+pub struct Origin {
+    /// What reports call the run.
+    pub title: String,
+    /// The command, if Parabench recorded it.
+    pub recorded: Option<Recorded>,
+}
+
+impl Origin {
+    /// Logs that others recorded.
+    pub fn logs(logs: &[PathBuf]) -> Origin {
+        let name = logs.first().map_or(String::new(), |log| escape::line(&log.to_string_lossy()));
+        let more =
+            if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
+        Origin { title: name + &more, recorded: None }
+    }
+}
+
 /// Writes the events and the run of imported logs.
-pub fn store_import(folder: &Folder, logs: &[PathBuf], imported: Imported) -> Result<Run> {
+pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Result<Run> {
     let failed = |error: ::report::StoreError| Error::failed(error.to_string());
     fs::create_dir_all(folder.path()).map_err(|error| {
         Error::input(format!("cannot make --out {}: {error}", folder.path().display()))
@@ -34,11 +52,12 @@ pub fn store_import(folder: &Folder, logs: &[PathBuf], imported: Imported) -> Re
     let labels: Vec<String> = told.labels.iter().map(|label| lossy(label)).collect();
     let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);
     let rows = summary.rows(label, |_| None);
-    let mut header = header(logs, &told, &rows);
+    let mut header = header(origin.title, &told, &rows);
     header.trace = Some(Trace {
         format: format.name().into(),
         logs: read,
         root: lossy(&told.root),
+        recorded: origin.recorded,
         threads: told.threads,
         gaps: told.gaps,
     });
@@ -52,12 +71,10 @@ fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-fn header(logs: &[PathBuf], told: &Told, rows: &[Row]) -> Header {
-    let name = logs.first().map_or(String::new(), |log| escape::line(&log.to_string_lossy()));
-    let more = if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
+fn header(title: String, told: &Told, rows: &[Row]) -> Header {
     let started = told.started_ns.map(|ns| engine::host::utc((ns / 1_000_000_000) as i64));
     Header {
-        program: Program { name: name + &more, files: Vec::new() },
+        program: Program { name: title, files: Vec::new() },
         ranks: told.ranks,
         outcome: "imported".into(),
         backend: "trace".into(),

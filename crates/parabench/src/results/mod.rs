@@ -19,7 +19,7 @@ mod stored;
 mod sweep;
 
 pub use data::store_data;
-pub use import::store_import;
+pub use import::{Origin, store_import};
 pub use stored::{Stored, read};
 
 use crate::error::{Error, Result};

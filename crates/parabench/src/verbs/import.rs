@@ -60,7 +60,7 @@ impl Import {
             Options { format: self.format.as_deref().and_then(Format::find), which: self.which() };
         let imported = trace::import(&self.logs, &options)
             .map_err(|error| Error { help: some(error.help), ..Error::input(error.message) })?;
-        let run = results::store_import(&folder, &self.logs, imported)?;
+        let run = results::store_import(&folder, results::Origin::logs(&self.logs), imported)?;
         present::print(&run, self.print)?;
         if run.rows.is_empty() {
             console::warning(

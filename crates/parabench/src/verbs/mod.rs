@@ -11,5 +11,6 @@ pub mod ops;
 pub mod pattern;
 pub mod plan;
 pub mod programs;
+pub mod record;
 pub mod report;
 pub mod run;

@@ -9,6 +9,7 @@
 
 use crate::scene::{Scene, root};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A fenced block of a document.
@@ -75,6 +76,9 @@ fn programs_in_documents_do_what_their_fence_says() {
 /// What a reader has recorded.
 const STRACE: &str = "17 openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n17 read(3, \"\", 10) = 0\n";
 
+/// An application that a reader has.
+const APP: &str = "#!/bin/sh\nread word < app.strace\n";
+
 /// Commands of a document run one after the other in one folder, in which the document's
 /// programs lie under the name that its commands use. Storage that the reader has is a folder.
 #[test]
@@ -88,7 +92,9 @@ fn commands_in_documents_run() {
         let mut scene = Scene::new().file("mnt/storage/here", "").file("mnt/fs/here", "");
         let darshan = root().join("crates/trace/tests/real/dxt-simple.darshan");
         let darshan = fs::read(darshan).expect("a log");
-        scene = scene.file("app.strace", STRACE).file("app.darshan", darshan);
+        scene = scene.file("app.strace", STRACE).file("app.darshan", darshan).file("app", APP);
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(scene.path("app"), executable).expect("an application");
         for block in all.iter().filter(|block| block.kind == "console") {
             for line in block.text.lines().filter_map(|line| line.strip_prefix("$ parabench ")) {
                 let command = line.split('#').next().unwrap().replace("/mnt/", "mnt/");

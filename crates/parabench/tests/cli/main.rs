@@ -33,6 +33,7 @@ mod pattern;
 mod plan;
 mod programs;
 mod progress;
+mod record;
 mod refused;
 mod rehearsal;
 mod results;

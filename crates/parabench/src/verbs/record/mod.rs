@@ -1,0 +1,135 @@
+//! `parabench record`: a command is executed, what it and its children do with files becomes a run.
+//!
+//! ```text
+//! command ──recorder──▶ logs in memory ──import──▶ DIR/run.json, DIR/events.parquet
+//! ```
+//!
+//! Input, output, signals and exit code are the command's own. What Parabench says goes to
+//! standard error.
+
+mod child;
+mod command;
+mod logs;
+mod strace;
+
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::results::{self, Folder, Origin};
+use clap::{Args, ValueEnum};
+use command::Program;
+use logs::Logs;
+use model::run::{Recorded, Run};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use trace::{Format, Options, Which};
+
+/// Record what a command does with files, as a run
+///
+/// The command, its children and their threads are followed. Input and output, signals (Ctrl-C) and
+/// the exit code are the command's own; what was recorded until it ended is kept.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  parabench record -- tar xf linux.tar
+  parabench record -o app.run --under /data -- ./app --steps 100
+  parabench report app.run --html app.html
+  mpiexec -n 4 parabench record -o job.run -- ./app")]
+pub struct Record {
+    /// Store the run in this folder [default: the command's name with .run]
+    #[arg(short = 'o', long = "out", value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Keep operations on files below this directory only [default: all but /usr, /proc, /dev, /etc
+    /// and other directories of the system]
+    #[arg(long, value_name = "PATH", conflicts_with = "all")]
+    under: Option<PathBuf>,
+
+    /// Keep operations on all files, also those of the system
+    #[arg(long)]
+    all: bool,
+
+    /// Who records
+    #[arg(long, value_enum, default_value_t = Via::Strace)]
+    via: Via,
+
+    /// Replace another run in the folder, or put this one beside other things
+    #[arg(long)]
+    force: bool,
+
+    /// Command and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+/// Who records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// strace(1): every program, at 20 to 80 microseconds per call
+    Strace,
+}
+
+impl Record {
+    /// Executes the command, imports what was recorded, and ends like the command.
+    pub fn execute(self) -> Result<Exit> {
+        let program = Program::find(&self.command)?;
+        let out = self.out.clone().unwrap_or_else(|| program.default_out());
+        let folder = Folder::open(&out, None, self.force)?;
+        let which = self.which()?;
+        let logs = Logs::new(&out)?;
+        let Via::Strace = self.via;
+        let recorder = strace::Strace::find()?;
+        let ended = child::run(recorder.command(&program, &logs.path(strace::LOG)))?;
+        logs.recorded(&program)?;
+        let recorded = Recorded {
+            command: program.shown(),
+            by: recorder.shown(),
+            exit_code: ended.code().into(),
+        };
+        if let Some(inputs) = logs.gathered()? {
+            let options = Options { format: Some(Format::Strace), which };
+            let imported = trace::import::from_inputs(inputs, &options)
+                .map_err(|error| Error::failed(error.message).help(error.help))?;
+            let origin = Origin { title: program.line(), recorded: Some(recorded) };
+            let run = results::store_import(&folder, origin, imported)?;
+            summarize(&run, &out);
+        }
+        logs.remove()?;
+        Ok(Exit::Command(ended.code()))
+    }
+
+    /// A relative directory starts where the command starts.
+    fn which(&self) -> Result<Which> {
+        use std::os::unix::ffi::OsStrExt;
+        let Some(under) = &self.under else {
+            return Ok(if self.all { Which::All } else { Which::Data });
+        };
+        // One that the command makes is not there yet.
+        let real = under.canonicalize().or_else(|_| std::path::absolute(under));
+        let real =
+            real.map_err(|error| Error::input(format!("--under {}: {error}", under.display())))?;
+        Ok(Which::Below(real.as_os_str().as_bytes().to_vec()))
+    }
+}
+
+/// What was recorded, in a line.
+fn summarize(run: &Run, out: &Path) {
+    let operations: u64 =
+        run.rows.iter().filter(|row| row.part_of.is_none()).map(|r| r.count).sum();
+    let (out, ranks) = (out.display(), run.run.ranks);
+    if operations == 0 {
+        return console::warning(&format!(
+            "nothing was kept in {out}: the command used no files but those of the system (--all \
+             keeps them) or those outside of --under"
+        ));
+    }
+    let threads = if ranks == 1 { "1 thread" } else { &format!("{ranks} threads") };
+    console::note(&format!(
+        "recorded {operations} operations of {threads}: parabench report {out}"
+    ));
+}

@@ -1,0 +1,77 @@
+//! Recording with strace(1).
+
+use super::child::Start;
+use super::command::Program;
+use crate::error::{Error, Result};
+use std::path::Path;
+use std::process::Command;
+
+/// Name of its log.
+pub const LOG: &str = "strace.log";
+/// Calls on files, on descriptors, and what makes and ends processes.
+const CALLS: &str = "trace=%file,%desc,%process";
+
+/// The strace of this machine.
+pub struct Strace {
+    version: String,
+    options: Vec<&'static str>,
+}
+
+impl Strace {
+    /// Asks strace what it can do.
+    pub fn find() -> Result<Strace> {
+        let said = |option| {
+            let output = Command::new("strace").arg(option).output().ok()?;
+            output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let (Some(version), Some(help)) = (said("--version"), said("--help")) else {
+            return Err(Error::input("cannot record via strace: strace is not installed")
+                .help("install the package strace, for example `apt install strace`"));
+        };
+        // "strace -- version 6.1"
+        let version = version.lines().next().and_then(|line| line.rsplit(' ').next());
+        let version = version.unwrap_or_default().to_string();
+        Ok(Strace { version, options: options(&help) })
+    }
+
+    /// Its name with what it was told.
+    pub fn shown(&self) -> String {
+        let fast = self.options.contains(&"--seccomp-bpf");
+        format!("strace {}{}", self.version, if fast { " --seccomp-bpf" } else { "" })
+    }
+
+    /// Records a program in `log`.
+    pub fn command(&self, program: &Program, log: &Path) -> Start {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-q", "-y", "-s", "0", "-e", CALLS, "-e", "signal=none"]);
+        command.args(&self.options).arg("-o").arg(log).arg("--").arg(&program.path);
+        command.args(&program.words[1..]);
+        Start { command, is_below: true }
+    }
+}
+
+/// What is better where there is a newer strace: calls that are not recorded do not stop (5.3),
+/// times are in nanoseconds (5.6).
+fn options(help: &str) -> Vec<&'static str> {
+    let mut options = match help.contains("--absolute-timestamps") {
+        true => vec!["--absolute-timestamps=unix,ns", "--syscall-times=ns"],
+        false => vec!["-ttt", "-T"],
+    };
+    if help.contains("--seccomp-bpf") {
+        options.push("--seccomp-bpf");
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_strace_is_asked_for_what_it_knows() {
+        assert_eq!(options("usage: strace [-CdffhiqrtttTvVwxxy]"), ["-ttt", "-T"]);
+        let new = options("--absolute-timestamps[=[[format:]FORMAT]]\n  --seccomp-bpf  enable");
+        assert_eq!(new.last(), Some(&"--seccomp-bpf"));
+        assert!(new[0].ends_with("ns"));
+    }
+}
