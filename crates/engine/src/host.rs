@@ -19,20 +19,28 @@ use std::path::Path;
 
 /// What can be found out; what cannot is left empty.
 pub fn host(directory: &Path) -> Host {
-    let (name, kernel) = names();
     let mount = mount_of(directory).unwrap_or_default();
     Host {
-        name,
-        kernel,
-        cpu: cpu_model(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
-        cpus: cpus(),
-        memory_bytes: memory("MemTotal").unwrap_or(0),
         directory: directory.to_string_lossy().into_owned(),
         devices: device::devices(directory, &mount),
         mount: mount.point.to_string_lossy().into_owned(),
         device: mount.source,
         file_system: mount.file_system,
         mount_options: mount.options,
+        ..machine()
+    }
+}
+
+/// The machine alone, where no storage is involved.
+pub fn machine() -> Host {
+    let (name, kernel) = names();
+    Host {
+        name,
+        kernel,
+        cpu: cpu_model(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        cpus: cpus(),
+        memory_bytes: memory("MemTotal").unwrap_or(0),
+        ..Host::default()
     }
 }
 

@@ -4,6 +4,7 @@
 //! (docs/run.schema.json). Units stand last in the names. Rows, times and events
 //! are defined in docs/run-format.md; a trace is a run too.
 
+mod job;
 mod trace;
 
 use crate::histogram::Histogram;
@@ -11,6 +12,7 @@ use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
+pub use job::{Job, Node, spans};
 pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
 
 /// Version of the format that this code writes, and the newest it reads.
@@ -206,8 +208,11 @@ pub struct Header {
     pub started: String,
     /// Duration from the first barrier to the end of the last rank, nanoseconds.
     pub duration_wall_ns: u64,
-    /// Where it ran.
+    /// Where it ran; of an MPI job the machine of rank 0.
     pub host: Host,
+    /// The MPI job; absent without MPI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
     /// What supports or contradicts the figures.
     pub evidence: Evidence,
     /// Labels whose occurrences were not all kept: path, occurrences, sum of times and histogram of those not kept.
@@ -336,7 +341,7 @@ pub struct Host {
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors this process may use.
+    /// Processors that the ranks of this machine may use; under MPI, those of rank 0.
     pub cpus: u32,
     /// Main memory, bytes.
     pub memory_bytes: u64,

@@ -1,6 +1,6 @@
 //! What can go wrong with MPI, as data.
 
-use crate::launcher::Job;
+use crate::launcher::{Job, Launcher};
 use crate::locate::Looked;
 use std::fmt;
 
@@ -42,14 +42,15 @@ impl fmt::Display for MpiError {
             MpiError::Compile(command, output) => {
                 write!(f, "`{command}` could not compile the MPI shim:\n{}", output.trim_end())
             }
-            MpiError::Mismatch { library, job } => write!(
-                f,
-                "{} started {} processes, but the MPI shim was compiled for another MPI \
-                 ({library}), in which each of them would be alone\nCompile a shim with the mpicc \
-                 that belongs to this launcher: parabench mpi build --mpicc MPICC",
-                job.launcher.name(),
-                job.ranks.unwrap_or(0)
-            ),
+            MpiError::Mismatch { library, job } => {
+                let (launcher, ranks) = (job.launcher.name(), job.ranks.unwrap_or(0));
+                write!(
+                    f,
+                    "{launcher} started {ranks} processes, but in the MPI of the shim ({library}) \
+                     each of them would be alone\n{}",
+                    remedy(job.launcher)
+                )
+            }
             MpiError::Call { call, class, text } => {
                 write!(f, "{call} failed: {text} (error class {class})")
             }
@@ -57,4 +58,38 @@ impl fmt::Display for MpiError {
     }
 }
 
+/// Slurm speaks one of several protocols, and not by itself the one of every MPI; other launchers
+/// belong to one MPI.
+fn remedy(launcher: Launcher) -> &'static str {
+    match launcher {
+        Launcher::Slurm => {
+            "Name a protocol that this MPI speaks: srun --mpi=pmix (Open MPI, MPICH 4) or \
+             srun --mpi=pmi2 (MPICH, Intel MPI); srun --mpi=list tells which there are. If none \
+             helps, the shim is of another MPI: parabench mpi build --mpicc MPICC"
+        }
+        Launcher::OpenMpi | Launcher::Pmi => {
+            "Compile a shim with the mpicc that belongs to this launcher: parabench mpi build \
+             --mpicc MPICC"
+        }
+    }
+}
+
 impl std::error::Error for MpiError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_launcher_has_its_remedy() {
+        for (launcher, remedy) in [
+            (Launcher::Slurm, "srun --mpi=pmi2"),
+            (Launcher::OpenMpi, "Compile a shim"),
+            (Launcher::Pmi, "Compile a shim"),
+        ] {
+            let job = Job { launcher, rank: 0, ranks: Some(4) };
+            let text = MpiError::Mismatch { library: "MPICH 4.0".into(), job }.to_string();
+            assert!(text.contains(remedy) && text.contains("4 processes"), "{text}");
+        }
+    }
+}

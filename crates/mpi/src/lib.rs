@@ -19,6 +19,7 @@ pub mod facts;
 pub mod file;
 pub mod groups;
 pub mod interrupt;
+pub mod job;
 pub mod launcher;
 pub mod leaving;
 pub mod locate;

@@ -61,6 +61,8 @@ pub struct World {
     pub node_size: u32,
     /// Thread level that MPI gives, 0 (single) to 3 (multiple).
     pub thread_level: i32,
+    /// Processors that the ranks of this machine may use, all together.
+    pub node_cpus: u32,
     /// How ranks of this machine may wait.
     pub crowd: Crowd,
     /// The communicator of this machine's ranks.
@@ -88,6 +90,7 @@ impl World {
             node_rank: 0,
             node_size: 1,
             thread_level,
+            node_cpus: 0,
             crowd: Crowd::default(),
             node_comm: SELF,
         };
@@ -121,8 +124,8 @@ impl World {
         self.nodes = firsts.iter().sum::<i64>() as u32;
         self.node = firsts[..first as usize].iter().sum::<i64>() as u32;
         let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
-        let cpus = cpus.iter().map(|word| word.count_ones()).sum();
-        self.crowd = Crowd::new(self.node_size, cpus);
+        self.node_cpus = cpus.iter().map(|word| word.count_ones()).sum();
+        self.crowd = Crowd::new(self.node_size, self.node_cpus);
         Ok(())
     }
 

@@ -21,7 +21,8 @@ pub fn write<R: Borrow<RankRecord>>(
         left_out += record.left_out_events;
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<&[u8]> = record.paths().collect();
-        let origin = Origin { rank: record.rank, host: &run.run.host.name, ..Origin::default() };
+        let origin =
+            Origin { rank: record.rank, host: run.run.host_of(record.rank), ..Origin::default() };
         table.extents(&record.extents);
         table.rank(&origin, &labels, &paths, record.events()).map_err(failed)?;
     }

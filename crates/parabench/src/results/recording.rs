@@ -76,6 +76,8 @@ impl Found {
         let state = match held {
             Ok(false) if there => State::CutOff,
             Ok(false) => State::OutOfSight,
+            // Locks of another machine cannot always be asked for: nobody here can tell, ever.
+            Err(_) if recording.host != here().host => State::OutOfSight,
             // Better too careful: nobody may take it for a run that is over.
             Ok(true) | Err(_) => State::UnderWay,
         };
@@ -144,6 +146,12 @@ fn is_made_from(name: &str, prefix: &str) -> bool {
 fn remark(folder: &Path, recording: &Recording, memory: &Option<io::Result<OwnFolder>>) -> String {
     let (here, host) = (here(), &recording.host);
     let Some(memory) = memory else {
+        if *host != here.host {
+            return format!(
+                "the run has not ended or was cut off: whether {host} still works on it cannot be \
+                 seen from this machine; report it there"
+            );
+        }
         return "the run was cut off: what its ranks had measured is lost, because no memory \
                 that outlives a process (a tmpfs such as /dev/shm) had room for it"
             .into();

@@ -63,11 +63,12 @@ fn a_rank_that_is_killed_ends_the_run_with_what_was_measured() {
 
 #[test]
 fn a_killed_rank_releases_the_others_from_a_barrier() {
-    let text =
-        "write(\"file-$$rank\", 1); if ($$rank == 1) sleep(1h); barrier; write(\"late\", 1);";
+    // The directory comes after the write was counted.
+    let text = "write(\"file-$$rank\", 1); if ($$rank == 1) { mkdir(\"asleep\"); sleep(1h); } \
+                barrier; write(\"late\", 1);";
     let scene = Scene::new().file("x.ppl", text);
     let call = scene.call("run x.ppl -n 3 --dir d --format json").start();
-    call.until("the file", || scene.path("d/file-1").exists());
+    call.until("the directory", || scene.path("d/asleep").exists());
     kill(call.ranks()[1], 9);
     let run = run_object(&call.finish().exits(1));
     assert_eq!(count(&run, "", "write"), 3);

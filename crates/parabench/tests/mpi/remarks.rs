@@ -25,6 +25,25 @@ fn more_ranks_than_processors_are_crowded() {
 }
 
 #[test]
+fn a_run_says_what_ran_where() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", "write(\"f-$$rank\", 4k);");
+        let run = run_object(&under(&mpi, 3, &scene, "run x.ppl --format json").run());
+        let (job, host) = (&run["run"]["job"], &run["run"]["host"]["name"]);
+        let node = &job["nodes"][0];
+        assert_eq!(job["nodes"].as_array().map(Vec::len), Some(1), "{job:#}");
+        assert!(job["mpi"].as_str().is_some_and(|mpi| mpi.contains("MPI")), "{job:#}");
+        assert!(job["launcher"].as_str().is_some_and(|name| name.contains("mpiexec")), "{job:#}");
+        assert_eq!((&node["host"], &node["ranks"]), (host, &serde_json::json!([[0, 2]])));
+        let [fewest, most] = [0, 1].map(|at| node["rank_cpus"][at].as_u64().expect("a number"));
+        let all = node["cpus"].as_u64().expect("a number");
+        assert!(1 <= fewest && fewest <= most && most <= all, "{node:#}");
+        let table = under(&mpi, 3, &scene, "run x.ppl").run().out;
+        assert!(table.contains("1 node:") && table.contains("(ranks 0-2)"), "{table}");
+    }
+}
+
+#[test]
 fn direct_is_no_option_of_mpi_io() {
     for mpi in testing::all() {
         let text = "with (direct=true) { $h = pfopen(\"f\", \"crw\"); pfwrite($h, 4k, $$rank * 4k); pfclose($h); }";

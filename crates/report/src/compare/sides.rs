@@ -2,7 +2,7 @@
 
 use super::Side;
 use model::Run;
-use model::run::{Header, Mark};
+use model::run::{Header, Job, Mark, Node};
 use model::sweep::{DimensionKind, Sweep};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -172,16 +172,22 @@ fn digest(text: &str) -> String {
 }
 
 fn surroundings(run: &Run) -> Facts {
-    let Header { host, evidence, .. } = &run.run;
+    let Header { host, evidence, job, .. } = &run.run;
+    let of_job = |fact: fn(&Job) -> String| job.as_ref().map_or(String::new(), fact);
     let facts = [
         ("back-end", run.run.backend.clone()),
         ("communicator", run.run.comm.clone()),
         ("version of Parabench", run.run.parabench.clone()),
         ("seed", run.run.seed.to_string()),
-        ("host", host.name.clone()),
+        ("host", job.as_ref().map_or(host.name.clone(), hosts)),
         ("kernel", host.kernel.clone()),
         ("processor", host.cpu.clone()),
-        ("processors", host.cpus.to_string()),
+        ("processors", run.run.cpus().to_string()),
+        ("MPI", of_job(|job| job.mpi.clone())),
+        ("launcher", of_job(|job| job.launcher.clone())),
+        ("nodes", of_job(|job| job.nodes.len().to_string())),
+        ("ranks per node", of_job(ranks_per_node)),
+        ("processors per rank", of_job(processors_per_rank)),
         ("memory", host.memory_bytes.to_string()),
         ("mount point", host.mount.clone()),
         ("device", host.device.clone()),
@@ -192,6 +198,28 @@ fn surroundings(run: &Run) -> Facts {
         ("outcome", run.run.outcome.clone()),
     ];
     facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// The different numbers, "16" or "8 to 16".
+fn span(numbers: impl Iterator<Item = u32> + Clone) -> String {
+    match (numbers.clone().min().unwrap_or(0), numbers.max().unwrap_or(0)) {
+        (fewest, most) if fewest == most => most.to_string(),
+        (fewest, most) => format!("{fewest} to {most}"),
+    }
+}
+
+/// The machines: their names, or of many a digest of them.
+fn hosts(job: &Job) -> String {
+    let names: Vec<&str> = job.nodes.iter().map(|node| &*node.host).collect();
+    if names.len() > 8 { digest(&names.join("\n")) } else { names.join(", ") }
+}
+
+fn ranks_per_node(job: &Job) -> String {
+    span(job.nodes.iter().map(Node::size))
+}
+
+fn processors_per_rank(job: &Job) -> String {
+    span(job.nodes.iter().flat_map(|node| node.rank_cpus))
 }
 
 /// The sides of a run whose executions of A and B stand in blocks; `None` for any other run.

@@ -3,6 +3,7 @@
 use crate::chart::Unit;
 use crate::markup::{Markup, element};
 use crate::svg::value_text;
+use crate::table::remarks;
 use model::Run;
 use model::units::significant;
 
@@ -34,6 +35,7 @@ pub fn environment(run: &Run) -> Markup {
         ("mount options", host.mount_options.clone()),
         ("back-end", header.backend.clone()),
         ("communicator", header.comm.clone()),
+        ("MPI job", header.job.as_ref().map_or(String::new(), remarks::job)),
         ("confinement", evidence.confinement.clone()),
         ("clock", clock),
         ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),

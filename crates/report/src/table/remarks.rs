@@ -3,12 +3,14 @@
 use super::{Paint, Terminal, paint_lines};
 use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
-use model::run::{Evidence, Failure, Host, RankError, Run, Trace};
+use model::run::{Evidence, Failure, Host, Job, Node, RankError, Run, Trace};
 use model::units::{format_ns, significant};
 use std::collections::BTreeSet;
 
 /// Kinds of failures that are listed; the rest is counted.
 const LISTED: usize = 20;
+/// Machines of an MPI job that are named; the rest is counted.
+const NODES_SHOWN: usize = 8;
 
 /// What ran where, how long, and how it ended.
 pub fn title(run: &Run, terminal: Terminal) -> String {
@@ -106,6 +108,7 @@ pub fn facts(run: &Run) -> Vec<String> {
         format!("seed {}", run.run.seed),
         format!("confinement: {}", escape(&evidence.confinement)),
     ];
+    facts.extend(run.run.job.as_ref().map(job));
     let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
     // The meter also counts the start and end of a rank, tens of microseconds.
     if evidence.cpu_ns > 0 && run.run.duration_wall_ns >= 10_000_000 {
@@ -115,6 +118,23 @@ pub fn facts(run: &Run) -> Vec<String> {
     facts.extend(sampled(run));
     facts.extend(defects(evidence));
     facts
+}
+
+/// What ran where: `Open MPI v4.1.4, mpiexec of Open MPI, 2 nodes: a (ranks 0-3), b (ranks 4-7)`.
+pub fn job(job: &Job) -> String {
+    let told = [&job.mpi, &job.launcher, &job.batch].into_iter().filter(|text| !text.is_empty());
+    let mut facts: Vec<String> = told.map(|text| escape(text)).collect();
+    let shown = job.nodes.iter().take(NODES_SHOWN);
+    let node = |node: &Node| format!("{} (ranks {})", escape(&node.host), node.spans());
+    let mut nodes: Vec<String> = shown.map(node).collect();
+    if job.nodes.len() > NODES_SHOWN {
+        nodes.push(format!("and {} more", job.nodes.len() - NODES_SHOWN));
+    }
+    facts.push(match job.nodes.len() {
+        1 => format!("1 node: {}", nodes.join(", ")),
+        count => format!("{count} nodes: {}", nodes.join(", ")),
+    });
+    facts.join(", ")
 }
 
 /// The same of imported logs: others measured.

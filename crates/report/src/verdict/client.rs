@@ -16,11 +16,15 @@ const FEW_CALLS: u64 = 4;
 /// ... and if the operation takes at least this share of the ranks' time.
 const WEIGHTY_SHARE: f64 = 0.05;
 
-/// Processors the ranks could use at once. Under MPI the header knows one node only.
+/// Processors the ranks could use at once.
 pub(super) fn processors(run: &Run) -> f64 {
     let (ranks, cpus) = (run.run.ranks.max(1), run.run.host.cpus);
     let one_machine = matches!(run.run.comm.as_str(), "solo" | "local");
-    f64::from(if one_machine && cpus > 0 { ranks.min(cpus) } else { ranks })
+    f64::from(match &run.run.job {
+        Some(job) => job.nodes.iter().map(|node| node.size().min(node.cpus.max(1))).sum(),
+        None if one_machine && cpus > 0 => ranks.min(cpus),
+        None => ranks,
+    })
 }
 
 pub(super) fn saturated(run: &Run) -> Option<Mark> {
@@ -53,7 +57,13 @@ pub(super) fn crowded(run: &Run) -> Option<Mark> {
     let seen = if run.run.comm == "local" && cpus > 0 && ranks > cpus {
         format!("{ranks} ranks share {cpus} processors")
     } else if run.run.evidence.crowded {
-        "on a machine there were more ranks than processors they may use".to_string()
+        let full = run.run.job.iter().flat_map(|job| &job.nodes);
+        match full.filter(|node| node.size() > node.cpus).max_by_key(|node| node.size()) {
+            Some(node) => {
+                format!("on {} {} ranks share {} processors", node.host, node.size(), node.cpus)
+            }
+            None => "on a machine there were more ranks than processors they may use".to_string(),
+        }
     } else {
         return None;
     };

@@ -125,7 +125,8 @@ pub(super) fn clock_skew(run: &Run) -> Option<Mark> {
                 format_ns(skew_ns as f64),
                 format_ns(took_ns as f64)
             ),
-            "synchronise the nodes' clocks, or make the label last a hundred times the difference",
+            "make the label last a hundred times the difference; clocks are compared by messages before and after \
+             the ranks run, so a shorter run and a quieter network make it smaller (NTP does not)",
         )
     })?
 }

@@ -9,7 +9,7 @@ use engine::machine::note;
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::{
-    Contention, EventsInfo, Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION,
+    Contention, EventsInfo, Evidence, Header, Param, Program, ProgramFile, RankError, VERSION,
 };
 
 /// The run as it is stored while the ranks are at work: should they be cut off, it says so.
@@ -34,7 +34,7 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -
             .results
             .events
             .map(|kept| EventsInfo { sample_every: kept.sample_every, ..EventsInfo::default() }),
-        host: directory.path().map_or_else(bare_host, host::host),
+        host: directory.path().map_or_else(host::machine, host::host),
         ..common(args)
     };
     model::Run { version: VERSION, run: header, ..model::Run::default() }
@@ -49,7 +49,7 @@ pub fn refused(args: &Run, error: &Error) -> model::Run {
         ranks: args.ranks,
         outcome: "refused".into(),
         exit_code: error.exit.code(),
-        host: bare_host(),
+        host: host::machine(),
         evidence: Evidence { notes, confinement: "none".into(), ..Evidence::default() },
         ..common(args)
     };
@@ -63,13 +63,6 @@ fn common(args: &Run) -> Header {
         started: host::utc_now(),
         ..Header::default()
     }
-}
-
-/// The machine, where no storage is involved.
-fn bare_host() -> Host {
-    let here = host::host("/".as_ref());
-    let Host { name, kernel, cpu, cpus, memory_bytes, .. } = here;
-    Host { name, kernel, cpu, cpus, memory_bytes, ..Host::default() }
 }
 
 /// Adds what only the end of the ranks tells.

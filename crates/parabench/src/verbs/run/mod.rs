@@ -218,6 +218,7 @@ impl Run {
         notes.extend(directory.preflight(self, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
         let mut run = header::provisional(self, &plan, &name, directory);
+        run.run.job = team.and_then(Team::job).cloned();
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;

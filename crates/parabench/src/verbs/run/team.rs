@@ -20,6 +20,7 @@ use engine::own_folder::OwnFolder;
 use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
+use model::run::Job;
 use mpi::world::{Reduce, WORLD};
 use mpi::{RankOutcome, World};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,8 @@ const LAST_WORDS: Duration = Duration::from_secs(20);
 /// The processes of the job, seen from one of them.
 pub struct Team {
     world: World,
+    /// What ran where; on rank 0 only.
+    job: Option<Job>,
     /// All processes are there: things can be done together.
     complete: Cell<bool>,
 }
@@ -70,7 +73,8 @@ impl Team {
         let found = mpi::locate::find().map_err(unusable)?;
         let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
-        Ok(Team { world, complete: Cell::new(true) })
+        let job = mpi::job::job(&world).map_err(broken)?;
+        Ok(Team { world, job, complete: Cell::new(true) })
     }
 
     /// This process leads.
@@ -86,6 +90,11 @@ impl Team {
     /// Number of machines.
     pub fn nodes(&self) -> u32 {
         self.world.nodes
+    }
+
+    /// What ran where; on rank 0 only.
+    pub fn job(&self) -> Option<&Job> {
+        self.job.as_ref()
     }
 
     /// Rank 0's part of a run: tells the others what to execute, executes it and merges.

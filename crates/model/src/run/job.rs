@@ -1,0 +1,114 @@
+//! The MPI job that executed a run: what ran where.
+
+use super::{Header, Host};
+use serde::{Deserialize, Serialize};
+
+/// An MPI job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// MPI library, name and version, one line.
+    pub mpi: String,
+    /// Version of the MPI standard that it implements, "3.1".
+    pub standard: String,
+    /// What started the ranks: "mpiexec of Open MPI", "mpiexec", "srun"; "" if that is not known.
+    pub launcher: String,
+    /// Batch system and the job's number in it, "slurm 4711"; "" outside of one.
+    pub batch: String,
+    /// Machines, in the order of their first ranks.
+    pub nodes: Vec<Node>,
+}
+
+/// A machine of an MPI job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Host name.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors that its ranks may use, all together.
+    pub cpus: u32,
+    /// Processors that each rank may use: the fewest and the most. Fewer than `cpus`: ranks are bound.
+    pub rank_cpus: [u32; 2],
+    /// Main memory, bytes.
+    pub memory_bytes: u64,
+    /// Its clock: "tsc", "monotonic_raw" or "monotonic".
+    pub clock: String,
+    /// Its ranks: spans of ranks that follow each other, first and last.
+    pub ranks: Vec<[u32; 2]>,
+}
+
+impl Node {
+    /// The rank runs here.
+    pub fn has(&self, rank: u32) -> bool {
+        self.ranks.iter().any(|[first, last]| (*first..=*last).contains(&rank))
+    }
+
+    /// Number of its ranks.
+    pub fn size(&self) -> u32 {
+        self.ranks.iter().map(|[first, last]| last - first + 1).sum()
+    }
+
+    /// Its ranks as text, "0-3,8".
+    pub fn spans(&self) -> String {
+        let span = |[first, last]: &[u32; 2]| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        };
+        self.ranks.iter().map(span).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Header {
+    /// Name of the machine of a rank.
+    pub fn host_of(&self, rank: u32) -> &str {
+        let nodes = self.job.iter().flat_map(|job| &job.nodes);
+        nodes
+            .filter(|node| node.has(rank))
+            .map(|node| &*node.host)
+            .next()
+            .unwrap_or(&self.host.name)
+    }
+
+    /// Processors that the ranks may use on all machines together; 0 if that is not known.
+    pub fn cpus(&self) -> u32 {
+        let Host { cpus, .. } = self.host;
+        self.job.as_ref().map_or(cpus, |job| job.nodes.iter().map(|node| node.cpus).sum())
+    }
+}
+
+/// Ranks in ascending order as spans of those that follow each other.
+pub fn spans(ranks: impl IntoIterator<Item = u32>) -> Vec<[u32; 2]> {
+    let mut spans: Vec<[u32; 2]> = Vec::new();
+    for rank in ranks {
+        match spans.last_mut() {
+            Some([_, last]) if *last + 1 == rank => *last = rank,
+            _ => spans.push([rank, rank]),
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_has_the_host_of_its_node() {
+        let node = |host: &str, cpus, ranks: &[u32]| Node {
+            host: host.into(),
+            cpus,
+            ranks: spans(ranks.iter().copied()),
+            ..Node::default()
+        };
+        let nodes = vec![node("a", 4, &[0, 1, 2, 5]), node("b", 8, &[3, 4])];
+        assert_eq!((nodes[0].spans().as_str(), nodes[0].size()), ("0-2,5", 4));
+        let host = Host { name: "a".into(), cpus: 2, ..Host::default() };
+        let mut header = Header { host, ..Header::default() };
+        assert_eq!((header.host_of(3), header.cpus()), ("a", 2));
+        header.job = Some(Job { nodes, ..Job::default() });
+        assert_eq!([0, 2, 3, 4, 5].map(|rank| header.host_of(rank)), ["a", "a", "b", "b", "a"]);
+        assert_eq!((header.host_of(6), header.cpus()), ("a", 12));
+    }
+}

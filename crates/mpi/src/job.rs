@@ -1,0 +1,92 @@
+//! What a run stores of the MPI job that executed it.
+
+use crate::error::MpiError;
+use crate::launcher;
+use crate::world::{Reduce, WORLD, World};
+use engine::{clock, host};
+use model::run::{Job, Node, spans};
+
+/// Variables with the number of a batch system's job.
+const BATCH: &[(&str, &str)] = &[
+    ("slurm", "SLURM_JOB_ID"),
+    ("pbs", "PBS_JOBID"),
+    ("lsf", "LSB_JOBID"),
+    ("flux", "FLUX_JOB_ID"),
+    ("sge", "JOB_ID"),
+];
+
+/// What ran where; `Some` on rank 0. Collective over the world.
+pub fn job(world: &World) -> Result<Option<Job>, MpiError> {
+    let mut nodes = vec![0; world.size as usize];
+    nodes[world.rank as usize] = i64::from(world.node);
+    world.reduce_all(WORLD, &mut nodes, Reduce::Max)?;
+    let own = i64::from(host::cpus());
+    let [fewest, most] = world.reduce(world.node_comm, [-own, own], Reduce::Max)?;
+    if world.rank > 0 {
+        if world.node_rank == 0 {
+            world
+                .send(0, &postcard::to_stdvec(&node(world, [-fewest, most])).unwrap_or_default())?;
+        }
+        return Ok(None);
+    }
+    let mut all = Vec::with_capacity(world.nodes as usize);
+    for number in 0..i64::from(world.nodes) {
+        let ranks =
+            spans((0u32..).zip(&nodes).filter(|(_, node)| **node == number).map(|(r, _)| r));
+        let told = match (number, ranks.first()) {
+            (0, _) | (_, None) => node(world, [-fewest, most]),
+            (_, Some([first, _])) => {
+                postcard::from_bytes(&world.receive(*first)?).unwrap_or_default()
+            }
+        };
+        all.push(Node { ranks, ..told });
+    }
+    Ok(Some(named(world, all)))
+}
+
+/// This machine, without its ranks.
+fn node(world: &World, rank_cpus: [i64; 2]) -> Node {
+    let here = host::machine();
+    Node {
+        host: here.name,
+        kernel: here.kernel,
+        cpu: here.cpu,
+        cpus: world.node_cpus,
+        rank_cpus: rank_cpus.map(|cpus| cpus as u32),
+        memory_bytes: here.memory_bytes,
+        clock: clock::best().name().into(),
+        ranks: Vec::new(),
+    }
+}
+
+fn named(world: &World, nodes: Vec<Node>) -> Job {
+    let (major, minor) = world.shim().standard_version();
+    Job {
+        mpi: world.library(),
+        standard: format!("{major}.{minor}"),
+        launcher: launcher::job().map_or("", |job| job.launcher.name()).into(),
+        batch: batch(|name| std::env::var(name).ok()),
+        nodes,
+    }
+}
+
+/// The batch system and its number for the job.
+fn batch(variable: impl Fn(&str) -> Option<String>) -> String {
+    let told = BATCH.iter().find_map(|(system, name)| Some((system, variable(name)?)));
+    told.map_or(String::new(), |(system, number)| format!("{system} {number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_batch_system_tells_its_number() {
+        let of = |set: &[(&str, &str)]| {
+            batch(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into()))
+        };
+        assert_eq!(of(&[("SLURM_JOB_ID", "4711"), ("JOB_ID", "1")]), "slurm 4711");
+        assert_eq!(of(&[("PBS_JOBID", "12.server")]), "pbs 12.server");
+        assert_eq!(of(&[]), "");
+    }
+}
