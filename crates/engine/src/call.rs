@@ -11,7 +11,9 @@ mod show;
 pub use file::{At, FileCall, Memory, MpiFile, MpiMode, ViewId};
 pub use queue::{Lent, Queued, Submitted, Tag, Target};
 
-use show::{DirectoryOr, Locks, Mode, OpenFlags, OwnPath, Renames, Text, call as show};
+use show::{
+    Access, DirectoryOr, Locks, Mapped, Mode, OpenFlags, OwnPath, Renames, Text, call as show,
+};
 use std::ffi::CStr;
 use std::io::{IoSlice, IoSliceMut};
 
@@ -97,6 +99,19 @@ calls! {
     Fsync { fd: Fd } => Sync, Names::None, 0, "fsync", [fd];
     /// fdatasync(fd)
     Fdatasync { fd: Fd } => Sync, Names::None, 0, "fdatasync", [fd];
+    /// mmap(fd) of the whole file, to read it and, with `write`, to change it. The mapping is the
+    /// file's until `Unmap`.
+    Map { fd: Fd, write: bool } => Open, Names::None, 0, "mmap", [fd, &Access(*write)];
+    /// munmap of a file's mapping.
+    Unmap { fd: Fd } => Close, Names::None, 0, "munmap", [fd];
+    /// Copies out of a file's mapping; the bytes. `rest`: part of "read to the end of the file".
+    MapRead { fd: Fd, buf: &'a mut [u8], offset: u64, rest: bool } => Data, Names::None,
+        if *rest { 0 } else { buf.len() as Reply }, "memcpy", [buf, &Mapped(*fd, *offset)];
+    /// Copies into a file's mapping, which makes the file longer where it must; the bytes.
+    MapWrite { fd: Fd, buf: &'a [u8], offset: u64 } => Data, Names::None, buf.len() as Reply,
+        "memcpy", [&Mapped(*fd, *offset), buf];
+    /// msync(fd's mapping, MS_SYNC)
+    Msync { fd: Fd } => Sync, Names::None, 0, "msync", [fd, &Text("MS_SYNC")];
     /// ftruncate(fd, size)
     Ftruncate { fd: Fd, size: u64 } => Metadata, Names::None, 0, "ftruncate", [fd, size];
     /// fallocate(fd, mode, offset, size)

@@ -419,6 +419,13 @@ pub struct Evidence {
     pub crowded: bool,
     /// Processor time of all ranks, user and system.
     pub cpu_ns: u64,
+    /// Page faults of all ranks that needed no storage ("minor"): a page of a mapped file that the
+    /// page cache held, and all memory that was touched for the first time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub page_faults: u64,
+    /// Page faults of all ranks that fetched from storage ("major").
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub storage_page_faults: u64,
     /// How others competed with the ranks for processors; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contention: Option<Contention>,

@@ -72,6 +72,8 @@ use Op::*;
 
 /// Operations that choose how a file is opened.
 const OPENS: &[Op] = &[Fopen, Fcreat, Write, Append, Read, Create];
+/// Operations that open a file to be mapped.
+const MAPS: &[Op] = &[Fopen, Fcreat, Tmpfile, Write, Read];
 const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
 const POSIX_DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read];
 const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
@@ -117,6 +119,12 @@ options! {
         off &["false", "0"], takers Takers::Ops(OPENS), seeming &[],
         help "O_DIRECT is chosen when a file is opened: put the fopen inside",
         doc "Open with O_DIRECT and use aligned buffers.";
+    Engine engine = "\"posix\" or \"mmap\"" Accepts::Words(&["posix", "mmap"]),
+        off &["posix"], takers Takers::Words(&[("mmap", MAPS)]), seeming &[Append, Readv, Writev],
+        help "a file is mapped when it is opened: put the fopen inside; append, readv and writev make \
+              their own calls",
+        doc "How bytes are moved: by pread and pwrite, or by copying them out of and into a mapping of the \
+             file.";
     Fsync fsync = "\"none\", \"close\" or \"op\"" Accepts::Words(&["none", "close", "op"]),
         off &["none"], takers Takers::Words(&[("close", CLOSES_WRITTEN), ("op", SYNCS)]), seeming &[],
         help "\"op\" acts on operations that write, \"close\" on those that close a written file: \

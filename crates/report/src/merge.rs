@@ -164,6 +164,9 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
         whole.contention = added.contention;
     }
     whole.cpu_ns = whole.cpu_ns.saturating_add(added.cpu_ns);
+    whole.page_faults = whole.page_faults.saturating_add(added.page_faults);
+    let faults = &mut whole.storage_page_faults;
+    *faults = faults.saturating_add(added.storage_page_faults);
     whole.dropped_events += added.dropped_events;
     whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);
     whole.labels_beyond_limit += added.labels_beyond_limit;

@@ -2,10 +2,12 @@
 //! queue/getevents). One behaviour suite tests them: `tests/backends.rs`.
 
 pub mod beneath;
+mod bus;
 mod cachestat;
 pub mod direct;
 mod extents;
 pub mod guarded;
+mod mapped;
 pub mod mem;
 mod names;
 pub mod null;

@@ -11,6 +11,7 @@
 //! descriptor is gone: it must not be closed again.)
 
 use super::direct::{self, Alignment};
+use super::mapped::Maps;
 use super::{Backend, Capabilities, Look, cachestat, extents, names};
 use crate::call::{Call, Fd, Reply};
 use crate::dents;
@@ -31,6 +32,7 @@ pub struct Posix {
     drop_caches: Result<File, i32>,
     /// The kernel counts what is fetched from storage.
     counts_fetched: bool,
+    maps: Maps,
 }
 
 impl Posix {
@@ -44,7 +46,8 @@ impl Posix {
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
         let path = std::env::current_dir()?.into_os_string().into_vec();
         let counts_fetched = Path::new("/proc/self/io").exists();
-        Ok(Posix { directory: File::open(".")?, path, drop_caches, counts_fetched })
+        let maps = Maps::default();
+        Ok(Posix { directory: File::open(".")?, path, drop_caches, counts_fetched, maps })
     }
 
     /// [`Posix::new`] for a current directory that the program knows by this path.
@@ -78,8 +81,11 @@ impl Posix {
     }
 
     /// Executes a call on what this path leads to, whatever path it has itself.
-    pub(super) fn issue_on(&self, call: Call<'_>, path: *const libc::c_char) -> Reply {
-        self.issue_at(call, |_| path)
+    pub(super) fn issue_on(&mut self, call: Call<'_>, path: *const libc::c_char) -> Reply {
+        match self.maps.issue(call) {
+            Ok(reply) => reply,
+            Err(call) => self.issue_at(call, |_| path),
+        }
     }
 
     #[inline(always)]
@@ -164,7 +170,10 @@ impl Backend for Posix {
 
     #[inline(always)]
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        self.issue_at(call, |path| self.at(path))
+        match self.maps.issue(call) {
+            Ok(reply) => reply,
+            Err(call) => self.issue_at(call, |path| self.at(path)),
+        }
     }
 }
 
@@ -269,7 +278,14 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
                 i64::from(libc::removexattr(at(path), name.as_ptr()))
             }
             Call::Syncfs { fd: Some(fd) } => return syncfs(fd),
-            Call::Syncfs { fd: None } | Call::DropCaches {} => return -Reply::from(libc::ENOSYS),
+            // Others execute them.
+            Call::Syncfs { fd: None }
+            | Call::DropCaches {}
+            | Call::Map { .. }
+            | Call::Unmap { .. }
+            | Call::MapRead { .. }
+            | Call::MapWrite { .. }
+            | Call::Msync { .. } => return -Reply::from(libc::ENOSYS),
         }
     };
     reply(returned)
@@ -349,7 +365,13 @@ mod tests {
     fn absolute_paths_inside_are_relative_to_the_directory() {
         let path = b"/run/dir".to_vec();
         let directory = File::open(".").expect(".");
-        let posix = Posix { directory, path, drop_caches: Err(0), counts_fetched: false };
+        let posix = Posix {
+            directory,
+            path,
+            drop_caches: Err(0),
+            counts_fetched: false,
+            maps: Maps::default(),
+        };
         for (path, expected) in [
             (c"x/y", c"x/y"),
             (c"/run/dir/x", c"x"),

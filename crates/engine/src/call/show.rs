@@ -90,6 +90,25 @@ impl Show for &mut [IoSliceMut<'_>] {
     }
 }
 
+/// A place in the mapping of a file.
+pub(super) struct Mapped(pub(super) Fd, pub(super) u64);
+
+impl Show for Mapped {
+    fn show(&self, text: &mut String) {
+        let _ = write!(text, "mapping of {} + {}", self.0.0, self.1);
+    }
+}
+
+/// What a mapping may be used for.
+pub(super) struct Access(pub(super) bool);
+
+impl Show for Access {
+    fn show(&self, text: &mut String) {
+        let protection = if self.0 { "PROT_READ|PROT_WRITE" } else { "PROT_READ" };
+        let _ = write!(text, "{protection}, MAP_SHARED");
+    }
+}
+
 /// Permission bits of a call that makes something, by its flags.
 pub(super) struct Mode(pub(super) i32, pub(super) u32);
 

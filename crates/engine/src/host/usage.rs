@@ -22,6 +22,8 @@ pub struct Usage {
     pub waited_ns: Option<u64>,
     /// How often it lost its processor although it could have run on.
     pub preemptions: u64,
+    /// Page faults that needed no storage, and those that did.
+    pub faults: [u64; 2],
 }
 
 /// Reads counters at two times. It keeps the files of /proc/self open, so that it works after
@@ -62,13 +64,14 @@ impl UsageMeter {
             cpu_ns: now.cpu_ns.saturating_sub(start.cpu_ns),
             waited_ns: since(now.waited_ns, start.waited_ns),
             preemptions: now.preemptions.saturating_sub(start.preemptions),
+            faults: [0, 1].map(|kind| now.faults[kind].saturating_sub(start.faults[kind])),
         }
     }
 
     fn now(&self) -> Usage {
-        let (cpu_ns, preemptions) = processor();
+        let (cpu_ns, preemptions, faults) = processor();
         let waited_ns = with_text(self.schedule.as_ref(), waited);
-        Usage { cpu_ns, preemptions, waited_ns, ..with_text(self.io.as_ref(), parse) }
+        Usage { cpu_ns, preemptions, faults, waited_ns, ..with_text(self.io.as_ref(), parse) }
     }
 }
 
@@ -98,8 +101,9 @@ fn parse(text: &str) -> Usage {
     }
 }
 
-/// Processor time of this process, and its involuntary switches: getrusage(2).
-fn processor() -> (u64, u64) {
+/// Processor time of this process, its involuntary switches, and its page faults without and with
+/// storage: getrusage(2).
+fn processor() -> (u64, u64, [u64; 2]) {
     let mut facts = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the structure is writable; zeros are a value should the call fail.
     let facts = unsafe {
@@ -107,7 +111,8 @@ fn processor() -> (u64, u64) {
         facts.assume_init()
     };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    (ns(facts.ru_utime) + ns(facts.ru_stime), facts.ru_nivcsw as u64)
+    let cpu_ns = ns(facts.ru_utime) + ns(facts.ru_stime);
+    (cpu_ns, facts.ru_nivcsw as u64, [facts.ru_minflt as u64, facts.ru_majflt as u64])
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::handles::Mode;
 use super::io::Io;
-use super::options::Fsync;
+use super::options::{Engine, Fsync};
 use super::perform::{Step, bad_handle, file, on_handle, refused, to_read};
 use super::prepare::Prepared;
 use super::shares::Ready;
 use super::tally::{Shot, Subject, Tally};
-use super::task::{Bytes, Data, More, Task, Transfer};
+use super::task::{Bytes, Data, More, Task, Transfer, map_flags};
 use super::{flags, note, now};
 use crate::backend::Backend;
 use crate::backend::direct::Alignment;
@@ -91,10 +91,14 @@ pub(super) fn open<B: Backend>(
         })?,
         path => env.path(step.site, path, &mut io.paths[0])?,
     }
-    let flags = open_flags(io, flags);
-    let shot = now::shot(io, |paths| now::open(paths, flags));
-    let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
     let mut mode = Mode::of(flags);
+    if io.options.active().engine == Engine::Mmap {
+        mode.mapped = maps(io, mode);
+    }
+    let flags = map_flags(open_flags(io, flags), mode.mapped);
+    let shot = now::shot(io, |paths| now::open(paths, flags));
+    let shot = if mode.mapped { map(io, shot, mode.writable) } else { shot };
+    let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
     match fd {
         Some(fd) => {
             mode.direct = alignment(io, fd, flags);
@@ -110,6 +114,45 @@ pub(super) fn open<B: Backend>(
         env.set(step.dst, handle);
     }
     io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+/// Whether a file opened inside `engine="mmap"` is mapped; what is opened to append to is not.
+#[cold]
+fn maps<B>(io: &mut Io<'_, B>, mode: Mode) -> bool {
+    if mode.append {
+        io.notes |= note::UNMAPPED;
+    }
+    !mode.append
+}
+
+/// Maps a file that was opened, if it was; both as one call. One that cannot be mapped is closed.
+#[cold]
+fn map<B: Backend>(io: &mut Io<'_, B>, open: Shot, write: bool) -> Shot {
+    if open.reply < 0 {
+        return open;
+    }
+    let fd = Fd(open.reply as i32);
+    let map = now::timed(&mut io.backend, &io.clock, Call::Map { fd, write });
+    if map.reply < 0 {
+        io.backend.issue(Call::Close { fd });
+        return Shot { start_ns: open.start_ns, ..map };
+    }
+    Shot { end_ns: map.end_ns, ..open }
+}
+
+/// fsync and fdatasync: msync where the file is mapped.
+pub(super) fn sync<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    let call = match (io.handles.get(at).mode.mapped, step.op) {
+        (true, _) => Call::Msync { fd },
+        (false, Op::Fdatasync) => Call::Fdatasync { fd },
+        (false, _) => Call::Fsync { fd },
+    };
+    now::one(step, io, Subject::Handle(at), call)
 }
 
 /// An open that `--only` leaves out: its handle is one whose open failed.
@@ -258,8 +301,10 @@ fn close<B: Backend>(
 ) -> Result<(), Fault> {
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
-    if io.handles.get(at).mode.writable && io.options.active().fsync == Fsync::Close {
-        return now::run(step, Task::sync_and_close(io, at, fd), io, buffers);
+    let mode = io.handles.get(at).mode;
+    let sync = mode.writable && io.options.active().fsync == Fsync::Close;
+    if sync || mode.mapped {
+        return now::run(step, Task::close(io, (at, fd), mode.mapped, sync), io, buffers);
     }
     now::one(step, io, Subject::Handle(at), Call::Close { fd })
 }

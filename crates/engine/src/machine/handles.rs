@@ -45,6 +45,8 @@ pub(super) struct Mode {
     pub(super) stable: bool,
     /// It was opened without a name (O_TMPFILE).
     pub(super) nameless: bool,
+    /// Its bytes are moved through a mapping.
+    pub(super) mapped: bool,
     /// O_DIRECT and what it wants.
     pub(super) direct: Option<Alignment>,
 }
@@ -57,6 +59,7 @@ impl Mode {
             writable: flags & libc::O_ACCMODE != libc::O_RDONLY,
             stable: flags & libc::O_DSYNC != 0,
             nameless: flags & libc::O_TMPFILE == libc::O_TMPFILE,
+            mapped: false,
             direct: None,
         }
     }
@@ -197,6 +200,15 @@ impl Handles {
     pub(super) fn locked(&self) -> impl Iterator<Item = Fd> + '_ {
         let locked = self.table.iter().filter(|handle| handle.locked);
         locked.filter_map(|handle| match handle.state {
+            State::Open(fd) => Some(fd),
+            _ => None,
+        })
+    }
+
+    /// Files still open that are mapped.
+    pub(super) fn mapped(&self) -> impl Iterator<Item = Fd> + '_ {
+        let mapped = self.table.iter().filter(|handle| handle.mode.mapped);
+        mapped.filter_map(|handle| match handle.state {
             State::Open(fd) => Some(fd),
             _ => None,
         })

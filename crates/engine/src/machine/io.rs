@@ -297,6 +297,10 @@ impl<'c, B: Backend> Io<'c, B> {
 
     /// Closes what the program left open; not timed.
     pub(super) fn close_all(&mut self) {
+        let mapped: Vec<_> = self.handles.mapped().collect();
+        for fd in mapped {
+            self.backend.issue(Call::Unmap { fd });
+        }
         let open: Vec<_> = self.handles.open().collect();
         for fd in open {
             self.backend.issue(Call::Close { fd });

@@ -21,6 +21,9 @@ pub const WIDE: u32 = 256;
 /// An MPI file was opened inside `with (direct=true)`.
 pub const DIRECT_MPI: u32 = 16;
 
+/// A file was opened inside `with (engine="mmap")` and not mapped.
+pub const UNMAPPED: u32 = 512;
+
 /// From here on a bit for each operation that file systems may lack, in the order of their table.
 const LACKING: u32 = 1 << 12;
 
@@ -67,7 +70,10 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
         "compress or dedup: data was written that compresses or repeats as the program says";
     let wide =
         "calls of more than 256 MiB were made: within such a call the data repeats after that";
+    let unmapped = "engine=\"mmap\": files that were opened to append to were not mapped: they were \
+         written by calls";
     let all = [
+        (UNMAPPED, unmapped.to_string()),
         (DIRECT_REFUSED, refused),
         (DIRECT_MISALIGNED, misaligned.to_string()),
         (DIRECT_MPI, ignored.to_string()),

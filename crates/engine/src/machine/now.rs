@@ -142,7 +142,7 @@ pub(super) fn run_transfer<B: Backend>(
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let first = match transfer.is_plain(io) {
-        true => issue(transfer.bytes.call(), transfer.fd, io, buffers).ok(),
+        true => issue(transfer.call(), transfer.fd, io, buffers).ok(),
         false => None,
     };
     match first {
@@ -191,7 +191,8 @@ pub(super) fn run_whole<B: Backend>(
         }
         _ => plain.then_some(&[][..]),
     };
-    let open = shot(io, |paths| open(paths, whole.flags));
+    let flags = whole.open_flags(io);
+    let open = shot(io, |paths| open(paths, flags));
     let (data, close) = match source {
         Some(buf) if open.reply >= 0 => at_once(io, whole.bytes, buf, open),
         _ => (None, None),
@@ -293,23 +294,32 @@ fn issue<B: Backend>(
     let (backend, clock) = (&mut io.backend, &io.clock);
     Ok(match want {
         Want::Open { flags } => timed(backend, clock, open(&io.paths, flags)),
-        Want::Write { offset, len } => {
+        Want::Map { write } => timed(backend, clock, Call::Map { fd, write }),
+        Want::Unmap => timed(backend, clock, Call::Unmap { fd }),
+        Want::Write { offset, len, mapped } => {
             let buf = buffers.source(content, len, offset)?;
-            timed(backend, clock, Call::Pwrite { fd, buf, offset })
+            match mapped {
+                false => timed(backend, clock, Call::Pwrite { fd, buf, offset }),
+                true => timed(backend, clock, Call::MapWrite { fd, buf, offset }),
+            }
         }
         Want::Append { done, len } => {
             let buf = buffers.source(content, len, done)?;
             timed(backend, clock, Call::Append { fd, buf })
         }
-        Want::Read { offset, len, rest } => {
+        Want::Read { offset, len, rest, mapped } => {
             let buf = buffers.target(len)?;
-            timed(backend, clock, Call::Pread { fd, buf, offset, rest })
+            match mapped {
+                false => timed(backend, clock, Call::Pread { fd, buf, offset, rest }),
+                true => timed(backend, clock, Call::MapRead { fd, buf, offset, rest }),
+            }
         }
         Want::List => {
             let buf = buffers.target(DENTS_BYTES)?;
             timed(backend, clock, Call::Getdents { fd, buf })
         }
-        Want::Sync => timed(backend, clock, Call::Fsync { fd }),
+        Want::Sync { mapped: false } => timed(backend, clock, Call::Fsync { fd }),
+        Want::Sync { mapped: true } => timed(backend, clock, Call::Msync { fd }),
         Want::Close => timed(backend, clock, Call::Close { fd }),
     })
 }

@@ -20,10 +20,20 @@ pub(super) enum Fsync {
     Op,
 }
 
+/// How the bytes of files are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// pread and pwrite.
+    Posix,
+    /// Files opened inside are mapped.
+    Mmap,
+}
+
 /// The options in force.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Active {
     pub(super) direct: bool,
+    pub(super) engine: Engine,
     pub(super) fsync: Fsync,
     /// Largest size of one call, bytes.
     pub(super) transfer: Option<u64>,
@@ -44,6 +54,7 @@ impl Active {
     /// Outside every `with`.
     pub(super) const DEFAULT: Active = Active {
         direct: false,
+        engine: Engine::Posix,
         fsync: Fsync::None,
         transfer: None,
         data: Content::Random,
@@ -64,6 +75,7 @@ impl Active {
     fn set(&mut self, option: WithOption, value: &Value) -> Eval<()> {
         match option {
             WithOption::Direct => self.direct = value.as_condition()?,
+            WithOption::Engine => self.engine = engine(word(value)),
             WithOption::Fsync => self.fsync = fsync(word(value)),
             WithOption::Transfer => self.transfer = Some(value.as_size()?),
             WithOption::Data => self.data = Content::find(word(value)).unwrap_or(self.data),
@@ -87,6 +99,16 @@ impl Active {
                 return Err(Fault::Message(what.into()));
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Options that contradict each other are a mistake.
+    fn refuse_contradictions(&self) -> Result<(), Fault> {
+        if self.engine == Engine::Mmap && self.direct {
+            let what = "engine=\"mmap\" and direct=true contradict each other: a mapping shows the \
+                        page cache, which O_DIRECT goes around; leave one of them out";
+            return Err(Fault::Message(what.into()));
         }
         Ok(())
     }
@@ -138,6 +160,7 @@ impl OptionStack {
             }
         }
         next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
+        next.refuse_contradictions()?;
         self.outer.push(std::mem::replace(&mut self.top, next));
         Ok(())
     }
@@ -173,6 +196,10 @@ fn word(value: &Value) -> &str {
         Value::Str(text) => std::str::from_utf8(text).unwrap_or_default(),
         _ => "",
     }
+}
+
+fn engine(word: &str) -> Engine {
+    if word == "mmap" { Engine::Mmap } else { Engine::Posix }
 }
 
 fn fsync(word: &str) -> Fsync {

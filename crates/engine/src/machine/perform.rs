@@ -103,8 +103,7 @@ pub(super) fn perform<B: Backend>(
         Op::Readv | Op::Writev => vector::run(step, env, io, buffers),
         Op::Fclose => files::fclose(step, env, io, comm, buffers),
         Op::Fseek => files::fseek(step, env, io),
-        Op::Fsync => on_handle(step, env, io, |fd| Call::Fsync { fd }),
-        Op::Fdatasync => on_handle(step, env, io, |fd| Call::Fdatasync { fd }),
+        Op::Fsync | Op::Fdatasync => files::sync(step, env, io),
         Op::Fstat => on_handle(step, env, io, |fd| Call::Fstat { fd }),
         Op::Ftruncate => {
             let size = env.size(site, args[1])?;

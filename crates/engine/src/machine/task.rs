@@ -7,6 +7,9 @@
 //! readdir open, data, close         fclose  [sync,] close
 //! ```
 //!
+//! With `engine="mmap"` a file is mapped after it is opened and unmapped before it is closed, and data
+//! is copied.
+//!
 //! Data is one call or many: partial transfers are continued, large ones cut, patterns have many
 //! pieces. A task holds neither its path nor its memory, so it can wait anywhere. Who makes the
 //! calls is [`super::now`]; how a task goes on from reply to reply is in `step`.
@@ -15,7 +18,7 @@ mod step;
 
 use super::handles::Mode;
 use super::io::Io;
-use super::options::Fsync;
+use super::options::{Engine, Fsync};
 use super::shares::Pieces;
 use super::tally::{Subject, Tally};
 use crate::backend::Backend;
@@ -36,16 +39,20 @@ pub(super) const STOPPED: i32 = libc::EINTR;
 pub(super) enum Want {
     /// open of the first path.
     Open { flags: i32 },
-    /// pwrite.
-    Write { offset: u64, len: usize },
+    /// mmap.
+    Map { write: bool },
+    /// munmap.
+    Unmap,
+    /// pwrite, or a copy into the mapping.
+    Write { offset: u64, len: usize, mapped: bool },
     /// write at the end; so many bytes of the operation were written before.
     Append { done: u64, len: usize },
-    /// pread; `rest`: to the end of the file.
-    Read { offset: u64, len: usize, rest: bool },
+    /// pread, or a copy out of the mapping; `rest`: to the end of the file.
+    Read { offset: u64, len: usize, rest: bool, mapped: bool },
     /// getdents64.
     List,
-    /// fsync.
-    Sync,
+    /// fsync, or msync.
+    Sync { mapped: bool },
     /// close.
     Close,
 }
@@ -95,23 +102,17 @@ impl Bytes {
             Data::ReadRest | Data::List => false,
         }
     }
-
-    /// That call.
-    #[inline(always)]
-    pub(super) fn call(self) -> Want {
-        want(self.data, self.offset_bytes, 0, self.len as usize)
-    }
 }
 
 /// The call that moves `len` bytes after `done` ones.
 #[inline(always)]
-fn want(data: Data, offset_bytes: u64, done: u64, len: usize) -> Want {
+fn want(data: Data, mapped: bool, offset_bytes: u64, done: u64, len: usize) -> Want {
     let offset = offset_bytes + done;
     match data {
-        Data::Write => Want::Write { offset, len },
+        Data::Write => Want::Write { offset, len, mapped },
         Data::Append => Want::Append { done, len },
-        Data::Read => Want::Read { offset, len, rest: false },
-        Data::ReadRest => Want::Read { offset, len, rest: true },
+        Data::Read => Want::Read { offset, len, rest: false, mapped },
+        Data::ReadRest => Want::Read { offset, len, rest: true, mapped },
         Data::List => Want::List,
         Data::Nothing => Want::Close,
     }
@@ -135,9 +136,25 @@ impl Whole {
             Data::Read | Data::ReadRest | Data::List => false,
             Data::Write | Data::Append => {
                 let simple = !options.direct && options.fsync == Fsync::None;
+                let simple = simple && !self.is_mapped(io);
                 simple && self.bytes.is_one_call(io)
             }
         }
+    }
+}
+
+impl Whole {
+    /// How the file is opened.
+    #[inline(always)]
+    pub(super) fn open_flags<B>(self, io: &Io<'_, B>) -> i32 {
+        map_flags(self.flags, self.is_mapped(io))
+    }
+
+    /// The bytes are moved through a mapping.
+    #[inline(always)]
+    fn is_mapped<B>(self, io: &Io<'_, B>) -> bool {
+        let data = matches!(self.bytes.data, Data::Write | Data::Read | Data::ReadRest);
+        data && io.options.active().engine == Engine::Mmap
     }
 }
 
@@ -160,6 +177,13 @@ impl Transfer {
         self.mode.direct.is_none() && !self.syncs(io) && self.bytes.is_one_call(io)
     }
 
+    /// That call.
+    #[inline(always)]
+    pub(super) fn call(&self) -> Want {
+        let Bytes { data, offset_bytes, len } = self.bytes;
+        want(data, self.mode.mapped, offset_bytes, 0, len as usize)
+    }
+
     #[inline(always)]
     fn syncs<B>(&self, io: &Io<'_, B>) -> bool {
         self.bytes.data.writes() && io.options.active().fsync == Fsync::Op
@@ -170,10 +194,12 @@ impl Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Open,
+    Map,
     NextPiece,
     Begin,
     Data,
     Sync,
+    Unmap,
     Close,
     End,
 }
@@ -188,6 +214,8 @@ pub(super) struct Task<'r> {
     flags: i32,
     pub(super) fd: Fd,
     direct: Option<Alignment>,
+    /// Data is moved through a mapping.
+    mapped: bool,
     /// The file is made stable after the data.
     sync: bool,
     closes: bool,
@@ -236,6 +264,15 @@ impl More<'_> {
     }
 }
 
+/// Who changes a mapping must be able to read the file.
+#[inline(always)]
+pub(super) fn map_flags(flags: i32, mapped: bool) -> i32 {
+    match mapped && flags & libc::O_ACCMODE == libc::O_WRONLY {
+        true => flags & !libc::O_ACCMODE | libc::O_RDWR,
+        false => flags,
+    }
+}
+
 /// The most that one call moves.
 #[inline(always)]
 fn call_bytes<B>(io: &Io<'_, B>, data: Data) -> u64 {
@@ -248,21 +285,27 @@ impl<'r> Task<'r> {
         let Whole { flags, bytes } = whole;
         let task = Task::new(io, Stage::Open, bytes);
         let sync = bytes.data.writes() && io.options.active().fsync != Fsync::None;
-        Task { flags, sync, closes: true, ..task }
+        Task { flags, mapped: whole.is_mapped(io), sync, closes: true, ..task }
     }
 
     pub(super) fn transfer<B>(io: &Io<'_, B>, transfer: Transfer) -> Task<'r> {
         let Transfer { at, fd, mode, bytes, moves_position } = transfer;
         let (subject, direct, sync) = (Subject::Handle(at), mode.direct, transfer.syncs(io));
         let task = Task::new(io, Stage::Begin, bytes);
-        Task { subject, fd, direct, sync, moves_position, ..task }
+        Task { subject, fd, direct, mapped: mode.mapped, sync, moves_position, ..task }
     }
 
-    /// Makes an open file stable and closes it.
-    pub(super) fn sync_and_close<B>(io: &Io<'_, B>, at: usize, fd: Fd) -> Task<'r> {
+    /// Closes an open file; `sync`: makes it stable before.
+    pub(super) fn close<B>(
+        io: &Io<'_, B>,
+        (at, fd): (usize, Fd),
+        mapped: bool,
+        sync: bool,
+    ) -> Task<'r> {
         let nothing = Bytes { data: Data::Nothing, offset_bytes: 0, len: 0 };
         let task = Task::new(io, Stage::Sync, nothing);
-        Task { subject: Subject::Handle(at), fd, sync: true, closes: true, ..task }
+        let task = Task { subject: Subject::Handle(at), fd, mapped, sync, closes: true, ..task };
+        if sync { task } else { Task { stage: task.after_sync(), ..task } }
     }
 
     /// The same with all pieces of a pattern.
@@ -279,6 +322,7 @@ impl<'r> Task<'r> {
             flags: 0,
             fd: Fd(-1),
             direct: None,
+            mapped: false,
             sync: false,
             closes: false,
             offset_bytes,

@@ -249,7 +249,7 @@ fn failure(words: &[u64]) -> Option<FailureRecord> {
 }
 
 fn usage(words: &[u64]) -> Option<Usage> {
-    let words: &[u64; 9] = words.try_into().ok()?;
+    let words: &[u64; 11] = words.try_into().ok()?;
     let known = |word: u64| (word != u64::MAX).then_some(word);
     Some(Usage {
         start_ns: words[0],
@@ -261,6 +261,7 @@ fn usage(words: &[u64]) -> Option<Usage> {
         wchar_bytes: known(words[6]),
         waited_ns: known(words[7]),
         preemptions: words[8],
+        faults: [words[9], words[10]],
     })
 }
 

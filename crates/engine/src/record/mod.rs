@@ -134,6 +134,8 @@ pub struct Usage {
     pub waited_ns: Option<u64>,
     /// How often it lost its processor although it could have run on.
     pub preemptions: u64,
+    /// Page faults that needed no storage, and those that did.
+    pub faults: [u64; 2],
 }
 
 #[cfg(test)]

@@ -254,6 +254,8 @@ impl Recorder {
             or_none(usage.wchar_bytes),
             or_none(usage.waited_ns),
             usage.preemptions,
+            usage.faults[0],
+            usage.faults[1],
         ];
         self.area.append(Kind::Usage, words.len(), |payload| payload.copy_from_slice(&words));
         self.area.publish_word(H_STATE, state as u64);

@@ -132,5 +132,6 @@ fn usage(meter: &UsageMeter, start_ns: u64, end_ns: u64) -> Usage {
         wchar_bytes: used.call_write_bytes,
         waited_ns: used.waited_ns,
         preemptions: used.preemptions,
+        faults: used.faults,
     }
 }

@@ -28,6 +28,12 @@ pub enum Step {
     Pwrite(usize, Data, u64),
     Append(usize, Data),
     Seek(usize, u64),
+    /// Slot; to be written.
+    Map(usize, bool),
+    Unmap(usize),
+    MapRead(usize, usize, u64),
+    MapWrite(usize, Data, u64),
+    Msync(usize),
     Fsync(usize),
     Fdatasync(usize),
     Ftruncate(usize, u64),
@@ -133,6 +139,7 @@ impl<B: Backend> Runner<B> {
     pub fn run(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Pread(slot, length, offset) => self.pread(*slot, *length, *offset),
+            Step::MapRead(slot, length, offset) => self.map_read(*slot, *length, *offset),
             Step::Preadv(slot, lengths, offset) => self.preadv(*slot, lengths, *offset),
             Step::Getxattr(path, name, room) => {
                 let mut buf = vec![0xee; *room];
@@ -147,6 +154,13 @@ impl<B: Backend> Runner<B> {
         let mut buf = vec![0xee; length];
         let fd = self.fd(slot);
         let reply = self.issue(Call::Pread { fd, buf: &mut buf, offset, rest: false });
+        outcome_of_bytes(reply, &buf)
+    }
+
+    fn map_read(&mut self, slot: usize, length: usize, offset: u64) -> Outcome {
+        let mut buf = vec![0xee; length];
+        let fd = self.fd(slot);
+        let reply = self.issue(Call::MapRead { fd, buf: &mut buf, offset, rest: false });
         outcome_of_bytes(reply, &buf)
     }
 
@@ -212,6 +226,8 @@ impl<B: Backend> Runner<B> {
             }
             Step::Seek(..) | Step::Fsync(..) | Step::Fdatasync(..) => self.on_file(step),
             Step::Pwrite(..) | Step::Append(..) => self.on_file(step),
+            Step::Map(..) | Step::Unmap(..) => self.on_file(step),
+            Step::MapWrite(..) | Step::Msync(..) => self.on_file(step),
             Step::Ftruncate(..) | Step::Fallocate(..) | Step::Fadvise(..) => self.on_file(step),
             Step::CopyRange(..) | Step::Clone(..) | Step::Pwritev(..) => self.on_file(step),
             // Back-ends differ in what they look at first, and programs never get here.
@@ -233,6 +249,12 @@ impl<B: Backend> Runner<B> {
                 Call::Pwrite { fd: self.fd(*slot), buf: &data.0, offset: *offset }
             }
             Step::Append(slot, data) => Call::Append { fd: self.fd(*slot), buf: &data.0 },
+            Step::Map(slot, write) => Call::Map { fd: self.fd(*slot), write: *write },
+            Step::Unmap(slot) => Call::Unmap { fd: self.fd(*slot) },
+            Step::MapWrite(slot, data, offset) => {
+                Call::MapWrite { fd: self.fd(*slot), buf: &data.0, offset: *offset }
+            }
+            Step::Msync(slot) => Call::Msync { fd: self.fd(*slot) },
             Step::Seek(slot, offset) => Call::Seek { fd: self.fd(*slot), offset: *offset },
             Step::Fsync(slot) => Call::Fsync { fd: self.fd(*slot) },
             Step::Fdatasync(slot) => Call::Fdatasync { fd: self.fd(*slot) },

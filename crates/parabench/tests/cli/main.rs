@@ -17,6 +17,7 @@ mod completions;
 mod crash;
 mod docs;
 mod doubts;
+mod engines;
 mod events;
 mod exit_codes;
 mod file_programs;

@@ -24,15 +24,17 @@ pub(super) struct Open {
     listing: Option<std::vec::IntoIter<Box<[u8]>>>,
     /// How it holds its file with flock.
     lock: Option<Lock>,
+    /// It is mapped, and whether the mapping can be written.
+    pub(super) mapped: Option<bool>,
 }
 
 impl Open {
     /// `O_ACCMODE` is a number, not bits; the value 3 allows neither (open(2)).
-    fn reads(&self) -> bool {
+    pub(super) fn reads(&self) -> bool {
         matches!(self.flags & libc::O_ACCMODE, libc::O_RDONLY | libc::O_RDWR) && !self.path_only()
     }
 
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         matches!(self.flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR) && !self.path_only()
     }
 
@@ -81,7 +83,7 @@ impl Files {
         }
         let ino = fs.open(path, flags, mode)?;
         fs.nodes.hold(ino);
-        let open = Some(Open { ino, flags, position: 0, listing: None, lock: None });
+        let open = Some(Open { ino, flags, position: 0, listing: None, lock: None, mapped: None });
         let at = match self.free.pop() {
             Some(Reverse(at)) => at,
             None => {
@@ -99,7 +101,7 @@ impl Files {
     }
 
     /// The file, unless the descriptor stands for a name only (`O_PATH`).
-    fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
+    pub(super) fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
         self.get(fd).and_then(|open| if open.path_only() { Err(libc::EBADF) } else { Ok(open) })
     }
 
@@ -269,7 +271,7 @@ fn check_end(offset: u64, length: usize) -> Result<(), i32> {
     if offset + length as u64 > SIZE_MAX { Err(libc::EINVAL) } else { Ok(()) }
 }
 
-fn put(fs: &mut MemFs, ino: Ino, buf: &[u8], at: u64) -> Done {
+pub(super) fn put(fs: &mut MemFs, ino: Ino, buf: &[u8], at: u64) -> Done {
     if buf.is_empty() {
         return Ok(0);
     }

@@ -13,6 +13,7 @@ mod content;
 mod cost;
 mod files;
 mod locks;
+mod maps;
 mod names;
 mod node;
 mod ranges;
@@ -107,6 +108,11 @@ impl Mem {
             Call::Pread { fd, buf, offset, .. } => files.pread(fs, fd, buf, offset),
             Call::Pwrite { fd, buf, offset } => files.pwrite(fs, fd, buf, offset),
             Call::Append { fd, buf } => files.write(fs, fd, buf),
+            Call::Map { fd, write } => files.map(fs, fd, write),
+            Call::Unmap { fd } => files.unmap(fd),
+            Call::MapRead { fd, buf, offset, .. } => files.map_read(fs, fd, buf, offset),
+            Call::MapWrite { fd, buf, offset } => files.map_write(fs, fd, buf, offset),
+            Call::Msync { fd } => files.mapped(fd).map(|_| 0),
             Call::Seek { fd, offset } => files.seek(fd, offset),
             Call::Fsync { fd } | Call::Fdatasync { fd } => files.sync(fd),
             Call::Ftruncate { fd, size } => files.truncate(fs, fd, size),

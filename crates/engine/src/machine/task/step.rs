@@ -25,10 +25,13 @@ impl Task<'_> {
         }
         Some(match self.stage {
             Stage::Open => Want::Open { flags: self.flags },
+            Stage::Map => Want::Map { write: self.data.writes() },
             Stage::NextPiece | Stage::Begin | Stage::Data => {
-                want(self.data, self.offset_bytes, self.done_bytes, self.left_bytes as usize)
+                let (done, left) = (self.done_bytes, self.left_bytes as usize);
+                want(self.data, self.mapped, self.offset_bytes, done, left)
             }
-            Stage::Sync => Want::Sync,
+            Stage::Sync => Want::Sync { mapped: self.mapped },
+            Stage::Unmap => Want::Unmap,
             Stage::Close => Want::Close,
             Stage::End => return None,
         })
@@ -50,7 +53,12 @@ impl Task<'_> {
                     self.stage = Stage::Close;
                 }
             }
-            Want::Sync => {
+            Want::Map { .. } => self.was_mapped(io, shot),
+            Want::Unmap => {
+                self.tally.add(Part::Close, shot);
+                self.stage = Stage::Close;
+            }
+            Want::Sync { .. } => {
                 let reply = self.tally.add(Part::Sync, shot);
                 if let Subject::Handle(at) = self.subject
                     && reply >= 0
@@ -82,9 +90,24 @@ impl Task<'_> {
         self.stage = match self.data {
             Data::Nothing => Stage::Close,
             Data::List => Stage::Data,
+            Data::Write | Data::Read | Data::ReadRest if self.mapped => Stage::Map,
             Data::Write | Data::Append | Data::Read | Data::ReadRest => Stage::Begin,
         };
         self.direct = alignment(io, self.fd, flags);
+        if !self.mapped {
+            self.opened_to_read(io);
+        }
+    }
+
+    fn was_mapped<B: Backend>(&mut self, io: &mut Io<'_, B>, shot: Shot) {
+        self.stage = Stage::Begin;
+        if self.tally.add(Part::Open, shot) < 0 {
+            (self.mapped, self.stage) = (false, Stage::Close);
+        }
+        self.opened_to_read(io);
+    }
+
+    fn opened_to_read<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         if self.data.reads() {
             io.opened_for_reading(self.fd, self.direct.is_some());
         }
@@ -260,7 +283,11 @@ impl Task<'_> {
         self.stage = if good && self.sync { Stage::Sync } else { self.after_sync() };
     }
 
-    fn after_sync(&self) -> Stage {
-        if self.closes { Stage::Close } else { Stage::End }
+    pub(super) fn after_sync(&self) -> Stage {
+        match (self.closes, self.mapped) {
+            (true, true) => Stage::Unmap,
+            (true, false) => Stage::Close,
+            (false, _) => Stage::End,
+        }
     }
 }

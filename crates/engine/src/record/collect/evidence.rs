@@ -28,6 +28,7 @@ pub(super) struct Sums {
     /// The longest wait of a rank, and the rank; the lowest of those with the same.
     longest_wait: (u64, Reverse<u32>),
     preemptions: u64,
+    faults: [u64; 2],
     storage_read: Told,
     storage_write: Told,
     /// MPI files by rank and order of opening: the first [`MPI_FILES_MAX`].
@@ -79,6 +80,7 @@ impl Sums {
             clock_backward: record.clock_backward,
             longest_wait: (usage(|usage| usage.waited_ns.unwrap_or(0)), Reverse(record.rank)),
             preemptions: usage(|usage| usage.preemptions),
+            faults: [0, 1].map(|kind| record.usage.as_ref().map_or(0, |usage| usage.faults[kind])),
             mpi_files: record
                 .mpi_files
                 .iter()
@@ -113,6 +115,7 @@ impl Sums {
         self.waited.merge(&other.waited);
         self.longest_wait = self.longest_wait.max(other.longest_wait);
         add(&mut self.preemptions, other.preemptions);
+        self.faults.iter_mut().zip(other.faults).for_each(|(sum, more)| add(sum, more));
         self.storage_read.merge(&other.storage_read);
         self.storage_write.merge(&other.storage_write);
         self.mpi_files.extend(other.mpi_files);
@@ -172,6 +175,8 @@ impl Sums {
             cached_at_open_share: cached_at_open(&labels),
             labels,
             cpu_ns: self.cpu_ns,
+            page_faults: self.faults[0],
+            storage_page_faults: self.faults[1],
             contention: self.waits(),
             dropped_events: self.dropped_events,
             event_overhead_ns: self.event_overhead_ns,

@@ -1,0 +1,315 @@
+//! Files read and written through mappings: `with (engine="mmap")`.
+//!
+//! ```text
+//! file     |#############|            known to be so long
+//! window   |#############|...........|     mapped; longer, so that a file that grows needs no
+//!                                          new mapping for every write
+//! ```
+//!
+//! A page that the file system cannot give (a file that somebody has made shorter, a full disk) raises
+//! SIGBUS; [`super::bus`] makes it a failed copy.
+
+use super::bus;
+use crate::call::{Call, Fd, Reply};
+use std::ptr;
+
+/// A window is a multiple of this, and at least doubles when it grows.
+const WINDOW_BYTES: u64 = 1 << 20;
+/// What the kernel itself says of a copy from or to a page of a mapping that the file does not have.
+const NO_PAGE: Reply = -(libc::EFAULT as Reply);
+
+/// The mappings of a rank.
+#[derive(Debug, Default)]
+pub(super) struct Maps {
+    /// By descriptor.
+    files: Vec<Option<Map>>,
+}
+
+/// A mapped file.
+#[derive(Debug)]
+struct Map {
+    base: *mut u8,
+    window_bytes: u64,
+    /// The file was at least so long when it was looked at last.
+    size_bytes: u64,
+    write: bool,
+}
+
+impl Maps {
+    /// Executes a call if it concerns mappings; else gives it back.
+    #[inline(always)]
+    pub(super) fn issue<'a>(&mut self, call: Call<'a>) -> Result<Reply, Call<'a>> {
+        Ok(match call {
+            Call::MapRead { fd, buf, offset, .. } => self.read(fd, buf, offset),
+            Call::MapWrite { fd, buf, offset } => self.write(fd, buf, offset),
+            Call::Map { fd, write } => self.map(fd, write),
+            Call::Unmap { fd } => self.unmap(fd),
+            Call::Msync { fd } => self.sync(fd),
+            Call::Ftruncate { fd, size } if self.find(fd).is_some() => self.resize(fd, size),
+            call => return Err(call),
+        })
+    }
+
+    #[inline(always)]
+    fn find(&mut self, fd: Fd) -> Option<&mut Map> {
+        self.files.get_mut(fd.0 as usize)?.as_mut()
+    }
+
+    #[cold]
+    fn map(&mut self, fd: Fd, write: bool) -> Reply {
+        let size_bytes = match size(fd) {
+            Ok(bytes) => bytes,
+            Err(errno) => return -Reply::from(errno),
+        };
+        if let Err(errno) = bus::catch() {
+            return -Reply::from(errno);
+        }
+        match Map::new(fd, size_bytes, write) {
+            Ok(map) => {
+                let at = fd.0 as usize;
+                if self.files.len() <= at {
+                    self.files.resize_with(at + 1, || None);
+                }
+                self.files[at] = Some(map);
+                0
+            }
+            Err(errno) => -Reply::from(errno),
+        }
+    }
+
+    #[cold]
+    fn unmap(&mut self, fd: Fd) -> Reply {
+        let map = self.files.get_mut(fd.0 as usize).and_then(Option::take);
+        if map.is_some() { 0 } else { -Reply::from(libc::EBADF) }
+    }
+
+    #[cold]
+    fn sync(&mut self, fd: Fd) -> Reply {
+        let Some(map) = self.find(fd) else { return -Reply::from(libc::EBADF) };
+        let (base, bytes) = (map.base.cast(), map.size_bytes.min(map.window_bytes) as usize);
+        // SAFETY: no more than the window, which is mapped.
+        super::posix::reply(unsafe { libc::msync(base, bytes, libc::MS_SYNC) })
+    }
+
+    #[cold]
+    fn resize(&mut self, fd: Fd, size: u64) -> Reply {
+        // SAFETY: no pointers.
+        let done = super::posix::reply(unsafe { libc::ftruncate(fd.0, size as libc::off_t) });
+        if let Some(map) = self.find(fd).filter(|_| done == 0) {
+            map.size_bytes = size;
+        }
+        done
+    }
+
+    #[inline(always)]
+    fn read(&mut self, fd: Fd, buf: &mut [u8], offset: u64) -> Reply {
+        let Some(map) = self.find(fd) else { return -Reply::from(libc::EBADF) };
+        let wanted = buf.len() as u64;
+        let inside = match map.reach(fd, offset, wanted) {
+            Ok(end) => end.saturating_sub(offset).min(wanted) as usize,
+            Err(errno) => return -Reply::from(errno),
+        };
+        if inside == 0 {
+            return 0;
+        }
+        // SAFETY: `reach` has mapped the bytes; faults in them are caught.
+        let fault = unsafe {
+            let place = map.base.add(offset as usize);
+            bus::copying(place, inside, || {
+                ptr::copy_nonoverlapping(place, buf.as_mut_ptr(), inside)
+            })
+        };
+        match fault {
+            None => inside as Reply,
+            Some(good) => map.failed(fd, offset, good, |fd, at| {
+                // SAFETY: one byte of a buffer that is at least so long.
+                super::posix::reply(
+                    unsafe { libc::pread(fd.0, buf.as_mut_ptr().cast(), 1, at) } as i64
+                )
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, fd: Fd, buf: &[u8], offset: u64) -> Reply {
+        let Some(map) = self.find(fd).filter(|map| map.write) else {
+            return -Reply::from(libc::EBADF);
+        };
+        if buf.is_empty() {
+            return 0;
+        }
+        if let Err(errno) = map.make_room(fd, offset, buf) {
+            return -Reply::from(errno);
+        }
+        // SAFETY: `make_room` has mapped the bytes; faults in them are caught.
+        let fault = unsafe {
+            let place = map.base.add(offset as usize);
+            bus::copying(place, buf.len(), || {
+                ptr::copy_nonoverlapping(buf.as_ptr(), place, buf.len())
+            })
+        };
+        match fault {
+            None => buf.len() as Reply,
+            Some(good) => {
+                map.failed(fd, offset, good, |fd, at| {
+                    // SAFETY: one byte of a buffer that is longer than what was copied.
+                    super::posix::reply(
+                        unsafe { libc::pwrite(fd.0, buf.as_ptr().cast(), 1, at) } as i64
+                    )
+                })
+            }
+        }
+    }
+}
+
+impl Map {
+    fn new(fd: Fd, size_bytes: u64, write: bool) -> Result<Map, i32> {
+        let mut map = Map { base: ptr::null_mut(), window_bytes: 0, size_bytes, write };
+        map.widen(fd, size_bytes.max(1))?;
+        Ok(map)
+    }
+
+    /// Maps the file anew, at least so much of it.
+    #[cold]
+    fn widen(&mut self, fd: Fd, end: u64) -> Result<(), i32> {
+        let window = end.max(2 * self.window_bytes).checked_next_multiple_of(WINDOW_BYTES);
+        let window = window.filter(|bytes| *bytes <= isize::MAX as u64).ok_or(libc::EFBIG)?;
+        let writes = if self.write { libc::PROT_WRITE } else { 0 };
+        let (protection, flags) = (libc::PROT_READ | writes, libc::MAP_SHARED);
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base =
+            unsafe { libc::mmap(ptr::null_mut(), window as usize, protection, flags, fd.0, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(super::beneath::errno());
+        }
+        self.release();
+        (self.base, self.window_bytes) = (base.cast(), window);
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        if self.window_bytes > 0 {
+            // SAFETY: the window is this mapping's own, and nothing refers to it.
+            unsafe { libc::munmap(self.base.cast(), self.window_bytes as usize) };
+        }
+    }
+
+    /// Where the file ends, at most `offset + len`, which is mapped then. A file that is known to be
+    /// shorter is looked at: somebody else may have made it longer.
+    #[inline(always)]
+    fn reach(&mut self, fd: Fd, offset: u64, len: u64) -> Result<u64, i32> {
+        let end = offset.checked_add(len).filter(|end| *end <= i64::MAX as u64);
+        let end = end.ok_or(libc::EINVAL)?;
+        if end > self.size_bytes {
+            self.size_bytes = size(fd)?;
+        }
+        let end = end.min(self.size_bytes);
+        if end > self.window_bytes {
+            self.widen(fd, end)?;
+        }
+        Ok(end)
+    }
+
+    /// Makes the file so long that the bytes have room. By writing the last one of them, because
+    /// ftruncate would cut what another rank has written behind it meanwhile.
+    #[inline(always)]
+    fn make_room(&mut self, fd: Fd, offset: u64, buf: &[u8]) -> Result<(), i32> {
+        let end = offset.checked_add(buf.len() as u64).filter(|end| *end <= i64::MAX as u64);
+        let end = end.ok_or(libc::EINVAL)?;
+        if self.reach(fd, offset, buf.len() as u64)? < end {
+            self.grow(fd, end, &buf[buf.len() - 1..])?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn grow(&mut self, fd: Fd, end: u64, last: &[u8]) -> Result<(), i32> {
+        // SAFETY: one byte of a buffer that is borrowed for the call.
+        let done = unsafe { libc::pwrite(fd.0, last.as_ptr().cast(), 1, end as libc::off_t - 1) };
+        if done < 0 {
+            return Err(super::beneath::errno());
+        }
+        self.size_bytes = end;
+        if end > self.window_bytes { self.widen(fd, end) } else { Ok(()) }
+    }
+
+    /// What a copy comes to that met a page the file system could not give, after `good` bytes: those,
+    /// or what the kernel says when it is asked for the next byte by a call.
+    #[cold]
+    fn failed(
+        &mut self,
+        fd: Fd,
+        offset: u64,
+        good: usize,
+        ask: impl FnOnce(Fd, libc::off_t) -> Reply,
+    ) -> Reply {
+        // What the fault has put in place of the file goes.
+        let (size, window_bytes) = (size(fd), self.window_bytes);
+        let remapped = self.widen(fd, window_bytes);
+        let (Ok(size), Ok(())) = (size, remapped) else { return NO_PAGE };
+        self.size_bytes = size;
+        let at = offset + good as u64;
+        match at >= size {
+            true => NO_PAGE,
+            false if good > 0 => good as Reply,
+            false => ask(fd, at as libc::off_t),
+        }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// The size of an open file.
+fn size(fd: Fd) -> Result<u64, i32> {
+    // SAFETY: the structure is filled by the call.
+    let reply = super::posix::size_of_file(|facts| unsafe { libc::fstat(fd.0, facts) });
+    u64::try_from(reply).map_err(|_| -reply as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    fn mapped(write: bool) -> (File, Fd, Maps) {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(&[7; 10_000]).expect("written");
+        let (fd, mut maps) = (Fd(file.as_raw_fd()), Maps::default());
+        assert_eq!(maps.map(fd, write), 0);
+        (file, fd, maps)
+    }
+
+    #[test]
+    fn a_file_that_others_make_shorter_is_an_error_and_no_signal() {
+        let (file, fd, mut maps) = mapped(true);
+        let mut buf = [0; 4096];
+        assert_eq!(maps.read(fd, &mut buf, 4096), 4096);
+        file.set_len(1).expect("truncated");
+        assert_eq!(maps.read(fd, &mut buf, 4096), NO_PAGE);
+        file.set_len(10_000).expect("longer");
+        assert_eq!(maps.write(fd, &[1; 100], 8192), 100);
+        file.set_len(1).expect("truncated");
+        assert_eq!(maps.write(fd, &[1; 100], 8192), NO_PAGE);
+        // The mapping is a whole one again.
+        assert_eq!(maps.write(fd, &[1; 100], 8192), 100);
+        assert_eq!(maps.read(fd, &mut buf, 8192), 100);
+        assert_eq!(buf[..100], [1; 100]);
+    }
+
+    #[test]
+    fn files_grow_and_are_not_cut() {
+        let (file, fd, mut maps) = mapped(true);
+        assert_eq!(maps.write(fd, &[1; 10], 3 << 20), 10);
+        file.set_len(5 << 20).expect("longer");
+        assert_eq!(maps.write(fd, &[1; 10], 4 << 20), 10);
+        assert_eq!(file.metadata().expect("metadata").len(), 5 << 20);
+        assert_eq!(maps.sync(fd), 0);
+        assert_eq!((maps.unmap(fd), maps.unmap(fd)), (0, -Reply::from(libc::EBADF)));
+    }
+}

@@ -1,0 +1,109 @@
+//! `with (engine=...)`: other ways to move bytes do the same to files, on every back-end.
+
+use crate::run::row;
+use crate::scene::Scene;
+use crate::schema::run_object;
+use crate::tmpfs::Tmpfs;
+use serde_json::Value;
+
+/// Says itself what must have come of it.
+const MAPPED: &str = r#"
+with (engine="mmap", fsync="close") {
+    $h = fopen("f-$$rank", "w+");
+    repeat $i 64 fwrite($h, 64k);
+    fsync($h);
+    assert(size("f-$$rank") == 4m);
+    repeat $i 100 fread($h, 4k, rand(0, 1024) * 4k);
+    fseek($h, 4m - 10);
+    $n = fread($h, 100);
+    assert($n == 10);
+    ftruncate($h, 1m);
+    $n = fread($h, 4k, 1m);
+    assert($n == 0);
+    fwrite($h, 1, 2m - 1);
+    fdatasync($h);
+    fclose($h);
+    assert(size("f-$$rank") == 2m);
+    write("g-$$rank", 1m);
+    $n = read("g-$$rank");
+    assert($n == 1m);
+    with (transfer=64k) read("g-$$rank", 512k);
+    $t = tmpfile();
+    fwrite($t, 10k);
+    fclose($t);
+    $c = fcreat("c-$$rank");
+    fwrite($c, 10k);
+    fclose($c);
+    mkdir("d-$$rank");
+    with (expect="ENODEV") $d = fopen("d-$$rank", "r");
+}
+$a = fopen("f-$$rank", "r");
+$n = fread($a);
+assert($n == 2m);
+fclose($a);
+"#;
+
+/// Label, operation, how often, how often it failed, bytes.
+fn counts(run: &Value) -> Vec<(String, String, u64, u64, u64)> {
+    let rows = run["rows"].as_array().expect("rows");
+    let text = |row: &Value, key: &str| row[key].as_str().expect("a text").to_string();
+    let number = |row: &Value, key: &str| row[key].as_u64().expect("a number");
+    let counted = |row: &Value| {
+        let (label, op) = (text(row, "label"), text(row, "op"));
+        (label, op, number(row, "count"), number(row, "failed"), number(row, "bytes"))
+    };
+    rows.iter().map(counted).collect()
+}
+
+#[test]
+fn mapped_files_hold_what_calls_would_have_written_on_every_back_end() {
+    let scene = Scene::new().file("m.ppl", MAPPED);
+    let run = |options: &str| {
+        let command = format!("run m.ppl -n 2 --format json {options}");
+        run_object(&scene.parabench(&command).exits(0))
+    };
+    let posix = run("");
+    assert!(posix["run"]["evidence"]["page_faults"].as_u64() > Some(64), "{posix:#}");
+    for options in ["--confine", "--backend mem"] {
+        assert_eq!(counts(&run(options)), counts(&posix), "{options}");
+    }
+}
+
+#[test]
+fn a_full_disk_fails_a_mapped_write_and_ends_no_rank() {
+    let scene = Scene::new()
+        .file(
+            "m.ppl",
+            "with (engine=\"mmap\") { $h = fopen(\"f\", \"w\"); repeat $i 10 fwrite($h, 1m); fclose($h); \
+             write(\"g\", 1m); }\nread(\"f\", 1m);",
+        );
+    std::fs::create_dir(scene.path("small")).expect("mkdir");
+    let Some(_small) = Tmpfs::mount(&scene.path("small"), "size=4m") else { return };
+    let run = scene.parabench("run m.ppl --dir small --no-preflight --format json").exits(1);
+    let run = run_object(&run);
+    let fwrite = row(&run, "", "fwrite");
+    assert_eq!(fwrite["count"], 10, "{fwrite:#}");
+    assert!(fwrite["failed"].as_u64() > Some(5), "{fwrite:#}");
+    assert_eq!(row(&run, "", "read")["bytes"], 1 << 20, "the rank went on");
+    let failures = run["run"]["failures"].as_array().expect("failures");
+    assert!(failures.iter().all(|failure| failure["errno"] == 28), "{failures:#?}");
+}
+
+#[test]
+fn engines_that_cannot_be_are_refused_and_those_without_effect_are_said() {
+    let scene = Scene::new()
+        .file("both.ppl", "with (engine=\"mmap\") with (direct=true) write(\"a\", 4k);")
+        .file("none.ppl", "with (engine=\"mmap\") append(\"a\", 4k);")
+        .file("part.ppl", "with (engine=\"mmap\") { write(\"a\", 4k); append(\"a\", 4k); }")
+        .file(
+            "end.ppl",
+            "with (engine=\"mmap\") { $h = fopen(\"a\", \"a\"); fwrite($h, 4k); fclose($h); }",
+        )
+        .file("what.ppl", "with (engine=\"libaio\") write(\"a\", 4k);");
+    let contradiction = "engine=\"mmap\" and direct=true contradict each other";
+    scene.parabench("run both.ppl").exits(1).out_has(contradiction);
+    scene.parabench("check none.ppl").err_has("W0403").err_has("put the fopen inside");
+    scene.parabench("check part.ppl").err_has("has no effect on append");
+    scene.parabench("run end.ppl").exits(0).out_has("opened to append to were not mapped");
+    scene.parabench("check what.ppl").exits(2).err_has("expected engine=\"posix\" or \"mmap\"");
+}
