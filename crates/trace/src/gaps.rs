@@ -53,6 +53,10 @@ gaps! {
     Aggregated "aggregated" "# modules of the log hold counters instead of events and were left out";
     NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
     CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
+    NoResults "no-results" "# calls have no result in the log: taken as done in full";
+    Milliseconds "milliseconds" "# operations have times in whole milliseconds";
+    Queued "from-queue" "# requests are timed from the queue: the log has no issue of theirs to the driver";
+    Above "above" "# calls are of MPI, HDF5 and the like: left out, as the log has the calls of POSIX below them";
     Partial "partial" "# files may have more transfers than the recorder could keep";
 }
 
@@ -149,8 +153,18 @@ impl Count {
 /// "1 calls have" -> "1 call has".
 fn singular(says: &str) -> String {
     let mut words: Vec<String> = says.split(' ').map(str::to_string).collect();
-    let nouns =
-        ["lines", "calls", "files", "names", "descriptors", "threads", "transfers", "times"];
+    let nouns = [
+        "lines",
+        "calls",
+        "files",
+        "names",
+        "descriptors",
+        "threads",
+        "transfers",
+        "times",
+        "operations",
+        "requests",
+    ];
     if let Some(noun) = words.get_mut(1).filter(|word| nouns.contains(&word.as_str())) {
         noun.pop();
         if let Some(verb) = words.get_mut(2) {

@@ -1,6 +1,6 @@
 //! Logs of one job -> everything a run needs of them.
 
-use crate::darshan;
+use crate::format::Format;
 use crate::gaps::{Gap, Gaps};
 use crate::input::{self, Input};
 use crate::lines::Lines;
@@ -28,46 +28,6 @@ pub trait Scanner {
 
     /// Lines or records read so far.
     fn count(&self) -> u64;
-}
-
-/// A kind of log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Text of strace.
-    Strace,
-    /// Text of darshan-dxt-parser.
-    DarshanDxt,
-    /// Binary log of Darshan.
-    Darshan,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: &'static [Format] = &[Format::Strace, Format::DarshanDxt, Format::Darshan];
-
-    /// Its name on the command line and in the run.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Strace => "strace",
-            Format::DarshanDxt => "darshan-dxt",
-            Format::Darshan => "darshan",
-        }
-    }
-
-    /// The format with this name.
-    pub fn find(name: &str) -> Option<Format> {
-        Format::ALL.iter().copied().find(|format| format.name() == name)
-    }
-
-    /// The format of a log that begins like this.
-    fn of(beginning: &[u8]) -> Option<Format> {
-        match beginning {
-            _ if darshan::looks_like_text(beginning) => Some(Format::DarshanDxt),
-            _ if darshan::looks_like_log(beginning) => Some(Format::Darshan),
-            _ if strace::looks_like(beginning) => Some(Format::Strace),
-            _ => None,
-        }
-    }
 }
 
 /// What to import, and how.
@@ -144,12 +104,7 @@ pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<I
     let mut resolver = Resolver::new(Scope::new(options.which.clone()), &mut sorter);
     let mut logs: Vec<Log> = match format {
         Format::Strace => strace_logs(inputs),
-        Format::DarshanDxt => logs_with(inputs, |input, name| {
-            Ok(Box::new(darshan::Text::new(Lines::new(input.bytes), name)))
-        })?,
-        Format::Darshan => {
-            logs_with(inputs, |input, _| Ok(Box::new(darshan::Binary::new(input.bytes)?)))?
-        }
+        _ => single_logs(format, inputs)?,
     };
     follow(&mut logs, &mut resolver)?;
     let told = resolver.finish();
@@ -220,12 +175,9 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log> {
 }
 
 /// Logs of which each stands for itself.
-fn logs_with(
-    inputs: Vec<(PathBuf, Input)>,
-    scanner: impl Fn(Input, &str) -> io::Result<Box<dyn Scanner>>,
-) -> Result<Vec<Log>, Error> {
+fn single_logs(format: Format, inputs: Vec<(PathBuf, Input)>) -> Result<Vec<Log>, Error> {
     let log = |(group, (name, input)): (usize, (PathBuf, Input))| {
-        let scanner = scanner(input, &shown(&name));
+        let scanner = format.scanner(input, &shown(&name));
         let scanner = scanner.map_err(|error| cannot_read(&name, 0, &error))?;
         Ok(Log { name, scanner, group: group as u32 })
     };

@@ -1,23 +1,28 @@
 //! Logs of other tools -> a [`model::Run`]: what an application did, as if Parabench had executed it.
 //!
 //! ```text
-//! bytes ──input──▶ lines ──strace, darshan──▶ Record ──resolve──▶ events ──sort──▶ rank by rank
+//! bytes ──input──▶ lines ──scanner──▶ Record ──resolve──▶ events ──sort──▶ rank by rank
 //! ```
 //!
 //! A scanner per format gives the same records; the resolver tracks descriptors, positions,
 //! directories and names; what a log does not tell is counted ([`gaps`]). Memory depends on
 //! files, processes and open instances, not on lines. Nothing here stores a run or knows the engine.
 
+pub mod blktrace;
 pub mod darshan;
+pub mod fio;
+pub mod format;
 pub mod gaps;
 pub mod import;
 pub mod input;
 pub mod lines;
+pub mod named;
 pub mod names;
 pub mod record;
 pub mod resolve;
 pub mod sort;
 pub mod strace;
 
-pub use import::{Error, Format, Imported, Options, import};
+pub use format::Format;
+pub use import::{Error, Imported, Options, import};
 pub use resolve::{Told, Which};

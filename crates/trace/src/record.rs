@@ -30,6 +30,22 @@ pub struct Record<'a> {
     pub is_begin: bool,
 }
 
+impl Record<'_> {
+    /// A record that only says where and when: nothing is done, nothing is known of its duration.
+    pub fn at(line: u64, thread: u64, start_ns: u64) -> Record<'static> {
+        Record {
+            line,
+            thread,
+            start_ns,
+            elapsed_ns: None,
+            name: b"",
+            call: Call::Other,
+            outcome: Outcome::success(0),
+            is_begin: false,
+        }
+    }
+}
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome<'a> {
@@ -43,14 +59,36 @@ pub struct Outcome<'a> {
     pub restarts: bool,
 }
 
+impl Outcome<'_> {
+    /// It gave back `value`.
+    pub fn success(value: i64) -> Outcome<'static> {
+        Outcome { value: Some(value), ..Outcome::default() }
+    }
+
+    /// It failed.
+    pub fn failure(errno: u16) -> Outcome<'static> {
+        Outcome { value: Some(-1), errno, ..Outcome::default() }
+    }
+}
+
 /// A file descriptor, with what it stands for if the recorder shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fd<'a> {
     /// Its number; [`CWD`] for the current directory.
     pub number: i64,
-    /// A path, or `pipe:[7]`; empty: not shown.
+    /// An absolute path, one that begins with `./`, or `pipe:[7]`; empty: not shown.
     pub shown: &'a [u8],
 }
+
+impl Fd<'_> {
+    /// The recorder shows a file.
+    pub fn shows_path(&self) -> bool {
+        self.shown.starts_with(b"/") || self.shown.starts_with(b"./")
+    }
+}
+
+/// Flags of an opening that the log does not tell.
+pub const FLAGS_UNKNOWN: u32 = model::event::NO_ID;
 
 /// `AT_FDCWD`: names start at the current directory.
 pub const CWD: i64 = -100;
@@ -148,8 +186,8 @@ pub enum Call<'a> {
     Spawn { shares: Shares },
     /// Separates what was shared (unshare).
     Unshare { shares: Shares },
-    /// The thread is this rank of a job of so many, on this machine.
-    Introduce { host: &'a [u8], command: &'a [u8], ranks: u32 },
+    /// The thread runs this program on this machine. `ranks`: its number is a rank of a job of so many.
+    Introduce { host: &'a [u8], command: &'a [u8], ranks: Option<u32> },
     /// An operation on a file that the log names: it knows no descriptors. `bytes` were asked for; the
     /// result is the number of bytes moved, if the operation moves any.
     Whole { op: Op, path: Name<'a>, offset: Option<u64>, bytes: u64, flags: Option<u32> },

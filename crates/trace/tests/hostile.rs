@@ -122,20 +122,60 @@ const PIECES: &[&str] = &[
     "fork() = 17",
 ];
 
+/// Formats of lines with words and numbers, and what their logs begin with.
+const FIRST_LINES: &[(&str, &str)] = &[
+    ("fio-iolog", "fio version 3 iolog\n"),
+    ("fio-iolog", "fio version 2 iolog\n"),
+    ("fio-log", ""),
+    ("blktrace", ""),
+];
+
+/// Words of such lines, and lines.
+const LINES: &[&str] = &[
+    "fio version 2 iolog\n",
+    "18446744073709551615",
+    "99999999999999999999999",
+    " ",
+    ", ",
+    "\n",
+    "/d/../f",
+    " open\n",
+    "7 /d/f open\n",
+    " close\n",
+    " read 0 18446744073709551615\n",
+    " write 18446744073709551615 1\n",
+    " wait 18446744073709551615 0\n",
+    "1, 18446744073709551615, 0, 18446744073709551615, 18446744073709551615, 0xffffffffffffffff\n",
+    "1, 0, 1, 4096\n",
+    "8,0 1 1 0.000000001 7 Q W 8 + 8 [x]\n",
+    "8,0 1 1 18446744073709551615.999999999 18446744073709551615 D R 18446744073709551615 + 18446744073709551615 [x]\n",
+    "8,0 1 1 0.000000000 0 C W 8 + 8 [-99999999]\n",
+    "8,0 1 1 0.000000000 0 C R 18446744073709551615 + 18446744073709551615 [0]\n",
+    "8,0 1 1 0.000000000 7 Q FWS [x]\n",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         survive(bytes.clone(), None);
-        survive(bytes.clone(), Some(Format::Strace));
-        survive(bytes.clone(), Some(Format::DarshanDxt));
-        survive(bytes, Some(Format::Darshan));
+        for format in Format::ALL {
+            survive(bytes.clone(), Some(*format));
+        }
     }
 
     #[test]
     fn any_mix_of_pieces_of_calls_is_taken(pieces in prop::collection::vec(0..PIECES.len(), 0..80)) {
         let log: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
         survive(log.into_bytes(), Some(Format::Strace));
+    }
+
+    #[test]
+    fn any_mix_of_pieces_of_lines_is_taken(pieces in prop::collection::vec(0..LINES.len(), 0..60)) {
+        let log: String = pieces.into_iter().map(|piece| LINES[piece]).collect();
+        for (format, first) in FIRST_LINES {
+            survive([first.as_bytes(), log.as_bytes()].concat(), Format::find(format));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Where an imported run comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Format of the logs: "strace", "darshan-dxt".
+    /// Format of the logs, as `import --as` calls it: "strace", "fio-iolog".
     pub format: String,
     /// The logs, in the order of the event table's column `log`.
     pub logs: Vec<TraceLog>,

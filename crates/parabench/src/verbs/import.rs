@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::{Format, Options, Which};
 
-/// Make a run of an application's logs: strace, Darshan
+/// Make a run of an application's logs: strace, Darshan, fio, blktrace
 ///
 /// All logs are those of one job, a file per process, rank or machine. They may be compressed (gzip,
 /// bzip2, xz, zstd). What a log does not tell is counted and stands in the run.

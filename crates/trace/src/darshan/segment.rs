@@ -77,7 +77,8 @@ impl Owner {
 
     /// The record that says who the rank is.
     pub fn introduction(&self, line: u64) -> Record<'_> {
-        let call = Call::Introduce { host: &self.host, command: &self.command, ranks: self.ranks };
+        let ranks = Some(self.ranks);
+        let call = Call::Introduce { host: &self.host, command: &self.command, ranks };
         Record { call, ..self.bare(line) }
     }
 

@@ -4,7 +4,7 @@ use super::table::{Closed, Instance, NO_FILE, Slot};
 use super::{Done, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
-use crate::record::{At, Call, Fd, Name, Record};
+use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
 use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use model::Op;
 use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
@@ -84,11 +84,12 @@ impl Resolver<'_> {
             return self.emit(thread, r, done);
         }
         let shown = without_device(r.outcome.shown);
-        let file = self.opened_file(node, flags, shown);
+        let known = if flags == FLAGS_UNKNOWN { 0 } else { flags };
+        let file = self.opened_file(node, known, shown);
         let (position, shown) = (Some(0), hash_of(shown));
         let instance = Instance { node, path, file, flags, position, shown, ..Instance::default() };
         let place = self.tables.instances.add(instance);
-        let slot = Slot { instance: place, at_exec: flags & O_CLOEXEC != 0 };
+        let slot = Slot { instance: place, at_exec: known & O_CLOEXEC != 0 };
         let fd = r.outcome.value.unwrap_or(-1);
         let table = self.threads.at(thread).table;
         if !self.tables.set(table, fd, slot) {

@@ -214,11 +214,9 @@ impl<'s> Resolver<'s> {
         let fd = Fd { shown: without_device(fd.shown), ..fd };
         let table = self.threads.at(thread).table;
         match self.tables.get(table, fd.number) {
-            Some(slot) if slot.instance == NO_FILE && !fd.shown.starts_with(b"/") => {
-                Meaning::NoFile
-            }
+            Some(slot) if slot.instance == NO_FILE && !fd.shows_path() => Meaning::NoFile,
             Some(slot) if self.is_shown(slot.instance, fd.shown) => Meaning::File(slot.instance),
-            _ if fd.shown.starts_with(b"/") => self.found_open(thread, fd),
+            _ if fd.shows_path() => self.found_open(thread, fd),
             _ if fd.shown.is_empty() => Meaning::Unknown,
             _ => {
                 self.tables.set(table, fd.number, Slot { instance: NO_FILE, at_exec: false });
@@ -246,7 +244,7 @@ impl<'s> Resolver<'s> {
 
     /// The recorder shows a file that was opened before the log began, or out of its sight.
     fn found_open(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
-        let Some(node) = self.names.walk(ROOT, fd.shown) else { return Meaning::Unknown };
+        let Some(node) = self.names.walk(START, fd.shown) else { return Meaning::Unknown };
         self.gaps.add(Gap::UnknownOrigin);
         let (path, file) = (self.names.path(node), self.names.file(node));
         let shown = hash(fd.shown);

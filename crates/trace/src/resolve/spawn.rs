@@ -51,9 +51,17 @@ impl Resolver<'_> {
         self.threads.add(Thread::unknown(number, table))
     }
 
-    /// The log tells who the thread is: its number is its rank.
-    pub(super) fn introduce(&mut self, thread: u32, host: &[u8], command: &[u8], ranks: u32) {
-        self.threads.give_ranks(ranks);
+    /// The log tells who the thread is.
+    pub(super) fn introduce(
+        &mut self,
+        thread: u32,
+        host: &[u8],
+        command: &[u8],
+        ranks: Option<u32>,
+    ) {
+        if let Some(ranks) = ranks {
+            self.threads.give_ranks(ranks);
+        }
         let known = self.threads.at_mut(thread);
         if known.host != host {
             known.host = host.to_vec();

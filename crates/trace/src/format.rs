@@ -1,0 +1,95 @@
+//! Kinds of logs: their names, and how each is known by its first bytes.
+
+use crate::import::Scanner;
+use crate::input::Input;
+use crate::lines::Lines;
+use crate::{blktrace, darshan, fio, strace};
+use std::io;
+
+/// A kind of log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text of strace.
+    Strace,
+    /// Text of darshan-dxt-parser.
+    DarshanDxt,
+    /// Binary log of Darshan.
+    Darshan,
+    /// `write_iolog` of fio.
+    FioIolog,
+    /// `write_lat_log` and `write_bw_log` of fio.
+    FioLog,
+    /// Text of blkparse.
+    Blktrace,
+}
+
+/// Name on the command line and in the run; whether a log begins like one.
+type Row = (Format, &'static str, fn(&[u8]) -> bool);
+
+/// In the order in which they are tried: what is recognised by a word of its own comes first.
+const ROWS: &[Row] = &[
+    (Format::DarshanDxt, "darshan-dxt", darshan::looks_like_text),
+    (Format::Darshan, "darshan", darshan::looks_like_log),
+    (Format::FioIolog, "fio-iolog", fio::looks_like_iolog),
+    (Format::Blktrace, "blktrace", blktrace::looks_like),
+    (Format::Strace, "strace", strace::looks_like),
+    (Format::FioLog, "fio-log", fio::looks_like_samples),
+];
+
+impl Format {
+    /// All of them.
+    pub const ALL: &'static [Format] = &[
+        Format::Strace,
+        Format::DarshanDxt,
+        Format::Darshan,
+        Format::FioIolog,
+        Format::FioLog,
+        Format::Blktrace,
+    ];
+
+    /// Its name on the command line and in the run.
+    pub fn name(self) -> &'static str {
+        ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The format with this name.
+    pub fn find(name: &str) -> Option<Format> {
+        ROWS.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// The format of a log that begins like this.
+    pub(crate) fn of(beginning: &[u8]) -> Option<Format> {
+        ROWS.iter().find(|row| row.2(beginning)).map(|row| row.0)
+    }
+
+    /// Reads a log that stands for itself, called `name`.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub(crate) fn scanner(self, input: Input, name: &str) -> io::Result<Box<dyn Scanner>> {
+        let lines = |bytes| Lines::new(bytes);
+        Ok(match self {
+            Format::Strace => Box::new(strace::Strace::new(lines(input.bytes), name, 0)),
+            Format::DarshanDxt => Box::new(darshan::Text::new(lines(input.bytes), name)),
+            Format::Darshan => Box::new(darshan::Binary::new(input.bytes)?),
+            Format::FioIolog => Box::new(fio::Iolog::new(lines(input.bytes), name)),
+            Format::FioLog => {
+                Box::new(fio::Samples::new(lines(input.bytes), name, &input.beginning))
+            }
+            Format::Blktrace => Box::new(blktrace::Blktrace::new(lines(input.bytes), name)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_name_and_is_found_by_it() {
+        assert_eq!(ROWS.len(), Format::ALL.len());
+        for format in Format::ALL {
+            assert_eq!(Format::find(format.name()), Some(*format));
+        }
+    }
+}
