@@ -21,6 +21,7 @@ const OTHER_WORDS: &[(&str, &[&str])] = &[
     ("plan", &["dry-run", "dryrun", "explain", "simulate"]),
     ("report", &["analyse", "analyze", "print", "result", "results", "show", "view"]),
     ("compare", &["cmp", "diff", "versus", "vs"]),
+    ("fidelity", &["faithful", "faithfulness"]),
     ("ops", &["commands", "functions", "operations"]),
     ("programs", &["benchmarks", "examples", "library", "list", "ls"]),
     ("help", &["usage"]),

@@ -31,7 +31,7 @@ mod rows;
 mod table;
 mod write;
 
-pub(crate) use read::{Values, invalid};
+pub(crate) use read::{Values, invalid, name_column};
 pub(crate) use table::Table;
 
 pub use columns::{COLUMNS, Column};

@@ -10,6 +10,7 @@
 //! Event ────── aggregate   counters of a fixed size
 //! Run + counters ── views  the data of every picture (chart), and as CSV
 //! Runs of a sweep ── merge      executions put together to one run
+//! Runs with events ── fidelity   how faithful a replay is
 //!            schedule   which cell is executed when, and whether its figures are sure enough
 //! OPS ──────── ops      `parabench ops`, the manual of operations
 //! ```
@@ -24,6 +25,7 @@ pub mod columns;
 pub mod compare;
 pub mod csv;
 pub mod events;
+pub mod fidelity;
 pub mod file;
 pub mod html;
 pub mod json;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod fidelity;
 pub mod fmt;
 pub mod import;
 pub mod man;

@@ -20,6 +20,7 @@ mod doubts;
 mod engines;
 mod events;
 mod exit_codes;
+mod fidelity;
 mod file_programs;
 mod fmt;
 mod foreign;

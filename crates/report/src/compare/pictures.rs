@@ -120,7 +120,7 @@ fn latencies(number: usize, row: &Row, base: &Side, new: &Side) -> Option<View> 
 }
 
 /// Share of operations up to each time, in at most [`POINTS`] steps.
-fn cumulated(histogram: &Histogram) -> Vec<Point> {
+pub(crate) fn cumulated(histogram: &Histogram) -> Vec<Point> {
     let every = histogram.buckets.len().div_ceil(POINTS).max(1);
     let last = histogram.buckets.len().saturating_sub(1);
     let mut sum = 0u64;

@@ -3,6 +3,7 @@
 use super::columns::{COLUMNS, Column, Value, nothing};
 use super::contain::contained;
 use super::fill::{Tables, put_numbers};
+use super::names::decode;
 use super::table::Table;
 use crate::file::StoreError;
 use model::event::{Details, Event};
@@ -107,6 +108,29 @@ impl EventReader {
         self.events = events.into_iter();
         Ok(true)
     }
+}
+
+/// Gives every name in a column of names, each as often as it is not the same as that before it.
+/// Memory: one row group of the column.
+pub(crate) fn name_column(
+    reader: &EventReader,
+    column: &str,
+    mut each: impl FnMut(&[u8]),
+) -> std::result::Result<(), StoreError> {
+    let broken = |error: ParquetError| {
+        let (path, detail) = (reader.table.path.clone(), error.to_string());
+        StoreError::Corrupt { path, detail }
+    };
+    for group in 0..reader.group_count() {
+        let Values::Texts(names) = reader.column(group, column).map_err(broken)? else { continue };
+        for same in names.chunk_by(|a, b| a == b) {
+            let Some(name) = &same[0] else { continue };
+            let text = name.as_utf8().map_err(broken)?;
+            let name = decode(text).ok_or_else(|| broken(invalid("name")))?;
+            each(&name);
+        }
+    }
+    Ok(())
 }
 
 /// One column of one row group.

@@ -1,0 +1,427 @@
+//! `parabench fidelity`: whether a replay does what an original did, and how its times differ.
+//!
+//! ```text
+//! events of the original ─┐ names ▸ align ▸ tally ─▶ differences, each with its first place
+//! events of the replay  ──┘                 └ profile (in all, by phase) ▸ figures ─▶ errors in %
+//! ```
+//!
+//! Differences are counted exactly, operation by operation; ranks stand for each other by their
+//! number, and names as [`names`] says. Times are never exact: each has its error, and beside it how
+//! much the original differs from itself, where several were recorded. docs/fidelity.md has the
+//! rules. Not here: whether one program is faster than another ([`crate::compare`]).
+
+mod align;
+mod bins;
+mod examples;
+mod figures;
+mod gate;
+mod intervals;
+mod names;
+mod pictures;
+mod profile;
+pub mod show;
+mod stream;
+mod tally;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use examples::{First, ShownStep};
+pub use figures::{Figure, Latency, Scope};
+pub use gate::Gate;
+pub use pictures::html;
+pub use tally::Kind;
+
+use crate::StoreError;
+use crate::compare::GateResult;
+use model::{Op, Run};
+use names::{Renaming, Side, Texts};
+use profile::Profile;
+use serde::Serialize;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use stream::{Ahead, Steps, steps};
+use tally::Tally;
+
+/// Version of the JSON object.
+const VERSION: u32 = 1;
+
+/// A stored run that takes part.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    /// What it is called: its path.
+    pub name: &'a str,
+    /// The folder of its event table.
+    pub folder: &'a Path,
+    /// What run.json says.
+    pub run: &'a Run,
+}
+
+/// Why runs cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What is wrong, and with which run.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Refused {
+        Refused { message: error.to_string(), help: String::new() }
+    }
+}
+
+/// How faithful replays are.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fidelity {
+    /// Version of this object.
+    pub version: u32,
+    /// Executions of the original.
+    pub originals: Vec<Execution>,
+    /// Executions of the replay.
+    pub replays: Vec<Execution>,
+    /// Names of the first original that have another one in the first replay.
+    pub renamed: u64,
+    /// The first of them: the name in the original, the one in the replay.
+    pub renamed_first: Option<[String; 2]>,
+    /// Executions and bytes by operation, of the first original and the first replay.
+    pub ops: Vec<OpCounts>,
+    /// Times: in all, then by phase in the order of the original.
+    pub scopes: Vec<Scope>,
+    /// What is to be known besides.
+    pub notes: Vec<String>,
+    /// Gates and how they ended.
+    pub gates: Vec<GateResult>,
+    /// One sentence.
+    pub verdict: String,
+    /// What the pictures show: of the first original and the first replay.
+    #[serde(skip)]
+    pictured: [Profile; 2],
+    /// Names of labels in them.
+    #[serde(skip)]
+    texts: Vec<(u32, String)>,
+}
+
+/// One execution of either side.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Execution {
+    /// Its run, and of several executions in it the number of the repetition.
+    pub name: String,
+    /// Operations.
+    pub operations: u64,
+    /// What differs from the first original; `None` for that one itself.
+    pub differences: Option<Differences>,
+}
+
+/// In what an execution differs from the original. Units: operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Differences {
+    /// Operations that differ in anything; those out of order, missing and extra among them.
+    pub operations: u64,
+    /// In the original alone.
+    pub missing: u64,
+    /// In the replay alone.
+    pub extra: u64,
+    /// At another place in the order of their process.
+    pub order: u64,
+    /// On another file.
+    pub names: u64,
+    /// On other bytes of the file.
+    pub offsets: u64,
+    /// With another number of bytes asked for.
+    pub bytes: u64,
+    /// With another result.
+    pub results: u64,
+    /// Opened with other flags, where both tell them.
+    pub open_flags: u64,
+    /// The first of each kind.
+    pub firsts: Vec<First>,
+}
+
+/// Executions and bytes of one operation on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpCounts {
+    /// The operation.
+    pub op: &'static str,
+    /// Executions in the original.
+    pub original_count: u64,
+    /// Executions in the replay.
+    pub replay_count: u64,
+    /// Bytes moved in the original.
+    pub original_bytes: u64,
+    /// Bytes moved in the replay.
+    pub replay_bytes: u64,
+}
+
+impl Differences {
+    fn of(tally: &Tally, firsts: Vec<First>) -> Differences {
+        let count = |kind: Kind| tally.count(kind);
+        let ours: u64 = tally.ops.values().map(|counts| counts.count[0]).sum();
+        let [missing, extra, order] = [Kind::Missing, Kind::Extra, Kind::Order].map(count);
+        let pairs = ours - missing - order;
+        Differences {
+            operations: missing + extra + order + pairs - tally.equal,
+            missing,
+            extra,
+            order,
+            names: count(Kind::Names),
+            offsets: count(Kind::Offsets),
+            bytes: count(Kind::Bytes),
+            results: count(Kind::Results),
+            open_flags: count(Kind::OpenFlags),
+            firsts,
+        }
+    }
+
+    /// How many operations differ in one way.
+    pub fn count(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Missing => self.missing,
+            Kind::Extra => self.extra,
+            Kind::Order => self.order,
+            Kind::Names => self.names,
+            Kind::Offsets => self.offsets,
+            Kind::Bytes => self.bytes,
+            Kind::Results => self.results,
+            Kind::OpenFlags => self.open_flags,
+        }
+    }
+}
+
+/// Compares the executions of replays with those of the original. With several originals the first
+/// one is what operations are compared with; times are compared with the median of all.
+///
+/// # Errors
+/// A run without all of its events, or an event table that cannot be read.
+pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<Fidelity, Refused> {
+    let (ours, theirs) = (executions(originals)?, executions(replays)?);
+    let mut found = Bench::of(originals, replays)?.measure(&ours, &theirs)?;
+    found.notes = originals.iter().chain(replays).filter_map(dropped).collect();
+    found.verdict = verdict::sentence(&found);
+    Ok(found)
+}
+
+impl Fidelity {
+    /// Judges gates.
+    pub fn judge(&mut self, gates: &[Gate]) {
+        self.gates = gates.iter().map(|gate| gate.judge(self)).collect();
+    }
+
+    /// What the replay differs in that differs most.
+    fn worst(&self) -> Option<&Execution> {
+        let differing = |one: &&Execution| one.differences.as_ref().map_or(0, |d| d.operations);
+        // Of equal ones the first.
+        self.replays.iter().rev().max_by_key(differing)
+    }
+}
+
+/// An execution in a stored run.
+#[derive(Clone, Debug)]
+struct Part<'a> {
+    recorded: Recorded<'a>,
+    name: String,
+    cell: u32,
+    repetition: u32,
+}
+
+fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
+    let mut parts = Vec::new();
+    for recorded in all {
+        check(recorded)?;
+        let sweep = recorded.run.run.sweep.as_ref();
+        let order = sweep.map_or(&[][..], |sweep| &sweep.order[..]);
+        let mut repetitions: Vec<(u32, u32)> =
+            order.iter().map(|one| (one.cell, one.repetition)).collect();
+        repetitions.sort_unstable();
+        if repetitions.is_empty() {
+            repetitions.push((0, 0));
+        }
+        let several = repetitions.len() > 1;
+        parts.extend(repetitions.into_iter().map(|(cell, repetition)| Part {
+            recorded: *recorded,
+            name: match several {
+                true => format!("{} (repetition {repetition})", recorded.name),
+                false => recorded.name.to_string(),
+            },
+            cell,
+            repetition,
+        }));
+    }
+    Ok(parts)
+}
+
+/// All events must be there, of one thing.
+fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
+    let name = recorded.name;
+    let refused = |message: String, help: &str| Err(Refused { message, help: help.into() });
+    let Some(events) = &recorded.run.run.events else {
+        return refused(
+            format!("{name}: the run has no events"),
+            "record it with --events: parabench run x.ppl --events --out DIR",
+        );
+    };
+    if events.sample_every > 1 {
+        let every = events.sample_every;
+        return refused(
+            format!("{name}: the run kept a sample of its events, one of {every}"),
+            "fidelity compares every operation: record it with --events alone",
+        );
+    }
+    if recorded.run.run.sweep.as_ref().is_some_and(|sweep| sweep.cells.len() > 1) {
+        return refused(
+            format!("{name}: the run is a sweep over several points"),
+            "compare runs of one point, also with repetitions: parabench run x.ppl --reps 5",
+        );
+    }
+    Ok(())
+}
+
+fn dropped(recorded: &Recorded<'_>) -> Option<String> {
+    let dropped = recorded.run.run.events.as_ref().map_or(0, |events| events.dropped);
+    (dropped > 0).then(|| {
+        let name = recorded.name;
+        format!("{name}: {dropped} operations are not in its events, which had no memory for them; they count as missing or extra")
+    })
+}
+
+/// What comparisons of one report share.
+struct Bench {
+    texts: Rc<RefCell<Texts>>,
+    names: Renaming,
+    sides: [Side; 2],
+}
+
+/// Two executions that are compared, each with its side (0: original).
+type Compared<'p, 'a> = [(usize, &'p Part<'a>); 2];
+
+impl Bench {
+    fn of(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<Bench, Refused> {
+        let mut sides = [Side::default(), Side::default()];
+        originals.iter().try_for_each(|recorded| sides[0].add(recorded.folder))?;
+        replays.iter().try_for_each(|recorded| sides[1].add(recorded.folder))?;
+        let mut texts = Texts::default();
+        let [ours, theirs] = &mut sides;
+        let names = Renaming::of(ours, theirs, &mut texts);
+        Ok(Bench { texts: Rc::new(RefCell::new(texts)), names, sides })
+    }
+
+    fn steps(&self, (side, part): (usize, &Part<'_>)) -> Result<Steps, StoreError> {
+        let recorded = &part.recorded;
+        let which = (part.cell, part.repetition);
+        steps(recorded.folder, recorded.run, which, &self.sides[side].prefix, &self.texts)
+    }
+
+    fn compare(&mut self, pair: Compared<'_, '_>) -> Result<Tally, StoreError> {
+        let (mut ours, mut theirs) =
+            (Ahead::of(self.steps(pair[0])?), Ahead::of(self.steps(pair[1])?));
+        let mut tally = Tally::default();
+        self.names.forget();
+        align::compare(&mut ours, &mut theirs, &mut self.names, &mut tally)?;
+        Ok(tally)
+    }
+
+    fn execution(&self, pair: Compared<'_, '_>, tally: &Tally) -> Execution {
+        let part = pair[1].1;
+        let runs = pair.map(|(_, part)| part.recorded.run);
+        let firsts = examples::shown(&tally.examples, &self.texts.borrow(), runs);
+        Execution {
+            name: part.name.clone(),
+            operations: tally.ops.values().map(|counts| counts.count[1]).sum(),
+            differences: Some(Differences::of(tally, firsts)),
+        }
+    }
+
+    fn measure(
+        mut self,
+        originals: &[Part<'_>],
+        replays: &[Part<'_>],
+    ) -> Result<Fidelity, Refused> {
+        let (Some(original), Some(replay)) = (originals.first(), replays.first()) else {
+            let message = "there is nothing to compare".to_string();
+            return Err(Refused { message, help: "name an original and a replay".into() });
+        };
+        let mut found = Fidelity::empty();
+        let mut profiles: [Vec<Profile>; 2] = Default::default();
+        for theirs in replays {
+            let pair = [(0, original), (1, theirs)];
+            let mut tally = self.compare(pair)?;
+            found.replays.push(self.execution(pair, &tally));
+            if found.originals.is_empty() {
+                found.begin(&tally, &self, original);
+                profiles[0].push(std::mem::take(&mut tally.profiles[0]));
+            }
+            profiles[1].push(std::mem::take(&mut tally.profiles[1]));
+        }
+        for ours in &originals[1..] {
+            let pair = [(0, original), (0, ours)];
+            let names = std::mem::take(&mut self.names);
+            let tally = Bench::among_originals(&mut self, pair)?;
+            found.originals.push(self.execution(pair, &tally));
+            self.names = names;
+            // Its phases are those of the operations that replay it.
+            let mut tally = self.compare([(0, ours), (1, replay)])?;
+            profiles[0].push(std::mem::take(&mut tally.profiles[0]));
+        }
+        let texts = self.texts.borrow();
+        found.scopes = figures::scopes(&profiles[0], &profiles[1], &texts);
+        let labels = profiles.iter().flatten().flat_map(|one| one.phases.keys());
+        found.texts = labels.map(|label| (*label, texts.shown(*label))).collect();
+        found.pictured = profiles.map(|side| side.into_iter().next().unwrap_or_default());
+        Ok(found)
+    }
+
+    /// Compares two originals, of which every name stands for itself.
+    fn among_originals(&mut self, pair: Compared<'_, '_>) -> Result<Tally, StoreError> {
+        let mut again = [Side::default(), Side::default()];
+        for (side, (_, part)) in again.iter_mut().zip(pair) {
+            side.add(part.recorded.folder)?;
+            side.strip(&self.sides[0].prefix);
+        }
+        let [ours, theirs] = &mut again;
+        self.names = Renaming::shared(ours, theirs, &mut self.texts.borrow_mut());
+        self.compare(pair)
+    }
+}
+
+impl Fidelity {
+    fn empty() -> Fidelity {
+        Fidelity {
+            version: VERSION,
+            originals: Vec::new(),
+            replays: Vec::new(),
+            renamed: 0,
+            renamed_first: None,
+            ops: Vec::new(),
+            scopes: Vec::new(),
+            notes: Vec::new(),
+            gates: Vec::new(),
+            verdict: String::new(),
+            pictured: Default::default(),
+            texts: Vec::new(),
+        }
+    }
+
+    /// What the first pair tells besides its differences.
+    fn begin(&mut self, tally: &Tally, bench: &Bench, original: &Part<'_>) {
+        let operations = tally.ops.values().map(|counts| counts.count[0]).sum();
+        let name = original.name.clone();
+        self.originals.push(Execution { name, operations, differences: None });
+        let texts = bench.texts.borrow();
+        self.renamed = bench.names.renamed();
+        let first = bench.names.first_renamed();
+        self.renamed_first = first.map(|(ours, theirs)| [texts.shown(ours), texts.shown(theirs)]);
+        let counts = tally.ops.iter().filter_map(|(op, counts)| {
+            Some(OpCounts {
+                op: Op::from_u8(*op)?.name(),
+                original_count: counts.count[0],
+                replay_count: counts.count[1],
+                original_bytes: counts.bytes[0],
+                replay_bytes: counts.bytes[1],
+            })
+        });
+        self.ops = counts.collect();
+    }
+}

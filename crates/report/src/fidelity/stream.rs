@@ -1,0 +1,184 @@
+//! The operations of one execution in order: rank by rank, each by its start, a few ahead in memory.
+
+use super::names::{Texts, stripped};
+use crate::StoreError;
+use crate::events::EventReader;
+use model::Run;
+use model::event::{FLAG_UNPLACED, NO_ID};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+use std::rc::Rc;
+
+/// An operation, as far as it is compared or shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Step {
+    pub rank: u32,
+    pub seq: u64,
+    pub op: u8,
+    pub errno: u16,
+    /// Nobody knows which bytes of the file it moved.
+    pub unplaced: bool,
+    /// Numbers of texts; [`NO_ID`] for none.
+    pub label: u32,
+    pub name: u32,
+    pub name2: u32,
+    pub offset: u64,
+    pub asked: u64,
+    pub done: u64,
+    /// Of its extents, if they are several; else 0.
+    pub extents: u64,
+    /// Flags of open(2); [`NO_ID`] where nobody tells.
+    pub open_flags: u32,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub busy_ns: u64,
+    /// Where it stands: of the program, or of the log.
+    pub site: u32,
+    pub log: u32,
+    pub log_line: u64,
+}
+
+/// Operations as they come.
+pub(super) type Steps = Box<dyn Iterator<Item = Result<Step, StoreError>>>;
+
+/// The operations of one execution of a stored run.
+pub(super) fn steps(
+    folder: &Path,
+    run: &Run,
+    (cell, repetition): (u32, u32),
+    prefix: &[u8],
+    texts: &Rc<RefCell<Texts>>,
+) -> Result<Steps, StoreError> {
+    let mut reader = EventReader::open(folder)?;
+    let extents: Vec<u64> =
+        run.run.events.iter().flat_map(|info| &info.extents).map(hash).collect();
+    let (texts, prefix) = (Rc::clone(texts), prefix.to_vec());
+    let (mut labels, mut paths): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    Ok(Box::new(std::iter::from_fn(move || {
+        loop {
+            let row = match reader.next()? {
+                Ok(row) if (row.cell, row.repetition) == (cell, repetition) => row,
+                Ok(_) => continue,
+                Err(error) => return Some(Err(error)),
+            };
+            let mut texts = texts.borrow_mut();
+            let new = &reader.labels()[labels.len()..];
+            labels.extend(new.iter().map(|label| texts.id(label.as_bytes())));
+            let new = &reader.paths()[paths.len()..];
+            paths.extend(new.iter().map(|path| texts.id(stripped(path, &prefix))));
+            let text = |table: &[u32], id: u32| table.get(id as usize).copied().unwrap_or(NO_ID);
+            let (event, details) = (&row.event, &row.details);
+            let list = (event.extents as usize).checked_sub(1);
+            return Some(Ok(Step {
+                rank: row.rank,
+                seq: event.seq,
+                op: event.op,
+                errno: event.errno,
+                unplaced: event.flags & FLAG_UNPLACED != 0,
+                label: text(&labels, event.label),
+                name: text(&paths, event.path),
+                name2: text(&paths, event.path2),
+                offset: event.offset_bytes,
+                asked: event.requested_bytes,
+                done: event.done_bytes,
+                extents: list.and_then(|at| extents.get(at)).copied().unwrap_or(0),
+                open_flags: details.open_flags,
+                start_ns: event.start_ns,
+                end_ns: event.end_ns.max(event.start_ns),
+                busy_ns: event.busy_ns,
+                site: event.site,
+                log: details.log,
+                log_line: details.line,
+            }));
+        }
+    })))
+}
+
+/// A number for a value: equal for equal values.
+pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    // Its keys are constants.
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Operations before and behind the one that is looked at.
+pub(super) const CONTEXT: usize = 2;
+
+/// Operations with those that come next in memory.
+pub(super) struct Ahead {
+    steps: Steps,
+    next: VecDeque<Step>,
+    past: VecDeque<Step>,
+    ended: bool,
+}
+
+impl Ahead {
+    pub fn of(steps: Steps) -> Ahead {
+        Ahead { steps, next: VecDeque::new(), past: VecDeque::new(), ended: false }
+    }
+
+    /// Reads until so many are in memory, or none is left.
+    pub fn fill(&mut self, count: usize) -> Result<(), StoreError> {
+        while self.next.len() < count && !self.ended {
+            match self.steps.next() {
+                Some(step) => self.next.push_back(step?),
+                None => self.ended = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// The rank of the next one.
+    pub fn rank(&mut self) -> Result<Option<u32>, StoreError> {
+        self.fill(1)?;
+        Ok(self.next.front().map(|step| step.rank))
+    }
+
+    /// The next one of a rank.
+    pub fn front(&mut self, rank: u32) -> Result<Option<Step>, StoreError> {
+        self.fill(1 + CONTEXT)?;
+        Ok(self.next.front().filter(|step| step.rank == rank).copied())
+    }
+
+    /// Those in memory that are of a rank; false: more may follow.
+    pub fn window(&mut self, rank: u32, most: usize) -> Result<(&[Step], bool), StoreError> {
+        self.fill(most)?;
+        let next = self.next.make_contiguous();
+        let count = next.partition_point(|step| step.rank == rank).min(most);
+        let whole = count < next.len() || self.ended;
+        Ok((&next[..count], whole))
+    }
+
+    /// Goes on by one.
+    pub fn pass(&mut self) -> Option<Step> {
+        let step = self.next.pop_front()?;
+        if self.past.len() > CONTEXT {
+            self.past.pop_front();
+        }
+        self.past.push_back(step);
+        Some(step)
+    }
+
+    /// Those of a rank around the place that is reached: the ones before with the one that was passed
+    /// last, and the ones to come.
+    pub fn near(&self, rank: u32) -> Near {
+        let here = |steps: &VecDeque<Step>| -> Vec<Step> {
+            steps.iter().filter(|step| step.rank == rank).take(CONTEXT + 1).copied().collect()
+        };
+        let mut next = here(&self.next);
+        next.truncate(CONTEXT);
+        Near { past: here(&self.past), next }
+    }
+}
+
+/// Operations around a place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Near {
+    /// The last one was passed last.
+    pub past: Vec<Step>,
+    pub next: Vec<Step>,
+}

@@ -1,0 +1,241 @@
+//! Differences counted, each with the first place where it was found, and what both sides took.
+
+use super::names::Renaming;
+use super::profile::Profile;
+use super::stream::{Near, Step, hash};
+use model::event::NO_ID;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// Operations of a rank without a partner that are looked for elsewhere on it.
+const LOOSE: usize = 1 << 20;
+/// Places of them that are kept until the rank is over.
+const CANDIDATES: usize = 64;
+
+/// A way in which a replay differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// An operation of the original has none in the replay.
+    Missing,
+    /// An operation of the replay has none in the original.
+    Extra,
+    /// The same operation of the same process, but not at the same place in its order.
+    Order,
+    /// Another file.
+    Names,
+    /// Other bytes of the file.
+    Offsets,
+    /// Another number of bytes was asked for.
+    Bytes,
+    /// It succeeded instead of failing, failed otherwise, or moved another part of what was asked for.
+    Results,
+    /// Opened with other flags, where both sides tell them.
+    OpenFlags,
+}
+
+impl Kind {
+    /// Number of kinds.
+    pub const COUNT: usize = 8;
+    /// All kinds, in the order of reports.
+    pub const ALL: [Kind; Kind::COUNT] = [
+        Kind::Missing,
+        Kind::Extra,
+        Kind::Order,
+        Kind::Names,
+        Kind::Offsets,
+        Kind::Bytes,
+        Kind::Results,
+        Kind::OpenFlags,
+    ];
+}
+
+/// In what two operations of one kind differ, besides their names.
+pub(super) fn differing(ours: &Step, theirs: &Step) -> Differing {
+    let placed = !ours.unplaced && !theirs.unplaced;
+    let short = |step: &Step| step.asked.wrapping_sub(step.done);
+    let told = ours.open_flags != NO_ID && theirs.open_flags != NO_ID;
+    let offsets = (ours.offset, ours.extents) != (theirs.offset, theirs.extents);
+    let results = (ours.errno, short(ours)) != (theirs.errno, short(theirs));
+    Differing {
+        another: ours.op != theirs.op,
+        offsets: placed && offsets,
+        bytes: ours.asked != theirs.asked,
+        results,
+        flags: told && ours.open_flags != theirs.open_flags,
+    }
+}
+
+/// See [`differing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Differing {
+    another: bool,
+    offsets: bool,
+    bytes: bool,
+    results: bool,
+    flags: bool,
+}
+
+impl Differing {
+    pub fn is_empty(&self) -> bool {
+        *self == Differing::default()
+    }
+}
+
+/// The first place of a difference.
+#[derive(Clone, Debug)]
+pub(super) struct Example {
+    pub kind: Kind,
+    pub rank: u32,
+    /// The operations themselves.
+    pub ours: Option<Step>,
+    pub theirs: Option<Step>,
+    /// What surrounds them in the original and in the replay.
+    pub near: [Near; 2],
+}
+
+/// Executions and bytes of one operation on either side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub count: [u64; 2],
+    pub bytes: [u64; 2],
+}
+
+/// What was found when two executions were compared.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Operations that are the same in all.
+    pub equal: u64,
+    pub differences: [u64; Kind::COUNT],
+    pub ops: BTreeMap<u8, Counts>,
+    pub examples: Vec<Example>,
+    /// What original and replay took.
+    pub profiles: [Profile; 2],
+    /// Label of the replay's last operation of this rank.
+    phase: Option<u32>,
+    loose: HashMap<u64, [u64; 2]>,
+    candidates: [Vec<(u64, Example)>; 2],
+}
+
+impl Tally {
+    /// So many differences of a kind.
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.differences[kind as usize]
+    }
+
+    /// An operation stands on both sides.
+    pub fn both(
+        &mut self,
+        ours: &Step,
+        theirs: &Step,
+        same_names: bool,
+        near: impl Fn() -> [Near; 2],
+    ) {
+        let differing = differing(ours, theirs);
+        let found = [
+            (Kind::Names, !same_names),
+            (Kind::Offsets, differing.offsets),
+            (Kind::Bytes, differing.bytes),
+            (Kind::Results, differing.results),
+            (Kind::OpenFlags, differing.flags),
+        ];
+        for (kind, _) in found.into_iter().filter(|(_, differs)| *differs) {
+            self.differences[kind as usize] += 1;
+            if self.lacks(kind) {
+                let (ours, theirs) = (Some(*ours), Some(*theirs));
+                let example =
+                    Example { kind, rank: ours.map_or(0, |s| s.rank), ours, theirs, near: near() };
+                self.examples.push(example);
+            }
+        }
+        self.equal += u64::from(found.iter().all(|(_, differs)| !differs));
+        self.phase = Some(theirs.label);
+        self.add(0, ours, theirs.label);
+        self.add(1, theirs, theirs.label);
+    }
+
+    fn lacks(&self, kind: Kind) -> bool {
+        self.examples.iter().all(|example| example.kind != kind)
+    }
+
+    fn add(&mut self, side: usize, step: &Step, phase: u32) {
+        let counts = self.ops.entry(step.op).or_default();
+        counts.count[side] += 1;
+        counts.bytes[side] += step.done;
+        self.profiles[side].add(step, phase);
+    }
+
+    /// An operation of the original has no partner.
+    pub fn missing(&mut self, ours: &Step, names: &Renaming, near: impl Fn() -> [Near; 2]) {
+        self.add(0, ours, self.phase.unwrap_or(ours.label));
+        let key = alone(ours, |id| names.of_original(id));
+        let example = || Example {
+            kind: Kind::Missing,
+            rank: ours.rank,
+            ours: Some(*ours),
+            theirs: None,
+            near: near(),
+        };
+        self.alone(0, key, example);
+    }
+
+    /// An operation of the replay has no partner.
+    pub fn extra(&mut self, theirs: &Step, names: &Renaming, near: impl Fn() -> [Near; 2]) {
+        self.phase = Some(theirs.label);
+        self.add(1, theirs, theirs.label);
+        let key = alone(theirs, |id| names.of_replay(id));
+        let example = || Example {
+            kind: Kind::Extra,
+            rank: theirs.rank,
+            ours: None,
+            theirs: Some(*theirs),
+            near: near(),
+        };
+        self.alone(1, key, example);
+    }
+
+    fn alone(&mut self, side: usize, key: u64, example: impl Fn() -> Example) {
+        if self.loose.len() < LOOSE || self.loose.contains_key(&key) {
+            self.loose.entry(key).or_default()[side] += 1;
+        } else {
+            self.differences[[Kind::Missing, Kind::Extra][side] as usize] += 1;
+        }
+        if self.candidates[side].len() < CANDIDATES {
+            self.candidates[side].push((key, example()));
+        }
+    }
+
+    /// All operations of a rank were seen: those that both sides have at different places are out of
+    /// order, the others are missing or extra.
+    pub fn rank_over(&mut self) {
+        let loose = std::mem::take(&mut self.loose);
+        for [missing, extra] in loose.values() {
+            let moved = missing.min(extra);
+            self.differences[Kind::Order as usize] += moved;
+            self.differences[Kind::Missing as usize] += missing - moved;
+            self.differences[Kind::Extra as usize] += extra - moved;
+        }
+        let candidates = std::mem::take(&mut self.candidates);
+        for (key, example) in candidates.into_iter().flatten() {
+            let [missing, extra] = loose.get(&key).copied().unwrap_or([1, 0]);
+            let kind = match example.kind {
+                _ if missing > 0 && extra > 0 => Kind::Order,
+                kind => kind,
+            };
+            if self.lacks(kind) {
+                self.examples.push(Example { kind, ..example });
+            }
+        }
+        self.phase = None;
+        self.profiles.iter_mut().for_each(Profile::rank_over);
+    }
+}
+
+/// What an operation is recognised by at another place.
+fn alone(step: &Step, known: impl Fn(u32) -> u32) -> u64 {
+    // Names without a partner are themselves.
+    let name = |id: u32| if known(id) == NO_ID - 1 { id } else { known(id) };
+    let offset = (!step.unplaced).then_some(step.offset);
+    let names = [name(step.name), name(step.name2)];
+    hash(&(step.op, names, offset, step.asked, step.done, step.errno, step.extents))
+}
