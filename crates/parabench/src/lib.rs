@@ -29,6 +29,7 @@ mod console;
 pub mod diagnostics;
 pub mod error;
 pub mod exit;
+pub mod folding;
 mod legacy;
 mod library;
 mod loader;

@@ -11,6 +11,7 @@
 pub mod blktrace;
 pub mod darshan;
 pub mod fio;
+pub mod fold;
 pub mod format;
 pub mod gaps;
 pub mod import;

@@ -22,8 +22,8 @@ pub use calls::{Calls, list_calls};
 pub use local::run_local;
 pub use rank::{Ran, Rank, enter};
 pub use signals::without_signals;
-pub use sim::run_sim;
 pub(crate) use sim::simulate;
+pub use sim::{run_sim, run_sim_among};
 
 use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Progress};

@@ -1,6 +1,7 @@
 //! Simulated ranks: all machines in this thread, on files in memory, in virtual time.
 
 use super::{Outcome, StartError, check_ranks, sets};
+use crate::backend::mem::Planted;
 use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
@@ -25,6 +26,17 @@ pub fn run_sim(
     config: &Config,
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, StartError> {
+    run_sim_among(plan, config, &[], on_progress)
+}
+
+/// The same among files that are there before: names below the directory, directories before what is
+/// in them, and the size of files in bytes, `None` for directories. What cannot be there is left out.
+pub fn run_sim_among(
+    plan: &Plan,
+    config: &Config,
+    before: &[(&[u8], Option<u64>)],
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, StartError> {
     let clock = Virtual::start();
     let mut looks = Looks::new(config);
     let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
@@ -34,6 +46,9 @@ pub fn run_sim(
     }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
+    for (path, size_bytes) in before {
+        let _ = fs.borrow_mut().plant(path, size_bytes.map_or(Planted::Directory, Planted::File));
+    }
     let backend = |rank: u32, clock: Virtual| {
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
         Mem::new(Rc::clone(&fs), clock, cost)

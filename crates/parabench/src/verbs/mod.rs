@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod fidelity;
 pub mod fmt;
+pub mod fold;
 pub mod import;
 pub mod man;
 pub mod mpi;

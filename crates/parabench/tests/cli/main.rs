@@ -23,6 +23,7 @@ mod exit_codes;
 mod fidelity;
 mod file_programs;
 mod fmt;
+mod fold;
 mod foreign;
 mod golden;
 mod html;

@@ -53,6 +53,35 @@ fn open_flag(word: &[u8]) -> u32 {
     }
 }
 
+/// Text for these flags as programs have it: a mode of C where one means the same, else names.
+pub fn open_flag_text(flags: u32) -> String {
+    // Of no use to a program without threads that executes nothing.
+    let flags = flags & !O_CLOEXEC;
+    let modes = [
+        ("r", 0),
+        ("r+", 2),
+        ("w", 1 | O_CREAT | O_TRUNC),
+        ("w+", 2 | O_CREAT | O_TRUNC),
+        ("a", 1 | O_CREAT | O_APPEND),
+        ("a+", 2 | O_CREAT | O_APPEND),
+    ];
+    if let Some((mode, _)) = modes.iter().find(|(_, mode)| *mode == flags) {
+        return (*mode).to_string();
+    }
+    let access = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_RDWR"][(flags & 3) as usize];
+    let mut text = access.to_string();
+    let mut left = flags & !3;
+    // Flags that hold others first.
+    for (name, flag) in OPEN.iter().rev().filter(|(_, flag)| flag & 3 == 0 && *flag != 0) {
+        if left & flag == *flag && *name != b"O_RSYNC" && *name != b"O_NDELAY" {
+            left &= !flag;
+            text.push('|');
+            text.push_str(&String::from_utf8_lossy(name));
+        }
+    }
+    text
+}
+
 /// A list of flags joined by `|` holds this one.
 pub fn has(text: &[u8], flag: &[u8]) -> bool {
     memchr::memmem::find_iter(text, flag).any(|at| {
@@ -64,6 +93,23 @@ pub fn has(text: &[u8], flag: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_are_written_as_programs_have_them() {
+        for (flags, text) in [
+            (0, "r"),
+            (O_CLOEXEC | 2, "r+"),
+            (1 | O_CREAT | O_TRUNC, "w"),
+            (1 | O_CREAT, "O_WRONLY|O_CREAT"),
+            (2 | O_CREAT | O_EXCL | 0o4010000, "O_RDWR|O_SYNC|O_EXCL|O_CREAT"),
+            (O_TMPFILE | 2, "O_RDWR|O_TMPFILE"),
+        ] {
+            assert_eq!(open_flag_text(flags), text);
+            if text.starts_with("O_") {
+                assert_eq!(open_flags(text.as_bytes()), flags & !O_CLOEXEC);
+            }
+        }
+    }
 
     #[test]
     fn flags_are_numbers_of_linux() {

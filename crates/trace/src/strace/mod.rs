@@ -26,7 +26,10 @@ use rustc_hash::FxBuildHasher;
 use std::io;
 
 pub use cursor::unescape;
-pub use flags::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+pub use flags::{
+    CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC, open_flag_text,
+    open_flags,
+};
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 const DAY_NS: u64 = 86_400_000_000_000;

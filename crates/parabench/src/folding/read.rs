@@ -1,0 +1,49 @@
+//! A stored run as a log that can be folded.
+
+use super::sites;
+use crate::error::{Error, Result};
+use crate::results;
+use ::report::events::EventReader;
+use model::run::Run;
+use std::path::Path;
+use trace::fold::{Log, Logged};
+
+/// Reads a run and all its events.
+///
+/// # Errors
+/// There are none, or not all; the table cannot be read.
+pub fn read(folder: &Path) -> Result<(Run, Log)> {
+    let run = results::read(folder)?.run;
+    let shown = folder.display();
+    let Some(info) = &run.run.events else {
+        return Err(Error::input(format!("{shown} has no events: they are what is folded"))
+            .help("run the program again with --events --out DIR"));
+    };
+    let missing = info.dropped + info.left_out;
+    if missing > 0 {
+        return Err(Error::input(format!("{shown} lacks {missing} events, so order is unknown"))
+            .help("keep all: run --events without sample=, with a larger max="));
+    }
+    let broken = |error: ::report::StoreError| Error::input(error.to_string());
+    let dir = if folder.is_dir() { folder } else { folder.parent().unwrap_or(folder) };
+    let mut reader = EventReader::open(dir).map_err(broken)?;
+    let ranks = run.run.ranks as usize;
+    let mut log = Log {
+        ranks: vec![Vec::new(); ranks],
+        imported: run.run.trace.is_some(),
+        site_flags: sites::flags(&run),
+        ..Log::default()
+    };
+    for row in reader.by_ref() {
+        let row = row.map_err(broken)?;
+        // Of a sweep the first execution.
+        if let (0, 0, Some(rank)) = (row.cell, row.repetition, log.ranks.get_mut(row.rank as usize))
+        {
+            rank.push(Logged { event: row.event, details: row.details });
+        }
+    }
+    log.paths = reader.paths().to_vec();
+    log.labels = reader.labels().to_vec();
+    log.complete();
+    Ok((run, log))
+}

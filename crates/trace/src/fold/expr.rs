@@ -1,0 +1,327 @@
+//! Numbers that depend on loops and ranks, as text of expressions.
+//!
+//! ```text
+//! 64 + 4096 i + 16384 rank    with a size of 4096:    ($i + $$rank * 4) * $size + 64
+//! ```
+
+use super::ranks::{Form, Item, Spread, Value};
+use super::write::table_name;
+use std::collections::BTreeMap;
+
+/// What a statement's numbers may be expressed in.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Its size in bytes, and how that is written.
+    pub unit: Option<(i64, String)>,
+}
+
+/// A loop that is written: its variable runs from `start` in steps of `stride`.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    name: String,
+    start: i64,
+    stride: i64,
+    used: bool,
+}
+
+/// `$i`, `$j`, ... `$n2`
+pub fn name_of_loop(depth: usize) -> String {
+    let letter = char::from(b"ijklm"[depth % 5]);
+    let round = depth / 5;
+    if round == 0 { format!("${letter}") } else { format!("${letter}{}", round + 1) }
+}
+
+impl Loop {
+    /// The variable runs so that most names hold it as it is.
+    pub fn of(name: String, item: &Item) -> Loop {
+        let mut wishes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
+        let mut steps = Vec::new();
+        item.body.iter().for_each(|item| collect(item, 0, &mut wishes, &mut steps));
+        let used = steps.iter().any(|step| *step != 0);
+        let fits = |stride: i64| steps.iter().all(|step| step % stride == 0);
+        let plain = wishes.get(&(0, 1)).copied().unwrap_or(0);
+        let best = wishes
+            .into_iter()
+            .filter(|((start, stride), count)| {
+                *stride > 0 && *start >= 0 && fits(*stride) && *count > plain
+            })
+            .max_by_key(|((start, stride), count)| (*count, -start, -stride));
+        let (start, stride) = best.map_or((0, 1), |(wish, _)| wish);
+        Loop { name, start, stride, used }
+    }
+
+    /// An expression holds its variable.
+    pub fn is_in(&self, shown: &str) -> bool {
+        shown.match_indices(&self.name).any(|(at, name)| {
+            let next = shown.as_bytes().get(at + name.len());
+            !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        })
+    }
+
+    /// `repeat $i 10`, with a range where the variable does not begin at 0. `count`: as a number, if
+    /// it is one.
+    pub fn head(&self, shown: &str, count: Option<i64>) -> String {
+        let Loop { name, start, stride, used } = self;
+        if !used {
+            return format!("repeat {shown}");
+        }
+        if (*start, *stride) == (0, 1) {
+            return format!("repeat {name} {shown}");
+        }
+        let grouped = if shown.contains(' ') { format!("({shown})") } else { shown.to_string() };
+        let end = match count.and_then(|count| count.checked_mul(*stride)?.checked_add(*start)) {
+            Some(end) => end.to_string(),
+            None if *stride == 1 => format!("{start} + {grouped}"),
+            None => format!("{start} + {grouped} * {stride}"),
+        };
+        let step = if *stride == 1 { String::new() } else { format!(" step {stride}") };
+        format!("repeat {name} {start}..{end}{step}")
+    }
+}
+
+/// Numbers of names that this loop alone changes, and all growth with it.
+fn collect(
+    item: &Item,
+    depth: usize,
+    wishes: &mut BTreeMap<(i64, i64), usize>,
+    steps: &mut Vec<i64>,
+) {
+    for number in &item.numbers {
+        match number.steps.get(depth) {
+            None | Some(Value::Same(0)) => {}
+            Some(Value::Same(step)) => {
+                steps.push(*step);
+                let alone = number
+                    .steps
+                    .iter()
+                    .enumerate()
+                    .all(|(at, other)| at == depth || *other == Value::Same(0));
+                if let (true, Value::Same(base)) = (alone, &number.base)
+                    && *step < 1024
+                {
+                    *wishes.entry((*base, *step)).or_default() += 1;
+                }
+            }
+            // A product with the rank: the index as it is.
+            Some(_) => steps.push(1),
+        }
+    }
+    let inner = depth + usize::from(item.form == Form::Loop);
+    item.body.iter().for_each(|item| collect(item, inner, wishes, steps));
+}
+
+/// A sum of a constant and of terms with integer factors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Linear {
+    constant: i64,
+    terms: Vec<(i64, String)>,
+}
+
+impl Linear {
+    /// Its value, if nothing varies.
+    pub fn constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The variable that it is.
+    pub fn variable(&self) -> Option<&str> {
+        match (self.constant, &self.terms[..]) {
+            (0, [(1, atom)]) if !atom.contains([' ', '[']) => Some(atom),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, factor: i64, atom: &str) {
+        if factor != 0 {
+            match self.terms.iter_mut().find(|term| term.1 == atom) {
+                Some(term) => term.0 += factor,
+                None => self.terms.push((factor, atom.to_string())),
+            }
+        }
+    }
+
+    /// Adds a value of ranks; `tables` takes lists.
+    pub fn add_value(&mut self, value: &Value, tables: &mut Vec<Vec<i64>>) {
+        match value {
+            Value::Same(value) => self.constant += value,
+            Value::Affine { base, step } => {
+                self.constant += base;
+                self.add(*step, "$$rank");
+            }
+            Value::Shifted { base, step, shift } => {
+                self.constant += base;
+                self.add(*step, &format!("(($$rank + {shift}) % $$size)"));
+            }
+            Value::Grid { base, outer, inner, width } => {
+                self.constant += base;
+                self.add(*outer, &format!("($$rank / {width})"));
+                self.add(*inner, &format!("($$rank % {width})"));
+            }
+            Value::Table(values) => {
+                let known = tables.iter().position(|table| table == values);
+                let at = known.unwrap_or_else(|| {
+                    tables.push(values.clone());
+                    tables.len() - 1
+                });
+                self.add(1, &format!("{}[$$rank]", table_name(at)));
+            }
+        }
+    }
+
+    /// Adds growth with the index of a loop.
+    pub fn add_index(&mut self, step: i64, around: &Loop) {
+        let factor = step / around.stride;
+        self.constant -= factor * around.start;
+        self.add(factor, &around.name);
+    }
+
+    /// Adds the product of an expression and the index of a loop, which runs from 0.
+    pub fn add_product(&mut self, factor: &str, around: &Loop) {
+        self.add(1, &format!("({factor}) * {}", around.name));
+    }
+
+    /// Its text. Bytes have suffixes; where the statement's size divides all, it is a factor.
+    pub fn shown(&self, sizes: &Sizes, as_bytes: bool) -> String {
+        if let Some((unit, text)) = &sizes.unit
+            && !self.terms.is_empty()
+            && self.constant % unit == 0
+            && self.terms.iter().all(|term| term.0 % unit == 0)
+        {
+            let terms = self.terms.iter().map(|(factor, atom)| (factor / unit, atom.clone()));
+            let rest = Linear { constant: self.constant / unit, terms: terms.collect() };
+            let shown = rest.shown(&Sizes::default(), false);
+            let is_sum = rest.terms.len() + usize::from(rest.constant != 0) > 1;
+            return if is_sum {
+                format!("({shown}) * {text}")
+            } else {
+                format!("{shown} * {text}")
+            };
+        }
+        let number = |number: i64| if as_bytes { bytes(number) } else { number.to_string() };
+        let mut text = String::new();
+        let mut push = |negative: bool, term: String| {
+            match (text.is_empty(), negative) {
+                (true, false) => {}
+                (true, true) => text.push('-'),
+                (false, false) => text.push_str(" + "),
+                (false, true) => text.push_str(" - "),
+            }
+            text.push_str(&term);
+        };
+        // A sum does not begin with a sign if it need not.
+        let positive = self.terms.iter().filter(|term| term.0 > 0);
+        let negative = self.terms.iter().filter(|term| term.0 < 0);
+        let leads = self.constant > 0 && self.terms.iter().all(|term| term.0 < 0);
+        if leads {
+            push(false, number(self.constant));
+        }
+        for (factor, atom) in positive.chain(negative) {
+            let term = match factor.unsigned_abs() {
+                1 => atom.clone(),
+                _ => format!("{atom} * {}", number(factor.saturating_abs())),
+            };
+            push(*factor < 0, term);
+        }
+        if let [(1, atom)] = &self.terms[..]
+            && self.constant == 0
+            && let Some(inner) = atom.strip_prefix('(').and_then(|atom| atom.strip_suffix(')'))
+            && !inner.contains(['*', '/'])
+        {
+            return inner.to_string();
+        }
+        if !leads && (self.constant != 0 || self.terms.is_empty()) {
+            push(self.constant < 0, number(self.constant.saturating_abs()));
+        }
+        text
+    }
+}
+
+/// All numbers of an item, for others that look for constants.
+pub fn constant(number: &Spread) -> Option<i64> {
+    match number.base {
+        Value::Same(base) if number.steps.iter().all(|step| *step == Value::Same(0)) => Some(base),
+        _ => None,
+    }
+}
+
+/// `4k`, `64m`, `100`
+pub fn bytes(bytes: i64) -> String {
+    let units = [(1i64 << 40, 't'), (1 << 30, 'g'), (1 << 20, 'm'), (1 << 10, 'k')];
+    match units.iter().find(|(unit, _)| bytes != 0 && bytes % unit == 0) {
+        Some((unit, letter)) => format!("{}{letter}", bytes / unit),
+        None => bytes.to_string(),
+    }
+}
+
+/// Bytes as they stand between quotes.
+pub fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' | '$' => text.extend(['\\', c]),
+                '\n' => text.push_str("\\n"),
+                '\t' => text.push_str("\\t"),
+                c if c.is_control() => {
+                    let mut buffer = [0; 4];
+                    let bytes = c.encode_utf8(&mut buffer).bytes();
+                    bytes.for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+                }
+                c => text.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_written_as_people_write_them() {
+        let around = |start, stride| Loop { name: "$i".into(), start, stride, used: true };
+        let unit = Sizes { unit: Some((4096, "$size".into())) };
+        let mut tables = Vec::new();
+        let mut linear = Linear::default();
+        linear.add_index(16384, &around(0, 1));
+        linear.add_value(&Value::Affine { base: 0, step: 4096 }, &mut tables);
+        assert_eq!(linear.shown(&unit, true), "($i * 4 + $$rank) * $size");
+        assert_eq!(linear.shown(&Sizes::default(), true), "$i * 16k + $$rank * 4k");
+        let mut linear = Linear::default();
+        linear.add_value(&Value::Same(7), &mut tables);
+        linear.add_index(2, &around(1, 2));
+        assert_eq!(linear.shown(&unit, false), "$i + 6");
+        let mut linear = Linear::default();
+        linear.add_value(&Value::Affine { base: 3, step: -1 }, &mut tables);
+        assert_eq!(linear.shown(&Sizes::default(), false), "3 - $$rank");
+        let mut linear = Linear::default();
+        linear.add_value(&Value::Table(vec![4, 9]), &mut tables);
+        assert_eq!(linear.shown(&Sizes::default(), false), "$values[$$rank]");
+        assert_eq!(tables, [vec![4, 9]]);
+    }
+
+    #[test]
+    fn ranges_begin_where_names_do() {
+        let loop_of = |start, stride, used| Loop { name: "$i".into(), start, stride, used };
+        for (around, shown, count, expected) in [
+            (loop_of(0, 1, true), "10", Some(10), "repeat $i 10"),
+            (loop_of(0, 1, false), "$count", None, "repeat $count"),
+            (loop_of(1, 1, true), "10", Some(10), "repeat $i 1..11"),
+            (loop_of(1, 1, true), "$count", None, "repeat $i 1..1 + $count"),
+            (loop_of(4, 2, true), "3", Some(3), "repeat $i 4..10 step 2"),
+        ] {
+            assert_eq!(around.head(shown, count), expected);
+        }
+    }
+
+    #[test]
+    fn texts_and_sizes_are_read_back() {
+        assert_eq!(quoted(b"a\"$b\\\n\xff\x1b"), "a\\\"\\$b\\\\\\n\\xff\\x1b");
+        assert_eq!(
+            (bytes(0), bytes(4096), bytes(3 << 20), bytes(1000)),
+            ("0".into(), "4k".into(), "3m".into(), "1000".into())
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! The operations of a run, as folding reads them; and which open file each works on where the run
+//! does not tell.
+
+use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
+use model::Op;
+use model::event::{Details, Event, FLAG_AT_POSITION, NO_ID};
+use model::open_flags;
+use std::collections::HashMap;
+
+/// Access mode of open(2) for writing only.
+pub const O_WRONLY: u32 = 1;
+/// Access mode of open(2) for reading and writing.
+pub const O_RDWR: u32 = 2;
+
+/// One operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Logged {
+    /// What happened.
+    pub event: Event,
+    /// What only a log tells.
+    pub details: Details,
+}
+
+impl Logged {
+    /// Its operation.
+    pub fn op(&self) -> Option<Op> {
+        Op::from_u8(self.event.op)
+    }
+
+    /// It did not fail.
+    pub fn is_ok(&self) -> bool {
+        self.event.errno == 0
+    }
+}
+
+/// The operations of all ranks and what their ids mean.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// Names of files, below the directory of the run.
+    pub paths: Vec<Vec<u8>>,
+    /// Paths of labels.
+    pub labels: Vec<String>,
+    /// Operations by rank, in order of start.
+    pub ranks: Vec<Vec<Logged>>,
+    /// Flags of open(2) by place in the program, of runs of our own.
+    pub site_flags: HashMap<u32, u32>,
+    /// It was imported: open files are told by number, positions by a flag.
+    pub imported: bool,
+}
+
+impl Log {
+    /// The name with this number; "" for none.
+    pub fn path(&self, id: u32) -> &[u8] {
+        self.paths.get(id as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Tells the open file of every operation, and the flags it was opened with, where the run does
+    /// not: those of our own runs.
+    pub fn complete(&mut self) {
+        if self.imported {
+            return self.name_instances();
+        }
+        let mut instances = 0;
+        for rank in &mut self.ranks {
+            Handles { open: HashMap::new(), next: &mut instances, flags: &self.site_flags }
+                .follow(rank);
+        }
+    }
+}
+
+impl Log {
+    /// Logs without opens tell names only: a rank has each file open once.
+    fn name_instances(&mut self) {
+        let known = |entry: &Logged| Some(entry.details.instance).filter(|i| *i != NO_ID);
+        let mut next = self.ranks.iter().flatten().filter_map(known).max().map_or(0, |i| i + 1);
+        for rank in &mut self.ranks {
+            let mut by_name: HashMap<u32, u32> = HashMap::new();
+            let nameless = rank.iter_mut().filter(|entry| {
+                entry.details.instance == NO_ID && entry.op().is_some_and(takes_handle)
+            });
+            for entry in nameless {
+                entry.details.instance = *by_name.entry(entry.event.path).or_insert_with(|| {
+                    next += 1;
+                    next - 1
+                });
+            }
+        }
+    }
+}
+
+/// Open files of one rank. Two of the same name are told apart by what can be done with them.
+struct Handles<'a> {
+    /// By name: number, flags, and the place of the operation that opened it.
+    open: HashMap<u32, Vec<Open>>,
+    next: &'a mut u32,
+    flags: &'a HashMap<u32, u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    instance: u32,
+    flags: u32,
+    known: bool,
+    opened_at: usize,
+    position: u64,
+    /// All transfers so far were where the last one ended.
+    sequential: bool,
+}
+
+impl Handles<'_> {
+    fn follow(&mut self, rank: &mut [Logged]) {
+        let mut all: Vec<Open> = Vec::new();
+        for at in 0..rank.len() {
+            let Some(op) = rank[at].op() else { continue };
+            if op.row().gives_handle {
+                self.opens(rank, at, op);
+            } else if takes_handle(op) {
+                self.uses(rank, at, op, &mut all);
+            }
+        }
+        all.extend(self.open.values().flatten());
+        let by_number: HashMap<u32, Open> = all.iter().map(|open| (open.instance, *open)).collect();
+        for open in &all {
+            rank[open.opened_at].details.open_flags = open.flags;
+        }
+        for entry in rank.iter_mut().filter(|entry| entry.details.instance != NO_ID) {
+            let Some(open) = by_number.get(&entry.details.instance) else { continue };
+            if open.sequential || open.flags & O_APPEND != 0 {
+                entry.event.flags |= FLAG_AT_POSITION;
+            }
+        }
+    }
+
+    fn opens(&mut self, rank: &mut [Logged], at: usize, op: Op) {
+        let entry = &mut rank[at];
+        let known = self.flags.get(&entry.event.site).copied();
+        let flags = match op {
+            Op::Fcreat => O_WRONLY | O_CREAT | O_TRUNC,
+            _ => known.unwrap_or(0),
+        };
+        entry.details.open_flags = flags;
+        if entry.event.errno != 0 {
+            return;
+        }
+        let instance = *self.next;
+        *self.next += 1;
+        entry.details.instance = instance;
+        let known = known.is_some() || op != Op::Fopen;
+        let open = Open { instance, flags, known, opened_at: at, position: 0, sequential: true };
+        self.open.entry(entry.event.path).or_default().push(open);
+    }
+
+    fn uses(&mut self, rank: &mut [Logged], at: usize, op: Op, closed: &mut Vec<Open>) {
+        let entry = &mut rank[at];
+        let Some(same) = self.open.get_mut(&entry.event.path) else { return };
+        let fits = |open: &Open| match op {
+            Op::Fwrite | Op::Writev => !open.known || open.flags & 3 != 0,
+            Op::Fread | Op::Readv => !open.known || open.flags & 3 != O_WRONLY,
+            _ => true,
+        };
+        let Some(place) = same.iter().rposition(fits) else { return };
+        let open = &mut same[place];
+        entry.details.instance = open.instance;
+        open.learn(op, &entry.event);
+        if op == Op::Fclose {
+            closed.push(same.remove(place));
+        }
+    }
+}
+
+impl Open {
+    /// An operation tells how the file must have been opened, and where it is now.
+    fn learn(&mut self, op: Op, event: &Event) {
+        if !self.known && matches!(op, Op::Fwrite | Op::Writev | Op::Ftruncate | Op::Fallocate) {
+            self.flags = if self.flags & 3 == O_RDWR { O_RDWR } else { O_WRONLY } | O_CREAT;
+        }
+        match op {
+            Op::Fwrite | Op::Writev | Op::Fread | Op::Readv if event.pieces == 0 => {
+                self.sequential &= event.offset_bytes == self.position;
+                self.position = event.offset_bytes.saturating_add(event.done_bytes);
+            }
+            Op::Fseek => self.sequential = false,
+            _ => {}
+        }
+    }
+}
+
+/// Flags of open(2) for the text that a program has for them.
+pub fn flags_of_text(text: &str) -> Option<u32> {
+    if let Some(mode) = open_flags::mode(text) {
+        let access = match (mode.contains('+'), mode.starts_with('r')) {
+            (true, _) => O_RDWR,
+            (false, true) => 0,
+            (false, false) => O_WRONLY,
+        };
+        let more = match mode.as_bytes().first() {
+            Some(b'w') => O_CREAT | O_TRUNC,
+            Some(b'a') => O_CREAT | O_APPEND,
+            _ => 0,
+        };
+        return Some(access | more);
+    }
+    let known = open_flags::names(text).all(|name| open_flags::NAMES.contains(&name));
+    let names: Vec<&str> = open_flags::names(text).collect();
+    (known && !names.is_empty()).then(|| strace::open_flags(names.join("|").as_bytes()))
+}
+
+/// The first parameter is an open file.
+pub fn takes_handle(op: Op) -> bool {
+    let first = op.row().params.first();
+    first.is_some_and(|param| matches!(param.kind, model::op::ParamKind::Handle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_flags_are_read() {
+        for (text, flags) in
+            [("r", Some(0)), ("w+", Some(2 | O_CREAT | O_TRUNC)), ("x", None), ("", None)]
+        {
+            assert_eq!(flags_of_text(text), flags, "{text}");
+        }
+        assert_eq!(flags_of_text("O_WRONLY, O_CREAT"), Some(1 | O_CREAT));
+    }
+
+    fn entry(op: Op, path: u32, offset_bytes: u64, bytes: u64) -> Logged {
+        let event = Event {
+            op: op as u8,
+            path,
+            offset_bytes,
+            requested_bytes: bytes,
+            done_bytes: bytes,
+            ..Event::default()
+        };
+        Logged { event, details: Details::default() }
+    }
+
+    #[test]
+    fn open_files_of_our_own_runs_are_followed_by_name() {
+        let rank = vec![
+            entry(Op::Fopen, 0, 0, 0),
+            entry(Op::Fopen, 1, 0, 0),
+            entry(Op::Fwrite, 0, 0, 8),
+            entry(Op::Fwrite, 1, 64, 8),
+            entry(Op::Fwrite, 0, 8, 8),
+            entry(Op::Fclose, 0, 0, 0),
+            entry(Op::Fopen, 0, 0, 0),
+            entry(Op::Fread, 0, 0, 4),
+        ];
+        let mut log = Log { ranks: vec![rank], ..Log::default() };
+        log.complete();
+        let instances: Vec<u32> = log.ranks[0].iter().map(|e| e.details.instance).collect();
+        assert_eq!(instances, [0, 1, 0, 1, 0, 0, 2, 2]);
+        let flags: Vec<u32> = log.ranks[0].iter().map(|e| e.details.open_flags).collect();
+        assert_eq!((flags[0], flags[1], flags[6]), (O_WRONLY | O_CREAT, O_WRONLY | O_CREAT, 0));
+        let positions: Vec<u8> = log.ranks[0].iter().map(|e| e.event.flags).collect();
+        assert_eq!(positions, [16, 0, 16, 0, 16, 16, 16, 16]);
+    }
+}

@@ -1,0 +1,345 @@
+//! A sequence of statements with numbers -> nested loops whose numbers are affine in their indices.
+//!
+//! ```text
+//! w(0) w(8) w(16) c w(0) w(8) w(16) c w(0) w(8) w(16) c
+//!     -> repeat i 3 { repeat j 3 { w(8 j) } c }
+//! ```
+//!
+//! After Ketterlin and Clauss (CGO 2008): statements are pushed onto a stack; three like neighbours
+//! whose numbers grow evenly become a loop, a loop followed by its predicted next iteration grows.
+//! Loops are elements of the stack like statements, so nests come by themselves. Memory for regular
+//! input is that of the result.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+/// Longest body of a loop, in elements.
+const BODY_MAX: usize = 400;
+
+/// A number in a loop nest: a base, and how much it grows with each index, the innermost loop first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Number {
+    /// Its value where all indices are 0.
+    pub base: i64,
+    /// Growth per iteration, innermost loop first; as many as there are loops around it.
+    pub steps: Vec<i64>,
+}
+
+impl Number {
+    /// A number outside of loops.
+    pub fn constant(base: i64) -> Number {
+        Number { base, steps: Vec::new() }
+    }
+}
+
+/// The time between a statement's start and the end of what came before it, over its executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// Sum, nanoseconds.
+    pub sum_ns: u64,
+    /// Executions.
+    pub count: u64,
+}
+
+impl Gap {
+    fn add(&mut self, other: Gap) {
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.count += other.count;
+    }
+}
+
+/// What an element is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A statement of this shape.
+    Leaf,
+    /// Its first number is the count.
+    Loop(Vec<Node>),
+    /// A labelled block; the shape is the label.
+    Block(Vec<Node>),
+}
+
+/// An element of a program: a statement, a loop, a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it is, with all growth in it, but without bases.
+    hash: u64,
+    /// Number of the shape; of a loop 0.
+    pub shape: u32,
+    /// Its own numbers.
+    pub numbers: Vec<Number>,
+    /// Time before it.
+    pub gap: Gap,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl Node {
+    /// A statement.
+    pub fn leaf(shape: u32, bases: &[i64], gap_ns: u64) -> Node {
+        let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
+        Node::made(shape, numbers, Gap { sum_ns: gap_ns, count: 1 }, Kind::Leaf)
+    }
+
+    /// A labelled block.
+    pub fn block(shape: u32, bases: &[i64], body: Vec<Node>) -> Node {
+        let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
+        Node::made(shape, numbers, Gap::default(), Kind::Block(body))
+    }
+
+    fn made(shape: u32, numbers: Vec<Number>, gap: Gap, kind: Kind) -> Node {
+        let mut node = Node { hash: 0, shape, numbers, gap, kind };
+        node.hash = node.hashed();
+        node
+    }
+
+    fn hashed(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.shape.hash(&mut hasher);
+        self.numbers.iter().for_each(|number| number.steps.hash(&mut hasher));
+        let (kind, body) = match &self.kind {
+            Kind::Leaf => (0u8, &[][..]),
+            Kind::Loop(body) => (1, body.as_slice()),
+            Kind::Block(body) => (2, body.as_slice()),
+        };
+        (kind, body.len()).hash(&mut hasher);
+        body.iter().for_each(|node| node.hash.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// What stands in it.
+    pub fn body(&self) -> &[Node] {
+        match &self.kind {
+            Kind::Leaf => &[],
+            Kind::Loop(body) | Kind::Block(body) => body,
+        }
+    }
+
+    fn body_mut(&mut self) -> &mut [Node] {
+        match &mut self.kind {
+            Kind::Leaf => &mut [],
+            Kind::Loop(body) | Kind::Block(body) => body,
+        }
+    }
+
+    /// Gives every number in it, of like nodes in the same order.
+    fn each<'a>(&'a self, take: &mut impl FnMut(&'a Number) -> bool) -> bool {
+        self.numbers.iter().all(&mut *take) && self.body().iter().all(|node| node.each(take))
+    }
+
+    fn each_mut(&mut self, change: &mut impl FnMut(&mut Number)) {
+        self.numbers.iter_mut().for_each(&mut *change);
+        self.body_mut().iter_mut().for_each(|node| node.each_mut(change));
+        self.hash = self.hashed();
+    }
+
+    /// Adds the gaps of another execution.
+    fn add_gaps(&mut self, other: &Node) {
+        self.gap.add(other.gap);
+        for (node, other) in self.body_mut().iter_mut().zip(other.body()) {
+            node.add_gaps(other);
+        }
+    }
+}
+
+/// Folds elements as they come.
+#[derive(Debug, Default)]
+pub struct Folder {
+    stack: Vec<Node>,
+}
+
+impl Folder {
+    /// The next element.
+    pub fn push(&mut self, node: Node) {
+        self.stack.push(node);
+        while self.extend() || self.form() {}
+    }
+
+    /// What all became.
+    pub fn finish(self) -> Vec<Node> {
+        self.stack
+    }
+
+    /// The elements on top are the next iteration of the loop below them.
+    fn extend(&mut self) -> bool {
+        let len = self.stack.len();
+        let width = (1..len.min(BODY_MAX + 1)).find(|width| {
+            let (below, top) = self.stack.split_at(len - width);
+            below.last().is_some_and(|node| continues(node, top))
+        });
+        let Some(width) = width else { return false };
+        let top = self.stack.split_off(len - width);
+        if let Some(node) = self.stack.last_mut() {
+            node.numbers[0].base += 1;
+            for (node, other) in node.body_mut().iter_mut().zip(&top) {
+                node.add_gaps(other);
+            }
+        }
+        true
+    }
+
+    /// The elements on top are three iterations of a loop.
+    fn form(&mut self) -> bool {
+        let len = self.stack.len();
+        let Some(last) = self.stack.last().map(|node| node.hash) else { return false };
+        let is_loop = |width: &usize| {
+            self.stack[len - 1 - width].hash == last
+                && self.stack[len - 1 - 2 * width].hash == last
+                && is_even(&self.stack[len - 3 * width..], *width)
+        };
+        let Some(width) = (1..=(len / 3).min(BODY_MAX)).find(is_loop) else { return false };
+        let mut iterations = self.stack.split_off(len - 3 * width);
+        let (first, later) = iterations.split_at_mut(width);
+        grow(first, &later[..width]);
+        for other in later.chunks(width) {
+            first.iter_mut().zip(other).for_each(|(node, other)| node.add_gaps(other));
+        }
+        iterations.truncate(width);
+        let count = vec![Number::constant(3)];
+        self.stack.push(Node::made(0, count, Gap::default(), Kind::Loop(iterations)));
+        true
+    }
+}
+
+/// Elements are the iteration that a loop predicts.
+fn continues(node: &Node, next: &[Node]) -> bool {
+    let Kind::Loop(body) = &node.kind else { return false };
+    if body.len() != next.len() {
+        return false;
+    }
+    let count = node.numbers[0].base;
+    body.iter().zip(next).all(|(body, next)| {
+        let alike = body.shape == next.shape && body.numbers.len() == next.numbers.len();
+        alike && predicts(body, next, count)
+    })
+}
+
+/// The numbers of a body after so many iterations are those of an element outside of the loop.
+fn predicts(body: &Node, next: &Node, count: i64) -> bool {
+    let alike = body.shape == next.shape
+        && body.numbers.len() == next.numbers.len()
+        && std::mem::discriminant(&body.kind) == std::mem::discriminant(&next.kind)
+        && body.body().len() == next.body().len();
+    let numbers = || {
+        body.numbers.iter().zip(&next.numbers).all(|(a, b)| {
+            let Some((step, inner)) = a.steps.split_last() else { return false };
+            let value = step.checked_mul(count).and_then(|grown| a.base.checked_add(grown));
+            *inner == b.steps[..] && value == Some(b.base)
+        })
+    };
+    alike && numbers() && body.body().iter().zip(next.body()).all(|(a, b)| predicts(a, b, count))
+}
+
+/// Three iterations of this width are alike, and their numbers grow evenly. Where input is irregular
+/// the last element tells that already.
+fn is_even(nodes: &[Node], width: usize) -> bool {
+    let (first, later) = nodes.split_at(width);
+    let (second, third) = later.split_at(width);
+    let mut triples = first.iter().zip(second).zip(third).rev();
+    triples.all(|((first, second), third)| grows_evenly(first, second, third))
+}
+
+fn grows_evenly(first: &Node, second: &Node, third: &Node) -> bool {
+    let numbers = || {
+        let pairs = first.numbers.iter().zip(&second.numbers);
+        pairs.zip(&third.numbers).all(|((a, b), c)| {
+            let step = b.base.checked_sub(a.base);
+            step.is_some() && step == c.base.checked_sub(b.base)
+        })
+    };
+    let bodies = || {
+        let pairs = first.body().iter().zip(second.body());
+        pairs.zip(third.body()).all(|((a, b), c)| grows_evenly(a, b, c))
+    };
+    first.hash == second.hash && second.hash == third.hash && numbers() && bodies()
+}
+
+fn collect(bases: &mut Vec<i64>, number: &Number) -> bool {
+    bases.push(number.base);
+    true
+}
+
+/// The first iteration becomes the body of a loop whose second one is known.
+fn grow(first: &mut [Node], second: &[Node]) {
+    for (node, next) in first.iter_mut().zip(second) {
+        let mut bases = Vec::new();
+        next.each(&mut |number| collect(&mut bases, number));
+        let mut bases = bases.into_iter();
+        node.each_mut(&mut |number| {
+            let next = bases.next().unwrap_or(number.base);
+            number.steps.push(next - number.base);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a0 a1`: shape and number; a loop is shown as `3{a0+1}`.
+    fn folded(text: &str) -> String {
+        let mut folder = Folder::default();
+        for word in text.split_whitespace() {
+            let (shape, number) = word.split_at(1);
+            let bases: Vec<i64> =
+                number.split(',').filter_map(|number| number.parse().ok()).collect();
+            folder.push(Node::leaf(shape.as_bytes()[0].into(), &bases, 1));
+        }
+        show(&folder.finish())
+    }
+
+    fn show(nodes: &[Node]) -> String {
+        let number = |number: &Number| {
+            let steps: String = number.steps.iter().map(|step| format!("+{step}")).collect();
+            format!("{}{steps}", number.base)
+        };
+        let node = |node: &Node| {
+            let numbers: Vec<String> = node.numbers.iter().map(number).collect();
+            match &node.kind {
+                Kind::Leaf => format!("{}{}", node.shape as u8 as char, numbers.join(",")),
+                Kind::Loop(body) | Kind::Block(body) => {
+                    format!("{}{{{}}}", numbers.join(","), show(body))
+                }
+            }
+        };
+        nodes.iter().map(node).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn regular_sequences_become_loops() {
+        for (text, expected) in [
+            ("a a a a", "4{a}"),
+            ("a a", "a a"),
+            ("a0 a1 a2 b", "3{a0+1} b"),
+            ("a0 b5 a1 b3 a2 b1 a3 b-1", "4{a0+1 b5+-2}"),
+            ("a0 a1 a2 c a0 a1 a2 c a0 a1 a2 c", "3{3+0{a0+1+0} c}"),
+            ("a0 a1 a2 c a9 a10 a11 c a18 a19 a20 c", "3{3+0{a0+1+9} c}"),
+            ("a0 a0 a0 b a0 a0 a0 a0 b a0 a0 a0 a0 a0 b", "3{3+1{a0+0+0} b}"),
+            ("a0 a1 a3 a7", "a0 a1 a3 a7"),
+            ("b a0 a2 a4 a6 a9", "b 4{a0+2} a9"),
+        ] {
+            assert_eq!(folded(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_iterations() {
+        let mut folder = Folder::default();
+        for at in 0..100_000 {
+            folder.push(Node::leaf(1, &[at * 4096], 2));
+        }
+        let nodes = folder.finish();
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes[0].numbers[0].base, 100_000);
+        assert_eq!(nodes[0].body()[0].gap, Gap { sum_ns: 200_000, count: 100_000 });
+    }
+
+    #[test]
+    fn numbers_at_the_edge_do_not_overflow() {
+        let mut folder = Folder::default();
+        for base in [i64::MIN, 0, i64::MAX, i64::MAX - 1, i64::MIN] {
+            folder.push(Node::leaf(1, &[base], 0));
+        }
+        assert_eq!(folder.finish().len(), 5);
+    }
+}

@@ -1,0 +1,71 @@
+//! A run with events -> a short program that does the same.
+//!
+//! ```text
+//! Log ──shape──▶ statements and numbers ──loops──▶ trees ──ranks──▶ one tree ──write──▶ text
+//!      └─order──▶ where ranks wait ─┘
+//! ```
+//!
+//! Each stage is a function from data to data. The text is not proved here: who folds executes it on
+//! files in memory and compares.
+
+pub mod before;
+pub mod expr;
+pub mod log;
+pub mod loops;
+pub mod names;
+pub mod order;
+pub mod params;
+pub mod ranks;
+pub mod shape;
+pub mod think;
+pub mod write;
+
+pub use before::{Before, Kind, before};
+pub use log::{Log, Logged};
+pub use think::Think;
+
+use shape::Shaper;
+use write::Writer;
+
+/// How to fold.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Pauses between operations.
+    pub think: Think,
+    /// Lines of the comment at the head of the program.
+    pub head: Vec<String>,
+}
+
+/// A program, and what it needs.
+#[derive(Clone, Debug, Default)]
+pub struct Folded {
+    /// Its text.
+    pub text: String,
+    /// What it expects to find.
+    pub before: Vec<Before>,
+    /// By rank: which of its operations are not in the log, because they open what another rank had
+    /// opened; numbers from 0 in the rank's order.
+    pub adopted: Vec<Vec<u64>>,
+    /// Operations that have no statement.
+    pub left_out: u64,
+    /// Operations of which the run does not tell a mode or a word.
+    pub guessed: u64,
+}
+
+/// Makes a program of a log.
+pub fn fold(log: &Log, options: &Options) -> Folded {
+    let order = order::barriers(log);
+    let mut shaper = Shaper::new(log);
+    let (mut trees, mut adopted) = (Vec::new(), Vec::new());
+    for rank in 0..log.ranks.len() as u32 {
+        let (tree, opened) = shaper.rank(rank, &order);
+        trees.push(tree);
+        adopted.push(opened);
+    }
+    let items = ranks::unify(&trees);
+    let writer = Writer::new(&shaper, &items, log.ranks.len() as u32, options.think);
+    let text = writer.program(&items, &options.head);
+    let (text, _) = ppl::format(&text);
+    let (left_out, guessed) = (shaper.left_out, shaper.guessed);
+    Folded { text, before: before(log), adopted, left_out, guessed }
+}

@@ -1,0 +1,396 @@
+//! Which ranks have to wait for which: what one makes, writes, renames or removes before another one
+//! uses it. Everything else stays concurrent.
+//!
+//! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
+//! possible are chosen, where ranks come to another label or to their longest pause.
+
+use super::log::{Log, Logged, takes_handle};
+use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
+use model::Op;
+use model::event::NO_ID;
+use std::collections::{BTreeMap, HashMap};
+
+/// What a rank does between two operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Meets all others. `free_ns`: when the last of them came, in the log.
+    Barrier {
+        /// Nanoseconds.
+        free_ns: u64,
+    },
+    /// Tells a rank.
+    Signal {
+        /// Which.
+        to: u32,
+    },
+    /// Waits for signals.
+    Wait {
+        /// How many.
+        count: u32,
+        /// When the last one could be given, in the log.
+        free_ns: u64,
+    },
+}
+
+/// What ranks do before their operations.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// By rank: place of the operation before which, ascending, and what.
+    actions: Vec<Vec<(usize, Action)>>,
+}
+
+impl Order {
+    /// What a rank does.
+    pub fn of(&self, rank: u32) -> &[(usize, Action)] {
+        self.actions.get(rank as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Place of an operation: rank and number.
+type Place = (u32, usize);
+
+/// One operation has to end before another begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Edge {
+    from: Place,
+    to: Place,
+}
+
+/// Orders the operations of several ranks by meetings of all of them.
+pub fn barriers(log: &Log) -> Order {
+    if log.ranks.len() < 2 {
+        return Order::default();
+    }
+    let edges = Dependences::of(log);
+    let mut actions = vec![Vec::new(); log.ranks.len()];
+    for meeting in meetings(log, &edges) {
+        let free_ns = (0..).zip(&meeting).filter_map(|(rank, place): (usize, &usize)| {
+            Some(log.ranks[rank].get(place.checked_sub(1)?)?.event.end_ns)
+        });
+        let free_ns = free_ns.max().unwrap_or(0);
+        for (actions, place) in actions.iter_mut().zip(meeting) {
+            actions.push((place, Action::Barrier { free_ns }));
+        }
+    }
+    Order { actions }
+}
+
+/// As few meetings as satisfy all edges; each is a place per rank.
+fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
+    let at = |(rank, place): Place| log.ranks[rank as usize][place].event.start_ns;
+    let mut sorted: Vec<&Edge> = edges.iter().collect();
+    sorted.sort_by_key(|edge| (at(edge.to), edge.to, edge.from));
+    // Later edges end later: no rank may have gone further by then.
+    let reached = |ns: u64| -> Vec<usize> {
+        let place = |rank: &Vec<Logged>| rank.partition_point(|entry| entry.event.start_ns < ns);
+        log.ranks.iter().map(place).collect()
+    };
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    let mut from = vec![0; log.ranks.len()];
+    let (mut low, mut high) = (from.clone(), from.clone());
+    let mut pending = false;
+    for edge in sorted {
+        let ((p, i), (q, j)) = (edge.from, edge.to);
+        let (p, q) = (p as usize, q as usize);
+        if from[p] > i && from[q] <= j {
+            // An earlier meeting lies between them.
+            continue;
+        }
+        if pending && (i + 1 > high[p] || j < low[q]) {
+            let meeting = choose(log, &low, &high);
+            from.clone_from(&meeting);
+            all.push(meeting);
+            (low, pending) = (from.clone(), false);
+            if from[p] > i && from[q] <= j {
+                continue;
+            }
+        }
+        if !pending {
+            high = reached(at(edge.to));
+        }
+        low[p] = low[p].max(i + 1);
+        high[q] = high[q].min(j);
+        pending = true;
+    }
+    if pending {
+        all.push(choose(log, &low, &high));
+    }
+    all
+}
+
+/// The place of every rank within what the edges allow: where another label begins, else after the
+/// longest pause; a rank that has no edges meets when the others do.
+fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
+    let ready_ns = (0..low.len())
+        .filter_map(|rank| Some(log.ranks[rank].get(low[rank].checked_sub(1)?)?.event.end_ns));
+    let ready_ns = ready_ns.max().unwrap_or(0);
+    let place = |rank: usize| {
+        let entries = &log.ranks[rank];
+        let (low, high) = (low[rank], high[rank].max(low[rank]));
+        let score = |at: usize| {
+            let (Some(before), Some(here)) = (entries.get(at.wrapping_sub(1)), entries.get(at))
+            else {
+                return (u8::from(at == low), 0, 0);
+            };
+            let label = u8::from(before.event.label != here.event.label);
+            let pause = here.event.start_ns.saturating_sub(before.event.end_ns);
+            let late = u8::from(here.event.start_ns >= ready_ns);
+            (label + late, pause, u64::from(late))
+        };
+        // Pauses far behind the first possible place belong to something else.
+        let last = high.min(low.saturating_add(REACH));
+        (low..=last).rev().max_by_key(|at| score(*at)).unwrap_or(low)
+    };
+    (0..low.len()).map(place).collect()
+}
+
+/// Operations that are looked at for a good place to meet.
+const REACH: usize = 1 << 14;
+
+/// What ranks did last to a name or file.
+#[derive(Clone, Debug, Default)]
+struct Touched {
+    /// Who made, removed or renamed it last.
+    changed: Option<Place>,
+    /// Who was the first since then to open it so that it is made if it is missing.
+    made: Option<Place>,
+    /// Who has found it missing since it changed, the last place of each rank.
+    missed: Vec<Place>,
+    /// Who has used it since, the last place of each rank.
+    used: Vec<Place>,
+    /// Who has written it: end, start, place.
+    written: BTreeMap<u64, (u64, Place)>,
+    /// Who has cut it or written its end last.
+    resized: Option<Place>,
+}
+
+struct Dependences<'a> {
+    log: &'a Log,
+    by_path: HashMap<u32, Touched>,
+    parents: HashMap<u32, Vec<u32>>,
+    /// Ranks that opened files, by open instance.
+    openers: HashMap<u32, u32>,
+    /// How far rank q has seen rank p already: the last place, plus 1.
+    seen: Vec<Vec<usize>>,
+    edges: Vec<Edge>,
+}
+
+impl Dependences<'_> {
+    fn of(log: &Log) -> Vec<Edge> {
+        let mut places: Vec<Place> = Vec::new();
+        for (rank, entries) in (0..).zip(&log.ranks) {
+            places.extend((0..entries.len()).map(|at| (rank, at)));
+        }
+        places.sort_by_key(|(rank, at)| {
+            let event = &log.ranks[*rank as usize][*at].event;
+            // Who fails because a name is there comes after who made it, though both began at once.
+            let ns = if event.errno == EEXIST { event.end_ns } else { event.start_ns };
+            (ns, *rank, *at)
+        });
+        let ranks = log.ranks.len();
+        let mut all = Dependences {
+            log,
+            by_path: HashMap::new(),
+            parents: parents(log),
+            openers: openers(log),
+            seen: vec![vec![0; ranks]; ranks],
+            edges: Vec::new(),
+        };
+        for place in places {
+            all.visit(place);
+        }
+        all.edges
+    }
+
+    fn visit(&mut self, place: Place) {
+        let entry = self.log.ranks[place.0 as usize][place.1];
+        let Some(op) = entry.op() else { return };
+        let event = entry.event;
+        if event.path == NO_ID {
+            return;
+        }
+        let flags = if entry.details.open_flags == NO_ID { 0 } else { entry.details.open_flags };
+        if takes_handle(op) && self.openers.get(&entry.details.instance) != Some(&place.0) {
+            // It will have to open the file by its name.
+            self.use_name(event.path, place);
+        }
+        match effect(op, flags, event.errno) {
+            Effect::Changes => self.change(event.path, place),
+            Effect::Makes => self.make(event.path, place),
+            Effect::Misses => self.miss(event.path, place),
+            Effect::Uses => self.use_name(event.path, place),
+            Effect::Nothing => {}
+        }
+        if event.path2 != NO_ID && event.errno == 0 {
+            self.change(event.path2, place);
+        }
+        if event.errno == 0 {
+            self.data(op, flags, place);
+        }
+    }
+
+    /// A name is made, removed or replaced: after all who used it.
+    fn change(&mut self, path: u32, place: Place) {
+        let touched = self.by_path.entry(path).or_default();
+        let users = touched.used.drain(..).chain(touched.missed.drain(..));
+        let before: Vec<Place> = users.chain(touched.changed).chain(touched.made.take()).collect();
+        touched.changed = Some(place);
+        touched.written.clear();
+        touched.resized = None;
+        before.into_iter().for_each(|from| self.edge(from, place));
+        self.use_parents(path, place);
+    }
+
+    fn use_name(&mut self, path: u32, place: Place) {
+        self.use_one(path, place);
+        self.use_parents(path, place);
+    }
+
+    fn use_one(&mut self, path: u32, place: Place) {
+        let touched = self.by_path.entry(path).or_default();
+        put(&mut touched.used, place);
+        let before = touched.changed.into_iter().chain(touched.made);
+        before.collect::<Vec<_>>().into_iter().for_each(|from| self.edge(from, place));
+    }
+
+    /// The name is used, and made if it is missing: by several ranks in any order.
+    fn make(&mut self, path: u32, place: Place) {
+        let touched = self.by_path.entry(path).or_default();
+        put(&mut touched.used, place);
+        touched.made.get_or_insert(place);
+        let before = touched.missed.drain(..).chain(touched.changed);
+        before.collect::<Vec<_>>().into_iter().for_each(|from| self.edge(from, place));
+        self.use_parents(path, place);
+    }
+
+    /// The name is missing: after who removed it, before who makes it.
+    fn miss(&mut self, path: u32, place: Place) {
+        let touched = self.by_path.entry(path).or_default();
+        put(&mut touched.missed, place);
+        if let Some(from) = touched.changed {
+            self.edge(from, place);
+        }
+    }
+
+    fn use_parents(&mut self, path: u32, place: Place) {
+        let parents = std::mem::take(self.parents.entry(path).or_default());
+        parents.iter().for_each(|parent| self.use_one(*parent, place));
+        self.parents.insert(path, parents);
+    }
+
+    /// Bytes of a file: who reads comes after who wrote, who appends after who wrote the end.
+    fn data(&mut self, op: Op, flags: u32, place: Place) {
+        let event = self.log.ranks[place.0 as usize][place.1].event;
+        let (start, end) = (event.offset_bytes, event.offset_bytes + event.done_bytes);
+        let touched = self.by_path.entry(event.path).or_default();
+        match op {
+            Op::Fread | Op::Readv | Op::Read => {
+                let writers: Vec<Place> = overlapping(&touched.written, start, end)
+                    .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
+                    .collect();
+                writers.into_iter().for_each(|from| self.edge(from, place));
+            }
+            Op::Fwrite | Op::Writev | Op::Write => {
+                if end > start {
+                    wrote(&mut touched.written, start, end, place);
+                }
+                touched.resized = Some(place);
+            }
+            Op::Append => {
+                let last = touched.resized.replace(place);
+                wrote(&mut touched.written, start, end.max(start + 1), place);
+                last.into_iter().for_each(|from| self.edge(from, place));
+            }
+            Op::Truncate | Op::Ftruncate | Op::Fallocate => touched.resized = Some(place),
+            Op::Fopen if flags & O_TRUNC != 0 => touched.resized = Some(place),
+            _ => {}
+        }
+    }
+
+    /// Notes a dependence that those noted before do not imply.
+    fn edge(&mut self, from: Place, to: Place) {
+        let seen = &mut self.seen[to.0 as usize][from.0 as usize];
+        if from.0 != to.0 && from.1 >= *seen {
+            *seen = from.1 + 1;
+            self.edges.push(Edge { from, to });
+        }
+    }
+}
+
+/// Keeps the last place of each rank.
+fn put(places: &mut Vec<Place>, place: Place) {
+    match places.iter_mut().find(|known| known.0 == place.0) {
+        Some(known) => *known = place,
+        None => places.push(place),
+    }
+}
+
+const ENOENT: u16 = 2;
+const EEXIST: u16 = 17;
+
+/// What an operation does to the name that it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Changes,
+    Makes,
+    Misses,
+    Uses,
+    Nothing,
+}
+
+fn effect(op: Op, flags: u32, errno: u16) -> Effect {
+    match op {
+        _ if takes_handle(op) => Effect::Nothing,
+        _ if errno == ENOENT => Effect::Misses,
+        _ if errno == EEXIST => Effect::Uses,
+        _ if errno != 0 => Effect::Nothing,
+        Op::Fopen if flags & O_EXCL != 0 => Effect::Changes,
+        Op::Fopen if flags & O_CREAT != 0 => Effect::Makes,
+        Op::Create | Op::Fcreat | Op::Write | Op::Append => Effect::Makes,
+        Op::Mkdir | Op::Rmdir | Op::Delete | Op::Rename => Effect::Changes,
+        Op::Sync | Op::Syncfs => Effect::Nothing,
+        _ => Effect::Uses,
+    }
+}
+
+/// Who wrote bytes from `start` to `end`.
+fn overlapping(
+    written: &BTreeMap<u64, (u64, Place)>,
+    start: u64,
+    end: u64,
+) -> impl Iterator<Item = Place> + '_ {
+    let from_start = written.range(start + 1..);
+    from_start.take_while(move |(_, (from, _))| *from < end).map(|(_, (_, place))| *place)
+}
+
+fn wrote(written: &mut BTreeMap<u64, (u64, Place)>, start: u64, end: u64, place: Place) {
+    let covered: Vec<u64> = written
+        .range(start + 1..=end)
+        .filter(|(_, (from, _))| *from >= start)
+        .map(|(end, _)| *end)
+        .collect();
+    for end in covered {
+        written.remove(&end);
+    }
+    written.insert(end, (start, place));
+}
+
+fn openers(log: &Log) -> HashMap<u32, u32> {
+    let mut openers = HashMap::new();
+    for (rank, entries) in (0..).zip(&log.ranks) {
+        let opens = |entry: &&Logged| entry.op().is_some_and(|op| op.row().gives_handle);
+        openers.extend(entries.iter().filter(opens).map(|entry| (entry.details.instance, rank)));
+    }
+    openers
+}
+
+/// Directories above each name, as far as they are names of the log.
+fn parents(log: &Log) -> HashMap<u32, Vec<u32>> {
+    let numbers: HashMap<&[u8], u32> =
+        (0..).zip(&log.paths).map(|(id, path)| (path.as_slice(), id)).collect();
+    let above = |path: &[u8]| -> Vec<u32> {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        slashes.filter_map(|(at, _)| numbers.get(&path[..at]).copied()).collect()
+    };
+    (0..).zip(&log.paths).map(|(id, path)| (id, above(path))).collect()
+}

@@ -1,0 +1,399 @@
+//! The trees of all ranks -> one tree whose numbers depend on the rank.
+//!
+//! ```text
+//! rank 0: write(f-0)  rank 1: write(f-1)  ...    -> write(f-$$rank)
+//! ```
+//!
+//! Trees of the same form become one, whatever their numbers; of the forms that are left, common
+//! parts are found as `diff` finds them, if that makes the text shorter.
+
+use super::loops::{Gap, Kind, Node, Number};
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// Ranks, ascending.
+pub type Ranks = Rc<[u32]>;
+
+/// A value that may depend on the rank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// The same on all ranks.
+    Same(i64),
+    /// `base + step * rank`
+    Affine {
+        /// On rank 0.
+        base: i64,
+        /// Growth per rank.
+        step: i64,
+    },
+    /// `base + step * ((rank + shift) % size)`: that of another rank.
+    Shifted {
+        /// Smallest value.
+        base: i64,
+        /// Growth per rank.
+        step: i64,
+        /// Distance of the other rank.
+        shift: i64,
+    },
+    /// `base + outer * (rank / width) + inner * (rank % width)`
+    Grid {
+        /// On rank 0.
+        base: i64,
+        /// Growth per `width` ranks.
+        outer: i64,
+        /// Growth within them.
+        inner: i64,
+        /// Ranks of a row.
+        width: i64,
+    },
+    /// Anything: by rank, 0 for ranks that have none.
+    Table(Vec<i64>),
+}
+
+impl Value {
+    /// The value on a rank of so many.
+    pub fn at(&self, rank: u32, size: u32) -> i64 {
+        let r = i64::from(rank);
+        match self {
+            Value::Same(value) => *value,
+            Value::Affine { base, step } => base + step * r,
+            Value::Shifted { base, step, shift } => base + step * ((r + shift) % i64::from(size)),
+            Value::Grid { base, outer, inner, width } => {
+                base + outer * (r / width) + inner * (r % width)
+            }
+            Value::Table(values) => values.get(rank as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// The simplest form that gives every rank its value.
+    fn of(values: &[(u32, i64)], size: u32) -> Value {
+        let Some((first_rank, first)) = values.first().copied() else { return Value::Same(0) };
+        if values.iter().all(|(_, value)| *value == first) {
+            return Value::Same(first);
+        }
+        let fits = |value: &Value| values.iter().all(|(rank, v)| value.at(*rank, size) == *v);
+        let affine = Value::affine((first_rank, first), values[1]);
+        let shifted = || (1..i64::from(size)).find_map(|shift| Value::shifted(values, shift));
+        let grids = || (2..i64::from(size)).filter_map(|width| Value::grid(values, width));
+        affine
+            .filter(|value| fits(value))
+            .or_else(|| shifted().filter(|_| values.len() == size as usize).filter(|v| fits(v)))
+            .or_else(|| grids().find(|value| fits(value)))
+            .unwrap_or_else(|| Value::table(values, size))
+    }
+
+    fn affine((a, first): (u32, i64), (b, second): (u32, i64)) -> Option<Value> {
+        let (width, grown) = (i64::from(b) - i64::from(a), second.checked_sub(first)?);
+        let step = grown / width;
+        let base = first.checked_sub(step.checked_mul(i64::from(a))?)?;
+        (small(base) && small(step)).then_some(Value::Affine { base, step })
+    }
+
+    fn shifted(values: &[(u32, i64)], shift: i64) -> Option<Value> {
+        let size = values.len() as i64;
+        let of_zero = values.get(((size - shift) % size) as usize)?.1;
+        let of_one = values.get(((size - shift + 1) % size) as usize)?.1;
+        let step = of_one.checked_sub(of_zero)?;
+        let value = Value::Shifted { base: of_zero, step, shift };
+        let fits = values.iter().all(|(r, v)| {
+            let at = (i64::from(*r) + shift) % size;
+            step.checked_mul(at).and_then(|grown| grown.checked_add(of_zero)) == Some(*v)
+        });
+        fits.then_some(value)
+    }
+
+    fn grid(values: &[(u32, i64)], width: i64) -> Option<Value> {
+        let at = |rank: i64| values.iter().find(|(r, _)| i64::from(*r) == rank).map(|(_, v)| *v);
+        let (base, next, above) = (at(0)?, at(1)?, at(width)?);
+        let (inner, outer) = (next.checked_sub(base)?, above.checked_sub(base)?);
+        let all_small = small(base) && small(inner) && small(outer);
+        all_small.then_some(Value::Grid { base, outer, inner, width })
+    }
+
+    fn table(values: &[(u32, i64)], size: u32) -> Value {
+        let mut table = vec![0; size as usize];
+        values.iter().for_each(|(rank, value)| table[*rank as usize] = *value);
+        Value::Table(table)
+    }
+}
+
+/// Products with ranks and numbers of iterations do not overflow.
+fn small(number: i64) -> bool {
+    number.unsigned_abs() < 1 << 60 >> 10
+}
+
+/// A number of the tree of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Spread {
+    /// Its value where all indices are 0.
+    pub base: Value,
+    /// Growth per iteration, innermost loop first.
+    pub steps: Vec<Value>,
+}
+
+/// What an element is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// A statement of this shape.
+    Leaf(u32),
+    /// The first number is the count.
+    Loop,
+    /// A block with this label.
+    Block(u32),
+    /// Only some ranks.
+    Only(Ranks),
+}
+
+/// An element of the tree of all ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// What it is.
+    pub form: Form,
+    /// Its own numbers.
+    pub numbers: Vec<Spread>,
+    /// Time before it.
+    pub gap: Gap,
+    /// What stands in it.
+    pub body: Vec<Item>,
+}
+
+/// Makes one tree of those of all ranks.
+pub fn unify(trees: &[Vec<Node>]) -> Vec<Item> {
+    let all = (0..).zip(trees).map(|(rank, tree)| (rank, tree.as_slice())).collect();
+    together(all, trees.len() as u32)
+}
+
+/// The same of some ranks out of so many.
+fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
+    let members = trees.len();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known: HashMap<u64, usize> = HashMap::new();
+    for (rank, tree) in trees {
+        let forms: Vec<u64> = tree.iter().map(form).collect();
+        let at = *known.entry(hash(&forms)).or_insert_with(|| {
+            groups.push(Group { forms, ranks: Vec::new(), trees: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].ranks.push(rank);
+        groups[at].trees.push(tree);
+    }
+    let merged = groups.iter().fold(Vec::new(), |merged, group| merge(merged, group));
+    grouped(merged, members, size)
+}
+
+/// Ranks whose trees have the same form.
+struct Group<'a> {
+    forms: Vec<u64>,
+    ranks: Vec<u32>,
+    trees: Vec<&'a [Node]>,
+}
+
+/// An element at the top with the nodes of the ranks that have it.
+#[derive(Clone)]
+struct Merged<'a> {
+    form: u64,
+    nodes: Vec<(u32, &'a Node)>,
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A node without its numbers; of a block only its label, because ranks may do different things in it.
+fn form(node: &Node) -> u64 {
+    let body = || node.body().iter().map(form).collect::<Vec<_>>();
+    match node.kind {
+        Kind::Leaf => hash(&(node.shape, 0)),
+        Kind::Loop(_) => hash(&(node.shape, 1, body())),
+        Kind::Block(_) => hash(&(node.shape, 2)),
+    }
+}
+
+/// Most comparisons of elements of two groups.
+const COMPARED_MAX: usize = 1 << 25;
+
+/// Puts the elements of a group among those that are there: side by side where they are alike.
+fn merge<'a>(merged: Vec<Merged<'a>>, group: &Group<'a>) -> Vec<Merged<'a>> {
+    let nodes = |at: usize| -> Vec<(u32, &'a Node)> {
+        group.ranks.iter().zip(&group.trees).map(|(rank, tree)| (*rank, &tree[at])).collect()
+    };
+    let old: Vec<u64> = merged.iter().map(|element| element.form).collect();
+    let pairs = common(&old, &group.forms);
+    // Every change of who takes part costs a line or two.
+    let pairs = if is_shorter(old.len(), group.forms.len(), &pairs) { pairs } else { Vec::new() };
+    let mut all = Vec::with_capacity(merged.len() + group.forms.len());
+    let mut left = merged.into_iter();
+    let mut taken = (0, 0);
+    for (a, b) in pairs.into_iter().chain([(old.len(), group.forms.len())]) {
+        all.extend(left.by_ref().take(a - taken.0));
+        let own = (taken.1..b).map(|at| Merged { form: group.forms[at], nodes: nodes(at) });
+        all.extend(own);
+        if let Some(mut both) = left.next() {
+            both.nodes.extend(nodes(b));
+            all.push(both);
+        }
+        taken = (a + 1, b + 1);
+    }
+    all
+}
+
+fn is_shorter(old: usize, new: usize, pairs: &[(usize, usize)]) -> bool {
+    let ends = pairs.iter().copied().chain([(old, new)]);
+    let (mut runs, mut at) = (0, (0, 0));
+    for (a, b) in ends {
+        runs += usize::from(a > at.0) + usize::from(b > at.1);
+        at = (a + 1, b + 1);
+    }
+    old + new - pairs.len() + 2 * runs <= old + new + 4
+}
+
+/// Places of a longest common subsequence.
+fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (rest_a, rest_b) = (&a[head..], &b[head..]);
+    let tail = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (mid_a, mid_b) = (&rest_a[..rest_a.len() - tail], &rest_b[..rest_b.len() - tail]);
+    let mut pairs: Vec<(usize, usize)> = (0..head).map(|at| (at, at)).collect();
+    if mid_a.len().saturating_mul(mid_b.len()) <= COMPARED_MAX {
+        pairs.extend(longest(mid_a, mid_b).into_iter().map(|(x, y)| (x + head, y + head)));
+    }
+    pairs.extend((0..tail).rev().map(|at| (a.len() - 1 - at, b.len() - 1 - at)));
+    pairs
+}
+
+fn longest(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+    let width = b.len() + 1;
+    let mut lengths = vec![0u32; (a.len() + 1) * width];
+    for (i, x) in a.iter().enumerate().rev() {
+        for (j, y) in b.iter().enumerate().rev() {
+            lengths[i * width + j] = match x == y {
+                true => lengths[(i + 1) * width + j + 1] + 1,
+                false => lengths[(i + 1) * width + j].max(lengths[i * width + j + 1]),
+            };
+        }
+    }
+    let (mut i, mut j, mut pairs) = (0, 0, Vec::new());
+    while i < a.len() && j < b.len() {
+        if a[i] == b[j] {
+            pairs.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if lengths[(i + 1) * width + j] >= lengths[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}
+
+/// Elements of the same ranks side by side stand in one block for those ranks.
+fn grouped(merged: Vec<Merged<'_>>, members: usize, size: u32) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut last: Option<Ranks> = None;
+    for element in merged {
+        let mut nodes = element.nodes;
+        nodes.sort_by_key(|(rank, _)| *rank);
+        let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
+        let item = item(&nodes, size);
+        if ranks.len() == members {
+            items.push(item);
+            last = None;
+            continue;
+        }
+        match items.last_mut() {
+            Some(only) if last.as_ref() == Some(&ranks) => only.body.push(item),
+            _ => items.push(Item {
+                form: Form::Only(Rc::clone(&ranks)),
+                numbers: Vec::new(),
+                gap: Gap::default(),
+                body: vec![item],
+            }),
+        }
+        last = Some(ranks);
+    }
+    items
+}
+
+/// One element of nodes of the same form.
+fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
+    let first = nodes[0].1;
+    let form = match first.kind {
+        Kind::Leaf => Form::Leaf(first.shape),
+        Kind::Loop(_) => Form::Loop,
+        Kind::Block(_) => Form::Block(first.shape),
+    };
+    let number = |at: usize| {
+        let value = |of: &dyn Fn(&Number) -> i64| {
+            let values: Vec<(u32, i64)> =
+                nodes.iter().map(|(rank, node)| (*rank, of(&node.numbers[at]))).collect();
+            Value::of(&values, size)
+        };
+        let steps = (0..first.numbers[at].steps.len()).map(|step| value(&|n| n.steps[step]));
+        Spread { base: value(&|n| n.base), steps: steps.collect() }
+    };
+    let mut gap = Gap::default();
+    for (_, node) in nodes {
+        gap.sum_ns = gap.sum_ns.saturating_add(node.gap.sum_ns);
+        gap.count += node.gap.count;
+    }
+    let bodies = nodes.iter().map(|(rank, node)| (*rank, node.body())).collect();
+    let numbers = (0..first.numbers.len()).map(number).collect();
+    let body = together(bodies, size);
+    Item { form, numbers, gap, body }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_take_the_simplest_form() {
+        for (values, expected) in [
+            (&[5, 5, 5, 5][..], Value::Same(5)),
+            (&[7, 10, 13, 16], Value::Affine { base: 7, step: 3 }),
+            (&[1, 2, 3, 0], Value::Shifted { base: 0, step: 1, shift: 1 }),
+            (&[8, 0, 4], Value::Shifted { base: 0, step: 4, shift: 2 }),
+            (&[0, 1, 10, 11, 20, 21], Value::Grid { base: 0, outer: 10, inner: 1, width: 2 }),
+            (&[0, 0, 1, 1], Value::Grid { base: 0, outer: 1, inner: 0, width: 2 }),
+            (&[9, 2, 4, 4], Value::Table(vec![9, 2, 4, 4])),
+        ] {
+            let pairs: Vec<(u32, i64)> = (0..).zip(values.iter().copied()).collect();
+            let value = Value::of(&pairs, values.len() as u32);
+            assert_eq!(value, expected, "{values:?}");
+            for (rank, number) in pairs {
+                assert_eq!(value.at(rank, values.len() as u32), number);
+            }
+        }
+        let some = Value::of(&[(1, 3), (3, 9)], 4);
+        assert_eq!(some, Value::Affine { base: 0, step: 3 });
+    }
+
+    fn shown(items: &[Item]) -> String {
+        let show = |item: &Item| match &item.form {
+            Form::Leaf(shape) => format!("{}", *shape as u8 as char),
+            Form::Only(ranks) => format!("{ranks:?}({})", shown(&item.body)),
+            _ => format!("{{{}}}", shown(&item.body)),
+        };
+        items.iter().map(show).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn common_parts_stand_once() {
+        let tree = |text: &str| -> Vec<Node> {
+            text.bytes().map(|shape| Node::leaf(shape.into(), &[], 0)).collect()
+        };
+        for (texts, expected) in [
+            (&["abc", "abc"][..], "a b c"),
+            (&["mab", "ab", "ab"], "[0](m) a b"),
+            (&["abcdefgh", "abcdeXgh"], "a b c d e [0](f) [1](X) g h"),
+            (&["abcd", "wxyz"], "[0](a b c d) [1](w x y z)"),
+        ] {
+            let trees: Vec<Vec<Node>> = texts.iter().map(|text| tree(text)).collect();
+            assert_eq!(shown(&unify(&trees)), expected, "{texts:?}");
+        }
+    }
+}

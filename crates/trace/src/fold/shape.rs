@@ -1,0 +1,510 @@
+//! Operations -> statements: what is the same every time is the shape, the rest are numbers.
+//!
+//! ```text
+//! write "out/f-7", 4096 bytes at 0    shape: write(out/f-#, #)    numbers: 7, 4096
+//! ```
+//!
+//! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
+//! that iterations of a loop use the same ones.
+
+use super::log::{Log, Logged, O_RDWR, O_WRONLY, takes_handle};
+use super::loops::{Folder, Node};
+use super::names::{Names, Part};
+use super::order::{Action, Order};
+use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
+use model::Op;
+use model::event::{FLAG_AT_POSITION, NO_ID};
+use model::op::{ParamKind, Part as OpPart};
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+/// EBADF: an operation on a file that could not be opened.
+const EBADF: u16 = 9;
+
+/// What a statement is but for its numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// An operation.
+    Op(Statement),
+    /// A label: template of its name.
+    Label(u32),
+    /// All ranks meet.
+    Barrier,
+    /// Tells the rank that is its number.
+    Signal,
+    /// Waits for as many signals as its number.
+    Wait,
+}
+
+/// An operation as a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Statement {
+    /// The operation.
+    pub op: Op,
+    /// Variable that takes the open file.
+    pub gives: Option<u32>,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// The error that it ends with; 0 for none.
+    pub errno: u16,
+    /// What it wrote became stable before it was closed.
+    pub syncs: bool,
+    /// It is not an operation of the log: it opens what another rank had opened.
+    pub adopts: bool,
+}
+
+/// An argument of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Arg {
+    /// A name: its template; its numbers are those of the statement.
+    Path(u32),
+    /// A variable.
+    Handle(u32),
+    /// Flags of open(2).
+    Flags(u32),
+    /// Bytes: a number of the statement.
+    Bytes,
+    /// A list of one such number.
+    List,
+    /// Text as it is.
+    Fixed(&'static str),
+}
+
+/// Gives equal things the same number.
+#[derive(Clone, Debug)]
+pub struct Interner<T> {
+    /// By number.
+    pub all: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Interner<T> {
+        Interner { all: Vec::new(), numbers: HashMap::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    /// Its number.
+    pub fn number(&mut self, thing: T) -> u32 {
+        if let Some(number) = self.numbers.get(&thing) {
+            return *number;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(thing.clone());
+        self.numbers.insert(thing, number);
+        number
+    }
+}
+
+/// What is known of an open file over all ranks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Instance {
+    /// Flags it was opened with; `None`: before the log began.
+    flags: Option<u32>,
+    reads: bool,
+    writes: bool,
+    rank: Option<u32>,
+    /// Several ranks use it.
+    shared: bool,
+}
+
+impl Instance {
+    /// Flags for a rank that opens it once more.
+    fn adopting(self) -> u32 {
+        match (self.flags, self.reads, self.writes) {
+            (Some(flags), ..) => flags & !(O_CREAT | O_EXCL | O_TRUNC),
+            (None, true, true) => O_RDWR | O_CREAT,
+            (None, false, true) => O_WRONLY | O_CREAT,
+            _ => 0,
+        }
+    }
+}
+
+/// Makes statements of the operations of all ranks.
+#[derive(Debug)]
+pub struct Shaper<'a> {
+    log: &'a Log,
+    /// Names of files, then of labels.
+    pub names: Names,
+    /// All shapes.
+    pub shapes: Interner<Shape>,
+    /// Names of which a label consists, outermost first, by label.
+    labels: Vec<Vec<u32>>,
+    instances: HashMap<u32, Instance>,
+    /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
+    placed: HashSet<(u8, u32)>,
+    /// Operations that have no statement.
+    pub left_out: u64,
+    /// Operations whose modes or words the run does not tell.
+    pub guessed: u64,
+}
+
+impl<'a> Shaper<'a> {
+    /// Looks at all names and open files.
+    pub fn new(log: &'a Log) -> Shaper<'a> {
+        let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
+        let labels = log.labels.iter().map(|label| {
+            let parts = label.split('/').map(|part| {
+                texts.push(part.as_bytes());
+                texts.len() as u32 - 1
+            });
+            parts.collect()
+        });
+        let labels = labels.collect();
+        let names = Names::new(texts.iter().copied());
+        let placed = log.ranks.iter().flatten().filter(|entry| {
+            matches!(entry.op(), Some(Op::Read | Op::Write)) && entry.event.offset_bytes > 0
+        });
+        let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
+        let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
+        let instances = instances(log);
+        let shapes = Interner::default();
+        Shaper { log, names, shapes, labels, instances, placed, left_out: 0, guessed: 0 }
+    }
+
+    /// The statements of a rank, folded into loops; and which of the operations that they are were
+    /// not in the log: places in their order.
+    pub fn rank(&mut self, rank: u32, order: &Order) -> (Vec<Node>, Vec<u64>) {
+        let log = self.log;
+        let mut making = Making { levels: vec![Level::default()], ..Making::default() };
+        let mut actions = order.of(rank);
+        for (at, entry) in log.ranks[rank as usize].iter().enumerate() {
+            let here = actions.iter().take_while(|(place, _)| *place <= at).count();
+            let (now, later) = actions.split_at(here);
+            let last = if at == 0 { NO_ID } else { log.ranks[rank as usize][at - 1].event.label };
+            if !now.is_empty() && entry.event.label != last {
+                self.leave_for(&mut making, entry.event.label);
+            }
+            for (_, action) in now {
+                self.act(&mut making, *action);
+            }
+            actions = later;
+            self.add(&mut making, entry);
+        }
+        for (_, action) in actions {
+            making.leave(0);
+            self.act(&mut making, *action);
+        }
+        making.leave(0);
+        let folder = making.levels.pop().map(|level| level.folder).unwrap_or_default();
+        (folder.finish(), making.adopted)
+    }
+
+    fn act(&mut self, making: &mut Making, action: Action) {
+        let (shape, number) = match action {
+            Action::Barrier { free_ns } => {
+                making.last_ns = making.last_ns.max(free_ns);
+                (Shape::Barrier, None)
+            }
+            Action::Signal { to } => (Shape::Signal, Some(i64::from(to))),
+            Action::Wait { count, free_ns } => {
+                making.last_ns = making.last_ns.max(free_ns);
+                (Shape::Wait, Some(i64::from(count)))
+            }
+        };
+        let shape = self.shapes.number(shape);
+        making.push(Node::leaf(shape, number.as_slice(), 0));
+    }
+
+    fn add(&mut self, making: &mut Making, entry: &Logged) {
+        let Some(op) = entry.op() else { return self.left_out += 1 };
+        let entry = &self.told(entry);
+        let instance = entry.details.instance;
+        if takes_handle(op) && instance != NO_ID && !making.variables.contains_key(&instance) {
+            self.adopt(making, entry);
+        }
+        let Some((statement, numbers)) = self.statement(making, op, entry) else {
+            return self.left_out += 1;
+        };
+        self.enter(making, entry.event.label);
+        let shape = self.shapes.number(Shape::Op(statement));
+        let gap_ns = entry.event.start_ns.saturating_sub(making.last_ns);
+        making.last_ns = making.last_ns.max(entry.event.end_ns);
+        making.push(Node::leaf(shape, &numbers, gap_ns));
+        making.operations += 1;
+    }
+
+    /// The operation as it has to be written: at an offset where several ranks share a position.
+    fn told(&self, entry: &Logged) -> Logged {
+        let mut entry = *entry;
+        let instance = self.instances.get(&entry.details.instance);
+        let appends = instance.is_some_and(|i| i.flags.is_some_and(|f| f & O_APPEND != 0));
+        if instance.is_some_and(|instance| instance.shared) && !appends {
+            entry.event.flags &= !FLAG_AT_POSITION;
+        }
+        entry
+    }
+
+    /// The rank opens a file that it has not opened in the log, outside of every label.
+    fn adopt(&mut self, making: &mut Making, entry: &Logged) {
+        making.leave(0);
+        let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting());
+        let Some((template, numbers)) = self.name(entry.event.path) else { return };
+        let variable = making.take(entry.details.instance);
+        let statement = Statement {
+            op: Op::Fopen,
+            gives: Some(variable),
+            args: vec![Arg::Path(template), Arg::Flags(flags)],
+            errno: 0,
+            syncs: false,
+            adopts: true,
+        };
+        let shape = self.shapes.number(Shape::Op(statement));
+        making.push(Node::leaf(shape, &numbers, 0));
+        making.adopted.push(making.operations);
+        making.operations += 1;
+    }
+
+    fn name(&self, path: u32) -> Option<(u32, Vec<i64>)> {
+        self.names.of.get(path as usize).filter(|_| path < self.log.paths.len() as u32).cloned()
+    }
+
+    /// The statement of an operation and its numbers; `None`: it has none.
+    fn statement(
+        &mut self,
+        making: &mut Making,
+        op: Op,
+        entry: &Logged,
+    ) -> Option<(Statement, Vec<i64>)> {
+        let mut making_args = Arguments { entry, op, numbers: Vec::new(), args: Vec::new() };
+        let mut paths = [entry.event.path, entry.event.path2].into_iter();
+        let closes = op == Op::Fclose;
+        let variable = match takes_handle(op) {
+            true => making.variable(entry, closes)?,
+            false => 0,
+        };
+        for param in op.row().params {
+            match param.kind {
+                ParamKind::Path | ParamKind::LinkTarget => {
+                    let path = paths.next().unwrap_or(NO_ID);
+                    if op == Op::Tmpfile {
+                        continue;
+                    }
+                    let (template, numbers) = self.name(path)?;
+                    making_args.args.push(Arg::Path(template));
+                    making_args.numbers.extend(numbers);
+                }
+                ParamKind::Handle if op == Op::Syncfs => {}
+                ParamKind::Handle => making_args.args.push(Arg::Handle(variable)),
+                ParamKind::Pattern if entry.event.pieces > 0 => return None,
+                kind => {
+                    let placed = self.is_placed(entry);
+                    self.guessed += u64::from(making_args.other(kind, param.default, placed)?);
+                }
+            }
+        }
+        let (args, numbers) = (making_args.args, making_args.numbers);
+        let gives = op.row().gives_handle.then(|| making.opens(entry));
+        let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
+        let (errno, adopts) = (entry.event.errno, false);
+        Some((Statement { op, gives, args, errno, syncs, adopts }, numbers))
+    }
+
+    /// Some operation like this begins elsewhere than at 0.
+    fn is_placed(&self, entry: &Logged) -> bool {
+        let template = self.names.of.get(entry.event.path as usize).map_or(NO_ID, |name| name.0);
+        self.placed.contains(&(entry.event.op, template))
+    }
+
+    /// Leaves the labels that do not go on, without entering others.
+    fn leave_for(&self, making: &mut Making, label: u32) {
+        let wanted = self.labels.get(label as usize).map_or(&[][..], Vec::as_slice);
+        making.leave(making.common(wanted));
+    }
+
+    fn enter(&mut self, making: &mut Making, label: u32) {
+        let wanted = self.labels.get(label as usize).cloned().unwrap_or_default();
+        let common = making.common(&wanted);
+        making.leave(common);
+        for part in &wanted[common..] {
+            let (template, numbers) = self.names.of[*part as usize].clone();
+            let shape = self.shapes.number(Shape::Label(template));
+            making.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
+        }
+    }
+}
+
+/// What is known of all open files.
+fn instances(log: &Log) -> HashMap<u32, Instance> {
+    let mut all: HashMap<u32, Instance> = HashMap::new();
+    for (rank, entries) in (0..).zip(&log.ranks) {
+        for entry in entries.iter().filter(|entry| entry.details.instance != NO_ID) {
+            let Some(op) = entry.op() else { continue };
+            let instance = all.entry(entry.details.instance).or_default();
+            if op.row().gives_handle {
+                let flags = entry.details.open_flags;
+                instance.flags = Some(if flags == NO_ID { 0 } else { flags });
+            } else if !takes_handle(op) {
+                continue;
+            }
+            instance.shared |= instance.rank.is_some_and(|other| other != rank);
+            instance.rank = Some(rank);
+            instance.reads |= matches!(op, Op::Fread | Op::Readv);
+            instance.writes |=
+                matches!(op, Op::Fwrite | Op::Writev | Op::Ftruncate | Op::Fallocate);
+        }
+    }
+    all
+}
+
+/// The arguments of one statement.
+struct Arguments<'a> {
+    entry: &'a Logged,
+    op: Op,
+    numbers: Vec<i64>,
+    args: Vec<Arg>,
+}
+
+impl Arguments<'_> {
+    /// Adds an argument that is neither a name nor an open file; whether the run does not tell it.
+    /// `None`: there is no way to write it.
+    fn other(&mut self, kind: ParamKind, default: Option<&str>, placed: bool) -> Option<bool> {
+        let event = &self.entry.event;
+        match kind {
+            ParamKind::Flags => self.args.push(Arg::Flags(match self.entry.details.open_flags {
+                NO_ID => 0,
+                flags => flags,
+            })),
+            ParamKind::Size if self.op == Op::Copy => {}
+            ParamKind::Size | ParamKind::Pattern => {
+                self.bytes(event.requested_bytes, Arg::Bytes)?
+            }
+            ParamKind::Sizes => self.bytes(event.requested_bytes, Arg::List)?,
+            ParamKind::Offset if self.has_offset(default.is_none(), placed) => {
+                self.bytes(event.offset_bytes, Arg::Bytes)?;
+            }
+            ParamKind::Offset if self.op == Op::Fallocate => self.args.push(Arg::Fixed("0")),
+            _ if default.is_some() => {}
+            ParamKind::Mode => return self.guess("0o644"),
+            ParamKind::Attribute => return self.guess("\"user.name\""),
+            ParamKind::Word(words) => match words.first() {
+                Some(&"shared") => return self.guess("\"exclusive\""),
+                _ => return self.guess("\"normal\""),
+            },
+            _ => return None,
+        }
+        Some(false)
+    }
+
+    fn has_offset(&self, required: bool, placed: bool) -> bool {
+        match self.op {
+            Op::Fread | Op::Fwrite | Op::Readv | Op::Writev => {
+                self.entry.event.flags & FLAG_AT_POSITION == 0
+            }
+            Op::Read | Op::Write => placed,
+            _ => required,
+        }
+    }
+
+    fn bytes(&mut self, bytes: u64, arg: Arg) -> Option<()> {
+        self.numbers.push(i64::try_from(bytes).ok()?);
+        self.args.push(arg);
+        Some(())
+    }
+
+    fn guess(&mut self, text: &'static str) -> Option<bool> {
+        self.args.push(Arg::Fixed(text));
+        Some(true)
+    }
+}
+
+/// A label that is open, or the program.
+#[derive(Debug, Default)]
+struct Level {
+    /// Number of its name, its shape and the numbers in it.
+    label: Option<(u32, u32, Vec<i64>)>,
+    folder: Folder,
+}
+
+/// A rank's statements so far.
+#[derive(Debug, Default)]
+struct Making {
+    levels: Vec<Level>,
+    /// Variables of open files.
+    variables: HashMap<u32, u32>,
+    taken: Vec<bool>,
+    /// End of the last operation.
+    last_ns: u64,
+    operations: u64,
+    adopted: Vec<u64>,
+}
+
+impl Making {
+    fn push(&mut self, node: Node) {
+        if let Some(level) = self.levels.last_mut() {
+            level.folder.push(node);
+        }
+    }
+
+    /// Labels that are open and wanted.
+    fn common(&self, wanted: &[u32]) -> usize {
+        let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());
+        open.zip(wanted).take_while(|(label, wanted)| label.0 == **wanted).count()
+    }
+
+    /// Closes labels until so many are open.
+    fn leave(&mut self, keep: usize) {
+        while self.levels.len() > keep + 1 {
+            let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
+                return;
+            };
+            self.push(Node::block(shape, &numbers, folder.finish()));
+        }
+    }
+
+    /// The lowest variable that is free.
+    fn free(&self) -> u32 {
+        self.taken.iter().position(|taken| !taken).unwrap_or(self.taken.len()) as u32
+    }
+
+    fn take(&mut self, instance: u32) -> u32 {
+        let variable = self.free();
+        if variable as usize == self.taken.len() {
+            self.taken.push(false);
+        }
+        self.taken[variable as usize] = true;
+        self.variables.insert(instance, variable);
+        variable
+    }
+
+    /// The variable that an operation that opens gives its file to.
+    fn opens(&mut self, entry: &Logged) -> u32 {
+        match entry.details.instance {
+            instance if instance != NO_ID && entry.is_ok() => self.take(instance),
+            _ => self.free(),
+        }
+    }
+
+    /// The variable of an operation's file; that of an open that failed is still free.
+    fn variable(&mut self, entry: &Logged, closes: bool) -> Option<u32> {
+        let instance = entry.details.instance;
+        match self.variables.get(&instance).copied() {
+            Some(variable) => {
+                if closes {
+                    self.variables.remove(&instance);
+                    self.taken[variable as usize] = false;
+                }
+                Some(variable)
+            }
+            None if entry.event.errno == EBADF => Some(self.free()),
+            None => None,
+        }
+    }
+}
+
+/// Text of a template with these numbers in it.
+pub fn render(template: &[Part], numbers: &[i64]) -> Vec<u8> {
+    let mut numbers = numbers.iter();
+    let mut text = Vec::new();
+    for part in template {
+        match part {
+            Part::Text(bytes) => text.extend_from_slice(bytes),
+            Part::Number { width } => {
+                let number = numbers.next().copied().unwrap_or(0);
+                text.extend_from_slice(format!("{number:0width$}").as_bytes());
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,109 @@
+//! What a program does between its operations: pauses of the log become `compute`.
+//!
+//! The mean of a place stands for all its pauses, so that their sum stays. Places are taken from the
+//! longest sum down until what is left is below [`DROPPED`] of all time between operations and in them.
+
+use super::loops::Gap;
+use super::ranks::Item;
+
+/// Share of the ranks' time that pauses which are left out may take.
+const DROPPED: f64 = 0.02;
+
+/// How pauses are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Think {
+    /// The mean of each place.
+    #[default]
+    Typical,
+    /// The mean of each place times this.
+    Scaled(f64),
+    /// Drawn from an exponential distribution with the mean of the place.
+    Drawn,
+    /// None.
+    None,
+}
+
+impl Think {
+    /// A duration in this form.
+    pub fn shown(self, ns: u64) -> String {
+        match self {
+            Think::Drawn => format!("exp({})", duration(ns)),
+            _ => duration(ns),
+        }
+    }
+
+    fn scale(self) -> f64 {
+        match self {
+            Think::Scaled(factor) => factor,
+            Think::None => 0.0,
+            Think::Typical | Think::Drawn => 1.0,
+        }
+    }
+}
+
+/// Which places get a pause.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Shortest sum, nanoseconds.
+    least_ns: u64,
+    scale: f64,
+}
+
+impl Places {
+    /// Chooses among all places of a program.
+    pub fn chosen(items: &[Item], think: Think) -> Places {
+        let mut sums = Vec::new();
+        items.iter().for_each(|item| collect(item, &mut sums));
+        sums.sort_unstable();
+        let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
+        let allowed = all as f64 * DROPPED;
+        let mut dropped = 0.0;
+        let least = sums.iter().find(|ns| {
+            dropped += **ns as f64;
+            dropped > allowed
+        });
+        Places { least_ns: least.copied().unwrap_or(u64::MAX).max(1), scale: think.scale() }
+    }
+
+    /// The pause of a place, nanoseconds.
+    pub fn think_ns(&self, gap: Gap) -> Option<u64> {
+        if gap.sum_ns < self.least_ns || gap.count == 0 || self.scale <= 0.0 {
+            return None;
+        }
+        let ns = (gap.sum_ns as f64 / gap.count as f64 * self.scale).round() as u64;
+        (ns >= SHORTEST_NS).then_some(ns)
+    }
+}
+
+/// Shorter pauses are those of the recorder and of the machine that executes statements.
+const SHORTEST_NS: u64 = 10_000;
+
+fn collect(item: &Item, sums: &mut Vec<u64>) {
+    sums.push(item.gap.sum_ns);
+    item.body.iter().for_each(|item| collect(item, sums));
+}
+
+/// Three digits and a unit.
+fn duration(ns: u64) -> String {
+    let (unit_ns, unit) = match ns {
+        0..10_000 => (1, "ns"),
+        10_000..10_000_000 => (1_000, "us"),
+        10_000_000..10_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    format!("{}{unit}", (ns + unit_ns / 2) / unit_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_the_unit_that_fits() {
+        for (ns, expected) in
+            [(500, "500ns"), (12_345, "12us"), (2_000_000, "2000us"), (25_499_999, "25ms")]
+        {
+            assert_eq!(duration(ns), expected);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! The tree of all ranks -> text of a program.
+
+use super::expr::{Linear, Loop, Sizes, bytes, name_of_loop, quoted};
+use super::loops::Gap;
+use super::names::Part;
+use super::params::Params;
+use super::ranks::{Form, Item, Ranks, Spread, Value};
+use super::shape::{Arg, Shape, Shaper, Statement};
+use super::think::{Places, Think};
+use crate::strace::open_flag_text;
+use model::Op;
+use model::errno;
+use std::fmt::Write;
+
+/// Writes a program.
+pub struct Writer<'a> {
+    shaper: &'a Shaper<'a>,
+    think: Think,
+    places: Places,
+    params: Params,
+    sizes: Sizes,
+    /// Loops around what is written, outermost first.
+    loops: Vec<Loop>,
+    /// Lists that values of ranks stand in.
+    tables: Vec<Vec<i64>>,
+    /// Expressions of ranks that names hold.
+    of_ranks: Vec<String>,
+    /// Number of ranks.
+    ranks: u32,
+}
+
+/// Statements as lines; a block is one of them.
+type Lines = Vec<String>;
+
+impl<'a> Writer<'a> {
+    /// Nothing is written yet.
+    pub fn new(shaper: &'a Shaper<'a>, items: &[Item], ranks: u32, think: Think) -> Writer<'a> {
+        Writer {
+            shaper,
+            think,
+            places: Places::chosen(items, think),
+            params: Params::of(items, &shaper.shapes.all),
+            sizes: Sizes::default(),
+            loops: Vec::new(),
+            tables: Vec::new(),
+            of_ranks: Vec::new(),
+            ranks,
+        }
+    }
+
+    /// The program, not laid out yet. `head`: lines of the comment at its head.
+    pub fn program(mut self, items: &[Item], head: &[String]) -> String {
+        let body = self.body(items);
+        let mut text = String::new();
+        for line in head {
+            let _ = writeln!(text, "{}", format!("# {line}").trim_end());
+        }
+        text.push('\n');
+        text.push_str(&self.params.text());
+        for (at, table) in self.tables.iter().enumerate() {
+            let values: Vec<String> = table.iter().map(i64::to_string).collect();
+            let _ = writeln!(text, "{} = [{}];", table_name(at), values.join(", "));
+        }
+        for (at, shown) in self.of_ranks.iter().enumerate() {
+            let _ = writeln!(text, "{} = {shown};", numbered("$r", at));
+        }
+        text.push('\n');
+        let mut was_block = false;
+        for line in body {
+            let is_block = line.contains('\n');
+            if is_block || was_block {
+                text.push('\n');
+            }
+            was_block = is_block;
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn body(&mut self, items: &[Item]) -> Lines {
+        let mut lines = Lines::new();
+        let mut made: Vec<(String, String)> = Vec::new();
+        for item in items {
+            self.item(item, &mut lines, &mut made);
+        }
+        lines
+    }
+
+    fn item(&mut self, item: &Item, lines: &mut Lines, made: &mut Vec<(String, String)>) {
+        match &item.form {
+            Form::Leaf(shape) => self.leaf(*shape, item, lines, made),
+            Form::Loop => {
+                let line = self.repeat(item);
+                lines.push(line);
+            }
+            Form::Block(shape) => {
+                let mut name = String::new();
+                if let Shape::Label(template) = self.shaper.shapes.all[*shape as usize] {
+                    name = self.text(template, &mut item.numbers.iter(), lines, made);
+                }
+                let body = self.body(&item.body);
+                lines.push(block(&format!("time[{name}]"), body));
+            }
+            Form::Only(ranks) => {
+                let body = self.body(&item.body);
+                lines.push(block(&self.only(ranks), body));
+            }
+        }
+    }
+
+    fn leaf(
+        &mut self,
+        shape: u32,
+        item: &Item,
+        lines: &mut Lines,
+        made: &mut Vec<(String, String)>,
+    ) {
+        self.compute(item.gap, lines);
+        match self.shaper.shapes.all[shape as usize].clone() {
+            Shape::Op(statement) => {
+                let line = self.statement(&statement, &item.numbers, lines, made);
+                lines.push(line);
+            }
+            Shape::Barrier => lines.push("barrier;".into()),
+            Shape::Signal => {
+                let to = self.linear(&item.numbers[0]).shown(&self.sizes, false);
+                lines.push(format!("signal(\"done\", to={to});"));
+            }
+            Shape::Wait => {
+                let count = self.linear(&item.numbers[0]).shown(&self.sizes, false);
+                let count = if count == "1" { String::new() } else { format!(", {count}") };
+                lines.push(format!("wait(\"done\"{count});"));
+            }
+            Shape::Label(_) => {}
+        }
+    }
+
+    fn compute(&self, gap: Gap, lines: &mut Lines) {
+        if let Some(ns) = self.places.think_ns(gap) {
+            lines.push(format!("compute({});", self.think.shown(ns)));
+        }
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        numbers: &[Spread],
+        lines: &mut Lines,
+        made: &mut Vec<(String, String)>,
+    ) -> String {
+        let mut numbers = numbers.iter();
+        let mut args = Vec::new();
+        self.sizes = Sizes::default();
+        for arg in &statement.args {
+            args.push(match arg {
+                Arg::Path(template) => self.text(*template, &mut numbers, lines, made),
+                Arg::Handle(variable) => variable_name(*variable),
+                Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
+                Arg::Bytes => self.bytes(statement.op, numbers.next()),
+                Arg::List => format!("[{}]", self.bytes(statement.op, numbers.next())),
+                Arg::Fixed(text) => (*text).to_string(),
+            });
+        }
+        let mut text = String::new();
+        let mut options = Vec::new();
+        if statement.errno != 0 {
+            options.push(format!("expect=\"{}\"", errno::name(statement.errno)));
+        }
+        if statement.syncs {
+            options.push("fsync=\"close\"".into());
+        }
+        if !options.is_empty() {
+            let _ = write!(text, "with ({}) ", options.join(", "));
+        }
+        if let Some(variable) = statement.gives {
+            let _ = write!(text, "{} = ", variable_name(variable));
+        }
+        let _ = match (statement.op, args.is_empty()) {
+            (Op::Sync | Op::Dropcaches, _) => write!(text, "{};", statement.op.name()),
+            _ => write!(text, "{}({});", statement.op.name(), args.join(", ")),
+        };
+        text
+    }
+
+    /// A number of bytes; the first of a statement is its size, in which others are expressed.
+    fn bytes(&mut self, op: Op, number: Option<&Spread>) -> String {
+        let Some(number) = number else { return "0".into() };
+        let linear = self.linear(number);
+        if let Some(value) = linear.constant()
+            && self.sizes.unit.is_none()
+        {
+            let param = self.params.size(value);
+            let text = param.unwrap_or_else(|| bytes(value));
+            if value > 1 && !matches!(op, Op::Ftruncate | Op::Truncate | Op::Fseek) {
+                self.sizes.unit = Some((value, text.clone()));
+            }
+            return text;
+        }
+        linear.shown(&self.sizes, true)
+    }
+
+    /// A string in which numbers stand as variables; what is no variable is made one before.
+    fn text<'n>(
+        &mut self,
+        template: u32,
+        numbers: &mut impl Iterator<Item = &'n Spread>,
+        lines: &mut Lines,
+        made: &mut Vec<(String, String)>,
+    ) -> String {
+        let parts = self.shaper.names.templates[template as usize].clone();
+        let mut text = String::from("\"");
+        for (at, part) in parts.iter().enumerate() {
+            match part {
+                Part::Text(bytes) => text.push_str(&quoted(bytes)),
+                Part::Number { width } => {
+                    let Some(number) = numbers.next() else { continue };
+                    let next = match parts.get(at + 1) {
+                        Some(Part::Text(next)) => next.first().copied(),
+                        _ => None,
+                    };
+                    let linear = self.linear(number);
+                    text.push_str(&self.number_in_text(&linear, *width, next, lines, made));
+                }
+            }
+        }
+        text + "\""
+    }
+
+    /// A variable of the program for an expression of ranks.
+    fn of_ranks(&mut self, shown: String) -> String {
+        let known = self.of_ranks.iter().position(|expression| *expression == shown);
+        let at = known.unwrap_or_else(|| {
+            self.of_ranks.push(shown);
+            self.of_ranks.len() - 1
+        });
+        numbered("$r", at)
+    }
+
+    fn number_in_text(
+        &mut self,
+        linear: &Linear,
+        width: usize,
+        next: Option<u8>,
+        lines: &mut Lines,
+        made: &mut Vec<(String, String)>,
+    ) -> String {
+        if let Some(value) = linear.constant() {
+            return format!("{value:0width$}");
+        }
+        let runs_on = next.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let name = match linear.variable() {
+            Some("$$rank") if width == 0 && !runs_on => return "$$rank".into(),
+            Some(name) if name != "$$rank" => name.to_string(),
+            _ => {
+                let shown = linear.shown(&Sizes::default(), false);
+                let known = made.iter().find(|(_, expression)| *expression == shown);
+                match known {
+                    Some((name, _)) => name.clone(),
+                    // What does not depend on loops stands before them all.
+                    None if !self.loops.iter().any(|around| around.is_in(&shown)) => {
+                        self.of_ranks(shown)
+                    }
+                    None => {
+                        let name = numbered("$n", made.len());
+                        lines.push(format!("{name} = {shown};"));
+                        made.push((name.clone(), shown));
+                        name
+                    }
+                }
+            }
+        };
+        match (width, runs_on) {
+            (0, false) => name,
+            (0, true) => format!("${{{}}}", &name[1..]),
+            _ => format!("${{{}:0{width}}}", &name[1..]),
+        }
+    }
+
+    fn repeat(&mut self, item: &Item) -> String {
+        let count = self.linear(&item.numbers[0]);
+        let name = name_of_loop(self.loops.len());
+        let frame = Loop::of(name, item);
+        let constant = count.constant();
+        let shown = match constant.and_then(|count| self.params.count(count)) {
+            Some(param) => param,
+            None => count.shown(&Sizes::default(), false),
+        };
+        let head = frame.head(&shown, constant.filter(|_| !shown.starts_with('$')));
+        self.loops.push(frame);
+        let body = self.body(&item.body);
+        self.loops.pop();
+        block(&head, body)
+    }
+
+    fn linear(&mut self, number: &Spread) -> Linear {
+        let mut linear = Linear::default();
+        let (base, tables) = (&number.base, &mut self.tables);
+        linear.add_value(base, tables);
+        for (step, around) in number.steps.iter().zip(self.loops.iter().rev()) {
+            match step {
+                Value::Same(step) => linear.add_index(*step, around),
+                other => {
+                    let mut factor = Linear::default();
+                    factor.add_value(other, tables);
+                    let factor = factor.shown(&Sizes::default(), false);
+                    linear.add_product(&factor, around);
+                }
+            }
+        }
+        linear
+    }
+
+    /// The head of a block for some ranks.
+    fn only(&self, ranks: &Ranks) -> String {
+        let (first, last) = (ranks[0], ranks[ranks.len() - 1]);
+        let is_range = (last - first) as usize + 1 == ranks.len();
+        let step = ranks.get(1).map_or(1, |second| second - first);
+        let strided = ranks.windows(2).all(|pair| pair[1] - pair[0] == step);
+        match (first, last) {
+            (0, 0) => "master".into(),
+            _ if first == last => format!("if ($$rank == {first})"),
+            (0, _) if is_range => format!("if ($$rank < {})", last + 1),
+            _ if is_range && last + 1 == self.ranks => format!("if ($$rank >= {first})"),
+            _ if is_range => format!("if ($$rank >= {first} && $$rank <= {last})"),
+            _ if strided && first < step && last + step >= self.ranks => {
+                format!("if ($$rank % {step} == {first})")
+            }
+            _ => {
+                let each: Vec<String> = ranks.iter().map(|r| format!("$$rank == {r}")).collect();
+                format!("if ({})", each.join(" || "))
+            }
+        }
+    }
+}
+
+/// Variable of an open file.
+fn variable_name(variable: u32) -> String {
+    numbered("$file", variable as usize)
+}
+
+pub(super) fn table_name(at: usize) -> String {
+    numbered("$values", at)
+}
+
+/// `$x`, `$x2`, `$x3`
+pub(super) fn numbered(name: &str, at: usize) -> String {
+    if at == 0 { name.to_string() } else { format!("{name}{}", at + 1) }
+}
+
+/// A head and its body, in braces unless it is one statement of one line.
+fn block(head: &str, body: Lines) -> String {
+    match &body[..] {
+        [one] if !one.contains('\n') => format!("{head} {one}"),
+        _ => format!("{head} {{\n{}\n}}", body.join("\n")),
+    }
+}
