@@ -13,7 +13,7 @@ use crate::{Result, language, pictures, raw};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, Write};
-use std::path::Path;
+use std::os::fd::AsFd;
 use std::process::Command;
 
 /// CLOCK_MONOTONIC: the same for all processes.
@@ -27,7 +27,8 @@ pub fn work(words: &[String]) -> Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [loops @ ("data" | "metadata"), rank, ref rest @ ..] => {
             if rest == ["confine"] {
-                engine::confine::confine(Path::new("."))?;
+                let here = std::fs::File::open(".")?;
+                engine::confine::confine(&[here.as_fd()])?;
             }
             raw_loops(loops, rank)
         }

@@ -188,6 +188,8 @@ calls! {
         "removexattr", [path, name];
     /// syncfs(fd), or of the run directory.
     Syncfs { fd: Option<Fd> } => Sync, Names::None, 0, "syncfs", [&DirectoryOr(*fd)];
+    /// syncfs of the directory with this absolute path.
+    SyncDirectory { path: &'a CStr } => Sync, looks_at(path), 0, "syncfs", [path];
     /// write "3" to /proc/sys/vm/drop_caches
     DropCaches {} => Sync, Names::None, 0,
         "write", [&Text("\"/proc/sys/vm/drop_caches\""), &Text("\"3\"")];

@@ -82,7 +82,9 @@ pub struct Config {
     pub execution: u32,
     /// Only that directory, whatever has its path meanwhile.
     pub identity: Option<Identity>,
-    /// Confine ranks to the directory (posix only): every path is resolved beneath it, and
+    /// Further directories of the program: absolute path, and which one it has to be (posix only).
+    pub directories: Vec<(PathBuf, Identity)>,
+    /// Confine ranks to the directories (posix only): every path is resolved beneath it, and
     /// Landlock forbids the rest. For plans that are not proved to stay inside, and for
     /// directories whose links may lead out. `None`: they are trusted.
     pub confined: Option<Mounts>,

@@ -4,7 +4,7 @@
 //! `--no-preflight` is the caller's: it does not ask.
 
 use crate::{host, limits};
-use model::rehearsal::Rehearsal;
+use model::rehearsal::{Peak, Rehearsal};
 use model::units::format_bytes;
 use std::ffi::CString;
 use std::fmt::Write;
@@ -14,6 +14,9 @@ use std::path::Path;
 
 /// Descriptors a rank needs besides the program's: streams, record, directory and the like.
 const OWN_HANDLES: u64 = 32;
+
+/// How the remark on a rehearsal begins that did not come to the end.
+const UNKNOWN: &str = "not all needs of the program are known before it runs";
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +30,18 @@ pub struct Findings {
 /// Compares what a rehearsal needed with the run directory and this machine. One that did not
 /// come to the end only gives remarks. Raises the limit of open files of this process as far as it may.
 pub fn preflight(directory: &Path, rehearsal: &Rehearsal) -> Findings {
-    judge(&Facts::of(directory, raise_open_files()), &Needs::of(rehearsal))
+    judge(&Facts::of(directory, "--dir", raise_open_files()), &Needs::of(rehearsal))
+}
+
+/// Compares what a further directory holds at its fullest with the room there is. `complete`: the
+/// rehearsal came to the end.
+pub fn further(name: &str, directory: &Path, peak: Peak, complete: bool) -> Findings {
+    let Peak { bytes, files } = peak;
+    let needs = Needs { bytes, files, complete, ..Needs::default() };
+    let mut found = judge(&Facts::of(directory, &format!("--mount {name}=DIR"), u64::MAX), &needs);
+    // That not all is known is said of the run directory.
+    found.notes.retain(|note| !note.starts_with(UNKNOWN));
+    found
 }
 
 /// Raises the soft limit of open files to the hard one; the limit that then holds.
@@ -61,7 +75,9 @@ struct Needs {
 
 impl Needs {
     fn of(rehearsal: &Rehearsal) -> Needs {
-        let Rehearsal { peak_bytes: bytes, peak_files: files, complete, .. } = *rehearsal;
+        let all = Peak { bytes: rehearsal.peak_bytes, files: rehearsal.peak_files };
+        let Peak { bytes, files } = rehearsal.peaks.first().copied().unwrap_or(all);
+        let complete = rehearsal.complete;
         let mut needs = Needs { bytes, files, complete, ..Needs::default() };
         for (ranks, one) in &rehearsal.ranks {
             let each = one.buffer_bytes.saturating_add(one.pool_bytes());
@@ -77,6 +93,8 @@ impl Needs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
     directory: String,
+    /// What names another directory.
+    option: String,
     file_system: String,
     writable: Result<(), i32>,
     free_bytes: Option<u64>,
@@ -87,10 +105,11 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(directory: &Path, open_files_max: u64) -> Facts {
+    fn of(directory: &Path, option: &str, open_files_max: u64) -> Facts {
         let space = space(directory);
         Facts {
             directory: directory.display().to_string(),
+            option: option.into(),
             file_system: host::mount_of(directory).unwrap_or_default().file_system,
             writable: writable(directory),
             free_bytes: space.map(|(bytes, _)| bytes),
@@ -136,8 +155,11 @@ fn judge(facts: &Facts, needs: &Needs) -> Findings {
         notes.push(unknown(facts, needs));
     }
     if let Err(errno) = facts.writable {
-        let (errno, ask) = (errno_text(errno), "choose another directory with --dir");
-        errors.push(format!("cannot write in {}: {errno}; {ask}", facts.directory));
+        let (errno, option) = (errno_text(errno), &facts.option);
+        errors.push(format!(
+            "cannot write in {}: {errno}; choose another directory with {option}",
+            facts.directory
+        ));
     }
     Findings { errors, notes }
 }
@@ -146,19 +168,19 @@ fn judge(facts: &Facts, needs: &Needs) -> Findings {
 fn lacking(facts: &Facts, needs: &Needs) -> Findings {
     let mut errors = Vec::new();
     let mut notes = Vec::new();
-    let Facts { directory, file_system, .. } = facts;
+    let Facts { directory, file_system, option, .. } = facts;
     let ask = "make the program smaller, or start with --no-preflight";
     if let Some(free) = facts.free_bytes.filter(|free| needs.bytes > *free) {
         let (needed, free) = (format_bytes(needs.bytes), format_bytes(free));
         errors.push(format!(
             "the program needs {needed} at one time, but {directory} ({file_system}) has {free} \
-             free; choose another directory with --dir, {ask}"
+             free; choose another directory with {option}, {ask}"
         ));
     }
     if let Some(free) = facts.free_files.filter(|free| needs.files > *free) {
         errors.push(format!(
             "the program needs {} files and directories at one time, but {directory} ({file_system}) has room \
-             for {free}; choose another directory with --dir, {ask}",
+             for {free}; choose another directory with {option}, {ask}",
             needs.files
         ));
     }
@@ -206,7 +228,7 @@ fn is_memory(file_system: &str) -> bool {
 }
 
 fn unknown(facts: &Facts, needs: &Needs) -> String {
-    let mut text = "not all needs of the program are known before it runs".to_string();
+    let mut text = UNKNOWN.to_string();
     if let Some(free) = facts.free_bytes {
         let (least, free) = (format_bytes(needs.bytes), format_bytes(free));
         let _ = write!(text, "; compared {least} of files, which is the least, with {free} free");
@@ -227,6 +249,7 @@ mod tests {
     fn facts() -> Facts {
         Facts {
             directory: "/d".into(),
+            option: "--dir".into(),
             file_system: "ext4".into(),
             writable: Ok(()),
             free_bytes: Some(1000),

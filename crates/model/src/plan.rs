@@ -17,6 +17,7 @@
 pub mod bytes;
 mod verify;
 
+use crate::directory::Directory;
 pub use crate::format::Format;
 pub use crate::function::Function;
 pub use crate::internal::Internal;
@@ -403,6 +404,8 @@ pub struct Plan {
     pub params: Vec<(String, Value)>,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// Directories that it uses besides the run directory.
+    pub directories: Vec<Directory>,
     /// Paths without proof; empty: the program may run unconfined.
     pub unproved: Vec<Unproved>,
     /// The program text.

@@ -42,6 +42,23 @@ pub struct RankFigures {
     pub handles: u64,
 }
 
+/// What lies in a directory when it is at its fullest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// Total size of the files, bytes.
+    pub bytes: u64,
+    /// Files and directories.
+    pub files: u64,
+}
+
+impl Peak {
+    /// The sums over directories: no less than what lies in all of them at any time.
+    pub fn all(peaks: &[Peak]) -> Peak {
+        let sum = |number: fn(&Peak) -> u64| peaks.iter().map(number).fold(0, u64::saturating_add);
+        Peak { bytes: sum(|peak| peak.bytes), files: sum(|peak| peak.files) }
+    }
+}
+
 /// What the ranks of a plan do, alone and together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsal {
@@ -51,7 +68,9 @@ pub struct Rehearsal {
     pub peak_bytes: u64,
     /// Largest number of files and directories of all ranks at any time.
     pub peak_files: u64,
-    /// These two are estimates: also where several ranks remove what they or others made, because
+    /// Both by directory: the run directory, then the plan's further ones. Empty where nothing is known.
+    pub peaks: Vec<Peak>,
+    /// These are estimates: also where several ranks remove what they or others made, because
     /// which of them is faster decides what is there at one time.
     pub peak_about: bool,
     /// All ranks came to the end of the program; otherwise the figures are those up to where

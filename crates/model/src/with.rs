@@ -8,9 +8,10 @@
 //! ask [`OptionRow::check`] for a value; what an option does is in the engine.
 
 use crate::Op;
+use crate::directory;
 use crate::errno;
 use crate::hints;
-use crate::op::Needs;
+use crate::op::{Needs, ParamKind};
 use crate::plan::Operand;
 use crate::types::Types;
 use crate::value::{Eval, EvalError, Value};
@@ -32,6 +33,8 @@ pub enum Accepts {
     Errors,
     /// Hints of MPI-IO, or their name.
     Hints,
+    /// The name of a directory, or nothing for the run directory.
+    Directory,
 }
 
 /// Operations that an option changes.
@@ -39,6 +42,8 @@ pub enum Accepts {
 pub enum Takers {
     /// All I/O.
     Io,
+    /// All that takes a path, and `sync` of everything.
+    Paths,
     /// These.
     Ops(&'static [Op]),
     /// Those beside the option's word; all of them where the word is unknown.
@@ -165,6 +170,10 @@ options! {
         off &[""], takers Takers::Ops(MPI_OPENS), seeming &[],
         help "MPI files get hints when they are opened: put the pfopen inside",
         doc "MPI-IO: hints of files opened inside.";
+    Dir dir = "\"NAME\" of a directory, or \"\" for the run directory" Accepts::Directory,
+        off &[], takers Takers::Paths, seeming &[],
+        help "it says where paths begin: put the operations that name files inside",
+        doc "The directory in which paths inside begin, one that the command line grants: --mount NAME=DIR.";
 }
 
 impl WithOption {
@@ -181,7 +190,7 @@ impl Accepts {
             Accepts::Condition => Types::CONDITION,
             Accepts::Number(..) => Types::AS_INT,
             Accepts::Ratio => Types::FLOAT.or(Types::INT).or(Types::STR),
-            Accepts::Words(_) | Accepts::Errors | Accepts::Hints => Types::STR,
+            Accepts::Words(_) | Accepts::Errors | Accepts::Hints | Accepts::Directory => Types::STR,
         }
     }
 
@@ -199,6 +208,9 @@ impl Accepts {
                 text.is_some_and(|text| error_names(text).all(|name| errno::number(name).is_some()))
             }
             Accepts::Hints => text.is_some_and(|text| hints::parse(text).is_ok()),
+            Accepts::Directory => {
+                text.is_some_and(|text| text.is_empty() || directory::is_name(text.as_bytes()))
+            }
         }
     }
 }
@@ -230,6 +242,11 @@ impl OptionRow {
     pub fn takes(&self, op: Op, word: Option<&str>) -> bool {
         match self.takers {
             Takers::Io => op.row().needs != Needs::Nothing,
+            Takers::Paths => {
+                let is_path = |kind| matches!(kind, ParamKind::Path | ParamKind::LinkTarget);
+                op.row().params.iter().any(|param| is_path(param.kind))
+                    || matches!(op, Sync | Syncfs)
+            }
             Takers::Ops(ops) => ops.contains(&op),
             Takers::Words(words) => {
                 let mut meant = words.iter().filter(|row| word.is_none_or(|word| word == row.0));
@@ -256,6 +273,9 @@ mod tests {
             ("depth", None, Pwrite, true),
             ("expect", None, Mkdir, true),
             ("expect", None, Print, false),
+            ("dir", None, Rename, true),
+            ("dir", None, Sync, true),
+            ("dir", None, Fwrite, false),
         ] {
             let row = OptionRow::find(name).expect("an option");
             assert_eq!(row.takes(op, word), takes, "{name} {op}");

@@ -24,7 +24,7 @@ use engine::directory::Inside;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
 use engine::record::{Medium, RankRecord, Recorder, memory_file, read_path};
-use engine::supervise::{Ran, Rank, StartError, enter, sets};
+use engine::supervise::{Ran, Rank, StartError, enter, open_directories, sets};
 use model::Plan;
 use model::run::Contention;
 
@@ -141,9 +141,10 @@ fn storage(world: &World, config: &Config) -> Result<Storage, String> {
         BackendKind::Null => Ok(Storage::Null),
         BackendKind::Mem => Err("the mem back-end is for simulated ranks".into()),
         BackendKind::Posix => {
-            let inside = enter(config, world.nodes > 1)?;
+            let far = world.nodes > 1;
+            let inside = enter(config, far)?;
             let posix = Posix::known_as(&config.directory).map_err(cannot_open)?;
-            Ok(Storage::Posix(posix, inside))
+            Ok(Storage::Posix(posix.with_directories(open_directories(config, far)?), inside))
         }
     }
 }
@@ -186,18 +187,19 @@ fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), Mpi
 }
 
 /// The loop is compiled for every back-end.
-fn run(
+fn run<'a>(
     rank: Rank<'_>,
     storage: Storage,
-    (world, groups, config): (&World, &Groups, &Config),
+    (world, groups, config): (&'a World, &'a Groups, &'a Config),
     comm: &mut Comm<'_>,
     clock: Real,
 ) -> Ran {
-    let root = &config.directory;
+    let further = config.directories.iter().map(|(path, _)| &**path);
+    let roots = std::iter::once(&*config.directory).chain(further);
     match storage {
         Storage::Null => rank.run(Null, comm, clock),
         Storage::Posix(backend, _inside) => {
-            rank.run(Files::new(backend, world, groups, root), comm, clock)
+            rank.run(Files::new(backend, world, groups, roots), comm, clock)
         }
     }
 }

@@ -2,12 +2,13 @@
 //! options of one subcommand stand in its file ([`crate::verbs`]).
 
 use crate::console;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::mistyped;
 use crate::verbs;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use model::directory::{DIRECTORIES_MAX, is_name};
 use model::escape;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -166,9 +167,35 @@ pub struct ProgramArgs {
     #[arg(long = "include-dir", value_name = "DIR")]
     pub include_dirs: Vec<PathBuf>,
 
+    /// A directory that the program uses besides the run directory, by this name: with
+    /// (dir="NAME"), "NAME:path". Can be given again
+    #[arg(long = "mount", value_name = "NAME=DIR", value_parser = mount)]
+    pub mounts: Vec<(String, PathBuf)>,
+
     /// Seed of all random numbers; `random` draws one and records it
     #[arg(long, default_value = "42", value_parser = seed)]
     pub seed: Seed,
+}
+
+impl ProgramArgs {
+    /// The directories of `--mount`, if each name stands for one.
+    pub fn granted(&self) -> Result<&[(String, PathBuf)]> {
+        let mounts = &self.mounts;
+        let again = |(at, (name, _)): &(usize, &(String, PathBuf))| {
+            mounts[..*at].iter().any(|(earlier, _)| earlier == name)
+        };
+        if let Some((_, (name, path))) = mounts.iter().enumerate().find(again) {
+            let message =
+                format!("--mount {name}={}: the name {name} is given twice", path.display());
+            return Err(Error::input(message).help("each name stands for one directory"));
+        }
+        match mounts.len() {
+            0..=DIRECTORIES_MAX => Ok(mounts),
+            all => Err(Error::input(format!(
+                "--mount is given {all} times, at most {DIRECTORIES_MAX} are possible"
+            ))),
+        }
+    }
 }
 
 /// Where the seed comes from.
@@ -244,6 +271,19 @@ pub fn group(text: &str) -> std::result::Result<(String, Option<String>), String
     Ok((name.into(), size.map(str::to_string)))
 }
 
+/// `NAME=DIR`.
+pub fn mount(text: &str) -> std::result::Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if is_name(name.as_bytes()) && !path.is_empty() => {
+            Ok((name.into(), path.into()))
+        }
+        _ => Err(format!(
+            "expected NAME=DIR, for example fast=/burst, with a name of letters, digits, _ and -, \
+             found {text:?}"
+        )),
+    }
+}
+
 /// A number, or `random`.
 pub fn seed(text: &str) -> std::result::Result<Seed, String> {
     match text.parse() {
@@ -277,6 +317,8 @@ mod tests {
         assert_eq!(group("w:4"), Ok(("w".into(), Some("4".into()))));
         assert_eq!(group("w:50%"), Ok(("w".into(), Some("50%".into()))));
         assert_eq!(group("w"), Ok(("w".into(), None)));
+        assert_eq!(mount("b=/x=y"), Ok(("b".into(), "/x=y".into())));
+        assert!(["/x", "b=", "1b=/x", "a b=/x"].iter().all(|text| mount(text).is_err()));
         assert!(group("w:many").unwrap_err().contains("NAME:50%"));
         assert_eq!(seed("7"), Ok(Seed::Given(7)));
         assert_eq!(seed("random"), Ok(Seed::Random));

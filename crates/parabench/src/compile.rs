@@ -9,6 +9,7 @@ use crate::loader::Includes;
 use crate::program::Text;
 use model::Plan;
 use ppl::{Binding, Compiled};
+use std::path::PathBuf;
 
 /// What the options of a subcommand say about ranks.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +22,33 @@ pub struct Ranks {
     pub nodes: u32,
 }
 
-/// Compiles a program. `directory`: absolute path of the run directory, if there is one.
+/// Where a program works.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Absolute path of the run directory, if there is one.
+    pub directory: Option<String>,
+    /// Names and absolute paths of the directories that are granted besides.
+    pub further: Vec<(String, String)>,
+}
+
+impl Places {
+    /// Nothing is touched: further directories are known by name and path alone.
+    pub fn named(args: &ProgramArgs) -> Result<Places> {
+        let absolute = |(name, path): &(String, PathBuf)| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            (name.clone(), path.to_string_lossy().into_owned())
+        };
+        Ok(Places { directory: None, further: args.granted()?.iter().map(absolute).collect() })
+    }
+}
+
+/// Compiles a program.
 /// `mpi`: MPI statements are no reason for a warning, because nothing is executed.
 pub fn compile(
     text: Text,
     args: &ProgramArgs,
     ranks: Ranks,
-    directory: Option<String>,
+    places: Places,
     mpi: bool,
 ) -> Compiled {
     let binding = Binding {
@@ -36,7 +57,8 @@ pub fn compile(
         params: args.params.clone(),
         groups: args.groups.clone(),
         seed: args.seed.number(),
-        directory,
+        directory: places.directory,
+        directories: places.further,
         env: Box::new(|name| std::env::var(name).ok()),
         mpi,
         ..Binding::new(ranks.count)

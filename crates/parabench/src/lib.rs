@@ -6,14 +6,15 @@
 //! [`diagnostics`] shows what is wrong with it, [`results`] reads what a run has left.
 //!
 //! ```
-//! use parabench::compile::{ProgramArgs, Ranks, Seed, compile};
+//! use parabench::compile::{Places, ProgramArgs, Ranks, Seed, compile};
 //! use parabench::{diagnostics, program::Text};
 //!
 //! let text = Text { name: "x.ppl".into(), bytes: b"$size = 4k; write(\"f\", $siez);".to_vec() };
 //! let (params, groups, include_dirs) = (Vec::new(), Vec::new(), Vec::new());
-//! let seed = Seed::Given(42);
-//! let args = ProgramArgs { program: "x.ppl".into(), params, groups, include_dirs, seed };
-//! let compiled = compile(text, &args, Ranks { count: 4, assumed: false, nodes: 1 }, None, true);
+//! let (mounts, seed) = (Vec::new(), Seed::Given(42));
+//! let args = ProgramArgs { program: "x.ppl".into(), params, groups, include_dirs, mounts, seed };
+//! let ranks = Ranks { count: 4, assumed: false, nodes: 1 };
+//! let compiled = compile(text, &args, ranks, Places::default(), true);
 //! assert!(compiled.plan.is_none());
 //! let drawn = diagnostics::draw(&compiled.diagnostics, &compiled.sources, 80);
 //! assert!(drawn.contains("$siez"));

@@ -20,7 +20,7 @@ macro_rules! programs {
     };
 }
 
-programs!["metadata", "olap", "piobench", "random", "sequential", "stress"];
+programs!["metadata", "olap", "piobench", "random", "sequential", "staging", "stress"];
 
 /// Files of procs that programs include: `include "@lib/temporal";`.
 pub const LIBRARIES: &[Embedded] =

@@ -24,6 +24,8 @@ pub struct Binding {
     /// Absolute path of the run directory, which is `$$env(PWD)`. `None`: not known
     /// yet; then `$$env(PWD)` is ".", which means the same to every operation.
     pub directory: Option<String>,
+    /// Names and absolute paths of the directories that are granted besides (`--mount`).
+    pub directories: Vec<(String, String)>,
     /// The environment: `$$env(NAME)`, and `PARABENCH_NAME` for the parameter NAME.
     pub env: Environment,
     /// MPI statements can be executed, or nothing is executed at all. Otherwise the
@@ -32,6 +34,12 @@ pub struct Binding {
 }
 
 impl Binding {
+    /// Absolute paths of all directories in which the program may work, as far as they are known.
+    pub(crate) fn roots(&self) -> Vec<String> {
+        let granted = self.directories.iter().map(|(_, path)| path.clone());
+        self.directory.iter().cloned().chain(granted).collect()
+    }
+
     /// So many ranks on one machine and nothing else: no parameters, an empty environment, seed 42.
     pub fn new(ranks: u32) -> Binding {
         Binding {
@@ -42,6 +50,7 @@ impl Binding {
             groups: Vec::new(),
             seed: 42,
             directory: None,
+            directories: Vec::new(),
             env: Box::new(|_| None),
             mpi: true,
         }
@@ -64,6 +73,7 @@ impl fmt::Debug for Binding {
             .field("groups", &self.groups)
             .field("seed", &self.seed)
             .field("directory", &self.directory)
+            .field("directories", &self.directories)
             .field("mpi", &self.mpi)
             .finish_non_exhaustive()
     }

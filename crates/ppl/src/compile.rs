@@ -48,9 +48,11 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     diagnostics.extend(found);
     let mut plan = None;
     if !diag::has_errors(&diagnostics) {
-        check::proof::prove(&mut made, binding.directory.as_deref());
+        check::proof::prove(&mut made, &binding.roots());
         made.files = sources.files().to_vec();
-        plan = Some(made);
+        let found = check::directories::check(&made);
+        plan = (!diag::has_errors(&found)).then_some(made);
+        diagnostics.extend(found);
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
     Compiled { sources, ast, facts, plan, diagnostics }

@@ -43,6 +43,10 @@ fn head(plan: &Plan, out: &mut String) {
     for (name, value) in &plan.params {
         let _ = writeln!(out, "; param {name} = {}", quoted_value(value));
     }
+    for directory in &plan.directories {
+        let place = if directory.granted { &directory.path } else { "not granted" };
+        let _ = writeln!(out, "; directory {} = {place}", directory.name);
+    }
     for group in &plan.groups {
         let (start, end) = (group.members.start, group.members.end);
         let _ = writeln!(out, "; group {:?} = ranks {start}..{end}", group.name);

@@ -107,6 +107,7 @@ pub fn with_lists(page: &str) -> String {
 fn option_facts(row: &OptionRow) -> String {
     let names = |ops: &[Op]| ops.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ");
     let takers = match row.takers {
+        Takers::Paths => "all that name files, `sync`".to_string(),
         Takers::Io => "all I/O".to_string(),
         Takers::Ops(ops) => format!("`{}`", names(ops)),
         Takers::Words(words) => {

@@ -35,9 +35,12 @@ pub struct Root {
 impl Root {
     /// The current directory. Fails with `ENOSYS` where the kernel has no openat2.
     pub fn current() -> io::Result<Root> {
-        let path = std::env::current_dir()?.into_os_string().into_vec();
-        let directory = File::open(".")?.into();
-        let root = Root { directory, path, mounts: libc::RESOLVE_NO_XDEV };
+        Root::of(std::env::current_dir()?.into_os_string().into_vec(), File::open(".")?)
+    }
+
+    /// An open directory that is known by this absolute path.
+    pub(super) fn of(path: Vec<u8>, directory: File) -> io::Result<Root> {
+        let root = Root { directory: directory.into(), path, mounts: libc::RESOLVE_NO_XDEV };
         root.open(c".", libc::O_PATH, 0).map_err(io::Error::from_raw_os_error)?;
         Ok(root)
     }

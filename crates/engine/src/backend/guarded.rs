@@ -15,19 +15,22 @@ use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker, refu
 use crate::call::{Call, Fd, Names, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 /// Files of the operating system, reached only beneath the run directory.
 #[derive(Debug)]
 pub struct Guarded {
     posix: Posix,
-    root: Root,
+    /// The run directory and further ones.
+    roots: Vec<Root>,
     targets: [Target; 2],
 }
 
 /// One path of the call.
 #[derive(Debug)]
 struct Target {
+    /// Number of the root in which it lies.
+    root: usize,
     /// Relative to the root, or why it is none: an errno.
     path: Result<CString, i32>,
     /// The path of its parent directory; `None`: the root.
@@ -42,14 +45,15 @@ struct Target {
 impl Default for Target {
     fn default() -> Target {
         let name = CString::default();
-        Target { path: Err(libc::EINVAL), parent: None, name, held: None }
+        Target { root: 0, path: Err(libc::EINVAL), parent: None, name, held: None }
     }
 }
 
 impl Target {
     /// Takes a path apart.
-    fn of(path: &CStr, root: &Root) -> Target {
-        let taken = check_path(path.to_bytes()).and_then(|()| root.relative(path.to_bytes()));
+    fn of(path: &CStr, root: usize, roots: &[Root]) -> Target {
+        let relative = || roots[root].relative(path.to_bytes());
+        let taken = check_path(path.to_bytes()).and_then(|()| relative());
         let path = match taken {
             Ok(path) => path,
             Err(errno) => return Target { path: Err(errno), ..Target::default() },
@@ -57,7 +61,7 @@ impl Target {
         let c = |text: &[u8]| CString::new(text).map_err(|_| libc::EINVAL);
         let (parent, name) = split(path);
         let parent = if parent == b"." { None } else { c(parent).ok() };
-        Target { path: c(path), parent, name: c(name).unwrap_or_default(), held: None }
+        Target { root, path: c(path), parent, name: c(name).unwrap_or_default(), held: None }
     }
 }
 
@@ -65,30 +69,49 @@ impl Guarded {
     /// Takes the current directory as run directory; see [`Posix::new`]. Fails with
     /// `ENOSYS` on Linux before 5.6.
     pub fn new() -> io::Result<Guarded> {
-        Ok(Guarded { posix: Posix::new()?, root: Root::current()?, targets: Default::default() })
+        Guarded::of(Posix::new()?)
     }
 
-    /// The same, where file systems mounted below belong to the directory.
-    pub fn across_mounts() -> io::Result<Guarded> {
-        let mut guarded = Guarded::new()?;
-        guarded.root.cross_mounts();
-        Ok(guarded)
+    /// The same for the directories of a back-end that is already there.
+    pub fn of(posix: Posix) -> io::Result<Guarded> {
+        Ok(Guarded { roots: posix.beneath()?, posix, targets: Default::default() })
+    }
+
+    /// File systems mounted below the directories belong to them.
+    pub fn across_mounts(mut self) -> Guarded {
+        self.roots.iter_mut().for_each(Root::cross_mounts);
+        self
+    }
+
+    /// The directories beneath which it works.
+    pub fn directories(&self) -> Vec<BorrowedFd<'_>> {
+        self.roots.iter().map(Root::fd).collect()
+    }
+
+    fn target(&self, path: &CStr) -> Target {
+        Target::of(path, self.posix.root_of(path), &self.roots)
+    }
+
+    /// Where a path of the call lies.
+    fn root(&self, at: usize) -> &Root {
+        &self.roots[self.targets[at].root]
     }
 
     /// The parent directory of a path and the name in it.
     fn entry(&mut self, at: usize) -> Result<Entry, i32> {
         let target = &mut self.targets[at];
+        let root = &self.roots[target.root];
         let path = target.path.as_deref().map_err(|errno| *errno)?;
         if target.name.to_bytes().starts_with(b"..")
             && matches!(target.name.to_bytes().get(2), None | Some(b'/'))
         {
             // The kernel lets nobody change `..`; only whether it leaves is to be told.
-            self.root.open(path, libc::O_PATH, 0)?;
+            root.open(path, libc::O_PATH, 0)?;
         }
         if let Some(parent) = &target.parent {
-            target.held = Some(self.root.open(parent, libc::O_PATH | libc::O_DIRECTORY, 0)?);
+            target.held = Some(root.open(parent, libc::O_PATH | libc::O_DIRECTORY, 0)?);
         }
-        let root = self.root.fd().as_raw_fd();
+        let root = root.fd().as_raw_fd();
         let parent = target.held.as_ref().map_or(root, AsRawFd::as_raw_fd);
         Ok((parent, target.name.as_ptr()))
     }
@@ -97,7 +120,7 @@ impl Guarded {
     fn followed_entry(&mut self) -> Result<Entry, i32> {
         let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
         if path.to_bytes().ends_with(b"/") {
-            self.root.open(path, libc::O_PATH, 0)?;
+            self.root(0).open(path, libc::O_PATH, 0)?;
         }
         self.entry(0)
     }
@@ -105,7 +128,7 @@ impl Guarded {
     /// Opens the file itself.
     fn open(&self, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
         let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
-        self.root.open(path, flags, mode)
+        self.root(0).open(path, flags, mode)
     }
 
     /// The file itself, open for a call on it.
@@ -239,16 +262,16 @@ impl Backend for Guarded {
         }
         match call.names() {
             Names::None => {}
-            Names::One { path, .. } => self.targets[0] = Target::of(path, &self.root),
+            Names::One { path, .. } => self.targets[0] = self.target(path),
             Names::Two { from, to } => {
-                self.targets = [from, to].map(|path| Target::of(path, &self.root));
+                self.targets = [from, to].map(|path| self.target(path));
             }
             Names::Link { target, path } => {
                 check_path(target.to_bytes())?;
-                self.targets[0] = Target::of(path, &self.root);
+                self.targets[0] = self.target(path);
                 // Errors of the path itself come first.
                 self.entry(0)?;
-                self.root.check_target(target.to_bytes(), path.to_bytes())?;
+                self.root(0).check_target(target.to_bytes(), path.to_bytes())?;
                 self.targets[0].held = None;
             }
         }

@@ -12,11 +12,13 @@ pub mod mem;
 mod names;
 pub mod null;
 pub mod posix;
+mod roots;
 
 pub use guarded::Guarded;
 pub use mem::{Cost, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
+pub use roots::Held;
 
 use crate::call::{Call, Fd, FileCall, MpiFile, Names, Queued, Reply, Submitted, Tag};
 use crate::comm::Members;

@@ -1,17 +1,17 @@
 //! Whether the kernel knows a name without asking the file system: openat2(2) with
 //! `RESOLVE_CACHED`, Linux 5.12 and newer.
 
-/// Looks for a NUL-terminated path in the cache; `None` where that cannot be told. A name that is
+/// Looks for a NUL-terminated path, relative to an open directory, in the cache; `None` where that cannot be told. A name that is
 /// known to be missing is in it too.
 ///
 /// # Safety
 /// The path must be NUL-terminated.
-pub(super) unsafe fn is_cached(path: *const libc::c_char) -> Option<bool> {
+pub(super) unsafe fn is_cached(directory: i32, path: *const libc::c_char) -> Option<bool> {
     // SAFETY: zeros are a value of this structure of integers.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
     how.flags = (libc::O_PATH | libc::O_CLOEXEC) as u64;
     how.resolve = libc::RESOLVE_CACHED;
-    let (at, size) = (libc::AT_FDCWD, size_of::<libc::open_how>());
+    let (at, size) = (directory, size_of::<libc::open_how>());
     // SAFETY: the caller's path, and a structure of the size that is given.
     let fd = unsafe { libc::syscall(libc::SYS_openat2, at, path, &raw const how, size) };
     if fd >= 0 {
@@ -40,7 +40,7 @@ mod tests {
         let (made, unknown) = (name("made"), name("unknown"));
         std::fs::write(folder.path().join("made"), "").expect("written");
         // SAFETY: both texts are NUL-terminated.
-        let found = unsafe { [is_cached(made.as_ptr()), is_cached(unknown.as_ptr())] };
+        let found = unsafe { [made, unknown].map(|path| is_cached(libc::AT_FDCWD, path.as_ptr())) };
         match found {
             [None, None] => eprintln!("not tested: this kernel cannot tell"),
             found => assert_eq!(found, [Some(true), Some(false)]),

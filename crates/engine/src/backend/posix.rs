@@ -2,7 +2,8 @@
 //!
 //! Relative paths resolve in the current directory: the rank has changed into the
 //! run directory. Absolute paths that begin with its path do so too, because another directory
-//! may have got that path since. Paths are trusted (proved to stay inside, or `--no-confine`);
+//! may have got that path since; those in a further directory of the program resolve there
+//! ([`super::roots`]). Paths are trusted (proved to stay inside, or `--no-confine`);
 //! [`super::Guarded`] is for the others.
 //!
 //! `EINTR` is returned like every other errno; the caller decides. (On Linux only
@@ -10,10 +11,12 @@
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
+use super::beneath::Root;
 use super::direct::{self, Alignment};
 use super::mapped::Maps;
-use super::{Backend, Capabilities, Look, cachestat, extents, names};
-use crate::call::{Call, Fd, Reply};
+use super::roots::{Held, Roots};
+use super::{Backend, Capabilities, Look, cachestat, extents, names, protect_marker};
+use crate::call::{Call, Fd, Names, Reply};
 use crate::dents;
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -26,9 +29,9 @@ use std::path::Path;
 /// Files of the operating system, by direct system calls.
 #[derive(Debug)]
 pub struct Posix {
-    directory: File,
-    /// Its path.
-    path: Vec<u8>,
+    roots: Roots,
+    /// The paths of the call lie in two directories.
+    spans: bool,
     drop_caches: Result<File, i32>,
     /// The kernel counts what is fetched from storage.
     counts_fetched: bool,
@@ -46,37 +49,55 @@ impl Posix {
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
         let path = std::env::current_dir()?.into_os_string().into_vec();
         let counts_fetched = Path::new("/proc/self/io").exists();
-        let maps = Maps::default();
-        Ok(Posix { directory: File::open(".")?, path, drop_caches, counts_fetched, maps })
+        let (roots, maps) = (Roots::of(path, File::open(".")?), Maps::default());
+        Ok(Posix { roots, spans: false, drop_caches, counts_fetched, maps })
     }
 
     /// [`Posix::new`] for a current directory that the program knows by this path.
     pub fn known_as(path: &Path) -> io::Result<Posix> {
-        Ok(Posix { path: path.as_os_str().as_bytes().to_vec(), ..Posix::new()? })
+        let roots = Roots::of(path.as_os_str().as_bytes().to_vec(), File::open(".")?);
+        Ok(Posix { roots, ..Posix::new()? })
+    }
+
+    /// The same with further directories.
+    pub fn with_directories(mut self, held: Vec<Held>) -> Posix {
+        self.roots.extend(held);
+        self
+    }
+
+    /// For resolving beneath the directories.
+    pub(super) fn beneath(&self) -> io::Result<Vec<Root>> {
+        self.roots.beneath()
+    }
+
+    /// The directory that a path lies in, by its number.
+    pub(super) fn root_of(&self, path: &CStr) -> usize {
+        self.roots.find(path)
+    }
+
+    /// Makes the directory of a call's paths the current one of this process. Of two it is that of
+    /// the second path.
+    #[cold]
+    fn enter(&mut self, names: Names<'_>) -> Result<(), i32> {
+        self.spans = false;
+        let root = match names {
+            Names::None => return Ok(()),
+            Names::One { path, .. } | Names::Link { path, .. } => self.roots.find(path),
+            Names::Two { from, to } => {
+                let root = self.roots.find(to);
+                self.spans = root != self.roots.find(from);
+                root
+            }
+        };
+        self.roots.enter(root)
     }
 
     /// A path of the program, relative to the current directory if it lies in it.
     #[inline(always)]
     fn at(&self, path: &CStr) -> *const libc::c_char {
         match path.to_bytes().first() {
-            Some(b'/') => self.relative(path),
+            Some(b'/') => self.roots.relative(path),
             _ => path.as_ptr(),
-        }
-    }
-
-    #[cold]
-    fn relative(&self, path: &CStr) -> *const libc::c_char {
-        let Some(inside) = path.to_bytes().strip_prefix(self.path.as_slice()) else {
-            return path.as_ptr();
-        };
-        let slashes = inside.iter().take_while(|byte| **byte == b'/').count();
-        match (slashes, inside.len() - slashes) {
-            (_, 0) => c".".as_ptr(),
-            // Another name that only begins like this one.
-            (0, _) => path.as_ptr(),
-            _ => path.to_bytes_with_nul()[path.to_bytes().len() - inside.len() + slashes..]
-                .as_ptr()
-                .cast(),
         }
     }
 
@@ -91,7 +112,19 @@ impl Posix {
     #[inline(always)]
     fn issue_at(&self, call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
         match call {
-            Call::Syncfs { fd: None } => syncfs(Fd(self.directory.as_raw_fd())),
+            Call::Syncfs { fd: None } => syncfs(Fd(self.roots.fd(0))),
+            Call::SyncDirectory { path } => syncfs(Fd(self.roots.fd(self.roots.find(path)))),
+            Call::Rename { from, to, flags } if self.spans => {
+                let (old, new) = (self.roots.fd(self.roots.find(from)), libc::AT_FDCWD);
+                let (from, to) = (at(from), at(to));
+                // SAFETY: ends of paths that are borrowed for the call.
+                reply(unsafe { libc::syscall(libc::SYS_renameat2, old, from, new, to, flags) })
+            }
+            Call::Link { from, to } if self.spans => {
+                let old = self.roots.fd(self.roots.find(from));
+                // SAFETY: as above.
+                reply(unsafe { libc::linkat(old, at(from), libc::AT_FDCWD, at(to), 0) })
+            }
             Call::DropCaches {} => self.drop_caches(),
             call => issue(call, at),
         }
@@ -150,9 +183,16 @@ impl Backend for Posix {
         Some(Look { size_bytes, cached_bytes: memory.map(|memory| memory.cached_bytes), extents })
     }
 
+    #[inline(always)]
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        protect_marker(call)?;
+        if self.roots.is_one() { Ok(()) } else { self.enter(call.names()) }
+    }
+
     fn knows_name(&self, path: &CStr) -> Option<bool> {
+        let directory = self.roots.fd(self.roots.find(path));
         // SAFETY: an end of a path that is borrowed for the call.
-        unsafe { names::is_cached(self.at(path)) }
+        unsafe { names::is_cached(directory, self.at(path)) }
     }
 
     fn fetched_bytes(&self) -> Option<u64> {
@@ -280,6 +320,7 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
             Call::Syncfs { fd: Some(fd) } => return syncfs(fd),
             // Others execute them.
             Call::Syncfs { fd: None }
+            | Call::SyncDirectory { .. }
             | Call::DropCaches {}
             | Call::Map { .. }
             | Call::Unmap { .. }
@@ -354,37 +395,5 @@ fn getdents(fd: Fd, buf: &mut [u8]) -> Reply {
             dents::count_visible(&buf[..filled as usize]) as Reply + 1
         }
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn absolute_paths_inside_are_relative_to_the_directory() {
-        let path = b"/run/dir".to_vec();
-        let directory = File::open(".").expect(".");
-        let posix = Posix {
-            directory,
-            path,
-            drop_caches: Err(0),
-            counts_fetched: false,
-            maps: Maps::default(),
-        };
-        for (path, expected) in [
-            (c"x/y", c"x/y"),
-            (c"/run/dir/x", c"x"),
-            (c"/run/dir//x/", c"x/"),
-            (c"/run/dir", c"."),
-            (c"/run/dir/", c"."),
-            (c"/run/dirx", c"/run/dirx"),
-            (c"/etc", c"/etc"),
-            (c"", c""),
-        ] {
-            // SAFETY: an end of a path that is still there.
-            let got = unsafe { CStr::from_ptr(posix.at(path)) };
-            assert_eq!(got, expected, "{path:?}");
-        }
     }
 }

@@ -114,17 +114,28 @@ impl Drop for Inside {
 /// Why it cannot be entered, as a sentence.
 pub fn enter(path: &Path, identity: Option<&Identity>, far: bool) -> Result<Inside, String> {
     let failed = |why: &dyn std::fmt::Display| format!("cannot enter {}: {why}", path.display());
-    let opened = follow_no_link(path).map_err(|error| failed(&error))?;
-    if let Some(expected) = identity
-        && !is_same(&opened, expected, far).map_err(|error| failed(&error))?
-    {
-        return Err(failed(&"another directory has its name by now"));
-    }
+    let opened = match identity {
+        Some(identity) => open_same(path, identity, far)?,
+        None => follow_no_link(path).map_err(|error| failed(&error))?,
+    };
     process::fchdir(&opened).map_err(|errno| failed(&io::Error::from(errno)))?;
     const OTHERS: Mode = Mode::WGRP.union(Mode::WOTH);
     let umask = process::umask(OTHERS);
     process::umask(umask | OTHERS);
     Ok(Inside { umask })
+}
+
+/// Opens the directory at an absolute path if it is that one. `far`: as for [`enter`].
+///
+/// # Errors
+/// Why it cannot be opened, as a sentence.
+pub fn open_same(path: &Path, identity: &Identity, far: bool) -> Result<File, String> {
+    let failed = |why: &dyn std::fmt::Display| format!("cannot enter {}: {why}", path.display());
+    let opened = follow_no_link(path).map_err(|error| failed(&error))?;
+    match is_same(&opened, identity, far).map_err(|error| failed(&error))? {
+        true => Ok(opened),
+        false => Err(failed(&"another directory has its name by now")),
+    }
 }
 
 /// Opens a directory whose path no symbolic link may have entered.

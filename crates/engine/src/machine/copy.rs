@@ -2,24 +2,29 @@
 //!
 //! ```text
 //! copy     open, open, copy_file_range ... [, fsync], close, close
+//!          between file systems that refuse that: pread, pwrite ... in its place, as cp(1) does
 //! reflink  open, open, ioctl FICLONE, close, close
 //! ```
 
 use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
+use super::note;
 use super::now;
 use super::options::Fsync;
 use super::perform::{FILE_MODE, Step};
 use super::tally::{Subject, Tally};
 use super::task::STOPPED;
 use crate::backend::Backend;
+use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
 use crate::stop;
 use model::{Op, Part};
 
 /// Most bytes of one call, unless `with (transfer=...)` says otherwise: as cp(1) asks for.
 const CALL_BYTES: u64 = 1 << 30;
+/// The same where the bytes go through memory, as for the rest of a file.
+const MEMORY_BYTES: u64 = 1 << 20;
 
 /// What is copied.
 #[derive(Clone, Copy)]
@@ -35,6 +40,7 @@ pub(super) fn run<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let (site, args) = (step.site, step.args);
     let mut number = |at: usize| match args.get(at) {
@@ -53,7 +59,7 @@ pub(super) fn run<B: Backend>(
         io.opened_for_reading(from, false);
         if let Some(to) = open(io, &mut tally, 1, flags[1]) {
             let range = Range { from_bytes, to_bytes, len };
-            bring(step.op, io, &mut tally, (from, to), range);
+            bring(step.op, (io, buffers), &mut tally, (from, to), range);
             call(io, &mut tally, Part::Close, Call::Close { fd: to });
         }
         call(io, &mut tally, Part::Close, Call::Close { fd: from });
@@ -74,7 +80,7 @@ fn open<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, at: usize, flags: i32
 /// From one open file to the other.
 fn bring<B: Backend>(
     op: Op,
-    io: &mut Io<'_, B>,
+    (io, buffers): (&mut Io<'_, B>, &mut Buffers),
     tally: &mut Tally,
     (from, to): (Fd, Fd),
     range: Range,
@@ -83,7 +89,7 @@ fn bring<B: Backend>(
         call(io, tally, Part::Data, Call::Clone { from, to });
         return;
     }
-    copy(io, tally, (from, to), range);
+    copy((io, buffers), tally, (from, to), range);
     io.was_read(false, tally.done_bytes);
     if tally.errno == 0 && io.options.active().fsync != Fsync::None {
         call(io, tally, Part::Sync, Call::Fsync { fd: to });
@@ -93,11 +99,12 @@ fn bring<B: Backend>(
 }
 
 fn copy<B: Backend>(
-    io: &mut Io<'_, B>,
+    (io, buffers): (&mut Io<'_, B>, &mut Buffers),
     tally: &mut Tally,
-    (from, to): (Fd, Fd),
-    Range { from_bytes, to_bytes, len }: Range,
+    files: (Fd, Fd),
+    range: Range,
 ) {
+    let Range { from_bytes, to_bytes, len } = range;
     // A rehearsal makes one call, because there could be millions.
     let most = match B::REHEARSES {
         true => 1 << 62,
@@ -106,13 +113,19 @@ fn copy<B: Backend>(
     let wanted = len.unwrap_or(u64::MAX);
     while tally.done_bytes < wanted {
         let done = tally.done_bytes;
-        let (from, to) = ((from, from_bytes + done), (to, to_bytes + done));
+        let (from, to) = ((files.0, from_bytes + done), (files.1, to_bytes + done));
         let len_bytes = (wanted - done).min(most) as usize;
         let copy = Call::CopyRange { from, to, len: len_bytes, rest: len.is_none() };
         let shot = now::timed(&mut io.backend, &io.clock, copy);
         if shot.reply == -Reply::from(libc::EINTR) && !stop::requested() {
             tally.add_time(Part::Data, shot);
             continue;
+        }
+        if shot.reply == -Reply::from(libc::EXDEV) {
+            tally.add_time(Part::Data, shot);
+            io.notes |= note::THROUGH_MEMORY;
+            through_memory(io, buffers, tally, files, range);
+            break;
         }
         match tally.add(Part::Data, shot) {
             moved @ 1.. => tally.done_bytes += moved as u64,
@@ -126,5 +139,47 @@ fn copy<B: Backend>(
     match len {
         Some(len) => tally.short = tally.errno == 0 && tally.done_bytes < len,
         None => tally.requested_bytes = tally.done_bytes,
+    }
+}
+
+/// Two file systems that no call of the kernel copies between.
+fn through_memory<B: Backend>(
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+    tally: &mut Tally,
+    (from, to): (Fd, Fd),
+    Range { from_bytes, to_bytes, len }: Range,
+) {
+    let most = io.options.active().transfer.unwrap_or(MEMORY_BYTES);
+    let wanted = len.unwrap_or(u64::MAX);
+    while tally.errno == 0 && tally.done_bytes < wanted {
+        let done = tally.done_bytes;
+        let Ok(buf) = buffers.target((wanted - done).min(most) as usize) else {
+            return tally.fail(libc::ENOMEM);
+        };
+        let (offset, rest) = (from_bytes + done, len.is_none());
+        let read = Call::Pread { fd: from, buf: &mut *buf, offset, rest };
+        let read = now::timed(&mut io.backend, &io.clock, read);
+        match tally.add(Part::Data, read) {
+            moved @ 1.. => put(io, tally, to, (&buf[..moved as usize], to_bytes + done)),
+            _ => return,
+        }
+        if stop::requested() && tally.done_bytes < wanted {
+            return tally.fail(STOPPED);
+        }
+    }
+}
+
+/// Writes all of a buffer.
+fn put<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, fd: Fd, (buf, offset): (&[u8], u64)) {
+    let mut written = 0;
+    while written < buf.len() {
+        let (buf, offset) = (&buf[written..], offset + written as u64);
+        let shot = now::timed(&mut io.backend, &io.clock, Call::Pwrite { fd, buf, offset });
+        match tally.add(Part::Data, shot) {
+            moved @ 1.. => written += moved as usize,
+            _ => return,
+        }
+        tally.done_bytes += shot.reply as u64;
     }
 }

@@ -3,6 +3,7 @@
 //! (Operators that make new texts or lists do allocate.)
 
 use super::append::{push_bytes, push_int};
+use super::place::{self, Place};
 use super::prepare::Prepared;
 use super::random::Random;
 use super::scope::Scope;
@@ -38,6 +39,8 @@ pub(super) struct Env<'p> {
     pub(super) random: Random,
     pub(super) shares: Shares<'p>,
     pub(super) clock: Clock,
+    /// Where paths begin.
+    directory: Place,
 }
 
 impl<'p> Frame<'p> for Env<'p> {
@@ -157,6 +160,7 @@ impl<'p> Env<'p> {
             random: Random::new(plan.seed, rank),
             shares,
             clock,
+            directory: 0,
         }
     }
 
@@ -308,6 +312,29 @@ impl<'p> Env<'p> {
         limits::check_text(out.len())
     }
 
+    /// Paths begin in this directory from now on. What was rendered before, `paths`, lies elsewhere.
+    pub(super) fn begin_in(&mut self, directory: Place, paths: &mut [PathText]) {
+        if std::mem::replace(&mut self.directory, directory) != directory {
+            paths.iter_mut().for_each(PathText::forget_origin);
+        }
+    }
+
+    /// The path of the directory in which paths begin; `None`: the run directory.
+    pub(super) fn directory(&self) -> Option<&'p str> {
+        let at = self.directory.checked_sub(1)?;
+        Some(&self.plan.directories[at].path)
+    }
+
+    /// Renders the text that a symbolic link is to hold: a path that begins nowhere.
+    pub(super) fn link_target(
+        &mut self,
+        site: Pc,
+        operand: Operand,
+        out: &mut PathText,
+    ) -> Eval<()> {
+        out.fill(|bytes| self.render(site, operand, bytes))
+    }
+
     /// Renders a path.
     #[inline(always)]
     pub(super) fn path(&mut self, site: Pc, operand: Operand, out: &mut PathText) -> Eval<()> {
@@ -328,6 +355,9 @@ impl<'p> Env<'p> {
     #[inline(never)]
     fn render_path(&mut self, site: Pc, operand: Operand, out: &mut PathText) -> Eval<()> {
         out.fill(|bytes| self.render(site, operand, bytes))?;
+        if !self.plan.directories.is_empty() {
+            place::settle(&self.plan.directories, self.directory, out)?;
+        }
         if let Some(origin) = self.origin(operand, out.bytes().len()) {
             out.set_origin(origin);
         }

@@ -246,8 +246,12 @@ fn structure<B: Backend>(
         Instr::Barrier { group } => return barrier(plan, group, pc, env, comm),
         Instr::WithEnter { options } => {
             io.options.enter(env, pc, &plan.options[options as usize])?;
+            env.begin_in(io.options.active().directory, &mut io.paths);
         }
-        Instr::WithLeave => io.options.leave(),
+        Instr::WithLeave => {
+            io.options.leave();
+            env.begin_in(io.options.active().directory, &mut io.paths);
+        }
         Instr::CallProc { proc, args } => {
             if let Some(pause) = check(comm) {
                 let interrupted = pause == Pause::Interrupted;

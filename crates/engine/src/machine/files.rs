@@ -86,7 +86,7 @@ pub(super) fn open<B: Backend>(
     };
     match step.args[0] {
         Operand::ABSENT => io.paths[0].fill(|path| {
-            path.push(b'.');
+            path.extend_from_slice(env.directory().unwrap_or(".").as_bytes());
             Ok(())
         })?,
         path => env.path(step.site, path, &mut io.paths[0])?,

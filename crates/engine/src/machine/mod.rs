@@ -40,6 +40,7 @@ pub mod note;
 mod now;
 mod options;
 mod perform;
+mod place;
 mod prepare;
 mod queued;
 mod random;

@@ -18,6 +18,8 @@ pub const BY_OFFSET: u32 = 64;
 pub const SHAPED: u32 = 128;
 /// Calls wrote more than [`crate::buffer::WIDE_BYTES`] at one time, in which random data repeats.
 pub const WIDE: u32 = 256;
+/// `copy` between file systems brought the data through memory.
+pub const THROUGH_MEMORY: u32 = 1024;
 /// An MPI file was opened inside `with (direct=true)`.
 pub const DIRECT_MPI: u32 = 16;
 
@@ -72,6 +74,8 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
         "calls of more than 256 MiB were made: within such a call the data repeats after that";
     let unmapped = "engine=\"mmap\": files that were opened to append to were not mapped: they were \
          written by calls";
+    let through_memory = "copy: the kernel does not copy between these file systems (EXDEV), so data was \
+         read and written through memory, as cp does";
     let all = [
         (UNMAPPED, unmapped.to_string()),
         (DIRECT_REFUSED, refused),
@@ -81,6 +85,7 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
         (BY_OFFSET, by_offset.to_string()),
         (SHAPED, shaped.to_string()),
         (WIDE, wide.to_string()),
+        (THROUGH_MEMORY, through_memory.to_string()),
     ];
     let place = match file_system {
         "" => "the file system".to_string(),

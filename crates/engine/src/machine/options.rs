@@ -2,7 +2,9 @@
 
 use super::eval::Env;
 use super::fault::Fault;
+use super::place::{self, Place};
 use crate::buffer::{Content, Ratio, Shape};
+use model::Plan;
 use model::errno;
 use model::hints;
 use model::plan::{Options, Pc};
@@ -47,6 +49,8 @@ pub(super) struct Active {
     pub(super) atomic: bool,
     /// Hints of MPI files: a place in [`OptionStack::texts`].
     hints: usize,
+    /// Where paths begin.
+    pub(super) directory: Place,
     expected: [u64; 4],
 }
 
@@ -62,6 +66,7 @@ impl Active {
         depth: 1,
         atomic: false,
         hints: 0,
+        directory: 0,
         expected: [0; 4],
     };
 
@@ -84,8 +89,8 @@ impl Active {
             WithOption::Expect => self.expect(word(value)),
             WithOption::Depth => self.depth = value.as_int()? as u32,
             WithOption::Atomic => self.atomic = value.as_condition()?,
-            // Their text has a place in the stack.
-            WithOption::Hints => {}
+            // Their text has a place in the stack, its name one in the plan.
+            WithOption::Hints | WithOption::Dir => {}
         }
         Ok(())
     }
@@ -147,7 +152,7 @@ impl OptionStack {
         site: Pc,
         options: &Options,
     ) -> Result<(), Fault> {
-        let mut next = self.top;
+        let (mut next, plan) = (self.top, env.plan);
         for (option, operand) in options.given() {
             let value = env.value(site, operand)?;
             if let (WithOption::Hints, Value::Str(_)) = (option, value) {
@@ -157,6 +162,9 @@ impl OptionStack {
             next.set(option, value)?;
             if option == WithOption::Hints {
                 next.hints = self.hints_number(word(value));
+            }
+            if option == WithOption::Dir {
+                next.directory = directory(plan, word(value))?;
             }
         }
         next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
@@ -182,6 +190,13 @@ impl OptionStack {
     pub(super) fn leave(&mut self) {
         self.top = self.outer.pop().unwrap_or(Active::DEFAULT);
     }
+}
+
+/// The directory with this name.
+fn directory(plan: &Plan, name: &str) -> Result<Place, Fault> {
+    place::find(&plan.directories, name).ok_or_else(|| {
+        Fault::message(format!("no directory {name} is granted; grant it with --mount {name}=DIR"))
+    })
 }
 
 /// Libraries crash, hang or take long with some hints: why these cannot be used.

@@ -64,12 +64,12 @@ pub(super) fn perform<B: Backend>(
             let flags = chosen(step, env, 2, words::RENAMES)?.unwrap_or(0);
             on_paths(step, env, io, |from, to| Call::Rename { from, to, flags })
         }
-        Op::Copy | Op::Reflink => copy::run(step, env, io),
+        Op::Copy | Op::Reflink => copy::run(step, env, io, buffers),
         Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
             attributes::run(step, env, io, buffers)
         }
         Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
-        Op::Symlink => on_paths(step, env, io, |target, path| Call::Symlink { target, path }),
+        Op::Symlink => symlink(step, env, io),
         Op::Delete => files::delete(step, env, io),
         Op::Readdir => {
             io.names.clear();
@@ -125,7 +125,7 @@ pub(super) fn perform<B: Backend>(
         Op::Syncfs if args[0] != Operand::ABSENT => {
             on_handle(step, env, io, |fd| Call::Syncfs { fd: Some(fd) })
         }
-        Op::Sync | Op::Syncfs => on_nothing(step, io, Call::Syncfs { fd: None }),
+        Op::Sync | Op::Syncfs => sync(step, env, io),
         Op::Dropcaches => on_nothing(step, io, Call::DropCaches {}),
         Op::Pfopen => return mpi_io::open(step, env, io, comm),
         Op::Pfclose => return mpi_io::close(step, env, io, comm),
@@ -204,6 +204,30 @@ fn on_paths<B: Backend>(
     env.path(step.site, step.args[1], &mut io.paths[1])?;
     now::one_on_paths(step, io, Subject::Paths, |paths| {
         call(paths[0].as_c_str(), paths[1].as_c_str())
+    })
+}
+
+/// The target is text, whatever stands in it.
+fn symlink<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
+    env.link_target(step.site, step.args[0], &mut io.paths[0])?;
+    env.path(step.site, step.args[1], &mut io.paths[1])?;
+    now::one_on_paths(step, io, Subject::Paths, |paths| Call::Symlink {
+        target: paths[0].as_c_str(),
+        path: paths[1].as_c_str(),
+    })
+}
+
+/// The file system of the directory in which paths begin.
+fn sync<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
+    let Some(directory) = env.directory() else {
+        return on_nothing(step, io, Call::Syncfs { fd: None });
+    };
+    io.paths[0].fill(|path| {
+        path.extend_from_slice(directory.as_bytes());
+        Ok(())
+    })?;
+    now::one_on_paths(step, io, Subject::Path, |paths| Call::SyncDirectory {
+        path: paths[0].as_c_str(),
     })
 }
 

@@ -101,6 +101,17 @@ impl PathText {
         if whole { Ok(()) } else { Err(contains_nul()) }
     }
 
+    /// What it was made from does not tell any more what it is.
+    pub(super) fn forget_origin(&mut self) {
+        self.origin = Origin::NOTHING;
+    }
+
+    /// Other texts, without a NUL, take the place of the first bytes.
+    pub(super) fn replace_start(&mut self, bytes: usize, first: &[u8], second: &[u8]) {
+        let texts = first.iter().chain(second).copied();
+        drop(self.bytes.splice(..bytes, texts));
+    }
+
     #[inline(always)]
     pub(super) fn as_c_str(&self) -> &CStr {
         // SAFETY: `new` and `fill` leave exactly one NUL, at the end.

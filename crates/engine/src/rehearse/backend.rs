@@ -29,19 +29,16 @@ impl Rehearsed {
         Rehearsed { inner, stage, rank, root, mpi_files: Vec::new() }
     }
 
-    /// A path as a name below the run directory.
+    /// A path as a name below the run directory, or below a further one with that one's path.
     fn name<'a>(&self, path: &'a [u8]) -> Cow<'a, [u8]> {
+        if let Some(root) = self.stage.fs.borrow().root_of(path) {
+            return Cow::Owned([root, &tidied(&path[root.len()..])].join(&b'/'));
+        }
         let inside = match path.strip_prefix(&*self.root) {
             Some(inside) if path.first() == Some(&b'/') => inside,
             _ => path,
         };
-        let odd = |pair: &[u8]| matches!(pair, b"//" | b"./");
-        if !inside.windows(2).any(odd) && inside.first() != Some(&b'/') {
-            return Cow::Borrowed(inside);
-        }
-        let parts = inside.split(|byte| *byte == b'/');
-        let parts: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
-        Cow::Owned(parts.join(&b'/'))
+        tidied(inside)
     }
 
     /// Puts what the call needs in its place, if skipped iterations would have made it, or if
@@ -80,7 +77,8 @@ impl Rehearsed {
         if name.is_empty() || self.stage.fs.borrow().number(&name) != Err(libc::ENOENT) {
             return;
         }
-        let above = (0..name.len()).filter(|at| name[*at] == b'/');
+        let start = self.stage.fs.borrow().root_of(&name).map_or(0, |root| root.len() + 1);
+        let above = (start..name.len()).filter(|at| name[*at] == b'/');
         for end in above {
             self.plant(&name[..end], true, true);
         }
@@ -259,6 +257,17 @@ impl Rehearsed {
     }
 }
 
+/// A path without empty components and dots.
+fn tidied(path: &[u8]) -> Cow<'_, [u8]> {
+    let odd = |pair: &[u8]| matches!(pair, b"//" | b"./");
+    if !path.windows(2).any(odd) && path.first() != Some(&b'/') {
+        return Cow::Borrowed(path);
+    }
+    let parts = path.split(|byte| *byte == b'/');
+    let parts: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
+    Cow::Owned(parts.join(&b'/'))
+}
+
 /// Names that a call makes or removes, if it succeeds.
 #[derive(Clone, Copy)]
 enum MadeNames<'a> {
@@ -345,7 +354,7 @@ impl Backend for Rehearsed {
         }
         self.stage.changed(self.rank, before);
         self.grew(extent);
-        let new = self.stage.used().names > before.names;
+        let new = self.stage.used().has_more_names(before);
         if new || !opens {
             self.renamed(names, new);
         }

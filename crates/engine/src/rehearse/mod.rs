@@ -15,6 +15,7 @@
 //! | `names` | names that skipped iterations would have made |
 //! | `together` | which of them ranks skip that meet in a loop |
 //! | `stage` | what was done so far, by rank and in all |
+//! | `sum` | bytes and names by directory |
 //! | `doubts` | what cannot be meant |
 //! | `waits` | waits that never end |
 //!
@@ -29,6 +30,7 @@ mod loops;
 mod names;
 mod part;
 mod stage;
+mod sum;
 mod together;
 mod waits;
 
@@ -40,7 +42,7 @@ use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
 use model::plan::{Function, Instr, Internal, NO_SLOT, Piece};
-use model::rehearsal::{OpFigures, RankFigures, Rehearsal};
+use model::rehearsal::{OpFigures, Peak, RankFigures, Rehearsal};
 use model::{Op, Plan};
 use part::Part;
 use stage::{Stage, Tally};
@@ -68,6 +70,7 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
     config.settings.agile = false;
     let root = config.directory.to_string_lossy().into_owned();
     let fs = MemFs::shared(&root, false);
+    fs.borrow_mut().add(&plan.directories);
     let root: Rc<[u8]> = root.into_bytes().into();
     let clock = Virtual::start();
     let steps = STEPS + 2 * plan.code.len() as u64;
@@ -93,11 +96,15 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
     doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
     let complete = outcome.finished() && !stage.is_over();
     let about = state.about || !complete || reads_time(plan) || asks_who_was_first(plan);
+    let peaks = state.peak.peaks(1 + plan.directories.len());
+    let peak = Peak::all(&peaks);
     Ok(Rehearsal {
         ranks: by_rank(state.ranks.iter().map(|tally| figures(tally, about && !state.about))),
-        peak_bytes: state.peak.bytes.max(0) as u64,
-        peak_files: state.peak.names.max(0) as u64,
-        peak_about: about || plan.ranks > 1 && state.shrank,
+        peak_bytes: peak.bytes,
+        peak_files: peak.files,
+        peaks,
+        // Directories need not be at their fullest at one time.
+        peak_about: about || state.shrank && (plan.ranks > 1 || !plan.directories.is_empty()),
         complete,
         about,
         doubts,
@@ -117,12 +124,13 @@ fn figures(tally: &Tally, all_about: bool) -> RankFigures {
         let ((count, bytes), about) = (tally.ops[at], tally.about[at] || all_about);
         Some((Op::from_u8(at as u8)?, OpFigures { count, bytes, about }))
     });
+    let peak = Peak::all(&tally.peak.peaks(usize::MAX));
     RankFigures {
         ops: ops.collect(),
         files: tally.files,
         directories: tally.directories,
-        peak_bytes: tally.peak.bytes.max(0) as u64,
-        peak_files: tally.peak.names.max(0) as u64,
+        peak_bytes: peak.bytes,
+        peak_files: peak.files,
         buffer_bytes: tally.buffer_bytes,
         handles: tally.handles.max(0) as u64,
     }

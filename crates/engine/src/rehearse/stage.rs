@@ -2,8 +2,8 @@
 
 use super::doubts::Doubts;
 use super::names::{Lattice, Lattices, Names, What};
+use super::sum::Sum;
 use super::together::Together;
-use crate::backend::mem::Used;
 use crate::backend::{MemFs, Over};
 use crate::clock::Virtual;
 use model::Op;
@@ -47,13 +47,6 @@ pub(super) struct State {
     /// Shared pointers of MPI files: position and handles, by the file's number.
     pub(super) pointers: HashMap<u32, (u64, u32)>,
     pub(super) doubts: Doubts,
-}
-
-/// Bytes and names, as differences or totals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) bytes: i64,
-    pub(super) names: i64,
 }
 
 /// What one rank has done.
@@ -117,32 +110,6 @@ impl Tally {
             }
             _ => self.log.push(Change::Grew(number, size_bytes, room_bytes)),
         }
-    }
-}
-
-impl Sum {
-    fn of(used: Used) -> Sum {
-        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        Sum { bytes: signed(used.bytes), names: signed(used.nodes) }
-    }
-
-    pub(super) fn plus(self, other: Sum) -> Sum {
-        Sum {
-            bytes: self.bytes.saturating_add(other.bytes),
-            names: self.names.saturating_add(other.names),
-        }
-    }
-
-    pub(super) fn times(self, factor: i64) -> Sum {
-        Sum { bytes: self.bytes.saturating_mul(factor), names: self.names.saturating_mul(factor) }
-    }
-
-    pub(super) fn minus(self, other: Sum) -> Sum {
-        self.plus(other.times(-1))
-    }
-
-    fn max(self, other: Sum) -> Sum {
-        Sum { bytes: self.bytes.max(other.bytes), names: self.names.max(other.names) }
     }
 }
 
@@ -309,7 +276,7 @@ impl State {
         tally.net = tally.net.plus(now.minus(before));
         tally.peak = tally.peak.max(tally.net);
         self.peak = self.peak.max(now.plus(self.extra));
-        self.shrank |= now.bytes < before.bytes || now.names < before.names;
+        self.shrank |= now.is_less(before);
     }
 
     /// Names of skipped iterations are made or gone.

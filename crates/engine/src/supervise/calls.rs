@@ -52,6 +52,7 @@ pub fn list_calls(
     let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
     config.settings.print_fd = None;
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
+    fs.borrow_mut().add(&plan.directories);
     let clock = Virtual::start();
     let backend = |rank: u32, clock: Virtual| {
         let inner = Mem::new(Rc::clone(&fs), clock, Cost::default());

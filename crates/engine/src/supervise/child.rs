@@ -1,6 +1,6 @@
 //! What one forked rank does from its first to its last instruction.
 
-use super::rank::{Rank, enter};
+use super::rank::{Rank, enter, open_directories};
 use super::signals::Signals;
 use crate::backend::{Backend, Guarded, Null, Posix};
 use crate::clock::Real;
@@ -10,7 +10,6 @@ use crate::confine::confine;
 use crate::machine::Prepared;
 use crate::record::Medium;
 use model::Plan;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What the supervisor gives to every rank.
@@ -59,23 +58,26 @@ fn start(context: &Context<'_>, number: u32, medium: Medium) -> Result<(), Strin
         BackendKind::Mem => Err("the mem back-end is for simulated ranks".into()),
         BackendKind::Posix => {
             let _inside = enter(context.config, false)?;
+            let held = open_directories(context.config, false)?;
+            let posix = Posix::known_as(&context.config.directory).map_err(|e| cannot_open(&e))?;
+            let posix = posix.with_directories(held);
             match context.config.confined {
-                None => ready.run_on(
-                    Posix::known_as(&context.config.directory).map_err(|e| cannot_open(&e))?,
-                ),
-                Some(mounts) => {
-                    let guarded = match mounts {
-                        Mounts::Refused => Guarded::new(),
-                        Mounts::Accepted => Guarded::across_mounts(),
-                    };
-                    let backend = guarded.map_err(|error| cannot_open(&error))?;
-                    // The current directory is what was entered, whatever has its name now.
-                    confine(Path::new(".")).map_err(|error| error.to_string())?;
-                    ready.run_on(backend)
-                }
+                None => ready.run_on(posix),
+                Some(mounts) => ready.run_on(confined(posix, mounts)?),
             }
         }
     }
+}
+
+/// Paths are resolved beneath the directories, and Landlock forbids the rest.
+fn confined(posix: Posix, mounts: Mounts) -> Result<Guarded, String> {
+    let guarded = Guarded::of(posix).map_err(|error| cannot_open(&error))?;
+    // The current directory is what was entered, whatever has its name now; so are those held.
+    confine(&guarded.directories()).map_err(|error| error.to_string())?;
+    Ok(match mounts {
+        Mounts::Refused => guarded,
+        Mounts::Accepted => guarded.across_mounts(),
+    })
 }
 
 fn cannot_open(error: &std::io::Error) -> String {

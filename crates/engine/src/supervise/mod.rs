@@ -20,7 +20,7 @@ mod watch;
 
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
-pub use rank::{Ran, Rank, enter};
+pub use rank::{Ran, Rank, enter, open_directories};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
 pub use sim::{run_sim, run_sim_among};

@@ -5,16 +5,17 @@
 //! Rank::prepare ─▶ (the ranks agree to start) ─▶ Rank::run ─▶ Ran
 //! ```
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Held};
 use crate::buffer::Buffers;
 use crate::clock::{Real, align::Alignment};
 use crate::comm::{Comm, End};
 use crate::config::{BackendKind, Config};
-use crate::directory::{self, Inside};
+use crate::directory::{self, Identity, Inside};
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{EventsConfig, Medium, Meta, Recorder, State, Usage};
 use model::Plan;
+use std::path::PathBuf;
 
 /// Buffers up to this size are made before the start; larger ones on first use.
 const PREPARED_BYTES: u64 = 64 << 20;
@@ -105,6 +106,19 @@ pub(super) fn end(stop: &Stop) -> End {
 /// Why it cannot be entered, as a sentence.
 pub fn enter(config: &Config, far: bool) -> Result<Inside, String> {
     directory::enter(&config.directory, config.identity.as_ref(), far)
+}
+
+/// Opens the further directories of the program, those that were accepted. `far`: on another machine
+/// than that.
+///
+/// # Errors
+/// Why one cannot be opened, as a sentence.
+pub fn open_directories(config: &Config, far: bool) -> Result<Vec<Held>, String> {
+    let open = |(path, identity): &(PathBuf, Identity)| {
+        let file = directory::open_same(path, identity, far)?;
+        Ok(Held { path: path.clone(), file })
+    };
+    config.directories.iter().map(open).collect()
 }
 
 /// Buffers, made beforehand as far as the rehearsal tells what is needed.

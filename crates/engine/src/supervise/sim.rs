@@ -46,6 +46,7 @@ pub fn run_sim_among(
     }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
+    fs.borrow_mut().add(&plan.directories);
     for (path, size_bytes) in before {
         let _ = fs.borrow_mut().plant(path, size_bytes.map_or(Planted::Directory, Planted::File));
     }

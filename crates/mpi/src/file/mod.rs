@@ -18,6 +18,7 @@ use engine::call::{
     ViewId,
 };
 use engine::comm::Members;
+use model::directory::below;
 use model::run::MpiFileFacts;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -35,8 +36,9 @@ pub struct Files<'w, B> {
     inner: B,
     world: &'w World,
     groups: &'w Groups,
-    /// The run directory, absolute: Open MPI 4.1 cannot open a relative name of one character.
-    root: Vec<u8>,
+    /// The run directory and further ones, absolute: Open MPI 4.1 cannot open a relative name of one
+    /// character.
+    roots: Vec<Vec<u8>>,
     /// Counts above 2^31 - 1 can be given.
     large: bool,
     views: Vec<Built>,
@@ -51,15 +53,20 @@ pub struct Files<'w, B> {
 }
 
 impl<'w, B: Backend> Files<'w, B> {
-    /// Adds MPI files to a back-end. `root`: the run directory, absolute.
-    pub fn new(inner: B, world: &'w World, groups: &'w Groups, root: &Path) -> Files<'w, B> {
+    /// Adds MPI files to a back-end. `roots`: the run directory and further ones, absolute.
+    pub fn new(
+        inner: B,
+        world: &'w World,
+        groups: &'w Groups,
+        roots: impl Iterator<Item = &'w Path>,
+    ) -> Files<'w, B> {
         // SAFETY: it takes nothing.
         let large = unsafe { (world.shim().large)() } != 0;
         Files {
             inner,
             world,
             groups,
-            root: root.as_os_str().as_bytes().to_vec(),
+            roots: roots.map(|root| root.as_os_str().as_bytes().to_vec()).collect(),
             large,
             views: Vec::new(),
             under_way: VecDeque::new(),
@@ -103,29 +110,35 @@ impl<'w, B: Backend> Files<'w, B> {
 
     /// Makes the path absolute and asks whether the program may touch it.
     fn permit(&mut self, path: &CStr, changes: bool) -> Result<(), i32> {
-        let bytes = path.to_bytes();
-        let mut whole = Vec::with_capacity(self.root.len() + bytes.len() + 2);
+        let (bytes, root) = (path.to_bytes(), self.root_of(path));
+        let mut whole = Vec::with_capacity(self.roots[root].len() + bytes.len() + 2);
         if !bytes.starts_with(b"/") {
-            whole.extend_from_slice(&self.root);
+            whole.extend_from_slice(&self.roots[root]);
             whole.push(b'/');
         }
         whole.extend_from_slice(bytes);
         self.path = CString::new(whole).map_err(|_| libc::EINVAL)?;
-        self.check_root()?;
         // What the same call of POSIX would be refused for: the marker.
         let flags = if changes { libc::O_RDWR } else { libc::O_RDONLY };
-        self.inner.prepare(&Call::Open { path, flags, mode: 0 })
+        self.inner.prepare(&Call::Open { path, flags, mode: 0 })?;
+        self.check_root(root)
+    }
+
+    /// The directory that a path lies in, by its number.
+    fn root_of(&self, path: &CStr) -> usize {
+        let lies = |root: &Vec<u8>| below(path.to_bytes(), root).is_some();
+        self.roots.iter().position(lies).unwrap_or(0)
     }
 
     /// MPI opens files by their whole name: it must still lead to the directory that this rank is
     /// in, as those of all other calls do.
-    fn check_root(&mut self) -> Result<(), i32> {
+    fn check_root(&mut self, root: usize) -> Result<(), i32> {
         let numbers = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
-        let root = numbers(Path::new(OsStr::from_bytes(&self.root)));
+        let root = numbers(Path::new(OsStr::from_bytes(&self.roots[root])));
         if root.is_some() && root == numbers(Path::new(".")) {
             return Ok(());
         }
-        self.explanation = "another directory has the path of the run directory by now".into();
+        self.explanation = "another directory has the path of the file's directory by now".into();
         Err(libc::EXDEV)
     }
 

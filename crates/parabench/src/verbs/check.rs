@@ -1,7 +1,7 @@
 //! `parabench check`: every mistake of a program, without running it.
 
 use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
-use crate::compile::{self, Ranks};
+use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::diagnostics;
 use crate::error::Result;
@@ -10,6 +10,7 @@ use crate::program;
 use crate::rehearse::rehearse;
 use clap::Args;
 use engine::config::Config;
+use model::Plan;
 
 /// Ranks that are assumed if none are given: enough that ranks can get in each
 /// other's way, and that groups have members.
@@ -43,7 +44,8 @@ impl Check {
             assumed: self.ranks.is_none(),
             nodes: 1,
         };
-        let mut compiled = compile::compile(text, &self.program, ranks, None, true);
+        let places = Places::named(&self.program)?;
+        let mut compiled = compile::compile(text, &self.program, ranks, places, true);
         rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &Config::default(), true)?;
         match self.format {
             TextFormat::Json => {
@@ -54,9 +56,20 @@ impl Check {
                 if compiled.diagnostics.is_empty() {
                     console::say(&format!("{name}: nothing wrong\n"));
                 }
+                compiled.plan.iter().for_each(|plan| say_directories(&name, plan));
             }
         }
         let failed = ppl::diag::has_errors(&compiled.diagnostics);
         Ok(if failed { Exit::Input } else { Exit::Success })
+    }
+}
+
+/// What has to be granted for a run in a directory of one's own.
+fn say_directories(name: &str, plan: &Plan) {
+    let asked = plan.directories.iter().filter(|directory| !directory.granted);
+    let options = asked.map(|directory| format!(" --mount {}=DIR", directory.name));
+    let options: String = options.collect();
+    if !options.is_empty() {
+        console::say(&format!("{name}: uses further directories, to be granted with{options}\n"));
     }
 }

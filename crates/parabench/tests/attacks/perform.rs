@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Beside the outside: the run directory, results, temporary files, notes of the attack itself.
-const OURS: [&str; 4] = ["d", "results", "tmp", "log"];
+const OURS: [&str; 5] = ["d", "b", "results", "tmp", "log"];
 /// No message of ours has these words; those of a panic, an overflow and a failed allocation do.
 pub const NEVER: [&str; 4] =
     ["panicked at", "has overflowed its stack", "memory allocation of", "RUST_BACKTRACE"];

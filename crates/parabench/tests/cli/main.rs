@@ -30,6 +30,7 @@ mod html;
 mod import;
 mod locks;
 mod marks;
+mod mounts;
 mod operations;
 mod ops;
 mod pattern;

@@ -102,6 +102,7 @@ fn small(name: &str) -> &'static str {
         "sequential" => "size=1m block=64k fsync=0",
         "piobench" => "buffer=4k units=4 vertices=64 blocks=1 sync=0",
         "random" => "size=256k",
+        "staging" => "input=64k state=64k steps=2 work=0s --mount fast=fast",
         other => panic!("how is {other} made small?"),
     }
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod collectives;
 mod direct;
+pub(crate) mod directories;
 pub(crate) mod flags;
 pub(crate) mod handles;
 pub(crate) mod mpi;

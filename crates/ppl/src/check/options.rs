@@ -43,6 +43,8 @@ struct Inside {
     deep: Ops,
     /// Constants switch some of it off.
     dead: bool,
+    /// Functions ask for files: `size("f")`.
+    asks: bool,
 }
 
 impl Inside {
@@ -50,6 +52,7 @@ impl Inside {
         self.ops.0 |= other.ops.0;
         self.deep.0 |= other.deep.0;
         self.dead |= other.dead;
+        self.asks |= other.asks;
     }
 
     /// Who takes an option, and who does not.
@@ -105,6 +108,7 @@ impl Survey<'_> {
                 Instr::CallProc { proc, .. } => {
                     inside.join(self.procs.get(proc as usize).copied().unwrap_or_default());
                 }
+                Instr::Function { function, .. } => inside.asks |= function.row().takes_path(),
                 Instr::Op { op, args, .. } if op.is_io() => {
                     inside.ops.add(op);
                     if self.can_be_deep(op, args as usize) {
@@ -172,6 +176,9 @@ fn without_effect(
 ) -> Option<Diagnostic> {
     let word = option_text(plan, asked);
     if word.as_deref().is_some_and(|word| asked.row.off.contains(&word)) {
+        return None;
+    }
+    if asked.row.option == WithOption::Dir && inside.asks {
         return None;
     }
     let (takers, others) = inside.split(asked.row, word.as_deref());

@@ -1,5 +1,7 @@
 //! The text of a path: does it stay inside the run directory, is a blank in it probably a slip?
 
+use model::directory::below;
+
 /// Why a path cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
@@ -92,18 +94,18 @@ static CLASS: [u8; 256] = {
 
 /// Looks at the text of a path in one go; most have no problem.
 #[inline]
-pub(crate) fn problems(text: &[u8], directory: Option<&str>) -> Problems {
+pub(crate) fn problems(text: &[u8], roots: &[String]) -> Problems {
     let mut suspicious = text.first() == Some(&b'/');
     let mut last = b'/';
     for byte in text {
         suspicious |= matches!(byte, b' ' | b'\t' | 0) || (*byte == b'.' && last == b'.');
         last = *byte;
     }
-    if suspicious { look_closely(text, directory) } else { Problems::NONE }
+    if suspicious { look_closely(text, roots) } else { Problems::NONE }
 }
 
 #[cold]
-fn look_closely(text: &[u8], directory: Option<&str>) -> Problems {
+fn look_closely(text: &[u8], roots: &[String]) -> Problems {
     let components = || text.split(|byte| *byte == b'/');
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let blank = components().any(|part| is_blank(part.first()) || is_blank(part.last()));
@@ -111,7 +113,7 @@ fn look_closely(text: &[u8], directory: Option<&str>) -> Problems {
         Some(Problem::Nul)
     } else if components().any(|part| part == b"..") {
         Some(Problem::Parent)
-    } else if text.first() == Some(&b'/') && !is_inside(text, directory) {
+    } else if text.first() == Some(&b'/') && !is_inside(text, roots) {
         Some(Problem::Absolute)
     } else {
         None
@@ -119,13 +121,9 @@ fn look_closely(text: &[u8], directory: Option<&str>) -> Problems {
     Problems { worst, blank }
 }
 
-/// An absolute path without `..` lies in the directory.
-pub(crate) fn is_inside(text: &[u8], directory: Option<&str>) -> bool {
-    let Some(directory) = directory else { return false };
-    match text.strip_prefix(directory.trim_end_matches('/').as_bytes()) {
-        Some(rest) => rest.is_empty() || rest[0] == b'/',
-        None => false,
-    }
+/// An absolute path without `..` lies in one of the directories.
+pub(crate) fn is_inside(text: &[u8], roots: &[String]) -> bool {
+    roots.iter().any(|root| below(text, root.as_bytes()).is_some())
 }
 
 /// A symbolic link called `name` that holds `target` leads out of the directory.
@@ -170,9 +168,9 @@ mod tests {
             ("/run/dir/../a", Some(Parent)),
             ("a\0b", Some(Nul)),
         ] {
-            assert_eq!(problems(text.as_bytes(), Some("/run/dir")).worst, worst, "{text}");
+            assert_eq!(problems(text.as_bytes(), &["/run/dir".into()]).worst, worst, "{text}");
         }
-        assert_eq!(problems(b"/run/dir/a", None).worst, Some(Absolute));
+        assert_eq!(problems(b"/run/dir/a", &[]).worst, Some(Absolute));
     }
 
     #[test]
@@ -185,7 +183,7 @@ mod tests {
                 let means_itself = !text.iter().any(|byte| b"$\\".contains(byte));
                 // A blank or two dots in a name are no problem, but looked at more closely.
                 let odd = text.contains(&b' ') || text.windows(2).any(|pair| pair == b"..");
-                let expected = means_itself && !odd && !problems(text, None).any();
+                let expected = means_itself && !odd && !problems(text, &[]).any();
                 assert_eq!(is_plain(text), expected, "{text:?}");
             }
         }
@@ -196,7 +194,7 @@ mod tests {
         for (text, blank) in
             [("a b/c d", false), (" a", true), ("a/ b", true), ("a /b", true), ("a\t", true)]
         {
-            assert_eq!(problems(text.as_bytes(), None).blank, blank, "{text:?}");
+            assert_eq!(problems(text.as_bytes(), &[]).blank, blank, "{text:?}");
         }
     }
 

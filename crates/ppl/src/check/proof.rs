@@ -17,8 +17,8 @@ use model::types::Types;
 use model::{Op, Value};
 
 /// Fills [`Plan::unproved`].
-pub(crate) fn prove(plan: &mut Plan, directory: Option<&str>) {
-    let mut facts = Facts::new(plan, directory);
+pub(crate) fn prove(plan: &mut Plan, roots: &[String]) {
+    let mut facts = Facts::new(plan, roots);
     let found = facts.survey();
     facts.settle(&found.dependent);
     let unproved = found.open.iter().filter_map(|site| {
@@ -34,7 +34,7 @@ pub(crate) fn prove(plan: &mut Plan, directory: Option<&str>) {
 
 /// The operands of an instruction that are paths, or what links hold.
 #[inline]
-fn paths_of(plan: &Plan, instr: &Instr) -> [Option<Operand>; 2] {
+pub(crate) fn paths_of(plan: &Plan, instr: &Instr) -> [Option<Operand>; 2] {
     match instr {
         Instr::Op { op, args, .. } => [0, 1].map(|at| {
             let is_path = PATHS[*op as usize][at];
@@ -77,7 +77,7 @@ struct Found {
 /// What is known about all variables.
 struct Facts<'a> {
     plan: &'a Plan,
-    directory: Option<&'a str>,
+    roots: &'a [String],
     /// Globals, then the frames of the procs.
     shapes: Vec<Shape>,
     /// Where each proc's frame begins in `shapes`.
@@ -85,14 +85,14 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn new(plan: &'a Plan, directory: Option<&'a str>) -> Facts<'a> {
+    fn new(plan: &'a Plan, roots: &'a [String]) -> Facts<'a> {
         let mut end = plan.globals.len();
         let frames = plan.procs.iter().map(|proc| {
             end += proc.locals as usize;
             end - proc.locals as usize
         });
         let frames: Vec<usize> = frames.collect();
-        Facts { plan, directory, shapes: vec![Shape::NONE; end], frames }
+        Facts { plan, roots, shapes: vec![Shape::NONE; end], frames }
     }
 
     /// The proc that an instruction belongs to.
@@ -141,7 +141,7 @@ impl<'a> Facts<'a> {
     fn is_plain(&self, operand: Operand) -> bool {
         self.plan.literal(operand).is_some_and(|text| {
             matches!(operand.source(), Source::Template(_))
-                || path::problems(text, self.directory).worst.is_none()
+                || path::problems(text, self.roots).worst.is_none()
         })
     }
 
@@ -208,7 +208,7 @@ impl<'a> Facts<'a> {
                 let shape = match (function.row().gives, list) {
                     (Gives::List, Some(list)) => self.shape(site, *list),
                     // The name of an error, or nothing.
-                    (Gives::Str, _) => Shape::NUMBER.or(Shape::of_text(b"", None)),
+                    (Gives::Str, _) => Shape::NUMBER.or(Shape::of_text(b"", &[])),
                     _ => Shape::NUMBER,
                 };
                 (dst, shape)
@@ -242,7 +242,7 @@ impl<'a> Facts<'a> {
 
     fn of_value(&self, value: &Value) -> Shape {
         match value {
-            Value::Str(text) => Shape::of_text(text, self.directory),
+            Value::Str(text) => Shape::of_text(text, self.roots),
             Value::List(items) => {
                 let items = items.iter().map(|item| self.of_value(item));
                 items.fold(Shape::NONE, Shape::or).in_list()
@@ -254,11 +254,11 @@ impl<'a> Facts<'a> {
     fn of_template(&self, site: Pc, index: u32) -> Shape {
         let template = self.plan.templates[index as usize];
         let pieces = &self.plan.pieces[template.start as usize..template.end as usize];
-        pieces.iter().fold(Shape::of_text(b"", None), |shape, piece| {
+        pieces.iter().fold(Shape::of_text(b"", &[]), |shape, piece| {
             shape.then(match piece {
                 Piece::Text { start, end } => {
                     let text = &self.plan.text[*start as usize..*end as usize];
-                    Shape::of_text(text, self.directory)
+                    Shape::of_text(text, self.roots)
                 }
                 Piece::Value(operand) => self.shape(site, *operand),
                 Piece::Formatted { .. } => Shape::NUMBER,
@@ -273,8 +273,8 @@ impl<'a> Facts<'a> {
         }
         // All texts among them are names of groups.
         let names = self.plan.groups.iter().map(|group| group.name.as_bytes());
-        let shapes = names.map(|name| Shape::of_text(name, self.directory));
-        shapes.fold(Shape::of_text(b"", None), Shape::or)
+        let shapes = names.map(|name| Shape::of_text(name, self.roots));
+        shapes.fold(Shape::of_text(b"", &[]), Shape::or)
     }
 
     /// Why other paths may leave after this statement.

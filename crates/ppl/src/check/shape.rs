@@ -2,9 +2,11 @@
 //!
 //! Only this matters of a piece of a component: is it empty, ".", "..", or anything
 //! else; joining two pieces is a table over these four ("." and "." give ".."), and two more stand for
-//! the run directory's own absolute path and for absolute paths that leave. A text is one
+//! absolute paths of granted directories and for absolute paths that leave. A text is one
 //! piece, or a first and a last piece with complete components between them.
 //! All sets are finite, so that a fixed point over a program's variables is reached.
+
+use model::directory::below;
 
 /// A set of kinds of pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +16,7 @@ const EMPTY: u8 = 1;
 const DOT: u8 = 2;
 const PARENT: u8 = 4;
 const OTHER: u8 = 8;
-/// The run directory's absolute path, as a whole.
+/// The absolute path of the run directory or of another granted one, as a whole.
 const ROOT: u8 = 16;
 /// An absolute path that may leave the run directory.
 const ABSOLUTE: u8 = 32;
@@ -104,11 +106,10 @@ impl Shape {
     pub(crate) const NUMBER: Shape = Shape { whole: Pieces(OTHER), ..Shape::NONE };
 
     /// The shape of one text.
-    pub(crate) fn of_text(text: &[u8], directory: Option<&str>) -> Shape {
-        let directory = directory.map(|path| path.trim_end_matches('/').as_bytes());
-        if let Some(directory) = directory.filter(|directory| !directory.is_empty())
-            && let Some(rest) = text.strip_prefix(directory)
-            && rest.first().is_none_or(|byte| *byte == b'/')
+    pub(crate) fn of_text(text: &[u8], roots: &[String]) -> Shape {
+        let roots = roots.iter().filter(|root| !root.trim_end_matches('/').is_empty());
+        if text.first() == Some(&b'/')
+            && let Some(rest) = roots.filter_map(|root| below(text, root.as_bytes())).next()
         {
             let root = Shape { whole: Pieces(ROOT), ..Shape::NONE };
             return root.then(Shape::of_relative(rest));
@@ -199,14 +200,13 @@ fn piece(text: &[u8]) -> Pieces {
 mod tests {
     use super::*;
 
-    const DIRECTORY: Option<&str> = Some("/run/dir");
-
     fn shape(parts: &[&str]) -> Shape {
-        let start = Shape::of_text(b"", DIRECTORY);
+        let roots = ["/run/dir".into(), "/burst".into()];
+        let start = Shape::of_text(b"", &roots);
         parts.iter().fold(start, |shape, part| {
             shape.then(match *part {
                 "#" => Shape::NUMBER,
-                text => Shape::of_text(text.as_bytes(), DIRECTORY),
+                text => Shape::of_text(text.as_bytes(), &roots),
             })
         })
     }
@@ -233,6 +233,8 @@ mod tests {
             (vec!["/run/dir", "x"], true),
             (vec!["/run/dir", "#"], true),
             (vec!["/run/dirx/y"], true),
+            (vec!["/burst/", "#"], false),
+            (vec!["/burst", "#"], true),
             (vec!["/run/dir/../x"], true),
             (vec!["a", "/run/dir/x"], false),
             (vec!["..", "/run/dir/x"], true),

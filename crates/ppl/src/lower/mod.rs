@@ -50,6 +50,7 @@ use crate::facts::{Facts, Kind, SymbolId};
 use crate::source::{Reader, Sources};
 use intern::Interner;
 use model::Plan;
+use model::directory::Directory;
 use model::plan::{Instr, Pc, Span};
 use names::Variables;
 use notes::{Collective, Notes};
@@ -99,6 +100,8 @@ struct Lower<'a> {
     ast: &'a Ast,
     facts: &'a Facts,
     binding: &'a Binding,
+    /// Absolute paths of the directories in which the program may work.
+    roots: Vec<String>,
     reader: Reader<'a>,
     plan: Plan,
     interner: Interner,
@@ -154,8 +157,9 @@ impl<'a> Lower<'a> {
             ast,
             facts,
             binding,
+            roots: binding.roots(),
             reader: Reader::new(sources),
-            plan: empty_plan(ast, ranks, binding.seed),
+            plan: empty_plan(ast, ranks, binding),
             interner: Interner::default(),
             reports: Reports::default(),
             notes: Notes::default(),
@@ -285,8 +289,10 @@ impl<'a> Lower<'a> {
 }
 
 /// Without code, but with place for it.
-fn empty_plan(ast: &Ast, ranks: u32, seed: u64) -> Plan {
-    let mut plan = Plan { ranks, seed, ..Plan::default() };
+fn empty_plan(ast: &Ast, ranks: u32, binding: &Binding) -> Plan {
+    let granted = binding.directories.iter().map(|(name, path)| Directory::granted(name, path));
+    let (seed, directories) = (binding.seed, granted.collect());
+    let mut plan = Plan { ranks, seed, directories, ..Plan::default() };
     let statements = ast.stmts.len();
     plan.code.reserve(statements + statements / 4);
     plan.spans.reserve(statements + statements / 4);

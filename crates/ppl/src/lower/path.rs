@@ -38,12 +38,12 @@ impl Lower<'_> {
         }
         let problems = match ev.operand.source() {
             Source::Const(index) => match &self.plan.consts[index as usize] {
-                Value::Str(text) => path::problems(text, self.directory()),
+                Value::Str(text) => path::problems(text, &self.roots),
                 _ => path::Problems::NONE,
             },
             Source::Template(index) => {
                 let text = self.skeleton(index);
-                path::problems(&text, self.directory())
+                path::problems(&text, &self.roots)
             }
             _ => path::Problems::NONE,
         };
@@ -95,10 +95,6 @@ impl Lower<'_> {
             && self.string.pieces[1..].iter().all(|piece| path::is_plain_part(text(piece)))
     }
 
-    fn directory(&self) -> Option<&str> {
-        self.binding.directory.as_deref()
-    }
-
     /// The literal text of a template with a letter in place of each value.
     fn skeleton(&self, template: u32) -> Vec<u8> {
         let template = self.plan.templates[template as usize];
@@ -108,8 +104,8 @@ impl Lower<'_> {
                 Piece::Text { start, end } => {
                     text.extend_from_slice(&self.plan.text[*start as usize..*end as usize]);
                 }
-                // What follows the run directory may be a whole path.
-                _ if self.directory().is_some_and(|path| path.as_bytes() == text) => {
+                // What follows a directory may be a whole path.
+                _ if self.roots.iter().any(|path| path.as_bytes() == text) => {
                     text.extend_from_slice(b"/x");
                 }
                 _ => text.push(b'x'),

@@ -10,6 +10,7 @@ use crate::foreign::words;
 use crate::suggest::nearest;
 use model::Op;
 use model::Value;
+use model::directory::{DIRECTORIES_MAX, Directory};
 use model::errno;
 use model::plan::{Instr, Operand, Options, Source, Span};
 use model::value::EvalError;
@@ -126,7 +127,9 @@ impl Lower<'_> {
             Accepts::Condition => self.condition_value(id),
             Accepts::Number(_, what) => self.integer(id, what),
             Accepts::Hints => self.hints_named(id),
-            Accepts::Words(_) | Accepts::Ratio | Accepts::Errors => self.expr(id),
+            Accepts::Words(_) | Accepts::Ratio | Accepts::Errors | Accepts::Directory => {
+                self.expr(id)
+            }
         };
         if ev.is_bad() {
             return None;
@@ -137,10 +140,18 @@ impl Lower<'_> {
             diagnostic.help = match row.accepts {
                 Accepts::Hints => self.hints_help(ev),
                 Accepts::Errors => self.error_name_help(ev),
+                Accepts::Directory => Some(
+                    "a name has letters, digits, _ and -; the command line says which directory it \
+                     is: with (dir=\"fast\") and --mount fast=/burst"
+                        .into(),
+                ),
                 _ => None,
             };
             self.reports.push(diagnostic);
             return None;
+        }
+        if matches!(row.accepts, Accepts::Directory) {
+            self.uses_directory(ev, id);
         }
         Some(ev.operand)
     }
@@ -152,6 +163,23 @@ impl Lower<'_> {
             None if ev.types.may(row.accepts.types()) => None,
             None => Some(EvalError::Type(row.form, ev.types.describe())),
         }
+    }
+
+    /// The plan knows the directories that the program names, also those that nobody has granted.
+    fn uses_directory(&mut self, ev: Ev, id: ExprId) {
+        let Some(Value::Str(name)) = self.constant(ev) else { return };
+        let name = String::from_utf8_lossy(name).into_owned();
+        let known = |directory: &Directory| directory.name == name;
+        if name.is_empty() || self.plan.directories.iter().any(known) {
+            return;
+        }
+        if self.plan.directories.len() == DIRECTORIES_MAX {
+            let message =
+                format!("a program can use {DIRECTORIES_MAX} directories, found one more");
+            self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message));
+            return;
+        }
+        self.plan.directories.push(Directory::asked(&name));
     }
 
     fn error_name_help(&self, ev: Ev) -> Option<String> {

@@ -29,7 +29,8 @@ use super::{Backend, Capabilities};
 use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
 use crate::clock::Virtual;
 use files::Files;
-use node::Nodes;
+use model::directory::Directory;
+use node::{Ino, Nodes};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,6 +46,8 @@ pub struct MemFs {
     keeps_data: bool,
     /// Absolute path of the root, for absolute paths in calls.
     path: Vec<u8>,
+    /// Further directories, each a file system of its own: absolute path and root.
+    roots: Vec<(Vec<u8>, Ino)>,
     /// Permission bits that new files do not get.
     umask: u32,
 }
@@ -54,7 +57,15 @@ impl MemFs {
     /// what is written can be read back; otherwise only sizes are kept.
     pub fn new(path: &str, keeps_data: bool) -> MemFs {
         let path = path.trim_end_matches('/').into();
-        MemFs { nodes: Nodes::new(), keeps_data, path, umask: 0o022 }
+        MemFs { nodes: Nodes::new(), keeps_data, path, roots: Vec::new(), umask: 0o022 }
+    }
+
+    /// Adds the further directories of a program.
+    pub fn add(&mut self, directories: &[Directory]) {
+        for directory in directories {
+            let root = self.nodes.add_root();
+            self.roots.push((directory.path.clone().into_bytes(), root));
+        }
     }
 
     /// The same, to be shared by ranks.
@@ -135,9 +146,10 @@ impl Mem {
             Call::Fstat { fd } => files.stat(fs, fd),
             Call::Getdents { fd, buf } => files.list(fs, fd, buf),
             Call::Stat { path } => fs.stat(path.to_bytes()),
-            Call::Access { path } | Call::Utime { path } | Call::Statfs { path } => {
-                fs.exists(path.to_bytes())
-            }
+            Call::Access { path }
+            | Call::Utime { path }
+            | Call::Statfs { path }
+            | Call::SyncDirectory { path } => fs.exists(path.to_bytes()),
             Call::Unlink { path } => fs.unlink(path.to_bytes()),
             Call::Rename { from, to, flags } => fs.rename(from.to_bytes(), to.to_bytes(), flags),
             Call::Setxattr { path, name, value } => fs.setxattr(path.to_bytes(), name, value),

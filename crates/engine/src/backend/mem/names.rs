@@ -49,7 +49,7 @@ impl MemFs {
         let parent = self.find(path, Follow::Yes)?;
         self.nodes.names(parent)?;
         let kind = Kind::File(Content::new(self.keeps_data));
-        let ino = self.nodes.create_nameless(kind, self.masked(mode));
+        let ino = self.nodes.create_nameless(parent, kind, self.masked(mode));
         self.nodes.get_mut(ino).linkable = flags & libc::O_EXCL == 0;
         Ok(ino)
     }
@@ -58,6 +58,7 @@ impl MemFs {
     pub(super) fn link_file(&mut self, ino: Ino, path: &[u8]) -> Done {
         let spot = self.spot(path, Follow::No)?;
         check_new(&spot, false)?;
+        self.nodes.same_tree(ino, spot.parent)?;
         let node = self.nodes.get(ino);
         match node.kind {
             Kind::Directory { .. } => return Err(libc::EPERM),
@@ -183,6 +184,7 @@ impl MemFs {
         let ino = self.find(from, Follow::Slash)?;
         let spot = self.spot(to, Follow::No)?;
         check_new(&spot, false)?;
+        self.nodes.same_tree(ino, spot.parent)?;
         if self.nodes.is_directory(ino) {
             return Err(libc::EPERM);
         }
@@ -195,6 +197,8 @@ impl MemFs {
         let (exchanges, keeps) =
             (flags & libc::RENAME_EXCHANGE != 0, flags & libc::RENAME_NOREPLACE != 0);
         let (old, new) = (self.parent_spot(from)?, self.parent_spot(to)?);
+        // Linux looks at that before it looks at the names.
+        self.nodes.same_tree(old.parent, new.parent)?;
         if old.dots || new.dots {
             return Err(if keeps && !old.dots { libc::EEXIST } else { libc::EBUSY });
         }

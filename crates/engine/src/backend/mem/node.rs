@@ -30,6 +30,8 @@ pub(super) enum Kind {
 pub(super) struct Node {
     pub(super) kind: Kind,
     pub(super) mode: u16,
+    /// The file system that it belongs to, by number.
+    pub(super) tree: u8,
     /// Names that stand for it; 1 for a directory that is not removed.
     pub(super) links: u32,
     /// Descriptors that refer to it.
@@ -43,9 +45,9 @@ pub(super) struct Node {
 }
 
 impl Node {
-    fn new(kind: Kind, mode: u16, links: u32) -> Node {
+    fn new(kind: Kind, mode: u16, tree: u8, links: u32) -> Node {
         let (locks, attributes) = (Locks::default(), Attributes::default());
-        Node { kind, mode, links, opens: 0, linkable: false, locks, attributes }
+        Node { kind, mode, tree, links, opens: 0, linkable: false, locks, attributes }
     }
 }
 
@@ -63,16 +65,30 @@ pub struct Used {
 pub(super) struct Nodes {
     nodes: Vec<Node>,
     free: Vec<Ino>,
-    pub(super) used: Used,
+    /// Of each file system.
+    used: Vec<Used>,
 }
 
 impl Nodes {
     /// An empty root directory.
     pub(super) fn new() -> Nodes {
-        let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new(), used: Used::default() };
-        let kind = Kind::Directory { names: Box::default(), parent: ROOT };
-        nodes.nodes.push(Node::new(kind, 0o755, 1));
+        let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new(), used: Vec::new() };
+        nodes.add_root();
         nodes
+    }
+
+    /// The empty root directory of a further file system.
+    pub(super) fn add_root(&mut self) -> Ino {
+        let root = self.nodes.len() as Ino;
+        let kind = Kind::Directory { names: Box::default(), parent: root };
+        self.nodes.push(Node::new(kind, 0o755, self.used.len() as u8, 1));
+        self.used.push(Used::default());
+        root
+    }
+
+    /// What is there, by file system.
+    pub(super) fn used(&self) -> &[Used] {
+        &self.used
     }
 
     pub(super) fn get(&self, ino: Ino) -> &Node {
@@ -85,15 +101,17 @@ impl Nodes {
 
     /// A new node with the first name `name` in `parent`.
     pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind, mode: u16) -> Ino {
-        let ino = self.create_nameless(kind, mode);
+        let ino = self.create_nameless(parent, kind, mode);
         self.attach(parent, name, ino);
         ino
     }
 
-    /// A new node without a name; it goes unless it gets one or is held.
-    pub(super) fn create_nameless(&mut self, kind: Kind, mode: u16) -> Ino {
-        let node = Node::new(kind, mode, 0);
-        self.used.nodes += 1;
+    /// A new node without a name, on the file system of another one; it goes unless it gets a name
+    /// or is held.
+    pub(super) fn create_nameless(&mut self, beside: Ino, kind: Kind, mode: u16) -> Ino {
+        let tree = self.get(beside).tree;
+        let node = Node::new(kind, mode, tree, 0);
+        self.used[usize::from(tree)].nodes += 1;
         match self.free.pop() {
             Some(ino) => {
                 self.nodes[ino as usize] = node;
@@ -153,9 +171,11 @@ impl Nodes {
         if node.links == 0 && node.opens == 0 {
             let bytes = if let Kind::File(content) = &node.kind { content.room_bytes() } else { 0 };
             node.kind = Kind::Free;
+            let tree = usize::from(node.tree);
             self.free.push(ino);
-            self.used.nodes -= 1;
-            self.used.bytes = self.used.bytes.saturating_sub(bytes);
+            let used = &mut self.used[tree];
+            used.nodes -= 1;
+            used.bytes = used.bytes.saturating_sub(bytes);
         }
     }
 
@@ -179,7 +199,8 @@ impl Nodes {
             change(content);
             let after = content.room_bytes();
             // Files without data can be larger together than any number.
-            self.used.bytes = self.used.bytes.saturating_sub(before).saturating_add(after);
+            let used = &mut self.used[usize::from(self.nodes[ino as usize].tree)];
+            used.bytes = used.bytes.saturating_sub(before).saturating_add(after);
         }
         Ok(())
     }
@@ -196,7 +217,7 @@ impl Nodes {
         matches!(self.get(ino).kind, Kind::Directory { .. })
     }
 
-    /// The directory above; the root's is the root.
+    /// The directory above; a root's is the root.
     pub(super) fn parent(&self, ino: Ino) -> Ino {
         match self.get(ino).kind {
             Kind::Directory { parent, .. } => parent,
@@ -207,11 +228,21 @@ impl Nodes {
     /// `above` is `below` or a directory above it.
     pub(super) fn is_above(&self, above: Ino, mut below: Ino) -> bool {
         while below != above {
-            if below == ROOT {
+            if self.is_root(below) {
                 return false;
             }
             below = self.parent(below);
         }
         true
+    }
+
+    /// Nothing lies above it.
+    pub(super) fn is_root(&self, directory: Ino) -> bool {
+        self.parent(directory) == directory
+    }
+
+    /// Both belong to one file system; `EXDEV` if not.
+    pub(super) fn same_tree(&self, one: Ino, other: Ino) -> Result<(), i32> {
+        if self.get(one).tree == self.get(other).tree { Ok(()) } else { Err(libc::EXDEV) }
     }
 }

@@ -78,6 +78,7 @@ impl Files {
         if source == target {
             return Err(libc::EINVAL);
         }
+        fs.nodes.same_tree(source, target)?;
         let len = fs.size(source) as u64;
         fs.put_copy(source, 0, target, 0, len)?;
         fs.nodes.change(target, |content| content.share(len)).map(|()| 0)

@@ -5,6 +5,7 @@ use super::node::{Kind, Used};
 use super::walk::Follow;
 use super::{Mem, MemFs};
 use crate::call::Fd;
+use model::directory::below;
 use model::pattern::Run;
 
 /// A file or directory that a rehearsal puts where a program's would be.
@@ -19,9 +20,15 @@ pub(crate) enum Planted {
 }
 
 impl MemFs {
-    /// What is there now.
-    pub(crate) fn used(&self) -> Used {
-        self.nodes.used
+    /// What is there now, by directory: the run directory, then further ones.
+    pub(crate) fn used(&self) -> &[Used] {
+        self.nodes.used()
+    }
+
+    /// The further directory that an absolute path lies in: its path.
+    pub(crate) fn root_of(&self, path: &[u8]) -> Option<&[u8]> {
+        let mut roots = self.roots.iter().map(|(root, _)| &root[..]);
+        roots.find(|root| below(path, root).is_some())
     }
 
     /// Number of what is at a path; symbolic links at its end are not followed.

@@ -6,6 +6,7 @@
 use super::MemFs;
 use super::node::{Ino, Kind, ROOT};
 use crate::backend::check_path;
+use model::directory::below;
 
 const NAME_MAX: usize = 255;
 const LINKS_MAX: u32 = 40;
@@ -79,7 +80,7 @@ impl MemFs {
         links: &mut u32,
     ) -> Result<Spot<'a>, i32> {
         let (mut dir, mut rest) = match path.first() {
-            Some(b'/') => (ROOT, self.below_root(path)?),
+            Some(b'/') => self.below_root(path)?,
             _ => (start, path),
         };
         loop {
@@ -149,8 +150,13 @@ impl MemFs {
     /// `EXDEV` if a link in `dir` that holds `target` would lead outside, by its names alone.
     pub(super) fn check_target(&self, target: &[u8], mut dir: Ino) -> Result<(), i32> {
         let mut depth = 0u32;
-        let names = if target.first() == Some(&b'/') { self.below_root(target)? } else { target };
-        while target.first() != Some(&b'/') && dir != ROOT {
+        let mut names = target;
+        if target.first() == Some(&b'/') {
+            let (root, rest) = self.below_root(target)?;
+            self.nodes.same_tree(root, dir)?;
+            (dir, names) = (root, rest);
+        }
+        while !self.nodes.is_root(dir) {
             dir = self.nodes.parent(dir);
             depth += 1;
         }
@@ -165,7 +171,7 @@ impl MemFs {
     }
 
     fn above(&self, dir: Ino) -> Result<Ino, i32> {
-        if dir == ROOT { Err(libc::EXDEV) } else { Ok(self.nodes.parent(dir)) }
+        if self.nodes.is_root(dir) { Err(libc::EXDEV) } else { Ok(self.nodes.parent(dir)) }
     }
 
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Option<Ino>, i32> {
@@ -176,13 +182,18 @@ impl MemFs {
         Ok(names.get(name).copied())
     }
 
-    /// An absolute path without the root's own path and the slashes after it.
-    fn below_root<'a>(&self, path: &'a [u8]) -> Result<&'a [u8], i32> {
+    /// The root in which an absolute path lies, and the path without the root's own.
+    fn below_root<'a>(&self, path: &'a [u8]) -> Result<(Ino, &'a [u8]), i32> {
+        for (root, ino) in &self.roots {
+            if let Some(rest) = below(path, root) {
+                return Ok((*ino, rest));
+            }
+        }
         let inside = path.strip_prefix(self.path.as_slice()).ok_or(libc::EXDEV)?;
         if !inside.is_empty() && inside[0] != b'/' {
             return Err(libc::EXDEV);
         }
-        Ok(inside)
+        Ok((ROOT, inside))
     }
 }
 

@@ -7,7 +7,7 @@ mod shown;
 mod svg;
 
 use crate::args::{MAX_RANKS, ProgramArgs, Seed, TextFormat, assignment, group, seed};
-use crate::compile::{self, Ranks};
+use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -143,12 +143,13 @@ impl Pattern {
             params: self.params.clone(),
             groups: self.groups.clone(),
             include_dirs: self.include_dirs.clone(),
+            mounts: Vec::new(),
             seed: self.seed,
         };
         let text = program::read(&args.program)?;
         let name = text.name.clone();
         let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
-        let mut compiled = compile::compile(text, &args, ranks, None, true);
+        let mut compiled = compile::compile(text, &args, ranks, Places::default(), true);
         // A file of definitions alone is what this is for.
         compiled.diagnostics.retain(|found| found.code != Code::Unused);
         compile::show(&compiled, &name);

@@ -5,7 +5,7 @@ mod json;
 mod text;
 
 use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
-use crate::compile::{self, Ranks};
+use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -56,7 +56,8 @@ impl Plan {
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
         let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
-        let mut compiled = compile::compile(text, &self.program, ranks, None, true);
+        let places = Places::named(&self.program)?;
+        let mut compiled = compile::compile(text, &self.program, ranks, places, true);
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
         let rehearsal = rehearse(plan, found, &Config::default(), true)?;
         compile::show(&compiled, &name);

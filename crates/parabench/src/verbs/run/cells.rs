@@ -54,6 +54,8 @@ pub fn prepare(
     confine_alike(&mut cells);
     if let Some(out) = &args.results.out {
         versus.directory.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
+        let further = directory.further().each(|one| Folder::outside(out, Some(one.place.path())));
+        further.into_iter().collect::<Result<()>>()?;
     }
     let mut folder = args.folder(directory, team.is_some())?;
     refuse_interrupted(interrupt)?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::present;
 use crate::results;
-use engine::directory::{DirectoryError, RunDirectory};
+use engine::directory::{DirectoryError, Identity, RunDirectory};
 use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
 use mpi::watch::{Ended, Watch};
@@ -352,29 +352,33 @@ fn mpich(end: &End, job: &Job) -> Option<(u32, i32)> {
 
 /// Does what rank 0 could not. False if something is left.
 fn tidy_up(job: &Job) -> bool {
-    let Some(path) = &job.directory else { return true };
-    if !path.exists() {
-        return true;
+    let mut tidy = true;
+    for (path, identity, scratch) in job.directories.iter().filter(|(path, ..)| path.exists()) {
+        tidy &= match reclaim(path, *scratch, identity) {
+            Ok(directory) => super::place::report(&directory.finish()),
+            Err(error) => {
+                console::warning(&error.to_string());
+                false
+            }
+        };
     }
-    match reclaim(path, job) {
-        Ok(directory) => super::directory::report(&directory.finish()),
-        Err(error) => {
-            console::warning(&error.to_string());
-            false
-        }
-    }
+    tidy
 }
 
-/// The directory of a job that is over. Launchers may end before their ranks do, and rank 0
+/// A directory of a job that is over. Launchers may end before their ranks do, and rank 0
 /// holds the directory until then.
-fn reclaim(path: &Path, job: &Job) -> std::result::Result<RunDirectory, DirectoryError> {
+fn reclaim(
+    path: &Path,
+    scratch: bool,
+    identity: &Identity,
+) -> std::result::Result<RunDirectory, DirectoryError> {
     for _ in 0..LOOKS {
-        if let Ok(directory) = RunDirectory::reclaim(path, job.scratch, &job.identity) {
+        if let Ok(directory) = RunDirectory::reclaim(path, scratch, identity) {
             return Ok(directory);
         }
         std::thread::sleep(PERIOD);
     }
-    RunDirectory::reclaim(path, job.scratch, &job.identity)
+    RunDirectory::reclaim(path, scratch, identity)
 }
 
 #[cfg(test)]

@@ -85,12 +85,9 @@ impl Execution<'_> {
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.
     fn leave(&self, processes: &[i64]) {
         let (Some(remains), Some(folder)) = (Remains::wanted(), self.folder) else { return };
-        let removed = self.directory.removed(self.args);
         remains.leave(&Job {
             results: folder.path().to_path_buf(),
-            directory: removed.map(|(path, _)| path.to_path_buf()),
-            identity: self.config.identity.clone().unwrap_or_default(),
-            scratch: removed.is_some_and(|(_, scratch)| scratch),
+            directories: self.directory.removed(self.args),
             processes: processes.to_vec(),
         });
     }

@@ -10,6 +10,7 @@
 mod args;
 mod cells;
 mod directory;
+mod further;
 mod gather;
 mod header;
 mod interrupt;
@@ -17,6 +18,7 @@ mod launch;
 mod measure;
 mod only;
 mod page;
+mod place;
 mod progress;
 mod remains;
 mod sweep;
@@ -203,7 +205,11 @@ impl Run {
         let ranks = Ranks { count: binding.ranks, assumed: false, nodes };
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
-        let mut compiled = compile::compile(text, &binding.program, ranks, directory.name(), mpi);
+        let places = directory.places(self)?;
+        let mut compiled = compile::compile(text, &binding.program, ranks, places, mpi);
+        if let Some(plan) = &mut compiled.plan {
+            directory.further().grant(self, plan)?;
+        }
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
         let rehearsal =
             rehearse(plan, found, &self.for_rehearsal(directory), self.finds_files(directory))?;
@@ -215,7 +221,7 @@ impl Run {
         only::check(&self.execution.only, &plan)?;
         let confinement = directory.confinement(self, &plan, team.is_some())?;
         let mut notes = confinement.notes.clone();
-        notes.extend(directory.preflight(self, &rehearsal)?);
+        notes.extend(directory.preflight(self, &plan, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
         let mut run = header::provisional(self, &plan, &name, directory);
         run.run.job = team.and_then(Team::job).cloned();
@@ -239,7 +245,8 @@ impl Run {
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
     fn parameter_names(&self, text: Text, directory: &Directory) -> Option<Vec<String>> {
         let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
-        let plan = compile::compile(text, &self.program, ranks, directory.name(), false).plan?;
+        let places = directory.places(self).ok()?;
+        let plan = compile::compile(text, &self.program, ranks, places, false).plan?;
         Some(plan.params.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -289,6 +296,7 @@ impl Run {
             backend: self.execution.backend,
             execution: 0,
             identity: directory.identity(),
+            directories: directory.further().identities(),
             confined: confinement.confined,
             events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
             forecasts: rehearsal.forecasts(),

@@ -2,7 +2,7 @@
 //! the end of all ranks at once, by SIGKILL for example, loses nothing.
 //!
 //! ```text
-//! FOLDER/job.json   where the results are, which directory to remove, process numbers of the ranks
+//! FOLDER/job.json   where the results are, which directories to remove, process numbers of the ranks
 //! FOLDER/ended      the exit code: rank 0 has done everything itself
 //! FOLDER/results/   results that were not to be stored (no --out)
 //! ```
@@ -22,12 +22,9 @@ pub const VARIABLE: &str = "PARABENCH_JOB";
 pub struct Job {
     /// Folder with run.json and the ranks' files.
     pub results: PathBuf,
-    /// The run directory, if something in it is to be removed at the end.
-    pub directory: Option<PathBuf>,
-    /// What tells it from others that may get its path.
-    pub identity: Identity,
-    /// It goes as a whole.
-    pub scratch: bool,
+    /// Directories in which something is to be removed at the end, what tells each from others that
+    /// may get its path, and whether it goes as a whole.
+    pub directories: Vec<(PathBuf, Identity, bool)>,
     /// Process numbers by rank, as their machines count.
     pub processes: Vec<i64>,
 }
@@ -97,7 +94,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let remains = Remains::at(folder.path());
         assert_eq!((remains.ended(), remains.job()), (None, Ok(None)));
-        let job = Job { results: "r".into(), scratch: true, processes: vec![7], ..Job::default() };
+        let directories = vec![("d".into(), Identity::default(), true)];
+        let job = Job { results: "r".into(), directories, processes: vec![7] };
         remains.leave(&job);
         remains.end(Exit::Interrupted);
         assert_eq!((remains.ended(), remains.job()), (Some(Exit::Interrupted), Ok(Some(job))));

@@ -174,7 +174,7 @@ impl Team {
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Option<Collected>, Option<OwnFolder>)> {
         let plan = self.agree_on_plan(plan)?;
-        self.agree_on_directory(config)?;
+        self.agree_on_directories(config)?;
         let mut config = config.clone();
         let shelf = Shelf::find(&self.world, &mut config.records)?;
         let config = &config;
@@ -229,18 +229,24 @@ impl Team {
         }
     }
 
-    /// All ranks see the run directory that rank 0 has marked, or none starts.
-    fn agree_on_directory(&self, config: &Config) -> Result<()> {
-        let marker = config.directory.join(engine::backend::MARKER);
+    /// All ranks see the directories that rank 0 has marked, or none starts.
+    fn agree_on_directories(&self, config: &Config) -> Result<()> {
+        let run = std::iter::once((&*config.directory, "--dir"));
+        let further = config.directories.iter().map(|(path, _)| (&**path, "--mount"));
+        run.chain(further).try_for_each(|(path, option)| self.agree_on(config, path, option))
+    }
+
+    fn agree_on(&self, config: &Config, path: &Path, option: &str) -> Result<()> {
+        let marker = path.join(engine::backend::MARKER);
         let missing = config.backend == BackendKind::Posix && !marker.is_file();
         let own = if missing { i64::from(self.world.rank) } else { i64::MAX };
         match self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0] {
             i64::MAX => Ok(()),
             rank => Err(Error::input(format!(
                 "rank {rank} does not see the run directory {} that rank 0 uses",
-                config.directory.display()
+                path.display()
             ))
-            .help("choose a directory that all machines share with --dir")),
+            .help(format!("choose a directory that all machines share with {option}"))),
         }
     }
 

@@ -216,6 +216,10 @@ impl<'a> Walk<'a> {
         if again && !self.versus.directory(cell, &self.directory).clear(self.args.directory.clean) {
             self.exit = self.exit.and(Exit::Failed);
         }
+        // A and B share the further ones.
+        if self.started > 0 && !self.directory.further().clear(self.args.directory.clean) {
+            self.exit = self.exit.and(Exit::Failed);
+        }
         // Virtual time does not settle.
         let simulated = self.args.execution.backend.is_simulated();
         let settle_ns = if simulated { 0 } else { self.grid.settle_ns };

@@ -77,9 +77,7 @@ fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Versus> {
         let message = format!("--against {shown} and --dir lie in one another");
         return Err(Error::input(message).help("choose two directories that stand apart"));
     }
-    let mut other = run.clone();
-    other.directory.dir = Some(path.into());
-    let other = Directory::open(&other)?;
+    let other = directory.beside(run, path)?;
     let name = |path: &Path| path.to_string_lossy().into_owned();
     let a = run.directory.dir.as_deref().map(name).unwrap_or_default();
     let pair = Some(dimension(DimensionKind::Directory, "directory", [a, name(path)]));
@@ -92,7 +90,8 @@ fn current(run: &Run, text: &Text, directory: &Directory, name: &str) -> Result<
         return Ok(value.clone());
     }
     let ranks = Ranks { count: run.ranks, assumed: false, nodes: 1 };
-    let compiled = compile::compile(text.clone(), &run.program, ranks, directory.name(), false);
+    let places = directory.places(run)?;
+    let compiled = compile::compile(text.clone(), &run.program, ranks, places, false);
     // A program that cannot be compiled says why when it is bound.
     let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();
     let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);

@@ -1,0 +1,204 @@
+//! Several directories: `--mount NAME=DIR`, `with (dir="NAME")`, `NAME:path`.
+
+use crate::run::row;
+use crate::scene::Scene;
+use crate::schema::run_object;
+use crate::tmpfs::Tmpfs;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// Every way to name a file of another directory, and a handle that outlives its `with`.
+const BOTH: &str = r#"
+define proc mark($name) { write("mark-$name", 1k); }
+write("slow-$$rank", 64k);
+with (dir="fast") {
+    write("made-$$rank", 4k);
+    mark($$rank);
+    repeat $i 12 create("f-$$rank-$i");
+    with (dir="") create("back-$$rank");
+    $h = fopen("open-$$rank", "w");
+    create("./fast:name-$$rank");
+    sync;
+}
+mark($$rank);
+fwrite($h, 4k);
+fclose($h);
+copy("slow-$$rank", "fast:copied-$$rank");
+copy("fast:copied-$$rank", "home-$$rank");
+assert(size("fast:copied-$$rank") == 65536 && size("$$env(PWD)/home-$$rank") == 65536, "copied");
+with (dir="fast") assert(exists("copied-$$rank") && !exists("home-$$rank"), "each in its own");
+"#;
+
+fn files(scene: &Scene, folder: &str) -> Vec<String> {
+    let mut names = scene.names(folder);
+    names.retain(|name| name != ".parabench" && !name.starts_with("f-"));
+    names
+}
+
+#[test]
+fn files_lie_in_the_directory_that_their_paths_name() {
+    for confine in ["", "--confine"] {
+        let scene = Scene::new().file("x.ppl", BOTH);
+        let line = format!("run x.ppl --dir slow --mount fast=fast {confine} --format json");
+        let done = scene.parabench(&line);
+        if !confine.is_empty() && done.err.contains("cannot confine") {
+            return eprintln!("not tested: this kernel cannot confine");
+        }
+        let run = run_object(&done.exits(0));
+        assert_eq!(files(&scene, "slow"), ["back-0", "home-0", "mark-0", "slow-0"]);
+        let fast = ["copied-0", "fast:name-0", "made-0", "mark-0", "open-0"];
+        assert_eq!(files(&scene, "fast"), fast);
+        assert_eq!(scene.names("fast").len(), fast.len() + 1 + 12, "f-0 to f-11, and the marker");
+        let name = if confine.is_empty() { "proved" } else { "landlock" };
+        assert_eq!(run["run"]["evidence"]["confinement"], name);
+        assert_eq!(row(&run, "", "copy")["bytes"], 2 * 65536);
+    }
+}
+
+#[test]
+fn a_program_does_the_same_on_files_in_memory() {
+    let scene = Scene::new().file("x.ppl", BOTH);
+    let counts = |line: &str| {
+        let run = run_object(&scene.parabench(&format!("run x.ppl {line} --format json")).exits(0));
+        let rows = run["rows"].as_array().unwrap().clone();
+        let one = |row: &serde_json::Value| {
+            let fields = ["operation", "count", "bytes", "failed"].map(|field| row[field].clone());
+            serde_json::json!(fields)
+        };
+        rows.iter().filter(|row| row["part_of"].is_null()).map(one).collect::<Vec<_>>()
+    };
+    let mem = counts("--backend mem -n 3");
+    assert_eq!(mem, counts("-n 3 --dir slow --mount fast=fast"));
+    assert_eq!(mem, counts("-n 3"), "scratch directories");
+    assert_eq!(scene.names("."), ["fast", "slow", "x.ppl"], "they are gone");
+}
+
+#[test]
+fn a_name_that_nobody_granted_is_a_scratch_directory_or_one_message() {
+    let scene = Scene::new().file("x.ppl", "with (dir=\"fast\") write(\"f\", 1);\n");
+    let done = scene.parabench("run x.ppl --keep").exits(0);
+    done.err_has("the directory fast is a scratch one").err_has("--mount fast=DIR");
+    let kept: Vec<String> =
+        scene.names(".").into_iter().filter(|name| name.starts_with("parabench-scratch")).collect();
+    assert_eq!(kept.len(), 2);
+    let done = scene.parabench("run x.ppl --dir d").exits(2);
+    done.err_has("the program uses the directory fast, which is not granted")
+        .err_has("say where: --mount fast=DIR");
+    scene.parabench("check x.ppl").exits(0).err_has("nothing wrong").err_has("--mount fast=DIR");
+    scene.parabench("plan x.ppl").exits(0).out_has("; directory fast = not granted");
+    let granted = scene.parabench("plan x.ppl --mount fast=/burst --ops 1").exits(0);
+    granted.out_has("; directory fast = /burst").out_has("openat(\"/burst/f\"");
+}
+
+#[test]
+fn a_name_can_be_computed_and_swept() {
+    let text = r#"
+param $where = "a";
+with (dir=$where) time["w"] write("f", 1k);
+repeat $d in ["a", "b", ""] with (dir=$d) write("each", 1k);
+repeat $d in ["a", "b"] copy("$d:each", "from-$d");
+"#;
+    let scene = Scene::new().file("x.ppl", text);
+    let line = "run x.ppl --dir d --mount a=a --mount b=b --sweep where=a,b --clean --format json";
+    let run = run_object(&scene.parabench(line).exits(0));
+    let writes: Vec<_> =
+        run["rows"].as_array().unwrap().iter().filter(|row| row["label"] == "w").collect();
+    assert!(writes.len() >= 2, "a cell each");
+    for folder in ["a", "b", "d"] {
+        assert_eq!(scene.names(folder), [".parabench"], "--clean is for all");
+    }
+    let unknown = Scene::new().file("x.ppl", "with (dir=\"no$$rank\") create(\"f\");\n");
+    let done = unknown.parabench("run x.ppl --mount a=a").exits(1);
+    done.out_has("no directory no0 is granted; grant it with --mount no0=DIR");
+}
+
+#[test]
+fn directories_that_cannot_be_granted_are_refused() {
+    let scene =
+        Scene::new().file("x.ppl", "create(\"f\");\n").file("full/file", "").file("file", "");
+    for (options, said) in [
+        ("--dir d --mount a=d", "it and the run directory lie in one another"),
+        ("--dir d --mount a=d/e", "it and the run directory lie in one another"),
+        ("--mount a=.", "it and the run directory lie in one another"),
+        ("--mount a=e --mount b=e", "it and that of a lie in one another"),
+        ("--mount a=e --mount b=e/f", "it and that of a lie in one another"),
+        ("--mount a=e --mount a=g", "the name a is given twice"),
+        ("--mount a=full", "--mount a="),
+        ("--mount a=full", "expected an empty directory"),
+        ("--mount a=file", "expected a directory, found a file"),
+        ("--mount a=no/such", "its parent directory does not exist"),
+        ("--mount 1=e", "expected NAME=DIR"),
+        ("--mount a=e --out e/results", "lies inside the run directory"),
+    ] {
+        scene.parabench(&format!("run x.ppl {options}")).exits(2).err_has(said);
+        let _ = fs::remove_dir_all(scene.path("e"));
+    }
+    symlink(scene.path("d2"), scene.path("link")).expect("symlink");
+    fs::create_dir(scene.path("d2")).expect("mkdir");
+    let line = "run x.ppl --dir d2 --mount a=link";
+    scene.parabench(line).exits(2).err_has("lie in one another");
+}
+
+#[test]
+fn each_directory_has_its_own_room() {
+    let scene = Scene::new().file("m/mount", "").file(
+        "x.ppl",
+        "repeat $i 20 write(\"f-$i\", 64k); repeat $i 20 copy(\"f-$i\", \"small:f-$i\");\n",
+    );
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
+    let done = scene.parabench("run x.ppl --mount small=m").exits(2);
+    done.err_has("needs 1.25 MiB").err_has("1020 KiB free").err_has("with --mount small=DIR");
+    // Between two file systems, where the kernel does not copy.
+    let text = "write(\"f\", 300k); with (transfer=64k) copy(\"f\", \"small:g\"); \
+                assert(size(\"small:g\") == 307200, \"whole\"); copy(\"small:g\", \"h\", 4k, 100, 8); \
+                rename(\"f\", \"small:f\"); link(\"small:g\", \"l\");\n";
+    let scene = scene.file("y.ppl", text);
+    let done = scene.parabench("run y.ppl --dir d --mount small=m").exits(1);
+    let done = done.out_has("1 x rename EXDEV").out_has("1 x link EXDEV");
+    assert_eq!(fs::metadata(scene.path("d/h")).unwrap().len(), 4104);
+    let (from, to) = (fs::read(scene.path("d/f")).unwrap(), fs::read(scene.path("m/g")).unwrap());
+    assert!(from == to, "the same bytes");
+    assert_eq!(fs::read(scene.path("d/h")).unwrap()[8..], to[100..100 + 4096]);
+    done.out_has("read and\n  written through memory");
+}
+
+#[test]
+fn a_further_directory_is_locked_like_the_run_directory() {
+    let scene = Scene::new().file("x.ppl", "create(\"f\");\n");
+    let scene = scene.file("long.ppl", "with (dir=\"b\") create(\"f\"); sleep(60s);\n");
+    let running = scene.call("run long.ppl --dir a --mount b=b").start();
+    running.until("the first file", || scene.path("b/f").exists());
+    for options in ["--dir b", "--dir c --mount x=b", "--dir b/below"] {
+        scene.parabench(&format!("run x.ppl {options}")).exits(2).err_has("another run uses");
+    }
+    running.signal(2);
+    running.finish().exits(130);
+    scene.parabench("run x.ppl --dir b").exits(0);
+}
+
+#[test]
+fn staging_moves_what_it_says() {
+    for ranks in [1u64, 4, 9] {
+        let scene = Scene::new();
+        let sizes = "input=64k state=192k steps=3 work=0s";
+        for options in ["--dir slow --mount fast=fast", "--backend mem"] {
+            let line = format!("run @staging {sizes} -n {ranks} {options} --format json");
+            let run = run_object(&scene.parabench(&line).exits(0));
+            let bytes = |label, op| row(&run, label, op)["bytes"].as_u64().unwrap();
+            assert_eq!(bytes("stage in", "copy"), ranks * 65536);
+            assert_eq!(bytes("read input", "read"), ranks * 65536);
+            assert_eq!(bytes("checkpoint", "write"), ranks * 3 * 196_608);
+            assert_eq!(bytes("drain", "copy"), ranks * 3 * 196_608);
+            assert_eq!(bytes("restart", "read"), ranks * 196_608);
+        }
+        let (fast, slow) = (scene.names("fast"), scene.names("slow"));
+        assert_eq!(fast.len() as u64, ranks * 3 + 1, "input and two places, and the marker");
+        assert_eq!(slow.len() as u64, ranks * 4 + 1, "input and three steps, and the marker");
+        let content = |name: String| fs::read(scene.path(&name)).unwrap();
+        for rank in 0..ranks {
+            let last = content(format!("slow/step-0002-{rank}"));
+            assert!(last == content(format!("fast/state-{rank}-0")), "the last one");
+            assert!(last != content(format!("slow/step-0001-{rank}")), "another one");
+        }
+    }
+}
