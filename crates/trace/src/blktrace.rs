@@ -13,7 +13,7 @@ use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::named::{self, number};
-use crate::record::{Call, Outcome, Record};
+use crate::record::{Call, Introduction, Outcome, Record};
 use hashbrown::{HashMap, HashSet};
 use model::Op;
 use rustc_hash::FxBuildHasher;
@@ -190,7 +190,7 @@ impl Scanner for Blktrace {
         match &self.current {
             Current::Nothing => None,
             Current::Introduction { process, command, now_ns } => {
-                let call = Call::Introduce { host: b"", command, ranks: None };
+                let call = Call::Introduce(Introduction { command, ..Introduction::default() });
                 Some(Record { call, ..Record::at(line, *process, *now_ns) })
             }
             Current::Done { request, device, sector, sectors, end_ns, errno } => {

@@ -21,6 +21,8 @@ pub enum Format {
     FioLog,
     /// Text of blkparse.
     Blktrace,
+    /// Any other, by [`crate::rules`].
+    Rules,
 }
 
 /// Name on the command line and in the run; whether a log begins like one.
@@ -37,7 +39,7 @@ const ROWS: &[Row] = &[
 ];
 
 impl Format {
-    /// All of them.
+    /// All that logs show and `--as` names.
     pub const ALL: &'static [Format] = &[
         Format::Strace,
         Format::DarshanDxt,
@@ -49,7 +51,7 @@ impl Format {
 
     /// Its name on the command line and in the run.
     pub fn name(self) -> &'static str {
-        ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+        ROWS.iter().find(|row| row.0 == self).map_or("rules", |row| row.1)
     }
 
     /// The format with this name.
@@ -77,6 +79,7 @@ impl Format {
                 Box::new(fio::Samples::new(lines(input.bytes), name, &input.beginning))
             }
             Format::Blktrace => Box::new(blktrace::Blktrace::new(lines(input.bytes), name)),
+            Format::Rules => return Err(io::Error::other("its rules are missing")),
         })
     }
 }

@@ -27,6 +27,8 @@ macro_rules! gaps {
 
 gaps! {
     Unparsed "unparsed-lines" "# lines are in no form that is known";
+    UnfitLines "unfit-lines" "# lines have a rule, but no operation";
+    SkippedLines "skipped-lines" "# lines were left out by rules that skip them";
     LongLines "long-lines" "# lines are longer than 1 MiB: their ends were skipped";
     CutCalls "cut-calls" "# calls have no end: the log was cut, or their thread died in them";
     LostStarts "lost-starts" "# calls have an end but no beginning in the log";
@@ -129,6 +131,14 @@ impl Gaps {
     }
 }
 
+impl Gaps {
+    /// What there is to say of one kind.
+    pub fn told_of(&self, gap: Gap) -> Option<TraceGap> {
+        let ((code, says), count) = (GAPS[gap as usize], &self.counts[gap as usize]);
+        (count.count > 0).then(|| count.told(code, says))
+    }
+}
+
 impl Count {
     fn told(&self, code: &str, says: &str) -> TraceGap {
         let mut says = says.replacen('#', &self.count.to_string(), 1);
@@ -177,7 +187,7 @@ fn singular(says: &str) -> String {
             };
         }
     }
-    words.join(" ")
+    words.join(" ").replace(" and were ", " and was ")
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-fn cannot_read(log: &Path, line: u64, error: &io::Error) -> Error {
+pub(crate) fn cannot_read(log: &Path, line: u64, error: &io::Error) -> Error {
     let place = if line > 0 { format!(" behind line {line}") } else { String::new() };
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it ends in the middle".to_string(),
@@ -87,11 +87,19 @@ fn shown(log: &Path) -> String {
 /// # Errors
 /// A log cannot be read, is of no known format, or of another one than the first.
 pub fn import(logs: &[PathBuf], options: &Options) -> Result<Imported, Error> {
+    from_inputs(open(logs)?, options)
+}
+
+/// Opens logs; `-` is standard input.
+///
+/// # Errors
+/// One cannot be read.
+pub fn open(logs: &[PathBuf]) -> Result<Vec<(PathBuf, Input)>, Error> {
     let open = |log: &PathBuf| {
         let input = input::open(log).map_err(|error| cannot_read(log, 0, &error))?;
         Ok((log.clone(), input))
     };
-    from_inputs(logs.iter().map(open).collect::<Result<_, Error>>()?, options)
+    logs.iter().map(open).collect()
 }
 
 /// The same from logs that are open.
@@ -100,15 +108,24 @@ pub fn import(logs: &[PathBuf], options: &Options) -> Result<Imported, Error> {
 /// As for [`import`].
 pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<Imported, Error> {
     let format = common_format(&inputs, options)?;
-    let mut sorter = Sorter::default();
-    let mut resolver = Resolver::new(Scope::new(options.which.clone()), &mut sorter);
-    let mut logs: Vec<Log> = match format {
+    let logs: Vec<Log<'_>> = match format {
         Format::Strace => strace_logs(inputs),
-        _ => single_logs(format, inputs)?,
+        _ => logs_with(inputs, |input, name| format.scanner(input, name))?,
     };
+    from_logs(logs, format, options.which.clone())
+}
+
+/// The same from logs that are read already.
+pub(crate) fn from_logs(
+    mut logs: Vec<Log<'_>>,
+    format: Format,
+    which: Which,
+) -> Result<Imported, Error> {
+    let mut sorter = Sorter::default();
+    let mut resolver = Resolver::new(Scope::new(which), &mut sorter);
     follow(&mut logs, &mut resolver)?;
     let told = resolver.finish();
-    let log = |log: &Log| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
+    let log = |log: &Log<'_>| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
     let logs = logs.iter().map(log).collect();
     let events = sorter.finish().map_err(|error| Error {
         message: format!("cannot sort the events: {error}"),
@@ -143,20 +160,23 @@ fn unknown_format(log: &Path) -> Error {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     Error {
         message: format!("{} is in no format that is known", shown(log)),
-        help: format!("formats: {}; --as FORMAT names it", names.join(", ")),
+        help: format!(
+            "formats: {}; --as FORMAT names it; --rules FILE describes another one",
+            names.join(", ")
+        ),
     }
 }
 
 /// A log that is read.
-struct Log {
+pub(crate) struct Log<'s> {
     name: PathBuf,
-    scanner: Box<dyn Scanner>,
+    scanner: Box<dyn Scanner + 's>,
     /// Logs of one machine have the same number: their threads are told apart by number alone.
     group: u32,
 }
 
 /// Logs of `strace -ff` are called NAME.PID; they hold one thread each and belong together.
-fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log> {
+fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log<'static>> {
     let mut groups: BTreeMap<String, u32> = BTreeMap::new();
     let mut logs = Vec::new();
     for (at, (name, input)) in inputs.into_iter().enumerate() {
@@ -175,9 +195,12 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log> {
 }
 
 /// Logs of which each stands for itself.
-fn single_logs(format: Format, inputs: Vec<(PathBuf, Input)>) -> Result<Vec<Log>, Error> {
+pub(crate) fn logs_with<'s>(
+    inputs: Vec<(PathBuf, Input)>,
+    scanner: impl Fn(Input, &str) -> io::Result<Box<dyn Scanner + 's>>,
+) -> Result<Vec<Log<'s>>, Error> {
     let log = |(group, (name, input)): (usize, (PathBuf, Input))| {
-        let scanner = format.scanner(input, &shown(&name));
+        let scanner = scanner(input, &shown(&name));
         let scanner = scanner.map_err(|error| cannot_read(&name, 0, &error))?;
         Ok(Log { name, scanner, group: group as u32 })
     };
@@ -185,7 +208,7 @@ fn single_logs(format: Format, inputs: Vec<(PathBuf, Input)>) -> Result<Vec<Log>
 }
 
 /// Follows all logs in the order of their times.
-fn follow(logs: &mut [Log], resolver: &mut Resolver<'_>) -> Result<(), Error> {
+fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<(), Error> {
     let mut next = BinaryHeap::new();
     for (at, log) in logs.iter_mut().enumerate() {
         next.extend(log.advance(&mut resolver.gaps)?.map(|ns| Reverse((ns, at))));
@@ -212,7 +235,7 @@ fn follow(logs: &mut [Log], resolver: &mut Resolver<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-impl Log {
+impl Log<'_> {
     fn advance(&mut self, gaps: &mut Gaps) -> Result<Option<u64>, Error> {
         let read = self.scanner.advance(gaps);
         read.or_else(|error| match error.kind() {

@@ -10,6 +10,7 @@
 
 pub mod blktrace;
 pub mod darshan;
+pub mod explain;
 pub mod fio;
 pub mod fold;
 pub mod format;
@@ -21,9 +22,12 @@ pub mod named;
 pub mod names;
 pub mod record;
 pub mod resolve;
+pub mod rules;
 pub mod sort;
 pub mod strace;
 
+pub use explain::explain;
 pub use format::Format;
 pub use import::{Error, Imported, Options, import};
 pub use resolve::{Told, Which};
+pub use rules::Rules;

@@ -124,11 +124,26 @@ pub struct Shares {
     pub directory: bool,
 }
 
+/// Who a thread is. What is empty or `None` the log does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Introduction<'a> {
+    /// Its machine.
+    pub host: &'a [u8],
+    /// Its program.
+    pub command: &'a [u8],
+    /// Its number is its rank, in a job of so many or more.
+    pub ranks: Option<u32>,
+    /// The log's number of its process.
+    pub process: Option<u64>,
+    /// It shares descriptors and directory with this thread.
+    pub shares: Option<u64>,
+}
+
 /// What a call does. Descriptors and names as the caller sees them: [`crate::resolve`] knows more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "fields are the arguments that the variants name")]
 pub enum Call<'a> {
-    /// Opens a name; the result is a descriptor.
+    /// Opens a name; the result is a descriptor. `flags`: [`FLAGS_UNKNOWN`] where the log has none.
     Open { at: At<'a>, flags: u32 },
     /// Closes a descriptor.
     Close { fd: Fd<'a> },
@@ -186,8 +201,8 @@ pub enum Call<'a> {
     Spawn { shares: Shares },
     /// Separates what was shared (unshare).
     Unshare { shares: Shares },
-    /// The thread runs this program on this machine. `ranks`: its number is a rank of a job of so many.
-    Introduce { host: &'a [u8], command: &'a [u8], ranks: Option<u32> },
+    /// The log tells who the thread is.
+    Introduce(Introduction<'a>),
     /// An operation on a file that the log names: it knows no descriptors. `bytes` were asked for; the
     /// result is the number of bytes moved, if the operation moves any.
     Whole { op: Op, path: Name<'a>, offset: Option<u64>, bytes: u64, flags: Option<u32> },

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use trace::import::from_inputs;
-use trace::{Error, Format, Imported, Options, Which, input};
+use trace::{Error, Format, Imported, Options, Rules, Which, input};
 
 fn imported(log: Vec<u8>, format: Option<Format>) -> Result<Imported, Error> {
     let input = input::decompressed(Box::new(Cursor::new(log)))
@@ -186,4 +186,83 @@ proptest! {
         log[at] = byte;
         survive(log, Some(Format::Darshan));
     }
+}
+
+/// Rules with a field of every kind.
+const RULES: &str = r#"
+[units]
+start = "%H:%M:%S%.f"
+offset = 512
+[words.operation]
+R = "read"
+[[rule]]
+match = '^(?<start>\S*) (?<process>\S*) (?<operation>\S+) (?<handle>\S*) (?<size>\S*) (?<offset>\S*) (?<result>\S*)$'
+[[rule]]
+match = '^(?<process>\S*) (?<operation>open|rename|chdir|stat) (?<path>\S*) (?<path2>\S*) (?<flags>\S*) (?<handle>\S*)$'
+"#;
+
+fn by_rules(log: Vec<u8>) -> Imported {
+    let rules = Rules::read(RULES, "rules").unwrap();
+    let input = input::decompressed(Box::new(Cursor::new(log))).unwrap();
+    rules.import(vec![(PathBuf::from("log"), input)], Which::All).unwrap()
+}
+
+const RULED: &[&str] = &[
+    "01:02:03.5 ",
+    "99:99:99 ",
+    "1 ",
+    "t ",
+    "R ",
+    "write ",
+    "close ",
+    "open ",
+    "rename ",
+    "stat ",
+    "chdir ",
+    "exit ",
+    "dup ",
+    "3 ",
+    "0x7f ",
+    "4k ",
+    "18446744073709551615 ",
+    "-1 ",
+    "-9223372036854775808 ",
+    "/a ",
+    "../../a ",
+    "a/b",
+    " ",
+    "\n",
+    "\0",
+    "r+ ",
+    "O_CREAT|O_EXCL ",
+    "\u{1b}[1m",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn any_text_is_rules_or_an_error_with_a_place(text in "[\\[\\]a-z_.='\"$#\n(?<>)0-9 ]{0,200}") {
+        if let Err(error) = Rules::read(&text, "rules") {
+            prop_assert!(error.message.starts_with("rules:"), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn any_mix_of_fields_is_taken(pieces in prop::collection::vec(0..RULED.len(), 0..80)) {
+        let log: String = pieces.into_iter().map(|piece| RULED[piece]).collect();
+        prop_assert!(by_rules(log.into_bytes()).events.count() < 1_000);
+    }
+}
+
+/// A descriptor that is closed makes room for the next one, whatever it is called.
+#[test]
+fn descriptors_of_any_name_come_and_go() {
+    let mut log = String::new();
+    for handle in 0..200_000 {
+        writeln!(log, "1 open /d/f  r 0x{handle:x}\n01:00:00 1 close 0x{handle:x}   ").unwrap();
+    }
+    let imported = by_rules(log.into_bytes());
+    let codes: Vec<&str> = imported.told.gaps.iter().map(|gap| gap.code.as_str()).collect();
+    assert!(!codes.contains(&"unparsed-lines") && !codes.contains(&"unfit-lines"), "{codes:?}");
+    assert_eq!(imported.events.count(), 400_000);
 }

@@ -24,8 +24,18 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs")
 }
 
-/// Several logs of one case are parted by `-- log NAME`.
+/// Several logs of one case are parted by `-- log NAME`. Those of a case that begins with `-- rules` are
+/// read by the rules that stand there.
 fn imported(log: &str, which: Which) -> Result<Imported, trace::Error> {
+    if let Some(rest) = log.strip_prefix("-- rules\n") {
+        let (rules, logs) = rest.split_once("\n-- log ").expect("logs behind rules");
+        let rules = trace::Rules::read(rules, "rules.toml")?;
+        return rules.import(inputs(&format!("-- log {logs}")), which);
+    }
+    trace::import::from_inputs(inputs(log), &Options { format: None, which })
+}
+
+fn inputs(log: &str) -> Vec<(PathBuf, input::Input)> {
     let mut logs = Vec::new();
     let first = if log.starts_with("-- log ") { "" } else { "-- log log\n" };
     for part in format!("\n{first}{log}").split("\n-- log ").skip(1) {
@@ -33,7 +43,7 @@ fn imported(log: &str, which: Which) -> Result<Imported, trace::Error> {
         let bytes: Box<dyn std::io::BufRead> = Box::new(std::io::Cursor::new(text.to_owned()));
         logs.push((PathBuf::from(name), input::decompressed(bytes).unwrap()));
     }
-    trace::import::from_inputs(logs, &Options { format: None, which })
+    logs
 }
 
 fn shown(log: &str) -> String {
@@ -131,6 +141,6 @@ fn small_logs_become_the_events_beside_them() {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert!(files.len() >= 5, "{files:?}");
+    assert!(files.len() >= 6, "{files:?}");
     files.iter().for_each(|file| check(file));
 }

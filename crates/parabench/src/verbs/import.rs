@@ -7,10 +7,11 @@ use crate::exit::Exit;
 use crate::{present, results};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use std::path::PathBuf;
-use trace::{Format, Options, Which};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use trace::{Format, Options, Rules, Which};
 
-/// Make a run of an application's logs: strace, Darshan, fio, blktrace
+/// Make a run of an application's logs: strace, Darshan, fio, blktrace, others by a file of rules
 ///
 /// All logs are those of one job, a file per process, rank or machine. They may be compressed (gzip,
 /// bzip2, xz, zstd). What a log does not tell is counted and stands in the run.
@@ -19,20 +20,37 @@ use trace::{Format, Options, Which};
 Examples:
   strace -f -ttt -T -y -s 0 -o app.strace ./app
   parabench import app.strace -o app.run
-  parabench report app.run --html app.html")]
+  parabench report app.run --html app.html
+  parabench import --check server.toml server.log
+  parabench import --rules server.toml server.log -o server.run")]
 pub struct Import {
     /// Logs; `-` for standard input
     #[arg(value_name = "LOG", required = true)]
     logs: Vec<PathBuf>,
 
     /// Store the run in this folder
-    #[arg(short = 'o', long = "out", value_name = "DIR")]
-    out: PathBuf,
+    #[arg(short = 'o', long = "out", value_name = "DIR",
+          required_unless_present_any = ["check", "explain"])]
+    out: Option<PathBuf>,
 
     /// Format of the logs, instead of the one they show
     #[arg(long = "as", value_name = "FORMAT",
           value_parser = PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name())))]
     format: Option<String>,
+
+    /// Read the logs by this file of rules: regular expressions for their lines (docs/traces.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    rules: Option<PathBuf>,
+
+    /// Count which of these rules takes how many lines, show the first that none takes, and import
+    /// nothing. Exit code 1 if some line makes no operation
+    #[arg(long, value_name = "RULES", conflicts_with_all = ["rules", "format", "explain", "out"])]
+    check: Option<PathBuf>,
+
+    /// Tell what takes line N of the log and what becomes of it, and import nothing
+    #[arg(long = "explain-line", id = "explain", value_name = "N", conflicts_with = "out",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    explain: Option<u64>,
 
     /// Keep operations on files below this directory only [default: all but /usr, /proc, /dev, /etc
     /// and other directories of the system]
@@ -53,14 +71,39 @@ pub struct Import {
 }
 
 impl Import {
-    /// Imports, stores and prints.
+    /// Imports, stores and prints; or tells how rules fit.
     pub fn execute(self) -> Result<Exit> {
-        let folder = results::Folder::open(&self.out, None, self.force)?;
-        let options =
-            Options { format: self.format.as_deref().and_then(Format::find), which: self.which() };
-        let imported = trace::import(&self.logs, &options)
-            .map_err(|error| Error { help: some(error.help), ..Error::input(error.message) })?;
-        let run = results::store_import(&folder, results::Origin::logs(&self.logs), imported)?;
+        if let Some(rules) = &self.check {
+            let fit = read_rules(rules)?.check(trace::import::open(&self.logs).map_err(shown)?);
+            let fit = fit.map_err(shown)?;
+            console::print(&fit.text())?;
+            return Ok(if fit.is_whole() { Exit::Success } else { Exit::Failed });
+        }
+        let rules = self.rules.as_deref().map(read_rules).transpose()?;
+        let format = self.format.as_deref().and_then(Format::find);
+        let options = Options { format, which: self.which() };
+        if let Some(line) = self.explain {
+            let [log] = &self.logs[..] else {
+                return Err(
+                    Error::input("--explain-line explains a line of one log").help("name one log")
+                );
+            };
+            let told = trace::explain(log, line, &options, rules.as_ref()).map_err(shown)?;
+            return console::print(&told).map(|()| Exit::Success);
+        }
+        self.import(&options, rules.as_ref())
+    }
+
+    fn import(&self, options: &Options, rules: Option<&Rules>) -> Result<Exit> {
+        let out = self.out.as_deref().ok_or_else(|| Error::input("-o DIR is missing"))?;
+        let folder = results::Folder::open(out, None, self.force)?;
+        let origin = results::Origin::logs(&self.logs);
+        let imported = match rules {
+            None => trace::import(&self.logs, options),
+            Some(rules) => trace::import::open(&self.logs)
+                .and_then(|inputs| rules.import(inputs, options.which.clone())),
+        };
+        let run = results::store_import(&folder, origin, imported.map_err(shown)?)?;
         present::print(&run, self.print)?;
         if run.rows.is_empty() {
             console::warning(
@@ -78,6 +121,30 @@ impl Import {
             None => Which::Data,
         }
     }
+}
+
+/// A file of rules is small.
+const RULES_MAX: u64 = 1 << 20;
+
+fn read_rules(path: &Path) -> Result<Rules> {
+    let read = || {
+        let mut text = String::new();
+        let file = std::fs::File::open(path)?;
+        file.take(RULES_MAX + 1).read_to_string(&mut text).map(|_| text)
+    };
+    let failed = |why: &dyn std::fmt::Display| {
+        Error::input(format!("cannot read the rules {}: {why}", path.display()))
+    };
+    let text = read().map_err(|error| failed(&error))?;
+    if text.len() as u64 > RULES_MAX {
+        return Err(failed(&"they are longer than 1 MiB"));
+    }
+    Rules::read(&text, &path.to_string_lossy()).map_err(shown)
+}
+
+/// What the crate of traces says, for the terminal.
+fn shown(error: trace::Error) -> Error {
+    Error { help: some(error.help), ..Error::input(error.message) }
 }
 
 fn some(help: String) -> Option<String> {

@@ -6,6 +6,7 @@
 //! | `ppl,check` | check without errors |
 //! | `ppl,fail` | be refused, by the checker or at run time |
 //! | `console` | run, if its lines start with `$ parabench` |
+//! | `text FILE`, `toml FILE` | lie in this file where the document's commands run |
 
 use crate::scene::{Scene, root};
 use std::fs;
@@ -95,6 +96,11 @@ fn commands_in_documents_run() {
         scene = scene.file("app.strace", STRACE).file("app.darshan", darshan).file("app", APP);
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(scene.path("app"), executable).expect("an application");
+        for block in &all {
+            if let Some((_, file)) = block.kind.split_once(' ') {
+                scene = scene.file(file, &block.text);
+            }
+        }
         for block in all.iter().filter(|block| block.kind == "console") {
             for line in block.text.lines().filter_map(|line| line.strip_prefix("$ parabench ")) {
                 let command = line.split('#').next().unwrap().replace("/mnt/", "mnt/");

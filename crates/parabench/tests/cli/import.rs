@@ -109,3 +109,95 @@ fn what_is_no_log_is_refused_in_a_sentence() {
     scene.parabench("import app.strace x -o r").exits(2);
     assert!(!scene.path("r").exists());
 }
+
+/// A block of docs/traces.md by its fence.
+fn block(fence: &str) -> String {
+    let page = std::fs::read_to_string(root().join("docs/traces.md")).unwrap();
+    let (_, rest) = page.split_once(&format!("```{fence}\n")).expect("a block");
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+/// The worked example of docs/traces.md: its commands print what stands below them.
+#[test]
+fn the_example_of_rules_does_what_its_page_shows() {
+    let scene = Scene::new()
+        .file("server.log", block("text server.log"))
+        .file("server.toml", block("toml server.toml"));
+    let page = std::fs::read_to_string(root().join("docs/traces.md")).unwrap();
+    let (_, shown) = page.split_once("$ parabench import --check").unwrap();
+    let shown = format!("import --check{}", shown.split_once("```").unwrap().0);
+    let commands: Vec<&str> = shown.split("$ parabench ").collect();
+    assert_eq!(commands.len(), 3);
+    for command in &commands[..2] {
+        let (command, printed) = command.split_once('\n').unwrap();
+        scene.parabench(command).exits(0).out_is(printed);
+    }
+    let done = scene.parabench(&format!("{} --format json", commands[2].trim()));
+    let run = schema::run_object(&done);
+    assert_eq!(
+        (&run["run"]["trace"]["format"], &run["run"]["ranks"]),
+        (&"rules".into(), &2.into())
+    );
+    let rows: Vec<(&str, u64)> = run["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["op"].as_str().unwrap(), row["bytes"].as_u64().unwrap()))
+        .collect();
+    let expected = [
+        ("fopen", 0),
+        ("fread", 4096),
+        ("fsync", 0),
+        ("fclose", 0),
+        ("fwrite", 65536),
+        ("delete", 0),
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn rules_that_do_not_fit_are_told_with_lines_and_places() {
+    let log = "op=read path=/d/a n=10\nwhat is this?\nop=read path=/d/a n=ten\n\x1b[1m\n";
+    let rules = "[[rule]]\nmatch = '^op=(?<operation>\\w+) path=(?<path>\\S+) n=(?<size>\\S+)'\n";
+    let scene = Scene::new().file("a.log", log).file("a.toml", rules).file("b.toml", "rule = 1\n");
+    scene
+        .parabench("import --check a.toml a.log")
+        .exits(1)
+        .out_has("           2  rule 1 (line 1)\n")
+        .out_has("           2  no rule\n")
+        .out_has("No rule takes:\n  a.log:2: what is this?\n  a.log:4: \\x1b[1m\n")
+        .out_has("  a.log:3: size \"ten\" is not a number of bytes: op=read path=/d/a n=ten\n");
+    scene
+        .parabench("import --rules b.toml a.log -o r")
+        .exits(2)
+        .err_has("b.toml:1:8: expected [[rule]], with two brackets, found 1");
+    scene
+        .parabench("import --rules c.toml a.log -o r")
+        .exits(2)
+        .err_has("cannot read the rules c.toml");
+    scene.parabench("import a.log -o r").exits(2).err_has("--rules FILE");
+    let explain = "import --rules a.toml a.log --explain-line";
+    scene.parabench(&format!("{explain} 2")).exits(0).out_has("no rule takes it\n");
+    scene.parabench(&format!("{explain} 9")).exits(2).err_has("a.log has 4 lines, but no line 9");
+    scene.parabench("import a.log").exits(2).err_has("--out");
+}
+
+#[test]
+fn a_line_of_any_log_is_explained() {
+    let scene = Scene::new().file("app.strace", LOG);
+    for (line, part) in [
+        (
+            6,
+            "becomes fwrite /data/a, offset 0, 4096 of 4096 bytes, open instance 1, 30us from 800us on, rank 1\n",
+        ),
+        (8, "counted: 1 call has no operation of Parabench and was left out: flock 1"),
+        (10, "counted: 1 line is in no form that is known, 1 of them here\nno operation\n"),
+    ] {
+        let done = scene.parabench(&format!("import app.strace --explain-line {line}"));
+        done.exits(0).out_has(part);
+    }
+    let darshan = std::fs::read(root().join("crates/trace/tests/real/dxt-simple.darshan")).unwrap();
+    let scene = scene.file("app.darshan", darshan);
+    let binary = "import app.darshan --explain-line 1";
+    scene.parabench(binary).exits(2).err_has("app.darshan is binary: it has no lines");
+}

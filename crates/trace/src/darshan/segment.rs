@@ -1,7 +1,7 @@
 //! Transfers of a rank and a file, however the log stores them.
 
 use crate::gaps::{Gap, Gaps};
-use crate::record::{Call, Name, Outcome, Record};
+use crate::record::{Call, Introduction, Name, Outcome, Record};
 use hashbrown::HashSet;
 use model::Op;
 use rustc_hash::{FxBuildHasher, FxHasher};
@@ -77,8 +77,9 @@ impl Owner {
 
     /// The record that says who the rank is.
     pub fn introduction(&self, line: u64) -> Record<'_> {
-        let ranks = Some(self.ranks);
-        let call = Call::Introduce { host: &self.host, command: &self.command, ranks };
+        let (host, command, ranks) = (&self.host[..], &self.command[..], Some(self.ranks));
+        let call =
+            Call::Introduce(Introduction { host, command, ranks, ..Introduction::default() });
         Record { call, ..self.bare(line) }
     }
 

@@ -20,9 +20,7 @@ impl Resolver<'_> {
             Call::Spawn { shares } => self.spawn(thread, r, shares),
             Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
             Call::Exit => self.exit(thread),
-            Call::Introduce { host, command, ranks } => {
-                self.introduce(thread, host, command, ranks);
-            }
+            Call::Introduce(told) => self.introduce(thread, &told),
             Call::Whole { .. } => self.whole(thread, r),
             Call::Supersede { of } => self.supersede(thread, of),
             // Of other calls only the end counts; one that never returned did nothing that is known.
@@ -77,14 +75,14 @@ impl Resolver<'_> {
         let path = self.names.path(node);
         let op = if r.name == b"creat" { Op::Fcreat } else { Op::Fopen };
         let mut done = Done { open_flags: flags, ..Done::named(op, path) };
+        let known = if flags == FLAGS_UNKNOWN { 0 } else { flags };
         if r.outcome.errno != 0 {
-            if r.outcome.errno == ENOENT && flags & O_CREAT == 0 {
+            if r.outcome.errno == ENOENT && known & O_CREAT == 0 {
                 self.names.absent(node);
             }
             return self.emit(thread, r, done);
         }
         let shown = without_device(r.outcome.shown);
-        let known = if flags == FLAGS_UNKNOWN { 0 } else { flags };
         let file = self.opened_file(node, known, shown);
         let (position, shown) = (Some(0), hash_of(shown));
         let instance = Instance { node, path, file, flags, position, shown, ..Instance::default() };

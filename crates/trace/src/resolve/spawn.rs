@@ -5,7 +5,7 @@ use super::table::TableId;
 use super::threads::Thread;
 use crate::gaps::Gap;
 use crate::names::Node;
-use crate::record::{Call, Name, Record, Shares};
+use crate::record::{Call, Introduction, Name, Record, Shares};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -24,9 +24,7 @@ impl Resolver<'_> {
         match found {
             Some(place) if !self.threads.at(place).is_over => Some(place),
             Some(_) if matches!(record.call, Call::Exit) => None,
-            _ if matches!(record.call, Call::Introduce { .. }) => {
-                Some(self.unrelated(record.thread))
-            }
+            _ if matches!(record.call, Call::Introduce(_)) => Some(self.unrelated(record.thread)),
             _ => Some(self.appears(record.thread)),
         }
     }
@@ -52,22 +50,33 @@ impl Resolver<'_> {
     }
 
     /// The log tells who the thread is.
-    pub(super) fn introduce(
-        &mut self,
-        thread: u32,
-        host: &[u8],
-        command: &[u8],
-        ranks: Option<u32>,
-    ) {
-        if let Some(ranks) = ranks {
+    pub(super) fn introduce(&mut self, thread: u32, told: &Introduction<'_>) {
+        if let Some(ranks) = told.ranks {
             self.threads.give_ranks(ranks);
         }
         let known = self.threads.at_mut(thread);
-        if known.host != host {
-            known.host = host.to_vec();
+        if known.host != told.host {
+            known.host = told.host.to_vec();
         }
-        if known.command.is_empty() && !command.is_empty() {
-            known.set_command(command, &mut self.labels);
+        known.process = told.process.unwrap_or(known.process);
+        if !told.command.is_empty() && known.command != told.command {
+            known.set_command(told.command, &mut self.labels);
+        }
+        let of = told.shares.and_then(|of| self.threads.find(of)).filter(|of| *of != thread);
+        if let Some(of) = of.filter(|of| !self.threads.at(*of).is_over) {
+            self.share(thread, of);
+        }
+    }
+
+    /// A thread uses the descriptors and the directory of another one.
+    fn share(&mut self, thread: u32, of: u32) {
+        let from = self.threads.at(of).clone();
+        let known = self.threads.at_mut(thread);
+        if known.table != from.table {
+            let own = std::mem::replace(&mut known.table, from.table);
+            known.directory = from.directory;
+            self.tables.share(from.table);
+            self.tables.leave(own);
         }
     }
 

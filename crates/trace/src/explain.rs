@@ -1,0 +1,181 @@
+//! What became of one line of a log.
+//!
+//! A log is imported three times: without the line and all behind it, up to it, and whole. What the
+//! second adds to the first is what the line did; operations that begin in it and end later are those of
+//! the third. So every format is explained that has lines, and none has to know about it.
+
+use crate::format::Format;
+use crate::import::{Error, Options, cannot_read, from_inputs};
+use crate::input::{self, Input};
+use crate::lines::Lines;
+use crate::resolve::Told;
+use crate::rules::Rules;
+use crate::sort::Traced;
+use crate::{Imported, Which};
+use model::event::NO_ID;
+use model::{Op, errno, escape, units};
+use std::fmt::Write;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Characters of a line that are shown.
+const SHOWN_CHARS: usize = 400;
+
+/// The line, what took it, the operations that it became, and what was counted.
+///
+/// # Errors
+/// As for importing; or the log has no such line, or no lines.
+pub fn explain(
+    log: &Path,
+    line: u64,
+    options: &Options,
+    rules: Option<&Rules>,
+) -> Result<String, Error> {
+    let text = line_of(log, line)?;
+    let before = imported(log, line - 1, options, rules)?;
+    let until = imported(log, line, options, rules)?;
+    let whole = imported(log, u64::MAX, options, rules)?;
+    let shown =
+        escape::line(&model::words::shortened(&String::from_utf8_lossy(&text), SHOWN_CHARS))
+            .to_string();
+    let mut says = format!("line {line}: {shown}\n");
+    says += &match rules {
+        Some(rules) => rules.describe(&text),
+        None => format!("read as {}\n", whole.format.name()),
+    };
+    let events = of_line(before.events, until.events, whole.events, line)?;
+    for traced in &events {
+        let _ = writeln!(says, "becomes {}", shown_event(traced, &whole.told));
+    }
+    for gap in &until.told.gaps {
+        let old = before.told.gaps.iter().find(|old| old.code == gap.code);
+        let more = gap.count - old.map_or(0, |old| old.count);
+        // A call that has not ended here ends later, if it became an operation.
+        if more > 0 && (events.is_empty() || gap.code != "cut-calls") {
+            let _ = writeln!(says, "counted: {}, {more} of them here", gap.says);
+        }
+    }
+    if events.is_empty() {
+        says += "no operation\n";
+    }
+    Ok(says)
+}
+
+fn error(log: &Path, why: &str) -> Error {
+    let message = format!("{} {why}", escape::line(&log.to_string_lossy()));
+    Error { message, help: "name one log and one of its lines, from 1".into() }
+}
+
+fn open(log: &Path) -> Result<Input, Error> {
+    if log.as_os_str() == "-" {
+        return Err(error(log, "is read several times to explain a line: it must be a file"));
+    }
+    input::open(log).map_err(|why| cannot_read(log, 0, &why))
+}
+
+fn line_of(log: &Path, line: u64) -> Result<Vec<u8>, Error> {
+    let input = open(log)?;
+    if Format::of(&input.beginning) == Some(Format::Darshan) {
+        return Err(error(log, "is binary: it has no lines"));
+    }
+    let mut lines = Lines::new(input.bytes);
+    while lines.advance().map_err(|why| cannot_read(log, lines.number(), &why))? {
+        if lines.number() == line {
+            return Ok(lines.line().to_vec());
+        }
+    }
+    Err(error(log, &format!("has {} lines, but no line {line}", lines.number())))
+}
+
+/// The first lines of a log, imported. The format is that of the whole.
+fn imported(
+    log: &Path,
+    lines: u64,
+    options: &Options,
+    rules: Option<&Rules>,
+) -> Result<Imported, Error> {
+    let Input { bytes, beginning } = open(log)?;
+    let bytes = Box::new(BufReader::new(Head { bytes, left: lines }));
+    let inputs: Vec<(PathBuf, Input)> = vec![(log.into(), Input { bytes, beginning })];
+    match rules {
+        Some(rules) => rules.import(inputs, Which::All),
+        None => from_inputs(inputs, &Options { which: Which::All, ..options.clone() }),
+    }
+}
+
+/// So many lines of what is read.
+struct Head {
+    bytes: Box<dyn BufRead>,
+    left: u64,
+}
+
+impl Read for Head {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 || buffer.is_empty() {
+            return Ok(0);
+        }
+        let bytes = self.bytes.fill_buf()?;
+        let bytes = &bytes[..bytes.len().min(buffer.len())];
+        let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+        buffer[..end].copy_from_slice(&bytes[..end]);
+        self.left -= u64::from(bytes[..end].last() == Some(&b'\n'));
+        self.bytes.consume(end);
+        Ok(end)
+    }
+}
+
+type Events = crate::sort::Sorted;
+
+/// Events that begin in a line; without one those that it adds: the ends of calls that began before.
+fn of_line(before: Events, until: Events, whole: Events, line: u64) -> Result<Vec<Traced>, Error> {
+    let begun = whole.filter(|event| event.as_ref().is_ok_and(|e| e.details.line == line));
+    let begun: io::Result<Vec<Traced>> = begun.collect();
+    let found = match begun {
+        Ok(begun) if begun.is_empty() => added(before, until),
+        other => other,
+    };
+    found.map_err(|why| Error { message: format!("cannot sort: {why}"), help: String::new() })
+}
+
+/// What `until` has and `before` has not. Both are in the same order.
+fn added(before: Events, until: Events) -> io::Result<Vec<Traced>> {
+    let same = |a: &Traced, b: &Traced| {
+        (a.rank, a.event.start_ns, a.details) == (b.rank, b.event.start_ns, b.details)
+    };
+    let mut old = before.peekable();
+    let mut added = Vec::new();
+    for event in until {
+        let event = event?;
+        match old.peek() {
+            Some(Ok(known)) if same(known, &event) => drop(old.next()),
+            _ => added.push(event),
+        }
+    }
+    Ok(added)
+}
+
+/// `fread f, offset 0, 4096 of 4096 bytes, 12us, rank 0, at 1.5s`.
+fn shown_event(traced: &Traced, told: &Told) -> String {
+    let (event, details) = (&traced.event, &traced.details);
+    let mut text = Op::from_u8(event.op).map_or(String::new(), |op| op.name().to_string());
+    for path in [event.path, event.path2].iter().filter(|path| **path != NO_ID) {
+        let name = told.paths.get(*path as usize).map_or(&b""[..], Vec::as_slice);
+        let root = told.root.strip_suffix(b"/").unwrap_or(&told.root);
+        let name = if told.root.is_empty() { name.to_vec() } else { [root, b"/", name].concat() };
+        let _ = write!(text, " {}", escape::line(&String::from_utf8_lossy(&name)));
+    }
+    if event.requested_bytes > 0 || event.offset_bytes > 0 {
+        let (offset, done, asked) = (event.offset_bytes, event.done_bytes, event.requested_bytes);
+        let _ = write!(text, ", offset {offset}, {done} of {asked} bytes");
+    }
+    if details.instance != NO_ID {
+        let _ = write!(text, ", open instance {}", details.instance);
+    }
+    if event.errno != 0 {
+        let _ = write!(text, ", {}", errno::name(event.errno));
+    }
+    let ns = |ns: u64| units::format_duration(i64::try_from(ns).unwrap_or(i64::MAX));
+    let (elapsed, start) = (ns(event.busy_ns), ns(event.start_ns));
+    let _ = write!(text, ", {elapsed} from {start} on, rank {}", traced.rank);
+    text
+}

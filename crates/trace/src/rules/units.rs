@@ -1,0 +1,232 @@
+//! Numbers and times in the units of a log.
+//!
+//! ```text
+//! "12.5" in ms ──▶ 12500000 ns      "4KiB" ──▶ 4096      "23/Nov/2026 02:00:01.5" by a pattern ──▶ ns since 1970
+//! ```
+
+use jiff::civil::date;
+use jiff::fmt::strtime::{self, BrokenDownTime};
+use jiff::tz::TimeZone;
+use model::units::{duration_factor, size_factor};
+
+const DAY_NS: u64 = 86_400_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+/// Digits of a number that are kept exact.
+const DIGITS_MAX: usize = 24;
+
+/// How a log writes times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Numbers, in units of so many nanoseconds.
+    Numbers(u64),
+    /// By a pattern of strptime.
+    Pattern(String),
+}
+
+/// A time that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Nanoseconds since 1970, or since the log began.
+    Since(u64),
+    /// Nanoseconds since midnight.
+    OfDay(u64),
+}
+
+impl Times {
+    /// The unit or pattern that a rules file names. `Err`: what was expected.
+    pub fn named(text: &str) -> Result<Times, String> {
+        if let Some(factor) = duration_factor(text) {
+            return Ok(Times::Numbers(factor as u64));
+        }
+        if !text.contains('%') {
+            return Err("a unit (s, ms, us, ns, min, h) or a pattern such as %H:%M:%S%.f".into());
+        }
+        let sample = sample(text).filter(|sample| BrokenDownTime::parse(text, sample).is_ok());
+        match sample {
+            Some(_) => Ok(Times::Pattern(text.into())),
+            None => Err("a pattern of strptime such as %Y-%m-%d %H:%M:%S%.f".into()),
+        }
+    }
+
+    /// The time that a text is.
+    pub fn read(&self, text: &[u8]) -> Option<Moment> {
+        match self {
+            Times::Numbers(unit) => duration_ns(text, *unit).map(Moment::Since),
+            Times::Pattern(pattern) => by_pattern(pattern, text),
+        }
+    }
+
+    /// What was expected, for messages.
+    pub fn expected(&self) -> String {
+        match self {
+            Times::Numbers(_) => "a time as a number".into(),
+            Times::Pattern(pattern) => {
+                format!("a time like {}", sample(pattern).unwrap_or_else(|| pattern.clone()))
+            }
+        }
+    }
+}
+
+/// A time as the pattern writes it.
+fn sample(pattern: &str) -> Option<String> {
+    let zoned = date(2026, 11, 23).at(2, 0, 1, 500_000_000).to_zoned(TimeZone::UTC).ok()?;
+    strtime::format(pattern, &zoned).ok()
+}
+
+/// Without a zone it is UTC; without a year, of 1970; without a date, of the day.
+fn by_pattern(pattern: &str, text: &[u8]) -> Option<Moment> {
+    let mut parsed = BrokenDownTime::parse(pattern, text).ok()?;
+    if let Ok(timestamp) = parsed.to_timestamp() {
+        return u64::try_from(timestamp.as_nanosecond()).ok().map(Moment::Since);
+    }
+    if parsed.year().is_none() && parsed.month().is_some() {
+        parsed.set_year(Some(1970)).ok()?;
+    }
+    if let Ok(datetime) = parsed.to_datetime() {
+        let zoned = datetime.to_zoned(TimeZone::UTC).ok()?;
+        return u64::try_from(zoned.timestamp().as_nanosecond()).ok().map(Moment::Since);
+    }
+    let time = parsed.to_time().ok()?;
+    let seconds = (time.hour() as u64 * 60 + time.minute() as u64) * 60 + time.second() as u64;
+    Some(Moment::OfDay(seconds * SECOND_NS + time.subsec_nanosecond() as u64))
+}
+
+/// Times of day become times since the first midnight.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    last_ns: u64,
+    days: u64,
+}
+
+impl Clock {
+    /// Nanoseconds; half a day back is midnight.
+    pub fn ns(&mut self, moment: Moment) -> u64 {
+        match moment {
+            Moment::Since(ns) => ns,
+            Moment::OfDay(ns) => {
+                self.days += u64::from(self.last_ns > ns.saturating_add(DAY_NS / 2));
+                self.last_ns = ns;
+                ns.saturating_add(self.days.saturating_mul(DAY_NS))
+            }
+        }
+    }
+}
+
+/// Nanoseconds of a number; a unit behind it counts more than `unit`.
+pub fn duration_ns(text: &[u8], unit: u64) -> Option<u64> {
+    let (number, suffix) = split(text)?;
+    let unit = match suffix {
+        "" => unit,
+        "µs" | "usec" => 1_000,
+        "msec" => 1_000_000,
+        "sec" => SECOND_NS,
+        suffix => duration_factor(suffix)? as u64,
+    };
+    scaled(number, unit)
+}
+
+/// Bytes of a number; a unit behind it counts more than `unit`.
+pub fn bytes(text: &[u8], unit: u64) -> Option<u64> {
+    if let Some(hex) = text.strip_prefix(b"0x") {
+        let hex = std::str::from_utf8(hex).ok().filter(|hex| !hex.starts_with('+'))?;
+        return u64::from_str_radix(hex, 16).ok()?.checked_mul(unit);
+    }
+    let (number, suffix) = split(text)?;
+    let unit = match suffix {
+        "" => unit,
+        "B" | "bytes" => 1,
+        suffix => size_factor(suffix)? as u64,
+    };
+    scaled(number, unit)
+}
+
+/// The number, and what stands behind it.
+fn split(text: &[u8]) -> Option<(&str, &str)> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let bytes = text.as_bytes();
+    let is_part = |at: usize| match bytes[at] {
+        b'0'..=b'9' | b'.' => true,
+        b'e' | b'E' => at > 0 && matches!(bytes.get(at + 1), Some(b'0'..=b'9' | b'-' | b'+')),
+        b'-' | b'+' => at > 0 && matches!(bytes[at - 1], b'e' | b'E'),
+        _ => false,
+    };
+    let end = (0..bytes.len()).find(|at| !is_part(*at)).unwrap_or(bytes.len());
+    (end > 0).then(|| (&text[..end], text[end..].trim_start()))
+}
+
+/// A decimal number times a unit, exact as far as it has few digits.
+fn scaled(number: &str, unit: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = whole.len() + fraction.len();
+    if digits == 0 || digits > DIGITS_MAX || !is_plain(whole) || !is_plain(fraction) {
+        let value = number.parse::<f64>().ok()? * unit as f64;
+        // A cast saturates.
+        return (value.is_finite() && value < u64::MAX as f64).then_some(value.round() as u64);
+    }
+    let join = |sum: u128, byte: u8| sum * 10 + u128::from(byte - b'0');
+    let value = whole.bytes().chain(fraction.bytes()).fold(0, join);
+    let scaled = value.checked_mul(unit.into())? / 10u128.pow(fraction.len() as u32);
+    u64::try_from(scaled).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_unit_of_the_log_or_their_own() {
+        for (text, unit, ns) in [
+            ("12.5", 1_000_000, Some(12_500_000)),
+            ("1795253061.790445123", SECOND_NS, Some(1_795_253_061_790_445_123)),
+            ("12 us", SECOND_NS, Some(12_000)),
+            ("1.5e-05", SECOND_NS, Some(15_000)),
+            ("3µs", 1, Some(3_000)),
+            ("x", 1, None),
+            ("-1", 1, None),
+            ("1 parsec", 1, None),
+            ("99999999999999999999999", SECOND_NS, None),
+            (".", 1, None),
+        ] {
+            assert_eq!(duration_ns(text.as_bytes(), unit), ns, "{text}");
+        }
+        for (text, unit, size) in [
+            ("4KiB", 1, Some(4096)),
+            ("8", 512, Some(4096)),
+            ("0x10", 1, Some(16)),
+            ("1.5k", 1, Some(1536)),
+            ("10 B", 512, Some(10)),
+            ("18446744073709551616", 1, None),
+            ("", 1, None),
+            ("0x+1", 1, None),
+        ] {
+            assert_eq!(bytes(text.as_bytes(), unit), size, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_by_patterns() {
+        let read = |pattern: &str, text: &str| Times::named(pattern).unwrap().read(text.as_bytes());
+        let since = |ns| Some(Moment::Since(ns));
+        assert_eq!(
+            read("%Y-%m-%d %H:%M:%S%.f", "1970-01-02 00:00:00.5"),
+            since(86_400_500_000_000)
+        );
+        assert_eq!(read("%FT%T%.f%:z", "1970-01-01T01:00:01+01:00"), since(SECOND_NS));
+        assert_eq!(read("%b %d %T", "Jan  2 00:00:01"), since(86_401_000_000_000));
+        assert_eq!(read("%H:%M:%S%.f", "00:00:01.25"), Some(Moment::OfDay(1_250_000_000)));
+        assert_eq!(read("%H:%M:%S", "25:00:00"), None);
+        assert_eq!(read("ms", "3"), since(3_000_000));
+        for wrong in ["fortnight", "%!", "%Q%Q"] {
+            assert!(Times::named(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn half_a_day_back_is_midnight() {
+        let mut clock = Clock::default();
+        assert_eq!(clock.ns(Moment::OfDay(DAY_NS - 5)), DAY_NS - 5);
+        assert_eq!(clock.ns(Moment::OfDay(3)), DAY_NS + 3);
+        assert_eq!(clock.ns(Moment::OfDay(1)), DAY_NS + 1);
+    }
+}
