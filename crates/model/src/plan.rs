@@ -69,6 +69,11 @@ impl Slot {
     pub fn local(index: u32) -> Slot {
         Slot(index | Slot::LOCAL)
     }
+
+    /// The slot so many after this one.
+    pub fn after(self, count: u32) -> Slot {
+        Slot(self.0 + count)
+    }
 }
 
 /// Where an instruction takes a value from: two tag bits and an index.
@@ -241,6 +246,8 @@ pub struct LoopCode {
     pub step: Operand,
     /// It was written as a count, so that a negative `to` is an error.
     pub counted: bool,
+    /// It has a time limit: how many iterations there are shows when it runs.
+    pub timed: bool,
     /// First instruction of the body.
     pub body: Pc,
     /// Instruction after the loop.

@@ -134,8 +134,10 @@ pub enum Stmt {
     Proc(u32),
     /// `define hints "name" = value;`: the name's string and the value.
     Hints(ExprId, ExprId),
-    /// `share`, `mix`, `define layout`, `repeat ... until`: parsed, kept
-    /// for the formatter, not executed yet. Number in [`Ast::laters`].
+    /// Number in [`Ast::mixes`].
+    Mix(u32),
+    /// `share`, `define layout`: parsed, kept for the formatter, not executed yet. Number in
+    /// [`Ast::laters`].
     Later(u32),
 }
 
@@ -152,8 +154,28 @@ pub struct Repeat {
     pub to: Option<ExprId>,
     /// `step`
     pub step: Option<ExprId>,
+    /// `until`
+    pub until: Option<Until>,
     /// What is repeated.
     pub body: StmtId,
+}
+
+/// The time limit of a `repeat`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Until {
+    /// How long.
+    pub limit: ExprId,
+    /// `level`: afterwards all members go on to what the fastest one has reached.
+    pub level: bool,
+}
+
+/// `mix`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mix {
+    /// Weights, expressions.
+    pub weights: List,
+    /// As many statements.
+    pub bodies: List,
 }
 
 /// `time`, `ctime`
@@ -257,7 +279,7 @@ pub struct ProcDef {
 /// A construct that is parsed but not executed yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Later {
-    /// Its keyword, for the message: "share", "mix", ...
+    /// Its keyword, for the message: "share", ...
     pub what: &'static str,
     /// Expressions in it, in order.
     pub exprs: List,
@@ -292,6 +314,8 @@ pub struct Ast {
     pub patterns: Vec<PatternDef>,
     /// See [`Stmt::Proc`].
     pub procs: Vec<ProcDef>,
+    /// See [`Stmt::Mix`].
+    pub mixes: Vec<Mix>,
     /// See [`Stmt::Later`].
     pub laters: Vec<Later>,
     /// Comments in order of position, for the formatter.

@@ -167,6 +167,13 @@ impl Dump<'_> {
                 dump.spaced(path);
                 dump.stmts(list);
             }),
+            Stmt::Mix(number) => {
+                let mix = self.ast.mixes[number as usize];
+                self.node("mix", |dump| {
+                    dump.exprs(mix.weights);
+                    dump.stmts(mix.bodies);
+                });
+            }
             Stmt::Repeat(_) | Stmt::Time(_) | Stmt::If(_) => self.compound(self.ast.stmt(id)),
             definition => self.definition(definition),
         }
@@ -184,6 +191,12 @@ impl Dump<'_> {
                     dump.spaced(repeat.from);
                     dump.maybe("..", repeat.to);
                     dump.maybe("step", repeat.step);
+                    if let Some(until) = repeat.until {
+                        dump.maybe(
+                            if until.level { "until level" } else { "until" },
+                            Some(until.limit),
+                        );
+                    }
                     dump.body(repeat.body);
                 });
             }

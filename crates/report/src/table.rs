@@ -15,6 +15,7 @@
 //! not here: any arithmetic on measurements besides counting totals.
 
 pub(crate) mod grid;
+mod limits;
 pub(crate) mod remarks;
 mod summary;
 mod sweep;

@@ -292,7 +292,11 @@ fn ahead<B: Backend>(
     io: &mut Io<'_, B>,
     comm: &mut dyn Comm,
 ) {
-    let at = env.at(plan.loops[code as usize].state);
+    let of = plan.loops[code as usize];
+    if of.timed {
+        return;
+    }
+    let at = env.at(of.state);
     if let Value::Int(left) = env.values[at + 1] {
         comm.iterated(
             code,

@@ -162,7 +162,8 @@ impl Build {
         self.global("");
         self.global("");
         let code = self.plan.loops.len() as u32;
-        let unknown = LoopCode { state, var, from, to, step, counted, body: 0, exit: 0 };
+        let unknown =
+            LoopCode { state, var, from, to, step, counted, timed: false, body: 0, exit: 0 };
         self.plan.loops.push(unknown);
         self.push(Instr::Loop { code });
         self.plan.loops[code as usize].body = self.here();

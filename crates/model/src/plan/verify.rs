@@ -331,6 +331,7 @@ mod tests {
                 to: Operand::constant(0),
                 step: Operand::constant(0),
                 counted: true,
+                timed: false,
                 body: 1,
                 exit: 2,
             }],

@@ -28,6 +28,7 @@ mod foreign;
 mod golden;
 mod html;
 mod import;
+mod limits;
 mod locks;
 mod marks;
 mod mounts;

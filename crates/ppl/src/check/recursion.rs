@@ -75,6 +75,10 @@ fn collect(ast: &Ast, id: StmtId, calls: &mut Vec<Name>) -> bool {
             calls.extend(a.into_iter().filter(|name| b.contains(name)));
             return on;
         }
+        Stmt::Mix(number) => {
+            let bodies = ast.mixes[number as usize].bodies;
+            return ast.stmts_in(bodies).all(|id| !leaves(ast, id));
+        }
         Stmt::Break | Stmt::Continue | Stmt::Return(_) => return false,
         _ => {}
     }

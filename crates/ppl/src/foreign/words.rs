@@ -90,13 +90,13 @@ const OPTIONS: &[Row] = &[
     ("numjobs", "the number of ranks is given at the start: parabench run x.ppl -n 4"),
     ("o_direct", "write with (direct=true)"),
     ("odirect", "write with (direct=true)"),
-    ("runtime", "write while ($$time < 60) ..., or a number of iterations"),
+    ("runtime", "write repeat 1g until 60s ..., or a number of iterations"),
     ("rw", "reads and writes are statements: fread($h, 4k); fwrite($h, 4k);"),
-    ("rwmixread", "write if (rand(1, 100) <= 70) fread($h, 4k); else fwrite($h, 4k);"),
+    ("rwmixread", "write mix { 70: fread($h, 4k); 30: fwrite($h, 4k); }"),
     ("size", "the size is an argument: write(\"data\", 1g);"),
     ("thinktime", "write sleep(1ms); between the calls"),
     ("threads", "the number of ranks is given at the start: parabench run x.ppl -n 4"),
-    ("time_based", "write while ($$time < 60) ..., or a number of iterations"),
+    ("time_based", "write repeat 1g until 60s ..., or a number of iterations"),
     ("xfersize", "it is called transfer; or give each call its size: fread($h, 4k)"),
 ];
 

@@ -60,8 +60,8 @@ impl Facts {
                 Stmt::Op { paren: false, .. } => {
                     facts.bare.insert(span.start);
                 }
-                Stmt::Later(number) if ast.laters[*number as usize].what == "mix" => {
-                    let weights = ast.laters[*number as usize].exprs;
+                Stmt::Mix(number) => {
+                    let weights = ast.mixes[*number as usize].weights;
                     let starts = ast.exprs_in(weights).map(|id| ast.expr_span(id).start);
                     facts.lines.extend(starts);
                     facts.block_starts.extend(brace_after(text, span.start));

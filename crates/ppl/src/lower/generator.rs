@@ -75,6 +75,9 @@ impl Lower<'_> {
                 "a statement about groups".into()
             }
             Stmt::With(..) => "`with`".into(),
+            Stmt::Repeat(number) if self.ast.repeats[number as usize].until.is_some() => {
+                "a time limit".into()
+            }
             _ => return false,
         };
         let message = format!("{what} cannot stand in a pattern, which only computes extents");

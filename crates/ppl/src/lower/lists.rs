@@ -87,6 +87,7 @@ impl Lower<'_> {
         if whole.differs {
             self.around.differs = Some(self.ast.expr_span(repeat.from));
         }
+        let limit = repeat.until.and_then(|until| self.limit(until, span));
         let state = self.frame().enter_loop();
         let (from, step) = (self.known(Value::Int(0)).operand, self.known(Value::Int(1)).operand);
         let index = self.frame().fresh("");
@@ -98,6 +99,7 @@ impl Lower<'_> {
             to,
             step,
             counted: true,
+            timed: limit.is_some(),
             body: 0,
             exit: 0,
         });
@@ -106,9 +108,9 @@ impl Lower<'_> {
         let Some(var) = repeat.var else { return };
         let slot = self.bind_variable(var, whole.differs);
         self.emit(Instr::Index { dst: slot, list, index: Operand::slot(index) }, span);
-        self.switched_off(count == Some(0), |lower| lower.loop_body(repeat.body, code, span));
+        let off = count == Some(0);
+        self.switched_off(off, |lower| lower.loop_body(repeat.body, code, limit, span));
         self.frame().release(var.0, slot);
-        self.frame().leave_loop();
         self.let_go(list, span);
         (self.around.unsure, self.around.differs) = outer;
     }

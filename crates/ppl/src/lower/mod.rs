@@ -24,6 +24,7 @@ mod hints;
 mod intern;
 mod kinds;
 pub(crate) mod lists;
+mod mix;
 mod names;
 pub(crate) mod notes;
 pub(crate) mod op;
@@ -39,6 +40,7 @@ mod returns;
 mod slots;
 mod stmt;
 mod template;
+mod until;
 mod value;
 mod with;
 

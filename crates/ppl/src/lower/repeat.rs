@@ -2,6 +2,7 @@
 
 use super::Lower;
 use super::stmt::{Flow, Nest, OpenLoop};
+use super::until::Limit;
 use super::value::Ev;
 use crate::ast::{Expr, ExprId, Name, Repeat, StmtId};
 use crate::diag::{Code, Diagnostic};
@@ -26,8 +27,9 @@ impl Lower<'_> {
         }
         let range = self.range(&repeat);
         let turns = self.turns(&range, &repeat);
-        let state = self.frame().enter_loop();
         let outer = (self.around.unsure, self.around.differs);
+        let limit = repeat.until.and_then(|until| self.limit(until, span));
+        let state = self.frame().enter_loop();
         self.around.unsure += u32::from(turns.is_none_or(|n| n == 0));
         if range.from.differs || range.to.differs || range.step.differs {
             let end = repeat.step.or(repeat.to).unwrap_or(repeat.from);
@@ -42,6 +44,7 @@ impl Lower<'_> {
             to: range.to.operand,
             step: range.step.operand,
             counted: repeat.to.is_none(),
+            timed: limit.is_some(),
             body: 0,
             exit: 0,
         });
@@ -50,16 +53,21 @@ impl Lower<'_> {
         self.emit(Instr::Loop { code }, span);
         self.plan.loops[code as usize].var = variable.unwrap_or(NO_SLOT);
         self.plan.loops[code as usize].body = self.here_pc();
-        self.switched_off(turns == Some(0), |lower| lower.loop_body(repeat.body, code, span));
+        let off = turns == Some(0);
+        self.switched_off(off, |lower| lower.loop_body(repeat.body, code, limit, span));
         if let Some(((name, _), slot)) = repeat.var.zip(variable) {
             self.frame().release(name, slot);
         }
-        self.frame().leave_loop();
         (self.around.unsure, self.around.differs) = outer;
     }
 
-    pub(super) fn loop_body(&mut self, body: StmtId, code: u32, span: Span) {
+    /// The body, the way to the next iteration, and what stands behind the loop.
+    pub(super) fn loop_body(&mut self, body: StmtId, code: u32, limit: Option<Limit>, span: Span) {
         self.around.loops.push(OpenLoop::default());
+        let limit = limit.map(|mut limit| {
+            self.at_limit(&mut limit);
+            limit
+        });
         self.nested(Nest::Loop, body);
         let open = self.around.loops.pop().unwrap_or_default();
         let next = self.here_pc();
@@ -68,6 +76,10 @@ impl Lower<'_> {
         let exit = self.here_pc();
         open.breaks.iter().for_each(|jump| self.patch(*jump, exit));
         self.plan.loops[code as usize].exit = exit;
+        self.frame().leave_loop();
+        if let Some(limit) = limit {
+            self.limit_left(limit);
+        }
     }
 
     /// The loop variable's slot.

@@ -160,6 +160,7 @@ fn has_value(ast: &Ast, id: StmtId) -> bool {
         Stmt::With(_, body) | Stmt::Group(_, body) | Stmt::Master(body) | Stmt::While(_, body) => {
             inside(body)
         }
+        Stmt::Mix(number) => ast.stmts_in(ast.mixes[number as usize].bodies).any(inside),
         Stmt::If(number) => {
             let branch = ast.ifs[number as usize];
             inside(branch.then) || branch.otherwise.is_some_and(inside)

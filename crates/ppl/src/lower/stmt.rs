@@ -94,6 +94,7 @@ impl Lower<'_> {
             Stmt::Include(_, list) => return self.statements(list),
             Stmt::Call { name, args } => self.call_statement(name, args, span),
             Stmt::Param(number) => self.param(number, span),
+            Stmt::Mix(number) => return self.mix(self.ast.mixes[number as usize], span),
             Stmt::Later(number) => self.later_statement(number, span),
             Stmt::Pattern(number) => self.pattern_defined(number, span),
             Stmt::Proc(_) | Stmt::Groups(_) | Stmt::Hints(..) | Stmt::Empty | Stmt::Error => {}
@@ -132,7 +133,7 @@ impl Lower<'_> {
         flow
     }
 
-    fn label(&mut self, text: Operand, kind: LabelKind, sync: bool) -> u32 {
+    pub(super) fn label(&mut self, text: Operand, kind: LabelKind, sync: bool) -> u32 {
         self.plan.labels.push(Label { text, kind, sync });
         self.plan.labels.len() as u32 - 1
     }
@@ -206,13 +207,11 @@ impl Lower<'_> {
         if then == Flow::Away { flow } else { Flow::On }
     }
 
-    /// `share`, `mix`, `repeat ... until`, `define layout`
+    /// `share`, `define layout`
     fn later_statement(&mut self, number: u32, span: Span) {
         let later = self.ast.laters[number as usize];
         let instead = match later.what {
             "share" => "write repeat $i $$rank..n step $$size to divide the turns equally",
-            "mix" => "choose with if (rand(1, 100) <= 70) ... else ...",
-            "repeat ... until" => "repeat a fixed number of turns, or use while with $$time",
             _ => "leave it out",
         };
         let word = later.what.split(' ').next().unwrap_or_default().len() as u32;
@@ -225,7 +224,7 @@ impl Lower<'_> {
             let slot = self.frame().temp();
             self.set_slot(mention.symbol, slot, true);
         }
-        if matches!(later.what, "share" | "mix") {
+        if later.what == "share" {
             self.statements(later.body);
         }
     }

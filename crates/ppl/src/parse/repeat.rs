@@ -1,7 +1,7 @@
-//! `repeat`, whose head has many forms, and the constructs that are kept but not executed yet.
+//! `repeat`, whose head has many forms, `mix`, and `share`, which is kept but not executed yet.
 
 use super::{Bad, Parse, Parser};
-use crate::ast::{Expr, ExprId, Later, Name, Repeat, Stmt, StmtId};
+use crate::ast::{Expr, ExprId, Later, Mix, Name, Repeat, Stmt, StmtId, Until};
 use crate::token::{Kind, Token};
 use crate::word::{Word, classify, is_function};
 use model::plan::Span;
@@ -23,13 +23,11 @@ impl Parser<'_, '_, '_> {
         if self.head(&mut head).is_err() {
             self.skip_to_body();
         }
-        if self.accept_word("until") {
-            return self.until(head, start);
-        }
+        let until = self.accept_word("until").then(|| self.until());
         let body = self.loop_body("the count");
         let Head { var, from, to, step, in_list } = head;
         let number = self.cx.ast.repeats.len() as u32;
-        self.cx.ast.repeats.push(Repeat { var, from, in_list, to, step, body });
+        self.cx.ast.repeats.push(Repeat { var, from, in_list, to, step, until, body });
         Ok(self.push_stmt(Stmt::Repeat(number), start))
     }
 
@@ -148,15 +146,11 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// `until 30s [level] body`
-    fn until(&mut self, head: Head, start: u32) -> Parse<StmtId> {
+    /// `until 30s [level]`
+    fn until(&mut self) -> Until {
         let limit = self.expr();
         let limit = self.or_skip_to_body(limit);
-        self.accept_word("level");
-        let body = self.loop_body("the limit");
-        let exprs = [Some(head.from), head.to, head.step, Some(limit)];
-        let exprs: Vec<u32> = exprs.into_iter().flatten().map(|id| id.0).collect();
-        Ok(self.later("repeat ... until", &exprs, &[body.0], start))
+        Until { limit, level: self.accept_word("level") }
     }
 
     /// A construct that is kept but not executed yet.
@@ -207,7 +201,9 @@ impl Parser<'_, '_, '_> {
             self.unclosed_block(open);
         }
         self.cx.blocks.pop();
-        Ok(self.later("mix", &weights, &bodies, start))
+        let (weights, bodies) = (self.cx.ast.push_list(&weights), self.cx.ast.push_list(&bodies));
+        self.cx.ast.mixes.push(Mix { weights, bodies });
+        Ok(self.push_stmt(Stmt::Mix(self.cx.ast.mixes.len() as u32 - 1), start))
     }
 
     fn weight(&mut self) -> Parse<ExprId> {

@@ -96,7 +96,7 @@ fn heads_of_repeat() {
         ("repeat ($n*2) {}", "(repeat (paren (* $n 2)) (block))"),
         ("repeat $i 10..100 step 10 {}", "(repeat $i 10 .. 100 step 10 (block))"),
         ("repeat 0..$n {}", "(repeat 0 .. $n (block))"),
-        ("repeat $i 5 until 30s level {}", "(repeat ... until 5 30s (block))"),
+        ("repeat $i 5 until 30s level {}", "(repeat $i 5 until level 30s (block))"),
     ]);
 }
 

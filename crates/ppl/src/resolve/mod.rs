@@ -77,7 +77,8 @@ impl Resolver<'_> {
             Stmt::Call { name, args } => self.call_proc(name, args, span),
             Stmt::Repeat(number) => {
                 let repeat = self.ast.repeats[number as usize];
-                let values = [Some(repeat.from), repeat.to, repeat.step];
+                let until = repeat.until.map(|until| until.limit);
+                let values = [Some(repeat.from), repeat.to, repeat.step, until];
                 let types = if repeat.in_list { Types::ANY } else { Types::INT };
                 let var = repeat.var.map(|(name, span)| (name, span, types));
                 self.with_loop_variable(var, values.into_iter().flatten(), repeat.body);
@@ -120,6 +121,11 @@ impl Resolver<'_> {
             Stmt::Pattern(number) => self.pattern(number),
             Stmt::Proc(number) => self.proc(number),
             Stmt::Hints(_, value) => self.value(value),
+            Stmt::Mix(number) => {
+                let mix = self.ast.mixes[number as usize];
+                self.ast.exprs_in(mix.weights).for_each(|id| self.value(id));
+                self.statements(mix.bodies);
+            }
             Stmt::Later(number) => self.later(number),
         }
     }

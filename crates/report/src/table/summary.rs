@@ -48,6 +48,7 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     if has_bounds(&grid) {
         notes.push(LEGEND_BOUND.to_string());
     }
+    notes.extend(super::limits::sentences(run));
     Some(Sheet { name: "summary", grid, notes })
 }
 

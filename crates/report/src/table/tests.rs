@@ -233,6 +233,28 @@ fn an_aborted_run_at_80_columns() {
 }
 
 #[test]
+fn a_loop_with_wear_out_has_both_rates() {
+    let mut run = Run::default();
+    let label = |label: &str, busy_ns| model::run::LabelRow {
+        label: label.into(),
+        busy_ns,
+        ..model::run::LabelRow::default()
+    };
+    let row = |label: &str, bytes: u64, mib_s| model::run::Row {
+        mib_s: Some(mib_s),
+        ..sample::row(label, "write", 10, bytes, [1; 5])
+    };
+    run.labels = vec![label("w", 5_000_000_000), label("w/until", 2_000_000_000)];
+    run.rows = vec![row("w/until", 400 << 20, 200.0)];
+    assert!(!plain(&run, 100).contains("wear-out"));
+    run.labels.push(label("w/wear-out", 3_000_000_000));
+    run.rows.push(row("w/wear-out", 100 << 20, 33.3));
+    let text = plain(&run, 100);
+    let both = "w, write: 200 MiB/s up to the limit; 100 MiB/s with the wear-out, 5 s in all.";
+    assert!(text.contains(both), "{text}");
+}
+
+#[test]
 fn nothing_executed() {
     expect![[r#"
         0 ranks · 0 ns

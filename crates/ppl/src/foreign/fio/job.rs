@@ -253,14 +253,15 @@ impl Job {
             body.push(format!("sleep({}us);", self.think_us));
         }
         let text = body.join(" ");
-        match self.seconds {
-            Some(seconds) => {
-                page.line(&format!("$i = 0; $end = $$time + {seconds};"));
-                page.line(&format!("while ($$time < $end) {{ {text} $i = $i + 1; }}"));
-            }
-            None if body.len() == 1 => page.line(&format!("repeat $i $count {text}")),
-            None => page.line(&format!("repeat $i $count {{ {text} }}")),
-        }
+        let head = match self.seconds {
+            // More calls than can be made in the time.
+            Some(seconds) => format!("repeat $i 1t until {seconds}s"),
+            None => "repeat $i $count".into(),
+        };
+        page.line(&match body.len() {
+            1 => format!("{head} {text}"),
+            _ => format!("{head} {{ {text} }}"),
+        });
     }
 
     /// The statements of one call.
@@ -275,8 +276,9 @@ impl Job {
             (true, true) => vec![
                 format!("$at = {place};"),
                 format!(
-                    "if (rand(1, 100) <= {}) fread($h, $bs, $at); else fwrite($h, $bs, $at);",
-                    self.mix
+                    "mix {{ {}: fread($h, $bs, $at); {}: fwrite($h, $bs, $at); }}",
+                    self.mix,
+                    100 - self.mix
                 ),
             ],
             (true, false) => vec![format!("fread($h, $bs, {place});")],

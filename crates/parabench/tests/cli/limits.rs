@@ -1,0 +1,83 @@
+//! `repeat ... until` and `mix`: how often things are done. In virtual time, so that the limit
+//! falls where it is put.
+
+use crate::run::row;
+use crate::scene::Scene;
+use crate::schema::run_object;
+use serde_json::Value;
+
+fn on_mem(text: &str) -> Value {
+    let scene = Scene::new().file("x.ppl", text);
+    run_object(&scene.parabench("run x.ppl -n 2 --backend mem --format json").exits(0))
+}
+
+fn count(run: &Value, label: &str, op: &str) -> u64 {
+    let all = run["rows"].as_array().expect("rows").iter();
+    let own = all.filter(|row| row["label"] == label && row["op"] == op);
+    own.map(|row| row["count"].as_u64().expect("a number")).sum()
+}
+
+/// Rank 0 takes 1 ms for an iteration, rank 1 5 ms: 10 and 2 of them begin within 9.5 ms.
+const WORK: &str = "{ if ($$rank == 0) compute(1ms); else compute(5ms); mkdir(\"d-$$rank-$i\"); }";
+
+#[test]
+fn members_stop_at_the_limit_and_level_makes_them_equal() {
+    for (loop_, early, late) in [
+        ("repeat $i 1000 until 9.5ms", 12, 0),
+        ("repeat $i 1000 until 9.5ms level", 12, 8),
+        ("repeat $i 4 until 9.5ms level", 6, 2),
+        ("repeat $i 2 until 1s level", 4, 0),
+        ("repeat $i 0 until 1s level", 0, 0),
+        ("repeat $i 2..20 step 3 until 1s", 12, 0),
+        ("repeat $i [7, 8, 9] until 1s level", 6, 0),
+    ] {
+        let loop_ = loop_.replace("$i [", "$i in [");
+        let run = on_mem(&format!("time[\"w\"] {loop_} {WORK}"));
+        let (until, both) =
+            (if late > 0 || loop_.contains("level") { "w/until" } else { "w" }, "w/wear-out");
+        assert_eq!(
+            (count(&run, until, "mkdir"), count(&run, both, "mkdir")),
+            (early, late),
+            "{loop_}"
+        );
+    }
+}
+
+#[test]
+fn a_loop_with_a_limit_is_left_in_order() {
+    let text = "define proc some($n) {\n\
+                repeat $i 1000 until 1s level { mkdir(\"p-$$rank-$i\"); if ($i == $n) break; }\n\
+                repeat $i 10 until 1s { rmdir(\"p-$$rank-$i\"); if ($i == 0) return; }\n\
+                }\n\
+                time[\"a\"] some(1 + $$rank); barrier; time[\"b\"] stat(\".\");";
+    let run = on_mem(text);
+    // The break ends the loop of a member; the others need not reach more than it has.
+    assert_eq!(count(&run, "a/until", "mkdir"), 2 + 3);
+    assert_eq!(count(&run, "a", "rmdir"), 2);
+    assert_eq!(count(&run, "b", "stat"), 2);
+}
+
+#[test]
+fn both_rates_are_told() {
+    let text = "time[\"w\"] repeat $i 1000 until 9.5ms level { if ($$rank == 1) compute(4ms); compute(1ms); \
+                write(\"f-$$rank-$i\", 64k); }";
+    let scene = Scene::new().file("x.ppl", text);
+    let done = scene.parabench("run x.ppl -n 2 --backend mem").exits(0);
+    done.out_has("w, write: ").out_has("up to the limit; ").out_has("with the wear-out");
+}
+
+#[test]
+fn a_mix_draws_by_weight() {
+    let text = "param $w = 60;\n\
+                repeat 10000 mix { $w: stat(\".\"); 0: sync; 30: { readdir(\".\"); } 10: statfs(\".\"); }";
+    let run = on_mem(text);
+    let all = ["stat", "readdir", "statfs"].map(|op| count(&run, "", op));
+    assert_eq!(all.iter().sum::<u64>(), 20_000);
+    // Five standard deviations of a binomial distribution of 20,000 at most.
+    for (count, expected) in all.into_iter().zip([12_000u64, 6_000, 2_000]) {
+        assert!(count.abs_diff(expected) < 350, "{all:?}");
+    }
+    assert!(run["rows"].as_array().expect("rows").iter().all(|row| row["op"] != "sync"));
+    assert_eq!(row(&run, "", "stat")["count"], all[0]);
+    assert_eq!(run["rows"], on_mem(text)["rows"], "the same seed draws the same");
+}

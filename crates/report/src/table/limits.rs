@@ -1,0 +1,64 @@
+//! The rates of loops `repeat ... until T level`: up to the limit, and with the iterations after it
+//! that make all members equal ("wear-out", as IOR and IO500 have it).
+
+use crate::text::escape;
+use model::run::{LabelRow, Row, Run};
+use model::units::{Measure, format_ns};
+
+/// The labels that such a loop gives its parts (docs/language.md).
+const UNTIL: &str = "until";
+const WEAR_OUT: &str = "wear-out";
+
+/// A sentence for each operation of each such loop.
+pub(super) fn sentences(run: &Run) -> Vec<String> {
+    run.labels.iter().flat_map(|limited| of_loop(run, limited)).collect()
+}
+
+fn of_loop(run: &Run, limited: &LabelRow) -> Vec<String> {
+    let Some(outer) = limited.label.strip_suffix(UNTIL) else { return Vec::new() };
+    let worn = format!("{outer}{WEAR_OUT}");
+    let is_worn = |label: &&LabelRow| {
+        (&label.label, label.cell, label.repetition) == (&worn, limited.cell, limited.repetition)
+    };
+    let Some(after) = run.labels.iter().find(is_worn) else { return Vec::new() };
+    let both_ns = limited.busy_ns + after.busy_ns;
+    let own = |row: &&Row| {
+        row.part_of.is_none()
+            && (&row.label, row.cell, row.repetition)
+                == (&limited.label, limited.cell, limited.repetition)
+    };
+    let rows = run.rows.iter().filter(own);
+    rows.filter_map(|row| sentence(row, rest(run, row, &worn), outer, both_ns)).collect()
+}
+
+/// The same operation in the wear-out.
+fn rest<'r>(run: &'r Run, row: &Row, worn: &str) -> Option<&'r Row> {
+    let key = (&*row.op, row.cell, row.repetition);
+    run.rows
+        .iter()
+        .find(|other| other.label == worn && key == (&*other.op, other.cell, other.repetition))
+}
+
+fn sentence(row: &Row, rest: Option<&Row>, outer: &str, both_ns: u64) -> Option<String> {
+    let done = |row: &Row| row.count - row.failed.min(row.count) - row.expected.min(row.count);
+    let (bytes, count) =
+        (row.bytes + rest.map_or(0, |row| row.bytes), done(row) + rest.map_or(0, done));
+    let seconds = both_ns as f64 / 1e9;
+    let (early, whole) = match (row.mib_s, row.ops_s) {
+        (Some(early), _) => {
+            let whole = bytes as f64 / f64::from(1 << 20) / seconds;
+            (Measure::ByteRate.format(early, 3), Measure::ByteRate.format(whole, 3))
+        }
+        (None, Some(early)) => {
+            let whole = count as f64 / seconds;
+            (Measure::OpRate.format(early, 3), Measure::OpRate.format(whole, 3))
+        }
+        (None, None) => return None,
+    };
+    let place = match outer.trim_end_matches('/') {
+        "" => escape(&row.op),
+        label => format!("{}, {}", escape(label), escape(&row.op)),
+    };
+    let both = format_ns(both_ns as f64);
+    Some(format!("{place}: {early} up to the limit; {whole} with the wear-out, {both} in all."))
+}
