@@ -12,11 +12,11 @@
 pub(crate) use model::permutation::mix;
 pub use model::permutation::{Permutation, perm};
 
+use model::RankSet;
 use model::value::{Eval, EvalError};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal, Zipf};
-use std::ops::Range;
 
 /// The random numbers of one rank: a ChaCha stream of its own (8 rounds), so
 /// that the streams of different ranks never overlap.
@@ -87,10 +87,11 @@ impl RankRng {
 /// `$$crand`: 32 random bits that all members of a set of ranks (world ranks
 /// `members`) draw alike at the same site on the same occurrence (from 0),
 /// without talking to each other.
-pub fn common_rand(seed: u64, members: &Range<u32>, site: u32, occurrence: u64) -> u32 {
-    let set = u64::from(members.start) << 32 | u64::from(members.end);
-    let state = [set, u64::from(site), occurrence]
+pub fn common_rand(seed: u64, members: &RankSet, site: u32, occurrence: u64) -> u32 {
+    let [first, end, step, blocks] = members.key().map(u64::from);
+    let state = [first << 32 | end, u64::from(site), occurrence]
         .into_iter()
+        .chain((blocks > 0).then_some(step << 32 | blocks))
         .fold(mix(seed), |state, word| mix(state ^ mix(word.wrapping_add(0x9e37_79b9_7f4a_7c15))));
     (state >> 32) as u32
 }

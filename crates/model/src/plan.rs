@@ -23,6 +23,7 @@ pub use crate::function::Function;
 pub use crate::internal::Internal;
 use crate::op::Op;
 use crate::pattern::Geometry;
+use crate::rank_set::RankSet;
 use crate::value::Value;
 pub use crate::with::Options;
 use serde::{Deserialize, Serialize};
@@ -207,7 +208,9 @@ pub enum Instr {
     LabelLeave,
     /// Enter a group; go on at `skip` if this rank is not a member.
     GroupEnter { group: GroupId, skip: Pc },
-    /// Leave the innermost group.
+    /// The members of the active set with the same value become the active set.
+    SplitEnter { split: u32, value: Operand, end: Pc },
+    /// Leave the innermost group or split.
     GroupLeave,
     /// Go on at `skip` unless this rank is member 0 of the active group.
     Master { skip: Pc },
@@ -315,13 +318,96 @@ pub struct Group {
     pub members: Range<u32>,
 }
 
-/// A set of ranks that can become active: the world or an intersection of groups.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A set of ranks that can become active: the world, the members of groups, or what a split makes of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberSet {
     /// World ranks.
-    pub members: Range<u32>,
-    /// For every group: the set that is active after `GroupEnter` from here.
+    pub members: RankSet,
+    /// For every group: the set that is active after `GroupEnter` from here; the world where none can be.
     pub enter: Vec<SetId>,
+    /// What splits make of it, by split and case.
+    pub splits: Vec<Classes>,
+}
+
+impl MemberSet {
+    /// The set that a split makes of the members with a value; `None`: no member has it.
+    pub fn class(&self, split: u32, case: u32, value: i64) -> Option<SetId> {
+        let place = (split, case);
+        let at = self.splits.binary_search_by_key(&place, |classes| (classes.split, classes.case));
+        let classes = &self.splits[at.ok()?].classes;
+        let at = classes.binary_search_by_key(&value, |class| class.0);
+        Some(classes[at.ok()?].1)
+    }
+}
+
+/// What a split makes of a set of ranks, for some values of the loop variables in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Classes {
+    /// Index into [`Plan::splits`].
+    pub split: u32,
+    /// Which values its loop variables have: [`Split::case`].
+    pub case: u32,
+    /// Values in ascending order, and the ranks that have each.
+    pub classes: Vec<(i64, SetId)>,
+}
+
+/// A `split` statement: the loop variables that its value goes by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// They are the same on all ranks.
+    pub inputs: Vec<Input>,
+}
+
+impl Split {
+    /// Number of cases: combinations of values. Saturates.
+    pub fn cases(&self) -> u64 {
+        self.inputs.iter().fold(1, |cases, input| cases.saturating_mul(input.count.into()))
+    }
+
+    /// The number of the case with these values of the inputs; `None`: a loop does not give one of them.
+    pub fn case(&self, mut value: impl FnMut(Slot) -> Option<i64>) -> Option<u32> {
+        self.inputs.iter().try_fold(0u32, |case, input| {
+            let at = input.position(value(input.slot)?)?;
+            case.checked_mul(input.count)?.checked_add(at)
+        })
+    }
+
+    /// The values of the inputs in a case.
+    pub fn values(&self, mut case: u64) -> Vec<i64> {
+        let mut values: Vec<i64> = Vec::with_capacity(self.inputs.len());
+        for input in self.inputs.iter().rev() {
+            let count = u64::from(input.count.max(1));
+            values.push(input.value((case % count) as u32));
+            case /= count;
+        }
+        values.reverse();
+        values
+    }
+}
+
+/// A loop variable whose values the text tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The variable.
+    pub slot: Slot,
+    /// Its first value.
+    pub from: i64,
+    /// What is added for the next, not 0.
+    pub step: i64,
+    /// Number of values.
+    pub count: u32,
+}
+
+impl Input {
+    fn value(&self, at: u32) -> i64 {
+        self.from.wrapping_add(self.step.wrapping_mul(at.into()))
+    }
+
+    fn position(&self, value: i64) -> Option<u32> {
+        let at = value.checked_sub(self.from)?.checked_div(self.step)?;
+        let at = u32::try_from(at).ok().filter(|at| *at < self.count)?;
+        (self.value(at) == value).then_some(at)
+    }
 }
 
 /// A proc.
@@ -405,6 +491,8 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// Sets of ranks that can become active; 0 is the world.
     pub sets: Vec<MemberSet>,
+    /// `split` statements.
+    pub splits: Vec<Split>,
     /// Number of ranks the plan was bound to.
     pub ranks: u32,
     /// Parameters and their values as bound.

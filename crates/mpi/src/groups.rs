@@ -4,12 +4,12 @@
 
 use crate::error::MpiError;
 use crate::world::{Handle, SELF, WORLD, World};
+use model::RankSet;
 use model::plan::{MemberSet, SetId};
-use std::ops::Range;
 
 /// Communicators by set. A rank has those of the sets it is a member of.
 pub struct Groups {
-    ranks: Vec<Range<u32>>,
+    ranks: Vec<RankSet>,
     handles: Vec<Option<Handle>>,
     /// What has to be freed, in the order in which it was made.
     made: Vec<Handle>,
@@ -18,9 +18,9 @@ pub struct Groups {
 impl Groups {
     /// Makes the communicators. Collective over the world.
     pub fn new(world: &World, sets: &[MemberSet]) -> Result<Groups, MpiError> {
-        let ranks: Vec<Range<u32>> = sets.iter().map(|set| set.members.clone()).collect();
+        let ranks: Vec<RankSet> = sets.iter().map(|set| set.members.clone()).collect();
         let mut groups = Groups { handles: vec![None; ranks.len()], ranks, made: Vec::new() };
-        for layer in layers(&groups.ranks) {
+        for layer in layers(&groups.ranks, world.size) {
             if let [set] = layer[..]
                 && groups.ranks[set] == (0..world.size)
             {
@@ -29,7 +29,7 @@ impl Groups {
                 groups.made.push(handle);
                 continue;
             }
-            let mine = layer.iter().position(|set| groups.ranks[*set].contains(&world.rank));
+            let mine = layer.iter().position(|set| groups.ranks[*set].contains(world.rank));
             let color = mine.map(|at| at as u32);
             let made = world.split(WORLD, color, world.rank)?;
             if let (Some(handle), Some(at)) = (made, mine) {
@@ -38,7 +38,7 @@ impl Groups {
             }
         }
         for (handle, ranks) in groups.handles.iter_mut().zip(&groups.ranks) {
-            if ranks.len() == 1 && ranks.contains(&world.rank) {
+            if ranks.len() == 1 && ranks.contains(world.rank) {
                 *handle = Some(SELF);
             }
         }
@@ -52,7 +52,7 @@ impl Groups {
     }
 
     /// Members by set.
-    pub fn sets(&self) -> &[Range<u32>] {
+    pub fn sets(&self) -> &[RankSet] {
         &self.ranks
     }
 
@@ -63,17 +63,21 @@ impl Groups {
 }
 
 /// Sets of two and more ranks, in layers of sets that share no rank.
-fn layers(sets: &[Range<u32>]) -> Vec<Vec<usize>> {
-    let mut layers: Vec<Vec<usize>> = Vec::new();
-    for (set, ranks) in sets.iter().enumerate().filter(|(_, ranks)| ranks.len() > 1) {
-        let apart =
-            |other: &usize| sets[*other].end <= ranks.start || ranks.end <= sets[*other].start;
-        match layers.iter_mut().find(|layer| layer.iter().all(apart)) {
-            Some(layer) => layer.push(set),
-            None => layers.push(vec![set]),
-        }
+fn layers(sets: &[RankSet], ranks: u32) -> Vec<Vec<usize>> {
+    // Each with the ranks that are taken in it.
+    let mut layers: Vec<(Vec<usize>, Vec<bool>)> = Vec::new();
+    for (set, members) in sets.iter().enumerate().filter(|(_, members)| members.len() > 1) {
+        let is_free = |taken: &[bool]| members.iter().all(|rank| !taken[rank as usize]);
+        let at = layers.iter().position(|(_, taken)| is_free(taken));
+        let at = at.unwrap_or_else(|| {
+            layers.push((Vec::new(), vec![false; ranks as usize]));
+            layers.len() - 1
+        });
+        let (layer, taken) = &mut layers[at];
+        layer.push(set);
+        members.iter().for_each(|rank| taken[rank as usize] = true);
     }
-    layers
+    layers.into_iter().map(|(layer, _)| layer).collect()
 }
 
 #[cfg(test)]
@@ -82,8 +86,11 @@ mod tests {
 
     #[test]
     fn sets_of_a_layer_share_no_rank() {
-        let sets = [0..8, 0..4, 4..8, 0..2, 2..4, 3..5, 5..6, 7..7];
-        assert_eq!(layers(&sets), [vec![0], vec![1, 2], vec![3, 4], vec![5]]);
-        assert!(layers(&[]).is_empty());
+        let ranges = [0..8, 0..4, 4..8, 0..2, 2..4, 3..5, 5..6, 7..7].map(RankSet::from);
+        assert_eq!(layers(&ranges, 8), [vec![0], vec![1, 2], vec![3, 4], vec![5]]);
+        let of = |value: u32| (0..8).filter(|rank| rank % 2 == value).collect::<RankSet>();
+        let sets = [(0..8).into(), of(0), (0..3).into(), of(1), (3..8).into()];
+        assert_eq!(layers(&sets, 8), [vec![0], vec![1, 3], vec![2, 4]]);
+        assert!(layers(&[], 8).is_empty());
     }
 }

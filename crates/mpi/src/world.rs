@@ -55,6 +55,8 @@ pub struct World {
     pub node: u32,
     /// Number of machines.
     pub nodes: u32,
+    /// The machine of each rank.
+    pub machines: Vec<u32>,
     /// Rank within the machine.
     pub node_rank: u32,
     /// Number of ranks on this machine.
@@ -87,6 +89,7 @@ impl World {
             size: 1,
             node: 0,
             nodes: 1,
+            machines: vec![0],
             node_rank: 0,
             node_size: 1,
             thread_level,
@@ -123,6 +126,10 @@ impl World {
         let first = self.reduce(self.node_comm, [i64::from(self.rank)], Reduce::Min)?[0];
         self.nodes = firsts.iter().sum::<i64>() as u32;
         self.node = firsts[..first as usize].iter().sum::<i64>() as u32;
+        let mut machines = vec![0; self.size as usize];
+        machines[self.rank as usize] = self.node.into();
+        self.reduce_all(WORLD, &mut machines, Reduce::Sum)?;
+        self.machines = machines.into_iter().map(|machine| machine as u32).collect();
         let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
         self.node_cpus = cpus.iter().map(|word| word.count_ones()).sum();
         self.crowd = Crowd::new(self.node_size, self.node_cpus);

@@ -12,14 +12,14 @@ use ppl::{Binding, Compiled};
 use std::path::PathBuf;
 
 /// What the options of a subcommand say about ranks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ranks {
     /// Their number.
     pub count: u32,
     /// Nobody has given that number.
     pub assumed: bool,
-    /// Number of machines.
-    pub nodes: u32,
+    /// The machine of each; empty: all share one.
+    pub machines: Vec<u32>,
 }
 
 /// Where a program works.
@@ -53,7 +53,7 @@ pub fn compile(
 ) -> Compiled {
     let binding = Binding {
         ranks_assumed: ranks.assumed,
-        nodes: ranks.nodes,
+        machines: ranks.machines,
         params: args.params.clone(),
         groups: args.groups.clone(),
         seed: args.seed.number(),

@@ -13,7 +13,7 @@
 //! let (params, groups, include_dirs) = (Vec::new(), Vec::new(), Vec::new());
 //! let (mounts, seed) = (Vec::new(), Seed::Given(42));
 //! let args = ProgramArgs { program: "x.ppl".into(), params, groups, include_dirs, mounts, seed };
-//! let ranks = Ranks { count: 4, assumed: false, nodes: 1 };
+//! let ranks = Ranks { count: 4, assumed: false, machines: Vec::new() };
 //! let compiled = compile(text, &args, ranks, Places::default(), true);
 //! assert!(compiled.plan.is_none());
 //! let drawn = diagnostics::draw(&compiled.diagnostics, &compiled.sources, 80);

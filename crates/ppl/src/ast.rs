@@ -108,6 +108,8 @@ pub enum Stmt {
     Time(u32),
     /// `group "g" body`: the name's string expression.
     Group(ExprId, StmtId),
+    /// `split (value) body`
+    Split(ExprId, StmtId),
     /// `master body`
     Master(StmtId),
     /// `barrier;`, `barrier("g");`
@@ -318,6 +320,8 @@ pub struct Ast {
     pub mixes: Vec<Mix>,
     /// See [`Stmt::Later`].
     pub laters: Vec<Later>,
+    /// Number of [`Stmt::Split`].
+    pub splits: u32,
     /// Comments in order of position, for the formatter.
     pub comments: Vec<Span>,
     /// Keywords and operations that are not written in lower case.

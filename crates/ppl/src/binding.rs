@@ -13,8 +13,8 @@ pub struct Binding {
     /// never speaks of ranks is then taken for one of a single rank, and group sizes are not compared
     /// with the number of ranks.
     pub ranks_assumed: bool,
-    /// Number of machines: `$$nodes`.
-    pub nodes: u32,
+    /// The machine of each rank, numbered from 0; empty: all share one.
+    pub machines: Vec<u32>,
     /// `NAME=VALUE` of the command line, in order; the last of a name wins.
     pub params: Vec<(String, String)>,
     /// `--group NAME[:SIZE]`; a size is a number of ranks or a percentage such as "50%".
@@ -45,7 +45,7 @@ impl Binding {
         Binding {
             ranks: ranks.max(1),
             ranks_assumed: false,
-            nodes: 1,
+            machines: Vec::new(),
             params: Vec::new(),
             groups: Vec::new(),
             seed: 42,
@@ -54,6 +54,26 @@ impl Binding {
             env: Box::new(|_| None),
             mpi: true,
         }
+    }
+}
+
+impl Binding {
+    /// Number of machines: `$$nodes`.
+    pub fn nodes(&self) -> u32 {
+        self.machines.iter().max().map_or(1, |last| last + 1)
+    }
+
+    /// Number of each rank's machine, and of the rank on it: `$$node` and `$$noderank`.
+    pub(crate) fn places(&self) -> Vec<(u32, u32)> {
+        if self.machines.is_empty() {
+            return (0..self.ranks).map(|rank| (0, rank)).collect();
+        }
+        let mut ranks_of = vec![0u32; self.nodes() as usize];
+        let place = |machine: &u32| {
+            ranks_of[*machine as usize] += 1;
+            (*machine, ranks_of[*machine as usize] - 1)
+        };
+        self.machines.iter().map(place).collect()
     }
 }
 
@@ -68,7 +88,7 @@ impl fmt::Debug for Binding {
         f.debug_struct("Binding")
             .field("ranks", &self.ranks)
             .field("ranks_assumed", &self.ranks_assumed)
-            .field("nodes", &self.nodes)
+            .field("machines", &self.machines)
             .field("params", &self.params)
             .field("groups", &self.groups)
             .field("seed", &self.seed)

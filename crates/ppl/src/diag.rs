@@ -62,6 +62,7 @@ codes! {
     PatternMembers "E0312" "A pattern that does not exist for the number of members that use it.";
     HandleGroup "E0313" "A call of all that opened a file, in a group that lacks some of them.";
     ViewOverlaps "E0314" "A write through a file view, levels 2 and 3, that would write bytes twice.";
+    SplitValue "E0315" "A split by a value that the ranks cannot know of each other, or into too many sets.";
     Capitals "W0101" "A keyword not written in lower case.";
     GroupName "W0201" "Blanks around a group's name are dropped.";
     Precedence "W0202" "`%` meets `*` or `/` without parentheses.";

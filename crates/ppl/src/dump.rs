@@ -150,6 +150,10 @@ impl Dump<'_> {
                 dump.spaced(name);
                 dump.body(body);
             }),
+            Stmt::Split(value, body) => self.node("split", |dump| {
+                dump.spaced(value);
+                dump.body(body);
+            }),
             Stmt::Master(body) => self.node("master", |dump| dump.body(body)),
             Stmt::Barrier(None) => self.add("(barrier)"),
             Stmt::Barrier(Some(name)) => self.node("barrier", |dump| dump.spaced(name)),

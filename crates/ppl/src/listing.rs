@@ -11,8 +11,8 @@
 
 use model::escape::is_harmful;
 use model::plan::{
-    Args, Instr, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece, Plan, Slot, Source,
-    UnaryOp,
+    Args, Instr, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece, Plan, SetId, Slot,
+    Source, UnaryOp,
 };
 use model::{Op, Value};
 use std::fmt::Write;
@@ -20,6 +20,9 @@ use std::fmt::Write;
 /// Columns before `-> target` and before `; line`.
 const TARGET_COLUMN: usize = 44;
 const LINE_COLUMN: usize = 52;
+/// Lines for the splits of a statement, and sets in each.
+const SPLIT_LINES: usize = 8;
+const SPLIT_PARTS: usize = 6;
 
 /// The whole plan.
 pub fn listing(plan: &Plan) -> String {
@@ -51,6 +54,7 @@ fn head(plan: &Plan, out: &mut String) {
         let (start, end) = (group.members.start, group.members.end);
         let _ = writeln!(out, "; group {:?} = ranks {start}..{end}", group.name);
     }
+    splits(plan, out);
     for pattern in &plan.patterns {
         let _ = writeln!(
             out,
@@ -61,6 +65,44 @@ fn head(plan: &Plan, out: &mut String) {
     for unproved in &plan.unproved {
         let _ = writeln!(out, "; unproved at {}: {}", unproved.site, unproved.reason);
     }
+}
+
+/// What splits make of the sets of ranks that come to them; not more than a page can show.
+fn splits(plan: &Plan, out: &mut String) {
+    let sites = (0..plan.code.len()).filter_map(|site| match plan.code[site] {
+        Instr::SplitEnter { split, .. } => Some((split, site)),
+        _ => None,
+    });
+    for (split, site) in sites {
+        let made = plan.sets.iter().flat_map(|set| {
+            let of_it = set.splits.iter().filter(move |classes| classes.split == split);
+            of_it.map(move |classes| (&set.members, classes))
+        });
+        let mut lines = made.map(|(members, classes)| {
+            let values = plan.splits[split as usize].values(classes.case.into());
+            let values = values.iter().map(|value| format!(" {value}")).collect::<String>();
+            let case = if values.is_empty() { values } else { format!(", loop at{values}") };
+            format!("; split at {site}{case}: {members} -> {}\n", parts(plan, &classes.classes))
+        });
+        out.extend(lines.by_ref().take(SPLIT_LINES));
+        match lines.count() {
+            0 => {}
+            more => {
+                let _ = writeln!(out, "; split at {site}: {more} more");
+            }
+        }
+    }
+}
+
+/// "ranks 0 to 3; ranks 4 to 7"
+fn parts(plan: &Plan, classes: &[(i64, SetId)]) -> String {
+    let shown = classes.iter().take(SPLIT_PARTS);
+    let mut shown: Vec<String> =
+        shown.map(|(_, set)| plan.sets[*set as usize].members.to_string()).collect();
+    if classes.len() > SPLIT_PARTS {
+        shown.push(format!("{} more", classes.len() - SPLIT_PARTS));
+    }
+    shown.join("; ")
 }
 
 /// Where the lines of each file start, in the joined text.
@@ -170,6 +212,7 @@ impl Writer<'_> {
             }
             Instr::LabelLeave => ("time end", String::new(), None),
             Instr::GroupEnter { group: id, skip } => ("group", group(id), Some(skip)),
+            Instr::SplitEnter { value: by, end, .. } => ("split", value(by), Some(end)),
             Instr::GroupLeave => ("group end", String::new(), None),
             Instr::Master { skip } => ("master", String::new(), Some(skip)),
             Instr::Barrier { group: id } => ("barrier", id.map_or(String::new(), group), None),

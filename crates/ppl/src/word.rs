@@ -33,6 +33,7 @@ keywords! {
     Repeat "repeat";
     Return "return";
     Share "share";
+    Split "split";
     Time "time";
     While "while";
     With "with";

@@ -53,7 +53,7 @@ pub fn values(
     all: &mut Vec<Value>,
 ) -> Result<(), String> {
     all.clear();
-    for (rank, given) in members.ranks.clone().zip(given) {
+    for (rank, given) in members.ranks.iter().zip(given) {
         let value = given.value(function).ok_or_else(|| {
             format!("rank {rank} has come to another statement than {}", function.row().name)
         })?;
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn what_is_given_arrives_at_the_same_function_only() {
-        let members = Members { set: 0, ranks: 4..6 };
+        let members = Members { set: 0, ranks: (4..6).into() };
         let mut all = Vec::new();
         for value in [Value::Int(-3), Value::Float(0.5), Value::Duration(7), Value::Bool(true)] {
             let given = Given::new(Function::Gmax, &value).unwrap();

@@ -81,7 +81,7 @@ impl Local {
     }
 
     fn explain(&mut self, members: &Members, what: &str) {
-        let gone = self.region.first_ended(members.ranks.clone());
+        let gone = self.region.first_ended(&members.ranks);
         self.reason = match gone {
             Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
             None => format!("{what} cannot be met: every rank that is left waits"),
@@ -157,7 +157,7 @@ impl Comm for Local {
         if poll != Poll::Ready {
             return Ok(poll);
         }
-        let given = members.ranks.clone().map(|rank| self.region.rank(rank).given(meeting));
+        let given = members.ranks.iter().map(|rank| self.region.rank(rank).given(meeting));
         values(function, members, given, all)?;
         Ok(self.come(members, site, what))
     }
@@ -165,8 +165,8 @@ impl Comm for Local {
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
         let slot = self.slot(members, name, to)?;
         self.region.slots()[slot as usize].count.fetch_add(1, SeqCst);
-        let receivers = to.map_or(members.ranks.clone(), |rank| rank..rank + 1);
-        for words in receivers.map(|rank| self.region.rank(rank)) {
+        let receivers = to.map_or_else(|| members.ranks.clone(), |rank| (rank..rank + 1).into());
+        for words in receivers.iter().map(|rank| self.region.rank(rank)) {
             if words.waits_for_signal() {
                 words.wake.fetch_add(1, SeqCst);
                 futex::wake_all(&words.wake);

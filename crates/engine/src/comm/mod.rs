@@ -28,9 +28,8 @@ pub use solo::Solo;
 pub use world::World;
 
 use model::plan::{Function, Pc, SetId};
-use model::{Op, Value};
+use model::{Op, RankSet, Value};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Answer to a call that may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,7 @@ pub struct Members {
     /// Its number in the plan.
     pub set: SetId,
     /// World ranks.
-    pub ranks: Range<u32>,
+    pub ranks: RankSet,
 }
 
 /// What all members of a set do together, besides a barrier.

@@ -11,11 +11,11 @@
 use super::signals::{self, Slot};
 use super::{End, Given, Joint, futex};
 use crate::clock::Real;
+use model::RankSet;
 use model::function::FUNCTIONS;
 use model::plan::{MemberSet, Pc, SetId};
 use std::cell::UnsafeCell;
 use std::io;
-use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -169,7 +169,7 @@ pub struct Region {
     base: NonNull<u8>,
     bytes: usize,
     ranks: u32,
-    sets: Vec<Range<u32>>,
+    sets: Vec<RankSet>,
 }
 
 // SAFETY: all words are atomics but the clock, which is written before the gate
@@ -336,7 +336,7 @@ impl Region {
         self.gave_lock_back();
         words.phase.store(phase as u32, SeqCst);
         for (set, ranks) in self.sets.iter().enumerate() {
-            if ranks.len() > 1 && ranks.contains(&rank) {
+            if ranks.len() > 1 && ranks.contains(rank) {
                 self.break_set(set as SetId);
             }
         }
@@ -359,8 +359,8 @@ impl Region {
     }
 
     /// The one of some ranks whose end explains best why others need not wait for it.
-    pub fn first_ended(&self, ranks: Range<u32>) -> Option<(u32, End)> {
-        super::blame(ranks.filter_map(|rank| Some((rank, self.ended(rank)?))))
+    pub fn first_ended(&self, ranks: &RankSet) -> Option<(u32, End)> {
+        super::blame(ranks.iter().filter_map(|rank| Some((rank, self.ended(rank)?))))
     }
 
     /// What the ranks publish of how far they are.

@@ -3,9 +3,8 @@
 use super::region::lock_of;
 use super::world::World;
 use super::{Check, Comm, End, Given, Joint, Members, Numbers, Poll, values};
-use model::Value;
 use model::plan::{Function, Pc};
-use std::ops::Range;
+use model::{RankSet, Value};
 use std::rc::Rc;
 
 /// Is told what a simulated rank does: a rehearsal counts steps and skips iterations.
@@ -13,7 +12,7 @@ pub trait Observer {
     /// A statement or an iteration begins; false: the rank has to stop.
     fn step(&mut self) -> bool;
     /// It comes to a barrier, a wait or a signal of these ranks.
-    fn meets(&mut self, ranks: &Range<u32>);
+    fn meets(&mut self, ranks: &RankSet);
     /// See [`Comm::iterated`].
     fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers);
 }
@@ -37,7 +36,7 @@ impl Sim {
         Sim { observer: Some(observer), ..self }
     }
 
-    fn meets(&mut self, ranks: &Range<u32>) {
+    fn meets(&mut self, ranks: &RankSet) {
         if let Some(observer) = &mut self.observer
             && ranks.len() > 1
         {
@@ -47,7 +46,7 @@ impl Sim {
 
     /// Any rank can wait for a lock.
     fn meets_all(&mut self) {
-        let all = 0..self.world.size();
+        let all = (0..self.world.size()).into();
         self.meets(&all);
     }
 
@@ -55,7 +54,7 @@ impl Sim {
         if poll != Poll::Released {
             return;
         }
-        self.reason = match self.world.first_ended(members.ranks.clone()) {
+        self.reason = match self.world.first_ended(&members.ranks) {
             Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
             None => format!("{what} cannot be met: every rank that is left waits"),
         };
@@ -105,7 +104,7 @@ impl Comm for Sim {
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
-        match members.ranks.contains(&self.rank) {
+        match members.ranks.contains(self.rank) {
             true => self.meets(&members.ranks),
             false => self.meets_all(),
         }

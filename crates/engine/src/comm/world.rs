@@ -7,11 +7,11 @@
 use super::region::lock_of;
 use super::{Activity, End, Given, Joint, Members, Poll, signals};
 use crate::clock::Virtual;
+use model::RankSet;
 use model::plan::{MemberSet, Pc, SetId};
 use std::cell::{Cell, Ref, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::ops::Range;
 
 /// How far a rank may run ahead of the next one: bounds the work of changing ranks.
 pub const QUANTUM_NS: u64 = 100_000;
@@ -75,7 +75,7 @@ struct Waiting {
 }
 
 struct Set {
-    ranks: Range<u32>,
+    ranks: RankSet,
     waiting: Vec<u32>,
     broken: bool,
     /// What the members gave when they met last.
@@ -310,7 +310,7 @@ impl World {
         let now_ns = self.clock.now();
         let mut released = Vec::new();
         for set in &mut state.sets {
-            if set.ranks.len() > 1 && set.ranks.contains(&rank) {
+            if set.ranks.len() > 1 && set.ranks.contains(rank) {
                 set.broken = true;
                 released.append(&mut set.waiting);
             }
@@ -321,9 +321,9 @@ impl World {
         }
     }
 
-    pub(super) fn first_ended(&self, ranks: Range<u32>) -> Option<(u32, End)> {
+    pub(super) fn first_ended(&self, ranks: &RankSet) -> Option<(u32, End)> {
         let state = self.state.borrow();
-        super::blame(ranks.filter_map(|rank| match &state.ranks[rank as usize].status {
+        super::blame(ranks.iter().filter_map(|rank| match &state.ranks[rank as usize].status {
             Status::Ended(end) => Some((rank, end.clone())),
             _ => None,
         }))
@@ -356,7 +356,7 @@ impl State {
     fn met(&mut self, set: SetId) {
         let set = &mut self.sets[set as usize];
         set.given.clear();
-        for rank in set.ranks.clone() {
+        for rank in set.ranks.iter() {
             set.given.push(std::mem::take(&mut self.ranks[rank as usize].given));
         }
     }

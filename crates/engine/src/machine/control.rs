@@ -240,13 +240,11 @@ fn receivers(step: Step<'_>, env: &Env<'_>) -> Result<Members, Fault> {
 
 /// World rank of a member.
 fn member(number: i64, members: &Members) -> Eval<u32> {
-    match u32::try_from(number) {
-        Ok(at) if (at as usize) < members.ranks.len() => Ok(members.ranks.start + at),
-        _ => {
-            let found = format!("member {number} of {}", members.ranks.len());
-            Err(EvalError::Range("expected a member of the group that the signal is for", found))
-        }
-    }
+    let found = u32::try_from(number).ok().and_then(|at| members.ranks.nth(at));
+    found.ok_or_else(|| {
+        let found = format!("member {number} of {}", members.ranks.len());
+        EvalError::Range("expected a member of the group that the signal is for", found)
+    })
 }
 
 /// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first

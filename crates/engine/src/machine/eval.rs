@@ -254,7 +254,7 @@ impl<'p> Env<'p> {
             Internal::Rank => i64::from(self.scope.rank),
             Internal::NodeRank => i64::from(self.place.node_rank),
             Internal::Node => i64::from(self.place.node),
-            Internal::GroupRank => i64::from(self.scope.rank - members.ranks.start),
+            Internal::GroupRank => members.ranks.position(self.scope.rank).unwrap_or(0).into(),
             Internal::GroupSize => members.ranks.len() as i64,
             // A name and a duration are no integers.
             Internal::GroupName | Internal::Now => 0,

@@ -240,6 +240,7 @@ fn structure<B: Backend>(
         Instr::LabelLeave => return Ok(label_leave(pc, position, env, io, comm)),
         Instr::GroupEnter { group, skip } if !env.scope.enter(plan, group) => return Ok(Ok(skip)),
         Instr::GroupEnter { .. } => {}
+        Instr::SplitEnter { split, value, .. } => split_enter(pc, split, value, env)?,
         Instr::GroupLeave => env.scope.leave(plan),
         Instr::Master { skip } if !env.scope.is_master() => return Ok(Ok(skip)),
         Instr::Master { .. } => {}
@@ -338,10 +339,8 @@ fn barrier(
 ) -> Result<Result<Pc, Flow>, Fault> {
     let Some(group) = group else { return Ok(wait_for(env, comm, pc)) };
     let name = &plan.groups[group as usize].name;
-    let members = env
-        .scope
-        .whole_group(plan, group)
-        .filter(|members| members.ranks.contains(&env.scope.rank));
+    let members =
+        env.scope.whole_group(plan, group).filter(|members| members.ranks.contains(env.scope.rank));
     let Some(members) = members else {
         return Err(Fault::message(format!(
             "barrier(\"{name}\") by rank {}, which is not a member of the group",
@@ -352,6 +351,26 @@ fn barrier(
         Flow::Next => Ok(pc + 1),
         flow => Err(flow),
     })
+}
+
+/// The members of the active set that have the same value, which the text tells: nobody is asked.
+fn split_enter(pc: Pc, split: u32, value: Operand, env: &mut Env<'_>) -> Result<(), Fault> {
+    env.ready(pc, value, 0)?;
+    let value = match env.peek(value, 0) {
+        Value::Bool(holds) => i64::from(*holds),
+        value => value.as_int()?,
+    };
+    let plan = env.plan;
+    let case = plan.splits[split as usize].case(|slot| match env.values[env.at(slot)] {
+        Value::Int(n) => Some(n),
+        _ => None,
+    });
+    match case.is_some_and(|case| env.scope.split(plan, (split, case), value)) {
+        true => Ok(()),
+        false => Err(Fault::message(
+            "the value of this split is another one than that which the program's text gives",
+        )),
+    }
 }
 
 /// Barrier of the active group; then the instruction after `pc`.

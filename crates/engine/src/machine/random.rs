@@ -4,13 +4,12 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::shares::Ready;
 use crate::rng::{self, RankRng};
-use model::Value;
 use model::function::{Calc, Draw, Question};
 use model::pattern::Extent;
 use model::plan::{Args, Function, Operand, Pc, Slot};
 use model::value::{self, Eval, EvalError};
+use model::{RankSet, Value};
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// The streams of one rank.
 pub(super) struct Random {
@@ -26,7 +25,7 @@ impl Random {
     }
 
     /// `$$crand` at a site.
-    pub(super) fn common(&mut self, site: Pc, members: &Range<u32>) -> u32 {
+    pub(super) fn common(&mut self, site: Pc, members: &RankSet) -> u32 {
         let drawn = self.drawn.entry(site).or_insert(0);
         let occurrence = *drawn;
         *drawn += 1;

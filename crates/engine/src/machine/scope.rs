@@ -9,8 +9,8 @@ use model::plan::{GroupId, SetId};
 pub(super) struct Scope {
     pub(super) rank: u32,
     active: Members,
-    /// The group entered and the set that was active before.
-    outer: Vec<(GroupId, SetId)>,
+    /// The group entered (`None`: a split) and the set that was active before.
+    outer: Vec<(Option<GroupId>, SetId)>,
 }
 
 impl Scope {
@@ -31,9 +31,20 @@ impl Scope {
             .sets
             .get(self.active.set as usize)
             .and_then(|set| set.enter.get(group as usize).copied());
-        let Some(set) = inner else { return false };
+        inner.is_some_and(|set| self.activate(plan, Some(group), set))
+    }
+
+    /// Enters what a split, in a case, makes of the members with a value; false: this rank is none
+    /// of them.
+    pub(super) fn split(&mut self, plan: &Plan, (split, case): (u32, u32), value: i64) -> bool {
+        let set = plan.sets.get(self.active.set as usize);
+        let inner = set.and_then(|set| set.class(split, case, value));
+        inner.is_some_and(|set| self.activate(plan, None, set))
+    }
+
+    fn activate(&mut self, plan: &Plan, group: Option<GroupId>, set: SetId) -> bool {
         let inner = members(plan, set);
-        if !inner.ranks.contains(&self.rank) {
+        if !inner.ranks.contains(self.rank) {
             return false;
         }
         self.outer.push((group, self.active.set));
@@ -41,7 +52,7 @@ impl Scope {
         true
     }
 
-    /// Leaves the innermost group.
+    /// Leaves the innermost group or split.
     pub(super) fn leave(&mut self, plan: &Plan) {
         if let Some((_, set)) = self.outer.pop() {
             self.active = members(plan, set);
@@ -50,7 +61,8 @@ impl Scope {
 
     /// Name of the innermost group; "" outside every group.
     pub(super) fn group_name<'p>(&self, plan: &'p Plan) -> &'p str {
-        self.outer.last().map_or("", |(group, _)| &plan.groups[*group as usize].name)
+        let group = self.outer.iter().rev().find_map(|(group, _)| *group);
+        group.map_or("", |group| &plan.groups[group as usize].name)
     }
 
     /// All members of a group, whatever is active.
@@ -61,12 +73,13 @@ impl Scope {
 
     /// This rank is member 0 of the active set.
     pub(super) fn is_master(&self) -> bool {
-        self.rank == self.active.ranks.start
+        self.active.ranks.first() == Some(self.rank)
     }
 }
 
 /// The set as communicators see it. A plan made by hand may lack the world's set.
 fn members(plan: &Plan, set: SetId) -> Members {
-    let ranks = plan.sets.get(set as usize).map_or(0..plan.ranks, |set| set.members.clone());
+    let known = plan.sets.get(set as usize);
+    let ranks = known.map_or_else(|| (0..plan.ranks).into(), |set| set.members.clone());
     Members { set, ranks }
 }

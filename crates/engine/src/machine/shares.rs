@@ -13,9 +13,8 @@ use super::fault::Fault;
 use crate::record::Recorder;
 use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
 use model::plan::{Operand, Pc};
-use model::{Plan, Value};
+use model::{Plan, RankSet, Value};
 use std::cell::Cell;
-use std::ops::Range;
 
 /// Runs of a member that are kept; more are made anew on every access.
 const MAX_RUNS: usize = 1 << 16;
@@ -151,7 +150,7 @@ impl std::fmt::Debug for Pieces<'_> {
 #[derive(Debug)]
 struct Entry<'p> {
     pattern: usize,
-    ranks: Range<u32>,
+    ranks: RankSet,
     ready: Result<Ready<'p>, String>,
 }
 
@@ -164,10 +163,10 @@ pub(super) struct Shares<'p> {
 impl<'p> Shares<'p> {
     /// Works out every pattern for every group that this rank can be active in.
     pub(super) fn work_out(&mut self, plan: &'p Plan, rank: u32) {
-        let world = 0..plan.ranks;
+        let world = RankSet::from(0..plan.ranks);
         let sets = plan.sets.iter().map(|set| set.members.clone()).chain([world]);
-        let groups = plan.groups.iter().map(|group| group.members.clone());
-        for ranks in sets.chain(groups).filter(|ranks| ranks.contains(&rank)) {
+        let groups = plan.groups.iter().map(|group| group.members.clone().into());
+        for ranks in sets.chain(groups).filter(|ranks| ranks.contains(rank)) {
             for pattern in 0..plan.patterns.len() {
                 self.entry(plan, pattern, &ranks, rank);
             }
@@ -178,13 +177,14 @@ impl<'p> Shares<'p> {
         &mut self,
         plan: &'p Plan,
         pattern: usize,
-        ranks: &Range<u32>,
+        ranks: &RankSet,
         rank: u32,
     ) -> &mut Entry<'p> {
         let known = |entry: &Entry<'_>| entry.pattern == pattern && entry.ranks == *ranks;
         let at = self.entries.iter().position(known).unwrap_or_else(|| {
             let members = ranks.len() as u32;
-            let share = plan.patterns[pattern].share(plan, rank - ranks.start, members, MAX_STEPS);
+            let member = ranks.position(rank).unwrap_or(0);
+            let share = plan.patterns[pattern].share(plan, member, members, MAX_STEPS);
             let ready = share.map(Ready::new);
             self.entries.push(Entry { pattern, ranks: ranks.clone(), ready });
             self.entries.len() - 1
@@ -197,12 +197,12 @@ impl<'p> Shares<'p> {
         &mut self,
         plan: &'p Plan,
         pattern: usize,
-        ranks: &Range<u32>,
+        ranks: &RankSet,
         rank: u32,
     ) -> Result<&mut Ready<'p>, Fault> {
         let name = &plan.patterns[pattern].name;
         let members = ranks.len();
-        if !ranks.contains(&rank) {
+        if !ranks.contains(rank) {
             let message = format!("rank {rank} is no member of the group of pattern \"{name}\"");
             return Err(Fault::Message(message));
         }
@@ -237,7 +237,7 @@ impl<'p> Env<'p> {
         let group = plan.patterns[number].group.as_ref();
         let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
         let ranks = match group {
-            Some(group) => group.members.clone(),
+            Some(group) => group.members.clone().into(),
             None => self.scope.members().ranks.clone(),
         };
         self.shares.get(plan, number, &ranks, self.scope.rank).map(Some)

@@ -13,7 +13,7 @@
 use super::stage::{Delta, Mark, Skipped, Stage};
 use super::together::Shared;
 use crate::comm::Numbers;
-use std::ops::Range;
+use model::RankSet;
 
 /// Iterations to look at, the more the better: these can be divided by most lengths of cycles, as of
 /// a log that is rotated at every tenth iteration.
@@ -48,8 +48,8 @@ pub(super) struct Loop {
     last: Option<Seen>,
     /// How often it was begun before.
     entered: u64,
-    /// Ranks that this one meets in it, from the first to the last; empty: none.
-    met: Range<u32>,
+    /// Ranks that this one meets in it; empty: none.
+    met: RankSet,
 }
 
 /// What was seen at the end of a unit.
@@ -65,11 +65,10 @@ struct Seen {
 
 impl Loop {
     /// The rank comes to a barrier, a wait or a signal of these ranks.
-    pub(super) fn meets(&mut self, ranks: &Range<u32>) {
-        self.met = match self.met.is_empty() {
-            true => ranks.clone(),
-            false => self.met.start.min(ranks.start)..self.met.end.max(ranks.end),
-        };
+    pub(super) fn meets(&mut self, ranks: &RankSet) {
+        if self.met != *ranks {
+            self.met = self.met.union(ranks);
+        }
     }
 
     /// An iteration is over and `left` more come. `steps`: those of the rank so far.

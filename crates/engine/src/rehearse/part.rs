@@ -3,8 +3,8 @@
 use super::loops::Loop;
 use super::stage::Stage;
 use crate::comm::{Numbers, Observer};
+use model::RankSet;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::rc::Rc;
 
 /// One rank.
@@ -27,7 +27,7 @@ impl Observer for Part {
         self.stage.step()
     }
 
-    fn meets(&mut self, ranks: &Range<u32>) {
+    fn meets(&mut self, ranks: &RankSet) {
         self.loops.values_mut().for_each(|running| running.meets(ranks));
     }
 

@@ -10,8 +10,8 @@
 //! signals and waits as the others.
 
 use super::stage::Skipped;
+use model::RankSet;
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// A loop that ranks execute together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub(super) struct Shared {
     pub(super) entered: u64,
     pub(super) iterations: u64,
     /// Ranks that meet in it.
-    pub(super) met: Range<u32>,
+    pub(super) met: RankSet,
 }
 
 /// What ranks have said of their loops.
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn ranks_skip_the_same_iterations_or_none() {
-        let shared = Shared { number: 0, entered: 1, iterations: 100, met: 0..2 };
+        let shared = Shared { number: 0, entered: 1, iterations: 100, met: (0..2).into() };
         let mut together = Together::default();
         assert!(!together.is_long(&shared));
         assert_eq!(together.unit(&shared, 1), 1);

@@ -151,7 +151,7 @@ pub fn run(
 /// The plan's sets; a plan without any has the world.
 pub fn sets(plan: &Plan) -> Vec<MemberSet> {
     match plan.sets.is_empty() {
-        true => vec![MemberSet { members: 0..plan.ranks, enter: Vec::new() }],
+        true => vec![MemberSet { members: (0..plan.ranks).into(), ..MemberSet::default() }],
         false => plan.sets.clone(),
     }
 }

@@ -25,7 +25,7 @@ pub enum P {
 
 impl Build {
     pub fn new(ranks: u32) -> Build {
-        let world = MemberSet { members: 0..ranks, enter: Vec::new() };
+        let world = MemberSet { members: (0..ranks).into(), ..MemberSet::default() };
         Build { plan: Plan { ranks, seed: 42, sets: vec![world], ..Plan::default() } }
     }
 
@@ -192,12 +192,10 @@ impl Build {
         let mut at = 0;
         while at < self.plan.sets.len() {
             for range in &ranges {
-                let outer = self.plan.sets[at].members.clone();
-                let start = outer.start.max(range.start);
-                let inner = start..outer.end.min(range.end).max(start);
+                let inner = self.plan.sets[at].members.intersection(&range.clone().into());
                 let known = self.plan.sets.iter().position(|set| set.members == inner);
                 let set = known.unwrap_or_else(|| {
-                    self.plan.sets.push(MemberSet { members: inner, enter: Vec::new() });
+                    self.plan.sets.push(MemberSet { members: inner, ..MemberSet::default() });
                     self.plan.sets.len() - 1
                 });
                 self.plan.sets[at].enter.push(set as u32);

@@ -62,14 +62,17 @@ impl Plan {
 
     /// Groups and sets hold ranks of the world, which is the first set.
     fn verify_ranks(&self) -> Verified {
-        let groups = self.groups.iter().map(|group| &group.members);
-        let sets = self.sets.iter().map(|set| &set.members);
-        for members in groups.chain(sets) {
+        for members in self.groups.iter().map(|group| &group.members) {
             let known = members.start <= members.end && members.end <= self.ranks;
             require(known, || format!("ranks {members:?} are not among {}", self.ranks))?;
         }
-        for set in self.sets.iter().flat_map(|set| &set.enter) {
-            within(*set, self.sets.len(), "set")?;
+        for set in &self.sets {
+            let known = set.members.is_valid(self.ranks);
+            require(known, || format!("ranks {:?} are not among {}", set.members, self.ranks))?;
+            let classes = set.splits.iter().flat_map(|found| &found.classes).map(|(_, set)| set);
+            for inner in set.enter.iter().chain(classes) {
+                within(*inner, self.sets.len(), "set")?;
+            }
         }
         let world = self.sets.first().is_none_or(|world| world.members == (0..self.ranks));
         require(world, || "the first set is not that of all ranks".into())
@@ -204,6 +207,13 @@ impl Region<'_> {
                 self.group(group)?;
                 self.ahead(pc, skip)
             }
+            Instr::SplitEnter { split, value, end } => {
+                within(split, self.plan.splits.len(), "split")?;
+                for input in &self.plan.splits[split as usize].inputs {
+                    self.slot(input.slot)?;
+                }
+                self.operand(value).and_then(|()| self.ahead(pc, end))
+            }
             Instr::Master { skip } => self.ahead(pc, skip),
             Instr::Barrier { group } => group.map_or(Ok(()), |group| self.group(group)),
             Instr::WithEnter { options } => {
@@ -298,13 +308,16 @@ impl Region<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Function, Internal, Label, LabelKind, MemberSet, Proc, Span};
+    use crate::plan::{
+        Classes, Function, Input, Internal, Label, LabelKind, MemberSet, Proc, Span, Split,
+    };
     use crate::with::Options;
 
     /// A plan with one of each table.
     fn plan(main: &[Instr]) -> Plan {
         let local = Operand::slot(Slot::local(0));
         let code = [main, &[Instr::Halt, Instr::Return]].concat();
+        let input = Input { slot: SLOT, from: 0, step: 1, count: 2 };
         Plan {
             spans: vec![Span::default(); code.len()],
             procs: vec![Proc {
@@ -338,13 +351,18 @@ mod tests {
             labels: vec![Label { text: Operand::template(1), kind: LabelKind::Wall, sync: false }],
             options: vec![Options { depth: Some(Operand::constant(0)), ..Options::default() }],
             globals: vec![String::new(); 4],
-            sets: vec![MemberSet { members: 0..2, enter: vec![0] }],
+            sets: vec![MemberSet { members: (0..2).into(), enter: vec![0], splits: vec![] }],
+            splits: vec![Split { inputs: vec![input] }],
             ranks: 2,
             ..Plan::default()
         }
     }
 
     const SLOT: Slot = Slot(3);
+
+    fn to_set_1() -> Classes {
+        Classes { split: 0, case: 0, classes: vec![(7, 1)] }
+    }
 
     #[test]
     fn what_is_there_is_accepted() {
@@ -362,6 +380,7 @@ mod tests {
             Instr::Function { function: Function::Abs, dst: SLOT, args },
             Instr::Push { list: SLOT, value: a },
             Instr::SetItem { list: SLOT, index: a, value: a },
+            Instr::SplitEnter { split: 0, value: a, end: 12 },
         ];
         assert_eq!(plan(&body).verify(), Ok(()));
         assert_eq!(Plan::default().verify(), Ok(()));
@@ -386,6 +405,8 @@ mod tests {
             (Instr::Jump { to: 2 }, "goes on at 2"),
             (Instr::JumpIf { cond: a, when: true, to: 0 }, "goes back to 0"),
             (Instr::Master { skip: 9 }, "goes on at 9"),
+            (Instr::SplitEnter { split: 1, value: a, end: 1 }, "split 1 of 1"),
+            (Instr::SplitEnter { split: 0, value: a, end: 9 }, "goes on at 9"),
             (Instr::Loop { code: 1 }, "loop 1 of 1"),
             (Instr::Loop { code: 0 }, "goes on at 2"),
             (Instr::Barrier { group: Some(0) }, "group 0 of 0"),
@@ -416,9 +437,10 @@ mod tests {
             (|plan| plan.locals[0].clear(), "frame"),
             (|plan| plan.procs[0].entry = 99, "proc"),
             (|plan| plan.code[0] = Instr::GroupLeave, "no end"),
-            (|plan| plan.sets[0].members = 0..1, "all ranks"),
-            (|plan| plan.sets[0].members = 0..3, "not among 2"),
+            (|plan| plan.sets[0].members = (0..1).into(), "all ranks"),
+            (|plan| plan.sets[0].members = (0..3).into(), "not among 2"),
             (|plan| plan.sets[0].enter[0] = 1, "set 1 of 1"),
+            (|plan| plan.sets[0].splits.push(to_set_1()), "set 1 of 1"),
             (|plan| plan.templates[0].end = 9, "template 0"),
             (|plan| plan.pieces[1] = Piece::Text { start: 1, end: 3 }, "template 1"),
             (|plan| plan.pieces[0] = Piece::Value(Operand::template(0)), "template 0 of 0"),

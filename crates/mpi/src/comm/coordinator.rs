@@ -12,14 +12,14 @@
 
 use super::message::{Doing, Message, Status};
 use engine::comm::{Activity, End, Joint, Sample, blame};
-use std::ops::Range;
+use model::RankSet;
 
 /// Messages and the ranks they are for.
 pub(super) type Letters = Vec<(u32, Message)>;
 
 /// What is known of the ranks.
 pub(super) struct Coordinator {
-    sets: Vec<Range<u32>>,
+    sets: Vec<RankSet>,
     ranks: Vec<Status>,
     /// Ranks that were told to stop waiting and have not answered yet.
     released: Vec<bool>,
@@ -40,7 +40,7 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    pub(super) fn new(ranks: u32, sets: &[Range<u32>]) -> Coordinator {
+    pub(super) fn new(ranks: u32, sets: &[RankSet]) -> Coordinator {
         let ranks = ranks as usize;
         Coordinator {
             ended_started: vec![None; sets.len()],
@@ -117,7 +117,7 @@ impl Coordinator {
         let status = &self.ranks[from as usize];
         let mut broken = false;
         for (set, (ranks, started)) in self.sets.iter().zip(&status.started).enumerate() {
-            if ranks.contains(&from) {
+            if ranks.contains(from) {
                 let fewest = self.ended_started[set].map_or(*started, |other| other.min(*started));
                 broken |= self.ended_started[set].replace(fewest) != Some(fewest);
             }
@@ -144,7 +144,7 @@ impl Coordinator {
             return;
         }
         let epoch = status.epoch;
-        let never_come = self.sets[set].clone().filter_map(|other| {
+        let never_come = self.sets[set].iter().filter_map(|other| {
             let status = &self.ranks[other as usize];
             match &status.doing {
                 Doing::Ended(end) if status.started[set] < mine => Some((other, end.clone())),
@@ -166,8 +166,8 @@ impl Coordinator {
             _ => false,
         };
         let members = self.sets[set as usize].clone();
-        if members.clone().all(is_apart) {
-            members.for_each(|rank| self.release_stuck(rank, out));
+        if members.iter().all(is_apart) {
+            members.iter().for_each(|rank| self.release_stuck(rank, out));
         }
     }
 
@@ -230,7 +230,7 @@ impl Coordinator {
             Doing::AtBarrier { set, .. } => {
                 let set = *set as usize;
                 let mine = status.started[set];
-                self.sets[set].clone().any(|rank| answers[rank as usize].started[set] < mine)
+                self.sets[set].iter().any(|rank| answers[rank as usize].started[set] < mine)
             }
         };
         !under_way && answers.iter().all(is_stuck)
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     fn world(ranks: u32) -> Coordinator {
-        Coordinator::new(ranks, &[0..ranks, 0..2])
+        Coordinator::new(ranks, &[(0..ranks).into(), (0..2).into()])
     }
 
     fn barrier(started: [u32; 2], set: u32) -> Status {
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn two_rounds_find_a_deadlock() {
         let answers = [waiting(1, 2), ended([0, 0], End::Finished), barrier([1, 0], 0)];
-        let mut world = Coordinator::new(3, &[0..3, 0..2]);
+        let mut world = Coordinator::new(3, &[(0..3).into(), (0..2).into()]);
         tell(&mut world, 0, answers[0].clone());
         tell(&mut world, 2, barrier([0, 0], 0));
         assert_eq!(round(&mut world, &answers), [], "rank 1 still runs");

@@ -298,7 +298,8 @@ impl engine::comm::Comm for Comm<'_> {
             return Ok(poll);
         }
         let mut words = vec![[0; 2]; members.ranks.len()];
-        words[(self.world.rank - members.ranks.start) as usize] = given.0;
+        let own = members.ranks.position(self.world.rank);
+        words[own.unwrap_or(0) as usize] = given.0;
         if let Some(handle) = self.groups.handle(members.set).filter(|_| words.len() > 1) {
             let summed = self.world.reduce_all(handle, words.as_flattened_mut(), Reduce::Sum);
             summed.map_err(|error| error.to_string())?;
@@ -309,8 +310,8 @@ impl engine::comm::Comm for Comm<'_> {
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
         let key = signal_key(members.set, name, to);
-        let receivers = to.map_or(members.ranks.clone(), |rank| rank..rank + 1);
-        for rank in receivers {
+        let receivers = to.map_or_else(|| members.ranks.clone(), |rank| (rank..rank + 1).into());
+        for rank in receivers.iter() {
             if rank == self.world.rank {
                 *self.counts.entry(key).or_insert(0) += 1;
                 continue;

@@ -41,7 +41,7 @@ impl Kept {
     ) -> Option<MpiFileFacts> {
         self.members.insert(file.0, members.clone());
         let is_known = self.told.iter().any(|told| told.0 == path.to_bytes() && told.1 == hints);
-        if world.rank != members.ranks.start || is_known || self.told.len() == FILES_MAX {
+        if members.ranks.first() != Some(world.rank) || is_known || self.told.len() == FILES_MAX {
             return None;
         }
         self.told.push((path.to_bytes().to_vec(), hints.to_string()));

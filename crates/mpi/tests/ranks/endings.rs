@@ -10,6 +10,7 @@ use model::{Op, Plan, Value};
 use mpi::comm::{Agreed, Comm};
 use mpi::groups::Groups;
 use mpi::run_rank;
+use std::ops::Range;
 use std::path::Path;
 
 pub const CASES: &[Case] = &[
@@ -195,15 +196,15 @@ fn an_interrupt(place: &Stage<'_>) {
 }
 
 fn agreements(place: &Stage<'_>) {
-    let set = |members| MemberSet { members, enter: Vec::new() };
+    let set = |members: Range<u32>| MemberSet { members: members.into(), ..MemberSet::default() };
     let sets = [set(0..3), set(1..3), set(2..3)];
     let groups = Groups::new(place.world, &sets).unwrap();
     let mut comm = Comm::new(place.world, &groups, None).unwrap();
     let rank = place.rank();
     for (set, smallest) in [(0, 10), (1, 11), (2, 12)] {
         let members = Members { set, ranks: sets[set as usize].members.clone() };
-        assert_eq!(groups.handle(set).is_some(), members.ranks.contains(&rank));
-        if members.ranks.contains(&rank) {
+        assert_eq!(groups.handle(set).is_some(), members.ranks.contains(rank));
+        if members.ranks.contains(rank) {
             let agreed = Agreed { smallest, largest: 12 };
             assert_eq!(comm.agree(&members, 10 + i64::from(rank), 0), Some(agreed));
         }

@@ -42,7 +42,7 @@ impl Check {
         let ranks = Ranks {
             count: self.ranks.unwrap_or(DEFAULT_RANKS),
             assumed: self.ranks.is_none(),
-            nodes: 1,
+            machines: Vec::new(),
         };
         let places = Places::named(&self.program)?;
         let mut compiled = compile::compile(text, &self.program, ranks, places, true);

@@ -41,6 +41,17 @@ const PROGRAMS: &[(&str, &str)] = &[
          with (expect=\"ENOENT\") $left = readdir(\"none\"); assert(len($left) == 0);",
     ),
     (
+        "ranks of the same value meet",
+        "$row = $$rank / 2;
+         split ($row) {
+             master mkdir(\"row-$row\");
+             barrier;
+             repeat $i 2 split ($$grank == $i) { write(\"row-$row/f-$$rank-$i\", 1k * $$gsize); barrier; }
+             assert(gsum(1) == 2 && gmin($$rank) == $row * 2);
+         }
+         repeat $bit 2 { $far = ($$rank / 2 ^ $bit) % 2; split ($far) assert(gsum($$rank) == [2, 4, 1, 5][$bit * 2 + $far]); }",
+    ),
+    (
         "procs that open files, count and give values",
         "$n = 0;
          define proc open_db($p, $mode = \"w+\") { $h = fopen($p, $mode); if (!$h) return -1; global $n = $n + 1; return $h; }

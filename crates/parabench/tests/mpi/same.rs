@@ -1,7 +1,7 @@
 //! The same program gives the same counts, bytes and offsets under every MPI as on local
 //! and simulated ranks.
 
-use crate::essence::{programs, run, run_with, shares_names, small, waiting};
+use crate::essence::{DIVIDED, programs, run, run_with, shares_names, small, waiting};
 use crate::made_up::MadeUp;
 use crate::scene::Scene;
 use crate::testing;
@@ -47,6 +47,13 @@ fn programs_for_one_rank_are_the_same_under_every_mpi() {
 fn made_up_programs_are_the_same_under_every_mpi() {
     for seed in [1, 2, 5] {
         assert_same(&format!("program {seed}"), &MadeUp::program(seed), 2);
+    }
+}
+
+#[test]
+fn ranks_divided_by_values_are_the_same_under_every_mpi() {
+    for ranks in [1, 5, 8] {
+        assert_same("divided", DIVIDED, ranks);
     }
 }
 

@@ -10,6 +10,7 @@ pub const CASES: &[Case] = &[
     ("every kind of pattern writes the same file", 4, every_kind),
     ("windows of transfers write the same file", 3, windows),
     ("groups have their own geometry", 5, groups),
+    ("ranks of the same value have a file", 5, divided),
 ];
 
 /// The bytes that `data="offset"` puts into a file of this size.
@@ -154,6 +155,24 @@ fn windows(place: &Stage<'_>) {
         assert!(place.bytes(name) == expected, "{name}");
     }
     assert!(place.bytes("uneven") == expected[..6993]);
+}
+
+/// A file of the ranks with the same value: its communicator is theirs alone.
+fn divided(place: &Stage<'_>) {
+    let ran = place.run(
+        r#"define pattern {"p", 4, 1k, 3};
+        $odd = $$rank % 2;
+        with (data="offset") split ($odd) {
+            pwrite("odd-$odd", "p");
+            $h = pfopen("ordered-$odd", "cw"); pfwrite($h, 1k, $$grank * 1k, "all"); pfclose($h);
+        }
+        barrier;"#,
+    );
+    assert_eq!(ran.good().done(Op::Pwrite), (1, 4096));
+    for (odd, members) in [(0, 3), (1, 2)] {
+        assert!(place.bytes(&format!("odd-{odd}")) == expected(members * 4096), "{odd}");
+        assert!(place.bytes(&format!("ordered-{odd}")) == expected(members * 1024), "{odd}");
+    }
 }
 
 /// Member and number of members are those of the active group, or of the group that is named.

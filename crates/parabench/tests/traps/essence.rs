@@ -55,6 +55,34 @@ const WAITING: &str = "define groups {\"left\":D, \"right\":D};\n\
     }\n\
     master { repeat $turn TURNS assert(size(\"token-$turn\") == $$size, \"a token was lost\"); }\n";
 
+/// A program that divides its ranks in every way, in groups and in itself, by loops too.
+pub const DIVIDED: &str = "define groups {\"left\":D, \"right\":D};\n\
+    $row = $$rank / 2;\n\
+    split ($row) {\n\
+        master mkdir(\"row-$row\");\n\
+        if ($row == 1) barrier;\n\
+        barrier;\n\
+        time[\"rows\", sync] write(\"row-$row/file-$$grank\", 1000 * ($$gsize + $row));\n\
+        print $row, gsum($$rank), $$grank, $$gsize, $$crand, \"$$group\";\n\
+        signal(\"here\"); wait(\"here\", $$gsize);\n\
+        signal(\"next\", to=($$grank + 1) % $$gsize); wait(\"next\");\n\
+    }\n\
+    repeat $bit 3 {\n\
+        $half = ($$rank / 2 ^ $bit) % 2;\n\
+        split ($half) { print $bit, $half, gmin($$rank), gmax($$rank), gsum(1), $$crand; barrier; }\n\
+    }\n\
+    group \"left\" split ([5, 9, 5, 1][$$grank % 4]) print \"left\", gsum($$rank), \"$$group\";\n\
+    split ($$rank > 0) group \"right\" { print \"right\", gsum($$rank), \"$$group\"; barrier; }\n\
+    define proc halve() {\n\
+        if ($$gsize > 1) split ($$grank * 2 / $$gsize) { print \"half\", $$gsize, gmin($$rank); halve(); }\n\
+    }\n\
+    halve();\n\
+    define pattern \"p\" level 0 { repeat $i 3 extent(($i * $$gsize + $$grank) * 1k, 1k); }\n\
+    $third = $$rank % 3;\n\
+    split ($third) { $h = fopen(\"third-$third\", \"O_RDWR|O_CREAT\"); fwrite($h, \"p\"); fclose($h); }\n\
+    barrier;\n\
+    master repeat $i 3 assert(size(\"third-$i\") == 3k * (($$size + 2 - $i) / 3), \"a hole in $i\");\n";
+
 /// Runs a program in a folder of its own and gives what happened; `line`: options behind it.
 pub fn run(text: &str, line: &str) -> (Value, Essence) {
     run_with(text, |scene, all| scene.call(&format!("run x.ppl {line} {all}")))

@@ -23,6 +23,7 @@ pub(crate) fn speaks_of_ranks(ast: &Ast, sources: &Sources, params: &[(String, S
 fn is_about_ranks(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Group(..)
+        | Stmt::Split(..)
         | Stmt::Master(_)
         | Stmt::Barrier(_)
         | Stmt::Groups(_)

@@ -60,6 +60,7 @@ const C: &[Row] = &[
     (&["fallocate(", "posix_fallocate("], Within, Plain("fallocate($h, 1m);")),
     (&["fstat("], Within, Plain("fstat($h);")),
     (&["MPI_Barrier("], Within, Plain("barrier;")),
+    (&["MPI_Comm_split("], Within, Plain("split ($$rank / 2) barrier;")),
     (&["close(", "fclose("], Close, Plain("fclose($h);")),
     (&["stat("], After, Path("stat")),
     (&["rename("], After, Plain("rename(\"data\", \"data.new\");")),

@@ -226,7 +226,7 @@ fn is_ppl(line: &str) -> bool {
     const HOLDS: &[&str] = &["$$rank", "$$grank", "$$size", "$$gsize"];
     const BEGINS: &[&str] = &[
         "repeat ", "time[", "ctime[", "param $", "define ", "with (", "master ", "barrier;",
-        "group \"",
+        "group \"", "split ($",
     ];
     HOLDS.iter().any(|part| line.contains(part))
         || BEGINS.iter().any(|start| line.starts_with(start))

@@ -36,7 +36,12 @@ const CALLS: &[Row] = &[
     ("listdir", "write readdir(path);"),
     ("lseek", "write fseek($h, position);"),
     ("memset", "data that is written is made by `with (data=\"zero\")` and the like"),
+    ("mpi_allreduce", "write $sum = gsum($x); or gmin, gmax, gall, gany"),
     ("mpi_barrier", "write barrier;"),
+    (
+        "mpi_comm_split",
+        "write split ($$rank / 4) {...}: ranks with the same value are a group inside",
+    ),
     ("mpi_file_close", "write pfclose($h);"),
     ("mpi_file_open", "write $h = pfopen(path, \"crw\");"),
     ("mpi_file_read_at", "write pfread($h, n, off);"),

@@ -22,6 +22,7 @@ impl Lower<'_> {
         {
             return self.assign_call(symbol, (called, args), span);
         }
+        self.note_value(symbol, value);
         // A variable that is there takes the result at once.
         let here = self.place(symbol);
         let before = self.plan.code.len();

@@ -301,7 +301,7 @@ impl Lower<'_> {
     pub(super) fn bound_value(&self, bound: Bound) -> i64 {
         match bound {
             Bound::Ranks => self.plan.ranks.into(),
-            Bound::Nodes => self.binding.nodes.into(),
+            Bound::Nodes => self.binding.nodes().into(),
         }
     }
 

@@ -71,7 +71,7 @@ impl Lower<'_> {
         let what = match self.ast.stmt(id) {
             Stmt::Op { op, .. } => format!("the operation {op}"),
             Stmt::Time(_) => "a label".into(),
-            Stmt::Group(..) | Stmt::Master(_) | Stmt::Barrier(_) => {
+            Stmt::Group(..) | Stmt::Split(..) | Stmt::Master(_) | Stmt::Barrier(_) => {
                 "a statement about groups".into()
             }
             Stmt::With(..) => "`with`".into(),

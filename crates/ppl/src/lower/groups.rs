@@ -1,4 +1,4 @@
-//! `group`, `master`, `barrier`, and the sets of ranks that can become active.
+//! `group`, `master`, `barrier`.
 
 use super::Lower;
 use super::stmt::Nest;
@@ -8,8 +8,7 @@ use crate::facts::Kind;
 use crate::suggest::nearest;
 use crate::text;
 use model::group::ranks_in_words;
-use model::plan::{Group, GroupId, Instr, MemberSet, SetId, Span};
-use rustc_hash::FxHashMap;
+use model::plan::{Group, GroupId, Instr, Span};
 use std::ops::Range;
 
 /// The group of all ranks.
@@ -22,12 +21,11 @@ impl Lower<'_> {
             self.nested(Nest::Group, body);
             return;
         };
-        self.notes.groups_nest |= self.around.nests.contains(&Nest::Group) || self.proc.is_some();
         let inner = self.around.active.clone().map(|ranks| meet(&ranks, self.members(group)));
         let outer = std::mem::replace(&mut self.around.active, inner);
         self.around.unsure += 1;
         let enter = self.emit(Instr::GroupEnter { group, skip: 0 }, span);
-        self.nested(Nest::Group, body);
+        self.in_scope(|lower| lower.nested(Nest::Group, body));
         self.emit(Instr::GroupLeave, span);
         self.patch_here(enter);
         self.around.unsure -= 1;
@@ -147,50 +145,6 @@ impl Lower<'_> {
         );
         let help = format!("put it into group \"{name}\" {{ ... }}");
         self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
-    }
-
-    /// Fills [`model::Plan::sets`]: the world, every group, and if groups can stand in groups all
-    /// their intersections. Members are contiguous, so that there are few.
-    pub(super) fn member_sets(&mut self) {
-        let mut sets = Sets::default();
-        sets.number(0..self.plan.ranks);
-        let groups: Vec<Range<u32>> =
-            self.plan.groups.iter().map(|group| group.members.clone()).collect();
-        let mut at = 0;
-        while at < sets.list.len() {
-            let from = sets.list[at].clone();
-            let complete = at == 0 || self.notes.groups_nest;
-            let enter = groups.iter().map(|group| {
-                let inner = meet(&from, group);
-                if complete { sets.number(inner) } else { sets.nearest(inner) }
-            });
-            let enter: Vec<SetId> = enter.collect();
-            self.plan.sets.push(MemberSet { members: from, enter });
-            at += 1;
-        }
-    }
-}
-
-/// Sets found so far.
-#[derive(Default)]
-struct Sets {
-    list: Vec<Range<u32>>,
-    known: FxHashMap<(u32, u32), SetId>,
-}
-
-impl Sets {
-    fn number(&mut self, ranks: Range<u32>) -> SetId {
-        let new = self.list.len() as SetId;
-        let number = *self.known.entry((ranks.start, ranks.end)).or_insert(new);
-        if number == new {
-            self.list.push(ranks);
-        }
-        number
-    }
-
-    /// The set if it is there; the world stands for what nothing can enter.
-    fn nearest(&self, ranks: Range<u32>) -> SetId {
-        self.known.get(&(ranks.start, ranks.end)).copied().unwrap_or(0)
     }
 }
 

@@ -37,7 +37,9 @@ mod procs;
 mod repeat;
 pub(crate) mod report;
 mod returns;
+mod sets;
 mod slots;
+mod split;
 mod stmt;
 mod template;
 mod until;
@@ -125,6 +127,10 @@ struct Lower<'a> {
     pattern_uses: Vec<generator::Use>,
     /// The body of a pattern is being lowered.
     in_generator: bool,
+    /// By split: what it goes by.
+    splits: Vec<split::Parted>,
+    /// What variables were set to last.
+    assigned: FxHashMap<SymbolId, split::Assigned>,
     around: Around,
     string: template::Reading,
 }
@@ -145,6 +151,10 @@ struct Around {
     direct: Option<Span>,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
+    /// The innermost group or split, or the running proc, by a number; 0: the world.
+    scope: u32,
+    /// Numbers given to scopes so far.
+    scopes: u32,
 }
 
 impl<'a> Lower<'a> {
@@ -175,6 +185,8 @@ impl<'a> Lower<'a> {
             generators: Vec::new(),
             pattern_uses: Vec::new(),
             in_generator: false,
+            splits: Vec::new(),
+            assigned: FxHashMap::default(),
             around: Around {
                 nests: Vec::new(),
                 loops: Vec::new(),
@@ -183,6 +195,8 @@ impl<'a> Lower<'a> {
                 differs: None,
                 direct: None,
                 active: Some(0..ranks),
+                scope: 0,
+                scopes: 0,
             },
             string: template::Reading::default(),
         }
@@ -227,6 +241,7 @@ impl<'a> Lower<'a> {
         match &mut self.plan.code[jump as usize] {
             Instr::Jump { to } | Instr::JumpIf { to, .. } => *to = target,
             Instr::GroupEnter { skip, .. } | Instr::Master { skip } => *skip = target,
+            Instr::SplitEnter { end, .. } => *end = target,
             _ => {}
         }
     }

@@ -8,6 +8,7 @@ use crate::ast::Name;
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Mention, SymbolId};
 use crate::suggest::nearest;
+use model::Value;
 use model::plan::{NO_SLOT, Operand, Slot, Span};
 use model::types::Types;
 use rustc_hash::FxHashSet;
@@ -106,6 +107,18 @@ impl<'a> Lower<'a> {
             return Ev::BAD;
         }
         Ev { operand: Operand::slot(slot), types: self.facts.symbol(symbol).types, differs }
+    }
+
+    /// The constant that a symbol always is.
+    pub(super) fn constant_of(&self, symbol: SymbolId) -> Option<&Value> {
+        self.plan.consts.get(self.place(symbol).konst as usize)
+    }
+
+    /// Lets a symbol be taken for the same on all ranks, or not; what it was taken for before.
+    pub(super) fn set_differs(&mut self, symbol: SymbolId, differs: bool) -> bool {
+        let before = self.place(symbol);
+        self.set_place(symbol, Place { differs, ..before });
+        before.differs
     }
 
     /// Remembers which variables of the program a proc reads.

@@ -25,8 +25,6 @@ pub(crate) struct Notes {
     pub(crate) passed: Passed,
     /// Patterns that values name, or were probably meant to name.
     pub(crate) used: FxHashSet<SymbolId>,
-    /// A group stands in a group, or may.
-    pub(crate) groups_nest: bool,
 }
 
 /// A `with` statement.

@@ -141,7 +141,7 @@ impl Lower<'_> {
             self.proc_param(param, params.contains(&param), self.ast.expr_span(id));
             params.push(param);
         }
-        let flow = self.statement(def.body);
+        let flow = self.in_scope(|lower| lower.statement(def.body));
         self.check_end(number, flow);
         let end = self.ast.stmt_span(def.body).end;
         self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });

@@ -157,9 +157,11 @@ fn has_value(ast: &Ast, id: StmtId) -> bool {
         Stmt::Block(list) => ast.stmts_in(list).any(inside),
         Stmt::Time(number) => inside(ast.times[number as usize].body),
         Stmt::Repeat(number) => inside(ast.repeats[number as usize].body),
-        Stmt::With(_, body) | Stmt::Group(_, body) | Stmt::Master(body) | Stmt::While(_, body) => {
-            inside(body)
-        }
+        Stmt::With(_, body)
+        | Stmt::Group(_, body)
+        | Stmt::Split(_, body)
+        | Stmt::Master(body)
+        | Stmt::While(_, body) => inside(body),
         Stmt::Mix(number) => ast.stmts_in(ast.mixes[number as usize].bodies).any(inside),
         Stmt::If(number) => {
             let branch = ast.ifs[number as usize];

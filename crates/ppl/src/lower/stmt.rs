@@ -84,6 +84,7 @@ impl Lower<'_> {
             Stmt::Block(list) => return self.statements(list),
             Stmt::Time(number) => return self.time(self.ast.times[number as usize], span),
             Stmt::Group(name, body) => self.group(name, body, span),
+            Stmt::Split(value, body) => self.split(value, body, span),
             Stmt::Master(body) => self.master(body, span),
             Stmt::Barrier(name) => self.barrier(name, span),
             Stmt::If(number) => return self.if_else(number, span),

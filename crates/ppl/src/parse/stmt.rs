@@ -117,6 +117,7 @@ impl Parser<'_, '_, '_> {
             Keyword::Time => self.time(LabelKind::Wall, start),
             Keyword::Ctime => self.time(LabelKind::Calls, start),
             Keyword::Group => self.group(start),
+            Keyword::Split => self.split(start),
             Keyword::Master => {
                 let body = self.body("`master`");
                 Ok(self.push_stmt(Stmt::Master(body), start))
@@ -288,6 +289,19 @@ impl Parser<'_, '_, '_> {
         let name = self.or_skip_to_body(name);
         let body = self.body("the group");
         Ok(self.push_stmt(Stmt::Group(name, body), start))
+    }
+
+    /// `split (value) body`
+    fn split(&mut self, start: u32) -> Parse<StmtId> {
+        if self.tok.kind != Kind::LParen {
+            let diagnostic = self.expectation("`(` and a value after `split`");
+            self.error(diagnostic.help("write as in split ($$rank / 4) { ... }"));
+        }
+        let value = self.expr();
+        let value = self.or_skip_to_body(value);
+        let body = self.body("the value");
+        self.cx.ast.splits += 1;
+        Ok(self.push_stmt(Stmt::Split(value, body), start))
     }
 
     fn barrier(&mut self, start: u32) -> Parse<StmtId> {

@@ -94,6 +94,10 @@ impl Resolver<'_> {
                 self.named(Kind::Group, name);
                 self.statement(body);
             }
+            Stmt::Split(value, body) => {
+                self.value(value);
+                self.statement(body);
+            }
             Stmt::Master(body) => self.statement(body),
             Stmt::Barrier(name) => {
                 if let Some(name) = name {

@@ -132,14 +132,14 @@ impl Machine<'_> {
             Instr::LabelLeave => self.line("time end".into()),
             Instr::GroupEnter { group, skip } => {
                 let inner = self.plan.sets[self.set_id() as usize].enter[group as usize];
-                match self.plan.sets[inner as usize].members.contains(&self.rank) {
+                match self.plan.sets[inner as usize].members.contains(self.rank) {
                     true => self.groups.push((inner, group)),
                     false => self.pc = skip,
                 }
             }
             Instr::GroupLeave => drop(self.groups.pop()),
             Instr::Master { skip } => {
-                if self.plan.sets[self.set_id() as usize].members.start != self.rank {
+                if self.plan.sets[self.set_id() as usize].members.first() != Some(self.rank) {
                     self.pc = skip;
                 }
             }
@@ -204,7 +204,7 @@ impl Machine<'_> {
         let members = &self.plan.sets[self.set_id() as usize].members;
         Value::Int(match what {
             Internal::Rank => i64::from(self.rank),
-            Internal::GroupRank => i64::from(self.rank - members.start),
+            Internal::GroupRank => members.position(self.rank).expect("a member").into(),
             Internal::GroupSize => members.len() as i64,
             Internal::GroupName => {
                 let group = self.groups.last().map(|(_, group)| *group);

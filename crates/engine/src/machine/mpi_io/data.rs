@@ -32,7 +32,7 @@ pub(in super::super) fn whole_file<B: Backend>(
     let write = step.op == Op::Pwrite;
     let group = plan::group_argument(step, env)?;
     let members = group.as_ref().unwrap_or(env.scope.members()).clone();
-    if !members.ranks.contains(&env.scope.rank) {
+    if !members.ranks.contains(env.scope.rank) {
         return Ok(Flow::Next);
     }
     let found = plan::pattern_named(env.plan, env.value(step.site, step.args[1])?)

@@ -108,10 +108,7 @@ pub(super) fn used<'p, B: Backend>(
     };
     let who = own.as_ref().or(group).unwrap_or(env.scope.members());
     let rank = env.scope.rank;
-    let geometry = Geometry {
-        member: who.ranks.contains(&rank).then(|| rank - who.ranks.start),
-        members: who.ranks.len() as u32,
-    };
+    let geometry = Geometry { member: who.ranks.position(rank), members: who.ranks.len() as u32 };
     let mut used =
         Used { pattern, geometry, plan: env.plan, runs: Rc::from([]), key: (index, geometry) };
     used.runs = keep(io, &used, write)?;

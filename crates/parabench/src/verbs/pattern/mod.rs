@@ -148,7 +148,7 @@ impl Pattern {
         };
         let text = program::read(&args.program)?;
         let name = text.name.clone();
-        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
+        let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
         let mut compiled = compile::compile(text, &args, ranks, Places::default(), true);
         // A file of definitions alone is what this is for.
         compiled.diagnostics.retain(|found| found.code != Code::Unused);

@@ -55,7 +55,7 @@ impl Plan {
         }
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
-        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
+        let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
         let places = Places::named(&self.program)?;
         let mut compiled = compile::compile(text, &self.program, ranks, places, true);
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);

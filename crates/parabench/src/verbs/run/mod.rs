@@ -201,8 +201,8 @@ impl Run {
         warnings: bool,
     ) -> Result<Bound> {
         let name = text.name.clone();
-        let nodes = team.map_or(1, Team::nodes);
-        let ranks = Ranks { count: binding.ranks, assumed: false, nodes };
+        let machines = team.map_or_else(Vec::new, |team| team.machines().to_vec());
+        let ranks = Ranks { count: binding.ranks, assumed: false, machines };
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
         let places = directory.places(self)?;
@@ -244,7 +244,7 @@ impl Run {
 
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
     fn parameter_names(&self, text: Text, directory: &Directory) -> Option<Vec<String>> {
-        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
+        let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
         let places = directory.places(self).ok()?;
         let plan = compile::compile(text, &self.program, ranks, places, false).plan?;
         Some(plan.params.into_iter().map(|(name, _)| name).collect())

@@ -87,6 +87,11 @@ impl Team {
         self.world.size
     }
 
+    /// The machine of each rank.
+    pub fn machines(&self) -> &[u32] {
+        &self.world.machines
+    }
+
     /// Number of machines.
     pub fn nodes(&self) -> u32 {
         self.world.nodes

@@ -89,7 +89,7 @@ fn current(run: &Run, text: &Text, directory: &Directory, name: &str) -> Result<
     if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
         return Ok(value.clone());
     }
-    let ranks = Ranks { count: run.ranks, assumed: false, nodes: 1 };
+    let ranks = Ranks { count: run.ranks, assumed: false, machines: Vec::new() };
     let places = directory.places(run)?;
     let compiled = compile::compile(text.clone(), &run.program, ranks, places, false);
     // A program that cannot be compiled says why when it is bound.
