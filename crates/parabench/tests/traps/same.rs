@@ -4,7 +4,7 @@
 //! `tests/cli/golden.rs` holds whole runs on mem byte for byte; here the communicators and
 //! back-ends are held against each other, on shipped, golden and made-up programs.
 
-use crate::essence::{Essence, programs, run, shares_names, small, waiting};
+use crate::essence::{DIVIDED, Essence, programs, run, shares_names, small, waiting};
 use crate::figures::Happened;
 use crate::made_up::MadeUp;
 
@@ -64,6 +64,14 @@ fn a_confined_run_is_the_same() {
         let (confined, guarded) = run(&text, "-n 2 --dir foreign --force");
         assert_eq!(confined["run"]["evidence"]["confinement"], "landlock");
         assert!(free == guarded, "program {seed}\n{text}\n{free:#?}\n{guarded:#?}");
+    }
+}
+
+/// Ranks of the same value meet each other alone, and see the same files.
+#[test]
+fn ranks_divided_by_values_are_the_same_everywhere() {
+    for ranks in [1, 5, 8] {
+        assert_same("divided", DIVIDED, ranks);
     }
 }
 

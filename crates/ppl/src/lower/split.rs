@@ -258,7 +258,7 @@ impl Builder<'_, '_> {
         if raw.contains('$') {
             return self.refuse(span, "is a text with variables in it");
         }
-        Some(Formula::Value(Value::Str(text::plain(raw).to_vec().into())))
+        Some(Formula::Value(Value::Str(text::plain(raw).to_vec())))
     }
 
     fn internal(&mut self, name: &str, span: Span) -> Option<Formula> {
