@@ -71,7 +71,7 @@ fn the_hot_path_allocates_nothing() {
         buffers.target(4096).expect("memory").fill(1);
         let drawn = [rng.uniform(0, 9), rng.zipf(100, 0.9), perm(3, 10, 1)];
         assert!(drawn.iter().all(Result::is_ok));
-        std::hint::black_box((rng.bits(), common_rand(1, &(0..4), 2, k)));
+        std::hint::black_box((rng.bits(), common_rand(1, &(0..4).into(), 2, k)));
     };
     (0..2000).for_each(|k| io(&mut recorder, k));
     let before = ALLOCATIONS.get();
