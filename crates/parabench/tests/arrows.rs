@@ -16,8 +16,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["model"]),
     ("mpi", &["engine", "model"]),
     ("trace", &["ppl", "model"]),
+    ("record", &[]),
     ("studio", &["ppl", "report", "model"]),
-    ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "studio"]),
+    ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "record", "studio"]),
     ("benches", &["model", "ppl", "engine", "report", "trace", "parabench"]),
 ];
 

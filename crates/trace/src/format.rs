@@ -23,6 +23,8 @@ pub enum Format {
     Blktrace,
     /// Any other, by [`crate::rules`].
     Rules,
+    /// What `parabench record` has recorded with its own library: no log, but folders of files.
+    Preload,
 }
 
 /// Name on the command line and in the run; whether a log begins like one.
@@ -51,7 +53,8 @@ impl Format {
 
     /// Its name on the command line and in the run.
     pub fn name(self) -> &'static str {
-        ROWS.iter().find(|row| row.0 == self).map_or("rules", |row| row.1)
+        let row = ROWS.iter().find(|row| row.0 == self).map(|row| row.1);
+        row.unwrap_or(if self == Format::Rules { "rules" } else { "preload" })
     }
 
     /// The format with this name.
@@ -80,6 +83,7 @@ impl Format {
             }
             Format::Blktrace => Box::new(blktrace::Blktrace::new(lines(input.bytes), name)),
             Format::Rules => return Err(io::Error::other("its rules are missing")),
+            Format::Preload => return Err(io::Error::other("a recording is a folder")),
         })
     }
 }

@@ -59,6 +59,9 @@ gaps! {
     Milliseconds "milliseconds" "# operations have times in whole milliseconds";
     Queued "from-queue" "# requests are timed from the queue: the log has no issue of theirs to the driver";
     Above "above" "# calls are of MPI, HDF5 and the like: left out, as the log has the calls of POSIX below them";
+    Unseen "unseen-programs" "# programs were executed that the recorder cannot look into";
+    Streams "streams" "# programs have a C library whose streams cannot be recorded";
+    Dropped "dropped" "# calls found no room and were not recorded";
     Partial "partial" "# files may have more transfers than the recorder could keep";
 }
 
@@ -86,6 +89,12 @@ impl Gaps {
     /// Counts one.
     pub fn add(&mut self, gap: Gap) {
         self.counts[gap as usize].count += 1;
+    }
+
+    /// Counts several.
+    pub fn add_many(&mut self, gap: Gap, count: u64) {
+        let sum = &mut self.counts[gap as usize].count;
+        *sum = sum.saturating_add(count);
     }
 
     /// Counts one of so many bytes.
@@ -174,6 +183,7 @@ fn singular(says: &str) -> String {
         "times",
         "operations",
         "requests",
+        "programs",
     ];
     if let Some(noun) = words.get_mut(1).filter(|word| nouns.contains(&word.as_str())) {
         noun.pop();
@@ -182,7 +192,9 @@ fn singular(says: &str) -> String {
                 "are" => "is".into(),
                 "have" => "has".into(),
                 "were" => "was".into(),
-                "use" | "work" | "hand" | "contradict" | "lie" | "appear" => format!("{verb}s"),
+                "use" | "work" | "hand" | "contradict" | "find" | "lie" | "appear" => {
+                    format!("{verb}s")
+                }
                 other => other.into(),
             };
         }

@@ -5,6 +5,7 @@ use crate::gaps::{Gap, Gaps};
 use crate::input::{self, Input};
 use crate::lines::Lines;
 use crate::record::Record;
+use crate::recording;
 use crate::resolve::{Resolver, Scope, Told, Which};
 use crate::sort::{Sorted, Sorter};
 use crate::strace::{self, Strace};
@@ -113,6 +114,20 @@ pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<I
         _ => logs_with(inputs, |input, name| format.scanner(input, name))?,
     };
     from_logs(logs, format, options.which.clone())
+}
+
+/// What `parabench record` has recorded: folders with their names in the run, one per machine.
+///
+/// # Errors
+/// As for [`import`].
+pub fn from_recordings(folders: &[(PathBuf, PathBuf)], which: &Which) -> Result<Imported, Error> {
+    let log = |(group, (name, folder)): (usize, &(PathBuf, PathBuf))| {
+        let scanner = recording::Folder::open(folder);
+        let scanner = Box::new(scanner.map_err(|error| cannot_read(folder, 0, &error))?);
+        Ok(Log { name: name.clone(), scanner, group: group as u32 })
+    };
+    let logs = folders.iter().enumerate().map(log).collect::<Result<_, Error>>()?;
+    from_logs(logs, Format::Preload, which.clone())
 }
 
 /// The same from logs that are read already.

@@ -21,6 +21,7 @@ pub mod lines;
 pub mod named;
 pub mod names;
 pub mod record;
+pub mod recording;
 pub mod resolve;
 pub mod rules;
 pub mod sort;

@@ -206,6 +206,10 @@ pub enum Call<'a> {
     /// An operation on a file that the log names: it knows no descriptors. `bytes` were asked for; the
     /// result is the number of bytes moved, if the operation moves any.
     Whole { op: Op, path: Name<'a>, offset: Option<u64>, bytes: u64, flags: Option<u32> },
+    /// The thread begins as a child of `parent`; of one that is known and not new nothing is told.
+    Begin { parent: u64, shares: Shares, is_new: bool },
+    /// A descriptor stands for what is shown.
+    Shown { fd: Fd<'a> },
     /// Executes a program.
     Execute { name: Name<'a> },
     /// The thread is over.

@@ -9,10 +9,10 @@ use std::process::Command;
 /// Recorders of this machine; one that is missing is named.
 fn recorders() -> Vec<&'static str> {
     match Command::new("strace").arg("--version").output() {
-        Ok(_) => vec!["strace"],
+        Ok(_) => vec!["preload", "strace"],
         Err(_) => {
             skip("strace is not installed");
-            Vec::new()
+            vec!["preload"]
         }
     }
 }
@@ -104,4 +104,82 @@ fn options_after_the_command_are_its_own() {
         let line = format!("record --via {via} -o r -- echo --events max=1g --under -o");
         scene.parabench(&line).exits(0).out_is("--events max=1g --under -o\n");
     }
+}
+
+/// Commands that find the same files whoever records them; the words are those of the shell.
+const SAME: &[(&str, &str)] = &[
+    ("cp", "cp in/a out; cp -r in more; mv more moved; ln in/a hard; ln -s a in/soft; rm -r moved"),
+    ("tar", "tar cf all.tar in; mkdir there; tar xf all.tar -C there; ls -lR there; du -s there"),
+    ("sqlite3", "sqlite3 db 'create table t(a); insert into t values(1); select * from t;'"),
+    (
+        "git",
+        "cd in; touch -d 2020-01-01 a b; git init -q .; git add a; git -c user.name=a -c user.email=b commit -q -m x; git status -s",
+    ),
+    (
+        "streams",
+        "uniq in/a > once; grep x in/a; head -c 5 in/b > head; wc in/a in/b; sed -i s/x/y/ in/a",
+    ),
+    (
+        "processes",
+        "cat in/a > both; cat in/b >> both; cat < both | dd of=copy bs=1000 conv=fsync status=none; truncate -s 9 both",
+    ),
+    (
+        "python3",
+        "python3 -c \"import os; f = open('p', 'w+b'); f.write(b'x' * 9000); f.seek(5); f.read(10); \
+      os.pwrite(f.fileno(), b'y', 3); os.listdir('in'); os.rename('p', 'q'); os.stat('q'); os.mkdir('d'); os.rmdir('d')\"",
+    ),
+];
+
+/// Commits at the same time have the same names.
+const DATE: &str = "2026-01-01T00:00:00Z";
+
+/// Names that a program makes up anew each time.
+fn known_names(text: &str) -> String {
+    let is_random = |part: &&str| part.contains("tmp_obj_") || part.starts_with("sed");
+    // Whether the file system knows symbolic links.
+    let is_probe =
+        |part: &&str| part.len() == 7 && part.starts_with('t') && text.contains(".git/t");
+    let part = |part| if is_random(&part) || is_probe(&part) { "RANDOM" } else { part };
+    text.split(' ')
+        .map(|word| word.split('/').map(part).collect::<Vec<_>>().join("/"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn both_ways_record_the_same_operations() {
+    if recorders().len() < 2 {
+        return;
+    }
+    let mut differences = Vec::new();
+    for (program, script) in SAME {
+        let has = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+        if *program != "streams" && *program != "processes" && !has.unwrap().status.success() {
+            skip(&format!("{program} is not installed"));
+            continue;
+        }
+        let recorded = ["strace", "preload"].map(|via| {
+            let scene = Scene::new().file("w/in/a", "x\ny\n".repeat(3000)).file("w/in/b", "b");
+            let line = format!("record --via {via} --under w -o r -- sh -c");
+            let done = scene.call(&line).word(format!("cd w; {script}"));
+            let done = done.env("GIT_AUTHOR_DATE", DATE).env("GIT_COMMITTER_DATE", DATE).run();
+            assert_eq!(done.code, Some(0), "{program} {via}: {done:?}");
+            let mut counts = BTreeMap::new();
+            for (text, count) in operations(&scene, "r") {
+                *counts.entry(known_names(&text)).or_insert(0) += count;
+            }
+            counts
+        });
+        let [strace, preload] = recorded;
+        assert!(strace.len() > 8, "{program}: {strace:#?}");
+        let only = |one: &BTreeMap<String, usize>, other: &BTreeMap<String, usize>| {
+            let more = one.iter().filter(|(text, count)| other.get(*text) != Some(*count));
+            more.map(|(text, count)| format!("{count} {text}")).collect::<Vec<_>>()
+        };
+        let (missing, more) = (only(&strace, &preload), only(&preload, &strace));
+        if !missing.is_empty() || !more.is_empty() {
+            differences.push(format!("{program}: strace {missing:#?}, preload {more:#?}"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

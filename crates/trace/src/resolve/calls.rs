@@ -1,6 +1,7 @@
 //! What each call does to descriptors, positions, names and files, and the operation it becomes.
 
 use super::table::{Closed, Instance, NO_FILE, Slot};
+use super::threads::Closing;
 use super::{Done, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
@@ -21,6 +22,7 @@ impl Resolver<'_> {
             Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
             Call::Exit => self.exit(thread),
             Call::Introduce(told) => self.introduce(thread, &told),
+            Call::Shown { fd } => drop(self.meaning(thread, fd)),
             Call::Whole { .. } => self.whole(thread, r),
             Call::Supersede { of } => self.supersede(thread, of),
             // Of other calls only the end counts; one that never returned did nothing that is known.
@@ -118,12 +120,15 @@ impl Resolver<'_> {
     /// From now on the number may mean something else, although the call has not returned.
     fn begin_close(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
         let done = self.closed(thread, fd, r);
-        self.threads.at_mut(thread).closing = done;
+        self.threads.at_mut(thread).closing = Some(Closing { done });
     }
 
     fn close(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
-        let begun = self.threads.at_mut(thread).closing.take();
-        if let Some(done) = begun.or_else(|| self.closed(thread, fd, r)) {
+        let done = match self.threads.at_mut(thread).closing.take() {
+            Some(begun) => begun.done,
+            None => self.closed(thread, fd, r),
+        };
+        if let Some(done) = done {
             self.emit(thread, r, done);
         }
     }

@@ -284,12 +284,23 @@ impl<'s> Resolver<'s> {
         }
         let from = self.directory(thread, at);
         let text = self.decoded(at.name);
-        let node = self.names.walk(from, &text);
+        let node = match own_descriptor(&text) {
+            Some(number) => self.opened_as(thread, number),
+            None => self.names.walk(from, &text),
+        };
         self.text = text;
         if node.is_none() {
             self.gaps.add(Gap::Impossible);
         }
         node
+    }
+
+    /// Where the name of something open stood.
+    fn opened_as(&mut self, thread: u32, number: i64) -> Option<Node> {
+        match self.meaning(thread, Fd { number, shown: b"" }) {
+            Meaning::File(place) => self.tables.instances.at(place).map(|instance| instance.node),
+            _ => self.names.walk(ROOT, format!("/proc/self/fd/{number}").as_bytes()),
+        }
     }
 
     /// The bytes of a name, in the memory that is used again.
@@ -407,6 +418,12 @@ fn without_device(shown: &[u8]) -> &[u8] {
         Some(at) => &shown[..at],
         None => shown,
     }
+}
+
+/// The descriptor that `/proc/self/fd/7` is another name of.
+fn own_descriptor(name: &[u8]) -> Option<i64> {
+    let number = name.strip_prefix(b"/proc/self/fd/")?;
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Never 0.

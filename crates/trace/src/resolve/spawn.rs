@@ -21,6 +21,10 @@ impl Resolver<'_> {
     /// The thread of a record; one that was not seen before begins. `None`: it is over.
     pub(super) fn thread(&mut self, record: &Record<'_>) -> Option<u32> {
         let found = self.threads.find(record.thread);
+        if let Call::Begin { parent, shares, is_new } = record.call {
+            let known = found.filter(|place| !is_new && !self.threads.at(*place).is_over);
+            return known.or_else(|| Some(self.begins(record.thread, parent, shares)));
+        }
         match found {
             Some(place) if !self.threads.at(place).is_over => Some(place),
             Some(_) if matches!(record.call, Call::Exit) => None,
@@ -41,6 +45,14 @@ impl Resolver<'_> {
             self.gaps.add(Gap::UnknownParents);
         }
         self.unrelated(number)
+    }
+
+    /// A thread of which the log tells who started it. The first one's parent is the recorder.
+    fn begins(&mut self, number: u64, parent: u64, shares: Shares) -> u32 {
+        match self.threads.find(parent).filter(|_| parent != number) {
+            Some(parent) => self.begin(parent, number, shares),
+            None => self.unrelated(number),
+        }
     }
 
     /// A thread that shares nothing.

@@ -11,6 +11,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// A close that has begun: the descriptor is free already.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    /// The operation, if the instance ends with it.
+    pub done: Option<super::Done>,
+}
+
 /// A thread of a log.
 #[derive(Clone, Debug)]
 pub struct Thread {
@@ -30,8 +37,8 @@ pub struct Thread {
     pub(super) label: u32,
     pub(super) table: TableId,
     pub(super) directory: Rc<Cell<Node>>,
-    /// The operation of closing under way, if the log showed its beginning apart.
-    pub(super) closing: Option<super::Done>,
+    /// A close under way, if the log showed its beginning apart.
+    pub(super) closing: Option<Closing>,
     pub(super) is_over: bool,
 }
 

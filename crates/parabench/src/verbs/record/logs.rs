@@ -17,7 +17,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
-use trace::input::{self, Input};
 
 /// What the name of the folder begins with.
 const PREFIX: &str = "parabench-recording-";
@@ -56,9 +55,9 @@ impl Logs {
         Ok(logs)
     }
 
-    /// The path of a log.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.own.path().join(name)
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.own.path()
     }
 
     /// The command has ended: something must have been recorded.
@@ -70,22 +69,24 @@ impl Logs {
         }
         self.remove()?;
         let name = program.words[0].to_string_lossy().into_owned();
-        Err(Error::failed(format!("nothing of {name} was recorded"))
-            .help("its recorder says why above; this machine may forbid ptrace(2)"))
+        Err(Error::failed(format!("nothing of {name} was recorded")).help(
+            "what was said above may tell why; the other way is --via strace or --via preload",
+        ))
     }
 
-    /// All logs with the names that the run gets. `None`: another rank takes them.
-    pub fn gathered(&self) -> Result<Option<Vec<(PathBuf, Input)>>> {
-        let Some(job) = self.job else { return self.opened(self.own.path(), "").map(Some) };
+    /// All folders of logs with the names that the run gives them. `None`: another rank takes them.
+    pub fn gathered(&self) -> Result<Option<Vec<(PathBuf, PathBuf)>>> {
+        let own = self.own.path().to_path_buf();
+        let Some(job) = self.job else { return Ok(Some(vec![("".into(), own)])) };
         if job.rank > 0 {
             return self.hand_over(job.rank).map(|()| None);
         }
-        let mut all = self.opened(self.own.path(), "rank-0")?;
+        let mut all = vec![("rank-0".into(), own)];
         let mut missing = Vec::new();
         for rank in 1..job.ranks.unwrap_or(1) {
             let place = self.place(rank);
             match waited(&place) {
-                true => all.extend(self.opened(&place, &format!("rank-{rank}"))?),
+                true => all.push((format!("rank-{rank}").into(), place)),
                 false => missing.push(rank.to_string()),
             }
         }
@@ -98,16 +99,6 @@ impl Logs {
             ));
         }
         Ok(Some(all))
-    }
-
-    fn opened(&self, folder: &Path, name: &str) -> Result<Vec<(PathBuf, Input)>> {
-        let opened = files(folder).and_then(|files| {
-            let open = |file: OsString| {
-                Ok((Path::new(name).join(&file), input::open(&folder.join(&file))?))
-            };
-            files.into_iter().map(open).collect()
-        });
-        opened.map_err(|error| self.cannot("read", &error))
     }
 
     /// Where a rank puts its logs for rank 0.
@@ -129,6 +120,15 @@ impl Logs {
             fs::rename(&part, &place)
         };
         copy().map_err(|error| self.cannot("hand over", &error))
+    }
+
+    /// What was recorded is not lost because it cannot be imported.
+    pub fn kept(&self, error: Error) -> Error {
+        let folder = self.own.path().display();
+        Error {
+            message: format!("{}; what was recorded is still in {folder}", error.message),
+            ..error
+        }
     }
 
     /// Removes what was imported.

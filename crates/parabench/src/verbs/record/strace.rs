@@ -3,11 +3,12 @@
 use super::child::Start;
 use super::command::Program;
 use crate::error::{Error, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use trace::input::{self, Input};
 
 /// Name of its log.
-pub const LOG: &str = "strace.log";
+const LOG: &str = "strace.log";
 /// Calls on files, on descriptors, and what makes and ends processes.
 const CALLS: &str = "trace=%file,%desc,%process";
 
@@ -40,14 +41,24 @@ impl Strace {
         format!("strace {}{}", self.version, if fast { " --seccomp-bpf" } else { "" })
     }
 
-    /// Records a program in `log`.
-    pub fn command(&self, program: &Program, log: &Path) -> Start {
+    /// Records a program in a folder.
+    pub fn command(&self, program: &Program, folder: &Path) -> Start {
         let mut command = Command::new("strace");
         command.args(["-f", "-q", "-y", "-s", "0", "-e", CALLS, "-e", "signal=none"]);
-        command.args(&self.options).arg("-o").arg(log).arg("--").arg(&program.path);
-        command.args(&program.words[1..]);
+        command.args(&self.options).arg("-o").arg(folder.join(LOG)).arg("--").args(&program.words);
         Start { command, is_below: true }
     }
+}
+
+/// The logs of folders, with the names that the run gives them.
+pub fn open(folders: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, Input)>> {
+    let open = |(name, folder): &(PathBuf, PathBuf)| {
+        let input = input::open(&folder.join(LOG)).map_err(|error| {
+            Error::failed(format!("cannot read the log in {}: {error}", folder.display()))
+        })?;
+        Ok((name.join(LOG), input))
+    };
+    folders.iter().map(open).collect()
 }
 
 /// What is better where there is a newer strace: calls that are not recorded do not stop (5.3),

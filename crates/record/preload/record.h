@@ -1,0 +1,147 @@
+/* What the library records, and how it lies in a file: trace::recording reads it.
+ *
+ *   DIR/PID-TID-BIRTH.rec    one per thread and program: a page for the header, then slots
+ *
+ * A slot has 64 bytes; names stand in the slots behind it. Its kind is written last, so a
+ * reader ends at the first slot without one: a program that is killed loses the call it was in. */
+#pragma once
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stddef.h>
+#include <errno.h>
+#include <time.h>
+
+#define PB_MAGIC 0x0001434552424150ull /* "PABREC", version 1 */
+#define PB_HEADER_BYTES 4096
+
+/* Kinds of slots, in the order of trace::recording::KINDS. Those of calls have the call's name. */
+#define PB_KINDS(K) \
+    K(skip) K(directory) K(shown) K(execute) K(exit) K(spawn) K(unseen) \
+    K(open) K(openat) K(creat) K(close) K(close_range) K(dup) K(dup2) K(dup3) K(fcntl_dup) \
+    K(fcntl_setfd) K(fcntl_setfl) K(no_file) \
+    K(read) K(pread64) K(readv) K(preadv) K(preadv2) \
+    K(write) K(pwrite64) K(writev) K(pwritev) K(pwritev2) \
+    K(copy_file_range) K(sendfile) K(splice) \
+    K(lseek) K(getdents64) K(fstat) K(stat) K(lstat) K(newfstatat) K(statx) \
+    K(ftruncate) K(truncate) K(fallocate) K(fallocate_other) \
+    K(fsync) K(fdatasync) K(syncfs) K(sync) K(fadvise64) K(sync_file_range) K(msync) K(mmap) \
+    K(fsetxattr) K(fgetxattr) K(flistxattr) K(fremovexattr) \
+    K(setxattr) K(getxattr) K(listxattr) K(removexattr) \
+    K(fchmod) K(chmod) K(fchmodat) K(futimens) K(utimensat) K(fstatfs) K(statfs) \
+    K(access) K(faccessat) K(readlink) K(readlinkat) \
+    K(unlink) K(unlinkat) K(rmdir) K(mkdir) K(mkdirat) K(rename) K(renameat) K(renameat2) \
+    K(link) K(linkat) K(symlink) K(symlinkat) K(chdir) K(fchdir) \
+    K(flock) K(fcntl_lock) K(fchown) K(chown) K(fchownat) K(mknod)
+
+enum pb_kind {
+    PB_NOTHING,
+#define K(name) PB_##name,
+    PB_KINDS(K)
+#undef K
+};
+
+/* How a thread came to be. */
+enum pb_birth { PB_EXECUTED = 1, PB_FORKED, PB_THREAD };
+
+struct pb_header {
+    uint64_t magic;
+    uint32_t process, thread;
+    uint32_t parent; /* the thread that started it */
+    uint32_t birth;  /* enum pb_birth */
+    uint64_t birth_ns;
+    int64_t epoch_ns; /* from the monotonic clock to the time of day */
+    uint64_t dropped; /* calls without room */
+    uint32_t streams; /* what streams do is recorded */
+    uint32_t rest;
+};
+
+struct pb_slot {
+    uint64_t start_ns, end_ns;
+    int64_t value;  /* result */
+    int64_t offset; /* -1: none */
+    uint64_t bytes;
+    int32_t fd, fd2;
+    uint32_t flags;
+    uint16_t kind, error;
+    uint16_t text_bytes, text2_bytes;
+    uint32_t rest;
+};
+_Static_assert(sizeof(struct pb_slot) == 64, "a slot");
+_Static_assert(sizeof(struct pb_header) == 56, "a header");
+
+/* What is told of a call; the rest is 0. */
+struct pb_call {
+    enum pb_kind kind;
+    int fd, fd2;
+    uint32_t flags;
+    int64_t offset;
+    uint64_t bytes;
+    const char *text, *text2;
+    size_t text_bytes; /* 0: up to its end */
+};
+
+#define PB_API __attribute__((visibility("default")))
+#define PB_RARE(condition) __builtin_expect(!!(condition), 0)
+
+/* The next definition of a function, called as `next`. */
+#define PB_NEXT(result, name, ...)                                       \
+    static result (*next)(__VA_ARGS__);                                  \
+    if (PB_RARE(!next)) *(void **)&next = pb_next(#name)
+
+void *pb_next(const char *name);
+/* Room for so many slots in a row; NULL: there is none. Changes no errno. */
+struct pb_slot *pb_reserve_slowly(unsigned slots);
+/* Records a call with names. Keeps errno, which says why it failed if `value` is -1. */
+void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call);
+/* The thread that calls begins like this. */
+void pb_begin_thread(uint32_t parent, uint64_t birth_ns);
+uint32_t pb_thread(void);
+/* Before and after a fork: when it began. */
+void pb_forking(uint64_t start_ns);
+int pb_is_on(void);
+/* PARABENCH_RECORD and LD_PRELOAD as they were at the start. */
+extern char pb_told[], pb_library[];
+/* Lets streams record; 1 if they do. */
+int pb_watch_streams(void);
+/* Tells what a descriptor stands for. */
+void pb_show(int fd);
+
+/* What a thread writes to. */
+struct pb_window {
+    struct pb_slot *slots;
+    unsigned next, limit;
+};
+extern __thread struct pb_window pb_window __attribute__((tls_model("initial-exec")));
+/* A page that the kernel clears in forked processes. */
+extern volatile uint32_t *pb_is_ours;
+
+static inline uint64_t pb_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline struct pb_slot *pb_reserve(unsigned slots) {
+    struct pb_window *window = &pb_window;
+    if (PB_RARE(!*pb_is_ours || window->next + slots > window->limit))
+        return pb_reserve_slowly(slots);
+    struct pb_slot *slot = window->slots + window->next;
+    window->next += slots;
+    return slot;
+}
+
+/* Records a call on a descriptor without names. */
+static inline void pb_on(enum pb_kind kind, uint64_t start_ns, int64_t value, int fd,
+                         uint64_t bytes, int64_t offset) {
+    uint64_t end_ns = pb_now();
+    struct pb_slot *slot = pb_reserve(1);
+    if (PB_RARE(!slot)) return;
+    slot->start_ns = start_ns;
+    slot->end_ns = end_ns;
+    slot->value = value;
+    slot->offset = offset;
+    slot->bytes = bytes;
+    slot->fd = fd;
+    slot->error = value == -1 ? (uint16_t)errno : 0;
+    __atomic_store_n(&slot->kind, (uint16_t)kind, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,204 @@
+//! What `parabench record --via preload` leaves: a file for each thread of each program.
+//!
+//! ```text
+//! 17-17-3f2a.rec   header: thread 17 of process 17 executed a program at 3f2a
+//!                  slot: read, fd 3, 4096 bytes, result 4096, from 1000 to 1200 ns
+//!                  slot: openat, 6 bytes of text; slot: "/d/f\0\0.."
+//! ```
+//!
+//! The files come from programs that may have been killed, or that write into them whatever they
+//! like: each slot is checked. They are opened one at a time, for a piece each, so that a job of
+//! many processes needs no descriptors; memory depends on threads that live at the same time.
+
+mod file;
+mod kinds;
+
+pub use kinds::KINDS;
+
+use crate::gaps::{Gap, Gaps};
+use crate::import::Scanner;
+use crate::record::{Call, Outcome, Record, Shares};
+use file::{Birth, Recorded};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Ending of the names of files.
+pub const ENDING: &str = "rec";
+
+/// Reads a folder of such files, in the order of time.
+pub struct Folder {
+    files: Vec<Recorded>,
+    /// Times of the next calls.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The file whose call comes now.
+    current: Option<usize>,
+    count: u64,
+    /// Files without a header.
+    damaged: Vec<PathBuf>,
+}
+
+impl Folder {
+    /// Looks at all files of a folder.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn open(folder: &Path) -> io::Result<Folder> {
+        let (mut files, mut damaged) = (Vec::new(), Vec::new());
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|ending| ending != ENDING) {
+                continue;
+            }
+            match Recorded::open(&path)? {
+                Some(file) => files.push(file),
+                None => damaged.push(path),
+            }
+        }
+        files.sort_by_key(|file| (file.header.birth_ns, file.header.thread));
+        let next = files.iter().enumerate().map(|(at, file)| Reverse((file.time_ns(), at)));
+        Ok(Folder { next: next.collect(), files, damaged, current: None, count: 0 })
+    }
+
+    /// What the headers tell.
+    fn tell(&mut self, gaps: &mut Gaps) {
+        for path in std::mem::take(&mut self.damaged) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            gaps.add_line(Gap::Unparsed, &name, 0, b"no header");
+        }
+        for file in &self.files {
+            gaps.add_many(Gap::Dropped, file.header.dropped);
+            if file.header.streams == 0 {
+                gaps.add(Gap::Streams);
+            }
+        }
+    }
+}
+
+impl Scanner for Folder {
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
+        if self.count == 0 {
+            self.tell(gaps);
+        }
+        if let Some(at) = self.current.take()
+            && self.files[at].advance()?
+        {
+            self.next.push(Reverse((self.files[at].time_ns(), at)));
+        }
+        let Some(Reverse((time_ns, at))) = self.next.pop() else { return Ok(None) };
+        self.current = Some(at);
+        self.count += 1;
+        Ok(Some(time_ns))
+    }
+
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
+        let (line, file) = (self.count, &self.files[self.current?]);
+        let Some(slot) = file.slot() else { return Some(file.born(line)) };
+        let Some(kind) = KINDS.get(usize::from(slot.kind).wrapping_sub(1)) else {
+            gaps.add(Gap::Impossible);
+            return None;
+        };
+        let (text, text2) = file.texts();
+        if kind.0 == "unseen" {
+            gaps.add_name(Gap::Unseen, text);
+            return None;
+        }
+        Some(Record {
+            line,
+            thread: file.header.thread.into(),
+            start_ns: file.clock_ns(slot.start_ns),
+            elapsed_ns: Some(slot.end_ns.saturating_sub(slot.start_ns)),
+            name: kind.0.as_bytes(),
+            call: kinds::call(kind.1, slot, text, text2),
+            outcome: Outcome { value: Some(slot.value), errno: slot.error, ..Outcome::default() },
+            is_begin: false,
+        })
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Recorded {
+    /// The thread begins.
+    fn born(&self, line: u64) -> Record<'static> {
+        let all = Shares { process: true, files: true, directory: true };
+        let (shares, is_new) = match self.header.birth() {
+            Birth::Thread => (all, true),
+            Birth::Forked => (Shares::default(), true),
+            Birth::Executed => (Shares::default(), false),
+        };
+        Record {
+            line,
+            thread: self.header.thread.into(),
+            start_ns: self.clock_ns(self.header.birth_ns),
+            elapsed_ns: Some(0),
+            name: b"clone",
+            call: Call::Begin { parent: self.header.parent.into(), shares, is_new },
+            outcome: Outcome::default(),
+            is_begin: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Which;
+    use crate::import::from_recordings;
+    use proptest::prelude::*;
+    use std::fs;
+
+    /// A header of a thread, and slots.
+    fn file(thread: u32, words: &[u64], tail: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        bytes[..8].copy_from_slice(&0x0001_4345_5242_4150_u64.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&thread.to_ne_bytes());
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.extend(tail);
+        bytes
+    }
+
+    /// start, end, value, offset, bytes, fd, flags and kind, lengths of texts.
+    fn slot(kind: u64, value: u64, fd: u64, text: u64) -> [u64; 8] {
+        [10, 20, value, u64::MAX, 4096, fd, kind << 32, text]
+    }
+
+    #[test]
+    fn slots_become_events_and_a_cut_one_is_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut words = slot(9, 3, u64::from(-100_i32 as u32), 4).to_vec();
+        words.extend([u64::from_ne_bytes(*b"/d/f\0\0\0\0"), 0, 0, 0, 0, 0, 0, 0]);
+        words.extend(slot(20, 4096, 3, 0));
+        let bytes = file(7, &words, &slot(11, 0, 3, 0)[0].to_ne_bytes());
+        fs::write(folder.path().join("a.rec"), bytes).expect("written");
+        fs::write(folder.path().join("b.rec"), b"PABREC").expect("written");
+        let folders = [("".into(), folder.path().to_path_buf())];
+        let imported = from_recordings(&folders, &Which::All).expect("events");
+        let events: Vec<_> = imported.events.map(|event| event.expect("an event").event).collect();
+        let shown: Vec<_> =
+            events.iter().map(|e| (e.op, e.done_bytes, e.end_ns - e.start_ns)).collect();
+        let (open, read) = (model::Op::Fopen as u8, model::Op::Fread as u8);
+        assert_eq!(shown, [(open, 0, 10), (read, 4096, 10)]);
+        assert_eq!(imported.told.gaps[0].code, "unparsed-lines");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+        #[test]
+        fn whatever_stands_in_a_file_it_is_read_to_its_end(
+            files in prop::collection::vec(
+                (0..3u32, prop::collection::vec(prop_oneof![0..100u64, any::<u64>()], 0..300),
+                 prop::collection::vec(any::<u8>(), 0..70)), 1..4),
+        ) {
+            let folder = tempfile::tempdir().expect("a folder");
+            for (at, (thread, words, tail)) in files.iter().enumerate() {
+                let path = folder.path().join(format!("{at}.rec"));
+                fs::write(path, file(*thread, words, tail)).expect("written");
+            }
+            let folders = [("".into(), folder.path().to_path_buf())];
+            prop_assert!(from_recordings(&folders, &Which::All).is_ok());
+        }
+    }
+}
