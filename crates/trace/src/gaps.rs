@@ -184,6 +184,7 @@ fn singular(says: &str) -> String {
         "operations",
         "requests",
         "programs",
+        "modules",
     ];
     if let Some(noun) = words.get_mut(1).filter(|word| nouns.contains(&word.as_str())) {
         noun.pop();
@@ -192,19 +193,36 @@ fn singular(says: &str) -> String {
                 "are" => "is".into(),
                 "have" => "has".into(),
                 "were" => "was".into(),
-                "use" | "work" | "hand" | "contradict" | "find" | "lie" | "appear" => {
+                "use" | "work" | "hand" | "hold" | "contradict" | "find" | "lie" | "appear" => {
                     format!("{verb}s")
                 }
                 other => other.into(),
             };
         }
     }
-    words.join(" ").replace(" and were ", " and was ")
+    words.join(" ").replace(" and were ", " and was ").replace(" were left out", " was left out")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        for (many, one) in [
+            ("1 lines are in no form", "1 line is in no form"),
+            (
+                "1 transfers of MPI-IO (4 bytes) were left out",
+                "1 transfer of MPI-IO (4 bytes) was left out",
+            ),
+            (
+                "1 calls have no operation and were left out",
+                "1 call has no operation and was left out",
+            ),
+        ] {
+            assert_eq!(singular(many), one);
+        }
+    }
 
     #[test]
     fn gaps_are_sentences_with_numbers_and_examples() {

@@ -144,8 +144,10 @@ fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
         [_] => "a log".to_string(),
         logs => format!("{} logs", logs.len()),
     };
+    // What is no text has records.
+    let unit = if trace.format == "darshan" { "records" } else { "lines" };
     let mut facts = vec![
-        format!("imported from {logs} of {}, {lines} lines", escape(&trace.format)),
+        format!("imported from {logs} of {}, {lines} {unit}", escape(&trace.format)),
         format!("failed {}", evidence.failed),
         format!("short {}", evidence.short),
     ];
