@@ -58,7 +58,8 @@ impl Log {
     /// not: those of our own runs.
     pub fn complete(&mut self) {
         if self.imported {
-            return self.name_instances();
+            self.name_instances();
+            return self.guess_flags();
         }
         let mut instances = 0;
         for rank in &mut self.ranks {
@@ -86,6 +87,35 @@ impl Log {
             }
         }
     }
+}
+
+impl Log {
+    /// Logs that tell no flags of opening: as the open file is used, so it was opened.
+    fn guess_flags(&mut self) {
+        let mut used: HashMap<u32, (bool, bool)> = HashMap::new();
+        for entry in self.ranks.iter().flatten() {
+            let Some(op) = entry.op() else { continue };
+            let (reads, writes) = used.entry(entry.details.instance).or_default();
+            *reads |= matches!(op, Op::Fread | Op::Readv);
+            *writes |= needs_writing(op);
+        }
+        let all = self.ranks.iter_mut().flatten();
+        let untold = all.filter(|entry| {
+            entry.details.open_flags == NO_ID && entry.op() == Some(Op::Fopen) && entry.is_ok()
+        });
+        for entry in untold {
+            entry.details.open_flags = match used.get(&entry.details.instance) {
+                Some((true, true)) => O_RDWR | O_CREAT,
+                Some((false, true)) => O_WRONLY | O_CREAT,
+                _ => 0,
+            };
+        }
+    }
+}
+
+/// It works on files that are open for writing only.
+fn needs_writing(op: Op) -> bool {
+    matches!(op, Op::Fwrite | Op::Writev | Op::Ftruncate | Op::Fallocate)
 }
 
 /// Open files of one rank. Two of the same name are told apart by what can be done with them.
@@ -171,7 +201,7 @@ impl Handles<'_> {
 impl Open {
     /// An operation tells how the file must have been opened, and where it is now.
     fn learn(&mut self, op: Op, event: &Event) {
-        if !self.known && matches!(op, Op::Fwrite | Op::Writev | Op::Ftruncate | Op::Fallocate) {
+        if !self.known && needs_writing(op) {
             self.flags = if self.flags & 3 == O_RDWR { O_RDWR } else { O_WRONLY } | O_CREAT;
         }
         match op {
@@ -214,6 +244,25 @@ pub fn takes_handle(op: Op) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn opens_without_flags_are_as_the_file_is_used() {
+        let entry = |op: Op, instance: u32| {
+            let mut entry = Logged::default();
+            entry.event.op = op as u8;
+            (entry.details.instance, entry.details.open_flags) = (instance, NO_ID);
+            entry
+        };
+        let rank =
+            [(Op::Fopen, 0), (Op::Fopen, 1), (Op::Fopen, 2), (Op::Fread, 0), (Op::Fwrite, 1)];
+        let mut rank: Vec<Logged> = rank.into_iter().map(|(op, at)| entry(op, at)).collect();
+        rank.extend([entry(Op::Fread, 2), entry(Op::Fallocate, 2)]);
+        rank[0].details.open_flags = 7;
+        let mut log = Log { ranks: vec![rank], imported: true, ..Log::default() };
+        log.complete();
+        let flags: Vec<u32> = log.ranks[0].iter().map(|entry| entry.details.open_flags).collect();
+        assert_eq!(flags[..3], [7, O_WRONLY | O_CREAT, O_RDWR | O_CREAT]);
+    }
 
     #[test]
     fn texts_of_flags_are_read() {
