@@ -11,7 +11,7 @@ pub(crate) use mounts::mounts_below;
 pub use mounts::{Mount, mount_of};
 pub use usage::{Usage, UsageMeter};
 
-use model::run::Host;
+use model::run::{Directory, Host};
 use std::ffi::CStr;
 use std::fs;
 use std::mem::MaybeUninit;
@@ -29,6 +29,14 @@ pub fn host(directory: &Path) -> Host {
         mount_options: mount.options,
         ..machine()
     }
+}
+
+/// A directory that a program calls by this name.
+pub fn further(name: &str, directory: &Path, scratch: bool) -> Directory {
+    let Host { directory, mount, device, file_system, mount_options, devices, .. } =
+        host(directory);
+    let name = name.into();
+    Directory { name, directory, scratch, mount, device, file_system, mount_options, devices }
 }
 
 /// The machine alone, where no storage is involved.

@@ -359,6 +359,31 @@ pub struct Host {
     /// or they cannot be seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
+    /// Directories that the program could use besides the run directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<Directory>,
+}
+
+/// A directory besides the run directory, and the storage below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    /// What the program calls it.
+    pub name: String,
+    /// Its path.
+    pub directory: String,
+    /// A scratch directory, because nobody granted another one.
+    pub scratch: bool,
+    /// Mount point it lies on.
+    pub mount: String,
+    /// Mounted device or source.
+    pub device: String,
+    /// File system type.
+    pub file_system: String,
+    /// Mount options.
+    pub mount_options: String,
+    /// Block devices below the file system, as those of the host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
 }
 
 /// A block device below the file system, or what lies below a loop device.

@@ -202,3 +202,30 @@ fn staging_moves_what_it_says() {
         }
     }
 }
+
+#[test]
+fn the_run_tells_what_lies_below_each_directory() {
+    let scene = Scene::new().file("m/mount", "").file("x.ppl", "copy(\"small:f\", \"f\");\n");
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m,mode=755") else { return };
+    let make = scene.file("make.ppl", "with (dir=\"small\") write(\"f\", 64k);\n");
+    make.parabench("run make.ppl --dir d --mount small=m").exits(0);
+    let line = "run x.ppl --dir d --mount small=m --out one";
+    let done = make.parabench(line).exits(0).out_has(" and small on tmpfs (");
+    done.out_has("remark memory-storage: main memory keeps the files of: small (tmpfs)");
+    let run = make.json("one/run.json");
+    let further = &run["run"]["host"]["directories"];
+    assert_eq!(further.as_array().unwrap().len(), 1);
+    assert_eq!(further[0]["name"], "small");
+    assert_eq!(further[0]["file_system"], "tmpfs");
+    assert_eq!(further[0]["scratch"], false);
+    let mount = make.path("m").canonicalize().unwrap();
+    assert_eq!(further[0]["directory"], mount.to_str().unwrap());
+    assert_eq!(further[0]["mount"], mount.to_str().unwrap());
+    make.parabench("report one --html page.html").exits(0);
+    assert!(make.text("page.html").contains("further directories"));
+    // Another directory of that name is a difference between two runs.
+    make.parabench("run make.ppl --dir d --mount small=other").exits(0);
+    make.parabench("run x.ppl --dir d --mount small=other --out two").exits(0);
+    let compared = make.parabench("compare one two");
+    assert!(compared.out.contains("directory small"), "{compared:?}");
+}

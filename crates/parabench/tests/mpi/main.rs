@@ -20,6 +20,7 @@ mod testing;
 mod death;
 mod launch;
 mod leave;
+mod mounts;
 mod options;
 mod refused;
 mod remarks;

@@ -1,6 +1,7 @@
 //! What differs between the programs of two sides, and between their surroundings.
 
 use super::Side;
+use crate::table::remarks;
 use model::Run;
 use model::run::{Header, Job, Mark, Node};
 use model::sweep::{DimensionKind, Sweep};
@@ -197,7 +198,11 @@ fn surroundings(run: &Run) -> Facts {
         ("confinement", evidence.confinement.clone()),
         ("outcome", run.run.outcome.clone()),
     ];
-    facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    let further = host.directories.iter().map(|further| {
+        let facts = format!("{}, {}", remarks::storage_of(further), further.mount_options);
+        (format!("directory {}", further.name), facts)
+    });
+    facts.into_iter().map(|(name, value)| (name.to_string(), value)).chain(further).collect()
 }
 
 /// The different numbers, "16" or "8 to 16".

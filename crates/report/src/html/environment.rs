@@ -16,6 +16,15 @@ pub fn environment(run: &Run) -> Markup {
         cpus => format!("{cpus} x {}", host.cpu),
     };
     let params = header.params.iter().map(|param| format!("{} = {}", param.name, param.value));
+    let further = host.directories.iter().map(|further| {
+        let scratch = if further.scratch { " (scratch)" } else { "" };
+        format!(
+            "{} = {}{scratch}: {}",
+            further.name,
+            further.directory,
+            remarks::storage_of(further)
+        )
+    });
     let storage_bytes = |bytes: Option<u64>| {
         bytes.map_or("unknown".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
     };
@@ -33,6 +42,7 @@ pub fn environment(run: &Run) -> Markup {
         ("device", host.device.clone()),
         ("file system", host.file_system.clone()),
         ("mount options", host.mount_options.clone()),
+        ("further directories", further.collect::<Vec<_>>().join(", ")),
         ("back-end", header.backend.clone()),
         ("communicator", header.comm.clone()),
         ("MPI job", header.job.as_ref().map_or(String::new(), remarks::job)),

@@ -3,7 +3,7 @@
 use super::{Paint, Terminal, paint_lines};
 use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
-use model::run::{Evidence, Failure, Host, Job, Node, RankError, Run, Trace};
+use model::run::{Directory, Evidence, Failure, Host, Job, Node, RankError, Run, Trace};
 use model::units::{format_ns, significant};
 use std::collections::BTreeSet;
 
@@ -40,12 +40,19 @@ pub fn title(run: &Run, terminal: Terminal) -> String {
     paint_lines(&wrap(&parts, " · ", terminal.columns), how, terminal)
 }
 
-/// `posix on ext4 (/dev/sda1 at /data)`, as far as it is known.
+/// `posix on ext4 (/dev/sda1 at /data) and fast on xfs (/dev/nvme0n1 at /local)`, as far as it is
+/// known.
 pub fn storage(run: &Run) -> String {
     let backend = escape(&run.run.backend);
     let cells = run.run.sweep.iter().flat_map(|sweep| &sweep.cells);
     let hosts = std::iter::once(&run.run.host).chain(cells.filter_map(|cell| cell.host.as_ref()));
-    let mut places: Vec<String> = hosts.filter_map(place).collect();
+    let all = |host: &Host| {
+        let further = host.directories.iter().map(|further| {
+            format!("{} on {}", escape(&further.name), escape(&storage_of(further)))
+        });
+        place(host).into_iter().chain(further).collect::<Vec<_>>()
+    };
+    let mut places: Vec<String> = hosts.flat_map(all).collect();
     let mut seen = BTreeSet::new();
     places.retain(|place| seen.insert(place.clone()));
     if places.is_empty() { backend } else { format!("{backend} on {}", places.join(" and ")) }
@@ -55,6 +62,11 @@ pub fn storage(run: &Run) -> String {
 fn place(host: &Host) -> Option<String> {
     let (system, device) = (escape(&host.file_system), escape(&host.device));
     (!system.is_empty()).then(|| format!("{system} ({device} at {})", escape(&host.mount)))
+}
+
+/// The storage below a further directory: `xfs (/dev/nvme0n1 at /local)`.
+pub fn storage_of(further: &Directory) -> String {
+    format!("{} ({} at {})", further.file_system, further.device, further.mount)
 }
 
 /// The line of evidence and the notes below it.

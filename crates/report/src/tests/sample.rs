@@ -167,6 +167,7 @@ fn header() -> Header {
             file_system: "ext4".into(),
             mount_options: "rw,relatime".into(),
             devices: Vec::new(),
+            directories: Vec::new(),
         },
         evidence: Evidence {
             clock: "tsc".into(),

@@ -1,7 +1,7 @@
 //! Rules about where the bytes of each label came from and went to.
 
 use super::labels::{inside, named, share};
-use super::{counts, has_storage, in_memory, reads_by_mpi, remark};
+use super::{counts, has_storage, in_memory, memory_of, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
 use model::run::{LabelEvidence, Mark, Row, Run};
 use model::units::format_bytes;
@@ -20,11 +20,34 @@ const WARM_SHARE: f64 = 0.5;
 const OTHER_BYTES: u64 = 1 << 20;
 
 pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
-    let storage = in_memory(run).filter(|_| has_storage(run))?;
+    let Some(storage) = in_memory(run).filter(|_| has_storage(run)) else {
+        return further_memory(run);
+    };
     remark(
         "memory-storage",
         format!("{storage} keeps files in main memory: no storage was measured"),
         "give a directory on the storage in question with --dir",
+    )
+}
+
+/// The same of directories besides the run directory.
+fn further_memory(run: &Run) -> Option<Mark> {
+    let further = run.run.host.directories.iter();
+    let held = further.filter_map(|one| {
+        let storage = memory_of(&one.file_system, &one.devices)?;
+        Some(format!("{} ({storage})", one.name))
+    });
+    let held: Vec<String> = held.collect();
+    if held.is_empty() {
+        return None;
+    }
+    remark(
+        "memory-storage",
+        format!(
+            "main memory keeps the files of: {}; no storage was measured there",
+            held.join(", ")
+        ),
+        "give a directory on the storage in question with --mount",
     )
 }
 

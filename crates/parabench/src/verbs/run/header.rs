@@ -22,6 +22,10 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -
         name: name.clone(),
         value: value.to_string(),
     };
+    let mut here = directory.path().map_or_else(host::machine, host::host);
+    here.directories = directory
+        .further()
+        .each(|one| host::further(&one.name, one.place.path(), one.place.is_scratch()));
     let header = Header {
         program: Program { name: name.into(), files: plan.files.iter().map(file).collect() },
         params: plan.params.iter().map(param).collect(),
@@ -34,7 +38,7 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -
             .results
             .events
             .map(|kept| EventsInfo { sample_every: kept.sample_every, ..EventsInfo::default() }),
-        host: directory.path().map_or_else(host::machine, host::host),
+        host: here,
         ..common(args)
     };
     model::Run { version: VERSION, run: header, ..model::Run::default() }
@@ -93,7 +97,9 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     }
     evidence.notes.extend(outcome.deadlock_message(plan));
     evidence.notes.extend(note::sentences(outcome.notes, &header.host.file_system));
-    if !host::page_cache_can_be_told(&header.host.file_system) {
+    let further = header.host.directories.iter().map(|further| &further.file_system);
+    let mut systems = std::iter::once(&header.host.file_system).chain(further);
+    if !systems.all(|system| host::page_cache_can_be_told(system)) {
         evidence.storage_read_bytes = None;
         evidence.storage_write_bytes = None;
         evidence.page_cache_share = None;
