@@ -21,6 +21,7 @@ mod patterns;
 mod pictures;
 mod product;
 mod raw;
+mod record;
 mod single;
 mod traces;
 mod worker;
@@ -55,6 +56,7 @@ const BENCHES: &[Bench] = &[
     ("mpi", mpi::mpi),
     ("pictures", pictures::pictures),
     ("traces", traces::traces),
+    ("record", record::record),
 ];
 
 fn main() -> ExitCode {

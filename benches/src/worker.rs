@@ -4,12 +4,13 @@
 //! benches worker data RANK|metadata RANK [confine]    raw loops in the current directory
 //! benches worker compile FILE                         the language
 //! benches worker pictures DIR                         all pictures of a stored run
+//! benches worker preads                              a loop that is recorded
 //! benches worker peak COMMAND...                      memory of a command and its children
 //! ```
 //!
 //! Raw loops say "ready", wait for a line, and print `start_ns end_ns label`.
 
-use crate::{Result, language, pictures, raw};
+use crate::{Result, language, pictures, raw, record};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, Write};
@@ -34,6 +35,7 @@ pub fn work(words: &[String]) -> Result<()> {
         }
         ["compile", file] => language::compile_once(file),
         ["pictures", folder] => pictures::make_once(folder),
+        ["preads"] => record::preads(),
         ["peak", command, ref args @ ..] => peak(command, args),
         _ => Err(format!("unknown worker {words:?}").into()),
     }

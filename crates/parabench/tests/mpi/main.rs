@@ -22,6 +22,7 @@ mod launch;
 mod leave;
 mod mounts;
 mod options;
+mod record;
 mod refused;
 mod remarks;
 mod same;

@@ -1,0 +1,74 @@
+//! `mpiexec parabench record`: each rank records itself, one run comes out.
+
+use crate::scene::Scene;
+use crate::testing;
+use crate::under;
+use report::events::EventReader;
+use std::process::Command;
+
+/// Each rank writes a file of its own, and all write to a common one by MPI-IO.
+const APPLICATION: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    int rank;
+    char name[64], block[4096];
+    MPI_File file;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    memset(block, 'x', sizeof block);
+    snprintf(name, sizeof name, "own-%d", rank);
+    FILE *own = fopen(name, "w");
+    fwrite(block, 1, 100, own);
+    fclose(own);
+    MPI_File_open(MPI_COMM_WORLD, "./common", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_write_at(file, 4096 * (MPI_Offset)rank, block, 4096, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Writes of a stored run, as text.
+fn writes(scene: &Scene) -> Vec<String> {
+    let mut events = EventReader::open(&scene.path("r")).expect("its events");
+    let rows: Vec<_> = events.by_ref().map(Result::unwrap).collect();
+    let path = |id: u32| String::from_utf8_lossy(&events.paths()[id as usize]).into_owned();
+    let writes = rows.iter().filter(|row| row.event.op == model::Op::Fwrite as u8);
+    let text = |row: &report::events::EventRow| {
+        let (event, log) = (&row.event, row.details.log);
+        format!("{log} {} @{} {}", path(event.path), event.offset_bytes, event.done_bytes)
+    };
+    let mut texts: Vec<String> = writes.map(text).collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn each_rank_records_itself_and_one_run_comes_out() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("app.c", APPLICATION);
+        let compiled = Command::new(&mpi.mpicc)
+            .args(["-o", "app", "app.c"])
+            .current_dir(scene.path("."))
+            .output()
+            .expect("mpicc runs");
+        assert!(compiled.status.success(), "{compiled:?}");
+        for via in ["preload", "strace"] {
+            let line = format!("record --via {via} --force --under . -o r -- ./app");
+            let done = under(&mpi, 3, &scene, &line).run().exits(0);
+            assert_eq!(done.err.matches("recorded ").count(), 1, "{}: {}", mpi.name, done.err);
+            let found = writes(&scene);
+            let expected = (0..3).flat_map(|rank| {
+                let common = format!("{rank} common @{} 4096", 4096 * rank);
+                [common, format!("{rank} own-{rank} @0 100")]
+            });
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{} via {via}", mpi.name);
+            let run = scene.json("r/run.json");
+            assert_eq!(run["run"]["trace"]["logs"].as_array().map(Vec::len), Some(3));
+            let left = scene.names(".").into_iter().filter(|name| name.starts_with("r."));
+            assert_eq!(left.count(), 0, "logs of other ranks go");
+        }
+    }
+}
