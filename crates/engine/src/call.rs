@@ -92,9 +92,9 @@ calls! {
         "pwrite64", [fd, buf, offset];
     /// write(fd, buf) on a file opened with O_APPEND; the bytes.
     Append { fd: Fd, buf: &'a [u8] } => Data, Names::None, buf.len() as Reply, "write", [fd, buf];
-    /// lseek(fd, offset, SEEK_SET)
-    Seek { fd: Fd, offset: u64 } => Metadata, Names::None, *offset as Reply,
-        "lseek", [fd, offset, &Text("SEEK_SET")];
+    /// lseek(fd, offset) from the start of the file, or from its `end`; the new position.
+    Seek { fd: Fd, offset: i64, end: bool } => Metadata, Names::None, *offset,
+        "lseek", [fd, offset, &Text(if *end { "SEEK_END" } else { "SEEK_SET" })];
     /// fsync(fd)
     Fsync { fd: Fd } => Sync, Names::None, 0, "fsync", [fd];
     /// fdatasync(fd)

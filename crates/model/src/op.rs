@@ -47,7 +47,7 @@ pub enum ParamKind {
     Member,
     /// A count, at least 0.
     Count,
-    /// The word `SEEK_SET`.
+    /// Where a distance begins: one of the words [`SEEKS`].
     Whence,
     /// The word "all" (collective), "shared" (shared file pointer) or "ordered" (shared, in order of ranks).
     Collective,
@@ -58,6 +58,9 @@ pub enum ParamKind {
     /// Any number of values of any type.
     Values,
 }
+
+/// Words for where a distance begins: the start of the file, the current position, the end of the file.
+pub const SEEKS: [&str; 3] = ["SEEK_SET", "SEEK_CUR", "SEEK_END"];
 
 /// One parameter of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +254,7 @@ ops! {
         "writev($h, [512, 4k, 4k]);";
     Fseek "fseek" [] (req("handle", K::Handle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
         Metadata NO_PARTS Backend "the call"
-        "Set the current position of a handle, from the start of the file."
+        "Set the current position of a handle: SEEK_SET counts from the start of the file, SEEK_CUR from the current position and SEEK_END from the end of the file; with these two off may be negative."
         "fseek($h, 1m);";
     Fsync "fsync" [] (req("handle", K::Handle)) false
         Sync NO_PARTS Backend "the call"
@@ -429,9 +432,9 @@ ops! {
         Metadata NO_PARTS Mpi "the call"
         "MPI_File_preallocate by all members."
         "pfpreallocate($h, 1g);";
-    Pfseek "pfseek" [] (req("handle", K::MpiHandle), req("off", K::Offset)) false
+    Pfseek "pfseek" [] (req("handle", K::MpiHandle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
         Metadata NO_PARTS Mpi "the call"
-        "MPI_File_seek: set this rank's own position in an MPI file, for transfers without an offset."
+        "MPI_File_seek: set this rank's own position in an MPI file, for transfers without an offset; whence as for fseek."
         "pfseek($h, 0);";
     Print "print" [] (req("values", K::Values)) false
         Control NO_PARTS Nothing "-"

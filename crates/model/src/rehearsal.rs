@@ -91,6 +91,8 @@ pub enum DoubtKind {
     NotWritten,
     /// More is read than was written.
     BeyondEnd,
+    /// An MPI file is opened to be written that nobody makes.
+    NotMade,
     /// A wait for other ranks never ends.
     NeverMet,
     /// A signal is for a member that its group does not have.

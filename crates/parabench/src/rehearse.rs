@@ -47,6 +47,10 @@ fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {
         DoubtKind::BeyondEnd => {
             (Code::BeyondEnd, "reads behind the end of the file move nothing and count as short")
         }
+        DoubtKind::NotMade => (
+            Code::NotMade,
+            "write \"cw\" to create it, as \"w\" of fopen does; without, it has to be there before the run",
+        ),
         DoubtKind::NeverMet => (
             Code::NeverMet,
             "signals belong to a group: one is for those who wait while the group is active in which \

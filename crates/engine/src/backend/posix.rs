@@ -249,7 +249,9 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
                 libc::pwrite(fd.0, buf.as_ptr().cast(), buf.len(), off(offset)) as i64
             }
             Call::Append { fd, buf } => libc::write(fd.0, buf.as_ptr().cast(), buf.len()) as i64,
-            Call::Seek { fd, offset } => libc::lseek(fd.0, off(offset), libc::SEEK_SET),
+            Call::Seek { fd, offset, end } => {
+                libc::lseek(fd.0, offset, if end { libc::SEEK_END } else { libc::SEEK_SET })
+            }
             Call::Fsync { fd } => i64::from(libc::fsync(fd.0)),
             Call::Fdatasync { fd } => i64::from(libc::fdatasync(fd.0)),
             Call::Ftruncate { fd, size } => i64::from(libc::ftruncate(fd.0, off(size))),

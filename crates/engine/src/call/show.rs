@@ -35,7 +35,7 @@ macro_rules! numbers {
     };
 }
 
-numbers!(i32, u64, usize);
+numbers!(i32, i64, u64, usize);
 
 impl Show for Fd {
     fn show(&self, text: &mut String) {

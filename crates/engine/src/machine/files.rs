@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::handles::Mode;
 use super::io::Io;
 use super::options::{Engine, Fsync};
-use super::perform::{Step, bad_handle, file, on_handle, refused, to_read};
+use super::perform::{Step, bad_handle, file, refused, to_read};
 use super::prepare::Prepared;
 use super::shares::Ready;
 use super::tally::{Shot, Subject, Tally};
@@ -309,14 +309,53 @@ fn close<B: Backend>(
     now::one(step, io, Subject::Handle(at), Call::Close { fd })
 }
 
+/// `fseek($h, off [, whence])`. Only the end of a file is the system's to know: the current position is
+/// the handle's own.
 pub(super) fn fseek<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
 ) -> Result<(), Fault> {
-    let offset = env.size(step.site, step.args[1])?;
-    if let (Some(at), Some(_)) = file(step, env, io)? {
-        io.handles.get(at).position = offset;
+    let from = Whence::of(step, env);
+    let offset = from.distance(step, env)?;
+    let (at, fd) = match file(step, env, io)? {
+        (Some(at), Some(fd)) => (at, fd),
+        (at, _) => return bad_handle(step, io, at),
+    };
+    let offset = match from {
+        Whence::Current => offset.saturating_add(io.handles.get(at).position as i64),
+        Whence::Start | Whence::End => offset,
+    };
+    let call = Call::Seek { fd, offset, end: from == Whence::End };
+    let shot = now::timed(&mut io.backend, &io.clock, call);
+    if let Ok(position) = u64::try_from(shot.reply) {
+        io.handles.get(at).position = position;
     }
-    on_handle(step, env, io, |fd| Call::Seek { fd, offset })
+    io.settle(step.op, step.site, shot, Subject::Handle(at))
+}
+
+/// Where the distance of `fseek` and `pfseek` begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whence {
+    Start,
+    Current,
+    End,
+}
+
+impl Whence {
+    pub(super) fn of(step: Step<'_>, env: &Env<'_>) -> Whence {
+        match env.plan.literal(step.args[2]) {
+            Some(b"SEEK_CUR") => Whence::Current,
+            Some(b"SEEK_END") => Whence::End,
+            _ => Whence::Start,
+        }
+    }
+
+    /// From the start it is a position.
+    pub(super) fn distance(self, step: Step<'_>, env: &mut Env<'_>) -> Eval<i64> {
+        match self {
+            Whence::Start => Ok(env.size(step.site, step.args[1])? as i64),
+            Whence::Current | Whence::End => env.int(step.site, step.args[1]),
+        }
+    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Doubts {
     /// By statement: ranks and the names they need.
     needs: BTreeMap<Pc, BTreeMap<u32, Box<[u8]>>>,
     reads: BTreeMap<(Pc, Box<[u8]>), Reads>,
+    /// By `pfopen`: a file that nobody had made.
+    unmade: BTreeMap<Pc, Box<[u8]>>,
 }
 
 #[derive(Default)]
@@ -54,6 +56,7 @@ struct Makers {
 struct Reads {
     count: u64,
     bytes: u64,
+    moved_bytes: u64,
     short: bool,
 }
 
@@ -130,6 +133,9 @@ impl Doubts {
             _ if row.gives_handle => {
                 if let Some(known) = self.name(name) {
                     known.opened = Some(over.site);
+                    if known.maker.is_none() && known.like.is_none() && over.op == Op::Pfopen {
+                        self.unmade.entry(over.site).or_insert_with(|| name.into());
+                    }
                 }
             }
             Class::Write if over.done_bytes > 0 => {
@@ -164,6 +170,7 @@ impl Doubts {
         let reads = self.reads.entry(key).or_default();
         reads.count += 1;
         reads.bytes = reads.bytes.saturating_add(over.requested_bytes);
+        reads.moved_bytes = reads.moved_bytes.saturating_add(over.done_bytes);
         reads.short |= over.short;
     }
 
@@ -186,6 +193,9 @@ impl Doubts {
                 doubts.push(Doubt { kind: DoubtKind::BeyondEnd, site: *site, message });
             }
         }
+        doubts.extend(self.nothing_left(plan));
+        doubts
+            .extend(self.unmade.iter().filter_map(|(site, name)| self.not_made(plan, *site, name)));
         doubts.retain(|doubt| !looks_itself(plan, doubt.site));
         doubts
     }
@@ -239,6 +249,40 @@ impl Doubts {
         Some(format!("{count} {asked}, to which {writes} {bring} {}", format_bytes(written)))
     }
 
+    /// Reads of the rest of files that the program wrote, where none was ever left.
+    fn nothing_left(&self, plan: &Plan) -> Vec<Doubt> {
+        let mut read: BTreeMap<Pc, (bool, &[u8])> = BTreeMap::new();
+        for ((site, name), reads) in self.reads.iter().filter(|((site, _), _)| is_rest(plan, *site))
+        {
+            let wrote = self.names.get(name).is_some_and(|known| known.writes > 0);
+            let (nothing, _) = read.entry(*site).or_insert((true, name));
+            *nothing &= wrote && reads.moved_bytes == 0;
+        }
+        let nothing = read.into_iter().filter(|(_, (nothing, _))| *nothing);
+        let doubts = nothing.map(|(site, (_, name))| {
+            let shown = self.shown(plan, site, name);
+            let message = format!(
+                "nothing is left to read: the position in \"{shown}\" is at its end; fseek($h, 0); goes \
+                 back to the start"
+            );
+            Doubt { kind: DoubtKind::BeyondEnd, site, message }
+        });
+        doubts.collect()
+    }
+
+    /// `pfopen` with "w" and without "c", of a file that nobody has made before.
+    fn not_made(&self, plan: &Plan, site: Pc, name: &[u8]) -> Option<Doubt> {
+        let Instr::Op { args, .. } = plan.code.get(site as usize)? else { return None };
+        let mode = plan.literal(*plan.args.get(*args as usize + 1)?)?;
+        if !mode.contains(&b'w') || mode.contains(&b'c') {
+            return None;
+        }
+        let (shown, mode) = (self.shown(plan, site, name), String::from_utf8_lossy(mode));
+        let message =
+            format!("the mode \"{mode}\" does not create \"{shown}\", and nothing before does");
+        Some(Doubt { kind: DoubtKind::NotMade, site, message })
+    }
+
     /// A name as the program writes it; that of a handle where it was opened.
     fn shown(&self, plan: &Plan, site: Pc, name: &[u8]) -> String {
         let opened = self.names.get(name).and_then(|known| known.opened);
@@ -252,6 +296,14 @@ impl Doubts {
 fn looks_itself(plan: &Plan, site: Pc) -> bool {
     let instr = plan.code.get(site as usize);
     matches!(instr, Some(Instr::Op { op, dst, .. }) if *dst != NO_SLOT && !op.row().gives_handle)
+}
+
+/// `fread($h)`: all that is left.
+fn is_rest(plan: &Plan, site: Pc) -> bool {
+    let Some(Instr::Op { op: Op::Fread, args, .. }) = plan.code.get(site as usize) else {
+        return false;
+    };
+    plan.args.get(*args as usize + 1) == Some(&Operand::ABSENT)
 }
 
 /// The operand that names the file of a command, of two the second one.

@@ -90,7 +90,8 @@ fn on_files(leaving: bool) -> impl Strategy<Value = Step> {
         3 => (slot.clone(), data(), 0u64..10_000)
             .prop_map(|(slot, data, offset)| Step::Pwrite(slot, data, offset)),
         2 => (slot.clone(), data()).prop_map(|(slot, data)| Step::Append(slot, data)),
-        1 => (slot.clone(), 0u64..10_000).prop_map(|(slot, offset)| Step::Seek(slot, offset)),
+        1 => (slot.clone(), -100i64..10_000, any::<bool>())
+            .prop_map(|(slot, offset, end)| Step::Seek(slot, offset, end)),
         1 => slot.clone().prop_map(Step::Fdatasync),
         1 => (slot.clone(), size()).prop_map(|(slot, size)| Step::Ftruncate(slot, size)),
         2 => (slot.clone(), select(EVERYWHERE), 0u64..10_000, size())

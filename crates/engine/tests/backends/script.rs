@@ -91,7 +91,7 @@ fn step(words: &[&str], directory: &str) -> Step {
         "mapread" => Step::MapRead(slot(), number(2) as usize, number(3)),
         "mapwrite" => Step::MapWrite(slot(), data(words[2]), number(3)),
         "msync" => Step::Msync(slot()),
-        "seek" => Step::Seek(slot(), number(2)),
+        "seek" => Step::Seek(slot(), number(2) as i64, false),
         "fsync" => Step::Fsync(slot()),
         "fdatasync" => Step::Fdatasync(slot()),
         "ftruncate" => Step::Ftruncate(slot(), number(2)),

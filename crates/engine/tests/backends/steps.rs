@@ -27,7 +27,7 @@ pub enum Step {
     Pread(usize, usize, u64),
     Pwrite(usize, Data, u64),
     Append(usize, Data),
-    Seek(usize, u64),
+    Seek(usize, i64, bool),
     /// Slot; to be written.
     Map(usize, bool),
     Unmap(usize),
@@ -191,7 +191,7 @@ impl<B: Backend> Runner<B> {
     }
 
     fn list(&mut self, fd: Fd) -> Reply {
-        let rewound = self.issue(Call::Seek { fd, offset: 0 });
+        let rewound = self.issue(Call::Seek { fd, offset: 0, end: false });
         if rewound < 0 {
             return rewound;
         }
@@ -255,7 +255,9 @@ impl<B: Backend> Runner<B> {
                 Call::MapWrite { fd: self.fd(*slot), buf: &data.0, offset: *offset }
             }
             Step::Msync(slot) => Call::Msync { fd: self.fd(*slot) },
-            Step::Seek(slot, offset) => Call::Seek { fd: self.fd(*slot), offset: *offset },
+            Step::Seek(slot, offset, end) => {
+                Call::Seek { fd: self.fd(*slot), offset: *offset, end: *end }
+            }
             Step::Fsync(slot) => Call::Fsync { fd: self.fd(*slot) },
             Step::Fdatasync(slot) => Call::Fdatasync { fd: self.fd(*slot) },
             Step::Ftruncate(slot, size) => Call::Ftruncate { fd: self.fd(*slot), size: *size },

@@ -33,6 +33,8 @@ pub(super) struct Coordinator {
     answers: Vec<Option<Status>>,
     /// What the round before found, if all were stuck then.
     before: Option<Vec<Status>>,
+    /// What the round after it found, if ranks wait for locks: each has to try once more.
+    locked: Option<Vec<Status>>,
     interrupted: bool,
     /// Who waited for what when everybody was stuck.
     pub(super) deadlock: Vec<Activity>,
@@ -53,6 +55,7 @@ impl Coordinator {
             missing: 0,
             answers: vec![None; ranks],
             before: None,
+            locked: None,
             interrupted: false,
             deadlock: Vec::new(),
             progress: vec![(0, 0); ranks],
@@ -108,7 +111,9 @@ impl Coordinator {
         let counter = match &self.ranks[at].doing {
             Doing::Running => return,
             Doing::Ended(_) => &mut self.ended,
-            Doing::AtBarrier { .. } | Doing::AtWait { .. } => &mut self.waiting,
+            Doing::AtBarrier { .. } | Doing::AtWait { .. } | Doing::AtLock { .. } => {
+                &mut self.waiting
+            }
         };
         *counter = counter.saturating_add_signed(by);
     }
@@ -179,6 +184,7 @@ impl Coordinator {
             Doing::AtWait { site, count, target, name } => {
                 (*site, format!("the signal \"{name}\" ({count} of {target})"))
             }
+            Doing::AtLock { site, name, .. } => (*site, format!("a lock of \"{name}\"")),
             Doing::Running | Doing::Ended(_) => return,
         };
         out.push((rank, Message::Release { epoch: status.epoch, blame: None }));
@@ -204,18 +210,24 @@ impl Coordinator {
     fn judge(&mut self, out: &mut Letters) {
         let answers: Vec<Status> = self.answers.iter_mut().filter_map(Option::take).collect();
         let stuck = self.all_stuck(&answers);
-        let same =
-            |one: &Status, other: &Status| one.epoch == other.epoch && one.doing == other.doing;
-        let again = self
-            .before
-            .as_ref()
-            .is_some_and(|before| before.iter().zip(&answers).all(|(one, other)| same(one, other)));
-        if stuck && again {
-            self.before = None;
-            (0..self.ranks.len() as u32).for_each(|rank| self.release_stuck(rank, out));
-        } else {
-            self.before = stuck.then_some(answers);
+        let before = self.before.take().filter(|before| stuck && all(before, &answers, goes_on));
+        let locked = self.locked.take().filter(|_| before.is_some());
+        match (before, locked) {
+            // Between the rounds nobody gave a lock back, and since then all have tried.
+            (Some(_), Some(locked)) if all(&locked, &answers, tried) => self.release_all(out),
+            (Some(before), Some(locked)) => {
+                (self.before, self.locked) = (Some(before), Some(locked));
+            }
+            (Some(_), None) if !answers.iter().any(|answer| answer.doing.is_at_lock()) => {
+                self.release_all(out);
+            }
+            (Some(before), None) => (self.before, self.locked) = (Some(before), Some(answers)),
+            (None, _) => self.before = stuck.then_some(answers),
         }
+    }
+
+    fn release_all(&mut self, out: &mut Letters) {
+        (0..self.ranks.len() as u32).for_each(|rank| self.release_stuck(rank, out));
     }
 
     fn all_stuck(&self, answers: &[Status]) -> bool {
@@ -226,6 +238,7 @@ impl Coordinator {
             Doing::Running => false,
             Doing::Ended(_) => true,
             Doing::AtWait { count, target, .. } => count < target,
+            Doing::AtLock { .. } => true,
             Doing::AtBarrier { apart: true, .. } => true,
             Doing::AtBarrier { set, .. } => {
                 let set = *set as usize;
@@ -260,7 +273,37 @@ impl Coordinator {
 }
 
 fn waits(doing: &Doing) -> bool {
-    matches!(doing, Doing::AtBarrier { .. } | Doing::AtWait { .. })
+    matches!(doing, Doing::AtBarrier { .. } | Doing::AtWait { .. } | Doing::AtLock { .. })
+}
+
+impl Doing {
+    fn is_at_lock(&self) -> bool {
+        matches!(self, Doing::AtLock { .. })
+    }
+}
+
+/// Something holds between what each rank said in one round and in a later one.
+fn all(before: &[Status], after: &[Status], holds: fn(&Status, &Status) -> bool) -> bool {
+    before.iter().zip(after).all(|(before, after)| holds(before, after))
+}
+
+/// A rank still waits as before; it may have tried again to get a lock.
+fn goes_on(before: &Status, after: &Status) -> bool {
+    let same = match (&before.doing, &after.doing) {
+        (Doing::AtLock { site, name, .. }, Doing::AtLock { site: again, name: other, .. }) => {
+            (site, name) == (again, other)
+        }
+        (before, after) => before == after,
+    };
+    same && before.epoch == after.epoch
+}
+
+/// A rank that waits for a lock has tried since.
+fn tried(before: &Status, after: &Status) -> bool {
+    match (&before.doing, &after.doing) {
+        (Doing::AtLock { tries, .. }, Doing::AtLock { tries: more, .. }) => more > tries,
+        _ => true,
+    }
 }
 
 #[cfg(test)]
@@ -333,6 +376,35 @@ mod tests {
             world.take(rank, answer, &mut out);
         }
         out
+    }
+
+    fn at_lock(tries: u64) -> Status {
+        let doing = Doing::AtLock { site: 4, name: "f".into(), tries };
+        Status { doing, started: vec![0, 0], ..Status::default() }
+    }
+
+    #[test]
+    fn locks_that_all_wait_for_are_tried_once_more_before_it_is_a_deadlock() {
+        let mut world = world(2);
+        tell(&mut world, 0, at_lock(0));
+        tell(&mut world, 1, waiting(0, 1));
+        for tries in [3, 3, 3, 3] {
+            assert_eq!(round(&mut world, &[at_lock(tries), waiting(0, 1)]), []);
+        }
+        let out = round(&mut world, &[at_lock(4), waiting(0, 1)]);
+        assert_eq!(released(&out), [(0, None), (1, None)]);
+        assert_eq!(world.deadlock[0].what, "a lock of \"f\"");
+    }
+
+    #[test]
+    fn a_rank_that_gets_its_lock_is_not_in_a_deadlock() {
+        let mut world = world(2);
+        tell(&mut world, 0, at_lock(0));
+        tell(&mut world, 1, at_lock(0));
+        for tries in 1..9 {
+            let other = Status { epoch: tries, ..at_lock(tries) };
+            assert_eq!(round(&mut world, &[at_lock(tries), other]), []);
+        }
     }
 
     #[test]

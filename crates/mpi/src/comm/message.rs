@@ -57,6 +57,8 @@ pub(super) enum Doing {
     AtBarrier { set: SetId, site: Pc, what: Option<Joint>, apart: bool },
     /// It waits for a signal.
     AtWait { site: Pc, count: u64, target: u64, name: String },
+    /// It waits for a lock of a file, and has tried so often to get it.
+    AtLock { site: Pc, name: String, tries: u64 },
     /// It has ended its program.
     Ended(End),
 }
@@ -119,6 +121,11 @@ mod tests {
             ends().prop_map(Doing::Ended),
             ("[ -~]{0,30}", any::<(Pc, u64, u64)>()).prop_map(|(name, (site, count, target))| {
                 Doing::AtWait { site, count, target, name }
+            }),
+            ("[ -~]{0,30}", any::<(Pc, u64)>()).prop_map(|(name, (site, tries))| Doing::AtLock {
+                site,
+                name,
+                tries
             }),
         ]
     }

@@ -59,6 +59,21 @@ pub struct Comm<'w> {
     pace: Pace,
     label_depth: u32,
     operations: u64,
+    /// The wait for a lock that the last try did not end.
+    lock: Option<LockWait>,
+    /// Locks that this rank has given back.
+    gave_back: u64,
+}
+
+/// A wait for a lock, over all tries to get it.
+#[derive(Debug)]
+struct LockWait {
+    name: String,
+    site: Pc,
+    tries: u64,
+    /// What [`Comm::gave_back`] was.
+    gave_back: u64,
+    patience: Patience,
 }
 
 /// How often a rank looks for messages between two tries to get a lock.
@@ -106,6 +121,8 @@ impl<'w> Comm<'w> {
             pace: Pace::start(),
             label_depth: 0,
             operations: 0,
+            lock: None,
+            gave_back: 0,
         })
     }
 
@@ -217,27 +234,45 @@ impl<'w> Comm<'w> {
         doing: Doing,
         mut done: impl FnMut(&mut Self) -> Result<bool, MpiError>,
     ) -> Result<bool, MpiError> {
+        self.end_lock_wait();
         let mut patience = Patience::new(self.world.crowd);
-        let mut stays: Option<Patience> = None;
         self.status.doing = doing;
-        let met = loop {
-            if done(self)? {
-                break true;
-            }
-            if self.released.is_some() || (interrupt::is_told() && self.may_leave(&mut stays)?) {
-                break false;
-            }
-            if patience.looks().is_multiple_of(8) {
-                self.attend(Some(&patience))?;
-            }
-            patience.rest();
-        };
+        let met = self.look_until(&mut patience, &mut done)?;
         self.status.epoch += 1;
         self.status.doing = Doing::Running;
         if std::mem::take(&mut self.told) {
             self.tell()?;
         }
         Ok(met)
+    }
+
+    /// Looks again and again until `done`; false: released or interrupted before.
+    fn look_until(
+        &mut self,
+        patience: &mut Patience,
+        done: &mut impl FnMut(&mut Self) -> Result<bool, MpiError>,
+    ) -> Result<bool, MpiError> {
+        let mut stays: Option<Patience> = None;
+        loop {
+            if done(self)? {
+                return Ok(true);
+            }
+            if self.released.is_some() || (interrupt::is_told() && self.may_leave(&mut stays)?) {
+                return Ok(false);
+            }
+            if patience.looks().is_multiple_of(8) {
+                self.attend(Some(patience))?;
+            }
+            patience.rest();
+        }
+    }
+
+    /// The last wait for a lock was over when it was tried: nobody was told.
+    fn end_lock_wait(&mut self) {
+        if self.lock.take().is_some() {
+            self.status.epoch += 1;
+            self.told = false;
+        }
     }
 
     /// Whether a rank that was told to stop may do so while it waits. Not before a call inside MPI:
@@ -354,21 +389,38 @@ impl engine::comm::Comm for Comm<'_> {
         0
     }
 
-    fn gave_lock_back(&mut self) {}
+    fn gave_lock_back(&mut self) {
+        self.gave_back += 1;
+    }
 
-    /// Nobody tells the others of locks: a rank tries again after a while.
+    /// Nobody tells the others of locks: a rank tries again after a while, and goes on with the same
+    /// wait if the try fails.
     fn wait_for_lock(&mut self, path: &[u8], _seen: u64, site: Pc) -> Poll {
-        let name = format!("a lock of \"{}\"", String::from_utf8_lossy(path));
+        let name = message::shown(path);
+        let gave_back = self.gave_back;
+        let goes_on =
+            |wait: &LockWait| (wait.site, wait.gave_back) == (site, gave_back) && wait.name == name;
+        if !self.lock.as_ref().is_some_and(goes_on) {
+            self.end_lock_wait();
+        }
+        let patience = Patience::new(self.world.crowd);
+        let first = LockWait { name: name.clone(), site, tries: 0, gave_back, patience };
+        let mut wait = self.lock.take().unwrap_or(first);
+        wait.tries += 1;
+        self.status.doing = Doing::AtLock { site, name, tries: wait.tries };
         let mut looks = 0;
-        let doing = Doing::AtWait { site, count: 0, target: 1, name: name.clone() };
-        let waited = self.wait_until(doing, |_| {
+        let waited = self.look_until(&mut wait.patience, &mut |_| {
             looks += 1;
             Ok(looks > LOCK_LOOKS)
         });
+        let name = wait.name.clone();
+        self.lock = Some(wait);
         match waited {
             Ok(true) => Poll::Ready,
             Ok(false) => {
-                self.explain(&format!("the wait for {name}"));
+                self.end_lock_wait();
+                self.status.doing = Doing::Running;
+                self.explain(&format!("the wait for a lock of \"{name}\""));
                 Poll::Released
             }
             Err(error) => {

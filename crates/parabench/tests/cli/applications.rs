@@ -41,6 +41,15 @@ const PROGRAMS: &[(&str, &str)] = &[
          with (expect=\"ENOENT\") $left = readdir(\"none\"); assert(len($left) == 0);",
     ),
     (
+        "positions from the start, from where they are, and from the end",
+        "$h = fopen(\"f-$$rank\", \"w+\"); fwrite($h, 64k);
+         fseek($h, -16k, SEEK_END); $n = fread($h); assert($n == 16k);
+         fseek($h, 8k); fseek($h, -4k, SEEK_CUR); $n = fread($h); assert($n == 60k);
+         fseek($h, 10k, SEEK_END); fwrite($h, 1k); assert(size(\"f-$$rank\") == 75k);
+         with (expect=\"EINVAL\") $bad = fseek($h, -1m, SEEK_CUR); assert(errno($bad) == \"EINVAL\");
+         fseek($h, 0, SEEK_SET); $n = fread($h, 1k); assert($n == 1k); fclose($h);",
+    ),
+    (
         "ranks of the same value meet",
         "$row = $$rank / 2;
          split ($row) {

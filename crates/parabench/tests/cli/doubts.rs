@@ -77,6 +77,30 @@ const ROWS: &[Row] = &[
         "write(\"a\", 4k); read(\"a\", 1k, 8k);\n",
         &[(1, "W0303", "asks for what lies behind the end of \"a\"")],
     ),
+    // Nothing left.
+    (
+        "",
+        "$h = fopen(\"a-$$rank\", \"w+\");\nfwrite($h, 4k);\nfread($h);\nfclose($h);\n",
+        &[(3, "W0303", "nothing is left to read: the position in \"a-$$rank\" is at its end")],
+    ),
+    (
+        "",
+        "$h = fopen(\"a-$$rank\", \"w+\");\nfwrite($h, 4k);\nfseek($h, -1k, SEEK_CUR);\n\
+         repeat 2 { fread($h); fseek($h, -2k, SEEK_END); }\nfclose($h);\n",
+        &[],
+    ),
+    // Made by nobody.
+    (
+        "-n 2",
+        "$h = pfopen(\"f\", \"w\");\npfclose($h);\n",
+        &[(1, "W0313", "the mode \"w\" does not create \"f\", and nothing before does")],
+    ),
+    (
+        "-n 2",
+        "$h = pfopen(\"f\", \"cw\");\npfclose($h);\n$h = pfopen(\"f\", \"rw\");\npfclose($h);\n\
+         $h = pfopen(\"g\", \"r\");\npfclose($h);\n",
+        &[],
+    ),
     // The seed decides how much there is.
     (
         "",

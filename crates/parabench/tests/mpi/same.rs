@@ -6,6 +6,8 @@ use crate::made_up::MadeUp;
 use crate::scene::Scene;
 use crate::testing;
 use crate::under;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[track_caller]
 fn assert_same(name: &str, text: &str, ranks: u32) {
@@ -34,6 +36,38 @@ fn shipped_programs_and_examples_are_the_same_under_every_mpi() {
         }
     }
     assert!(seen >= 8, "only {seen}");
+}
+
+/// Of the whole run, by operation: how many, failed, expected, bytes. Which rank gets a lock or a task
+/// is a matter of time.
+fn totals(run: &Value) -> BTreeMap<String, [u64; 4]> {
+    let mut totals: BTreeMap<String, [u64; 4]> = BTreeMap::new();
+    for row in run["rows"].as_array().expect("rows").iter().filter(|row| row["part_of"].is_null()) {
+        let op = row["op"].as_str().expect("a name").to_string();
+        let sums = totals.entry(op).or_default();
+        for (sum, name) in sums.iter_mut().zip(["count", "failed", "expected", "bytes"]) {
+            *sum += row[name].as_u64().expect("a number");
+        }
+    }
+    totals
+}
+
+/// Locks, tasks, signals and files of whole applications: tests/cli holds local ranks against models.
+#[test]
+fn applications_come_to_the_same_under_every_mpi() {
+    let applications = programs("examples/applications");
+    assert!(applications.len() >= 12, "only {}", applications.len());
+    for (name, text) in applications {
+        let (local, essence) = run(&text, "-n 4");
+        assert_eq!(essence.code, 0, "{name}");
+        for mpi in testing::all() {
+            let call =
+                |scene: &Scene, all: &str| under(&mpi, 4, scene, &format!("run x.ppl {all}"));
+            let (run, essence) = run_with(&text, call);
+            assert_eq!(essence.code, 0, "{name} under {}", mpi.name);
+            assert_eq!(totals(&run), totals(&local), "{name} under {}", mpi.name);
+        }
+    }
 }
 
 #[test]

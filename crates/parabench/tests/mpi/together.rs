@@ -31,6 +31,25 @@ fn members_at_different_calls_end_with_who_waits_where() {
     }
 }
 
+/// Each holds the lock that the other wants; and then one lock that all want in turn.
+#[test]
+fn locks_that_ranks_hold_from_each_other_end_with_who_waits_where() {
+    let text = "write(\"a\", 1); write(\"b\", 1); barrier; $x = fopen(\"a\", \"r+\"); $y = fopen(\"b\", \"r+\");\n\
+                repeat 20 { flock($x, \"exclusive\"); fwrite($x, 4k); flock($x, \"unlock\"); } barrier;\n\
+                if ($$rank == 0) { flock($x, \"exclusive\"); signal(\"held\"); wait(\"held\", 2); flock($y, \"exclusive\"); }\n\
+                else { flock($y, \"exclusive\"); signal(\"held\"); wait(\"held\", 2); flock($x, \"exclusive\"); }";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let done = under(&mpi, 2, &scene, "run x.ppl --format json").run().exits(1);
+        let run = done.json();
+        let notes = run["run"]["evidence"]["notes"].to_string();
+        let told = "nobody could go on: rank 0 waits for a lock of \\\"b\\\" at x.ppl:3:77, \
+                    rank 1 waits for a lock of \\\"a\\\" at x.ppl:4:65";
+        assert!(notes.contains(told), "under {}: {notes}", mpi.name);
+        assert_eq!(crate::figures::row(&run, "", "flock")["failed"], 0);
+    }
+}
+
 /// Processes of the binary below a directory.
 fn ranks_in(place: &Path) -> usize {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();

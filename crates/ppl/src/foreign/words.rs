@@ -30,11 +30,13 @@ const STATEMENTS: &[(&[&str], bool, &str)] = &[
 const CALLS: &[Row] = &[
     ("close", "write fclose($h);"),
     ("creat", "write $h = fcreat(path);"),
+    ("dread", "write with (direct=true) read(path);"),
+    ("dwrite", "write with (direct=true) write(path, 64k);"),
     ("fprintf", "write print \"text\", $x;"),
     ("ior", "write the calls that IOR makes: fwrite($h, 64k, $i * 64k);"),
     ("len", "len is a function of expressions: $n = len($list);"),
     ("listdir", "write readdir(path);"),
-    ("lseek", "write fseek($h, position);"),
+    ("lseek", "write fseek($h, position); or fseek($h, -4k, SEEK_END);"),
     ("memset", "data that is written is made by `with (data=\"zero\")` and the like"),
     ("mpi_allreduce", "write $sum = gsum($x); or gmin, gmax, gall, gany"),
     ("mpi_barrier", "write barrier;"),
@@ -162,7 +164,7 @@ mod tests {
     fn words_are_found_in_either_case() {
         assert_eq!(operator("AND"), Some("&&"));
         assert_eq!(call("MPI_File_write_at_all"), Some("write pfwrite($h, n, off, \"all\");"));
-        assert_eq!(function("lseek"), Some("write fseek($h, position);"));
+        assert_eq!(function("dread"), Some("write with (direct=true) read(path);"));
         assert_eq!(statement("for", true), statement("for", false));
         assert_eq!(statement("printf", true), None);
     }

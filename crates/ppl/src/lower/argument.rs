@@ -8,7 +8,7 @@ use crate::check::flags;
 use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
 use crate::suggest::nearest;
-use model::op::{Param, ParamKind};
+use model::op::{Param, ParamKind, SEEKS};
 use model::plan::{Operand, Source};
 use model::types::Types;
 use model::{Op, Value};
@@ -361,19 +361,53 @@ impl Lower<'_> {
         Some(ev.operand)
     }
 
-    /// `SEEK_SET`, which is what holds without it.
+    /// `SEEK_SET`, which is what holds without it, `SEEK_CUR` or `SEEK_END`.
     fn whence(&mut self, id: ExprId) -> Option<Operand> {
-        let span = self.ast.expr_span(id);
-        let text = self.reader.text(span);
-        if matches!(self.ast.expr(id), Expr::Word(_) | Expr::Str)
-            && text.trim_matches('"') == "SEEK_SET"
-        {
-            return Some(Operand::ABSENT);
+        match self.seeks_from(id) {
+            Some("SEEK_SET") => return Some(Operand::ABSENT),
+            Some(word) => return Some(self.known_text(word.as_bytes()).operand),
+            None => {}
         }
-        let message = format!("expected SEEK_SET, found {text}");
-        let help = "positions count from the start of the file; size(path) tells where it ends";
+        let span = self.ast.expr_span(id);
+        let message = format!("expected {}, found {}", SEEKS.join(", "), self.reader.text(span));
+        let help =
+            "positions count from the start of the file, from the current one or from its end";
         self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
         None
+    }
+
+    fn seeks_from(&mut self, id: ExprId) -> Option<&'static str> {
+        let text = self.reader.text(self.ast.expr_span(id));
+        let is_word = matches!(self.ast.expr(id), Expr::Word(_) | Expr::Str);
+        SEEKS.into_iter().find(|word| is_word && text.trim_matches('"') == *word)
+    }
+
+    /// The offset of `fseek($h, off, SEEK_CUR)`, which may be negative; `None`: it counts from the start.
+    pub(super) fn distance(
+        &mut self,
+        op: Op,
+        ids: &[Option<ExprId>; MOST],
+    ) -> Option<Option<Operand>> {
+        let is_seek = matches!(op, Op::Fseek | Op::Pfseek);
+        let [_, Some(off), Some(whence), ..] = *ids else { return None };
+        if !is_seek || self.seeks_from(whence).is_none_or(|word| word == SEEKS[0]) {
+            return None;
+        }
+        let ev = self.expr(off);
+        if ev.is_bad() {
+            return Some(None);
+        }
+        if !ev.types.may(NUMERIC) && self.is_alive() {
+            return Some(self.expected(op, "a distance in bytes", ev, off));
+        }
+        Some(match self.constant(ev).map(Value::as_int) {
+            Some(Ok(n)) => Some(self.known(Value::Int(n)).operand),
+            Some(Err(error)) if self.is_alive() => {
+                self.no_value(error, self.ast.expr_span(off));
+                None
+            }
+            _ => Some(ev.operand),
+        })
     }
 
     /// `"all"`, `"shared"`, `"ordered"`

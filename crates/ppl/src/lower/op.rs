@@ -28,9 +28,14 @@ impl Lower<'_> {
         let params = op.row().params;
         let mut operands = [Operand::ABSENT; MOST];
         let mut complete = true;
+        let mut distance = self.distance(op, &ids);
         for (at, (param, id)) in params.iter().zip(ids).enumerate() {
             if let Some(id) = id {
-                match self.argument(op, param, id) {
+                let operand = match distance.take_if(|_| at == 1) {
+                    Some(distance) => distance,
+                    None => self.argument(op, param, id),
+                };
+                match operand {
                     Some(operand) => operands[at] = operand,
                     None => complete = false,
                 }

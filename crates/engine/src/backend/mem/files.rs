@@ -180,14 +180,14 @@ impl Files {
         Ok(done)
     }
 
-    pub(super) fn seek(&mut self, fd: Fd, offset: u64) -> Done {
+    pub(super) fn seek(&mut self, fs: &MemFs, fd: Fd, (offset, end): (i64, bool)) -> Done {
         let open = self.file(fd)?;
-        if offset > SIZE_MAX {
-            return Err(libc::EINVAL);
-        }
-        open.position = offset;
+        let base = if end { fs.size(open.ino) } else { 0 };
+        let position = base.checked_add(offset).and_then(|at| u64::try_from(at).ok());
+        let position = position.filter(|at| *at <= SIZE_MAX).ok_or(libc::EINVAL)?;
+        open.position = position;
         open.listing = None;
-        Ok(offset as i64)
+        Ok(position as i64)
     }
 
     pub(super) fn position(&mut self, fd: Fd) -> Option<u64> {

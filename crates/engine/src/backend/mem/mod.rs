@@ -124,7 +124,7 @@ impl Mem {
             Call::MapRead { fd, buf, offset, .. } => files.map_read(fs, fd, buf, offset),
             Call::MapWrite { fd, buf, offset } => files.map_write(fs, fd, buf, offset),
             Call::Msync { fd } => files.mapped(fd).map(|_| 0),
-            Call::Seek { fd, offset } => files.seek(fd, offset),
+            Call::Seek { fd, offset, end } => files.seek(fs, fd, (offset, end)),
             Call::Fsync { fd } | Call::Fdatasync { fd } => files.sync(fd),
             Call::Ftruncate { fd, size } => files.truncate(fs, fd, size),
             Call::Fallocate { fd, mode, offset, size } => {

@@ -3,6 +3,7 @@
 use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
+use super::super::files::Whence;
 use super::super::handles::Handle;
 use super::super::io::Io;
 use super::super::options::Fsync;
@@ -13,9 +14,9 @@ use super::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
 use crate::comm::{Comm, Joint, Members, Together};
-use model::Part;
 use model::plan::NO_SLOT;
-use model::value::EvalError;
+use model::value::{Eval, EvalError};
+use model::{Op, Part};
 
 /// `$h = pfopen(path, mode)`
 #[inline(never)]
@@ -171,6 +172,26 @@ pub(in super::super) fn seek(handle: &mut Handle, file: MpiFile, offset: u64) ->
     FileCall::Seek { file, offset }
 }
 
+/// The position that a `pfseek` leads to. The end is asked for before the call.
+fn sought<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    opened: &Opened,
+) -> Eval<u64> {
+    let from = Whence::of(step, env);
+    let distance = from.distance(step, env)?;
+    let base = match from {
+        Whence::Start => 0,
+        Whence::Current => io.handles.get(opened.at).position as i64,
+        Whence::End => io.backend.issue_file(FileCall::Position { file: opened.file }).max(0),
+    };
+    u64::try_from(base.saturating_add(distance)).map_err(|_| {
+        let found = format!("{distance} bytes from byte {base}");
+        EvalError::Range("expected a position that is not before the start of the file", found)
+    })
+}
+
 /// pfsync, pfsetsize, pfpreallocate, pfseek
 #[inline(never)]
 pub(in super::super) fn on_file<B: Backend>(
@@ -182,12 +203,16 @@ pub(in super::super) fn on_file<B: Backend>(
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     let number = match step.args.get(1) {
-        Some(operand) => env.size(step.site, *operand)?,
-        None => 0,
+        Some(operand) if step.op != Op::Pfseek => env.size(step.site, *operand)?,
+        _ => 0,
     };
     let opened = match opened(step, env, io)? {
         Ok(opened) => opened,
         Err(at) => return bad_file(step, io, at),
+    };
+    let number = match step.op {
+        Op::Pfseek => sought(step, env, io, &opened)?,
+        _ => number,
     };
     if step.op.is_collective() {
         match meet_at(step, &opened, false, comm) {
