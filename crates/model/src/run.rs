@@ -4,6 +4,7 @@
 //! (docs/run.schema.json). Units stand last in the names. Rows, times and events
 //! are defined in docs/run-format.md; a trace is a run too.
 
+mod host;
 mod job;
 mod trace;
 
@@ -12,6 +13,7 @@ use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
+pub use host::{Device, Directory, Host};
 pub use job::{Job, Node, spans};
 pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
 
@@ -330,71 +332,6 @@ pub struct Site {
     pub count: u64,
     /// Sum of their own times.
     pub busy_ns: u64,
-}
-
-/// The machine and the storage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Host {
-    /// Host name.
-    pub name: String,
-    /// Kernel release.
-    pub kernel: String,
-    /// Processor model.
-    pub cpu: String,
-    /// Processors that the ranks of this machine may use; under MPI, those of rank 0.
-    pub cpus: u32,
-    /// Main memory, bytes.
-    pub memory_bytes: u64,
-    /// Run directory.
-    pub directory: String,
-    /// Mount point it lies on.
-    pub mount: String,
-    /// Mounted device or source.
-    pub device: String,
-    /// File system type.
-    pub file_system: String,
-    /// Mount options.
-    pub mount_options: String,
-    /// Block devices below the file system, from the mounted one down; empty where there are none
-    /// or they cannot be seen.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub devices: Vec<Device>,
-    /// Directories that the program could use besides the run directory.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub directories: Vec<Directory>,
-}
-
-/// A directory besides the run directory, and the storage below it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Directory {
-    /// What the program calls it.
-    pub name: String,
-    /// Its path.
-    pub directory: String,
-    /// A scratch directory, because nobody granted another one.
-    pub scratch: bool,
-    /// Mount point it lies on.
-    pub mount: String,
-    /// Mounted device or source.
-    pub device: String,
-    /// File system type.
-    pub file_system: String,
-    /// Mount options.
-    pub mount_options: String,
-    /// Block devices below the file system, as those of the host.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub devices: Vec<Device>,
-}
-
-/// A block device below the file system, or what lies below a loop device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
-    /// Name in the kernel: "sda", "loop3"; of a file system in memory its type.
-    pub name: String,
-    /// "loop", "memory" (ram disk, zram, file system in memory), "rotating", or "disk".
-    pub kind: String,
-    /// File behind a loop device; "" for others.
-    pub file: String,
 }
 
 /// What supports or contradicts the figures.
