@@ -52,7 +52,8 @@ gaps! {
     NoDurations "no-durations" "# calls have a beginning but no duration";
     Backwards "time-backwards" "# times lie before the ones of earlier lines";
     Layers "layers" "# transfers of MPI-IO (@) were left out: the log has the ones of POSIX that they became";
-    Aggregated "aggregated" "# modules of the log hold counters instead of events and were left out";
+    Sums "sums" "# modules hold sums over calls: their rows have no events, percentiles and order";
+    Aggregated "aggregated" "# modules hold counters of other things than calls and were left out";
     NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
     CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
     NoResults "no-results" "# calls have no result in the log: taken as done in full";

@@ -9,6 +9,7 @@ use crate::recording;
 use crate::resolve::{Resolver, Scope, Told, Which};
 use crate::sort::{Sorted, Sorter};
 use crate::strace::{self, Strace};
+use crate::sums::Sums;
 use model::escape;
 use model::run::TraceLog;
 use std::cmp::Reverse;
@@ -29,6 +30,14 @@ pub trait Scanner {
 
     /// Lines or records read so far.
     fn count(&self) -> u64;
+
+    /// At the end: sums over calls of the files that are kept, of which the log tells no single one.
+    ///
+    /// # Errors
+    /// As for [`Scanner::advance`].
+    fn sums(&mut self, _which: &Which, _sums: &mut Sums, _gaps: &mut Gaps) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What to import, and how.
@@ -137,9 +146,14 @@ pub(crate) fn from_logs(
     which: Which,
 ) -> Result<Imported, Error> {
     let mut sorter = Sorter::default();
-    let mut resolver = Resolver::new(Scope::new(which), &mut sorter);
+    let mut resolver = Resolver::new(Scope::new(which.clone()), &mut sorter);
     follow(&mut logs, &mut resolver)?;
-    let told = resolver.finish();
+    let mut sums = Sums::default();
+    for log in &mut logs {
+        let read = log.scanner.sums(&which, &mut sums, &mut resolver.gaps);
+        read.map_err(|error| cannot_read(&log.name, 0, &error))?;
+    }
+    let told = Told { rows: sums.rows(), ..resolver.finish() };
     let log = |log: &Log<'_>| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
     let logs = logs.iter().map(log).collect();
     let events = sorter.finish().map_err(|error| Error {

@@ -26,6 +26,7 @@ pub mod resolve;
 pub mod rules;
 pub mod sort;
 pub mod strace;
+pub mod sums;
 
 pub use explain::explain;
 pub use format::Format;

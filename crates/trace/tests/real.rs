@@ -159,3 +159,65 @@ fn transfers_of_mpi_io_are_not_counted_twice() {
     assert_eq!((layers.count, layers.bytes), (256, 2 * 2_147_483_648));
     assert_eq!(told.ranks, 32);
 }
+
+/// By label and operation: count and bytes.
+type Counts = &'static [(&'static str, &'static str, u64, u64)];
+
+/// PyDarshan 3.5.0 (darshan-util's own reader): `report.records[MODULE].to_df()`, its columns added up:
+/// POSIX_OPENS, SEEKS, STATS, RENAME_SOURCES, MPIIO_INDEP_OPENS + COLL_OPENS, STDIO_OPENS, READS, WRITES,
+/// BYTES_READ, BYTES_WRITTEN. Transfers of POSIX and MPI-IO are in DXT.
+const COUNTERS: &[(&str, Counts)] = &[
+    ("dxt-simple", &[("", "fopen", 64, 0), ("", "pfopen", 16, 0)]),
+    (
+        "dxt",
+        &[
+            ("", "fopen", 264, 0),
+            ("", "fseek", 5597, 0),
+            ("", "rename", 8, 0),
+            ("", "stat", 1379, 0),
+            ("stdio", "fopen", 1, 0),
+            ("stdio", "fread", 39, 1876),
+        ],
+    ),
+    ("hdf5-diagonal", &[("", "fopen", 220, 0), ("", "fseek", 400, 0), ("", "stat", 1070, 0)]),
+    (
+        "mpi-io-test",
+        &[
+            ("", "fopen", 256, 0),
+            ("", "pfopen", 64, 0),
+            ("stdio", "fopen", 32, 0),
+            ("stdio", "fwrite", 38, 1625),
+        ],
+    ),
+];
+
+#[test]
+fn counters_of_darshan_are_those_that_its_own_reader_adds() {
+    for (name, expected) in COUNTERS {
+        let options = Options { format: None, which: Which::All };
+        let told = import(&[log(&format!("{name}.darshan"))], &options).unwrap().told;
+        let mut found: Vec<(&str, &str, u64, u64)> = told
+            .rows
+            .iter()
+            .map(|row| {
+                let apart = if row.label.ends_with("stdio") { "stdio" } else { "" };
+                (apart, row.op.as_str(), row.count, row.bytes)
+            })
+            .collect();
+        found.sort();
+        assert_eq!(&found[..], *expected, "{name}");
+        assert!(gap(&told, "sums").is_some(), "{name}");
+    }
+}
+
+/// The same reader's STDIO_F_WRITE_TIME of mpi-io-test: 0.000932 s over 38 writes; its counters are each
+/// rank's own.
+#[test]
+fn sums_have_the_times_that_darshan_adds_up() {
+    let options = Options { format: None, which: Which::All };
+    let told = import(&[log("mpi-io-test.darshan")], &options).unwrap().told;
+    let row = told.rows.iter().find(|row| row.op == "fwrite").unwrap();
+    let total_s = row.mean_ns.unwrap() * 38.0 / 1e9;
+    assert!((total_s - 0.000_932).abs() < 1e-6, "{total_s}");
+    assert!(row.rank_mib_s.is_some() && row.p50_ns.is_none() && row.histogram.is_none());
+}

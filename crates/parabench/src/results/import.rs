@@ -51,7 +51,8 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let info = table.finish().map_err(failed)?;
     let labels: Vec<String> = told.labels.iter().map(|label| lossy(label)).collect();
     let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);
-    let rows = summary.rows(label, |_| None);
+    let mut rows = summary.rows(label, |_| None);
+    rows.extend(told.rows.iter().cloned());
     let mut header = header(origin.title, &told, &rows);
     header.trace = Some(Trace {
         format: format.name().into(),

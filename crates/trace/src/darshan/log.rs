@@ -6,14 +6,18 @@
 //! ```
 //!
 //! Regions are compressed each for itself, of several streams one after the other. Layouts are facts of
-//! darshan-log-format.h and darshan-dxt-log-format.h. Modules without DXT hold counters; they are
-//! counted, not read.
+//! darshan-log-format.h and darshan-dxt-log-format.h. Modules without DXT hold counters: those of
+//! POSIX, MPI-IO and STDIO become sums ([`super::counters`]), others are counted, not read.
 
+use super::counters::{Module, layout};
 use super::segment::{Layer, Owner, Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
 use crate::record::Record;
-use hashbrown::HashMap;
+use crate::resolve::Which;
+use crate::sums::Sums;
+use hashbrown::{HashMap, HashSet};
+use model::op::Class;
 use rustc_hash::FxBuildHasher;
 use std::io::{self, BufRead, Read};
 
@@ -44,6 +48,8 @@ struct Header {
     length: u64,
     names: Region,
     modules: Vec<Region>,
+    /// Versions of the modules' records.
+    versions: Vec<u32>,
     format: (u64, u64),
 }
 
@@ -145,10 +151,12 @@ impl Binary {
 
 impl Scanner for Binary {
     fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        if self.count == 0 {
-            self.header.count_other_modules(gaps);
-        }
         self.count += 1;
+        if self.count == 1 {
+            self.header.count_other_modules(gaps);
+            // The job is known even if no call of it is.
+            return Ok(Some(self.owner.start_ns));
+        }
         if self.left == (0, 0) {
             self.segment = None;
             let more = self.next_file(gaps)?;
@@ -169,7 +177,73 @@ impl Scanner for Binary {
     }
 
     fn count(&self) -> u64 {
-        self.count.saturating_sub(1)
+        self.count.saturating_sub(2)
+    }
+
+    fn sums(&mut self, which: &Which, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
+        let mut posix = HashSet::default();
+        let [dxt_posix, dxt_mpi_io] = self.header.dxt().map(|region| region.length > 0);
+        for (module, has_events) in
+            [(Module::Posix, dxt_posix), (Module::MpiIo, dxt_mpi_io), (Module::Stdio, false)]
+        {
+            self.sums_of(module, has_events, which, &mut posix, sums, gaps)?;
+        }
+        Ok(())
+    }
+}
+
+/// Files by number.
+type Files = HashSet<u64, FxBuildHasher>;
+
+impl Binary {
+    /// Adds the counters of a module. `has_events`: its transfers are in the log one by one.
+    fn sums_of(
+        &self,
+        module: Module,
+        has_events: bool,
+        which: &Which,
+        posix: &mut Files,
+        sums: &mut Sums,
+        gaps: &mut Gaps,
+    ) -> io::Result<()> {
+        let (region, version) = self.header.module(module);
+        let Some(layout) = layout(module, version) else { return Ok(()) };
+        let mut reader = self.header.open(&self.log, region)?;
+        let mut record = vec![0; layout.bytes()];
+        let label = self.label(module);
+        while fill(&mut reader, &mut record)? {
+            let fields = Fields { bytes: &record, big_endian: self.header.big_endian };
+            let (id, rank) = (fields.u64(0), u32::try_from(fields.u64(8)).ok());
+            let is_covered = module == Module::MpiIo && posix.contains(&id);
+            if module == Module::Posix {
+                posix.insert(id);
+            }
+            if !self.paths.get(&id).is_none_or(|path| which.keeps(path)) {
+                continue;
+            }
+            for count in layout.counts {
+                let sum = count.sum(&layout, |at| fields.u64(at));
+                let moves = matches!(count.op.row().class, Class::Read | Class::Write);
+                if moves && is_covered && !has_events {
+                    (0..sum.count.min(1)).for_each(|_| gaps.add_bytes(Gap::Layers, sum.bytes));
+                } else if !(moves && has_events) {
+                    sums.add(&label, count.op, rank, &sum);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums of POSIX and MPI-IO stand beside the events of the program, those of streams apart.
+    fn label(&self, module: Module) -> String {
+        let command = &self.owner.command;
+        let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
+        let name = String::from_utf8_lossy(name);
+        match module {
+            Module::Stdio if name.is_empty() => "stdio".into(),
+            Module::Stdio => format!("{name}/stdio"),
+            _ => name.into_owned(),
+        }
     }
 }
 
@@ -190,6 +264,8 @@ impl Header {
         let fields = Fields { bytes, big_endian };
         let region = |at| Region { offset: fields.u64(at), length: fields.u64(at + 8) };
         let modules = (0..count).map(|module| region(names + 16 + module * 16)).collect();
+        let version = |module| fields.u32(names + 16 + count * 16 + module * 4);
+        let versions = (0..count).map(version).collect();
         let flags = if wide { fields.u64(24) } else { fields.u32(20).into() };
         Ok(Header {
             big_endian,
@@ -198,23 +274,55 @@ impl Header {
             length: length as u64,
             names: region(names),
             modules,
+            versions,
             format,
         })
     }
 
-    /// Regions of the modules DXT_POSIX and DXT_MPIIO. Format 3.20 has one module more before them.
-    fn dxt(&self) -> [Region; 2] {
-        let first = if self.format >= (3, 20) { 9 } else { 8 };
-        [self.modules[first], self.modules[first + 1]]
+    /// Names of the modules. Format 3.20 has one more of HDF5, 3.41 one more of PnetCDF.
+    fn names(&self) -> &'static [&'static str] {
+        match self.format {
+            format if format >= (3, 41) => NAMES_341,
+            format if format >= (3, 20) => NAMES_320,
+            _ => NAMES_300,
+        }
     }
 
-    /// Modules that hold counters: not events, so they are not read.
+    /// Place of a module in the header.
+    fn place(&self, name: &str) -> usize {
+        let found = self.names().iter().position(|known| *known == name);
+        found.expect("a module of every format")
+    }
+
+    /// Regions of the modules DXT_POSIX and DXT_MPIIO.
+    fn dxt(&self) -> [Region; 2] {
+        ["DXT_POSIX", "DXT_MPIIO"].map(|name| self.modules[self.place(name)])
+    }
+
+    /// Region and version of a module with counters.
+    fn module(&self, module: Module) -> (Region, u32) {
+        let place = self.place(match module {
+            Module::Posix => "POSIX",
+            Module::MpiIo => "MPI-IO",
+            Module::Stdio => "STDIO",
+        });
+        (self.modules[place], self.versions[place])
+    }
+
+    /// Modules that hold counters instead of events: those that become sums, and others.
     fn count_other_modules(&self, gaps: &mut Gaps) {
-        let first = if self.format >= (3, 20) { 9 } else { 8 };
-        for (module, region) in self.modules.iter().enumerate() {
-            if region.length > 0 && !(first..=first + 1).contains(&module) {
-                gaps.add_name(Gap::Aggregated, name_of(module, first == 9).as_bytes());
-            }
+        for place in (0..self.modules.len()).filter(|place| self.modules[*place].length > 0) {
+            let name = self.names().get(place).copied().unwrap_or("others");
+            let module = match name {
+                "DXT_POSIX" | "DXT_MPIIO" => continue,
+                "POSIX" => Some(Module::Posix),
+                "MPI-IO" => Some(Module::MpiIo),
+                "STDIO" => Some(Module::Stdio),
+                _ => None,
+            };
+            let is_read = module.is_some_and(|m| layout(m, self.versions[place]).is_some());
+            let gap = if is_read { Gap::Sums } else { Gap::Aggregated };
+            gaps.add_name(gap, name.as_bytes());
         }
     }
 
@@ -350,14 +458,49 @@ fn format_of(log: &[u8]) -> Option<(u64, u64)> {
     (format.0 == 3).then_some(format)
 }
 
-fn name_of(module: usize, has_two_of_hdf5: bool) -> &'static str {
-    const OLD: [&str; 8] =
-        ["NULL", "POSIX", "MPI-IO", "HDF5", "PNETCDF", "BG/Q", "LUSTRE", "STDIO"];
-    const NEW: [&str; 9] =
-        ["NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF", "BG/Q", "LUSTRE", "STDIO"];
-    let names = if has_two_of_hdf5 { &NEW[..] } else { &OLD[..] };
-    names.get(module).copied().unwrap_or("others")
-}
+const NAMES_300: &[&str] = &[
+    "NULL",
+    "POSIX",
+    "MPI-IO",
+    "HDF5",
+    "PNETCDF",
+    "BG/Q",
+    "LUSTRE",
+    "STDIO",
+    "DXT_POSIX",
+    "DXT_MPIIO",
+];
+const NAMES_320: &[&str] = &[
+    "NULL",
+    "POSIX",
+    "MPI-IO",
+    "H5F",
+    "H5D",
+    "PNETCDF",
+    "BG/Q",
+    "LUSTRE",
+    "STDIO",
+    "DXT_POSIX",
+    "DXT_MPIIO",
+];
+const NAMES_341: &[&str] = &[
+    "NULL",
+    "POSIX",
+    "MPI-IO",
+    "H5F",
+    "H5D",
+    "PNETCDF_FILE",
+    "PNETCDF_VAR",
+    "BG/Q",
+    "LUSTRE",
+    "STDIO",
+    "DXT_POSIX",
+    "DXT_MPIIO",
+    "MDHIM",
+    "APXC",
+    "APMPI",
+    "HEATMAP",
+];
 
 /// The log begins like a binary one of Darshan 3.
 pub fn looks_like_log(beginning: &[u8]) -> bool {

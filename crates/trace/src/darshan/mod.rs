@@ -1,9 +1,10 @@
 //! Logs of Darshan with its extended tracing (DXT).
 //!
-//! They hold the transfers of each rank and file, by POSIX and by MPI-IO, and nothing else: no opens, no
-//! metadata. A transfer of MPI-IO becomes transfers of POSIX, so of a file with both only the latter
+//! They hold the transfers of each rank and file, by POSIX and by MPI-IO, and no other calls. Of those,
+//! and of all where there is no DXT, binary logs have sums, which become rows without events. A transfer of MPI-IO becomes transfers of POSIX, so of a file with both only the latter
 //! are taken, and the others counted.
 
+mod counters;
 mod log;
 mod segment;
 mod text;

@@ -19,7 +19,7 @@ use crate::record::{At, CWD, Fd, Name, Record};
 use crate::strace::unescape;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
-use model::run::{TraceGap, TraceThread};
+use model::run::{Row, TraceGap, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use table::{Instance, NO_FILE, Slot, Tables};
@@ -93,6 +93,8 @@ pub struct Told {
     pub started_ns: Option<u64>,
     /// From there to the end of the last operation.
     pub duration_ns: u64,
+    /// Rows of calls of which the logs tell sums only: no event stands behind them.
+    pub rows: Vec<Row>,
 }
 
 /// Nanoseconds since 1970 from which on a time is a date.
@@ -206,6 +208,7 @@ impl<'s> Resolver<'s> {
             gaps: self.gaps.told(),
             started_ns: started,
             duration_ns: self.last_end_ns,
+            rows: Vec::new(),
         }
     }
 

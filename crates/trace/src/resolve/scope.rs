@@ -60,7 +60,8 @@ impl Scope {
 }
 
 impl Which {
-    fn keeps(&self, path: &[u8]) -> bool {
+    /// The file with this path is kept.
+    pub fn keeps(&self, path: &[u8]) -> bool {
         let is_system = SYSTEM.iter().any(|directory| is_below(path, directory));
         match self {
             Which::All => true,

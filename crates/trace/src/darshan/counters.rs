@@ -1,0 +1,168 @@
+//! Counters of Darshan's modules: where each stands in a record, and which operation it counts.
+//!
+//! ```text
+//! record: id of the file, rank (-1: all ranks together), counters (i64), then times (f64, seconds)
+//! ```
+//!
+//! Layouts are facts of darshan-posix-log-format.h, darshan-mpiio-log-format.h and
+//! darshan-stdio-log-format.h. A counter below 0 was not kept.
+
+use super::segment::nanoseconds;
+use crate::sums::Sum;
+use model::Op;
+
+/// Where the times of an operation stand: all together, the longest, first start, last end.
+type Times = (usize, Option<usize>, usize, usize);
+
+/// What a record tells of an operation: counters that are added, and those that are not its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// The operation.
+    pub op: Op,
+    plus: &'static [usize],
+    minus: &'static [usize],
+    bytes: Option<usize>,
+    times: Option<Times>,
+}
+
+/// Records of a module in one version.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Number of counters.
+    counters: usize,
+    /// Number of times.
+    times: usize,
+    /// What they tell.
+    pub counts: &'static [Count],
+}
+
+const fn calls(op: Op, plus: &'static [usize]) -> Count {
+    Count { op, plus, minus: &[], bytes: None, times: None }
+}
+
+const fn moved(op: Op, plus: &'static [usize], bytes: usize, times: Times) -> Count {
+    Count { op, plus, minus: &[], bytes: Some(bytes), times: Some(times) }
+}
+
+/// Times of POSIX and MPI-IO: of version 3 on, and before, when two of them were missing.
+const READ: Times = (8, Some(11), 1, 5);
+const WRITE: Times = (9, Some(12), 2, 6);
+const OLD_READ: Times = (6, Some(9), 1, 3);
+const OLD_WRITE: Times = (7, Some(10), 2, 4);
+const STDIO_READ: Times = (2, None, 6, 10);
+const STDIO_WRITE: Times = (1, None, 5, 9);
+
+const POSIX_4: &[Count] = &[
+    // Opens include fileno and dup.
+    Count { op: Op::Fopen, plus: &[0], minus: &[1, 2], bytes: None, times: None },
+    moved(Op::Fread, &[3], 14, READ),
+    moved(Op::Fwrite, &[4], 15, WRITE),
+    calls(Op::Fseek, &[5]),
+    calls(Op::Stat, &[6]),
+    calls(Op::Fsync, &[8]),
+    calls(Op::Fdatasync, &[9]),
+    calls(Op::Rename, &[10]),
+];
+
+const POSIX_3: &[Count] = &[
+    calls(Op::Fopen, &[0]),
+    moved(Op::Fread, &[1], 9, READ),
+    moved(Op::Fwrite, &[2], 10, WRITE),
+    calls(Op::Fseek, &[3]),
+    calls(Op::Stat, &[4]),
+    calls(Op::Fsync, &[6]),
+    calls(Op::Fdatasync, &[7]),
+];
+
+const POSIX_2: &[Count] = &[
+    calls(Op::Fopen, &[0]),
+    moved(Op::Fread, &[1], 9, OLD_READ),
+    moved(Op::Fwrite, &[2], 10, OLD_WRITE),
+    calls(Op::Fseek, &[3]),
+    calls(Op::Stat, &[4]),
+    calls(Op::Fsync, &[6]),
+    calls(Op::Fdatasync, &[7]),
+];
+
+const MPI_IO_3: &[Count] = &[
+    calls(Op::Pfopen, &[0, 1]),
+    moved(Op::Pfread, &[2, 4, 6, 8], 14, READ),
+    moved(Op::Pfwrite, &[3, 5, 7, 9], 15, WRITE),
+    calls(Op::Pfsync, &[10]),
+];
+
+const MPI_IO_2: &[Count] = &[
+    calls(Op::Pfopen, &[0, 1]),
+    moved(Op::Pfread, &[2, 4, 6, 8], 14, OLD_READ),
+    moved(Op::Pfwrite, &[3, 5, 7, 9], 15, OLD_WRITE),
+    calls(Op::Pfsync, &[10]),
+];
+
+const STDIO_2: &[Count] = &[
+    Count { op: Op::Fopen, plus: &[0], minus: &[1], bytes: None, times: None },
+    moved(Op::Fread, &[2], 7, STDIO_READ),
+    moved(Op::Fwrite, &[3], 6, STDIO_WRITE),
+    calls(Op::Fseek, &[4]),
+];
+
+const STDIO_1: &[Count] = &[
+    calls(Op::Fopen, &[0]),
+    moved(Op::Fread, &[1], 6, STDIO_READ),
+    moved(Op::Fwrite, &[2], 5, STDIO_WRITE),
+    calls(Op::Fseek, &[3]),
+];
+
+/// A module whose counters are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Module {
+    /// Calls of POSIX.
+    Posix,
+    /// Calls of MPI-IO.
+    MpiIo,
+    /// Calls of the C library's streams.
+    Stdio,
+}
+
+/// The layout of a module's records; `None`: the version is not known.
+pub fn layout(module: Module, version: u32) -> Option<Layout> {
+    let (counters, times, counts) = match (module, version) {
+        (Module::Posix, 4) => (69, 17, POSIX_4),
+        (Module::Posix, 3) => (64, 17, POSIX_3),
+        (Module::Posix, 2) => (64, 15, POSIX_2),
+        (Module::MpiIo, 3) => (51, 17, MPI_IO_3),
+        (Module::MpiIo, 1 | 2) => (51, 15, MPI_IO_2),
+        (Module::Stdio, 2) => (14, 15, STDIO_2),
+        (Module::Stdio, 1) => (13, 15, STDIO_1),
+        _ => return None,
+    };
+    Some(Layout { counters, times, counts })
+}
+
+impl Layout {
+    /// Bytes of a record.
+    pub fn bytes(&self) -> usize {
+        16 + 8 * (self.counters + self.times)
+    }
+}
+
+impl Count {
+    /// The sum that a record tells. `word`: the 64 bits at a place in the record.
+    pub fn sum(&self, layout: &Layout, word: impl Fn(usize) -> u64) -> Sum {
+        let counter = |at: usize| u64::try_from(word(16 + 8 * at) as i64).unwrap_or(0);
+        let seconds = |at: usize| f64::from_bits(word(16 + 8 * (layout.counters + at)));
+        let sum = |counters: &[usize]| {
+            counters.iter().fold(0u64, |sum, at| sum.saturating_add(counter(*at)))
+        };
+        let ns = |at: usize| nanoseconds(seconds(at));
+        let count = sum(self.plus).saturating_sub(sum(self.minus));
+        let has_times = count > 0;
+        let times = self.times.filter(|_| has_times);
+        Sum {
+            count,
+            bytes: self.bytes.map_or(0, counter),
+            busy_ns: times.map(|(busy, ..)| ns(busy)),
+            max_ns: times.and_then(|(_, max, ..)| max).map(ns),
+            span_ns: times.map(|(_, _, start, end)| (ns(start), ns(end))),
+        }
+    }
+}
