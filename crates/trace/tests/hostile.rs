@@ -266,3 +266,14 @@ fn descriptors_of_any_name_come_and_go() {
     assert!(!codes.contains(&"unparsed-lines") && !codes.contains(&"unfit-lines"), "{codes:?}");
     assert_eq!(imported.events.count(), 400_000);
 }
+
+/// A quote that nothing closes would make all of the file one row.
+#[test]
+fn a_row_without_an_end_is_an_error() {
+    let rules = Rules::read("[columns]\noperation = \"op\"\npath = \"file\"\n", "rules").unwrap();
+    let endless = std::io::repeat(b'x').take(1 << 30);
+    let log = Cursor::new(b"op,file\nread,\"".to_vec()).chain(endless);
+    let input = input::decompressed(Box::new(std::io::BufReader::new(log))).unwrap();
+    let error = rules.import(vec![(PathBuf::from("log"), input)], Which::All).err().unwrap();
+    assert!(error.message.contains("a row is longer than 1 MiB"), "{}", error.message);
+}

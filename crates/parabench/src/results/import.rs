@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Imported as Names};
 use ::report::store;
 use model::op::Class;
-use model::run::{Evidence, Header, Host, Program, Recorded, Row, Run, Trace, VERSION};
+use model::run::{
+    EventExtents, Evidence, Header, Host, Program, Recorded, Row, Run, Site, Trace, VERSION,
+};
 use model::summary::Summary;
 use model::{Op, escape};
 use std::fs;
@@ -18,15 +20,33 @@ pub struct Origin {
     pub title: String,
     /// The command, if Parabench recorded it.
     pub recorded: Option<Recorded>,
+    /// What the logs were, where they are not in a format of another tool.
+    pub format: Option<String>,
+    /// When a run of our own began; "" for what the logs tell.
+    pub started: String,
+    /// Places in the program of a run of our own.
+    pub sites: Vec<Site>,
+    /// Which extents its events refer to.
+    pub extents: Vec<EventExtents>,
+}
+
+/// What reports call the run of these logs.
+pub fn title(logs: &[PathBuf]) -> String {
+    let name = logs.first().map_or(String::new(), |log| escape::line(&log.to_string_lossy()));
+    let more = if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
+    name + &more
 }
 
 impl Origin {
     /// Logs that others recorded.
     pub fn logs(logs: &[PathBuf]) -> Origin {
-        let name = logs.first().map_or(String::new(), |log| escape::line(&log.to_string_lossy()));
-        let more =
-            if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
-        Origin { title: name + &more, recorded: None }
+        Origin::command(title(logs), None)
+    }
+
+    /// Logs under this title, of a command that was recorded.
+    pub fn command(title: String, recorded: Option<Recorded>) -> Origin {
+        let (sites, extents) = (Vec::new(), Vec::new());
+        Origin { title, recorded, format: None, started: String::new(), sites, extents }
     }
 }
 
@@ -37,7 +57,8 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         Error::input(format!("cannot make --out {}: {error}", folder.path().display()))
     })?;
     let Imported { format, logs: read, told, events } = imported;
-    let mut table = EventWriter::create(folder.path(), &[]).map_err(failed)?;
+    let mut table = EventWriter::create(folder.path(), &origin.sites).map_err(failed)?;
+    table.extents(&origin.extents);
     let mut summary = Summary::default();
     let names =
         Names { labels: &told.labels, paths: &told.paths, calls: &told.calls, hosts: &told.hosts };
@@ -55,7 +76,7 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     rows.extend(told.rows.iter().cloned());
     let mut header = header(origin.title, &told, &rows);
     header.trace = Some(Trace {
-        format: format.name().into(),
+        format: origin.format.unwrap_or_else(|| format.name().into()),
         logs: read,
         root: lossy(&told.root),
         recorded: origin.recorded,
@@ -63,6 +84,10 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         gaps: told.gaps,
     });
     header.events = Some(info);
+    header.sites = origin.sites;
+    if !origin.started.is_empty() {
+        header.started = origin.started;
+    }
     let run = Run { version: VERSION, rows, run: header, ..Run::default() };
     store::write(folder.path(), &run).map_err(failed)?;
     Ok(run)

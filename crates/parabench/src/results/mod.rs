@@ -14,12 +14,14 @@ mod data;
 mod events;
 mod import;
 mod leftover;
+mod own;
 mod recording;
 mod stored;
 mod sweep;
 
 pub use data::store_data;
 pub use import::{Origin, store_import};
+pub use own::{import_own, is_own};
 pub use stored::{Stored, read};
 
 use crate::error::{Error, Result};

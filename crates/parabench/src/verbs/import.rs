@@ -97,13 +97,22 @@ impl Import {
     fn import(&self, options: &Options, rules: Option<&Rules>) -> Result<Exit> {
         let out = self.out.as_deref().ok_or_else(|| Error::input("-o DIR is missing"))?;
         let folder = results::Folder::open(out, None, self.force)?;
-        let origin = results::Origin::logs(&self.logs);
-        let imported = match rules {
-            None => trace::import(&self.logs, options),
-            Some(rules) => trace::import::open(&self.logs)
-                .and_then(|inputs| rules.import(inputs, options.which.clone())),
+        let is_own = || self.logs.iter().any(|log| results::is_own(log));
+        let (origin, imported) = match rules {
+            None if options.format.is_none() && is_own() => {
+                results::import_own(&self.logs, &options.which)?
+            }
+            None => (
+                results::Origin::logs(&self.logs),
+                trace::import(&self.logs, options).map_err(shown)?,
+            ),
+            Some(rules) => {
+                let inputs = trace::import::open(&self.logs).map_err(shown)?;
+                let imported = rules.import(inputs, options.which.clone()).map_err(shown)?;
+                (results::Origin::logs(&self.logs), imported)
+            }
         };
-        let run = results::store_import(&folder, origin, imported.map_err(shown)?)?;
+        let run = results::store_import(&folder, origin, imported)?;
         present::print(&run, self.print)?;
         if run.rows.is_empty() {
             console::warning(

@@ -201,3 +201,46 @@ fn a_line_of_any_log_is_explained() {
     let binary = "import app.darshan --explain-line 1";
     scene.parabench(binary).exits(2).err_has("app.darshan is binary: it has no lines");
 }
+
+fn rows_of(scene: &Scene, run: &str) -> Vec<String> {
+    let mut events = EventReader::open(&scene.path(run)).expect("its events");
+    let rows: Vec<_> = events.by_ref().map(Result::unwrap).collect();
+    let name = |id: u32| events.paths().get(id as usize).cloned();
+    let label = |id: u32| events.labels().get(id as usize).cloned();
+    let text = |row: &report::events::EventRow| {
+        let mut row = *row;
+        let names = (name(row.event.path), name(row.event.path2), label(row.event.label));
+        (row.event.path, row.event.path2, row.event.label) = (0, 0, 0);
+        format!("{names:?} {row:?}")
+    };
+    rows.iter().map(text).collect()
+}
+
+/// A run, its event table alone, and an imported run come back event by event.
+#[test]
+fn runs_of_our_own_are_imported_with_the_same_events() {
+    let program = r#"time["io"] { $h = fopen("a-$$rank", "w+"); fwrite($h, 8k); fseek($h, 0); fread($h, 4k); fclose($h); }
+        rename("a-$$rank", "b-$$rank");"#;
+    let scene = Scene::new().file("p.ppl", program).file("app.strace", LOG);
+    scene.parabench("run p.ppl --backend mem -n 2 --events --out r").exits(0);
+    scene.parabench("import app.strace -o s").exits(0);
+    for run in ["r", "s"] {
+        scene.parabench(&format!("import {run} -o {run}-folder")).exits(0);
+        scene.parabench(&format!("import {run}/events.parquet -o {run}-table")).exits(0);
+        let events = rows_of(&scene, run);
+        assert!(events.len() >= 4, "{events:?}");
+        assert_eq!(rows_of(&scene, &format!("{run}-folder")), events);
+        assert_eq!(rows_of(&scene, &format!("{run}-table")), events);
+    }
+    let run = schema::run_object(&scene.parabench("report r-folder --format json"));
+    assert_eq!(run["run"]["trace"]["format"], "parabench");
+    let run = schema::run_object(&scene.parabench("report s-folder --format json"));
+    assert_eq!(
+        (&run["run"]["trace"]["format"], &run["run"]["trace"]["root"]),
+        (&"strace".into(), &"/data".into())
+    );
+    scene.parabench("import r s -o t").exits(2).err_has("import one run after the other");
+    let table = std::fs::read(scene.path("r/events.parquet")).unwrap();
+    let scene = scene.file("cut.parquet", &table[..table.len() / 2]);
+    scene.parabench("import cut.parquet -o t").exits(2).err_has("cut.parquet");
+}

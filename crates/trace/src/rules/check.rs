@@ -1,11 +1,9 @@
 //! How well rules fit a log.
 
-use super::text::Text;
-use super::{Rules, scan::Ruled};
+use super::Rules;
 use crate::gaps::{Gap, Gaps};
 use crate::import::{Error, Scanner, cannot_read};
 use crate::input::Input;
-use crate::lines::Lines;
 use model::escape;
 use model::run::TraceGap;
 use std::fmt::Write;
@@ -34,7 +32,8 @@ impl Rules {
         let (mut lines, mut taken) = (0, vec![0; self.lines.len()]);
         for (path, input) in inputs {
             let name = escape::line(&path.to_string_lossy());
-            let mut log = Ruled::new(self, Text::new(self, Lines::new(input.bytes)), &name);
+            let read = self.scanner(input, &name);
+            let mut log = read.map_err(|error| cannot_read(&path, 0, &error))?;
             loop {
                 let read = log.advance(&mut gaps);
                 let read = read.map_err(|error| cannot_read(&path, log.count(), &error))?;

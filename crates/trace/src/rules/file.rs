@@ -87,12 +87,21 @@ pub fn read(text: &str, name: &str) -> Result<Rules> {
             "set" => source.set(value, &mut rules)?,
             "descriptors" => rules.shared = source.shared(value)?,
             "rule" => found = Some(value),
+            "columns" => source.columns(value, &mut rules)?,
             _ => {
-                let message =
-                    format!("expected rule, units, words, set or descriptors, found {key}");
+                let message = format!(
+                    "expected rule, columns, units, words, set or descriptors, found {key}"
+                );
                 return Err(source.error(&span, message, "docs/traces.md says what they hold"));
             }
         }
+    }
+    if rules.columns.is_some() && found.is_none() {
+        return Ok(rules);
+    }
+    if let (Some(list), Some(_)) = (found, &rules.columns) {
+        let help = "[[rule]] is for lines of text, [columns] for tables: a file for each";
+        return Err(source.error(&list.span(), "expected rules or columns, found both", help));
     }
     let Some(list) = found else {
         let message = "expected rules, found none";
@@ -119,6 +128,7 @@ fn empty() -> Rules {
         words: vec![HashMap::default(); FIELDS.len()],
         set: Vec::new(),
         lines: Vec::new(),
+        columns: None,
     }
 }
 
@@ -200,6 +210,17 @@ impl<'t> Source<'t> {
                 rules.words[field as usize].insert(word.into(), meaning.into());
             }
         }
+        Ok(())
+    }
+
+    fn columns(&self, value: &'t Spanned<DeValue<'t>>, rules: &mut Rules) -> Result<()> {
+        let mut columns = Vec::new();
+        for (key, span, value) in self.table(value, "a table of fields and their columns")? {
+            let field = self.field(key, &span)?;
+            rules.has_ranks |= field == Field::Rank;
+            columns.push((field, self.text(value, "the name of a column")?.into()));
+        }
+        rules.columns = Some(columns);
         Ok(())
     }
 

@@ -16,6 +16,7 @@ pub mod field;
 mod file;
 mod meaning;
 mod scan;
+mod table;
 mod text;
 mod units;
 mod verb;
@@ -32,6 +33,7 @@ use model::escape;
 use regex::bytes::Regex;
 use rustc_hash::FxBuildHasher;
 use std::fmt::Write;
+use std::io;
 use std::path::PathBuf;
 use units::Times;
 
@@ -66,6 +68,8 @@ pub struct Rules {
     /// In all lines, if they do not say otherwise.
     set: Vec<(Field, Vec<u8>)>,
     lines: Vec<Rule>,
+    /// Of tables: the names of their columns.
+    columns: Option<Vec<(Field, String)>>,
 }
 
 /// How lines of one form are read.
@@ -103,23 +107,33 @@ impl Rules {
     /// # Errors
     /// As for [`import::import`].
     pub fn import(&self, inputs: Vec<(PathBuf, Input)>, which: Which) -> Result<Imported, Error> {
-        let logs = import::logs_with(inputs, |input, name| Ok(self.scanner(input, name)))?;
+        let logs = import::logs_with(inputs, |input, name| -> io::Result<Box<dyn Scanner + '_>> {
+            Ok(Box::new(self.scanner(input, name)?))
+        })?;
         import::from_logs(logs, Format::Rules, which)
     }
 
-    fn scanner<'r>(&'r self, input: Input, name: &str) -> Box<dyn Scanner + 'r> {
-        Box::new(scan::Ruled::new(self, text::Text::new(self, Lines::new(input.bytes)), name))
+    /// Reads a log: a table if the rules name columns, else lines.
+    fn scanner(&self, input: Input, name: &str) -> io::Result<scan::Ruled<'_>> {
+        let rows: Box<dyn Rows + '_> = match &self.columns {
+            Some(columns) => Box::new(table::Table::new(self, input, columns)?),
+            None => Box::new(text::Text::new(self, Lines::new(input.bytes))),
+        };
+        Ok(scan::Ruled::new(self, rows, name))
     }
 
     /// Which rule takes a line, and what it tells.
     pub fn describe(&self, line: &[u8]) -> String {
+        if self.columns.is_some() {
+            return "a row of the table\n".into();
+        }
         let mut groups: Vec<_> =
             self.lines.iter().map(|rule| rule.regex.capture_locations()).collect();
         let mut fields = field::Fields::default();
         let (by, skips) = match text::take(self, line, &mut groups, &mut fields) {
             Taken::By(number) => (&self.lines[number], ""),
             Taken::Skipped(number) => (&self.lines[number], ", which skips it"),
-            Taken::ByNone => return "no rule takes it\n".into(),
+            Taken::Row | Taken::ByNone => return "no rule takes it\n".into(),
         };
         let mut text = format!("taken by {} (line {}){skips}\n", by.name, by.place);
         for (field, value) in fields.all() {
@@ -150,7 +164,7 @@ impl Rules {
 /// Gives the fields of one line or row after the other.
 trait Rows {
     /// Reads the next one into `fields`; `None` at the end.
-    fn next(&mut self, fields: &mut field::Fields) -> std::io::Result<Option<Taken>>;
+    fn next(&mut self, fields: &mut field::Fields) -> io::Result<Option<Taken>>;
 
     /// Its number, from 1.
     fn number(&self) -> u64;
@@ -169,6 +183,8 @@ enum Taken {
     By(usize),
     /// This rule skips it.
     Skipped(usize),
+    /// It is a row of a table.
+    Row,
     /// No rule takes it.
     ByNone,
 }

@@ -20,9 +20,9 @@ enum Step {
 }
 
 /// Reads one log by rules.
-pub struct Ruled<'r, R> {
+pub struct Ruled<'r> {
     rules: &'r Rules,
-    rows: R,
+    rows: Box<dyn Rows + 'r>,
     name: String,
     fields: Fields,
     meaning: Meaning,
@@ -33,9 +33,9 @@ pub struct Ruled<'r, R> {
     pub taken: Vec<u64>,
 }
 
-impl<'r, R: Rows> Ruled<'r, R> {
+impl<'r> Ruled<'r> {
     /// Reads `rows` of the log called `name`.
-    pub fn new(rules: &'r Rules, rows: R, name: &str) -> Ruled<'r, R> {
+    pub fn new(rules: &'r Rules, rows: Box<dyn Rows + 'r>, name: &str) -> Ruled<'r> {
         Ruled {
             rules,
             rows,
@@ -60,6 +60,7 @@ impl<'r, R: Rows> Ruled<'r, R> {
                 gaps.add_line(Gap::Unparsed, &self.name, line, text);
                 return false;
             }
+            Taken::Row => {}
             Taken::Skipped(rule) => {
                 self.taken[rule] += 1;
                 gaps.add(Gap::SkippedLines);
@@ -70,7 +71,7 @@ impl<'r, R: Rows> Ruled<'r, R> {
         match self.meaning.head(self.rules, &self.fields) {
             Ok(head) => self.head = head,
             Err(complaint) => {
-                complain(&self.name, &self.rows, &complaint, gaps);
+                complain(&self.name, &*self.rows, &complaint, gaps);
                 return false;
             }
         }
@@ -85,12 +86,12 @@ impl<'r, R: Rows> Ruled<'r, R> {
     }
 }
 
-fn complain(name: &str, rows: &impl Rows, why: &Complaint, gaps: &mut Gaps) {
+fn complain(name: &str, rows: &dyn Rows, why: &Complaint, gaps: &mut Gaps) {
     let text = [why.0.as_bytes(), b": ", rows.shown()].concat();
     gaps.add_line(Gap::UnfitLines, name, rows.number(), &text);
 }
 
-impl<R: Rows> Scanner for Ruled<'_, R> {
+impl Scanner for Ruled<'_> {
     fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
         if self.step == Step::Introduce {
             self.step = Step::Call;
@@ -114,7 +115,7 @@ impl<R: Rows> Scanner for Ruled<'_, R> {
         match self.meaning.record(self.rules, &self.fields, line, &self.head) {
             Ok(record) => Some(record),
             Err(complaint) => {
-                complain(&self.name, &self.rows, &complaint, gaps);
+                complain(&self.name, &*self.rows, &complaint, gaps);
                 None
             }
         }

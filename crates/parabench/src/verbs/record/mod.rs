@@ -102,7 +102,7 @@ impl Record {
                 by: recorder.shown(),
                 exit_code: ended.code().into(),
             };
-            let origin = Origin { title: program.line(), recorded: Some(recorded) };
+            let origin = Origin::command(program.line(), Some(recorded));
             let run = results::store_import(&folder, origin, imported);
             let run = run.map_err(|error| logs.kept(error))?;
             summarize(&run, &out);
