@@ -27,6 +27,7 @@ pub mod machine;
 pub mod memory;
 pub mod own_folder;
 pub mod preflight;
+pub mod prepare;
 pub mod record;
 pub mod rehearse;
 pub mod rng;

@@ -121,7 +121,7 @@ impl Facts {
 }
 
 /// Bytes and inodes that this user may still use (statvfs(3)); `None` where it is not told.
-fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
+pub(crate) fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
     let path = CString::new(directory.as_os_str().as_bytes()).ok()?;
     let mut facts = MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path is NUL-terminated, the structure writable.

@@ -59,6 +59,29 @@ impl Peak {
     }
 }
 
+/// Something that a program uses and that nobody has made: it must be there before it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Its name below the run directory.
+    pub path: Vec<u8>,
+    /// What it is.
+    pub what: Thing,
+}
+
+/// What stands at a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// A directory.
+    Directory,
+    /// A file.
+    File {
+        /// Least size that reads of known length need, bytes.
+        size_bytes: u64,
+        /// It is also read to its end, wherever that is.
+        whole: bool,
+    },
+}
+
 /// What the ranks of a plan do, alone and together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsal {
@@ -80,6 +103,9 @@ pub struct Rehearsal {
     pub about: bool,
     /// What cannot succeed, in order of place.
     pub doubts: Vec<Doubt>,
+    /// What must be there before, directories before what is in them. Names of iterations that were
+    /// multiplied out are missing.
+    pub expected: Vec<Expected>,
 }
 
 /// A kind of doubtful place.

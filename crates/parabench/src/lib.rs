@@ -37,6 +37,7 @@ mod loader;
 mod mistyped;
 mod output;
 mod pictures;
+mod prepare;
 mod present;
 pub mod program;
 mod rehearse;

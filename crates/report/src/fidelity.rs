@@ -253,8 +253,11 @@ fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
     Ok(parts)
 }
 
-/// All events must be there, of one thing.
-fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
+/// Whether a run can be compared: all events must be there, of one thing.
+///
+/// # Errors
+/// It has none, a sample of them, or those of a sweep.
+pub fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
     let name = recorded.name;
     let refused = |message: String, help: &str| Err(Refused { message, help: help.into() });
     let Some(events) = &recorded.run.run.events else {

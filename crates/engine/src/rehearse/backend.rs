@@ -102,7 +102,12 @@ impl Rehearsed {
                 let size = like.and_then(|name| self.stage.fs.borrow().number(&name).ok());
                 let known = size.map(|number| self.stage.fs.borrow().extent(number).0);
                 match known {
-                    _ if !self.stage.finds_files && !state.vague => return,
+                    _ if !self.stage.finds_files && !state.vague => {
+                        if self.stage.fs.borrow().root_of(name).is_none() {
+                            state.expects.name(name, directory, None);
+                        }
+                        return;
+                    }
                     _ if directory => Planted::Directory,
                     Some(size) => Planted::File(size),
                     None => Planted::Found,
@@ -111,6 +116,15 @@ impl Rehearsed {
         };
         if self.stage.fs.borrow_mut().plant(name, what).is_err() {
             return;
+        }
+        // Further directories are somebody else's.
+        let is_ours = self.stage.fs.borrow().root_of(name).is_none();
+        if skipped.is_none() && !state.vague && is_ours {
+            let number = self.stage.fs.borrow().number(name).ok();
+            state.expects.name(name, directory, number);
+            if let Planted::File(size) = what {
+                state.expects.read(number, size);
+            }
         }
         // What was there before takes none of the room that is free now.
         state.placed(before, self.stage.used());
@@ -166,6 +180,13 @@ impl Rehearsed {
         }
     }
 
+    /// A file of unknown size is read to its end.
+    fn reads_all(&mut self, fd: Fd) -> Reply {
+        let number = self.inner.number(fd);
+        self.stage.state.borrow_mut().expects.read_all(number);
+        0
+    }
+
     fn opened(&self, change: i64) {
         self.stage.state.borrow_mut().ranks[self.rank as usize].open += change;
     }
@@ -182,6 +203,11 @@ impl Rehearsed {
             Ok(bytes) => bytes.min(Reply::MAX as u64) as Reply,
             Err(errno) => return -Reply::from(errno),
         };
+        if !write && moved > 0 {
+            let last = run.stride_bytes.saturating_mul(run.count.saturating_sub(1));
+            let end = run.offset_bytes.saturating_add(last).saturating_add(run.length_bytes);
+            self.stage.state.borrow_mut().expects.read(number, end);
+        }
         self.stage.changed(self.rank, before);
         self.grew(extent);
         // As a call of the back-end: a microsecond, and 2,000 bytes in each further one.
@@ -305,7 +331,7 @@ impl Backend for Rehearsed {
             }
             Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),
             // How much there is nobody knows.
-            Act::Rest { fd, .. } if self.inner.is_found(fd) => 0,
+            Act::Rest { fd, .. } if self.inner.is_found(fd) => self.reads_all(fd),
             Act::Rest { fd, offset } => {
                 let run = Run::single(offset, u64::MAX - offset);
                 self.pieces(Some(fd), &run, false)
@@ -341,7 +367,12 @@ impl Backend for Rehearsed {
         if let Call::CopyRange { from: (fd, _), rest: true, .. } = call
             && self.inner.is_found(fd)
         {
-            return 0;
+            return self.reads_all(fd);
+        }
+        if let Call::CopyRange { from: (fd, offset), len, .. } = call {
+            let number = self.inner.number(fd);
+            let end = offset.saturating_add(len as u64);
+            self.stage.state.borrow_mut().expects.read(number, end);
         }
         if let Call::Seek { fd, end: true, .. } = call
             && self.inner.is_found(fd)

@@ -17,6 +17,7 @@
 //! | `stage` | what was done so far, by rank and in all |
 //! | `sum` | bytes and names by directory |
 //! | `doubts` | what cannot be meant |
+//! | `expects` | what must be there before |
 //! | `waits` | waits that never end |
 //!
 //! A rehearsal takes at most [`STEPS`] steps (statements and iterations) and two more for each
@@ -26,6 +27,7 @@
 
 mod backend;
 mod doubts;
+mod expects;
 mod loops;
 mod names;
 mod part;
@@ -42,7 +44,7 @@ use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
 use model::plan::{Function, Instr, Internal, NO_SLOT, Piece};
-use model::rehearsal::{OpFigures, Peak, RankFigures, Rehearsal};
+use model::rehearsal::{Expected, OpFigures, Peak, RankFigures, Rehearsal};
 use model::{Op, Plan};
 use part::Part;
 use stage::{Stage, Tally};
@@ -51,6 +53,9 @@ use std::rc::Rc;
 
 /// Statements and iterations of all ranks together, besides two for each instruction.
 pub const STEPS: u64 = 1 << 19;
+
+/// The same where no iteration is skipped: some seconds.
+const STEPS_WHOLE: u64 = 1 << 26;
 
 /// Most ranks: a simulated rank takes some microseconds and kilobytes even if it does nothing.
 pub const RANKS_MAX: u32 = 1 << 14;
@@ -61,10 +66,34 @@ pub fn rehearse(plan: &Plan, config: &Config, finds_files: bool) -> Rehearsal {
     if plan.ranks > RANKS_MAX {
         return unknown(plan);
     }
-    perform(plan, config, finds_files).unwrap_or_else(|_| unknown(plan))
+    perform(plan, config, finds_files, Depth::Quick).unwrap_or_else(|_| unknown(plan))
 }
 
-fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal, StartError> {
+/// What must be there before the plan starts, found by rehearsing every iteration. `None`: the ranks
+/// cannot be simulated, or there are too many steps.
+pub fn expected(plan: &Plan, config: &Config) -> Option<Vec<Expected>> {
+    if plan.ranks > RANKS_MAX {
+        return None;
+    }
+    let found = perform(plan, config, true, Depth::Whole).ok()?;
+    found.complete.then_some(found.expected)
+}
+
+/// How far a rehearsal goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// Long loops are multiplied out.
+    Quick,
+    /// Every iteration is executed.
+    Whole,
+}
+
+fn perform(
+    plan: &Plan,
+    config: &Config,
+    finds_files: bool,
+    depth: Depth,
+) -> Result<Rehearsal, StartError> {
     let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
     config.settings.print_fd = None;
     config.settings.agile = false;
@@ -73,8 +102,12 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
     fs.borrow_mut().add(&plan.directories);
     let root: Rc<[u8]> = root.into_bytes().into();
     let clock = Virtual::start();
-    let steps = STEPS + 2 * plan.code.len() as u64;
-    let stage = Stage::new(Rc::clone(&fs), clock.clone(), plan.ranks, steps, finds_files);
+    let most = if depth == Depth::Quick { STEPS } else { STEPS_WHOLE };
+    let steps = most + 2 * plan.code.len() as u64;
+    let mut stage = Stage::new(Rc::clone(&fs), clock.clone(), plan.ranks, steps, finds_files);
+    if depth == Depth::Whole {
+        stage.long_loop_steps = u64::MAX;
+    }
     let stage = Rc::new(stage);
     let backend = |rank, clock| Rehearsed::new(&stage, rank, clock, &root);
     let part = |sim: Sim| {
@@ -108,6 +141,7 @@ fn perform(plan: &Plan, config: &Config, finds_files: bool) -> Result<Rehearsal,
         complete,
         about,
         doubts,
+        expected: state.expects.all(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What all ranks of a rehearsal share: files, what was done so far, what was skipped.
 
 use super::doubts::Doubts;
+use super::expects::Expects;
 use super::names::{Lattice, Lattices, Names, What};
 use super::sum::Sum;
 use super::together::Together;
@@ -47,6 +48,7 @@ pub(super) struct State {
     /// Shared pointers of MPI files: position and handles, by the file's number.
     pub(super) pointers: HashMap<u32, (u64, u32)>,
     pub(super) doubts: Doubts,
+    pub(super) expects: Expects,
 }
 
 /// What one rank has done.

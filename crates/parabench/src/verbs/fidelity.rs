@@ -41,8 +41,11 @@ pub struct Fidelity {
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "original")]
     replay: Vec<PathBuf>,
 
-    #[command(flatten)]
-    report: Report,
+    /// Exit with code 3 if it does not hold: "elapsed <= 5%" for errors of times (elapsed, io, think,
+    /// concurrency, ks, wasserstein; with "PHASE:" before it those of a phase), "operations <= 0" for
+    /// differences (operations, missing, extra, order, names, offsets, bytes, results, open_flags), also <
+    #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
+    gates: Vec<Gate>,
 
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -51,16 +54,6 @@ pub struct Fidelity {
     /// Write a page with the time lines of both sides over each other
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-}
-
-/// What is asked of a replay.
-#[derive(Args, Clone, Default)]
-pub struct Report {
-    /// Exit with code 3 if it does not hold: "elapsed <= 5%" for errors of times (elapsed, io, think,
-    /// concurrency, ks, wasserstein; with "PHASE:" before it those of a phase), "operations <= 0" for
-    /// differences (operations, missing, extra, order, names, offsets, bytes, results, open_flags), also <
-    #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
-    pub gates: Vec<Gate>,
 }
 
 /// How a report is printed.
@@ -72,8 +65,8 @@ enum Format {
     Json,
 }
 
-/// The place of a mistake is marked below the condition.
-fn gate(text: &str) -> std::result::Result<Gate, String> {
+/// Reads a gate. The place of a mistake is marked below the condition.
+pub fn gate(text: &str) -> std::result::Result<Gate, String> {
     Gate::parse(text).map_err(|GateError { at, message }| {
         let column = text[..at.min(text.len())].chars().count();
         format!("{message}\n  {text}\n  {}^", " ".repeat(column))
@@ -90,7 +83,10 @@ impl Fidelity {
             Some((original, replays)) => (std::slice::from_ref(original), replays),
             None => (&self.original[..], &self.replay[..]),
         };
-        let found = measure(originals, replays, &self.report)?;
+        let read = |paths: &[PathBuf]| paths.iter().map(|path| stored(path)).collect();
+        let (originals, replays): (Result<Vec<_>>, Result<Vec<_>>) =
+            (read(originals), read(replays));
+        let found = measure(&originals?, &replays?, &self.gates)?;
         console::print_made(&match self.format {
             Format::Table => show::table(&found, terminal()),
             Format::Json => show::json(&found),
@@ -109,25 +105,23 @@ pub fn terminal() -> Terminal {
 
 /// Compares stored runs and judges the gates.
 pub fn measure(
-    originals: &[PathBuf],
-    replays: &[PathBuf],
-    report: &Report,
+    originals: &[Stored],
+    replays: &[Stored],
+    gates: &[Gate],
 ) -> Result<fidelity::Fidelity> {
-    let read =
-        |paths: &[PathBuf]| paths.iter().map(|path| stored(path)).collect::<Result<Vec<_>>>();
-    let (originals, replays) = (read(originals)?, read(replays)?);
-    let mut found = fidelity::compare(&recorded(&originals), &recorded(&replays)).map_err(
-        |Refused { message, help }| match help.as_str() {
-            "" => Error::input(message),
-            _ => Error::input(message).help(help),
-        },
-    )?;
-    found.judge(&report.gates);
+    let found = fidelity::compare(&recorded(originals), &recorded(replays));
+    let mut found = found.map_err(refused)?;
+    found.judge(gates);
     Ok(found)
 }
 
+fn refused(Refused { message, help }: Refused) -> Error {
+    let error = Error::input(message);
+    if help.is_empty() { error } else { error.help(help) }
+}
+
 /// A run with its name and the folder of its events.
-type Stored = (String, PathBuf, Run);
+pub type Stored = (String, PathBuf, Run);
 
 fn recorded(runs: &[Stored]) -> Vec<Recorded<'_>> {
     runs.iter().map(|(name, folder, run)| Recorded { name, folder, run }).collect()
@@ -141,7 +135,11 @@ pub fn exit(found: &fidelity::Fidelity) -> Exit {
     }
 }
 
-fn stored(path: &Path) -> Result<Stored> {
+/// Reads a stored run whose events can be compared.
+///
+/// # Errors
+/// There is none, it has not ended, or it lacks events.
+pub fn stored(path: &Path) -> Result<Stored> {
     let run = results::read(path)?.run;
     let name = path.to_string_lossy().into_owned();
     if run.run.recording.is_some() {
@@ -153,5 +151,6 @@ fn stored(path: &Path) -> Result<Stored> {
         false => path.parent().map(Path::to_path_buf).unwrap_or_default(),
     };
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+    fidelity::check(&Recorded { name: &name, folder: &folder, run: &run }).map_err(refused)?;
     Ok((name, folder, run))
 }

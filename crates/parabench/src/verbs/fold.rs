@@ -6,11 +6,11 @@ use crate::exit::Exit;
 use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trace::fold::{self, Folded, Log, Options, Think};
 
 /// What folded programs begin with; others are not replaced.
-const HEAD: &str = "# Folded from ";
+pub(super) const HEAD: &str = "# Folded from ";
 
 /// Make a short program that does what a run did
 ///
@@ -66,8 +66,27 @@ impl Fold {
     }
 }
 
+/// A program that does what a run did.
+pub(super) struct Translated {
+    /// Its text.
+    pub text: String,
+    /// Number of its ranks.
+    pub ranks: u32,
+}
+
+/// Folds a stored run, and says what came of it.
+///
+/// # Errors
+/// The run has no events, or not all.
+pub(super) fn translated(folder: &Path, think: Think) -> Result<Translated> {
+    let (run, log) = folding::read(folder)?;
+    let folded = fold::fold(&log, &Options { think, head: head(&run, &log) });
+    say(&folded, &folding::prove(&log, &folded));
+    Ok(Translated { text: folded.text, ranks: log.ranks.len() as u32 })
+}
+
 /// `typical`, `none`, `drawn`, `scale=0.5`
-fn think(text: &str) -> std::result::Result<Think, String> {
+pub(super) fn think(text: &str) -> std::result::Result<Think, String> {
     let factor = text.strip_prefix("scale=").and_then(|factor| factor.parse().ok());
     match (text, factor) {
         ("typical", _) => Ok(Think::Typical),

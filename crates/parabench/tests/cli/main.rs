@@ -36,6 +36,7 @@ mod operations;
 mod ops;
 mod pattern;
 mod plan;
+mod prepare;
 mod programs;
 mod progress;
 mod record;

@@ -6,6 +6,7 @@ use clap::builder::{
 };
 use clap::{Args, ValueEnum};
 use engine::config::BackendKind;
+use report::fidelity::Gate;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -99,6 +100,10 @@ pub struct DirectoryArgs {
     #[arg(long)]
     pub force: bool,
 
+    /// Make the files that the program expects to find before it starts (see `parabench prepare`)
+    #[arg(long)]
+    pub prepare: bool,
+
     /// Remove what is in the directory at the end of the run
     #[arg(short = 'c', long, conflicts_with = "keep")]
     pub clean: bool,
@@ -138,6 +143,17 @@ pub struct Results {
     #[arg(long, value_name = "max=BYTES,sample=1/N", num_args = 0..=1, require_equals = true,
           default_missing_value = "sample=1/1", value_parser = KeptEvents::parse)]
     pub events: Option<KeptEvents>,
+
+    /// After the run, tell how faithful it was to the run in this folder, say of `parabench import`;
+    /// keeps events as --events does
+    #[arg(long, value_name = "DIR")]
+    pub against_trace: Option<PathBuf>,
+
+    /// Exit with code 3 if it is less faithful: "elapsed <= 5%", "operations <= 0", as --gate of
+    /// `parabench fidelity`
+    #[arg(long = "fidelity-gate", value_name = "CONDITION", requires = "against_trace",
+          value_parser = crate::verbs::fidelity::gate)]
+    pub fidelity_gates: Vec<Gate>,
 
     /// Short operations count as failed, contradicted figures give exit code 3
     #[arg(long)]

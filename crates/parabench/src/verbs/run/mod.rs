@@ -10,6 +10,7 @@
 mod args;
 mod cells;
 mod directory;
+mod faithful;
 mod further;
 mod gather;
 mod header;
@@ -35,6 +36,7 @@ use crate::console;
 use crate::diagnostics;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::prepare;
 use crate::present;
 use crate::program::{self, Text};
 use crate::rehearse::rehearse;
@@ -46,9 +48,10 @@ use engine::limits;
 use engine::machine::Settings;
 use engine::record::{Collected, EventsConfig};
 use engine::supervise::Outcome;
+use faithful::Faithful;
 use interrupt::Interrupt;
 use model::Plan;
-use model::rehearsal::Rehearsal;
+use model::rehearsal::{Expected, Rehearsal};
 use mpi::launcher;
 use page::Page;
 use remains::Remains;
@@ -91,15 +94,26 @@ impl Run {
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
         let interrupt = Interrupt::watch(team.is_some());
         let mut run = self.clone();
+        let faithful = Faithful::prepare(&mut run);
         let page = Page::prepare(&mut run);
         let in_vain = run.sweep.is_asked_for() && run.results.out.is_none();
         if in_vain && run.results.events.take().is_some() {
             console::note("events are not kept: add --out DIR to store them");
         }
-        let end = match page {
-            Ok(Some(page)) => page.finish(run.attempt(team, &interrupt)),
-            Ok(None) => run.attempt(team, &interrupt),
-            Err(error) => Err(error.into()),
+        let end = match (page, faithful) {
+            (Ok(page), Ok(faithful)) => {
+                let end = run.attempt(team, &interrupt);
+                let end = match page {
+                    Some(page) => page.finish(end),
+                    None => end,
+                };
+                match faithful {
+                    Some(faithful) => faithful.finish(end),
+                    None => end,
+                }
+            }
+            (Err(error), Ok(Some(faithful))) => faithful.finish(Err(error.into())),
+            (Err(error), _) | (_, Err(error)) => Err(error.into()),
         };
         if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
             present::print(&header::refused(&run, error), ResultFormat::Json)?;
@@ -203,6 +217,7 @@ impl Run {
         let name = text.name.clone();
         let machines = team.map_or_else(Vec::new, |team| team.machines().to_vec());
         let ranks = Ranks { count: binding.ranks, assumed: false, machines };
+        let config = self.for_rehearsal(directory);
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
         let places = directory.places(self)?;
@@ -211,8 +226,7 @@ impl Run {
             directory.further().grant(self, plan)?;
         }
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
-        let rehearsal =
-            rehearse(plan, found, &self.for_rehearsal(directory), self.finds_files(directory))?;
+        let rehearsal = rehearse(plan, found, &config, self.finds_files(directory))?;
         if compiled.plan.is_none() || (warnings && !self.results.quiet) {
             compile::show(&compiled, &name);
         }
@@ -223,12 +237,37 @@ impl Run {
         let mut notes = confinement.notes.clone();
         notes.extend(directory.preflight(self, &plan, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
+        let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
         let mut run = header::provisional(self, &plan, &name, directory);
         run.run.job = team.and_then(Team::job).cloned();
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
-        Ok(Bound { plan, rehearsal, confinement, run })
+        Ok(Bound { plan, rehearsal, confinement, expected, run })
+    }
+
+    /// What is to be made before each execution: with `--prepare`. Else what is missing is told.
+    fn expected(
+        &self,
+        plan: &Plan,
+        rehearsal: &Rehearsal,
+        directory: &Directory,
+        config: &Config,
+        warnings: bool,
+    ) -> Result<Vec<Expected>> {
+        let Some(path) = directory.path() else { return Ok(Vec::new()) };
+        if self.directory.prepare {
+            let mut expected = prepare::expected(plan, config, prepare::WHOLE_BYTES)?;
+            if let Some(original) = &self.results.against_trace {
+                expected = prepare::shown_by(original, expected)?;
+            }
+            prepare::missing(path, &expected)?;
+            return Ok(expected);
+        }
+        if warnings && !self.results.quiet {
+            prepare::tell_missing(path, &rehearsal.expected);
+        }
+        Ok(Vec::new())
     }
 
     /// How the program is rehearsed.
@@ -239,7 +278,8 @@ impl Run {
 
     /// Files that the program has not made may be there; the null back-end finds all.
     fn finds_files(&self, directory: &Directory) -> bool {
-        self.execution.backend == BackendKind::Null || directory.finds_files()
+        let prepared = self.directory.prepare && directory.path().is_some();
+        self.execution.backend == BackendKind::Null || prepared || directory.finds_files()
     }
 
     /// Names of the program's parameters, if it can be compiled without a sweep's values.
@@ -391,6 +431,8 @@ struct Bound {
     plan: Plan,
     rehearsal: Rehearsal,
     confinement: directory::Confinement,
+    /// What is made before each execution.
+    expected: Vec<Expected>,
     /// Its run as far as it is known before.
     run: model::Run,
 }

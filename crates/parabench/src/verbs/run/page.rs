@@ -91,7 +91,7 @@ fn check(file: &Path) -> Result<()> {
 }
 
 /// Only an empty path has none; it is refused where it is used.
-fn absolute(path: &Path) -> PathBuf {
+pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
@@ -112,7 +112,7 @@ fn beside(file: &Path) -> Result<OwnFolder> {
 }
 
 /// The folder and the results in it.
-fn remove(own: &OwnFolder) -> io::Result<()> {
+pub(super) fn remove(own: &OwnFolder) -> io::Result<()> {
     own.remove_file(RUN_FILE)?;
     own.remove_file(EVENTS_FILE)?;
     own.remove()

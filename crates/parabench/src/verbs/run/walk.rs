@@ -25,6 +25,7 @@ use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::prepare;
 use crate::present;
 use crate::program::Text;
 use crate::results::{EventSource, Folder};
@@ -248,6 +249,10 @@ impl<'a> Walk<'a> {
         let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
         let config = self.config(cell, repetition, folder);
         let directory = self.versus.directory(cell, &self.directory);
+        if let (Some(path), false) = (directory.path(), bound.expected.is_empty()) {
+            let todo = prepare::missing(path, &bound.expected)?;
+            prepare::make(path, &todo, self.run.run.seed)?;
+        }
         let execution =
             Execution { args: self.args, plan: &bound.plan, config: &config, folder, directory };
         let measured = execution.measure(self.team, &mut |progress| {

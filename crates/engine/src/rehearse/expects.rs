@@ -1,0 +1,54 @@
+//! What must be there before a program starts: what it uses and nobody has made.
+
+use model::rehearsal::{Expected, Thing};
+use std::collections::{BTreeMap, HashMap};
+
+/// Names and how much of them is read.
+#[derive(Debug, Default)]
+pub(super) struct Expects {
+    /// By name, and the number of the file that stands for it, if one does.
+    names: BTreeMap<Vec<u8>, (bool, Option<u32>)>,
+    /// By number: bytes up to the end of what is read, and whether all of it is.
+    reads: HashMap<u32, (u64, bool)>,
+}
+
+impl Expects {
+    /// A name is used that nobody made. `number`: that of the file that was put there.
+    pub(super) fn name(&mut self, name: &[u8], directory: bool, number: Option<u32>) {
+        if let (false, Some(number)) = (directory, number) {
+            self.reads.entry(number).or_default();
+        }
+        self.names.entry(name.into()).or_insert((directory, number));
+    }
+
+    /// Bytes of a file are read up to `end`.
+    pub(super) fn read(&mut self, number: Option<u32>, end: u64) {
+        if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {
+            file.0 = file.0.max(end);
+        }
+    }
+
+    /// A file is read to its end.
+    pub(super) fn read_all(&mut self, number: Option<u32>) {
+        if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {
+            file.1 = true;
+        }
+    }
+
+    /// All of it, directories before what is in them.
+    pub(super) fn all(&self) -> Vec<Expected> {
+        let thing = |(directory, number): (bool, Option<u32>)| match directory {
+            true => Thing::Directory,
+            false => {
+                let read = number.and_then(|number| self.reads.get(&number));
+                let (size_bytes, whole) = read.copied().unwrap_or_default();
+                Thing::File { size_bytes, whole }
+            }
+        };
+        let entry = |(path, what): (&Vec<u8>, &(bool, Option<u32>))| Expected {
+            path: path.clone(),
+            what: thing(*what),
+        };
+        self.names.iter().map(entry).collect()
+    }
+}

@@ -1,0 +1,126 @@
+//! `parabench prepare`: makes the files that a program expects to find.
+
+use crate::args::{MAX_RANKS, ProgramArgs, size};
+use crate::compile::{self, Places, Ranks};
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::prepare::{self, WHOLE_BYTES};
+use crate::program;
+use clap::Args;
+use engine::config::Config;
+use engine::directory::{Request, RunDirectory};
+use engine::prepare::Todo;
+use model::rehearsal::{Expected, Thing};
+use model::units::format_bytes;
+use std::path::{Path, PathBuf};
+
+/// Make the files and directories that a program expects to find
+///
+/// What a program uses and does not make has to be there from before: files as long as it reads
+/// them, and directories. All of it is made inside the directory, full of data that do not compress.
+/// Nothing is overwritten, nothing becomes shorter, no symbolic link is followed. What it expects is
+/// found by rehearsing the program, with all of its parameters and ranks: give the same as to the
+/// run.
+///
+/// Examples:
+///   parabench prepare app.ppl -n 4 --dir /mnt/new --dry-run     what would be made
+///   parabench prepare app.ppl -n 4 --dir /mnt/new
+///   parabench run app.ppl -n 4 --dir /mnt/new
+///   parabench prepare app.ppl -n 4 --dir /mnt/new --trace app.run   with the sizes of the run
+///   parabench run app.ppl -n 4 --prepare                        both, in a scratch directory
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct Prepare {
+    #[command(flatten)]
+    program: ProgramArgs,
+
+    /// Number of ranks
+    #[arg(short = 'n', long, default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    ranks: u32,
+
+    /// The directory of the run: new, empty, or left by an earlier run
+    #[arg(long, value_name = "D", default_value = ".")]
+    dir: PathBuf,
+
+    /// List what would be made, and make nothing
+    #[arg(short = 'd', long)]
+    dry_run: bool,
+
+    /// Use a directory with other things in it
+    #[arg(long)]
+    force: bool,
+
+    /// Sizes and kinds are those that this run shows, from which the program was folded
+    #[arg(long, value_name = "DIR")]
+    trace: Option<PathBuf>,
+
+    /// Size of files that the program reads to their end, wherever that is
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value_t = WHOLE_BYTES)]
+    whole: u64,
+}
+
+impl Prepare {
+    /// Finds out what is missing, and makes it.
+    pub fn execute(self) -> Result<Exit> {
+        let text = program::read(&self.program.program)?;
+        let name = text.name.clone();
+        let directory = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
+        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
+        let inside = directory.to_str().map(str::to_string);
+        let places = Places { directory: inside, ..Places::named(&self.program)? };
+        let compiled = compile::compile(text, &self.program, ranks, places, true);
+        if compiled.plan.is_none() {
+            compile::show(&compiled, &name);
+        }
+        let plan = compile::plan(compiled, &name)?;
+        let config = Config { directory: directory.clone(), ..Config::default() };
+        let mut expected = prepare::expected(&plan, &config, self.whole)?;
+        if let Some(trace) = &self.trace {
+            expected = prepare::shown_by(trace, expected)?;
+        }
+        match self.dry_run {
+            true => list(&prepare::missing(&directory, &expected)?, &directory)?,
+            false => self.make(&expected)?,
+        }
+        Ok(Exit::Success)
+    }
+
+    fn make(&self, expected: &[Expected]) -> Result<()> {
+        // Before the directory is made or marked.
+        prepare::missing(&self.dir, expected)?;
+        let directory = Some(self.dir.clone());
+        let request = Request { directory, force: self.force, ..Request::default() };
+        let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"))
+            .map_err(|error| Error::input(error.to_string()))?;
+        let todo = prepare::missing(directory.path(), expected)?;
+        prepare::make(directory.path(), &todo, self.program.seed.number())?;
+        let shown = self.dir.display();
+        console::print(&match todo.things.is_empty() {
+            true => format!("nothing is missing in {shown}\n"),
+            false => format!("made {} in {shown}\n", prepare::sum(&todo)),
+        })
+    }
+}
+
+/// One line for each thing, then the sum.
+fn list(todo: &Todo, directory: &Path) -> Result<()> {
+    let mut out = String::new();
+    for missing in &todo.things {
+        let what = match (missing.expected.what, missing.has_bytes) {
+            (Thing::Directory, _) => "directory".to_string(),
+            (Thing::File { size_bytes, .. }, None) => format!("file, {}", format_bytes(size_bytes)),
+            (Thing::File { .. }, Some(_)) => {
+                format!("file, {} more", format_bytes(missing.new_bytes()))
+            }
+        };
+        out.push_str(&format!("{}: {what}\n", missing.shown()));
+    }
+    let shown = directory.display();
+    out.push_str(&match todo.things.is_empty() {
+        true => format!("nothing is missing in {shown}\n"),
+        false => format!("missing: {} in {shown}\n", prepare::sum(todo)),
+    });
+    console::print_made(&out)
+}

@@ -1,0 +1,115 @@
+//! `parabench replay`: fold, prepare, run and fidelity in one, for a first look.
+
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::output;
+use crate::verbs::fold::{HEAD, think, translated};
+use crate::verbs::run::Run;
+use clap::{Args, Parser};
+use engine::own_folder::OwnFolder;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use trace::fold::Think;
+
+/// Repeat what a run did, and tell how faithful the repetition was
+///
+/// The run is folded to a program; the files that it expects are made in a scratch directory (or in
+/// --dir); the program runs there with as many ranks; what it did is compared with the run. The same
+/// as parabench fold DIR -o app.ppl, then parabench run app.ppl --prepare --against-trace DIR.
+///
+/// Examples:
+///   parabench record -o app.run -- ./app
+///   parabench replay app.run
+///   parabench replay app.run --think none -o app.ppl -- --dir /mnt/new --reps 5
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct Replay {
+    /// Folder of a run with events: of `import`, `record`, or `run --events --out DIR`
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// Keep the program in this file
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Pauses between operations, as for `parabench fold`
+    #[arg(long, value_name = "HOW", default_value = "typical", value_parser = think)]
+    think: Think,
+
+    /// Options of `parabench run`, such as --dir, --reps, --out, --fidelity-gate
+    #[arg(last = true, value_name = "OPTION")]
+    options: Vec<OsString>,
+}
+
+/// The options of a run alone.
+#[derive(Parser)]
+#[command(name = "parabench replay DIR --", no_binary_name = true)]
+struct Options {
+    #[command(flatten)]
+    run: Run,
+}
+
+impl Replay {
+    /// Folds, and runs what came of it.
+    pub fn execute(self) -> Result<Exit> {
+        if let Some(out) = &self.out {
+            output::check(out, "-o", HEAD)?;
+        }
+        let folded = translated(&self.folder, self.think)?;
+        let temporary = if self.out.is_none() { Some(folder()?) } else { None };
+        let file = match (&self.out, &temporary) {
+            (Some(out), _) => out.clone(),
+            (None, own) => {
+                let place = own.as_ref().map(OwnFolder::path).unwrap_or(Path::new("."));
+                place.join(self.name())
+            }
+        };
+        output::write(&file, "-o", HEAD, folded.text.as_bytes())?;
+        let end = self.run(&file, folded.ranks);
+        if let Some(own) = &temporary {
+            let removed = own.remove_file(&self.name()).and_then(|()| own.remove());
+            if let Err(error) = removed {
+                let shown = own.path().display();
+                console::warning(&format!("cannot remove the folder {shown}: {error}"));
+            }
+        }
+        end
+    }
+
+    /// `app.ppl` of `app.run`.
+    fn name(&self) -> String {
+        let stem = self.folder.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        format!("{}.ppl", stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "replay".into()))
+    }
+
+    fn run(&self, program: &Path, ranks: u32) -> Result<Exit> {
+        let mut words: Vec<OsString> = vec![program.into()];
+        words.extend(["--prepare".into(), "--against-trace".into(), (&self.folder).into()]);
+        words.extend(["-n".into(), ranks.to_string().into()]);
+        words.extend(self.options.iter().cloned());
+        match Options::try_parse_from(words) {
+            Ok(options) => options.run.execute(),
+            Err(error) if error.use_stderr() => {
+                let text = error.to_string();
+                let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
+                Err(Error::input(format!("options of the run: {message}"))
+                    .help("parabench help run lists them"))
+            }
+            Err(error) => {
+                console::print_made(&error.to_string())?;
+                Ok(Exit::Success)
+            }
+        }
+    }
+}
+
+/// A folder that nobody else uses, for the program.
+fn folder() -> Result<OwnFolder> {
+    let parent = std::env::temp_dir();
+    OwnFolder::fresh(&parent, "parabench-replay-").map_err(|error| {
+        let shown = parent.display();
+        Error::input(format!("cannot make a folder in {shown}: {error}"))
+            .help("name a file for the program with -o")
+    })
+}

@@ -1,0 +1,92 @@
+//! `--against-trace DIR`: after the run, whether it did what the run in DIR did.
+//!
+//! The same as `--out D --events` followed by `parabench fidelity DIR D`; without `--out` the run is
+//! stored in a temporary folder until it was compared.
+
+use super::Stopped;
+use super::args::{KeptEvents, Run};
+use super::page::{absolute, remove};
+use crate::args::ResultFormat;
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::verbs::fidelity::{Stored, exit, measure, stored, terminal};
+use engine::own_folder::OwnFolder;
+use report::fidelity::{Gate, show};
+use std::path::PathBuf;
+
+/// A comparison that is wanted after the run.
+pub struct Faithful {
+    original: Stored,
+    gates: Vec<Gate>,
+    name: String,
+    folder: PathBuf,
+    /// The folder, if it goes at the end.
+    temporary: Option<OwnFolder>,
+    format: ResultFormat,
+}
+
+impl Faithful {
+    /// Sees to it that the run stores its events; `None` if no comparison is wanted.
+    pub fn prepare(run: &mut Run) -> Result<Option<Faithful>> {
+        let Some(original) = &run.results.against_trace else { return Ok(None) };
+        let mut original = stored(original)?;
+        original.1 = absolute(&original.1);
+        if run.results.events.is_some_and(|kept| kept.sample_every > 1) {
+            return Err(Error::input("--against-trace: a sample of events cannot be compared")
+                .help("leave sample=1/N out of --events"));
+        }
+        run.results.events.get_or_insert_with(KeptEvents::default);
+        let temporary = match &run.results.out {
+            Some(_) => None,
+            None => Some(temporary()?),
+        };
+        let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
+        let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
+        let name = match temporary {
+            Some(_) => run.program.program.to_string_lossy().into_owned(),
+            None => folder.to_string_lossy().into_owned(),
+        };
+        let (gates, format) = (run.results.fidelity_gates.clone(), run.results.format);
+        Ok(Some(Faithful { original, gates, name, folder, temporary, format }))
+    }
+
+    /// Compares, whatever the run came to; tidies up.
+    pub fn finish(
+        self,
+        end: std::result::Result<Exit, Stopped>,
+    ) -> std::result::Result<Exit, Stopped> {
+        let compared = match &end {
+            Err(Stopped::Before(_)) => Ok(Exit::Success),
+            _ => self.compare(),
+        };
+        if let Some(Err(error)) = self.temporary.as_ref().map(remove) {
+            let shown = self.folder.display();
+            console::warning(&format!("cannot remove the folder {shown}: {error}"));
+        }
+        end.and_then(|exit| compared.map(|other| exit.and(other)).map_err(Stopped::After))
+    }
+
+    fn compare(&self) -> Result<Exit> {
+        let mut replay = stored(&self.folder)?;
+        replay.0.clone_from(&self.name);
+        let found = measure(std::slice::from_ref(&self.original), &[replay], &self.gates)?;
+        let table = show::table(&found, terminal());
+        match self.format {
+            ResultFormat::Table => console::print_made(&format!("\n{table}"))?,
+            // Standard output is the object of the run alone.
+            _ => console::say_made(&table),
+        }
+        Ok(exit(&found))
+    }
+}
+
+/// A folder that nobody else uses.
+fn temporary() -> Result<OwnFolder> {
+    let parent = std::env::temp_dir();
+    OwnFolder::fresh(&parent, "parabench-run-").map_err(|error| {
+        let shown = parent.display();
+        Error::input(format!("--against-trace: cannot make a folder in {shown}: {error}"))
+            .help("name a folder for the run with --out")
+    })
+}

@@ -1,0 +1,125 @@
+//! `parabench prepare`, `run --prepare` and `run --against-trace`.
+
+use crate::scene::Scene;
+use std::fs;
+
+const READER: &str = "\
+param $n = 3;
+repeat $i $n {
+    $h = fopen(\"in/d-$$rank/f-$i\", \"r\");
+    fread($h, 4k, 8k);
+    fclose($h);
+}
+stat(\"in/config\");
+write(\"out-$$rank\", 1k);
+read(\"whole\");
+";
+
+fn scene() -> Scene {
+    Scene::new().file("x.ppl", READER)
+}
+
+#[test]
+fn what_a_program_expects_is_listed_and_made() {
+    let scene = scene();
+    let listed = scene.parabench("prepare x.ppl -n 2 --dir d --dry-run").exits(0);
+    listed
+        .out_has(
+            "in: directory\nin/config: file, 0 B\nin/d-0: directory\nin/d-0/f-0: file, 12 KiB\n",
+        )
+        .out_has("whole: file, 1 MiB\n")
+        .out_has("missing: 3 directories and 8 files, ");
+    assert!(!scene.path("d").exists(), "a dry run makes nothing");
+    let made = scene.parabench("prepare x.ppl -n 2 --dir d --whole 64k").exits(0);
+    made.out_is("made 3 directories and 8 files, 136 KiB in d\n");
+    assert_eq!(fs::metadata(scene.path("d/in/d-1/f-2")).unwrap().len(), 12 << 10);
+    assert_eq!(fs::metadata(scene.path("d/whole")).unwrap().len(), 64 << 10);
+    assert!(!scene.path("d/out-0").exists(), "what the program makes is not made");
+    scene
+        .parabench("prepare x.ppl -n 2 --dir d --whole 64k")
+        .exits(0)
+        .out_is("nothing is missing in d\n");
+    scene.parabench("run x.ppl -n 2 --dir d").exits(0);
+}
+
+#[test]
+fn a_run_offers_to_make_what_is_missing_and_makes_it() {
+    let scene = scene();
+    let run = scene.parabench("run x.ppl n=1");
+    run.exits(1).err_has("the program uses 5 names that are not there").err_has("--prepare makes");
+    let run = scene.parabench("run x.ppl n=1 --prepare --out r --reps 2").exits(0);
+    assert!(!run.err.contains("not there"), "{}", run.err);
+    // Outside of any measurement: no operation of it is counted.
+    let found = scene.parabench("report r --format json").exits(0).json();
+    let ops = found["rows"].as_array().unwrap().iter().filter(|row| row["part_of"].is_null());
+    let writes: Vec<_> = ops.filter(|row| row["op"] == "write").collect();
+    assert_eq!(writes.len(), 2);
+    assert!(writes.iter().all(|row| row["count"] == 1 && row["bytes"] == 1024), "{writes:?}");
+    scene.parabench("run x.ppl n=1 --backend mem --prepare").exits(1);
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_outside_is_made() {
+    let scene = scene();
+    fs::create_dir_all(scene.path("d/in")).unwrap();
+    fs::write(scene.path("d/in/config"), "mine").unwrap();
+    fs::write(scene.path("d/whole"), "short").unwrap();
+    scene.parabench("prepare x.ppl n=1 --dir d").exits(2).err_has("--force");
+    scene.parabench("prepare x.ppl n=1 --dir d --force").exits(0);
+    assert_eq!(scene.text("d/in/config"), "mine");
+    let whole = fs::read(scene.path("d/whole")).unwrap();
+    assert_eq!((&whole[..5], whole.len()), (&b"short"[..], 1 << 20));
+    fs::create_dir(scene.path("out")).unwrap();
+    std::os::unix::fs::symlink("../out", scene.path("d/in/d-1")).unwrap();
+    let refused = scene.parabench("prepare x.ppl -n 2 --dir d --force").exits(2);
+    refused.err_has("in/d-1/f-0: d-1 is not a directory (links are not followed)");
+    assert_eq!(fs::read_dir(scene.path("out")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_prepared_is_told() {
+    let scene = scene()
+        .file("huge.ppl", "$h = fopen(\"a\", \"r\"); fread($h, 1, 4000t); fclose($h);")
+        .file("twice.ppl", "read(\"a\"); readdir(\"a/b\");");
+    fs::create_dir_all(scene.path("t/a")).unwrap();
+    for (line, words) in [
+        ("prepare huge.ppl --dir d", "are free"),
+        ("prepare twice.ppl --dir t --force", "a: a file is expected, something else is there"),
+        ("prepare x.ppl --dir nowhere/d", "nowhere"),
+        ("prepare none.ppl --dir d", "none.ppl"),
+    ] {
+        scene.parabench(line).exits(2).err_has(words);
+    }
+    assert!(!scene.path("d").exists());
+}
+
+#[test]
+fn a_run_is_compared_with_its_original() {
+    let scene = scene();
+    scene.parabench("run x.ppl -n 2 --prepare --events --quiet --out a").exits(0);
+    let run = "run x.ppl -n 2 --prepare --against-trace a";
+    let done = scene.parabench(run).exits(0);
+    done.out_has("verdict: x.ppl does what a did, all of its");
+    let left = scene.names(".");
+    let gate = |text: &str, code: i32| {
+        let call = scene.call(run).word("--fidelity-gate").word(text);
+        call.run().exits(code)
+    };
+    gate("operations <= 0", 0);
+    let call = scene
+        .call(&format!("{run} n=2 --out b"))
+        .word("--fidelity-gate")
+        .word("missing <= 0")
+        .run();
+    call.exits(3).out_has("gate fails: missing <= 0: 6 of");
+    scene.parabench("fidelity a b").exits(0).out_has("6 missing");
+    let json = scene.parabench(&format!("{run} --format json")).exits(0);
+    crate::schema::run_object(&json);
+    json.err_has("verdict: x.ppl does what a did");
+    assert_eq!(scene.names(".").len(), left.len() + 1, "only b is new");
+    scene.parabench("run x.ppl --against-trace nowhere").exits(2).err_has("nowhere");
+    scene
+        .parabench("run x.ppl --against-trace a --events=sample=1/2")
+        .exits(2)
+        .err_has("a sample of events");
+}
