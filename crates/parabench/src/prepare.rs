@@ -9,7 +9,7 @@ use engine::prepare::Todo;
 use engine::{rehearse, stop};
 use model::Plan;
 use model::rehearsal::{Expected, Thing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use trace::fold::{self, Kind};
 
@@ -40,14 +40,17 @@ pub fn expected(plan: &Plan, config: &Config, whole_bytes: u64) -> Result<Vec<Ex
 }
 
 /// The same with what a run shows of what was there before it: a file that a read found the end of
-/// has a size that no program tells.
+/// has a size that no program tells, and a name may have been missed. Of names that the run knows
+/// it alone decides.
 ///
 /// # Errors
 /// The run has no events, or not all.
 pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> {
     let (_, log) = folding::read(trace)?;
+    let known: HashSet<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
+    let others = expected.into_iter().filter(|expected| !known.contains(&expected.path[..]));
     let mut all: BTreeMap<Vec<u8>, Thing> =
-        expected.into_iter().map(|expected| (expected.path, expected.what)).collect();
+        others.map(|expected| (expected.path, expected.what)).collect();
     all.extend(fold::before(&log).into_iter().map(|before| (before.path, thing(before.kind))));
     Ok(all.into_iter().map(|(path, what)| Expected { path, what }).collect())
 }

@@ -39,7 +39,7 @@ use model::{Op, Run};
 use names::{Renaming, Side, Texts};
 use profile::Profile;
 use serde::Serialize;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use stream::{Ahead, Steps, steps};
@@ -112,6 +112,9 @@ pub struct Execution {
     pub name: String,
     /// Operations.
     pub operations: u64,
+    /// Opens outside of every label, besides, that give a rank what another rank of an imported
+    /// original had opened: no differences.
+    pub adopted: u64,
     /// What differs from the first original; `None` for that one itself.
     pub differences: Option<Differences>,
 }
@@ -218,6 +221,23 @@ impl Fidelity {
     }
 }
 
+/// Opens outside of every label can give ranks what others had opened: the original is imported,
+/// and everything in it has a label.
+fn may_adopt(original: &Run) -> bool {
+    original.run.trace.is_some() && original.rows.iter().all(|row| !row.label.is_empty())
+}
+
+/// Operations without opens that have this label; those are counted.
+fn own(steps: Steps, label: u32, adopted: &Rc<Cell<u64>>) -> Steps {
+    let adopted = Rc::clone(adopted);
+    Box::new(steps.filter(move |step| {
+        let adopts = |step: &stream::Step| step.op == Op::Fopen as u8 && step.label == label;
+        let is_adopted = step.as_ref().is_ok_and(adopts);
+        adopted.set(adopted.get() + u64::from(is_adopted));
+        !is_adopted
+    }))
+}
+
 /// An execution in a stored run.
 #[derive(Clone, Debug)]
 struct Part<'a> {
@@ -321,8 +341,14 @@ impl Bench {
         let (mut ours, mut theirs) =
             (Ahead::of(self.steps(pair[0])?), Ahead::of(self.steps(pair[1])?));
         let mut tally = Tally::default();
+        let adopted = Rc::new(Cell::new(0));
+        if may_adopt(pair[0].1.recorded.run) {
+            let label = self.texts.borrow_mut().id(b"");
+            theirs = Ahead::of(own(self.steps(pair[1])?, label, &adopted));
+        }
         self.names.forget();
         align::compare(&mut ours, &mut theirs, &mut self.names, &mut tally)?;
+        tally.adopted = adopted.get();
         Ok(tally)
     }
 
@@ -333,6 +359,7 @@ impl Bench {
         Execution {
             name: part.name.clone(),
             operations: tally.ops.values().map(|counts| counts.count[1]).sum(),
+            adopted: tally.adopted,
             differences: Some(Differences::of(tally, firsts)),
         }
     }
@@ -411,7 +438,7 @@ impl Fidelity {
     fn begin(&mut self, tally: &Tally, bench: &Bench, original: &Part<'_>) {
         let operations = tally.ops.values().map(|counts| counts.count[0]).sum();
         let name = original.name.clone();
-        self.originals.push(Execution { name, operations, differences: None });
+        self.originals.push(Execution { name, operations, adopted: 0, differences: None });
         let texts = bench.texts.borrow();
         self.renamed = bench.names.renamed();
         let first = bench.names.first_renamed();

@@ -67,7 +67,7 @@ impl Prepare {
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
         let directory = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
-        let ranks = Ranks { count: self.ranks, assumed: false, nodes: 1 };
+        let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
         let inside = directory.to_str().map(str::to_string);
         let places = Places { directory: inside, ..Places::named(&self.program)? };
         let compiled = compile::compile(text, &self.program, ranks, places, true);

@@ -42,6 +42,7 @@ mod progress;
 mod record;
 mod refused;
 mod rehearsal;
+mod replay;
 mod results;
 mod run;
 mod statistics;

@@ -26,6 +26,10 @@ pub fn table(found: &Fidelity, terminal: Terminal) -> String {
         let names = if n == 1 { "name is another" } else { "names are others" };
         say(&mut out, &format!("note: {} {names} in the replay: {first}", grouped(n)));
     }
+    if let Some(adopted @ 1..) = found.worst().map(|worst| worst.adopted) {
+        let what = "give ranks what others had opened in the original: no differences";
+        say(&mut out, &format!("note: {} more opens of the replay {what}", grouped(adopted)));
+    }
     found.notes.iter().for_each(|note| say(&mut out, &format!("note: {note}")));
     let firsts = found.worst().and_then(|worst| worst.differences.as_ref());
     for first in firsts.iter().flat_map(|differences| &differences.firsts) {

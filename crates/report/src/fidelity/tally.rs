@@ -107,6 +107,8 @@ pub(super) struct Tally {
     /// Operations that are the same in all.
     pub equal: u64,
     pub differences: [u64; Kind::COUNT],
+    /// Opens of the replay that give a rank what another one had opened.
+    pub adopted: u64,
     pub ops: BTreeMap<u8, Counts>,
     pub examples: Vec<Example>,
     /// What original and replay took.

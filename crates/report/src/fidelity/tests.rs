@@ -107,6 +107,21 @@ fn every_difference_is_counted_once_and_as_what_it_is() {
 }
 
 #[test]
+fn opens_that_give_what_others_had_opened_are_counted_apart() {
+    let mut texts = Texts::default();
+    let mut ours = steps(BASE, &mut texts);
+    let work = texts.id(b"work");
+    ours.iter_mut().for_each(|step| step.label = work);
+    let mut theirs = ours.clone();
+    let open = Step { label: texts.id(b""), seq: 0, ..theirs[0] };
+    theirs.insert(0, open);
+    let adopted = Rc::new(Cell::new(0));
+    let all: Steps = Box::new(theirs.into_iter().map(Ok));
+    let kept: Vec<Step> = own(all, open.label, &adopted).map(Result::unwrap).collect();
+    assert_eq!((counts(&tally(&ours, &kept).0).as_str(), adopted.get()), ("", 1));
+}
+
+#[test]
 fn an_operation_at_another_place_is_out_of_order() {
     let mut texts = Texts::default();
     let ours = steps(BASE, &mut texts);

@@ -44,7 +44,10 @@ impl Faithful {
         let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
         let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
         let name = match temporary {
-            Some(_) => run.program.program.to_string_lossy().into_owned(),
+            Some(_) => {
+                let program = &run.program.program;
+                program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned()
+            }
             None => folder.to_string_lossy().into_owned(),
         };
         let (gates, format) = (run.results.fidelity_gates.clone(), run.results.format);
