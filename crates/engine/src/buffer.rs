@@ -8,6 +8,7 @@
 //! | zero | zeros |
 //! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
 
+mod area;
 mod content;
 mod fill;
 mod mapping;
@@ -17,6 +18,7 @@ mod slots;
 mod stamp;
 mod wide;
 
+pub use area::Area;
 pub use content::{Content, Ratio, Shape};
 pub use fill::fill_offset;
 pub use slots::Slots;

@@ -9,7 +9,7 @@ mod queue;
 mod show;
 
 pub use file::{At, FileCall, Memory, MpiFile, MpiMode, ViewId};
-pub use queue::{Lent, Queued, Submitted, Tag, Target};
+pub use queue::{Lent, QueueSettings, Queued, Submitted, Tag, Target};
 
 use show::{
     Access, DirectoryOr, Locks, Mapped, Mode, OpenFlags, OwnPath, Renames, Text, call as show,

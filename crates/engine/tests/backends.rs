@@ -16,8 +16,8 @@ mod script;
 #[path = "backends/steps.rs"]
 mod steps;
 
-use engine::backend::{Backend, Cost, Guarded, Mem, MemFs, Null, Posix};
-use engine::call::{Call, Fd, Lent, Memory, Queued, Reply, Submitted, Tag, Target};
+use engine::backend::{Backend, Capabilities, Cost, Guarded, Mem, MemFs, Null, Posix};
+use engine::call::{Call, Fd, Lent, Memory, QueueSettings, Queued, Reply, Submitted, Tag, Target};
 use engine::clock::Virtual;
 use place::{Place, in_directory, mem, own_current_directory};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -48,6 +48,16 @@ fn run_everywhere(title: &str, text: &str) {
     in_directory(|dir| {
         let guarded = Guarded::new().expect("guarded");
         run_script(Place::Guarded, guarded, dir.to_str().expect("UTF-8"), title, text);
+    });
+    in_directory(|dir| {
+        if let Some(queue) = ByQueue::open(Posix::new().expect("posix")) {
+            run_script(Place::Posix, queue, dir.to_str().expect("UTF-8"), title, text);
+        }
+    });
+    in_directory(|dir| {
+        if let Some(queue) = ByQueue::open(Guarded::new().expect("guarded")) {
+            run_script(Place::Guarded, queue, dir.to_str().expect("UTF-8"), title, text);
+        }
     });
     run_script(Place::Mem, mem("/run/dir"), "/run/dir", title, text);
 }
@@ -119,6 +129,17 @@ fn outcomes<B: Backend>(backend: B, steps: &[Step]) -> Vec<Outcome> {
 #[test]
 fn mem_does_what_the_kernel_does() {
     compare(false, |steps| outcomes(Posix::new().expect("posix"), steps));
+}
+
+#[test]
+fn io_uring_does_what_the_calls_do() {
+    own_current_directory();
+    let there = in_directory(|_| ByQueue::open(Posix::new().expect("posix")).is_some());
+    if there {
+        compare(false, |steps| {
+            outcomes(ByQueue::open(Posix::new().expect("posix")).expect("as before"), steps)
+        });
+    }
 }
 
 #[test]
@@ -235,8 +256,79 @@ trait IssuePrepared: Backend {
 
 impl<B: Backend> IssuePrepared for B {}
 
+/// Calls that a queue takes go through one.
+struct ByQueue<B>(B);
+
+impl<B: Backend> ByQueue<B> {
+    /// Without io_uring here, `None`, said aloud.
+    fn open(mut backend: B) -> Option<ByQueue<B>> {
+        let settings = QueueSettings { depth: 4, sqpoll: false, iopoll: false };
+        match backend.open_queue(&settings) {
+            Ok(()) => Some(ByQueue(backend)),
+            Err(errno) => {
+                eprintln!("not tested: io_uring cannot be used here: errno {errno}");
+                None
+            }
+        }
+    }
+
+    fn queued(&mut self, target: Target, offset: u64, memory: Memory<'_>) -> Reply {
+        // SAFETY: the memory stays until the only call under way has ended.
+        let memory = unsafe { Lent::new(memory) };
+        match self.0.submit(Tag(7), Queued { target, offset, memory }) {
+            Submitted::Done(reply) => reply,
+            Submitted::UnderWay => {
+                let (tag, reply) = self.0.reap().expect("it is under way");
+                assert_eq!(tag, Tag(7));
+                reply
+            }
+        }
+    }
+}
+
+impl<B: Backend> Backend for ByQueue<B> {
+    fn name(&self) -> &'static str {
+        "queue"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        self.0.prepare(call)
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        match call {
+            Call::Pread { fd, buf, offset, .. } => {
+                self.queued(Target::File(fd), offset, Memory::Read(buf))
+            }
+            Call::Pwrite { fd, buf, offset } => {
+                self.queued(Target::File(fd), offset, Memory::Write(buf))
+            }
+            Call::Fsync { fd } => {
+                self.queued(Target::Sync { fd, data: false }, 0, Memory::Write(&[]))
+            }
+            Call::Fdatasync { fd } => {
+                self.queued(Target::Sync { fd, data: true }, 0, Memory::Write(&[]))
+            }
+            Call::Close { fd } => {
+                self.0.leave_file(fd);
+                self.0.issue(call)
+            }
+            call => self.0.issue(call),
+        }
+    }
+}
+
 #[test]
 fn queued_transfers_move_what_calls_move() {
+    in_directory(|_| {
+        if let Some(ByQueue(posix)) = ByQueue::open(Posix::new().expect("posix")) {
+            queue(posix);
+        }
+    });
     in_directory(|_| queue(Posix::new().expect("posix")));
     in_directory(|_| queue(Guarded::new().expect("guarded")));
     queue(Mem::new(MemFs::shared("/run", true), Virtual::start(), Cost::default()));

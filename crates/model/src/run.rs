@@ -449,6 +449,15 @@ pub struct LabelEvidence {
     pub looked_names: u64,
     /// Of those, the names that were in it.
     pub cached_names: u64,
+    /// Calls that were handed over to io_uring where several may be under way (`depth` above 1).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued_calls: u64,
+    /// Of those, the ones that had ended when the system call returned that handed them over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued_at_once: u64,
+    /// How often calls were handed over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub handed_over: u64,
 }
 
 /// How others competed with the ranks for processors. `None`: the kernel does not report it.

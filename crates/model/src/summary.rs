@@ -29,6 +29,8 @@ pub struct RankFigures {
     pub short: u64,
     /// Bytes moved.
     pub bytes: u64,
+    /// Of the sum of times, what is in it more than once, because operations were under way together.
+    pub overlap_ns: u64,
     /// Earliest start of those that did not fail; `u64::MAX` without any.
     pub first_ns: u64,
     /// Latest end of those that did not fail.
@@ -94,23 +96,24 @@ impl Default for Figures {
 impl Figures {
     /// Adds what one rank measured.
     pub fn add_rank(&mut self, rank: u32, stat: &RankFigures) {
+        let busy_ns = stat.done.sum.saturating_sub(stat.overlap_ns);
         let balance = Balance {
             ranks: 1,
-            busy_ns: stat.done.sum,
+            busy_ns,
             slowest_rank: rank,
-            slowest_busy_ns: stat.done.sum,
+            slowest_busy_ns: busy_ns,
             largest_rank: rank,
             largest_bytes: stat.bytes,
         };
         merge_balance(&mut self.balance, &balance);
-        self.whole.add_rank(&stat.done, stat.bytes);
+        self.whole.add_rank(&stat.done, busy_ns, stat.bytes);
         self.failed += stat.failed;
         self.expected += stat.expected;
         self.short += stat.short;
         self.failed_times.merge(&stat.failed_times);
         let parts = stat.parts.iter().flat_map(|parts| parts.iter());
         for ((sum, times), part) in self.parts.iter_mut().zip(parts).zip(Part::ALL) {
-            sum.add_rank(times, if part == Part::Data { stat.bytes } else { 0 });
+            sum.add_rank(times, times.sum, if part == Part::Data { stat.bytes } else { 0 });
         }
         self.first_ns = self.first_ns.min(stat.first_ns);
         self.last_ns = self.last_ns.max(stat.last_ns);
@@ -192,12 +195,13 @@ fn merge_balance(sum: &mut Balance, other: &Balance) {
 }
 
 impl Timed {
-    fn add_rank(&mut self, times: &Histogram, bytes: u64) {
+    /// `busy_ns`: time in which at least one was under way.
+    fn add_rank(&mut self, times: &Histogram, busy_ns: u64, bytes: u64) {
         self.times.merge(times);
         self.bytes = self.bytes.saturating_add(bytes);
-        if times.sum > 0 {
+        if busy_ns > 0 {
             // A cast to an integer saturates.
-            let rate = |amount: u64| (amount as f64 / times.sum as f64 * RATE_SCALE) as u128;
+            let rate = |amount: u64| (amount as f64 / busy_ns as f64 * RATE_SCALE) as u128;
             self.rates = self.rates.saturating_add(rate(bytes));
             self.op_rates = self.op_rates.saturating_add(rate(times.count));
             self.ranks += 1;

@@ -79,8 +79,11 @@ use Op::*;
 const OPENS: &[Op] = &[Fopen, Fcreat, Write, Append, Read, Create];
 /// Operations that open a file to be mapped.
 const MAPS: &[Op] = &[Fopen, Fcreat, Tmpfile, Write, Read];
+/// Operations that can be under way with others.
+const QUEUED: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync];
 const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
-const POSIX_DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read];
+const POSIX_DATA: &[Op] = &[Write, Append, Read];
+const DEEP: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync, Pfwrite, Pfread, Pwrite, Pread];
 const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
 const WRITES: &[Op] = &[Fwrite, Writev, Write, Append, Pfwrite, Pwrite];
 const SYNCS: &[Op] = &[Fwrite, Writev, Write, Append, Copy, Pfwrite, Pwrite];
@@ -124,12 +127,16 @@ options! {
         off &["false", "0"], takers Takers::Ops(OPENS), seeming &[],
         help "O_DIRECT is chosen when a file is opened: put the fopen inside",
         doc "Open with O_DIRECT and use aligned buffers.";
-    Engine engine = "\"posix\" or \"mmap\"" Accepts::Words(&["posix", "mmap"]),
-        off &["posix"], takers Takers::Words(&[("mmap", MAPS)]), seeming &[Append, Readv, Writev],
-        help "a file is mapped when it is opened: put the fopen inside; append, readv and writev make \
-              their own calls",
-        doc "How bytes are moved: by pread and pwrite, or by copying them out of and into a mapping of the \
-             file.";
+    Engine engine = "\"posix\", \"mmap\", \"uring\" or \"uring|posix\""
+        Accepts::Words(&["posix", "mmap", "uring", "uring|posix"]),
+        off &["posix"],
+        takers Takers::Words(&[("mmap", MAPS), ("uring", QUEUED), ("uring|posix", QUEUED)]),
+        seeming &[Append, Readv, Writev],
+        help "a file is mapped when it is opened: put the fopen inside; io_uring is for fread, fwrite, fsync \
+              and fdatasync; others make their own calls",
+        doc "How bytes are moved: by pread and pwrite, by copying them out of and into a mapping of the file, or \
+             by io_uring, with up to `depth` operations under way (`uring|posix`: by calls where the kernel has \
+             none).";
     Fsync fsync = "\"none\", \"close\" or \"op\"" Accepts::Words(&["none", "close", "op"]),
         off &["none"], takers Takers::Words(&[("close", CLOSES_WRITTEN), ("op", SYNCS)]), seeming &[],
         help "\"op\" acts on operations that write, \"close\" on those that close a written file: \
@@ -158,10 +165,20 @@ options! {
         help "put the operations that may fail inside",
         doc "Errors that count as expected instead of failed.";
     Depth depth = "a number from 1 to 65536" Accepts::Number(1..=65536, "a number of transfers"),
-        off &["1"], takers Takers::Ops(&[Pfwrite, Pfread, Pwrite, Pread]), seeming POSIX_DATA,
-        help "only MPI-IO keeps several transfers under way: pieces of patterns of levels 0 and 1, \
-              and what `transfer` cuts; use more ranks",
-        doc "MPI-IO: transfers under way at one time.";
+        off &["1"], takers Takers::Ops(DEEP), seeming POSIX_DATA,
+        help "several operations are under way with engine=\"uring\" (fread, fwrite, fsync, fdatasync), and \
+              several transfers of one operation of MPI-IO: pieces of patterns of levels 0 and 1, and what \
+              `transfer` cuts",
+        doc "Operations under way at one time with `engine=\"uring\"`; MPI-IO: transfers of one operation.";
+    Sqpoll sqpoll = "a condition" Accepts::Condition,
+        off &["false", "0"], takers Takers::Ops(QUEUED), seeming &[],
+        help "it is for engine=\"uring\": put fread, fwrite, fsync or fdatasync inside",
+        doc "With `engine=\"uring\"`: a thread of the kernel takes what is submitted, without a system call.";
+    Iopoll iopoll = "a condition" Accepts::Condition,
+        off &["false", "0"], takers Takers::Ops(&[Fread, Fwrite]), seeming &[],
+        help "it is for engine=\"uring\" on files opened with direct=true: put fread or fwrite inside",
+        doc "With `engine=\"uring\"`: the device is asked for ends, which needs `direct=true` and a device with \
+             queues for that.";
     Atomic atomic = "a condition" Accepts::Condition,
         off &["false", "0"], takers Takers::Ops(MPI_OPENS), seeming &[],
         help "MPI files get atomic mode when they are opened: put the pfopen inside",

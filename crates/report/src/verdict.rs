@@ -16,7 +16,7 @@ use model::run::{Device, Mark, Run};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -33,6 +33,7 @@ const RULES: [Rule; 22] = [
     data::unfetched_reads,
     data::unstable_writes,
     data::warm_names,
+    data::serial_queue,
     machine::starved,
     machine::stolen_time,
     machine::throttled,

@@ -12,7 +12,7 @@ use super::beneath::{Root, split};
 use super::direct::Alignment;
 use super::posix::{FdPath, link_file, reply, size_of_file};
 use super::{Backend, Capabilities, Look, Posix, check_path, protect_marker, refuses_flags};
-use crate::call::{Call, Fd, Names, Reply};
+use crate::call::{Call, Fd, Names, Queued, Reply, Submitted, Tag};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
@@ -297,6 +297,16 @@ impl Backend for Guarded {
     fn issue(&mut self, call: Call<'_>) -> Reply {
         self.execute(call).unwrap_or_else(|errno| -Reply::from(errno))
     }
+
+    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
+        self.posix.submit(tag, call)
+    }
+
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        self.posix.reap()
+    }
+
+    crate::queue_of!(posix);
 }
 
 /// What the kernel refuses with `EINVAL` before it looks at the path.

@@ -12,15 +12,18 @@ pub mod mem;
 mod names;
 pub mod null;
 pub mod posix;
+mod ring;
 mod roots;
 
 pub use guarded::Guarded;
-pub use mem::{Cost, Mem, MemFs};
+pub use mem::{Cost, Faults, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 pub use roots::Held;
 
-use crate::call::{Call, Fd, FileCall, MpiFile, Names, Queued, Reply, Submitted, Tag};
+use crate::call::{
+    Call, Fd, FileCall, MpiFile, Names, QueueSettings, Queued, Reply, Submitted, Tag,
+};
 use crate::comm::Members;
 use direct::Alignment;
 use model::Op;
@@ -211,6 +214,31 @@ pub trait Backend {
         None
     }
 
+    /// Makes a queue for calls on files ready, in place of an earlier one; nothing is under way. A
+    /// back-end whose calls need none has nothing to do. Never timed.
+    ///
+    /// # Errors
+    /// An errno: there is no such queue on this machine.
+    fn open_queue(&mut self, _settings: &QueueSettings) -> Result<(), i32> {
+        Ok(())
+    }
+
+    /// Most transfers of the queue use this memory, which stays until it is told otherwise. Never timed.
+    fn lend_memory(&mut self, _memory: &mut [u8]) {}
+
+    /// The queue forgets a file that is about to be closed. Never timed.
+    fn leave_file(&mut self, _fd: Fd) {}
+
+    /// Hands over what was submitted, and waits until so many of the calls under way have ended.
+    fn hand_over(&mut self, _wait: u32) -> Reply {
+        0
+    }
+
+    /// An end that is there already.
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        None
+    }
+
     /// What is to be told of a file that was just opened; never timed.
     fn opened_facts(
         &mut self,
@@ -226,6 +254,32 @@ pub trait Backend {
     fn explanation(&self) -> Option<&str> {
         None
     }
+}
+
+/// The queue of a back-end is that of the one in a field of it.
+#[macro_export]
+macro_rules! queue_of {
+    ($inner:ident) => {
+        fn open_queue(&mut self, settings: &$crate::call::QueueSettings) -> Result<(), i32> {
+            self.$inner.open_queue(settings)
+        }
+
+        fn lend_memory(&mut self, memory: &mut [u8]) {
+            self.$inner.lend_memory(memory);
+        }
+
+        fn leave_file(&mut self, fd: $crate::call::Fd) {
+            self.$inner.leave_file(fd);
+        }
+
+        fn hand_over(&mut self, wait: u32) -> $crate::call::Reply {
+            self.$inner.hand_over(wait)
+        }
+
+        fn ended(&mut self) -> Option<($crate::call::Tag, $crate::call::Reply)> {
+            self.$inner.ended()
+        }
+    };
 }
 
 /// `EPERM` for calls that would make, change, rename or remove a name [`MARKER`].

@@ -14,9 +14,10 @@
 use super::beneath::Root;
 use super::direct::{self, Alignment};
 use super::mapped::Maps;
+use super::ring::Ring;
 use super::roots::{Held, Roots};
 use super::{Backend, Capabilities, Look, cachestat, extents, names, protect_marker};
-use crate::call::{Call, Fd, Names, Reply};
+use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::dents;
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -36,6 +37,7 @@ pub struct Posix {
     /// The kernel counts what is fetched from storage.
     counts_fetched: bool,
     maps: Maps,
+    ring: Option<Box<Ring>>,
 }
 
 impl Posix {
@@ -50,7 +52,7 @@ impl Posix {
         let path = std::env::current_dir()?.into_os_string().into_vec();
         let counts_fetched = Path::new("/proc/self/io").exists();
         let (roots, maps) = (Roots::of(path, File::open(".")?), Maps::default());
-        Ok(Posix { roots, spans: false, drop_caches, counts_fetched, maps })
+        Ok(Posix { roots, spans: false, drop_caches, counts_fetched, maps, ring: None })
     }
 
     /// [`Posix::new`] for a current directory that the program knows by this path.
@@ -214,6 +216,44 @@ impl Backend for Posix {
             Ok(reply) => reply,
             Err(call) => self.issue_at(call, |path| self.at(path)),
         }
+    }
+
+    fn open_queue(&mut self, settings: &QueueSettings) -> Result<(), i32> {
+        // The kernel gives the old one's memory back first.
+        self.ring = None;
+        self.ring = Some(Box::new(Ring::open(settings)?));
+        Ok(())
+    }
+
+    fn lend_memory(&mut self, memory: &mut [u8]) {
+        self.ring.iter_mut().for_each(|ring| ring.lend_memory(memory));
+    }
+
+    fn leave_file(&mut self, fd: Fd) {
+        self.ring.iter_mut().for_each(|ring| ring.leave_file(fd));
+    }
+
+    #[inline(always)]
+    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
+        let Some(ring) = &mut self.ring else { return Submitted::Done(call.execute(self)) };
+        match ring.push(tag, &call) {
+            Ok(()) => Submitted::UnderWay,
+            Err(errno) => Submitted::Done(-Reply::from(errno)),
+        }
+    }
+
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        self.ring.as_mut()?.reap()
+    }
+
+    #[inline(always)]
+    fn hand_over(&mut self, wait: u32) -> Reply {
+        self.ring.as_mut().map_or(0, |ring| ring.hand_over(wait))
+    }
+
+    #[inline(always)]
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        self.ring.as_mut()?.ended()
     }
 }
 

@@ -12,6 +12,13 @@ pub struct Tag(pub u32);
 pub enum Target {
     /// An open file.
     File(Fd),
+    /// fsync of an open file, `data`: fdatasync; no bytes.
+    Sync {
+        /// The file.
+        fd: Fd,
+        /// Only what is needed to read the data.
+        data: bool,
+    },
     /// An MPI file; `collective`: all members have to start it.
     Mpi {
         /// The file.
@@ -19,6 +26,17 @@ pub enum Target {
         /// All members call.
         collective: bool,
     },
+}
+
+/// What a queue shall be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// So many calls may be under way.
+    pub depth: u32,
+    /// A thread of the kernel takes what is submitted, without a system call.
+    pub sqpoll: bool,
+    /// The kernel asks the device for ends instead of being interrupted.
+    pub iopoll: bool,
 }
 
 /// A transfer for the queue.
@@ -52,6 +70,8 @@ impl Queued {
             (Target::File(fd), Memory::Write(buf)) => {
                 backend.issue(Call::Pwrite { fd, buf, offset })
             }
+            (Target::Sync { fd, data: false }, _) => backend.issue(Call::Fsync { fd }),
+            (Target::Sync { fd, data: true }, _) => backend.issue(Call::Fdatasync { fd }),
             (Target::Mpi { file, collective }, memory) => {
                 let at = At::Offset { offset, collective };
                 let (order, most_bytes) = (None, None);

@@ -162,6 +162,9 @@ fn operation<B: Backend>(
     buffers: &mut Buffers,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
+    if !io.pending.is_idle() {
+        io.wait_before(step, env)?;
+    }
     if io.labels.is_selected() || !step.op.is_io() {
         match perform(step, prepared, env, io, comm, buffers, scratch)? {
             Flow::Next => {}
@@ -220,6 +223,9 @@ fn structure<B: Backend>(
     scratch: &mut Scratch,
 ) -> Result<Result<Pc, Flow>, Fault> {
     let plan = env.plan;
+    if !io.pending.is_idle() {
+        io.wait_before_instr(&instr)?;
+    }
     match instr {
         Instr::Function { function: Function::Tested, dst, args } => {
             let tested = control::tested(pc, &plan.args[args.range()], env, comm, scratch)?;
@@ -247,10 +253,12 @@ fn structure<B: Backend>(
         Instr::Barrier { group } => return barrier(plan, group, pc, env, comm),
         Instr::WithEnter { options } => {
             io.options.enter(env, pc, &plan.options[options as usize])?;
+            io.open_queue()?;
             env.begin_in(io.options.active().directory, &mut io.paths);
         }
         Instr::WithLeave => {
             io.options.leave();
+            io.open_queue()?;
             env.begin_in(io.options.active().directory, &mut io.paths);
         }
         Instr::CallProc { proc, args } => {

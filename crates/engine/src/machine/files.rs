@@ -10,7 +10,7 @@ use super::prepare::Prepared;
 use super::shares::Ready;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, More, Task, Transfer, map_flags};
-use super::{flags, note, now};
+use super::{flags, note, now, pending};
 use crate::backend::Backend;
 use crate::backend::direct::Alignment;
 use crate::buffer::Buffers;
@@ -147,6 +147,13 @@ pub(super) fn sync<B: Backend>(
     io: &mut Io<'_, B>,
 ) -> Result<(), Fault> {
     let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    let queues = matches!(io.options.active().engine, Engine::Uring { .. });
+    if queues && !io.handles.get(at).mode.mapped && pending::takes_syncs(io) {
+        return pending::sync(step, (at, fd), io);
+    }
+    if queues {
+        io.finish_file(at)?;
+    }
     let call = match (io.handles.get(at).mode.mapped, step.op) {
         (true, _) => Call::Msync { fd },
         (false, Op::Fdatasync) => Call::Fdatasync { fd },
@@ -225,7 +232,7 @@ pub(super) fn fread<B: Backend>(
     let (data, len) = to_read(env.optional_size(step.site, step.args[1])?);
     let bytes = Bytes { data, offset_bytes: offset.unwrap_or(position), len };
     let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
-    now::run_transfer(step, transfer, io, buffers)
+    moved(step, transfer, io, buffers)
 }
 
 #[inline(always)]
@@ -249,7 +256,21 @@ pub(super) fn fwrite<B: Backend>(
     };
     let bytes = Bytes { data, offset_bytes, len };
     let moves_position = offset.is_none() && !mode.append;
-    now::run_transfer(step, Transfer { at, fd, mode, bytes, moves_position }, io, buffers)
+    moved(step, Transfer { at, fd, mode, bytes, moves_position }, io, buffers)
+}
+
+/// Moves bytes: now, or with others under way.
+#[inline(always)]
+fn moved<B: Backend>(
+    step: Step<'_>,
+    transfer: Transfer,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    match io.options.active().engine {
+        Engine::Uring { .. } => pending::transfer(step, transfer, io, buffers),
+        _ => now::run_transfer(step, transfer, io, buffers),
+    }
 }
 
 /// Access by a pattern: all its pieces in one operation, whose times are added up.
@@ -265,6 +286,9 @@ fn pieces<B: Backend>(
     if data.writes() && mode.append {
         // Everything would go to the end of the file, in no pattern.
         return refused(step, io, libc::EINVAL, Subject::Handle(at));
+    }
+    if !io.pending.is_idle() {
+        io.finish_file(at)?;
     }
     if io.keeps_events {
         (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
@@ -301,6 +325,9 @@ fn close<B: Backend>(
 ) -> Result<(), Fault> {
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
+    if io.pending.is_open() {
+        io.backend.leave_file(fd);
+    }
     let mode = io.handles.get(at).mode;
     let sync = mode.writable && io.options.active().fsync == Fsync::Close;
     if sync || mode.mapped {

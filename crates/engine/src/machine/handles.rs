@@ -32,6 +32,9 @@ pub(super) struct Handle {
     pub(super) dirty: Dirty,
     /// It holds a lock of its file.
     pub(super) locked: bool,
+    /// Operations under way on it, and whether one of them makes it stable.
+    pub(super) under_way: u32,
+    pub(super) syncing: bool,
 }
 
 /// How a file is open.
@@ -52,6 +55,16 @@ pub(super) struct Mode {
 }
 
 impl Mode {
+    /// Of no file.
+    pub(super) const CLOSED: Mode = Mode {
+        append: false,
+        writable: false,
+        stable: false,
+        nameless: false,
+        mapped: false,
+        direct: None,
+    };
+
     /// The mode that flags of open(2) give, without O_DIRECT.
     pub(super) fn of(flags: i32) -> Mode {
         Mode {
@@ -135,6 +148,8 @@ impl Handles {
                 seen_bytes: 0,
                 dirty: Dirty::default(),
                 locked: false,
+                under_way: 0,
+                syncing: false,
             });
             self.table.len() as u32 - 1
         });

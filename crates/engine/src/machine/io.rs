@@ -5,6 +5,7 @@ use super::handles::Handles;
 use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
+use super::pending::Pending;
 use super::tally::{Shot, Subject, Tally};
 use super::task;
 use super::text::PathText;
@@ -45,6 +46,8 @@ pub(super) struct Io<'c, B> {
     pub(super) sizes: Vec<u64>,
     /// The lock that the running operation waits for.
     pub(super) wanted_lock: Option<lock::Wanted>,
+    /// Operations under way.
+    pub(super) pending: Pending,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
     pub(super) traffic: Traffic,
@@ -77,6 +80,7 @@ impl<'c, B: Backend> Io<'c, B> {
             sizes: Vec::new(),
             wanted_lock: None,
             names: Vec::new(),
+            pending: Pending::default(),
             notes: 0,
             settings,
             keeps_events: recorder.keeps_events(),

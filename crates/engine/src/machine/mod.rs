@@ -9,7 +9,8 @@
 //!   │    ├─ files              operations on open files
 //!   │    ├─ task               operations of several calls: which comes next
 //!   │    ├─ now                makes calls one after the other, between two clock readings
-//!   │    ├─ queued             makes calls of which several are under way
+//!   │    ├─ queued             makes calls of one operation of which several are under way
+//!   │    ├─ pending            operations that are under way together
 //!   │    └─ shares             pieces of patterns
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
@@ -39,6 +40,7 @@ mod mpi_io;
 pub mod note;
 mod now;
 mod options;
+mod pending;
 mod perform;
 mod place;
 mod prepare;
@@ -148,6 +150,10 @@ impl<'p, B: Backend> Machine<'p, B> {
             buffers,
             &mut self.scratch,
         );
+        let pause = match pause {
+            Ok(Pause::Finished) => self.io.finish_all().map(|()| Pause::Finished),
+            other => other,
+        };
         self.io.notes |= note::of_data(buffers.take_wrote());
         let site = self.position.pc;
         match pause {
@@ -168,6 +174,8 @@ impl<'p, B: Backend> Machine<'p, B> {
         comm: &mut dyn Comm,
         usage: impl FnOnce(u64) -> Usage,
     ) -> (Recorder, u32) {
+        // What is under way uses memory of this rank.
+        while !self.io.pending.is_idle() && self.io.turn(1).is_ok() {}
         let end_ns = self.io.clock.now();
         let (end, state) = match stop {
             Stop::Finished => (End::Finished, State::Finished),

@@ -26,6 +26,11 @@ pub const DIRECT_MPI: u32 = 16;
 /// A file was opened inside `with (engine="mmap")` and not mapped.
 pub const UNMAPPED: u32 = 512;
 
+/// Operations inside `with (engine="uring")` that were made by calls.
+pub const UNQUEUED: u32 = 4;
+/// There is no io_uring, and `engine="uring|posix"`.
+pub const NO_QUEUE: u32 = 2048;
+
 /// From here on a bit for each operation that file systems may lack, in the order of their table.
 const LACKING: u32 = 1 << 12;
 
@@ -76,8 +81,15 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
          written by calls";
     let through_memory = "copy: the kernel does not copy between these file systems (EXDEV), so data was \
          read and written through memory, as cp does";
+    let unqueued = "engine=\"uring\": some operations were made by single calls, because their end is not \
+         known before (the rest of a file, the end of a file to append to), or because they are several \
+         calls that depend on each other (patterns, fsync=\"op\", more than 64 MiB)";
+    let no_queue =
+        "engine=\"uring|posix\": io_uring cannot be used here, so single calls were made";
     let all = [
         (UNMAPPED, unmapped.to_string()),
+        (UNQUEUED, unqueued.to_string()),
+        (NO_QUEUE, no_queue.to_string()),
         (DIRECT_REFUSED, refused),
         (DIRECT_MISALIGNED, misaligned.to_string()),
         (DIRECT_MPI, ignored.to_string()),

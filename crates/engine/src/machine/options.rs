@@ -4,6 +4,7 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::place::{self, Place};
 use crate::buffer::{Content, Ratio, Shape};
+use crate::call::QueueSettings;
 use model::Plan;
 use model::errno;
 use model::hints;
@@ -29,6 +30,8 @@ pub(super) enum Engine {
     Posix,
     /// Files opened inside are mapped.
     Mmap,
+    /// Calls of a queue; where there is none, single calls or an error.
+    Uring { or_posix: bool },
 }
 
 /// The options in force.
@@ -43,8 +46,10 @@ pub(super) struct Active {
     pub(super) data: Content,
     /// How random data is shaped.
     shape: Shape,
-    /// Transfers of MPI-IO under way at one time.
+    /// Operations, or transfers of MPI-IO, under way at one time.
     pub(super) depth: u32,
+    sqpoll: bool,
+    iopoll: bool,
     /// MPI files are opened in atomic mode.
     pub(super) atomic: bool,
     /// Hints of MPI files: a place in [`OptionStack::texts`].
@@ -64,6 +69,8 @@ impl Active {
         data: Content::Random,
         shape: Shape::PLAIN,
         depth: 1,
+        sqpoll: false,
+        iopoll: false,
         atomic: false,
         hints: 0,
         directory: 0,
@@ -88,6 +95,8 @@ impl Active {
             WithOption::Dedup => self.shape.dedup = ratio(value)?,
             WithOption::Expect => self.expect(word(value)),
             WithOption::Depth => self.depth = value.as_int()? as u32,
+            WithOption::Sqpoll => self.sqpoll = value.as_condition()?,
+            WithOption::Iopoll => self.iopoll = value.as_condition()?,
             WithOption::Atomic => self.atomic = value.as_condition()?,
             // Their text has a place in the stack, its name one in the plan.
             WithOption::Hints | WithOption::Dir => {}
@@ -173,6 +182,17 @@ impl OptionStack {
         Ok(())
     }
 
+    /// The queue that the options ask for.
+    pub(super) fn queue(&self) -> QueueSettings {
+        let Active { depth, sqpoll, iopoll, .. } = self.top;
+        QueueSettings { depth, sqpoll, iopoll }
+    }
+
+    /// There is no queue: calls do.
+    pub(super) fn use_posix(&mut self) {
+        self.top.engine = Engine::Posix;
+    }
+
     /// The hints of files that are opened now, `key=value;key=value`.
     pub(super) fn hints(&self) -> &str {
         &self.texts[self.top.hints]
@@ -214,7 +234,12 @@ fn word(value: &Value) -> &str {
 }
 
 fn engine(word: &str) -> Engine {
-    if word == "mmap" { Engine::Mmap } else { Engine::Posix }
+    match word {
+        "mmap" => Engine::Mmap,
+        "uring" => Engine::Uring { or_posix: false },
+        "uring|posix" => Engine::Uring { or_posix: true },
+        _ => Engine::Posix,
+    }
 }
 
 fn fsync(word: &str) -> Fsync {

@@ -275,7 +275,7 @@ pub(super) fn map_flags(flags: i32, mapped: bool) -> i32 {
 
 /// The most that one call moves.
 #[inline(always)]
-fn call_bytes<B>(io: &Io<'_, B>, data: Data) -> u64 {
+pub(super) fn call_bytes<B>(io: &Io<'_, B>, data: Data) -> u64 {
     let usual = if data == Data::ReadRest { REST_BYTES } else { CALL_BYTES };
     io.options.active().transfer.unwrap_or(usual).min(MAX_CALL_BYTES as u64)
 }

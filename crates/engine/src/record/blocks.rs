@@ -130,6 +130,7 @@ fn stat(words: &[u64], at: u32, labels: usize) -> Option<StatRecord> {
             expected: words[S_EXPECTED],
             short: counted(words[S_SHORT])?,
             bytes: words[S_BYTES],
+            overlap_ns: words[S_OVERLAP_NS],
             first_ns: words[S_FIRST_NS],
             last_ns: words[S_LAST_NS],
             done: summary(words[S_DONE], words[S_SUM_NS], words[S_MIN_NS], words[S_MAX_NS])?,

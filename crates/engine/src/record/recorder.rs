@@ -141,6 +141,13 @@ impl Recorder {
         }
     }
 
+    /// So much of the time of operations that were counted is counted twice, because they were under way
+    /// together.
+    #[inline]
+    pub fn overlapped(&mut self, stat: StatId, ns: u64) {
+        self.stats.overlapped(&mut self.area, stat, ns);
+    }
+
     /// An operation failed. `expected`: with an errno that the program names.
     #[inline]
     pub fn failed(&mut self, stat: StatId, site: u32, busy_ns: u64, expected: bool) {

@@ -32,8 +32,10 @@ pub(super) const S_LAST_NS: usize = 10;
 pub(super) const S_FAILED_SUM_NS: usize = 11;
 pub(super) const S_FAILED_MIN_NS: usize = 12;
 pub(super) const S_FAILED_MAX_NS: usize = 13;
+/// Of the sum of times, what is in it more than once, because operations were under way together.
+pub(super) const S_OVERLAP_NS: usize = 14;
 /// Words of a stat.
-pub(super) const STAT_WORDS: usize = 14;
+pub(super) const STAT_WORDS: usize = 15;
 /// Words of one part.
 pub(super) const PART_WORDS: usize = 4;
 /// Words of all parts and the stat id before them.
@@ -168,6 +170,12 @@ impl Stats {
         *min_ns = ns.min(*min_ns);
         *max_ns = ns.max(*max_ns);
         self.histograms.count(area, histogram, ns);
+    }
+
+    #[inline]
+    pub(super) fn overlapped(&mut self, area: &mut Area, stat: StatId, ns: u64) {
+        let words = area.array::<STAT_WORDS>(self.hot[stat.0 as usize].at);
+        words[S_OVERLAP_NS] = words[S_OVERLAP_NS].saturating_add(ns);
     }
 
     #[inline]

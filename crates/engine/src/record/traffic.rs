@@ -35,11 +35,18 @@ pub enum Count {
     LookedNames,
     /// Of those, the ones that were in it; a number.
     CachedNames,
+    /// Calls that were handed over to a queue in which others may be under way; a number, as what
+    /// follows.
+    Queued,
+    /// Of those, the ones that had ended when the call returned that handed them over.
+    AtOnce,
+    /// How often something was handed over.
+    HandedOver,
 }
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 15;
 }
 
 /// Words of a block.

@@ -8,7 +8,7 @@ use super::mpi_calls;
 use super::sim::{alone, simulate};
 use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
-use crate::call::{Call, FileCall, Queued, Reply, Submitted, Tag};
+use crate::call::{Call, FileCall, Queued, Reply, Submitted, Tag, Target};
 use crate::clock::Virtual;
 use crate::comm::{Sample, World};
 use crate::config::{BackendKind, Config};
@@ -129,8 +129,21 @@ impl Backend for Logged {
 
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
         self.log.borrow_mut().add(self.rank, || mpi_calls::started(&call));
+        if !matches!(call.target, Target::Mpi { .. }) {
+            return self.inner.submit(tag, call);
+        }
         self.under_way.push_back((tag, call.memory.parts().1 as Reply));
         Submitted::UnderWay
+    }
+
+    fn hand_over(&mut self, wait: u32) -> Reply {
+        let line = || format!("io_uring_enter(wait {wait})");
+        self.log.borrow_mut().add(self.rank, line);
+        self.inner.hand_over(wait)
+    }
+
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        self.inner.ended()
     }
 
     fn reap(&mut self) -> Option<(Tag, Reply)> {

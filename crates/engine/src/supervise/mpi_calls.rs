@@ -47,7 +47,9 @@ pub(super) fn started(call: &Queued) -> String {
     let (_, bytes, write) = call.memory.parts();
     let (way, offset) = (if write { "write" } else { "read" }, call.offset);
     match call.target {
-        Target::File(fd) => format!("submit p{way}64({}, {bytes}, {offset})", fd.0),
+        Target::File(fd) => format!("io_uring p{way}64({}, {bytes}, {offset})", fd.0),
+        Target::Sync { fd, data: false } => format!("io_uring fsync({})", fd.0),
+        Target::Sync { fd, data: true } => format!("io_uring fdatasync({})", fd.0),
         Target::Mpi { file, collective } => {
             let all = if collective { "_all" } else { "" };
             format!("MPI_File_i{way}_at{all}({}, {offset}, {bytes})", file.0)

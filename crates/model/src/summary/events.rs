@@ -62,6 +62,7 @@ impl RankFigures {
     /// Nothing yet.
     fn of(op: Op) -> RankFigures {
         RankFigures {
+            overlap_ns: 0,
             failed: 0,
             expected: 0,
             short: 0,

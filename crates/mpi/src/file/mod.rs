@@ -519,7 +519,7 @@ impl<B: Backend> Backend for Files<'_, B> {
 
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
         let Target::Mpi { file, collective } = call.target else {
-            return Submitted::Done(call.execute(&mut self.inner));
+            return self.inner.submit(tag, call);
         };
         match self.start(file, call.offset, collective, &call.memory) {
             Ok(request) => {
@@ -538,6 +538,8 @@ impl<B: Backend> Backend for Files<'_, B> {
         let code = unsafe { (self.shim().wait)(request, &mut bytes) };
         Some((tag, if code == 0 { bytes } else { self.refused("MPI_Wait", code) }))
     }
+
+    engine::queue_of!(inner);
 
     fn explanation(&self) -> Option<&str> {
         Some(self.explanation.as_str()).filter(|text| !text.is_empty())

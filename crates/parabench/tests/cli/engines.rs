@@ -1,7 +1,7 @@
 //! `with (engine=...)`: other ways to move bytes do the same to files, on every back-end.
 
 use crate::run::row;
-use crate::scene::Scene;
+use crate::scene::{Scene, skip};
 use crate::schema::run_object;
 use crate::tmpfs::Tmpfs;
 use serde_json::Value;
@@ -43,7 +43,7 @@ assert($n == 2m);
 fclose($a);
 "#;
 
-/// Label, operation, how often, how often it failed, bytes.
+/// Label, operation, how often, how often it failed, bytes; in no order of time.
 fn counts(run: &Value) -> Vec<(String, String, u64, u64, u64)> {
     let rows = run["rows"].as_array().expect("rows");
     let text = |row: &Value, key: &str| row[key].as_str().expect("a text").to_string();
@@ -52,7 +52,9 @@ fn counts(run: &Value) -> Vec<(String, String, u64, u64, u64)> {
         let (label, op) = (text(row, "label"), text(row, "op"));
         (label, op, number(row, "count"), number(row, "failed"), number(row, "bytes"))
     };
-    rows.iter().map(counted).collect()
+    let mut counts: Vec<_> = rows.iter().map(counted).collect();
+    counts.sort();
+    counts
 }
 
 #[test]
@@ -105,5 +107,116 @@ fn engines_that_cannot_be_are_refused_and_those_without_effect_are_said() {
     scene.parabench("check none.ppl").err_has("W0403").err_has("put the fopen inside");
     scene.parabench("check part.ppl").err_has("has no effect on append");
     scene.parabench("run end.ppl").exits(0).out_has("opened to append to were not mapped");
-    scene.parabench("check what.ppl").exits(2).err_has("expected engine=\"posix\" or \"mmap\"");
+    scene.parabench("check what.ppl").exits(2).err_has("expected engine=\"posix\", \"mmap\"");
+}
+
+/// Says itself what must have come of it.
+const QUEUED: &str = r#"
+with (engine="uring|posix", depth=8) {
+    $h = fopen("f-$$rank", "w+");
+    time["write"] { repeat $i 256 fwrite($h, 4k, $i * 4k); }
+    assert(size("f-$$rank") == 1m);
+    time["read"] {
+        repeat $i 500 fread($h, 4k, rand(0, 256) * 4k);
+        $n = fread($h, 100, 1m - 10);
+        assert($n == 10);
+        with (transfer=10k) repeat 3 fread($h, 64k, 0);
+    }
+    repeat 4 fread($h, 64k);
+    fwrite($h, 4k);
+    fsync($h);
+    fwrite($h, 4k);
+    fdatasync($h);
+    assert(size("f-$$rank") == 1m);
+    fwrite($h, 4k, 1m);
+    ftruncate($h, 512k);
+    fread($h);
+    fclose($h);
+    assert(size("f-$$rank") == 512k);
+    $r = fopen("f-$$rank", "r");
+    with (expect="EBADF") { fwrite($r, 4k); $ok = fwrite($r, 4k); }
+    assert(errno($ok) == "EBADF");
+    repeat $i 100 fread($r, 4k, 0);
+    compute(1ms);
+    fclose($r);
+    $g = fopen("g-$$rank", "w");
+    repeat $i 20 fwrite($g, 4k, $i * 4k);
+    barrier;
+}
+assert(size("g-$$rank") == 80k);
+"#;
+
+#[test]
+fn queued_operations_do_what_calls_do_on_every_back_end() {
+    let scene = Scene::new()
+        .file("q.ppl", QUEUED)
+        .file("posix.ppl", QUEUED.replace("uring|posix", "posix"));
+    let run = |program: &str, options: &str| {
+        let command = format!("run {program} -n 2 --format json {options}");
+        run_object(&scene.parabench(&command).exits(0))
+    };
+    let posix = run("posix.ppl", "");
+    for options in ["", "--confine", "--backend mem"] {
+        let queued = run("q.ppl", options);
+        assert_eq!(counts(&queued), counts(&posix), "{options}");
+        for row in queued["rows"].as_array().expect("rows") {
+            let busy_ns = row["balance"]["slowest_busy_ns"].as_u64().unwrap_or(0);
+            let wall_ns = queued["run"]["duration_wall_ns"].as_u64().expect("a duration");
+            assert!(busy_ns <= wall_ns, "{options}: {row:#}");
+        }
+    }
+}
+
+/// What the page cache holds is copied while it is handed over.
+#[test]
+fn a_queue_that_is_none_is_said() {
+    let text = "write(\"f\", 1m); $h = fopen(\"f\", \"r\"); fread($h);\n\
+                time[\"cached\"] with (engine=\"uring\", depth=16) repeat $i 1000 fread($h, 4k, ($i % 256) * 4k);";
+    let scene = Scene::new().file("x.ppl", text);
+    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+    if disabled.is_ok_and(|setting| setting.trim() != "0") {
+        return skip("io_uring is disabled here");
+    }
+    let run = scene.parabench("run x.ppl --format json").exits(0);
+    let evidence = &run_object(&run)["run"]["evidence"];
+    let label = &evidence["labels"].as_array().expect("labels")[1];
+    assert_eq!(label["queued_calls"], 1000, "{label:#}");
+    assert!(label["handed_over"].as_u64() < Some(500), "{label:#}");
+    let marks = evidence["marks"].as_array().expect("marks");
+    let serial = marks.iter().find(|mark| mark["code"] == "serial-queue");
+    let seen = serial.unwrap_or_else(|| panic!("{marks:#?}"))["seen"].as_str().expect("a sentence");
+    assert!(seen.starts_with("in label \"cached\""), "{seen}");
+}
+
+#[test]
+fn options_of_a_queue_are_for_queues() {
+    let warned = |text: &str, said: &str| {
+        let scene = Scene::new().file("x.ppl", text);
+        scene.parabench("check x.ppl").err_has("W0403").err_has(said);
+    };
+    let silent = |text: &str| {
+        let scene = Scene::new().file("x.ppl", text);
+        scene.parabench("check x.ppl").exits(0).err_is("x.ppl: nothing wrong\n");
+    };
+    let opened = "$h = fopen(\"a\", \"w+\"); fwrite($h, 4k); ";
+    warned(&format!("{opened} with (depth=4) fread($h, 4k, 0); fclose($h);"), "engine=\"uring\"");
+    warned(
+        &format!("{opened} with (sqpoll=true) fread($h, 4k, 0); fclose($h);"),
+        "engine=\"uring\"",
+    );
+    warned("with (engine=\"uring\", depth=4) write(\"a\", 4k);", "nothing inside takes it");
+    warned(
+        &format!(
+            "{opened} with (engine=\"uring\") {{ fread($h, 4k, 0); write(\"b\", 1); }} fclose($h);"
+        ),
+        "has no effect on write",
+    );
+    silent(&format!("{opened} with (engine=\"uring\", depth=4) fread($h, 4k, 0); fclose($h);"));
+    silent(&format!(
+        "{opened} with (engine=\"uring\") with (depth=4) fread($h, 4k, 0); fclose($h);"
+    ));
+    silent(&format!(
+        "{opened} define proc p($h) {{ with (depth=4) fread($h, 4k, 0); }} with (engine=\"uring\") p($h); \
+         fclose($h);"
+    ));
 }

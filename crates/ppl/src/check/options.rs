@@ -11,6 +11,7 @@ use super::direct;
 use crate::diag::{Code, Diagnostic};
 use crate::lower::notes::{Asked, Notes, With};
 use crate::source::Sources;
+use model::op::Needs;
 use model::plan::{Instr, Operand, Pc, Plan, Source};
 use model::with::{OptionRow, WithOption};
 use model::{Op, Value};
@@ -55,13 +56,15 @@ impl Inside {
         self.asks |= other.asks;
     }
 
-    /// Who takes an option, and who does not.
-    fn split(self, row: &OptionRow, word: Option<&str>) -> (Vec<Op>, Vec<Op>) {
+    /// Who takes an option, and who does not; `queues`: io_uring may be in force.
+    fn split(self, row: &OptionRow, word: Option<&str>, queues: bool) -> (Vec<Op>, Vec<Op>) {
         let deep: Vec<Op> = self.deep.all().collect();
-        let takes = |op: &Op| {
-            row.takes(*op, word) && (row.option != WithOption::Depth || deep.contains(op))
+        let has_queue = |op: &Op| match row.option {
+            WithOption::Depth if op.row().needs == Needs::Mpi => deep.contains(op),
+            WithOption::Depth | WithOption::Sqpoll | WithOption::Iopoll => queues,
+            _ => true,
         };
-        self.ops.all().partition(takes)
+        self.ops.all().partition(|op| row.takes(*op, word) && has_queue(op))
     }
 }
 
@@ -151,6 +154,34 @@ impl Survey<'_> {
     }
 }
 
+/// Operations that look as if they took an option with this value, and do not.
+fn seems_to_take(row: &OptionRow, op: Op, word: Option<&str>) -> bool {
+    let queued = word.is_some_and(|word| word.starts_with("uring"));
+    match row.option {
+        WithOption::Engine if queued => {
+            matches!(op, Op::Write | Op::Read) || row.seeming.contains(&op)
+        }
+        WithOption::Depth => row.seeming.contains(&op) || row.takes(op, word),
+        _ => row.seeming.contains(&op),
+    }
+}
+
+/// Whether io_uring may be in force inside a `with`: it asks for it, or one around it or inside, or one
+/// that another proc may come from or lead to.
+fn may_queue(plan: &Plan, withs: &[With], with: &With) -> bool {
+    let asks = |with: &With| {
+        let mut engines = with.asked.iter().filter(|asked| asked.row.option == WithOption::Engine);
+        engines.any(|asked| option_text(plan, asked).is_none_or(|word| word.starts_with("uring")))
+    };
+    let code = |with: &With| &plan.code[with.code.start as usize..with.code.end as usize];
+    let calls = code(with).iter().any(|instr| matches!(instr, Instr::CallProc { .. }));
+    let is_called = plan.procs.first().is_some_and(|proc| proc.entry <= with.code.start);
+    withs.iter().filter(|other| asks(other)).any(|other| {
+        let meets = other.code.start < with.code.end && with.code.start < other.code.end;
+        meets || calls || is_called
+    })
+}
+
 /// Warns of options without effect, and of direct transfers that cannot succeed.
 pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagnostic> {
     if notes.withs.is_empty() {
@@ -161,6 +192,8 @@ pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagno
     for with in &notes.withs {
         let inside = survey.inside(with.code.clone());
         let asked = with.asked.iter();
+        let queues = may_queue(plan, &notes.withs, with);
+        let inside = (inside, queues);
         found.extend(asked.filter_map(|asked| without_effect(plan, sources, asked, with, inside)));
     }
     found.extend(direct::check(plan, &notes.withs));
@@ -172,7 +205,7 @@ fn without_effect(
     sources: &Sources,
     asked: &Asked,
     with: &With,
-    inside: Inside,
+    (inside, queues): (Inside, bool),
 ) -> Option<Diagnostic> {
     let word = option_text(plan, asked);
     if word.as_deref().is_some_and(|word| asked.row.off.contains(&word)) {
@@ -181,9 +214,9 @@ fn without_effect(
     if asked.row.option == WithOption::Dir && inside.asks {
         return None;
     }
-    let (takers, others) = inside.split(asked.row, word.as_deref());
-    let seeming: Vec<Op> =
-        others.iter().copied().filter(|op| asked.row.seeming.contains(op)).collect();
+    let (takers, others) = inside.split(asked.row, word.as_deref(), queues);
+    let seems = |op: &Op| seems_to_take(asked.row, *op, word.as_deref());
+    let seeming: Vec<Op> = others.iter().copied().filter(seems).collect();
     let said = asked.row.option == WithOption::Direct && opens_with_mpi(plan, with);
     let why = match (takers.is_empty(), seeming.is_empty()) {
         (false, false) => format!("has no effect on {}", names(&seeming)),

@@ -88,10 +88,10 @@ const OPTIONS: &[Row] = &[
     ("fdatasync", "write with (fsync=\"op\"), or fdatasync($h); after the calls"),
     ("filename", "the path is an argument: $h = fopen(\"data\", \"r\");"),
     ("filesize", "the size is an argument: write(\"data\", 1g);"),
-    ("iodepth", "fio's iodepth is depth"),
+    ("iodepth", "fio's iodepth is depth: with (engine=\"uring\", depth=32)"),
     (
         "ioengine",
-        "fio's ioengine: operations are calls of the C library, as with psync; leave it out",
+        "fio's ioengine is engine: \"uring\" for io_uring and libaio, \"mmap\" for mmap; psync without any",
     ),
     ("nrfiles", "write repeat $i 10 write(\"file-$i\", 4k);"),
     ("numjobs", "the number of ranks is given at the start: parabench run x.ppl -n 4"),

@@ -220,3 +220,28 @@ pub(super) fn warm_names(run: &Run) -> Option<Mark> {
         "put the statement dropcaches; before, or look up names that another node made",
     )
 }
+
+/// Of the calls handed over to a queue, this share had ended at once: they were executed one by one.
+const AT_ONCE_SHARE: f64 = 0.5;
+
+/// Buffered reads of what the page cache holds, file systems that block: nothing was under way together.
+pub(super) fn serial_queue(run: &Run) -> Option<Mark> {
+    let say = |label: &LabelEvidence| {
+        let at_once = share(label.queued_at_once, label.queued_calls);
+        // One call alone that ends at once says nothing: the device may be faster than the program.
+        let together = label.queued_calls > label.handed_over;
+        (together && at_once >= AT_ONCE_SHARE).then(|| {
+            let calls = label.queued_calls;
+            format!("{} {} of {calls} calls", inside(label), percent(at_once))
+        })
+    };
+    let seen = named(run, say)?;
+    counts(
+        "serial-queue",
+        format!(
+            "{seen} given to io_uring had ended when the system call returned that handed them over: \
+             the kernel executed them one by one, whatever the depth"
+        ),
+        "open the files with direct=true, or take the figures for those of depth=1",
+    )
+}

@@ -31,6 +31,9 @@ const MOVED: LabelEvidence = LabelEvidence {
     encoded_bytes: 0,
     looked_names: 16,
     cached_names: 2,
+    queued_calls: 320,
+    queued_at_once: 100,
+    handed_over: 20,
 };
 
 fn stress() -> LabelEvidence {
@@ -244,6 +247,12 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         "in label \"stress\" 8 of 16 names looked at were in the name cache of this machine, as after",
         |run| label(run).cached_names = 8,
         |run| (label(run).cached_names, label(run).looked_names) = (0, 0),
+    ),
+    (
+        "serial-queue",
+        "in label \"stress\" 50 % of 320 calls given to io_uring had ended when the system call",
+        |run| label(run).queued_at_once = 160,
+        |run| (label(run).queued_at_once, label(run).handed_over) = (320, 320),
     ),
     (
         "memory-storage",

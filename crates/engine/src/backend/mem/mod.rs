@@ -11,6 +11,7 @@
 mod attributes;
 mod content;
 mod cost;
+mod faults;
 mod files;
 mod locks;
 mod maps;
@@ -22,12 +23,14 @@ mod room;
 mod walk;
 
 pub use cost::Cost;
+pub use faults::Faults;
 pub use node::Used;
 pub(crate) use rehearsal::Planted;
 
 use super::{Backend, Capabilities};
 use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
 use crate::clock::Virtual;
+use faults::Fault;
 use files::Files;
 use model::directory::Directory;
 use node::{Ino, Nodes};
@@ -83,19 +86,54 @@ pub struct Mem {
     cost: Cost,
     /// Transfers under way: when they end, and with which reply.
     under_way: BinaryHeap<Reverse<(u64, Tag, Reply)>>,
+    faults: Option<Faults>,
 }
 
 impl Mem {
     /// A rank without open files.
     pub fn new(fs: Rc<RefCell<MemFs>>, clock: Virtual, cost: Cost) -> Mem {
         let files = Files::new(OPEN_FILES_MAX);
-        Mem { fs, files, clock, cost, under_way: BinaryHeap::new() }
+        Mem { fs, files, clock, cost, under_way: BinaryHeap::new(), faults: None }
     }
 
     /// The same with another limit of open files (`EMFILE` beyond it).
     pub fn with_open_files_max(mut self, open_files_max: usize) -> Mem {
         self.files.set_limit(open_files_max);
         self
+    }
+
+    /// The same with faults in queued calls.
+    pub fn with_faults(mut self, faults: Faults) -> Mem {
+        self.faults = Some(faults);
+        self
+    }
+
+    /// Executes a queued call, or the part of it that faults leave; its reply, and how long it takes.
+    fn execute_queued(&mut self, call: &mut Queued) -> (Reply, u64) {
+        let len = call.memory.parts().1;
+        let (fault, delay_ns) = match &mut self.faults {
+            Some(faults) => faults.next(len),
+            None => (Fault::Nothing, 0),
+        };
+        let most = match fault {
+            Fault::Error(errno) => return (-Reply::from(errno), delay_ns),
+            Fault::Partial(most) => most,
+            Fault::Nothing => len,
+        };
+        let offset = call.offset;
+        let (reply, ns) = match (call.target, call.memory.memory()) {
+            (Target::Mpi { .. }, _) => (-Reply::from(libc::ENOSYS), 0),
+            (Target::Sync { fd, data: false }, _) => self.execute_costing(Call::Fsync { fd }),
+            (Target::Sync { fd, data: true }, _) => self.execute_costing(Call::Fdatasync { fd }),
+            (Target::File(fd), Memory::Read(buf)) => {
+                let buf = &mut buf[..most];
+                self.execute_costing(Call::Pread { fd, buf, offset, rest: false })
+            }
+            (Target::File(fd), Memory::Write(buf)) => {
+                self.execute_costing(Call::Pwrite { fd, buf: &buf[..most], offset })
+            }
+        };
+        (reply, ns + delay_ns)
     }
 
     fn close_all(&mut self) {
@@ -192,13 +230,10 @@ impl Backend for Mem {
     /// What is under way together takes as long as each alone, so that it ends in the order of its
     /// sizes; what it does is seen at once.
     fn submit(&mut self, tag: Tag, mut call: Queued) -> Submitted {
-        let (Target::File(fd), offset) = (call.target, call.offset) else {
+        if matches!(call.target, Target::Mpi { .. }) {
             return Submitted::Done(-Reply::from(libc::ENOSYS));
-        };
-        let (reply, ns) = match call.memory.memory() {
-            Memory::Read(buf) => self.execute_costing(Call::Pread { fd, buf, offset, rest: false }),
-            Memory::Write(buf) => self.execute_costing(Call::Pwrite { fd, buf, offset }),
-        };
+        }
+        let (reply, ns) = self.execute_queued(&mut call);
         self.under_way.push(Reverse((self.clock.now().saturating_add(ns), tag, reply)));
         Submitted::UnderWay
     }
@@ -207,6 +242,20 @@ impl Backend for Mem {
         let Reverse((end_ns, tag, reply)) = self.under_way.pop()?;
         self.clock.advance(end_ns.saturating_sub(self.clock.now()));
         Some((tag, reply))
+    }
+
+    fn hand_over(&mut self, wait: u32) -> Reply {
+        let mut ends: Vec<u64> = self.under_way.iter().map(|Reverse(end)| end.0).collect();
+        ends.sort_unstable();
+        if let Some(end_ns) = (wait as usize).checked_sub(1).and_then(|at| ends.get(at)) {
+            self.clock.advance(end_ns.saturating_sub(self.clock.now()));
+        }
+        0
+    }
+
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        let Reverse((end_ns, ..)) = self.under_way.peek()?;
+        (*end_ns <= self.clock.now()).then(|| self.reap()).flatten()
     }
 }
 

@@ -43,6 +43,9 @@ impl Traffic {
             encoded_bytes: self.of(Count::Encoded),
             looked_names,
             cached_names: self.of(Count::CachedNames),
+            queued_calls: self.of(Count::Queued),
+            queued_at_once: self.of(Count::AtOnce),
+            handed_over: self.of(Count::HandedOver),
             ..LabelEvidence::default()
         })
     }

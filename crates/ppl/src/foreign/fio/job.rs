@@ -164,14 +164,16 @@ impl Job {
         }
     }
 
+    /// So many calls are under way.
+    fn is_queued(&self) -> bool {
+        let at_a_time = self.engine == "mmap" || ONE_AT_A_TIME.contains(&self.engine.as_str());
+        self.depth > 1 && !at_a_time
+    }
+
     /// What becomes of a queue of calls.
     pub(super) fn queue_note(&self) -> Option<String> {
-        let queued = self.depth > 1 && !ONE_AT_A_TIME.contains(&self.engine.as_str());
-        queued.then(|| {
-            format!(
-                "iodepth={} ({}): a rank makes one call at a time here; more ranks (-n) make more at once",
-                self.depth, self.engine
-            )
+        self.is_queued().then(|| {
+            format!("iodepth={} ({}): as many are under way by io_uring", self.depth, self.engine)
         })
     }
 
@@ -225,11 +227,16 @@ impl Job {
 
     fn options(&self) -> String {
         let mut options = Vec::new();
-        if self.direct {
-            options.push("direct=true");
+        if self.engine == "mmap" {
+            options.push("engine=\"mmap\"".to_string());
+        } else if self.direct {
+            options.push("direct=true".to_string());
+        }
+        if self.is_queued() {
+            options.push(format!("engine=\"uring\", depth={}", self.depth.min(65536)));
         }
         if self.writes && self.fsync == 1 {
-            options.push("fsync=\"op\"");
+            options.push("fsync=\"op\"".to_string());
         }
         if options.is_empty() { String::new() } else { format!("with ({})", options.join(", ")) }
     }

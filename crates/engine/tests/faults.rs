@@ -1,0 +1,156 @@
+//! Operations under way together, with faults: whatever partial transfers, interruptions, errors and
+//! delays a seed brings, each operation ends once, and what succeeded is in the file.
+#![allow(clippy::print_stderr)]
+
+mod common;
+
+use common::Build;
+use engine::backend::{Backend, Cost, Faults, Mem, MemFs};
+use engine::buffer::{Buffers, fill_offset};
+use engine::call::{Call, Fd};
+use engine::clock::Virtual;
+use engine::comm::{Region, Solo};
+use engine::machine::{Machine, Prepared, Settings, Stop};
+use engine::record::{EventsConfig, Medium, Meta, RankRecord, Recorder, Usage, collect};
+use model::plan::{Operand, Options};
+use model::{Event, Op, Plan};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::catch_unwind;
+use std::rc::Rc;
+use std::sync::Arc;
+
+const SEEDS: u64 = 1_000;
+const SLOT_BYTES: u64 = 6_000;
+const PLAN_SEED: u64 = 42;
+
+/// What a seed lets a rank do.
+struct Program {
+    plan: Plan,
+    /// Place and length of each write and read.
+    pieces: Vec<(u64, u64)>,
+}
+
+fn program(seed: u64) -> Program {
+    let mut random = ChaCha8Rng::seed_from_u64(!seed);
+    let count = random.random_range(1..40);
+    let length = |random: &mut ChaCha8Rng| random.random_range(0..SLOT_BYTES);
+    let pieces: Vec<(u64, u64)> =
+        (0..count).map(|at| (at * SLOT_BYTES, length(&mut random))).collect();
+    let (depth, cut) = (random.random_range(1..20), random.random_range(500..8_000));
+    let plan = Build::plan(1, |b| {
+        let (h, path, flags) = (b.global("h"), b.str("f"), b.str("w+"));
+        b.op_to(h, Op::Fopen, &[path, flags]);
+        let options = Options {
+            engine: Some(b.str("uring")),
+            depth: Some(b.int(depth)),
+            data: Some(b.str("offset")),
+            transfer: Some(b.int(cut)),
+            ..Options::default()
+        };
+        b.with(options, |b| {
+            for op in [Op::Fwrite, Op::Fread] {
+                for (offset, len) in &pieces {
+                    let (len, offset) = (b.int(*len as i64), b.int(*offset as i64));
+                    b.op(op, &[Operand::slot(h), len, offset]);
+                }
+                b.op(Op::Fsync, &[Operand::slot(h)]);
+            }
+        });
+        b.op(Op::Fclose, &[Operand::slot(h)]);
+    });
+    Program { plan: Plan { seed: PLAN_SEED, ..plan }, pieces }
+}
+
+/// Executes a plan with the faults of a seed: what was recorded, and how many errors there were.
+fn run(plan: &Plan, fs: &Rc<RefCell<MemFs>>, seed: u64) -> (RankRecord, u64) {
+    let (prepared, settings) = (Prepared::new(plan), Settings::default());
+    let region = Arc::new(Region::create(1, &plan.sets).expect("memory"));
+    let events = Some(EventsConfig { max_bytes: 1 << 20, ..EventsConfig::default() });
+    let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
+    let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
+    let (clock, (faults, errors)) = (Virtual::start(), Faults::new(seed));
+    let mem = Mem::new(Rc::clone(fs), clock.clone(), Cost::default()).with_faults(faults);
+    let mut comm = Solo::new(region);
+    let mut machine = Machine::new(&prepared, &settings, mem, &comm, clock, recorder);
+    let stop = machine.run(&mut comm, &mut Buffers::new(PLAN_SEED, 0));
+    assert_eq!(stop, Stop::Finished);
+    let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
+    (recorder.into_record().expect("a record"), errors.get())
+}
+
+/// Events of an operation by offset; each stands there once.
+fn by_offset(record: &RankRecord, op: Op) -> BTreeMap<u64, Event> {
+    let events = record.events().filter(|event| event.op == op as u8);
+    let mut found = BTreeMap::new();
+    for event in events {
+        assert!(event.end_ns >= event.start_ns, "{event:?}");
+        assert!(found.insert(event.offset_bytes, event).is_none(), "twice: {event:?}");
+    }
+    found
+}
+
+fn content(fs: &Rc<RefCell<MemFs>>, len: usize) -> Vec<u8> {
+    let mut mem = Mem::new(Rc::clone(fs), Virtual::start(), Cost::default());
+    let fd = Fd(mem.issue(Call::Open { path: c"f", flags: libc::O_RDONLY, mode: 0 }) as i32);
+    let mut bytes = vec![0; len];
+    mem.issue(Call::Pread { fd, buf: &mut bytes, offset: 0, rest: false });
+    bytes
+}
+
+fn check(seed: u64) {
+    let Program { plan, pieces } = program(seed);
+    let fs = MemFs::shared("/run", true);
+    let (record, errors) = run(&plan, &fs, seed);
+    let bytes = content(&fs, pieces.len() * SLOT_BYTES as usize);
+    let (writes, reads) = (by_offset(&record, Op::Fwrite), by_offset(&record, Op::Fread));
+    assert_eq!((writes.len(), reads.len()), (pieces.len(), pieces.len()));
+    let mut expected = vec![0; SLOT_BYTES as usize];
+    for (offset, len) in &pieces {
+        let event = &writes[offset];
+        assert_eq!(event.requested_bytes, *len);
+        assert!([0, libc::EIO, libc::ENOSPC].contains(&i32::from(event.errno)), "{event:?}");
+        if event.errno == 0 {
+            assert_eq!(event.done_bytes, *len, "{event:?}");
+            let (expected, start) = (&mut expected[..*len as usize], *offset as usize);
+            fill_offset(expected, *offset, PLAN_SEED);
+            assert!(bytes[start..start + expected.len()] == *expected, "{event:?}");
+        }
+    }
+    let collected = collect(&[record], &plan);
+    let row = |op: &str| {
+        collected.rows.iter().find(|row| row.op == op).unwrap_or_else(|| panic!("no row {op}"))
+    };
+    let rows = [row("fwrite"), row("fread"), row("fsync")];
+    let failed: u64 = rows.iter().map(|row| row.failed).sum();
+    assert_eq!(failed, errors, "every error fails one operation");
+    assert_eq!(rows.map(|row| row.count), [pieces.len() as u64, pieces.len() as u64, 2]);
+    for row in rows {
+        let busy_ns = row.balance.as_ref().expect("ranks").busy_ns;
+        assert!(busy_ns <= collected.duration_wall_ns, "{row:?}");
+    }
+}
+
+#[test]
+fn whatever_goes_wrong_operations_end_once_and_what_succeeded_is_there() {
+    for seed in 0..SEEDS {
+        if let Err(cause) = catch_unwind(|| check(seed)) {
+            eprintln!("seed {seed} fails");
+            std::panic::resume_unwind(cause);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_figures() {
+    let figures = |seed| {
+        let (plan, fs) = (program(seed).plan, MemFs::shared("/run", true));
+        let (record, _) = run(&plan, &fs, seed);
+        let events: Vec<Event> = record.events().collect();
+        (format!("{events:?}"), format!("{:?}", collect(&[record], &plan).rows))
+    };
+    assert_eq!(figures(7), figures(7));
+    assert_ne!(figures(7), figures(8));
+}
