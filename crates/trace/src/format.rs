@@ -3,7 +3,7 @@
 use crate::import::Scanner;
 use crate::input::Input;
 use crate::lines::Lines;
-use crate::{blktrace, darshan, fio, strace};
+use crate::{blktrace, darshan, dftracer, elbencho, fio, recorder, strace};
 use std::io;
 
 /// A kind of log.
@@ -21,6 +21,12 @@ pub enum Format {
     FioLog,
     /// Text of blkparse.
     Blktrace,
+    /// Chrome trace of DFTracer.
+    DfTracer,
+    /// Text of recorder2text.
+    Recorder,
+    /// Log of operations of elbencho.
+    Elbencho,
     /// Any other, by [`crate::rules`].
     Rules,
     /// What `parabench record` has recorded with its own library: no log, but folders of files.
@@ -35,7 +41,10 @@ const ROWS: &[Row] = &[
     (Format::DarshanDxt, "darshan-dxt", darshan::looks_like_text),
     (Format::Darshan, "darshan", darshan::looks_like_log),
     (Format::FioIolog, "fio-iolog", fio::looks_like_iolog),
+    (Format::Elbencho, "elbencho", elbencho::looks_like),
+    (Format::DfTracer, "dftracer", dftracer::looks_like),
     (Format::Blktrace, "blktrace", blktrace::looks_like),
+    (Format::Recorder, "recorder", recorder::looks_like),
     (Format::Strace, "strace", strace::looks_like),
     (Format::FioLog, "fio-log", fio::looks_like_samples),
 ];
@@ -49,6 +58,9 @@ impl Format {
         Format::FioIolog,
         Format::FioLog,
         Format::Blktrace,
+        Format::DfTracer,
+        Format::Recorder,
+        Format::Elbencho,
     ];
 
     /// Its name on the command line and in the run.
@@ -74,7 +86,9 @@ impl Format {
     pub(crate) fn scanner(self, input: Input, name: &str) -> io::Result<Box<dyn Scanner>> {
         let lines = |bytes| Lines::new(bytes);
         Ok(match self {
-            Format::Strace => Box::new(strace::Strace::new(lines(input.bytes), name, 0)),
+            Format::Strace => {
+                Box::new(strace::Strace::new(lines(input.bytes), name, &input.beginning, 0))
+            }
             Format::DarshanDxt => Box::new(darshan::Text::new(lines(input.bytes), name)),
             Format::Darshan => Box::new(darshan::Binary::new(input.bytes)?),
             Format::FioIolog => Box::new(fio::Iolog::new(lines(input.bytes), name)),
@@ -82,6 +96,11 @@ impl Format {
                 Box::new(fio::Samples::new(lines(input.bytes), name, &input.beginning))
             }
             Format::Blktrace => Box::new(blktrace::Blktrace::new(lines(input.bytes), name)),
+            Format::DfTracer => Box::new(dftracer::DfTracer::new(lines(input.bytes), name)),
+            Format::Recorder => {
+                Box::new(recorder::Recorder::new(lines(input.bytes), name, &input.beginning))
+            }
+            Format::Elbencho => Box::new(elbencho::Elbencho::new(lines(input.bytes), name)),
             Format::Rules => return Err(io::Error::other("its rules are missing")),
             Format::Preload => return Err(io::Error::other("a recording is a folder")),
         })

@@ -168,7 +168,13 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
     let mut found: Option<(Format, &Path)> = None;
     for (name, input) in inputs {
         let format = options.format.or_else(|| Format::of(&input.beginning));
-        let Some(format) = format else { return Err(unknown_format(name)) };
+        let Some(format) = format else {
+            // A process that did nothing leaves an empty log beside those of others.
+            match input.beginning.is_empty() {
+                true => continue,
+                false => return Err(unknown_format(name)),
+            }
+        };
         match found {
             Some((first, other)) if first != format => {
                 let (name, other) = (shown(name), shown(other));
@@ -179,10 +185,14 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
             _ => found = Some((format, name)),
         }
     }
-    found.map(|found| found.0).ok_or_else(|| Error {
-        message: "no log is given".into(),
-        help: "name one or several logs of the same job".into(),
-    })
+    match (found, inputs.first()) {
+        (Some((format, _)), _) => Ok(format),
+        (None, Some((name, _))) => Err(unknown_format(name)),
+        (None, None) => Err(Error {
+            message: "no log is given".into(),
+            help: "name one or several logs of the same job".into(),
+        }),
+    }
 }
 
 fn unknown_format(log: &Path) -> Error {
@@ -217,7 +227,8 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log<'static>> {
             Some((stem, pid)) => (*groups.entry(stem.into()).or_insert(at as u32), pid),
             None => (at as u32, at as u64),
         };
-        let scanner = Box::new(Strace::new(Lines::new(input.bytes), &shown(&name), thread));
+        let (lines, beginning) = (Lines::new(input.bytes), &input.beginning);
+        let scanner = Box::new(Strace::new(lines, &shown(&name), beginning, thread));
         logs.push(Log { name, scanner, group });
     }
     logs

@@ -9,7 +9,10 @@
 //! files, processes and open instances, not on lines. Nothing here stores a run or knows the engine.
 
 pub mod blktrace;
+pub mod clib;
 pub mod darshan;
+pub mod dftracer;
+pub mod elbencho;
 pub mod explain;
 pub mod fio;
 pub mod fold;
@@ -21,6 +24,7 @@ pub mod lines;
 pub mod named;
 pub mod names;
 pub mod record;
+pub mod recorder;
 pub mod recording;
 pub mod resolve;
 pub mod rules;

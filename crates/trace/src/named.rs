@@ -15,6 +15,15 @@ use rustc_hash::FxBuildHasher;
 /// Files that are open at once; the resolver follows as many.
 const OPEN_MAX: usize = 1 << 20;
 
+/// A process and a thread of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Who {
+    /// Number of the process.
+    pub process: u64,
+    /// Number of the thread.
+    pub thread: u64,
+}
+
 /// Numbers that are given away one after the other, and again.
 #[derive(Debug, Default)]
 struct Numbers {
@@ -31,47 +40,55 @@ impl Numbers {
     }
 }
 
+type Opened = Vec<(u64, i64)>;
+
 /// Open files by their names.
 #[derive(Debug, Default)]
 pub struct ByName {
-    open: HashMap<(u64, Box<[u8]>), Vec<i64>, FxBuildHasher>,
+    /// By process and name: thread and descriptor, the latest one last.
+    open: HashMap<(u64, Box<[u8]>), Opened, FxBuildHasher>,
     numbers: Numbers,
     shown: Vec<u8>,
 }
 
 impl ByName {
-    /// A process opened the file: its descriptor. `None`: too many are open.
-    pub fn open(&mut self, process: u64, name: &[u8]) -> Option<i64> {
+    /// A thread opened the file: its descriptor. `None`: too many are open.
+    pub fn open(&mut self, who: Who, name: &[u8]) -> Option<i64> {
         let number = self.numbers.take()?;
-        self.open.entry((process, name.into())).or_default().push(number);
+        self.open.entry((who.process, name.into())).or_default().push((who.thread, number));
         Some(number)
     }
 
     /// The descriptor of a file; one that nobody opened shows its name. `None`: too many are open.
-    pub fn find(&mut self, process: u64, name: &[u8]) -> Option<Fd<'_>> {
-        let latest = self.open.get(&(process, Box::from(name))).and_then(|all| all.last()).copied();
-        if let Some(number) = latest {
-            return Some(Fd { number, shown: b"" });
+    pub fn find(&mut self, who: Who, name: &[u8]) -> Option<Fd<'_>> {
+        let all = self.open.get(&(who.process, Box::from(name)));
+        if let Some((_, number)) = all.and_then(|all| all.get(latest(all, who.thread)?)) {
+            return Some(Fd { number: *number, shown: b"" });
         }
-        let number = self.open(process, name)?;
+        let number = self.open(who, name)?;
         Some(Fd { number, shown: shown(&mut self.shown, name) })
     }
 
     /// The same of one that is closed with this call.
-    pub fn close(&mut self, process: u64, name: &[u8]) -> Option<Fd<'_>> {
-        let known = self.open.contains_key(&(process, Box::from(name)));
-        let number = self.find(process, name)?.number;
-        let key = (process, Box::from(name));
-        if let Some(all) = self.open.get_mut(&key) {
-            all.pop();
-            if all.is_empty() {
-                self.open.remove(&key);
-            }
+    pub fn close(&mut self, who: Who, name: &[u8]) -> Option<Fd<'_>> {
+        let key = (who.process, Box::from(name));
+        let known = self.open.contains_key(&key);
+        self.find(who, name)?;
+        let all = self.open.get_mut(&key)?;
+        let (_, number) = all.remove(latest(all, who.thread)?);
+        if all.is_empty() {
+            self.open.remove(&key);
         }
         self.numbers.free.push(number);
         let shown = if known { b"" } else { shown(&mut self.shown, name) };
         Some(Fd { number, shown })
     }
+}
+
+/// Where the latest one is that the thread itself opened; without one, that any opened.
+fn latest(all: &[(u64, i64)], thread: u64) -> Option<usize> {
+    let own = all.iter().rposition(|open| open.0 == thread);
+    own.or_else(|| all.len().checked_sub(1))
 }
 
 /// Open files by the numbers that later calls have for them.
@@ -167,20 +184,33 @@ mod tests {
         (fd.number, String::from_utf8_lossy(fd.shown).into_owned())
     }
 
+    fn who(process: u64, thread: u64) -> Who {
+        Who { process, thread }
+    }
+
     #[test]
     fn names_mean_what_was_opened_last() {
         let mut files = ByName::default();
-        assert_eq!(
-            (files.open(1, b"/f"), files.open(1, b"/f"), files.open(2, b"/f")),
-            (Some(0), Some(1), Some(2))
-        );
-        assert_eq!(told(files.find(1, b"/f")), (1, String::new()));
-        assert_eq!(told(files.close(1, b"/f")), (1, String::new()));
-        assert_eq!(told(files.find(1, b"/f")), (0, String::new()));
-        assert_eq!(told(files.find(1, b"g")), (1, "./g".into()));
-        assert_eq!(told(files.find(1, b"g")), (1, String::new()));
-        assert_eq!(told(files.close(3, b"/h")), (3, "/h".into()));
-        assert_eq!(files.open(1, b"/i"), Some(3));
+        let mut open = |process, thread| files.open(who(process, thread), b"/f");
+        assert_eq!([open(1, 1), open(1, 1), open(2, 2)], [Some(0), Some(1), Some(2)]);
+        assert_eq!(told(files.find(who(1, 7), b"/f")), (1, String::new()));
+        assert_eq!(told(files.close(who(1, 1), b"/f")), (1, String::new()));
+        assert_eq!(told(files.find(who(1, 1), b"/f")), (0, String::new()));
+        assert_eq!(told(files.find(who(1, 1), b"g")), (1, "./g".into()));
+        assert_eq!(told(files.find(who(1, 1), b"g")), (1, String::new()));
+        assert_eq!(told(files.close(who(3, 3), b"/h")), (3, "/h".into()));
+        assert_eq!(files.open(who(1, 1), b"/i"), Some(3));
+    }
+
+    #[test]
+    fn a_thread_means_what_it_opened_itself() {
+        let mut files = ByName::default();
+        for thread in 0..3 {
+            files.open(who(1, thread), b"/f");
+        }
+        assert_eq!(told(files.find(who(1, 1), b"/f")), (1, String::new()));
+        assert_eq!(told(files.close(who(1, 0), b"/f")), (0, String::new()));
+        assert_eq!(told(files.find(who(1, 0), b"/f")), (2, String::new()));
     }
 
     #[test]
@@ -199,10 +229,11 @@ mod tests {
     #[test]
     fn too_many_files_are_refused() {
         let mut files = ByName::default();
-        assert!((0..OPEN_MAX).all(|_| files.open(1, b"f").is_some()));
-        assert_eq!(files.open(1, b"f"), None);
-        files.close(1, b"f");
-        assert!(files.open(1, b"f").is_some());
+        let me = who(1, 1);
+        assert!((0..OPEN_MAX).all(|_| files.open(me, b"f").is_some()));
+        assert_eq!(files.open(me, b"f"), None);
+        files.close(me, b"f");
+        assert!(files.open(me, b"f").is_some());
     }
 
     #[test]

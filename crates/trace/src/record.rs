@@ -22,6 +22,8 @@ pub struct Record<'a> {
     pub elapsed_ns: Option<u64>,
     /// Its name in the log: "pread64".
     pub name: &'a [u8],
+    /// The function of the program that made it; empty: the log does not tell.
+    pub site: &'a [u8],
     /// What it does.
     pub call: Call<'a>,
     /// How it ended.
@@ -39,6 +41,7 @@ impl Record<'_> {
             start_ns,
             elapsed_ns: None,
             name: b"",
+            site: b"",
             call: Call::Other,
             outcome: Outcome::success(0),
             is_begin: false,
@@ -58,6 +61,9 @@ pub struct Outcome<'a> {
     /// It was interrupted and begins anew, in a record of its own.
     pub restarts: bool,
 }
+
+/// The error of a call of which the log only tells that it failed: no error of Linux has this number.
+pub const ERRNO_UNKNOWN: u16 = 4095;
 
 impl Outcome<'_> {
     /// It gave back `value`.

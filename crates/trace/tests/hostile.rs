@@ -62,6 +62,26 @@ fn brackets_that_nothing_closes_take_no_time() {
 }
 
 #[test]
+fn an_operation_that_never_ends_begins_again_and_again() {
+    let begin = r#"{ "date": "2026-11-23T01:53:40.100+0000", "worker_rank": 0, "op_name": "pread", "entry_name": "7", "offset": 0, "length": 1, "is_finished": false, "is_error": false }"#;
+    let log = format!("{begin}\n").repeat(20_000);
+    let imported = imported(log.into_bytes(), None).unwrap();
+    let gap = imported.told.gaps.iter().find(|gap| gap.code == "cut-calls").unwrap();
+    assert_eq!((gap.count, gap.examples.len()), (20_000, 10));
+}
+
+#[test]
+fn an_empty_log_is_no_log_but_beside_others() {
+    let input = |log: &[u8]| input::decompressed(Box::new(Cursor::new(log.to_vec()))).unwrap();
+    let options = Options { format: None, which: Which::All };
+    let read = b"8,0 1 1 0.000000001 7 D R 8 + 8 [x]\n8,0 1 1 0.000000002 0 C R 8 + 8 [0]\n";
+    let logs = vec![("a".into(), input(b"")), ("b".into(), input(read))];
+    assert_eq!(from_inputs(logs, &options).unwrap().events.count(), 1);
+    let error = from_inputs(vec![("a".into(), input(b""))], &options).err().unwrap();
+    assert_eq!(error.message, "a is in no format that is known");
+}
+
+#[test]
 fn a_log_that_is_cut_ends_where_it_is_cut() {
     let mut text = Vec::new();
     let whole = input::decompressed(Box::new(Cursor::new(real("duckdb-olap.strace.xz")))).unwrap();
@@ -120,6 +140,9 @@ const PIECES: &[&str] = &[
     "lseek(3, 0, SEEK_SET) = 9223372036854775807",
     "write(3, \"\", 9) = 9223372036854775807",
     "fork() = 17",
+    "\n > /usr/lib/libc.so.6(read+0x1) [0x1]\n",
+    "\n > /usr/bin/app(load/+0x1) [0x1]\n",
+    "\n > ((()+0x [0x\n",
 ];
 
 /// Formats of lines with words and numbers, and what their logs begin with.
@@ -128,6 +151,9 @@ const FIRST_LINES: &[(&str, &str)] = &[
     ("fio-iolog", "fio version 2 iolog\n"),
     ("fio-log", ""),
     ("blktrace", ""),
+    ("dftracer", "[\n"),
+    ("recorder", ""),
+    ("elbencho", ""),
 ];
 
 /// Words of such lines, and lines.
@@ -152,6 +178,26 @@ const LINES: &[&str] = &[
     "8,0 1 1 0.000000000 0 C W 8 + 8 [-99999999]\n",
     "8,0 1 1 0.000000000 0 C R 18446744073709551615 + 18446744073709551615 [0]\n",
     "8,0 1 1 0.000000000 7 Q FWS [x]\n",
+    "1.0 1e300 open 0 0 ( /d/f 66 420 )\n",
+    "1.0 2.0 read ( 7 0 9223372036854775807 )\n",
+    "1.0 2.0 fwrite 0 0 ( 0 9223372036854775807 9223372036854775807 /d/f )\n",
+    "1.0 2.0 lseek 0 0 ( /d/f -9223372036854775808 0 )\n",
+    "1.0 2.0 close 0 0 ( 9223372036854775807 )\n",
+    "1.0 2.0 rename ( a b c d )\n",
+    " ( ",
+    " )\n",
+    r#"{"name":"FH","cat":"dftracer","pid":1,"ph":4,"args":{"name":"/d/../../x","value":"a"}}"#,
+    "\n{\"name\":\"CM\",\"cat\":\"dftracer\",\"ph\":4,\"args\":{\"name\":\"time_metric\",\"value\":\"SEC\"}}\n",
+    "\n{\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":18446744073709551615,\"ts\":1e300,\"args\":{\"cwd\":\"a\"}}\n",
+    "\n{\"name\":\"open64\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":2,\"ts\":9223372036854775807,\"args\":{\"fhash\":\"a\"}}\n",
+    "\n{\"name\":\"write\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":3,\"ts\":1,\"dur\":-1,\"args\":{\"fhash\":\"a\",\"ret\":9223372036854775807}}\n",
+    "\n{\"name\":\"lseek\",\"cat\":\"POSIX\",\"pid\":1,\"ts\":1.5,\"args\":{\"fname\":\"x\",\"ret\":-5,\"whence\":[1]}}\n",
+    "{ \"date\": \"9999-99-99T99:99:99.999-9999\", \"worker_rank\": 16777216, \"op_name\": \"pwrite\",",
+    "{ \"date\": \"0000-00-00T00:00:00.000+0000\", \"worker_rank\": -1, \"op_name\": \"openat\",",
+    " \"entry_name\": \"18446744073709551615\", \"offset\": 18446744073709551615, \"length\": 18446744073709551615,",
+    " \"entry_name\": \"/d/r0\", \"offset\": 0, \"length\": 0,",
+    " \"is_finished\": true, \"is_error\": false }\n",
+    " \"is_finished\": false, \"is_error\": false }\n",
 ];
 
 proptest! {

@@ -110,6 +110,9 @@ fn line(traced: &Traced, told: &Told) -> String {
     ] {
         add(event.flags & flag != 0, word.into());
     }
+    if event.label != NO_ID && told.labels[event.label as usize].contains(&b'/') {
+        add(true, format!("in {}", told.labels[event.label as usize].escape_ascii()));
+    }
     add(event.errno != 0, errno::name(event.errno).into());
     add(event.end_ns > 0, format!("{}..{}us", event.start_ns / 1000, event.end_ns / 1000));
     add(event.busy_ns != event.end_ns - event.start_ns, format!("own {}us", event.busy_ns / 1000));

@@ -221,3 +221,74 @@ fn sums_have_the_times_that_darshan_adds_up() {
     assert!((total_s - 0.000_932).abs() < 1e-6, "{total_s}");
     assert!(row.rank_mib_s.is_some() && row.p50_ns.is_none() && row.histogram.is_none());
 }
+
+fn busy_ns(events: &[Traced], op: Op) -> u64 {
+    let of_op = events.iter().filter(|traced| traced.event.op == op as u8);
+    of_op.map(|traced| traced.event.busy_ns).sum()
+}
+
+/// `awk 'NR>1{n[$3]++; b[$3]+=$5}'` over the iolog; `awk -F, '{n[$3]++; b[$3]+=$4; t[$3]+=$2}'` over the
+/// latencies.
+#[test]
+fn logs_of_fio_have_what_awk_adds() {
+    let (iolog, told) = events("fio.iolog");
+    assert_eq!(of_op(&iolog, Op::Fread), (28, 114_688));
+    assert_eq!(of_op(&iolog, Op::Fwrite), (36, 147_456));
+    let counts = counts(&iolog);
+    assert_eq!([counts["fopen"], counts["fclose"], counts["fdatasync"]], [2, 2, 7]);
+    assert_eq!(gap(&told, "unparsed-lines"), None);
+    let (latencies, _) = events("fio_clat.1.log");
+    assert_eq!(
+        (of_op(&latencies, Op::Fread), of_op(&latencies, Op::Fwrite)),
+        ((28, 114_688), (36, 147_456))
+    );
+    assert_eq!(
+        (busy_ns(&latencies, Op::Fread), busy_ns(&latencies, Op::Fwrite)),
+        (17_024_894, 235_277)
+    );
+    // The same operations at the same places.
+    let places = |events: &[Traced]| {
+        let transfers = events.iter().filter(|traced| traced.event.requested_bytes > 0);
+        let mut places: Vec<_> =
+            transfers.map(|traced| (traced.event.op, traced.event.offset_bytes)).collect();
+        places.sort_unstable();
+        places
+    };
+    assert_eq!(places(&iolog), places(&latencies));
+    let (bandwidths, _) = events("fio_bw.1.log");
+    assert_eq!(places(&iolog), places(&bandwidths));
+}
+
+/// `zcat | grep -o '"name":"\(p\|\)\(read\|write\)[64]*".*"ret":[0-9]*'`, added by awk: calls and bytes.
+#[test]
+fn dftracer_has_what_awk_adds() {
+    let (events, told) = events("dftracer.pfw.gz");
+    assert_eq!(of_op(&events, Op::Fread), (1 + 31, 20 + 30_050));
+    assert_eq!(of_op(&events, Op::Fwrite), (5 + 61, 20_480 + 60_100));
+    let counts = counts(&events);
+    for (op, count) in [
+        ("fopen", 6),
+        ("fclose", 5),
+        ("fseek", 2),
+        ("fsync", 1),
+        ("mkdir", 1),
+        ("readdir", 1),
+        ("rename", 1),
+        ("delete", 2),
+        ("rmdir", 1),
+    ] {
+        assert_eq!(counts[op], count, "{op}");
+    }
+    // Three threads beside the first one, and each has its own open file.
+    assert_eq!(
+        (told.ranks, &told.root[..], &told.labels[..]),
+        (4, &b"/scratch/data"[..], &[b"app".to_vec()][..])
+    );
+    let shared = events.iter().filter(|traced| told.paths[traced.event.path as usize] == b"t");
+    let mut instances: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+    for traced in shared {
+        instances.entry(traced.rank).or_default().insert(traced.details.instance);
+    }
+    assert!(instances.len() == 3 && instances.values().all(|own| own.len() == 1), "{instances:?}");
+    assert_eq!(gap(&told, "unparsed-lines"), None);
+}

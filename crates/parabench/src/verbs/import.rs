@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use trace::{Format, Options, Rules, Which};
 
-/// Make a run of an application's logs: strace, Darshan, fio, blktrace, others by a file of rules
+/// Make a run of an application's logs: strace, Darshan, DFTracer, Recorder, fio, others by a file of rules
 ///
 /// All logs are those of one job, a file per process, rank or machine. They may be compressed (gzip,
 /// bzip2, xz, zstd). What a log does not tell is counted and stands in the run.

@@ -106,16 +106,7 @@ impl Owner {
     }
 
     fn bare(&self, line: u64) -> Record<'_> {
-        Record {
-            line,
-            thread: self.rank,
-            start_ns: self.start_ns,
-            elapsed_ns: Some(0),
-            name: b"",
-            call: Call::Other,
-            outcome: Outcome { value: Some(0), ..Outcome::default() },
-            is_begin: false,
-        }
+        Record { elapsed_ns: Some(0), ..Record::at(line, self.rank, self.start_ns) }
     }
 }
 

@@ -12,7 +12,7 @@
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
 use crate::lines::Lines;
-use crate::named::{ByName, number, opening};
+use crate::named::{ByName, Who, number, opening};
 use crate::record::{Call, Fd, Outcome, Record};
 use model::Op;
 use std::io;
@@ -121,7 +121,7 @@ impl Scanner for Iolog {
         gaps.add(Gap::NoResults);
         let plain = Record::at(line, 0, now_ns);
         if action == Action::Open {
-            let Some(fd) = self.files.open(0, file) else {
+            let Some(fd) = self.files.open(Who::default(), file) else {
                 gaps.add(Gap::Impossible);
                 return None;
             };
@@ -129,8 +129,8 @@ impl Scanner for Iolog {
             return Some(Record { name: b"open", call: opening(file, None), outcome, ..plain });
         }
         let fd = match action {
-            Action::Close => self.files.close(0, file),
-            _ => self.files.find(0, file),
+            Action::Close => self.files.close(Who::default(), file),
+            _ => self.files.find(Who::default(), file),
         };
         let Some(fd) = fd else {
             gaps.add(Gap::Impossible);

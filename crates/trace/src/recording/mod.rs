@@ -112,6 +112,7 @@ impl Scanner for Folder {
             name: kind.0.as_bytes(),
             call: kinds::call(kind.1, slot, text, text2),
             outcome: Outcome { value: Some(slot.value), errno: slot.error, ..Outcome::default() },
+            site: b"",
             is_begin: false,
         })
     }
@@ -138,6 +139,7 @@ impl Recorded {
             name: b"clone",
             call: Call::Begin { parent: self.header.parent.into(), shares, is_new },
             outcome: Outcome::default(),
+            site: b"",
             is_begin: false,
         }
     }

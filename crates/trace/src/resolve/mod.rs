@@ -8,6 +8,7 @@
 //! What a log does not tell is counted, not invented ([`Gaps`]).
 
 mod calls;
+mod labels;
 mod scope;
 mod spawn;
 mod table;
@@ -15,10 +16,12 @@ mod threads;
 
 use crate::gaps::{Gap, Gaps};
 use crate::names::{Names, Node, ROOT, START};
-use crate::record::{At, CWD, Fd, Name, Record};
+use crate::record::{At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
+use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
+use model::op::Class;
 use model::run::{Row, TraceGap, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -46,7 +49,7 @@ pub struct Resolver<'s> {
     threads: Threads,
     scope: Scope,
     calls: Words,
-    labels: Words,
+    labels: Labels,
     log: u32,
     /// Time of the first record.
     origin_ns: Option<u64>,
@@ -160,7 +163,7 @@ impl<'s> Resolver<'s> {
             threads: Threads::default(),
             scope,
             calls: Words::default(),
-            labels: Words::default(),
+            labels: Labels::default(),
             log: 0,
             origin_ns: None,
             last_end_ns: 0,
@@ -200,7 +203,7 @@ impl<'s> Resolver<'s> {
         Told {
             root,
             paths,
-            labels: self.labels.0,
+            labels: self.labels.into_words(),
             calls: self.calls.0,
             ranks: self.threads.ranks(),
             hosts: self.threads.hosts(),
@@ -367,6 +370,12 @@ impl<'s> Resolver<'s> {
         self.emit_span(thread, record, (record.start_ns, elapsed_ns, elapsed_ns), done);
     }
 
+    /// The label of what a thread does at a place of its program.
+    fn label(&mut self, thread: u32, site: &[u8]) -> u32 {
+        let program = self.threads.at(thread).label;
+        if site.is_empty() { program } else { self.labels.site(program, site) }
+    }
+
     /// The same of an operation over several calls: start, elapsed and own time.
     fn emit_span(
         &mut self,
@@ -380,11 +389,12 @@ impl<'s> Resolver<'s> {
             return self.gaps.add_bytes(Gap::Outside, done.done);
         }
         let errno = record.outcome.errno;
-        let failed = if FAULTS.contains(&errno) { FLAG_FAILED } else { FLAG_EXPECTED };
+        let failed = if is_fault(errno, done.op) { FLAG_FAILED } else { FLAG_EXPECTED };
         let start_ns = start_ns.saturating_sub(self.origin_ns());
         let end_ns = start_ns.saturating_add(elapsed_ns);
         self.last_end_ns = self.last_end_ns.max(end_ns);
         let rank = self.threads.rank(thread);
+        let label = self.label(thread, record.site);
         let event = Event {
             start_ns,
             end_ns,
@@ -393,7 +403,7 @@ impl<'s> Resolver<'s> {
             offset_bytes: done.offset,
             requested_bytes: done.requested,
             done_bytes: done.done,
-            label: self.threads.at(thread).label,
+            label,
             path: done.path,
             path2: done.path2,
             errno,
@@ -412,6 +422,12 @@ impl<'s> Resolver<'s> {
         };
         self.sink.event(rank, &event, &details);
     }
+}
+
+/// The error is one of storage. Of an unknown one the operation decides: what moves data asks nothing.
+fn is_fault(errno: u16, op: Op) -> bool {
+    let moves = matches!(op.row().class, Class::Read | Class::Write | Class::Sync);
+    FAULTS.contains(&errno) || (errno == ERRNO_UNKNOWN && moves)
 }
 
 /// `/dev/sda<block 8:0>` is a file; `/dev/pts/0<char 136:0>` none.

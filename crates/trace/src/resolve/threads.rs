@@ -1,6 +1,6 @@
 //! Threads of a log: what each shares with others, and its rank.
 
-use super::Words;
+use super::labels::Labels;
 use super::table::TableId;
 use crate::names::{Node, START};
 use hashbrown::{HashMap, HashSet};
@@ -71,10 +71,10 @@ impl Thread {
     }
 
     /// The name of its program, as a label.
-    pub(super) fn set_command(&mut self, command: &[u8], labels: &mut Words) {
+    pub(super) fn set_command(&mut self, command: &[u8], labels: &mut Labels) {
         self.command = command.to_vec();
         let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
-        self.label = labels.number(name);
+        self.label = labels.program(name);
     }
 }
 

@@ -196,7 +196,8 @@ fn bare<'a>(
     outcome: Outcome<'a>,
 ) -> Record<'a> {
     let (thread, start_ns, elapsed_ns) = (head.thread.number, head.start_ns, head.elapsed_ns);
-    Record { line, thread, start_ns, elapsed_ns, name, call, outcome, is_begin: false }
+    let plain = Record::at(line, thread, start_ns);
+    Record { elapsed_ns, name, call, outcome, ..plain }
 }
 
 fn named(text: &[u8]) -> Name<'_> {

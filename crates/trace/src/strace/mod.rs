@@ -14,6 +14,7 @@ mod calls;
 mod cursor;
 mod flags;
 mod prefix;
+mod stacks;
 
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
@@ -23,6 +24,7 @@ use cursor::Cursor;
 use hashbrown::HashMap;
 use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
 use rustc_hash::FxBuildHasher;
+use stacks::{Calls, has_stacks};
 use std::io;
 
 pub use cursor::unescape;
@@ -59,7 +61,7 @@ enum Kind {
 
 /// Reads one log of strace.
 pub struct Strace {
-    lines: Lines,
+    lines: Calls,
     name: String,
     /// Thread of lines that name none.
     thread: u64,
@@ -79,10 +81,11 @@ pub struct Strace {
 }
 
 impl Strace {
-    /// Reads `lines` of the log called `name`; lines that name no thread are those of `thread`.
-    pub fn new(lines: Lines, name: &str, thread: u64) -> Strace {
+    /// Reads `lines` of the log called `name`, which begins like this; lines that name no thread are those
+    /// of `thread`.
+    pub fn new(lines: Lines, name: &str, beginning: &[u8], thread: u64) -> Strace {
         Strace {
-            lines,
+            lines: Calls::new(lines, has_stacks(beginning)),
             name: name.into(),
             thread,
             pending: HashMap::default(),
@@ -240,9 +243,8 @@ impl Scanner for Strace {
         if self.kind == Kind::Over {
             let (name, outcome, elapsed_ns) = (&b"exit"[..], Outcome::default(), None);
             let call = superseded(text).map_or(Call::Exit, |of| Call::Supersede { of });
-            let record =
-                Record { line, thread, start_ns, elapsed_ns, name, call, outcome, is_begin };
-            return Some(record);
+            let plain = Record::at(line, thread, start_ns);
+            return Some(Record { elapsed_ns, name, call, outcome, ..plain });
         }
         let (name, call, outcome, elapsed_ns) = match parse(text, is_begin) {
             Ok(parsed) => parsed,
@@ -254,7 +256,8 @@ impl Scanner for Strace {
         // Without -T the end of a call on two lines is still known.
         let elapsed_ns = elapsed_ns
             .or_else(|| (self.kind == Kind::Resumed).then(|| now_ns.saturating_sub(start_ns)));
-        Some(Record { line, thread, start_ns, elapsed_ns, name, call, outcome, is_begin })
+        let (site, plain) = (self.lines.site(), Record::at(line, thread, start_ns));
+        Some(Record { elapsed_ns, name, site, call, outcome, is_begin, ..plain })
     }
 
     fn count(&self) -> u64 {

@@ -1,0 +1,317 @@
+//! The log of operations of elbencho (`--opslog`): two lines of JSON for each.
+//!
+//! ```text
+//! { "date": "2026-11-23T01:53:40.120+0000", "worker_rank": 0, "op_name": "openat", "entry_name": "/d/r0-f0",
+//!   "offset": 0, "length": 0, "is_finished": false, "is_error": false }
+//! ... "op_name": "pwrite", "entry_name": "25", "offset": 0, "length": 1048576, "is_finished": true, ...
+//! ```
+//!
+//! Transfers and closes have numbers for files, which no opening gave: see [`crate::named`].
+
+use crate::gaps::{Gap, Gaps};
+use crate::import::Scanner;
+use crate::lines::Lines;
+use crate::named::{self, ByNumber, at, number, opening};
+use crate::record::{Call, ERRNO_UNKNOWN, Introduction, Outcome, Record};
+use hashbrown::HashMap;
+use jiff::Timestamp;
+use model::Op;
+use rustc_hash::FxBuildHasher;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::io;
+
+/// Operations of one worker that have not ended: workers wait for each.
+const PENDING_MAX: usize = 1 << 10;
+/// Largest rank that is believed.
+const RANK_MAX: u64 = 1 << 24;
+
+/// A line.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    date: Cow<'a, str>,
+    worker_rank: i64,
+    #[serde(borrow)]
+    op_name: Cow<'a, str>,
+    #[serde(borrow)]
+    entry_name: Cow<'a, str>,
+    offset: u64,
+    length: u64,
+    is_finished: bool,
+    is_error: bool,
+}
+
+/// An operation.
+#[derive(Clone, Debug, Default)]
+struct Operation {
+    name: String,
+    entry: String,
+    offset: u64,
+    length: u64,
+}
+
+impl Operation {
+    /// Both lines of an operation; listings are longer at their end.
+    fn is_same(&self, other: &Operation) -> bool {
+        (&self.name, &self.entry, self.offset) == (&other.name, &other.entry, other.offset)
+    }
+}
+
+/// One that has begun.
+#[derive(Clone, Debug)]
+struct Begun {
+    operation: Operation,
+    start_ns: u64,
+    line: u64,
+}
+
+/// What a line became.
+#[derive(Debug, Default)]
+enum Current {
+    /// A worker shows up.
+    #[default]
+    Introduction,
+    /// An operation is over; without duration where its beginning is not in the log.
+    Over { operation: Operation, start_ns: u64, elapsed_ns: Option<u64>, failed: bool },
+}
+
+/// Reads one log.
+pub struct Elbencho {
+    lines: Lines,
+    name: String,
+    workers: HashMap<u64, Vec<Begun>, FxBuildHasher>,
+    files: ByNumber,
+    worker: u64,
+    now_ns: u64,
+    current: Current,
+}
+
+impl Elbencho {
+    /// Reads `lines` of the log called `name`.
+    pub fn new(lines: Lines, name: &str) -> Elbencho {
+        Elbencho {
+            lines,
+            name: name.into(),
+            workers: HashMap::default(),
+            files: ByNumber::default(),
+            worker: 0,
+            now_ns: 0,
+            current: Current::Introduction,
+        }
+    }
+
+    /// True if the line gives a record; `None`: it is in no known form.
+    fn understand(&mut self, gaps: &mut Gaps) -> Option<bool> {
+        let line: Line<'_> = serde_json::from_slice(self.lines.line()).ok()?;
+        let now_ns = date_ns(&line.date)?;
+        // Outside of the workers the rank is -1.
+        let worker = u64::try_from(line.worker_rank).unwrap_or(0);
+        if worker > RANK_MAX {
+            return None;
+        }
+        let operation = Operation {
+            name: line.op_name.into_owned(),
+            entry: line.entry_name.into_owned(),
+            offset: line.offset,
+            length: line.length,
+        };
+        let (is_finished, failed) = (line.is_finished, line.is_error);
+        (self.worker, self.now_ns) = (worker, now_ns);
+        let is_new = !self.workers.contains_key(&worker);
+        if is_finished {
+            self.current = self.end(operation, failed, gaps);
+            self.workers.entry(worker).or_default();
+            return Some(true);
+        }
+        self.begin(operation, gaps);
+        self.current = Current::Introduction;
+        Some(is_new)
+    }
+
+    fn begin(&mut self, operation: Operation, gaps: &mut Gaps) {
+        let begun = Begun { operation, start_ns: self.now_ns, line: self.lines.number() };
+        let pending = self.workers.entry(self.worker).or_default();
+        if pending.len() >= PENDING_MAX {
+            let lost = pending.remove(0);
+            gaps.add_line(Gap::CutCalls, &self.name, lost.line, lost.operation.name.as_bytes());
+        }
+        pending.push(begun);
+    }
+
+    fn end(&mut self, operation: Operation, failed: bool, gaps: &mut Gaps) -> Current {
+        let pending = self.workers.entry(self.worker).or_default();
+        let begun = pending.iter().rposition(|begun| begun.operation.is_same(&operation));
+        let begun = begun.map(|at| pending.remove(at));
+        if begun.is_none() {
+            gaps.add_line(Gap::LostStarts, &self.name, self.lines.number(), self.lines.line());
+        }
+        let start_ns = begun.as_ref().map_or(self.now_ns, |begun| begun.start_ns);
+        let elapsed_ns = begun.map(|begun| self.now_ns.saturating_sub(begun.start_ns));
+        Current::Over { operation, start_ns, elapsed_ns, failed }
+    }
+
+    /// Operations that never ended.
+    fn finish(&mut self, gaps: &mut Gaps) {
+        let mut left: Vec<Begun> = self.workers.drain().flat_map(|(_, begun)| begun).collect();
+        left.sort_by_key(|begun| begun.line);
+        for begun in left {
+            let text = format!("{} {}", begun.operation.name, begun.operation.entry);
+            gaps.add_line(Gap::CutCalls, &self.name, begun.line, text.as_bytes());
+        }
+    }
+}
+
+impl Scanner for Elbencho {
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
+        while self.lines.advance()? {
+            match self.understand(gaps) {
+                Some(true) => return Ok(Some(self.now_ns)),
+                Some(false) => {}
+                None if self.lines.line().trim_ascii().is_empty() => {}
+                None => {
+                    let line = self.lines.line();
+                    gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
+                }
+            }
+        }
+        self.finish(gaps);
+        Ok(None)
+    }
+
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
+        let plain = Record::at(self.lines.number(), self.worker, self.now_ns);
+        match &self.current {
+            Current::Introduction => {
+                let ranks = Some(self.worker as u32 + 1);
+                let told = Introduction { command: b"elbencho", ranks, ..Introduction::default() };
+                let call = Call::Introduce(told);
+                Some(Record { call, ..plain })
+            }
+            Current::Over { operation, start_ns, elapsed_ns, failed } => {
+                gaps.add(Gap::Milliseconds);
+                let (call, value) = call(operation, self.worker, *failed, &mut self.files, gaps)?;
+                let outcome = match failed {
+                    true => Outcome::failure(ERRNO_UNKNOWN),
+                    false => Outcome::success(value),
+                };
+                let (name, elapsed_ns) = (operation.name.as_bytes(), *elapsed_ns);
+                Some(Record { name, start_ns: *start_ns, elapsed_ns, call, outcome, ..plain })
+            }
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.lines.number()
+    }
+}
+
+/// What an operation does, and its result if it succeeded.
+fn call<'a>(
+    operation: &'a Operation,
+    worker: u64,
+    failed: bool,
+    files: &'a mut ByNumber,
+    gaps: &mut Gaps,
+) -> Option<(Call<'a>, i64)> {
+    let Operation { name, entry, offset, length } = operation;
+    let path = entry.as_bytes();
+    if matches!(name.as_str(), "open" | "openat") {
+        let fd = if failed { Some(-1) } else { files.open(worker) };
+        if fd.is_none() {
+            gaps.add(Gap::Impossible);
+        }
+        return fd.map(|fd| (opening(path, None), fd));
+    }
+    let Some(file) = number(path) else { return Some((on_name(name, path), 0)) };
+    let fd = match name.as_str() {
+        "close" => files.close(worker, file),
+        "pread" | "pwrite" | "fsync" | "fdatasync" | "ftruncate" | "fallocate" | "fstat" => {
+            files.find(worker, file)
+        }
+        _ => return Some((Call::WithoutOperation, 0)),
+    };
+    let Some(fd) = fd else {
+        gaps.add(Gap::Impossible);
+        return None;
+    };
+    let (offset, bytes) = (*offset, *length);
+    let moved = i64::try_from(bytes).unwrap_or(i64::MAX);
+    Some(match name.as_str() {
+        "close" => (Call::Close { fd }, 0),
+        "pread" => (Call::Read { fd, bytes, offset: Some(offset) }, moved),
+        "pwrite" => (Call::Write { fd, bytes, offset: Some(offset) }, moved),
+        "fsync" => (Call::Handle { op: Op::Fsync, fd }, 0),
+        "fdatasync" => (Call::Handle { op: Op::Fdatasync, fd }, 0),
+        "ftruncate" => (Call::Resize { fd, size_bytes: bytes }, 0),
+        "fallocate" => {
+            let end_bytes = offset.saturating_add(bytes);
+            (Call::Allocate { fd, end_bytes, keeps_size: false }, 0)
+        }
+        _ => (Call::Attributes { fd, size_bytes: None }, 0),
+    })
+}
+
+fn on_name<'a>(name: &str, path: &'a [u8]) -> Call<'a> {
+    let at = at(path);
+    let whole = |op| {
+        let path = named::name(path);
+        Call::Whole { op, path, offset: None, bytes: 0, flags: None }
+    };
+    match name {
+        "mkdir" | "mkdirat" => Call::MakeDirectory { at },
+        "unlink" | "unlinkat" => Call::Remove { at, directory: is_directory(path) },
+        "rmdir" => Call::Remove { at, directory: true },
+        "stat" | "fstatat" | "statx" => Call::NameAttributes { at, size_bytes: None },
+        "fstat" => whole(Op::Fstat),
+        "fsync" => whole(Op::Fsync),
+        "fdatasync" => whole(Op::Fdatasync),
+        _ => Call::WithoutOperation,
+    }
+}
+
+/// elbencho calls directories r0, d7, and files r0-f3; both are removed by `unlinkat`.
+fn is_directory(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    matches!(name, [b'r' | b'd', digits @ ..] if number(digits).is_some())
+}
+
+/// `2026-11-23T01:53:40.120+0000` as nanoseconds since 1970.
+fn date_ns(text: &str) -> Option<u64> {
+    let time = Timestamp::strptime("%Y-%m-%dT%H:%M:%S%.f%z", text).ok()?;
+    u64::try_from(time.as_nanosecond()).ok()
+}
+
+/// The log begins like one of elbencho.
+pub fn looks_like(beginning: &[u8]) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(beginning, word).is_some();
+    beginning.trim_ascii_start().starts_with(b"{")
+        && has(b"\"worker_rank\":")
+        && has(b"\"op_name\":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_times() {
+        for (text, ms) in [
+            ("1970-01-01T00:00:00.001+0000", 1),
+            ("2026-11-23T01:53:40.123+0000", 1_795_398_820_123),
+            ("2026-11-23T02:53:40.123+0100", 1_795_398_820_123),
+            ("2024-02-29T20:00:00.000-0330", 1_709_249_400_000),
+        ] {
+            assert_eq!(date_ns(text), Some(ms * 1_000_000), "{text}");
+        }
+        for text in
+            ["", "1960-01-01T00:00:00.001+0000", "2026-11-23", "aaaa-01-01T00:00:00.001+0000"]
+        {
+            assert_eq!(date_ns(text), None, "{text}");
+        }
+        assert_eq!(
+            ["/d/r0/d7", "d", "/r0-f3"].map(|path| is_directory(path.as_bytes())),
+            [true, false, false]
+        );
+    }
+}
