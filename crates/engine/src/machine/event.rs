@@ -56,12 +56,15 @@ impl<B: Backend> Io<'_, B> {
     /// The event of a simple operation that succeeded.
     #[inline(never)]
     pub(super) fn simple_event(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
+        let (offset_bytes, requested_bytes) = std::mem::take(&mut self.named);
         if !self.recorder.chooses_event(self.operations) {
             return;
         }
         let (path, path2) = self.event_paths(subject);
         self.recorder.event(&Event {
             seq: self.operations,
+            offset_bytes,
+            requested_bytes,
             start_ns: timing.start_ns,
             end_ns: timing.end_ns,
             intended_start_ns: timing.start_ns,
@@ -130,6 +133,7 @@ impl<B: Backend> Io<'_, B> {
         expected: bool,
     ) {
         let (offset_bytes, extents, pieces, unknown) = self.take_touched(tally);
+        let named = std::mem::take(&mut self.named);
         if !self.recorder.chooses_event(self.operations) {
             return;
         }
@@ -143,8 +147,8 @@ impl<B: Backend> Io<'_, B> {
             end_ns: tally.timing.end_ns,
             intended_start_ns: tally.timing.start_ns,
             busy_ns: tally.timing.busy_ns,
-            offset_bytes,
-            requested_bytes: tally.requested_bytes,
+            offset_bytes: offset_bytes.max(named.0),
+            requested_bytes: tally.requested_bytes.max(named.1),
             done_bytes: tally.done_bytes,
             parts_ns: if with_parts { tally.parts_ns } else { [0; Part::COUNT] },
             site,

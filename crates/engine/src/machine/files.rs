@@ -357,6 +357,7 @@ pub(super) fn fseek<B: Backend>(
     let shot = now::timed(&mut io.backend, &io.clock, call);
     if let Ok(position) = u64::try_from(shot.reply) {
         io.handles.get(at).position = position;
+        io.names(position, 0);
     }
     io.settle(step.op, step.site, shot, Subject::Handle(at))
 }

@@ -55,6 +55,8 @@ pub(super) struct Io<'c, B> {
     pub(super) keeps_events: bool,
     /// Where the running operation moves its bytes, for its event.
     pub(super) touched: Touched,
+    /// Offset and size that the running operation names without moving bytes, for its event.
+    pub(super) named: (u64, u64),
 }
 
 impl<'c, B: Backend> Io<'c, B> {
@@ -85,7 +87,15 @@ impl<'c, B: Backend> Io<'c, B> {
             settings,
             keeps_events: recorder.keeps_events(),
             touched: Touched::default(),
+            named: (0, 0),
             recorder,
+        }
+    }
+
+    /// The operation sets a size or a position, which its event holds.
+    pub(super) fn names(&mut self, offset_bytes: u64, size_bytes: u64) {
+        if self.keeps_events {
+            self.named = (offset_bytes, size_bytes);
         }
     }
 

@@ -54,6 +54,7 @@ pub(super) fn perform<B: Backend>(
         Op::Statfs => on_path(step, env, io, |path| Call::Statfs { path }),
         Op::Truncate => {
             let size = env.size(site, args[1])?;
+            io.names(0, size);
             on_path(step, env, io, |path| Call::Truncate { path, size })
         }
         Op::Chmod => {
@@ -107,17 +108,20 @@ pub(super) fn perform<B: Backend>(
         Op::Fstat => on_handle(step, env, io, |fd| Call::Fstat { fd }),
         Op::Ftruncate => {
             let size = env.size(site, args[1])?;
+            io.names(0, size);
             on_handle(step, env, io, |fd| Call::Ftruncate { fd, size })
         }
         Op::Fallocate => {
             let offset = env.optional_size(site, args[1])?.unwrap_or(0);
             let size = env.size(site, args[2])?;
             let mode = chosen(step, env, 3, words::RANGES)?.unwrap_or(0);
+            io.names(offset, size);
             on_handle(step, env, io, |fd| Call::Fallocate { fd, mode, offset, size })
         }
         Op::Fadvise => {
             let (offset, size) = (env.size(site, args[1])?, env.size(site, args[2])?);
             let advice = chosen(step, env, 3, words::ADVICE)?.unwrap_or(0);
+            io.names(offset, size);
             on_handle(step, env, io, |fd| Call::Fadvise { fd, offset, size, advice })
         }
         Op::Linkat => files::linkat(step, env, io),

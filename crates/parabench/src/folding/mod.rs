@@ -3,6 +3,8 @@
 mod proof;
 mod read;
 mod sites;
+mod stretch;
 
-pub use proof::{Difference, Proof, prove, shown};
+pub use proof::{Difference, Proof, prove, shown, try_out};
 pub use read::read;
+pub use stretch::{for_ranks, scaled};

@@ -4,7 +4,7 @@
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, RankRecord};
 use engine::supervise::{Outcome, run_sim_among};
-use model::event::{Event, NO_ID};
+use model::event::{Event, FLAG_FAILED, NO_ID};
 use model::{Op, Plan, errno};
 use ppl::Binding;
 use ppl::source::NoIncludes;
@@ -55,7 +55,7 @@ pub fn prove(log: &Log, folded: &Folded) -> Proof {
         adopted: folded.adopted.iter().map(|rank| rank.len() as u64).sum(),
         ..Proof::default()
     };
-    match execute(log, folded) {
+    match execute(log.ranks.len() as u32, folded) {
         Ok((plan, outcome)) => {
             if !outcome.finished() {
                 proof.failure = Some(ending(&plan, &outcome));
@@ -72,8 +72,26 @@ pub fn prove(log: &Log, folded: &Folded) -> Proof {
     proof
 }
 
-fn execute(log: &Log, folded: &Folded) -> Result<(Plan, Outcome), String> {
-    let binding = Binding::new(log.ranks.len() as u32);
+/// Executes a program that was changed on so many ranks: nothing may fail that was not expected.
+///
+/// # Errors
+/// What went wrong first.
+pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
+    let (plan, outcome) = execute(ranks, folded)?;
+    if !outcome.finished() {
+        return Err(ending(&plan, &outcome));
+    }
+    for record in &outcome.records {
+        if let Some(event) = record.events().find(|event| event.flags & FLAG_FAILED != 0) {
+            let failed = told(&event, |path| record.path(path).unwrap_or_default());
+            return Err(format!("rank {}: {failed}", record.rank));
+        }
+    }
+    Ok(())
+}
+
+fn execute(ranks: u32, folded: &Folded) -> Result<(Plan, Outcome), String> {
+    let binding = Binding::new(ranks);
     let text = folded.text.clone().into_bytes();
     let compiled = ppl::compile("folded", text, &mut NoIncludes, &binding);
     let Some(plan) = compiled.plan else {

@@ -7,7 +7,7 @@ use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
 use std::path::{Path, PathBuf};
-use trace::fold::{self, Folded, Log, Options, Think};
+use trace::fold::{self, Folded, Log, Only, Options, Think};
 
 /// What folded programs begin with; others are not replaced.
 pub(super) const HEAD: &str = "# Folded from ";
@@ -39,8 +39,25 @@ pub struct Fold {
     #[arg(long, value_name = "HOW", default_value = "typical", value_parser = think)]
     think: Think,
 
+    /// Fold a part only: a rank's number, a label, or a file or directory
+    #[arg(long, value_name = "WHAT")]
+    only: Option<String>,
+
+    /// Replace all words in names of files and labels, the same word by the same one, leave the head
+    /// out, and write what was replaced to this file
+    #[arg(long, value_name = "MAP")]
+    anonymise: Option<PathBuf>,
+
+    /// Multiply a parameter of the program: `size=4`. Refused where places in files do not follow it
+    #[arg(long, value_name = "NAME=FACTOR", value_parser = factor)]
+    scale: Vec<(String, i64)>,
+
+    /// Make sure that the program runs on so many ranks. Refused where it names ranks or fails
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: Option<u32>,
+
     /// Write no program; show the operations of the run that this line of it stands for
-    #[arg(long, value_name = "LINE", conflicts_with = "out")]
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["out", "anonymise"])]
     explain: Option<u32>,
 }
 
@@ -50,12 +67,26 @@ impl Fold {
         if let Some(out) = &self.out {
             output::check(out, "-o", HEAD)?;
         }
-        let (run, log) = folding::read(&self.folder)?;
-        let folded = fold::fold(&log, &Options { think: self.think, head: head(&run, &log) });
+        let (run, mut log) = folding::read(&self.folder)?;
+        if let Some(text) = &self.only {
+            only(&mut log, text)?;
+        }
+        let mut head = head(&run, &log);
+        let words = self.anonymise.as_ref().map(|map| (map, fold::anonymise::anonymise(&mut log)));
+        if words.is_some() {
+            head = vec![format!("{}an anonymous run.", &HEAD[2..])];
+        }
+        let folded = fold::fold(&log, &Options { think: self.think, head });
         let proof = folding::prove(&log, &folded);
         if let Some(line) = self.explain {
             explain(&log, &run, &folded, &proof, line)?;
             return Ok(Exit::Success);
+        }
+        let folded = folding::scaled(folded, &self.scale, log.ranks.len() as u32)?;
+        self.ranks.map_or(Ok(()), |ranks| folding::for_ranks(&folded, ranks))?;
+        if let Some((map, words)) = words {
+            let lines: String = words.iter().map(|(old, new)| format!("{new}\t{old}\n")).collect();
+            output::write(map, "--anonymise", output::ANYTHING, lines.as_bytes())?;
         }
         match &self.out {
             Some(out) => output::write(out, "-o", HEAD, folded.text.as_bytes())?,
@@ -97,11 +128,39 @@ pub(super) fn think(text: &str) -> std::result::Result<Think, String> {
     }
 }
 
+/// `size=4`
+fn factor(text: &str) -> std::result::Result<(String, i64), String> {
+    let parts = text.split_once('=');
+    let factor = parts.and_then(|(name, factor)| Some((name, factor.parse::<i64>().ok()?)));
+    match factor {
+        Some((name, factor)) if factor > 0 && !name.is_empty() => {
+            Ok((name.trim_start_matches('$').into(), factor))
+        }
+        _ => Err(format!("expected NAME=FACTOR, for example size=4, found {text:?}")),
+    }
+}
+
+/// Leaves out what is not asked for.
+fn only(log: &mut Log, text: &str) -> Result<()> {
+    let Some(only) = Only::of(text, log) else {
+        let labels: Vec<&str> = log.labels.iter().map(String::as_str).take(8).collect();
+        let help = match labels.is_empty() {
+            true => "the run has no labels".into(),
+            false => format!("labels of the run: {}", labels.join(", ")),
+        };
+        let found = model::escape::line(text);
+        let message = format!("--only {found}: expected a rank, a label, a file or a directory");
+        return Err(Error::input(message).help(help));
+    };
+    only.keep(log);
+    Ok(())
+}
+
 /// The comment at the head: what was recorded, when, how complete.
 fn head(run: &Run, log: &Log) -> Vec<String> {
     let header = &run.run;
     let operations: usize = log.ranks.iter().map(Vec::len).sum();
-    let ranks = match header.ranks {
+    let ranks = match log.ranks.len() {
         1 => "1 rank".to_string(),
         ranks => format!("{ranks} ranks"),
     };
@@ -143,7 +202,7 @@ fn say(folded: &Folded, proof: &folding::Proof) {
         console::warning(&text);
     }
     if folded.left_out > 0 {
-        console::warning(&format!("{} operations have no statement yet", folded.left_out));
+        console::warning(&format!("{} operations have no statement", folded.left_out));
     }
     if folded.guessed > 0 {
         let (n, text) = (folded.guessed, "modes or words that the run does not tell");

@@ -179,14 +179,14 @@ columns! {
         shown(Value::Int32(|r| path(r, r.event.path2).map_or(-1, |path| path.id)));
     "path2" "Second path of rename, link and symlink; else null."
         shown(Value::OptionalText(|r| path(r, r.event.path2).map(|path| path.text.clone())));
-    "offset_bytes" "Position in the file, of several extents that of the first; 0 where the operation has none."
+    "offset_bytes" "Position in the file, of several extents that of the first, of `fseek` the new one; 0 where the operation has none."
         field!(Int64 offset_bytes: u64);
     "pieces" "Extents of the file that were asked for, where they are several or a pattern's; else 0."
         field!(Int32 pieces: u32);
     "extents_id" "Which extents: a place in `run.events.extents` of run.json; -1 without."
         // As in an event: from 1, 0 for none.
         both(Value::Int32(extents), |row, value| row.event.extents = (value as u32).wrapping_add(1));
-    "requested_bytes" "Bytes asked for; for \"rest of the file\" the bytes moved."
+    "requested_bytes" "Bytes asked for, or the size that is set; for \"rest of the file\" the bytes moved."
         field!(Int64 requested_bytes: u64);
     "done_bytes" "Bytes moved."
         field!(Int64 done_bytes: u64);

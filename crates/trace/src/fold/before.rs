@@ -195,8 +195,9 @@ impl World {
         let event = &entry.event;
         let end = event.offset_bytes + event.done_bytes;
         let thing = &mut self.things[thing];
-        let shows_end = event.flags & FLAG_SHORT != 0;
-        if thing.was_there && end > thing.written_bytes && (event.done_bytes > 0 || shows_end) {
+        let shows_end = thing.was_there && event.flags & FLAG_SHORT != 0;
+        if end > thing.written_bytes && (event.done_bytes > 0 || shows_end) {
+            thing.was_there = true;
             thing.size_bytes = thing.size_bytes.max(end);
         }
     }

@@ -4,7 +4,7 @@
 //! 64 + 4096 i + 16384 rank    with a size of 4096:    ($i + $$rank * 4) * $size + 64
 //! ```
 
-use super::ranks::{Form, Item, Spread, Value};
+use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::write::table_name;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 pub struct Sizes {
     /// Its size in bytes, and how that is written.
     pub unit: Option<(i64, String)>,
+    /// Number of ranks: `$$size` where numbers grow with the rank, too.
+    pub ranks: i64,
 }
 
 /// A loop that is written: its variable runs from `start` in steps of `stride`.
@@ -87,6 +89,11 @@ fn collect(
     steps: &mut Vec<i64>,
 ) {
     for number in &item.numbers {
+        if number.list.as_ref().is_some_and(|list| list.depth == depth) {
+            // An index of a list is the variable as it is.
+            steps.push(1);
+            *wishes.entry((0, 1)).or_default() += 1 << 20;
+        }
         match number.steps.get(depth) {
             None | Some(Value::Same(0)) => {}
             Some(Value::Same(step)) => {
@@ -126,7 +133,7 @@ impl Linear {
     /// The variable that it is.
     pub fn variable(&self) -> Option<&str> {
         match (self.constant, &self.terms[..]) {
-            (0, [(1, atom)]) if !atom.contains([' ', '[']) => Some(atom),
+            (0, [(1, atom)]) if !atom.contains([' ', '[']) => Some(atom.as_str()),
             _ => None,
         }
     }
@@ -157,13 +164,12 @@ impl Linear {
                 self.add(*outer, &format!("($$rank / {width})"));
                 self.add(*inner, &format!("($$rank % {width})"));
             }
-            Value::Table(values) => {
-                let known = tables.iter().position(|table| table == values);
-                let at = known.unwrap_or_else(|| {
-                    tables.push(values.clone());
-                    tables.len() - 1
-                });
-                self.add(1, &format!("{}[$$rank]", table_name(at)));
+            Value::Table(ranks, values) => {
+                let index = index(ranks, tables);
+                let index =
+                    index.strip_prefix('(').and_then(|i| i.strip_suffix(')')).unwrap_or(&index);
+                let at = place(values.clone(), tables);
+                self.add(1, &format!("{}[{index}]", table_name(at)));
             }
         }
     }
@@ -173,6 +179,25 @@ impl Linear {
         let factor = step / around.stride;
         self.constant -= factor * around.start;
         self.add(factor, &around.name);
+    }
+
+    /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values.
+    pub fn add_list(
+        &mut self,
+        list: &Listed,
+        around: &Loop,
+        unit: i64,
+        tables: &mut Vec<Vec<i64>>,
+    ) {
+        let index = match &list.rows {
+            None => around.name.clone(),
+            Some((ranks, row)) => {
+                format!("{} * {row} + {}", index(ranks, tables), around.name)
+            }
+        };
+        let values = list.values.iter().map(|value| value / unit).collect();
+        let name = table_name(place(values, tables));
+        self.add(unit, &format!("{name}[{index}]"));
     }
 
     /// Adds the product of an expression and the index of a loop, which runs from 0.
@@ -189,7 +214,7 @@ impl Linear {
         {
             let terms = self.terms.iter().map(|(factor, atom)| (factor / unit, atom.clone()));
             let rest = Linear { constant: self.constant / unit, terms: terms.collect() };
-            let shown = rest.shown(&Sizes::default(), false);
+            let shown = rest.shown(&Sizes { unit: None, ranks: sizes.ranks }, false);
             let is_sum = rest.terms.len() + usize::from(rest.constant != 0) > 1;
             return if is_sum {
                 format!("({shown}) * {text}")
@@ -197,7 +222,14 @@ impl Linear {
                 format!("{shown} * {text}")
             };
         }
-        let number = |number: i64| if as_bytes { bytes(number) } else { number.to_string() };
+        let has_rank =
+            self.terms.iter().any(|(factor, atom)| *factor == 1 && atom.contains("$$rank"));
+        let number = |number: i64| match as_bytes {
+            true => bytes(number),
+            false if has_rank && number == sizes.ranks && number > 1 => "$$size".into(),
+            false => number.to_string(),
+        };
+        let constant = |number: i64| if as_bytes { bytes(number) } else { number.to_string() };
         let mut text = String::new();
         let mut push = |negative: bool, term: String| {
             match (text.is_empty(), negative) {
@@ -213,7 +245,7 @@ impl Linear {
         let negative = self.terms.iter().filter(|term| term.0 < 0);
         let leads = self.constant > 0 && self.terms.iter().all(|term| term.0 < 0);
         if leads {
-            push(false, number(self.constant));
+            push(false, constant(self.constant));
         }
         for (factor, atom) in positive.chain(negative) {
             let term = match factor.unsigned_abs() {
@@ -230,15 +262,39 @@ impl Linear {
             return inner.to_string();
         }
         if !leads && (self.constant != 0 || self.terms.is_empty()) {
-            push(self.constant < 0, number(self.constant.saturating_abs()));
+            push(self.constant < 0, constant(self.constant.saturating_abs()));
         }
         text
     }
 }
 
-/// All numbers of an item, for others that look for constants.
+/// The number of this rank among some, from 0.
+fn index(ranks: &[u32], tables: &mut Vec<Vec<i64>>) -> String {
+    let (first, last) = (ranks[0], ranks[ranks.len() - 1]);
+    match last - first + 1 == ranks.len() as u32 {
+        true if first == 0 => "$$rank".into(),
+        true => format!("($$rank - {first})"),
+        false => {
+            let mut numbers = vec![0; (last + 1) as usize];
+            (0..).zip(ranks).for_each(|(number, rank)| numbers[*rank as usize] = number);
+            format!("{}[$$rank]", table_name(place(numbers, tables)))
+        }
+    }
+}
+
+/// The place of a table, which is added if it is new.
+fn place(values: Vec<i64>, tables: &mut Vec<Vec<i64>>) -> usize {
+    let known = tables.iter().position(|table| *table == values);
+    known.unwrap_or_else(|| {
+        tables.push(values);
+        tables.len() - 1
+    })
+}
+
+/// The value of a number that is the same everywhere.
 pub fn constant(number: &Spread) -> Option<i64> {
     match number.base {
+        _ if number.list.is_some() => None,
         Value::Same(base) if number.steps.iter().all(|step| *step == Value::Same(0)) => Some(base),
         _ => None,
     }
@@ -282,12 +338,12 @@ mod tests {
     #[test]
     fn expressions_are_written_as_people_write_them() {
         let around = |start, stride| Loop { name: "$i".into(), start, stride, used: true };
-        let unit = Sizes { unit: Some((4096, "$size".into())) };
+        let unit = Sizes { unit: Some((4096, "$size".into())), ranks: 4 };
         let mut tables = Vec::new();
         let mut linear = Linear::default();
         linear.add_index(16384, &around(0, 1));
         linear.add_value(&Value::Affine { base: 0, step: 4096 }, &mut tables);
-        assert_eq!(linear.shown(&unit, true), "($i * 4 + $$rank) * $size");
+        assert_eq!(linear.shown(&unit, true), "($i * $$size + $$rank) * $size");
         assert_eq!(linear.shown(&Sizes::default(), true), "$i * 16k + $$rank * 4k");
         let mut linear = Linear::default();
         linear.add_value(&Value::Same(7), &mut tables);
@@ -297,7 +353,7 @@ mod tests {
         linear.add_value(&Value::Affine { base: 3, step: -1 }, &mut tables);
         assert_eq!(linear.shown(&Sizes::default(), false), "3 - $$rank");
         let mut linear = Linear::default();
-        linear.add_value(&Value::Table(vec![4, 9]), &mut tables);
+        linear.add_value(&Value::Table([0, 1].into(), vec![4, 9]), &mut tables);
         assert_eq!(linear.shown(&Sizes::default(), false), "$values[$$rank]");
         assert_eq!(tables, [vec![4, 9]]);
     }

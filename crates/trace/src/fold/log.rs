@@ -209,7 +209,7 @@ impl Open {
                 self.sequential &= event.offset_bytes == self.position;
                 self.position = event.offset_bytes.saturating_add(event.done_bytes);
             }
-            Op::Fseek => self.sequential = false,
+            Op::Fseek => self.position = event.offset_bytes,
             _ => {}
         }
     }

@@ -10,8 +10,10 @@
 //! Loops are elements of the stack like statements, so nests come by themselves. Memory for regular
 //! input is that of the result.
 
+use super::lists;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 /// Longest body of a loop, in elements.
 const BODY_MAX: usize = 400;
@@ -23,12 +25,14 @@ pub struct Number {
     pub base: i64,
     /// Growth per iteration, innermost loop first; as many as there are loops around it.
     pub steps: Vec<i64>,
+    /// What is added in the iterations of one loop, and which loop, counted from the innermost.
+    pub list: Option<(usize, Rc<[i64]>)>,
 }
 
 impl Number {
     /// A number outside of loops.
     pub fn constant(base: i64) -> Number {
-        Number { base, steps: Vec::new() }
+        Number { base, ..Number::default() }
     }
 }
 
@@ -63,7 +67,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// What it is, with all growth in it, but without bases.
-    hash: u64,
+    pub(super) hash: u64,
     /// Number of the shape; of a loop 0.
     pub shape: u32,
     /// Its own numbers.
@@ -87,7 +91,7 @@ impl Node {
         Node::made(shape, numbers, Gap::default(), Kind::Block(body))
     }
 
-    fn made(shape: u32, numbers: Vec<Number>, gap: Gap, kind: Kind) -> Node {
+    pub(super) fn made(shape: u32, numbers: Vec<Number>, gap: Gap, kind: Kind) -> Node {
         let mut node = Node { hash: 0, shape, numbers, gap, kind };
         node.hash = node.hashed();
         node
@@ -96,7 +100,7 @@ impl Node {
     fn hashed(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.shape.hash(&mut hasher);
-        self.numbers.iter().for_each(|number| number.steps.hash(&mut hasher));
+        self.numbers.iter().for_each(|number| (&number.steps, &number.list).hash(&mut hasher));
         let (kind, body) = match &self.kind {
             Kind::Leaf => (0u8, &[][..]),
             Kind::Loop(body) => (1, body.as_slice()),
@@ -123,18 +127,18 @@ impl Node {
     }
 
     /// Gives every number in it, of like nodes in the same order.
-    fn each<'a>(&'a self, take: &mut impl FnMut(&'a Number) -> bool) -> bool {
+    pub(super) fn each<'a>(&'a self, take: &mut impl FnMut(&'a Number) -> bool) -> bool {
         self.numbers.iter().all(&mut *take) && self.body().iter().all(|node| node.each(take))
     }
 
-    fn each_mut(&mut self, change: &mut impl FnMut(&mut Number)) {
+    pub(super) fn each_mut(&mut self, change: &mut impl FnMut(&mut Number)) {
         self.numbers.iter_mut().for_each(&mut *change);
         self.body_mut().iter_mut().for_each(|node| node.each_mut(change));
         self.hash = self.hashed();
     }
 
     /// Adds the gaps of another execution.
-    fn add_gaps(&mut self, other: &Node) {
+    pub(super) fn add_gaps(&mut self, other: &Node) {
         self.gap.add(other.gap);
         for (node, other) in self.body_mut().iter_mut().zip(other.body()) {
             node.add_gaps(other);
@@ -155,9 +159,9 @@ impl Folder {
         while self.extend() || self.form() {}
     }
 
-    /// What all became.
+    /// What all became. Like neighbours whose numbers do not grow evenly become loops over lists.
     pub fn finish(self) -> Vec<Node> {
-        self.stack
+        lists::listed(self.stack)
     }
 
     /// The elements on top are the next iteration of the loop below them.
@@ -224,7 +228,7 @@ fn predicts(body: &Node, next: &Node, count: i64) -> bool {
         body.numbers.iter().zip(&next.numbers).all(|(a, b)| {
             let Some((step, inner)) = a.steps.split_last() else { return false };
             let value = step.checked_mul(count).and_then(|grown| a.base.checked_add(grown));
-            *inner == b.steps[..] && value == Some(b.base)
+            *inner == b.steps[..] && a.list == b.list && value == Some(b.base)
         })
     };
     alike && numbers() && body.body().iter().zip(next.body()).all(|(a, b)| predicts(a, b, count))
@@ -254,7 +258,7 @@ fn grows_evenly(first: &Node, second: &Node, third: &Node) -> bool {
     first.hash == second.hash && second.hash == third.hash && numbers() && bodies()
 }
 
-fn collect(bases: &mut Vec<i64>, number: &Number) -> bool {
+pub(super) fn collect(bases: &mut Vec<i64>, number: &Number) -> bool {
     bases.push(number.base);
     true
 }
@@ -315,7 +319,9 @@ mod tests {
             ("a0 a1 a2 c a0 a1 a2 c a0 a1 a2 c", "3{3+0{a0+1+0} c}"),
             ("a0 a1 a2 c a9 a10 a11 c a18 a19 a20 c", "3{3+0{a0+1+9} c}"),
             ("a0 a0 a0 b a0 a0 a0 a0 b a0 a0 a0 a0 a0 b", "3{3+1{a0+0+0} b}"),
-            ("a0 a1 a3 a7", "a0 a1 a3 a7"),
+            ("a0 a7", "a0 a7"),
+            // Over a list.
+            ("a0 a1 a3 a7", "4{a0+0}"),
             ("b a0 a2 a4 a6 a9", "b 4{a0+2} a9"),
         ] {
             assert_eq!(folded(text), expected, "{text}");

@@ -8,11 +8,15 @@
 //! Each stage is a function from data to data. The text is not proved here: who folds executes it on
 //! files in memory and compares.
 
+pub mod anonymise;
 pub mod before;
 pub mod expr;
+mod lists;
 pub mod log;
 pub mod loops;
+mod meet;
 pub mod names;
+pub mod only;
 pub mod order;
 pub mod params;
 pub mod ranks;
@@ -22,8 +26,11 @@ pub mod write;
 
 pub use before::{Before, Kind, before};
 pub use log::{Log, Logged};
+pub use only::Only;
 pub use think::Think;
+pub use write::Fixed;
 
+use order::Order;
 use shape::Shaper;
 use write::Writer;
 
@@ -50,22 +57,39 @@ pub struct Folded {
     pub left_out: u64,
     /// Operations of which the run does not tell a mode or a word.
     pub guessed: u64,
+    /// Parameters: names and values.
+    pub params: Vec<(String, i64)>,
+    /// What keeps the program from other numbers of ranks and other sizes.
+    pub fixed: Fixed,
 }
 
-/// Makes a program of a log.
+/// Waits of a rank from which on signals between ranks may be shorter than meetings of all.
+const MEETINGS_FEW: usize = 6;
+
+/// Makes a program of a log: the shorter one of those with barriers and with signals.
 pub fn fold(log: &Log, options: &Options) -> Folded {
     let order = order::barriers(log);
+    let many = order.waits() > MEETINGS_FEW;
+    let folded = ordered(log, options, &order);
+    if !many {
+        return folded;
+    }
+    let other = ordered(log, options, &order::signals(log));
+    if other.text.len() < folded.text.len() { other } else { folded }
+}
+
+fn ordered(log: &Log, options: &Options, order: &Order) -> Folded {
     let mut shaper = Shaper::new(log);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
     for rank in 0..log.ranks.len() as u32 {
-        let (tree, opened) = shaper.rank(rank, &order);
+        let (tree, opened) = shaper.rank(rank, order);
         trees.push(tree);
         adopted.push(opened);
     }
     let items = ranks::unify(&trees);
     let writer = Writer::new(&shaper, &items, log.ranks.len() as u32, options.think);
-    let text = writer.program(&items, &options.head);
+    let write::Written { text, params, fixed } = writer.program(&items, &options.head);
     let (text, _) = ppl::format(&text);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);
-    Folded { text, before: before(log), adopted, left_out, guessed }
+    Folded { text, before: before(log), adopted, left_out, guessed, params, fixed }
 }

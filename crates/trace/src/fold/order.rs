@@ -17,14 +17,18 @@ pub enum Action {
     Barrier {
         /// Nanoseconds.
         free_ns: u64,
+        /// Ranks come out of different labels.
+        apart: bool,
     },
     /// Tells a rank.
     Signal {
         /// Which.
         to: u32,
     },
-    /// Waits for signals.
+    /// Waits for signals of a rank.
     Wait {
+        /// Which.
+        from: u32,
         /// How many.
         count: u32,
         /// When the last one could be given, in the log.
@@ -40,6 +44,11 @@ pub struct Order {
 }
 
 impl Order {
+    /// Places at which ranks wait.
+    pub fn waits(&self) -> usize {
+        self.actions.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     /// What a rank does.
     pub fn of(&self, rank: u32) -> &[(usize, Action)] {
         self.actions.get(rank as usize).map_or(&[], Vec::as_slice)
@@ -68,10 +77,50 @@ pub fn barriers(log: &Log) -> Order {
             Some(log.ranks[rank].get(place.checked_sub(1)?)?.event.end_ns)
         });
         let free_ns = free_ns.max().unwrap_or(0);
+        let labels: Vec<u32> =
+            log.ranks.iter().zip(&meeting).map(|(r, at)| around(r, *at)).collect();
+        let apart = labels.iter().any(|label| *label != labels[0]);
         for (actions, place) in actions.iter_mut().zip(meeting) {
-            actions.push((place, Action::Barrier { free_ns }));
+            actions.push((place, Action::Barrier { free_ns, apart }));
         }
     }
+    Order { actions }
+}
+
+/// The label that goes on over a place; none where it ends.
+fn around(rank: &[Logged], place: usize) -> u32 {
+    let label = |at: usize| rank.get(at).map_or(NO_ID, |entry| entry.event.label);
+    let before = place.checked_sub(1).map_or(NO_ID, label);
+    if before == label(place) { before } else { NO_ID }
+}
+
+/// Orders the operations of several ranks by signals from one to another.
+pub fn signals(log: &Log) -> Order {
+    let mut actions = vec![Vec::new(); log.ranks.len()];
+    for Edge { from, to } in Dependences::of(log) {
+        let free_ns = log.ranks[from.0 as usize][from.1].event.end_ns;
+        // A signal is given after an operation, so before the next one.
+        actions[from.0 as usize].push((from.1 + 1, Action::Signal { to: to.0 }));
+        let waits: &mut Vec<(usize, Action)> = &mut actions[to.0 as usize];
+        let same = waits.iter_mut().rev().take_while(|(place, _)| *place == to.1);
+        let known = same.map(|(_, action)| action).find_map(|action| match action {
+            Action::Wait { from: rank, count, free_ns } if *rank == from.0 => {
+                Some((count, free_ns))
+            }
+            _ => None,
+        });
+        match known {
+            Some((count, free)) => (*count, *free) = (*count + 1, free_ns.max(*free)),
+            None => waits.push((to.1, Action::Wait { from: from.0, count: 1, free_ns })),
+        }
+    }
+    // What a rank tells comes before what it waits for: so nobody waits in a circle.
+    let key = |(place, action): &(usize, Action)| match action {
+        Action::Signal { to } => (*place, 0, *to),
+        Action::Barrier { .. } => (*place, 1, 0),
+        Action::Wait { from, .. } => (*place, 2, *from),
+    };
+    actions.iter_mut().for_each(|actions| actions.sort_by_key(key));
     Order { actions }
 }
 

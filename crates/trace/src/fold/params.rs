@@ -63,6 +63,15 @@ impl Params {
         Some(numbered("$size", at))
     }
 
+    /// Their names and values.
+    pub fn all(&self) -> Vec<(String, i64)> {
+        let named = |name: &'static str, values: &[i64]| -> Vec<(String, i64)> {
+            let named = |(at, value): (usize, &i64)| (numbered(name, at), *value);
+            values.iter().enumerate().map(named).collect()
+        };
+        [named("$count", &self.counts), named("$size", &self.sizes)].concat()
+    }
+
     /// Their definitions.
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -8,6 +8,7 @@
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
 use super::loops::{Gap, Kind, Node, Number};
+use super::meet;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -48,8 +49,8 @@ pub enum Value {
         /// Ranks of a row.
         width: i64,
     },
-    /// Anything: by rank, 0 for ranks that have none.
-    Table(Vec<i64>),
+    /// Anything: the values of these ranks.
+    Table(Ranks, Vec<i64>),
 }
 
 impl Value {
@@ -63,7 +64,9 @@ impl Value {
             Value::Grid { base, outer, inner, width } => {
                 base + outer * (r / width) + inner * (r % width)
             }
-            Value::Table(values) => values.get(rank as usize).copied().unwrap_or(0),
+            Value::Table(ranks, values) => {
+                ranks.binary_search(&rank).ok().and_then(|at| values.get(at).copied()).unwrap_or(0)
+            }
         }
     }
 
@@ -81,7 +84,7 @@ impl Value {
             .filter(|value| fits(value))
             .or_else(|| shifted().filter(|_| values.len() == size as usize).filter(|v| fits(v)))
             .or_else(|| grids().find(|value| fits(value)))
-            .unwrap_or_else(|| Value::table(values, size))
+            .unwrap_or_else(|| Value::table(values))
     }
 
     fn affine((a, first): (u32, i64), (b, second): (u32, i64)) -> Option<Value> {
@@ -112,10 +115,9 @@ impl Value {
         all_small.then_some(Value::Grid { base, outer, inner, width })
     }
 
-    fn table(values: &[(u32, i64)], size: u32) -> Value {
-        let mut table = vec![0; size as usize];
-        values.iter().for_each(|(rank, value)| table[*rank as usize] = *value);
-        Value::Table(table)
+    fn table(values: &[(u32, i64)]) -> Value {
+        let (ranks, values): (Vec<u32>, Vec<i64>) = values.iter().copied().unzip();
+        Value::Table(ranks.into(), values)
     }
 }
 
@@ -131,6 +133,38 @@ pub struct Spread {
     pub base: Value,
     /// Growth per iteration, innermost loop first.
     pub steps: Vec<Value>,
+    /// What is added in the iterations of one loop.
+    pub list: Option<Listed>,
+}
+
+/// Values by iteration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Listed {
+    /// Which loop, counted from the innermost.
+    pub depth: usize,
+    /// The values; one row after the other, if ranks have different ones.
+    pub values: Vec<i64>,
+    /// Then the ranks, and the length of a row.
+    pub rows: Option<(Ranks, usize)>,
+}
+
+impl Listed {
+    fn of(nodes: &[(u32, &Node)], at: usize) -> Option<Listed> {
+        let list = |node: &Node| node.numbers[at].list.clone();
+        let (depth, first) = list(nodes[0].1)?;
+        let rows = || nodes.iter().filter_map(|(rank, node)| Some((*rank, list(node)?.1)));
+        if rows().all(|(_, row)| row == first) {
+            return Some(Listed { depth, values: first.to_vec(), rows: None });
+        }
+        let row = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
+        let mut values = Vec::with_capacity(row * nodes.len());
+        for (_, own) in rows() {
+            values.extend_from_slice(&own);
+            values.resize(values.len().next_multiple_of(row.max(1)), 0);
+        }
+        let ranks = nodes.iter().map(|(rank, _)| *rank).collect();
+        Some(Listed { depth, values, rows: Some((ranks, row)) })
+    }
 }
 
 /// What an element is.
@@ -159,14 +193,58 @@ pub struct Item {
     pub body: Vec<Item>,
 }
 
+impl Item {
+    fn leaf(shape: u32) -> Item {
+        Item { form: Form::Leaf(shape), numbers: Vec::new(), gap: Gap::default(), body: Vec::new() }
+    }
+}
+
 /// Makes one tree of those of all ranks.
 pub fn unify(trees: &[Vec<Node>]) -> Vec<Item> {
     let all = (0..).zip(trees).map(|(rank, tree)| (rank, tree.as_slice())).collect();
     together(all, trees.len() as u32)
 }
 
-/// The same of some ranks out of so many.
+/// The same of some ranks out of so many. If all meet equally often, what stands between two meetings
+/// is unified apart.
 fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
+    let alike = |counts: Vec<usize>| counts.windows(2).all(|pair| pair[0] == pair[1]);
+    let counts: Vec<usize> = trees.iter().map(|(_, tree)| meet::count(tree)).collect();
+    if counts.iter().all(|count| *count == 0) {
+        return apart(trees, size);
+    }
+    if alike(counts) {
+        return in_turns(&trees, size);
+    }
+    let out: Vec<(u32, Vec<Node>)> =
+        trees.iter().map(|(rank, tree)| (*rank, meet::written_out(tree))).collect();
+    match alike(out.iter().map(|(_, tree)| meet::count(tree)).collect()) {
+        true => {
+            let out: Vec<_> = out.iter().map(|(rank, tree)| (*rank, &tree[..])).collect();
+            in_turns(&out, size)
+        }
+        false => apart(trees, size),
+    }
+}
+
+/// Trees that meet equally often.
+fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
+    let mut parts: Vec<_> = trees.iter().map(|(rank, tree)| (*rank, meet::between(tree))).collect();
+    let mut items = Vec::new();
+    loop {
+        let next = parts.iter_mut().filter_map(|(rank, parts)| Some((*rank, parts.next()?)));
+        let next: Vec<(u32, &[Node])> = next.collect();
+        if next.is_empty() {
+            items.pop();
+            return items;
+        }
+        items.extend(apart(next, size));
+        items.push(Item::leaf(meet::BARRIER));
+    }
+}
+
+/// Trees without meetings at their top.
+fn apart(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
     let members = trees.len();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known: HashMap<u64, usize> = HashMap::new();
@@ -206,10 +284,16 @@ fn hash(what: &impl Hash) -> u64 {
 /// A node without its numbers; of a block only its label, because ranks may do different things in it.
 fn form(node: &Node) -> u64 {
     let body = || node.body().iter().map(form).collect::<Vec<_>>();
+    let lists: Vec<Option<usize>> =
+        node.numbers.iter().map(|number| number.list.as_ref().map(|list| list.0)).collect();
     match node.kind {
-        Kind::Leaf => hash(&(node.shape, 0)),
-        Kind::Loop(_) => hash(&(node.shape, 1, body())),
-        Kind::Block(_) => hash(&(node.shape, 2)),
+        Kind::Leaf => hash(&(node.shape, 0, lists)),
+        // Ranks that meet in a loop do so together, whatever else they do in it.
+        Kind::Loop(_) if meet::count(node.body()) > 0 => {
+            hash(&(node.shape, 3, lists, meet::count(node.body()), node.numbers[0].base))
+        }
+        Kind::Loop(_) => hash(&(node.shape, 1, lists, body())),
+        Kind::Block(_) => hash(&(node.shape, 2, lists)),
     }
 }
 
@@ -333,7 +417,8 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
             Value::of(&values, size)
         };
         let steps = (0..first.numbers[at].steps.len()).map(|step| value(&|n| n.steps[step]));
-        Spread { base: value(&|n| n.base), steps: steps.collect() }
+        let list = Listed::of(nodes, at);
+        Spread { base: value(&|n| n.base), steps: steps.collect(), list }
     };
     let mut gap = Gap::default();
     for (_, node) in nodes {
@@ -359,7 +444,7 @@ mod tests {
             (&[8, 0, 4], Value::Shifted { base: 0, step: 4, shift: 2 }),
             (&[0, 1, 10, 11, 20, 21], Value::Grid { base: 0, outer: 10, inner: 1, width: 2 }),
             (&[0, 0, 1, 1], Value::Grid { base: 0, outer: 1, inner: 0, width: 2 }),
-            (&[9, 2, 4, 4], Value::Table(vec![9, 2, 4, 4])),
+            (&[9, 2, 4, 4], Value::Table([0, 1, 2, 3].into(), vec![9, 2, 4, 4])),
         ] {
             let pairs: Vec<(u32, i64)> = (0..).zip(values.iter().copied()).collect();
             let value = Value::of(&pairs, values.len() as u32);

@@ -9,6 +9,7 @@
 
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, takes_handle};
 use super::loops::{Folder, Node};
+use super::meet::BARRIER;
 use super::names::{Names, Part};
 use super::order::{Action, Order};
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
@@ -32,7 +33,7 @@ pub enum Shape {
     Barrier,
     /// Tells the rank that is its number.
     Signal,
-    /// Waits for as many signals as its number.
+    /// Waits for signals: its numbers are the rank that gives them and how many.
     Wait,
 }
 
@@ -159,7 +160,9 @@ impl<'a> Shaper<'a> {
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
         let instances = instances(log);
-        let shapes = Interner::default();
+        let mut shapes = Interner::default();
+        let barrier = shapes.number(Shape::Barrier);
+        debug_assert_eq!(barrier, BARRIER);
         Shaper { log, names, shapes, labels, instances, placed, left_out: 0, guessed: 0 }
     }
 
@@ -192,19 +195,22 @@ impl<'a> Shaper<'a> {
     }
 
     fn act(&mut self, making: &mut Making, action: Action) {
-        let (shape, number) = match action {
-            Action::Barrier { free_ns } => {
+        let (shape, numbers) = match action {
+            Action::Barrier { free_ns, apart } => {
+                if apart {
+                    making.leave(0);
+                }
                 making.last_ns = making.last_ns.max(free_ns);
-                (Shape::Barrier, None)
+                (Shape::Barrier, vec![])
             }
-            Action::Signal { to } => (Shape::Signal, Some(i64::from(to))),
-            Action::Wait { count, free_ns } => {
+            Action::Signal { to } => (Shape::Signal, vec![i64::from(to)]),
+            Action::Wait { from, count, free_ns } => {
                 making.last_ns = making.last_ns.max(free_ns);
-                (Shape::Wait, Some(i64::from(count)))
+                (Shape::Wait, vec![i64::from(from), i64::from(count)])
             }
         };
         let shape = self.shapes.number(shape);
-        making.push(Node::leaf(shape, number.as_slice(), 0));
+        making.push(Node::leaf(shape, &numbers, 0));
     }
 
     fn add(&mut self, making: &mut Making, entry: &Logged) {
@@ -230,7 +236,8 @@ impl<'a> Shaper<'a> {
         let mut entry = *entry;
         let instance = self.instances.get(&entry.details.instance);
         let appends = instance.is_some_and(|i| i.flags.is_some_and(|f| f & O_APPEND != 0));
-        if instance.is_some_and(|instance| instance.shared) && !appends {
+        // Of one that was open before, nobody knows where it would begin.
+        if instance.is_some_and(|i| i.shared || i.flags.is_none()) && !appends {
             entry.event.flags &= !FLAG_AT_POSITION;
         }
         entry
@@ -374,7 +381,9 @@ impl Arguments<'_> {
             ParamKind::Offset if self.has_offset(default.is_none(), placed) => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
-            ParamKind::Offset if self.op == Op::Fallocate => self.args.push(Arg::Fixed("0")),
+            ParamKind::Offset if self.op == Op::Fallocate => {
+                self.bytes(event.offset_bytes, Arg::Bytes)?;
+            }
             _ if default.is_some() => {}
             ParamKind::Mode => return self.guess("0o644"),
             ParamKind::Attribute => return self.guess("\"user.name\""),

@@ -25,8 +25,30 @@ pub struct Writer<'a> {
     tables: Vec<Vec<i64>>,
     /// Expressions of ranks that names hold.
     of_ranks: Vec<String>,
+    /// What keeps the program from other numbers of ranks and other sizes.
+    fixed: Fixed,
     /// Number of ranks.
     ranks: u32,
+}
+
+/// Why a program cannot be stretched.
+#[derive(Clone, Debug, Default)]
+pub struct Fixed {
+    /// What names ranks one by one.
+    pub ranks: Option<String>,
+    /// A size, and a statement whose place in the file does not follow it.
+    pub sizes: Vec<(String, String)>,
+}
+
+/// A program with what can be changed in it.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// Its text, not laid out yet.
+    pub text: String,
+    /// Its parameters: names and values.
+    pub params: Vec<(String, i64)>,
+    /// What cannot be changed.
+    pub fixed: Fixed,
 }
 
 /// Statements as lines; a block is one of them.
@@ -40,16 +62,17 @@ impl<'a> Writer<'a> {
             think,
             places: Places::chosen(items, think),
             params: Params::of(items, &shaper.shapes.all),
-            sizes: Sizes::default(),
+            sizes: Sizes { unit: None, ranks: ranks.into() },
             loops: Vec::new(),
             tables: Vec::new(),
             of_ranks: Vec::new(),
+            fixed: Fixed::default(),
             ranks,
         }
     }
 
-    /// The program, not laid out yet. `head`: lines of the comment at its head.
-    pub fn program(mut self, items: &[Item], head: &[String]) -> String {
+    /// The program. `head`: lines of the comment at its head.
+    pub fn program(mut self, items: &[Item], head: &[String]) -> Written {
         let body = self.body(items);
         let mut text = String::new();
         for line in head {
@@ -75,7 +98,10 @@ impl<'a> Writer<'a> {
             text.push_str(&line);
             text.push('\n');
         }
-        text
+        if text.contains("[$$rank") && self.fixed.ranks.is_none() {
+            self.fixed.ranks = Some("a list has a value for each rank".into());
+        }
+        Written { text, params: self.params.all(), fixed: self.fixed }
     }
 
     fn body(&mut self, items: &[Item]) -> Lines {
@@ -103,8 +129,11 @@ impl<'a> Writer<'a> {
                 lines.push(block(&format!("time[{name}]"), body));
             }
             Form::Only(ranks) => {
-                let body = self.body(&item.body);
-                lines.push(block(&self.only(ranks), body));
+                let (head, body) = (self.only(ranks), self.body(&item.body));
+                if head != "master" && self.fixed.ranks.is_none() {
+                    self.fixed.ranks = Some(head.clone());
+                }
+                lines.push(block(&head, body));
             }
         }
     }
@@ -124,16 +153,23 @@ impl<'a> Writer<'a> {
             }
             Shape::Barrier => lines.push("barrier;".into()),
             Shape::Signal => {
-                let to = self.linear(&item.numbers[0]).shown(&self.sizes, false);
-                lines.push(format!("signal(\"done\", to={to});"));
+                let to = self.linear(&item.numbers[0]).shown(&self.plain(), false);
+                lines.push(format!("signal(\"from-$$rank\", to={to});"));
             }
             Shape::Wait => {
-                let count = self.linear(&item.numbers[0]).shown(&self.sizes, false);
+                let from = self.linear(&item.numbers[0]);
+                let from = self.number_in_text(&from, 0, None, lines, made);
+                let count = self.linear(&item.numbers[1]).shown(&self.plain(), false);
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
-                lines.push(format!("wait(\"done\"{count});"));
+                lines.push(format!("wait(\"from-{from}\"{count});"));
             }
             Shape::Label(_) => {}
         }
+    }
+
+    /// Numbers that are no multiples of a size.
+    fn plain(&self) -> Sizes {
+        Sizes { unit: None, ranks: self.ranks.into() }
     }
 
     fn compute(&self, gap: Gap, lines: &mut Lines) {
@@ -151,7 +187,7 @@ impl<'a> Writer<'a> {
     ) -> String {
         let mut numbers = numbers.iter();
         let mut args = Vec::new();
-        self.sizes = Sizes::default();
+        self.sizes.unit = None;
         for arg in &statement.args {
             args.push(match arg {
                 Arg::Path(template) => self.text(*template, &mut numbers, lines, made),
@@ -175,6 +211,15 @@ impl<'a> Writer<'a> {
         }
         if let Some(variable) = statement.gives {
             let _ = write!(text, "{} = ", variable_name(variable));
+        }
+        let place =
+            args.len().checked_sub(1).filter(|_| statement.args.last() == Some(&Arg::Bytes));
+        if let (Some((_, size)), Some(place)) = (&self.sizes.unit, place)
+            && size.starts_with('$')
+            && args[place] != "0"
+            && !args[place].contains(size.as_str())
+        {
+            self.fixed.sizes.push((size[1..].to_string(), args.join(", ")));
         }
         let _ = match (statement.op, args.is_empty()) {
             (Op::Sync | Op::Dropcaches, _) => write!(text, "{};", statement.op.name()),
@@ -253,7 +298,7 @@ impl<'a> Writer<'a> {
             Some("$$rank") if width == 0 && !runs_on => return "$$rank".into(),
             Some(name) if name != "$$rank" => name.to_string(),
             _ => {
-                let shown = linear.shown(&Sizes::default(), false);
+                let shown = linear.shown(&self.plain(), false);
                 let known = made.iter().find(|(_, expression)| *expression == shown);
                 match known {
                     Some((name, _)) => name.clone(),
@@ -295,19 +340,27 @@ impl<'a> Writer<'a> {
 
     fn linear(&mut self, number: &Spread) -> Linear {
         let mut linear = Linear::default();
-        let (base, tables) = (&number.base, &mut self.tables);
-        linear.add_value(base, tables);
-        for (step, around) in number.steps.iter().zip(self.loops.iter().rev()) {
+        let tables = &mut self.tables;
+        let around = || self.loops.iter().rev();
+        if let Some(list) = &number.list
+            && let Some(around) = around().nth(list.depth)
+        {
+            let unit = self.sizes.unit.as_ref().map_or(1, |(unit, _)| *unit);
+            let divides = list.values.iter().all(|value| value % unit == 0);
+            linear.add_list(list, around, if divides { unit } else { 1 }, tables);
+        }
+        let steps: Vec<_> = number.steps.iter().zip(around()).collect();
+        for (step, around) in steps.into_iter().rev() {
             match step {
                 Value::Same(step) => linear.add_index(*step, around),
                 other => {
                     let mut factor = Linear::default();
                     factor.add_value(other, tables);
-                    let factor = factor.shown(&Sizes::default(), false);
-                    linear.add_product(&factor, around);
+                    linear.add_product(&factor.shown(&Sizes::default(), false), around);
                 }
             }
         }
+        linear.add_value(&number.base, tables);
         linear
     }
 

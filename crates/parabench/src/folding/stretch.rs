@@ -1,0 +1,67 @@
+//! Folded programs for other numbers of ranks and other sizes, where their text allows it.
+
+use super::proof::try_out;
+use crate::error::{Error, Result};
+use model::units::parse_integer_text;
+use trace::fold::Folded;
+
+/// Multiplies parameters; what a size is a factor of follows.
+///
+/// # Errors
+/// There is no such parameter; a place in a file does not follow it; the program fails then.
+pub fn scaled(mut folded: Folded, factors: &[(String, i64)], ranks: u32) -> Result<Folded> {
+    for (name, factor) in factors {
+        let Some((_, value)) = folded.params.iter().find(|(known, _)| *known == format!("${name}"))
+        else {
+            return Err(no_such(name, &folded));
+        };
+        let fixed = folded.fixed.sizes.iter().find(|(size, _)| size == name);
+        if let Some((_, place)) = fixed {
+            let why = format!("--scale {name}: a place in a file does not follow it: ({place})");
+            return Err(Error::input(why).help("change the text by hand, or scale another one"));
+        }
+        let Some(new) = value.checked_mul(*factor) else {
+            return Err(Error::input(format!("--scale {name}={factor}: the product is too large")));
+        };
+        folded.text = with_param(&folded.text, name, new);
+    }
+    if !factors.is_empty() {
+        let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
+        try_out(&folded, ranks).map_err(failed)?;
+    }
+    Ok(folded)
+}
+
+fn no_such(name: &str, folded: &Folded) -> Error {
+    let known: Vec<&str> = folded.params.iter().map(|(name, _)| &name[1..]).collect();
+    let help = match known.is_empty() {
+        true => "it has none".into(),
+        false => format!("it has {}", known.join(", ")),
+    };
+    Error::input(format!("--scale {name}: the program has no such parameter")).help(help)
+}
+
+/// The text with another value of a parameter.
+fn with_param(text: &str, name: &str, value: i64) -> String {
+    let start = format!("param ${name} = ");
+    let line = |line: &str| match line.strip_prefix(&start).and_then(|rest| rest.split_once(';')) {
+        Some((old, rest)) if parse_integer_text(old.as_bytes()).is_some() => {
+            format!("{start}{};{rest}\n", trace::fold::expr::bytes(value))
+        }
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// Makes sure that the program runs on so many ranks.
+///
+/// # Errors
+/// It names ranks; it fails then.
+pub fn for_ranks(folded: &Folded, ranks: u32) -> Result<()> {
+    if let Some(why) = &folded.fixed.ranks {
+        return Err(Error::input(format!("--ranks {ranks}: the program names ranks: {why}"))
+            .help("change the text by hand"));
+    }
+    let failed = |why| Error::input(format!("--ranks {ranks}: the program fails then: {why}"));
+    try_out(folded, ranks).map_err(failed)
+}

@@ -1,0 +1,136 @@
+//! Names that tell nothing: every word of every name is replaced, the same word by the same one.
+//!
+//! ```text
+//! patients/smith-0017.csv    -> a/b-0017.c
+//! ```
+//!
+//! Numbers stay, because loops run over them; in names that look like hashes nothing stays.
+
+use super::log::Log;
+use std::collections::{BTreeMap, HashSet};
+
+/// Longest number that stays.
+const NUMBER_DIGITS: usize = 5;
+
+/// Replaces the names of files and labels; gives original and new words, in order.
+pub fn anonymise(log: &mut Log) -> BTreeMap<String, String> {
+    let mut words = Words::default();
+    let known = log.paths.iter().map(Vec::as_slice).chain(log.labels.iter().map(|l| l.as_bytes()));
+    for name in known.clone() {
+        words.reserved.extend(runs(name).map(lower));
+    }
+    let paths = log.paths.iter().map(|path| words.name(path)).collect();
+    let labels = log.labels.iter().map(|label| words.name(label.as_bytes()));
+    let labels = labels.map(|label| String::from_utf8_lossy(&label).into_owned()).collect();
+    (log.paths, log.labels) = (paths, labels);
+    words.given
+}
+
+#[derive(Default)]
+struct Words {
+    /// New words by old ones.
+    given: BTreeMap<String, String>,
+    /// Words of the log, which no new word is.
+    reserved: HashSet<String>,
+    next: usize,
+}
+
+impl Words {
+    fn name(&mut self, name: &[u8]) -> Vec<u8> {
+        let parts: Vec<Vec<u8>> = name.split(|byte| *byte == b'/').map(|p| self.part(p)).collect();
+        parts.join(&b'/')
+    }
+
+    fn part(&mut self, part: &[u8]) -> Vec<u8> {
+        if looks_like_hash(part) {
+            return self.word(part).into_bytes();
+        }
+        let mut new = Vec::new();
+        for run in runs(part) {
+            match run[0] {
+                byte if byte.is_ascii_digit() => new.extend_from_slice(run),
+                byte if is_letter(byte) => new.extend(self.word(run).into_bytes()),
+                _ => new.extend_from_slice(run),
+            }
+        }
+        new
+    }
+
+    fn word(&mut self, word: &[u8]) -> String {
+        let word = String::from_utf8_lossy(word).into_owned();
+        if let Some(new) = self.given.get(&word) {
+            return new.clone();
+        }
+        let new = loop {
+            let new = letters(self.next);
+            self.next += 1;
+            if !self.reserved.contains(&new) {
+                break new;
+            }
+        };
+        self.given.insert(word, new.clone());
+        new
+    }
+}
+
+/// Bytes of words: everything that is neither a digit nor ASCII punctuation.
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || !byte.is_ascii() || byte.is_ascii_control()
+}
+
+/// Words, numbers and what stands between them.
+fn runs(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let kind = |byte: &u8| (byte.is_ascii_digit(), is_letter(*byte));
+    name.chunk_by(move |a, b| kind(a) == kind(b))
+}
+
+fn lower(word: &[u8]) -> String {
+    String::from_utf8_lossy(word).to_lowercase()
+}
+
+/// Numbers and words alternate often, or a number is long.
+fn looks_like_hash(part: &[u8]) -> bool {
+    let mixed = runs(part).filter(|run| run[0].is_ascii_alphanumeric()).count();
+    runs(part).any(|run| run[0].is_ascii_digit() && run.len() > NUMBER_DIGITS) || mixed > 6
+}
+
+/// a, b, ..., z, ba, bb, ...
+fn letters(mut number: usize) -> String {
+    let mut word = Vec::new();
+    loop {
+        word.push(b'a' + (number % 26) as u8);
+        number /= 26;
+        if number == 0 {
+            break;
+        }
+    }
+    word.iter().rev().map(|byte| char::from(*byte)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_names_is_left_but_short_numbers() {
+        let names = [
+            "patients/smith-0017.csv",
+            "patients/Jos\u{e9}/b",
+            "x/84894e8e-755b-43b1",
+            "x/2026112309",
+        ];
+        let mut log = Log {
+            paths: names.iter().map(|name| name.as_bytes().to_vec()).collect(),
+            labels: vec!["clinic/load".into()],
+            ..Log::default()
+        };
+        let map = anonymise(&mut log);
+        let paths: Vec<String> =
+            log.paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        assert_eq!(paths, ["a/c-0017.d", "a/f/g", "h/i", "h/j"]);
+        assert_eq!(log.labels, ["k/l"]);
+        assert_eq!(map["patients"], "a");
+        let left = paths.join(" ") + &log.labels.join(" ");
+        assert!(map.keys().filter(|word| word.len() > 1).all(|word| !left.contains(word.as_str())));
+    }
+}

@@ -1,0 +1,89 @@
+//! A part of a log: one rank, one phase, or the files at and below one name.
+
+use super::log::{Log, Logged};
+use model::event::NO_ID;
+
+/// What is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// This rank, which becomes the only one.
+    Rank(u32),
+    /// Operations in this label and in those inside it.
+    Phase(String),
+    /// Operations on this file, or on what is below this directory.
+    Path(Vec<u8>),
+}
+
+impl Only {
+    /// What a text means for a log: a rank's number, a label, a name. `None`: nothing there is so
+    /// called.
+    pub fn of(text: &str, log: &Log) -> Option<Only> {
+        if let Ok(rank) = text.parse() {
+            return ((rank as usize) < log.ranks.len()).then_some(Only::Rank(rank));
+        }
+        let text = text.trim_end_matches('/');
+        if log.labels.iter().any(|label| is_within(label.as_bytes(), text.as_bytes())) {
+            return Some(Only::Phase(text.into()));
+        }
+        let known = log.paths.iter().any(|path| is_within(path, text.as_bytes()));
+        known.then(|| Only::Path(text.into()))
+    }
+
+    /// Leaves everything else out of a log.
+    pub fn keep(&self, log: &mut Log) {
+        let Log { ranks, paths, labels, .. } = log;
+        let named = |id: u32, name: &[u8]| {
+            id != NO_ID && paths.get(id as usize).is_some_and(|path| is_within(path, name))
+        };
+        let labelled = |id: u32, name: &str| {
+            let label = labels.get(id as usize).filter(|_| id != NO_ID);
+            label.is_some_and(|label| is_within(label.as_bytes(), name.as_bytes()))
+        };
+        match self {
+            Only::Rank(rank) => *ranks = vec![std::mem::take(&mut ranks[*rank as usize])],
+            Only::Phase(name) => retain(ranks, |entry| labelled(entry.event.label, name)),
+            Only::Path(name) => retain(ranks, |entry| {
+                named(entry.event.path, name) || named(entry.event.path2, name)
+            }),
+        }
+    }
+}
+
+fn retain(ranks: &mut [Vec<Logged>], keeps: impl Fn(&Logged) -> bool) {
+    ranks.iter_mut().for_each(|rank| rank.retain(&keeps));
+}
+
+/// It is this name, or below it.
+fn is_within(path: &[u8], name: &[u8]) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Event;
+    use model::event::Details;
+
+    #[test]
+    fn a_rank_a_phase_or_a_name_is_kept() {
+        let entry = |label: u32, path: u32| Logged {
+            event: Event { label, path, path2: NO_ID, ..Event::default() },
+            details: Details::default(),
+        };
+        let log = Log {
+            paths: vec![b"d/a".to_vec(), b"da".to_vec()],
+            labels: vec!["load".into(), "load/read".into(), "loading".into()],
+            ranks: vec![vec![entry(0, 0), entry(1, 1), entry(2, 0)], vec![entry(NO_ID, 1)]],
+            ..Log::default()
+        };
+        for (text, left) in
+            [("1", vec![1]), ("load", vec![2, 0]), ("d/", vec![2, 0]), ("d/a", vec![2, 0])]
+        {
+            let mut part = log.clone();
+            Only::of(text, &log).expect(text).keep(&mut part);
+            let counts: Vec<usize> = part.ranks.iter().map(Vec::len).collect();
+            assert_eq!(counts, left, "{text}");
+        }
+        assert_eq!((Only::of("2", &log), Only::of("l", &log)), (None, None));
+    }
+}
