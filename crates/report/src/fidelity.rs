@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Differences are counted exactly, operation by operation; ranks stand for each other by their
-//! number, and names as [`names`] says. Times are never exact: each has its error, and beside it how
+//! number, and names as `names` says. Times are never exact: each has its error, and beside it how
 //! much the original differs from itself, where several were recorded. docs/fidelity.md has the
 //! rules. Not here: whether one program is faster than another ([`crate::compare`]).
 

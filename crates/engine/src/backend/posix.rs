@@ -3,7 +3,7 @@
 //! Relative paths resolve in the current directory: the rank has changed into the
 //! run directory. Absolute paths that begin with its path do so too, because another directory
 //! may have got that path since; those in a further directory of the program resolve there
-//! ([`super::roots`]). Paths are trusted (proved to stay inside, or `--no-confine`);
+//! (`roots`). Paths are trusted (proved to stay inside, or `--no-confine`);
 //! [`super::Guarded`] is for the others.
 //!
 //! `EINTR` is returned like every other errno; the caller decides. (On Linux only

@@ -1,7 +1,7 @@
 //! What a program does between its operations: pauses of the log become `compute`.
 //!
 //! The mean of a place stands for all its pauses, so that their sum stays. Places are taken from the
-//! longest sum down until what is left is below [`DROPPED`] of all time between operations and in them.
+//! longest sum down until what is left is below `DROPPED` of all time between operations and in them.
 
 use super::loops::Gap;
 use super::ranks::Item;

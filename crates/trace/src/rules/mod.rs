@@ -8,7 +8,7 @@
 //! start 02:00:01.5, thread io-3, operation READ, path vol1/7, size 4096 ──▶ Record ──▶ resolver
 //! ```
 //!
-//! [`file`] reads rules, [`text`] and [`table`] find the fields of a line or row, [`meaning`] makes
+//! [`file`] reads rules, `text` and `table` find the fields of a line or row, `meaning` makes
 //! records of fields. What descriptors and positions mean is left to [`crate::resolve`].
 
 pub mod check;
