@@ -68,8 +68,8 @@ fn remedy(launcher: Launcher) -> &'static str {
              helps, the shim is of another MPI: parabench mpi build --mpicc MPICC"
         }
         Launcher::OpenMpi | Launcher::Pmi => {
-            "Compile a shim with the mpicc that belongs to this launcher: parabench mpi build \
-             --mpicc MPICC"
+            "The shim was compiled for another MPI. Compile one with the mpicc that belongs to this \
+             launcher: parabench mpi build --mpicc MPICC"
         }
     }
 }
@@ -84,8 +84,8 @@ mod tests {
     fn each_launcher_has_its_remedy() {
         for (launcher, remedy) in [
             (Launcher::Slurm, "srun --mpi=pmi2"),
-            (Launcher::OpenMpi, "Compile a shim"),
-            (Launcher::Pmi, "Compile a shim"),
+            (Launcher::OpenMpi, "compiled for another MPI"),
+            (Launcher::Pmi, "compiled for another MPI"),
         ] {
             let job = Job { launcher, rank: 0, ranks: Some(4) };
             let text = MpiError::Mismatch { library: "MPICH 4.0".into(), job }.to_string();
