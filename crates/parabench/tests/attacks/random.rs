@@ -91,9 +91,8 @@ fn case(seed: u64) -> Result<(), String> {
         let text = program(&mut dice);
         fs::write(folder.join("x.ppl"), &text).expect("written");
         let moves = disturb(&mut dice, &folder.join("d"));
-        // Whoever says --force takes other names of the files for his own.
-        let may_force = !(history.contains("hard link") || moves.contains("hard link"));
-        let call = Call::draw(&mut dice, number, is_shared, may_force);
+        let has_hard_link = history.contains("hard link") || moves.contains("hard link");
+        let call = Call::draw(&mut dice, number, is_shared, has_hard_link);
         history += &format!("--- {moves}\n{call:?}\n{text}\n");
         call.check(&folder).map_err(|why| format!("{history}{why}"))?;
     }
@@ -126,10 +125,13 @@ enum Victim {
 }
 
 impl Call {
-    fn draw(dice: &mut Dice, number: usize, is_shared: bool, may_force: bool) -> Call {
+    /// With a hard link from outside there is no --force, which takes other names of files for its
+    /// own, and nobody who exchanges names: that can hide the link from the survey, as links
+    /// made after it are (user guide, "Programs of strangers").
+    fn draw(dice: &mut Dice, number: usize, is_shared: bool, has_hard_link: bool) -> Call {
         let place = if dice.once_in(6) { "" } else { "--dir d" };
         let more = ["", "", "--confine", "--clean", "--on-error stop", "--force"];
-        let more = dice.one(&more[..if may_force { 6 } else { 5 }]);
+        let more = dice.one(&more[..if has_hard_link { 5 } else { 6 }]);
         let out = if dice.once_in(3) { format!("--out results/{number}") } else { String::new() };
         let ranks = 1 + dice.below(3);
         let signals = [Signal::KILL, Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
@@ -143,7 +145,7 @@ impl Call {
         let guarded = is_shared || more == "--confine";
         Call {
             options: format!("-n {ranks} {place} {more} {out}"),
-            is_disturbed: guarded && !place.is_empty() && dice.once_in(2),
+            is_disturbed: guarded && !place.is_empty() && dice.once_in(2) && !has_hard_link,
             kill,
         }
     }
