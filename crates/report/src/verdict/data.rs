@@ -1,7 +1,7 @@
 //! Rules about where the bytes of each label came from and went to.
 
 use super::labels::{inside, named, share};
-use super::{counts, has_storage, in_memory, memory_of, reads_by_mpi, remark};
+use super::{counts, has_storage, in_memory, is_virtual, memory_of, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
 use model::run::{LabelEvidence, Mark, Row, Run};
 use model::units::format_bytes;
@@ -225,7 +225,11 @@ pub(super) fn warm_names(run: &Run) -> Option<Mark> {
 const AT_ONCE_SHARE: f64 = 0.5;
 
 /// Buffered reads of what the page cache holds, file systems that block: nothing was under way together.
+/// In virtual time calls end without a kernel, at once for the machine though not for its clock.
 pub(super) fn serial_queue(run: &Run) -> Option<Mark> {
+    if is_virtual(run) {
+        return None;
+    }
     let say = |label: &LabelEvidence| {
         let at_once = share(label.queued_at_once, label.queued_calls);
         // One call alone that ends at once says nothing: the device may be faster than the program.

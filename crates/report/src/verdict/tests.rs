@@ -72,6 +72,7 @@ fn nothing_is_said_against_a_sound_run() {
     run.run.evidence.clock = "virtual".into();
     run.run.backend = "mem".into();
     label(&mut run).unstable_bytes = 64 << 20;
+    label(&mut run).queued_at_once = label(&mut run).queued_calls;
     run.run.duration_wall_ns = 10;
     assert_eq!(codes(&run), Vec::<String>::new());
 }
