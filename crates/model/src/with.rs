@@ -82,6 +82,8 @@ const MAPS: &[Op] = &[Fopen, Fcreat, Tmpfile, Write, Read];
 /// Operations that can be under way with others.
 const QUEUED: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync];
 const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
+/// Operations of MPI-IO that name a file.
+const MPI_NAMES: &[Op] = &[Pfopen, Pwrite, Pread, Pdelete];
 const POSIX_DATA: &[Op] = &[Write, Append, Read];
 const DEEP: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync, Pfwrite, Pfread, Pwrite, Pread];
 const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
@@ -183,6 +185,11 @@ options! {
         off &["false", "0"], takers Takers::Ops(MPI_OPENS), seeming &[],
         help "MPI files get atomic mode when they are opened: put the pfopen inside",
         doc "MPI-IO: files opened inside are in atomic mode.";
+    Comm comm = "\"group\" or \"self\"" Accepts::Words(&["group", "self"]),
+        off &["group"], takers Takers::Ops(MPI_NAMES), seeming &[],
+        help "it says who opens an MPI file: put the pfopen inside",
+        doc "MPI-IO: who opens the files opened inside, all members of the active group together or each rank its \
+             own (MPI_COMM_SELF): a file per process.";
     Hints hints = "\"key=value;key=value\", or the name of define hints" Accepts::Hints,
         off &[""], takers Takers::Ops(MPI_OPENS), seeming &[],
         help "MPI files get hints when they are opened: put the pfopen inside",

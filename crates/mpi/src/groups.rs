@@ -4,6 +4,7 @@
 
 use crate::error::MpiError;
 use crate::world::{Handle, SELF, WORLD, World};
+use engine::comm::ALONE;
 use model::RankSet;
 use model::plan::{MemberSet, SetId};
 
@@ -48,7 +49,10 @@ impl Groups {
     /// The communicator of a set, whose ranks are its members in ascending order; `None` if
     /// this rank is not one of them.
     pub fn handle(&self, set: SetId) -> Option<Handle> {
-        self.handles.get(set as usize).copied().flatten()
+        match set {
+            ALONE => Some(SELF),
+            set => self.handles.get(set as usize).copied().flatten(),
+        }
     }
 
     /// Members by set.

@@ -61,6 +61,7 @@ pub enum Verb {
     Pattern(Box<verbs::pattern::Pattern>),
     Programs(verbs::programs::Programs),
     Mpi(verbs::mpi::Mpi),
+    Job(Box<verbs::job::Job>),
     Completions(verbs::completions::Completions),
     Man(verbs::man::Man),
 }
@@ -90,6 +91,7 @@ impl Verb {
             Verb::Pattern(pattern) => pattern.execute(),
             Verb::Programs(programs) => programs.execute(),
             Verb::Mpi(mpi) => mpi.execute(),
+            Verb::Job(job) => job.execute(),
             Verb::Completions(completions) => completions.execute(),
             Verb::Man(man) => man.execute(),
         }
@@ -210,6 +212,9 @@ pub enum Seed {
     /// One that is drawn.
     Random,
 }
+
+/// The seed that nobody gave.
+pub const DEFAULT_SEED: u64 = 42;
 
 impl Seed {
     /// The number, drawn now if it has to be.

@@ -62,6 +62,21 @@ pub struct Members {
     pub ranks: RankSet,
 }
 
+/// The number of the set of this rank alone, which is in no plan: MPI_COMM_SELF.
+pub const ALONE: SetId = SetId::MAX;
+
+impl Members {
+    /// This rank alone.
+    pub fn alone(rank: u32) -> Members {
+        Members { set: ALONE, ranks: (rank..rank + 1).into() }
+    }
+
+    /// Made by [`Members::alone`].
+    pub fn is_alone(&self) -> bool {
+        self.set == ALONE
+    }
+}
+
 /// What all members of a set do together, besides a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Joint {

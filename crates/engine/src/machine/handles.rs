@@ -123,8 +123,11 @@ impl Handles {
         value
     }
 
-    /// How many files these members had opened before.
+    /// How many files these members had opened before; a rank alone agrees with nobody about it.
     fn count_opened(&mut self, members: &Members) -> u32 {
+        if members.is_alone() {
+            return 0;
+        }
         let set = members.set as usize;
         if self.opened.len() <= set {
             self.opened.resize(set + 1, 0);

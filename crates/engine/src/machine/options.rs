@@ -52,6 +52,8 @@ pub(super) struct Active {
     iopoll: bool,
     /// MPI files are opened in atomic mode.
     pub(super) atomic: bool,
+    /// MPI files are opened by this rank alone.
+    pub(super) alone: bool,
     /// Hints of MPI files: a place in [`OptionStack::texts`].
     hints: usize,
     /// Where paths begin.
@@ -72,6 +74,7 @@ impl Active {
         sqpoll: false,
         iopoll: false,
         atomic: false,
+        alone: false,
         hints: 0,
         directory: 0,
         expected: [0; 4],
@@ -98,6 +101,7 @@ impl Active {
             WithOption::Sqpoll => self.sqpoll = value.as_condition()?,
             WithOption::Iopoll => self.iopoll = value.as_condition()?,
             WithOption::Atomic => self.atomic = value.as_condition()?,
+            WithOption::Comm => self.alone = word(value) == "self",
             // Their text has a place in the stack, its name one in the plan.
             WithOption::Hints | WithOption::Dir => {}
         }

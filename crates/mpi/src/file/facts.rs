@@ -31,7 +31,7 @@ impl Kept {
     }
 
     /// Keeps who opened it. Member 0 gives the facts of the first files with different names
-    /// or hints.
+    /// or hints; of files that ranks open alone only rank 0, because there is one for each.
     pub(super) fn opened(
         &mut self,
         world: &World,
@@ -41,7 +41,8 @@ impl Kept {
     ) -> Option<MpiFileFacts> {
         self.members.insert(file.0, members.clone());
         let is_known = self.told.iter().any(|told| told.0 == path.to_bytes() && told.1 == hints);
-        if members.ranks.first() != Some(world.rank) || is_known || self.told.len() == FILES_MAX {
+        let tells = if members.is_alone() { Some(0) } else { members.ranks.first() };
+        if tells != Some(world.rank) || is_known || self.told.len() == FILES_MAX {
             return None;
         }
         self.told.push((path.to_bytes().to_vec(), hints.to_string()));

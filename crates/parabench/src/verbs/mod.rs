@@ -7,6 +7,7 @@ pub mod fidelity;
 pub mod fmt;
 pub mod fold;
 pub mod import;
+pub mod job;
 pub mod man;
 pub mod mpi;
 pub mod ops;

@@ -28,6 +28,7 @@ mod foreign;
 mod golden;
 mod html;
 mod import;
+mod job;
 mod limits;
 mod locks;
 mod marks;

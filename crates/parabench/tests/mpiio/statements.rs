@@ -12,6 +12,7 @@ pub const CASES: &[Case] = &[
     ("trap 14: files that exist keep their layout", 2, trap_14_layout_is_kept),
     ("trap 24: hints asked for and in effect", 2, trap_24_hints),
     ("files left open", 2, left_open),
+    ("a file per process", 3, a_file_of_each),
 ];
 
 fn sizes_and_positions(place: &Stage<'_>) {
@@ -134,4 +135,29 @@ fn trap_24_hints(place: &Stage<'_>) {
 fn left_open(place: &Stage<'_>) {
     let ran = place.run(r#"$h = pfopen("f", "crw"); pfwrite($h, 4k, "all");"#);
     assert_eq!(ran.good().done(Op::Pfwrite), (1, 4096));
+}
+
+/// Each rank opens, writes by pattern and by number, reads and deletes a file of its own, and need
+/// not do it when others do.
+fn a_file_of_each(place: &Stage<'_>) {
+    let ran = place.run(
+        r#"define pattern "own" level 3 = segmented(block=4k, count=3);
+        with (comm="self") {
+            $h = pfopen("s-$$rank", "crw");
+            pwrite("p-$$rank", "own");
+            if ($$rank == 1) { $x = pfopen("only", "crw"); pfwrite($x, 1k, 0, "all"); pfclose($x); }
+        }
+        pfwrite($h, "own");
+        repeat $i $$rank + 1 pfwrite($h, 1k, 12k + $i * 1k, "all");
+        pfsync($h);
+        pfclose($h);
+        barrier;
+        repeat $i $$size { assert(size("s-$i") == 13k + $i * 1k); assert(size("p-$i") == 12k); }
+        assert(size("only") == 1k);
+        barrier;
+        with (comm="self") { pread("p-$$rank", "own"); pdelete("s-$$rank"); }"#,
+    );
+    let ran = ran.good();
+    assert_eq!(ran.done(Op::Pfopen), (1 + u64::from(place.rank() == 1), 0));
+    assert_eq!(ran.done(Op::Pdelete), (1, 0));
 }

@@ -8,9 +8,15 @@ use crate::facts::{Mention, SymbolId};
 use model::Op;
 use model::plan::Span;
 
+/// Operations on MPI files that open what they name.
+const NAMES_FILE: [Op; 3] = [Op::Pfopen, Op::Pwrite, Op::Pread];
+
 impl Lower<'_> {
     /// A variable takes an MPI file.
     pub(super) fn opened(&mut self, symbol: SymbolId, span: Span) {
+        if self.around.alone {
+            self.notes.opened_alone.insert(symbol);
+        }
         let Some(ranks) = self.around.active.clone() else { return };
         let first = Opens { ranks: ranks.clone(), span, count: 0, same: true };
         let opens = self.notes.opens.entry(symbol).or_insert(first);
@@ -18,15 +24,20 @@ impl Lower<'_> {
         opens.same &= opens.ranks == ranks;
     }
 
-    /// What all members have to do together must not stand where only some of them come.
+    /// What all members have to do together must not stand where only some of them come; files
+    /// that ranks open alone are nobody else's.
     pub(super) fn needs_all(&mut self, op: Op, ids: &[Option<ExprId>; MOST], span: Span) {
         if !op.is_collective() && !self.is_called_together(op, ids) {
             return;
         }
-        self.collective(&format!("{op}, which all members do together,"), span);
         let is_variable = |id: &ExprId| matches!(self.ast.expr(*id), Expr::Var(_));
         let handle = ids[0].filter(is_variable).map(|id| self.ast.expr_span(id).start);
         let handle = handle.and_then(|place| self.mentioned(place));
+        let of_own = |file: &Mention| self.notes.opened_alone.contains(&file.symbol);
+        if handle.as_ref().is_some_and(of_own) || self.around.alone && NAMES_FILE.contains(&op) {
+            return;
+        }
+        self.collective(&format!("{op}, which all members do together,"), span);
         let active =
             self.around.active.clone().filter(|ranks| !ranks.is_empty() && self.is_alive());
         if let (Some(Mention { symbol, .. }), Some(ranks)) = (handle, active) {

@@ -149,6 +149,8 @@ struct Around {
     differs: Option<Span>,
     /// The innermost `with` that asks for direct=true.
     direct: Option<Span>,
+    /// Inside with (comm="self").
+    alone: bool,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
     /// The innermost group or split, or the running proc, by a number; 0: the world.
@@ -194,6 +196,7 @@ impl<'a> Lower<'a> {
                 unsure: 0,
                 differs: None,
                 direct: None,
+                alone: false,
                 active: Some(0..ranks),
                 scope: 0,
                 scopes: 0,

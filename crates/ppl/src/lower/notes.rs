@@ -17,6 +17,8 @@ pub(crate) struct Notes {
     pub(crate) dead_code: Vec<Range<Pc>>,
     /// The MPI files that variables take at top level.
     pub(crate) opens: FxHashMap<SymbolId, Opens>,
+    /// Variables that take files which each rank opens alone.
+    pub(crate) opened_alone: FxHashSet<SymbolId>,
     /// Calls on MPI files that all who opened them have to make.
     pub(crate) calls: Vec<Call>,
     /// What all members have to do, where a condition around it differs between ranks.

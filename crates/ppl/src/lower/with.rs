@@ -24,12 +24,17 @@ impl Lower<'_> {
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
         let mut asked = Vec::new();
-        let outer = self.around.direct;
+        let outer = (self.around.direct, self.around.alone);
         for id in self.ast.exprs_in(list) {
             if let Expr::Named(name, value) = self.ast.expr(id) {
                 asked.extend(self.option(&mut options, self.ast.names.text(name), value, id));
-                if self.ast.names.text(name) == "direct" {
-                    self.around.direct = self.is_on(options.direct).then(|| self.ast.expr_span(id));
+                match self.ast.names.text(name) {
+                    "direct" => {
+                        let on = self.is_on(options.direct);
+                        self.around.direct = on.then(|| self.ast.expr_span(id));
+                    }
+                    "comm" => self.around.alone = self.is_self(options.comm),
+                    _ => {}
                 }
             }
         }
@@ -39,7 +44,7 @@ impl Lower<'_> {
         let start = self.emit(Instr::WithEnter { options }, span);
         let flow = self.nested(Nest::With, body);
         self.emit(Instr::WithLeave, span);
-        self.around.direct = outer;
+        (self.around.direct, self.around.alone) = outer;
         if self.is_alive() {
             self.notes.withs.push(With { code: start..self.here_pc(), asked });
         }
@@ -70,6 +75,12 @@ impl Lower<'_> {
     fn is_on(&self, option: Option<Operand>) -> bool {
         let Some(Source::Const(number)) = option.map(Operand::source) else { return false };
         self.plan.consts[number as usize].as_condition() == Ok(true)
+    }
+
+    /// Each rank opens files of its own, whatever the parameters are.
+    fn is_self(&self, option: Option<Operand>) -> bool {
+        let Some(Source::Const(number)) = option.map(Operand::source) else { return false };
+        matches!(&self.plan.consts[number as usize], Value::Str(word) if **word == *b"self")
     }
 
     /// A file is opened by MPI, which knows nothing of O_DIRECT. Said once for each `with`.

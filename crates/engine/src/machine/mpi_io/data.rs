@@ -16,7 +16,7 @@ use super::{bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiMode};
-use crate::comm::{Comm, Joint, Together};
+use crate::comm::{Comm, Joint, Members, Together};
 use model::{Op, Part};
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
@@ -31,10 +31,12 @@ pub(in super::super) fn whole_file<B: Backend>(
     check_mpi(step.op, io)?;
     let write = step.op == Op::Pwrite;
     let group = plan::group_argument(step, env)?;
-    let members = group.as_ref().unwrap_or(env.scope.members()).clone();
-    if !members.ranks.contains(env.scope.rank) {
+    if group.as_ref().is_some_and(|group| !group.ranks.contains(env.scope.rank)) {
         return Ok(Flow::Next);
     }
+    let alone = io.options.active().alone.then(|| Members::alone(env.scope.rank));
+    let group = alone.or(group);
+    let members = group.as_ref().unwrap_or(env.scope.members()).clone();
     let found = plan::pattern_named(env.plan, env.value(step.site, step.args[1])?)
         .ok_or_else(|| Fault::message(format!("{} needs the name of a pattern", step.op)))?;
     let used = plan::used(env, io, found, group.as_ref(), write)?;
@@ -76,13 +78,16 @@ pub(in super::super) fn transfer<B: Backend>(
     let write = step.op == Op::Pfwrite;
     let plan = env.plan;
     let found = plan::pattern_named(plan, env.value(step.site, step.args[1])?);
-    let what = match found {
-        Some(found) => What::Pattern(plan::used(env, io, found, None, write)?),
-        None => bytes(step, env)?,
-    };
     let opened = match opened(step, env, io)? {
         Ok(opened) => opened,
         Err(at) => return bad_file(step, io, at),
+    };
+    let what = match found {
+        Some(found) => {
+            let alone = Some(&opened.members).filter(|members| members.is_alone());
+            What::Pattern(plan::used(env, io, found, alone, write)?)
+        }
+        None => bytes(step, env)?,
     };
     let sync = write && io.options.active().fsync == Fsync::Op;
     if what.needs_all() {

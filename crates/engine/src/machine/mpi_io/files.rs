@@ -29,7 +29,10 @@ pub(in super::super) fn open<B: Backend>(
     check_mpi(step.op, io)?;
     let mode = mode(step, env)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    let members = env.scope.members().clone();
+    let members = match io.options.active().alone {
+        true => Members::alone(env.scope.rank),
+        false => env.scope.members().clone(),
+    };
     // Who gave another path or mode is told so by the open itself.
     let call =
         Together { what: Joint::Op(step.op), file: 0, way: way(&[io.options.active().atomic]) };
@@ -229,7 +232,7 @@ pub(in super::super) fn on_file<B: Backend>(
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
 }
 
-/// `pdelete(path)`: by member 0.
+/// `pdelete(path)`: by member 0, under `with (comm="self")` by each rank.
 #[inline(never)]
 pub(in super::super) fn delete<B: Backend>(
     step: Step<'_>,
@@ -238,7 +241,7 @@ pub(in super::super) fn delete<B: Backend>(
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    if !env.scope.is_master() {
+    if !env.scope.is_master() && !io.options.active().alone {
         return Ok(Flow::Next);
     }
     let mut tally = Tally::EMPTY;

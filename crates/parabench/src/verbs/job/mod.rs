@@ -1,0 +1,185 @@
+//! `parabench job`: a submit script for a batch system, to read, change and submit.
+//!
+//! What can be wrong is found here and not after hours in a queue: the program is checked with the
+//! ranks and nodes of the job, the options of the run are parsed.
+
+mod scheduler;
+mod script;
+
+use crate::args::{Cli, DEFAULT_SEED, MAX_RANKS, ProgramArgs, Seed, Verb};
+use crate::compile::{self, Places, Ranks};
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::{output, program};
+use clap::{Args, Parser};
+use jiff::SignedDuration;
+use scheduler::Scheduler;
+use script::Script;
+use std::path::{Path, PathBuf};
+
+/// What scripts begin with; other files are not replaced.
+const HEAD: &str = "#!/bin/bash\n# Parabench: ";
+
+/// Write a submit script for a batch system
+///
+/// The program is checked for the ranks and nodes of the job. The script is yours: read it, change
+/// what is different at your site, submit it. Before the time limit the ranks get SIGTERM, so that
+/// what was measured until then is stored.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  parabench job x.ppl --nodes 4 --ranks-per-node 16 --time 20m -o x.sh
+  sbatch x.sh
+  parabench job @random --nodes 8 --ranks-per-node 4 --time 1h --scheduler pbs --module mpich
+  parabench job x.ppl num=100 --nodes 2 --ranks-per-node 8 --time 30m --dir /scratch/me/test -- --events")]
+pub struct Job {
+    #[command(flatten)]
+    program: ProgramArgs,
+
+    /// Number of nodes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    nodes: u32,
+
+    /// Ranks on each node
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    ranks_per_node: u32,
+
+    /// Time limit: 20m, 1h30m, 00:20:00
+    #[arg(long, value_name = "TIME", value_parser = limit)]
+    time: SignedDuration,
+
+    /// Batch system
+    #[arg(long, value_enum, default_value = "slurm")]
+    scheduler: Scheduler,
+
+    /// Directory of the run, which all nodes see [default: a scratch directory where it is submitted]
+    #[arg(long, value_name = "D")]
+    dir: Option<PathBuf>,
+
+    /// Folder for the results, with the number of the job behind it
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+
+    /// An environment module to load, such as the site's MPI. Can be given again
+    #[arg(long = "module", value_name = "NAME")]
+    modules: Vec<String>,
+
+    /// The compiler of the MPI, for the shim
+    #[arg(long, value_name = "MPICC", default_value = "mpicc")]
+    mpicc: String,
+
+    /// Write the script to this file instead of standard output
+    #[arg(short = 'o', long = "script", value_name = "FILE")]
+    script: Option<PathBuf>,
+
+    /// Options of `parabench run`
+    #[arg(last = true, value_name = "OPTIONS")]
+    options: Vec<String>,
+}
+
+impl Job {
+    /// Checks, and writes the script.
+    pub fn execute(self) -> Result<Exit> {
+        if let Some(file) = &self.script {
+            output::check(file, "-o", HEAD)?;
+        }
+        let ranks = self.ranks()?;
+        self.check(ranks)?;
+        let options = self.run_options()?;
+        let text = Script { job: &self, ranks, options: &options }.text();
+        match &self.script {
+            None => console::print_program(&text)?,
+            Some(file) => {
+                output::write(file, "-o", HEAD, text.as_bytes())?;
+                console::note(&format!(
+                    "submit it: {} {}",
+                    self.scheduler.submit(),
+                    file.display()
+                ));
+            }
+        }
+        Ok(Exit::Success)
+    }
+
+    fn ranks(&self) -> Result<u32> {
+        let ranks = u64::from(self.nodes) * u64::from(self.ranks_per_node);
+        u32::try_from(ranks).ok().filter(|ranks| i64::from(*ranks) <= MAX_RANKS).ok_or_else(|| {
+            Error::input(format!(
+                "--nodes {} --ranks-per-node {}: expected at most {MAX_RANKS} ranks, found {ranks}",
+                self.nodes, self.ranks_per_node
+            ))
+        })
+    }
+
+    /// The program is right for this number of ranks.
+    fn check(&self, ranks: u32) -> Result<()> {
+        let text = program::read(&self.program.program)?;
+        let name = text.name.clone();
+        let machines = (0..ranks).map(|rank| rank / self.ranks_per_node).collect();
+        let ranks = Ranks { count: ranks, assumed: false, machines };
+        let inside = self.dir.as_ref().and_then(|dir| dir.to_str()).map(str::to_string);
+        let places = Places { directory: inside, ..Places::named(&self.program)? };
+        let compiled = compile::compile(text, &self.program, ranks, places, true);
+        compile::show(&compiled, &name);
+        compile::plan(compiled, &name).map(drop)
+    }
+
+    /// The words after `parabench run` in the script, which a run takes.
+    fn run_options(&self) -> Result<Vec<String>> {
+        let mut words = vec![shown(&self.program.program)?];
+        words.extend(self.program.params.iter().map(|(name, value)| format!("{name}={value}")));
+        for (name, size) in &self.program.groups {
+            let size = size.as_ref().map(|size| format!(":{size}")).unwrap_or_default();
+            words.extend(["--group".into(), format!("{name}{size}")]);
+        }
+        for folder in &self.program.include_dirs {
+            words.extend(["--include-dir".into(), shown(folder)?]);
+        }
+        for (name, path) in &self.program.mounts {
+            words.extend(["--mount".into(), format!("{name}={}", shown(path)?)]);
+        }
+        match self.program.seed {
+            Seed::Given(DEFAULT_SEED) => {}
+            Seed::Given(seed) => words.extend(["--seed".into(), seed.to_string()]),
+            Seed::Random => words.extend(["--seed".into(), "random".into()]),
+        }
+        if let Some(dir) = &self.dir {
+            words.extend(["--dir".into(), shown(dir)?]);
+        }
+        words.extend(self.options.iter().cloned());
+        takes(&words)?;
+        Ok(words)
+    }
+}
+
+/// `parabench run` with these words and `--out`.
+fn takes(words: &[String]) -> Result<()> {
+    let first = ["parabench", "run", "--out", "results"].map(String::from);
+    match Cli::try_parse_from(first.iter().chain(words)).map(|cli| cli.verb) {
+        Ok(Verb::Run(_)) => Ok(()),
+        Ok(_) => Err(Error::input("expected options of parabench run after --")),
+        Err(error) => {
+            let said = error.to_string();
+            let said = said.lines().next().unwrap_or_default();
+            let said = said.strip_prefix("error: ").unwrap_or(said);
+            Err(Error::input(format!("the job's run: {said}"))
+                .help("after -- stand options of parabench run: parabench help run"))
+        }
+    }
+}
+
+fn shown(path: &Path) -> Result<String> {
+    let text = path.to_str().map(str::to_string);
+    text.ok_or_else(|| {
+        Error::input(format!("{}: expected a path in UTF-8 for a script", path.display()))
+    })
+}
+
+/// From a minute to a year, in whole seconds.
+fn limit(text: &str) -> std::result::Result<SignedDuration, String> {
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    parsed
+        .filter(|time| (60..=366 * 86_400).contains(&time.as_secs()) && time.subsec_nanos() == 0)
+        .ok_or_else(|| "expected a time from a minute on, such as 20m, 1h30m or 00:20:00".into())
+}

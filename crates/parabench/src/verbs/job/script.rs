@@ -1,0 +1,99 @@
+//! The text of a submit script.
+
+use super::scheduler::Request;
+use super::{HEAD, Job};
+use model::escape;
+use std::borrow::Cow;
+use std::path::Path;
+
+/// A job to be written down.
+pub(super) struct Script<'a> {
+    pub(super) job: &'a Job,
+    pub(super) ranks: u32,
+    /// The words after `parabench run`.
+    pub(super) options: &'a [String],
+}
+
+impl Script<'_> {
+    /// The whole script.
+    pub(super) fn text(&self) -> String {
+        let mut lines = vec![self.head()];
+        lines.extend(self.job.scheduler.directives(&self.request()));
+        lines.push(format!("\nset -eu\ncd \"{}\"\n", self.job.scheduler.submitted_in()));
+        lines.extend(self.mpi());
+        lines.push(String::new());
+        lines.extend(self.run());
+        lines.join("\n") + "\n"
+    }
+
+    fn request(&self) -> Request {
+        let Job { nodes, ranks_per_node, time, .. } = *self.job;
+        Request { name: self.name(), nodes, ranks_per_node, time }
+    }
+
+    /// The program without its folder and ending, in letters that every batch system takes.
+    fn name(&self) -> String {
+        let stem = Path::new(&self.options[0]).file_stem().and_then(|stem| stem.to_str());
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        stem.unwrap_or_default().trim_start_matches('@').chars().map(plain).collect()
+    }
+
+    fn head(&self) -> String {
+        let Job { nodes, ranks_per_node, scheduler, .. } = self.job;
+        let file = self.job.script.as_deref().unwrap_or(Path::new("FILE"));
+        let (what, submit) = (escape::line(&self.options[0]), scheduler.submit());
+        format!(
+            "{HEAD}{what} with {} ranks: {nodes} x {ranks_per_node} (nodes x ranks per node).\n\
+             # Submit it: {submit} {}",
+            self.ranks,
+            escape::line(&quoted(&file.display().to_string()))
+        )
+    }
+
+    /// The site's MPI, and the library that connects Parabench to it.
+    fn mpi(&self) -> Vec<String> {
+        let mut lines = vec!["# The MPI of the site: module avail".to_string()];
+        match self.job.modules.is_empty() {
+            true => lines.push("# module load mpi".into()),
+            false => {
+                lines.extend(
+                    self.job.modules.iter().map(|name| format!("module load {}", quoted(name))),
+                );
+            }
+        }
+        let mpicc = quoted(&self.job.mpicc);
+        lines.extend([
+            "\n# The library between Parabench and this MPI, compiled by the first job. Remove the file".into(),
+            "# when the MPI is another one.".into(),
+            "export PARABENCH_MPI_SHIM=\"$PWD/parabench-mpi.so\"".into(),
+            "if [ ! -e \"$PARABENCH_MPI_SHIM\" ]; then".into(),
+            format!("    parabench mpi build --mpicc {mpicc} -o \"$PARABENCH_MPI_SHIM\""),
+            "fi".into(),
+        ]);
+        lines
+    }
+
+    fn run(&self) -> Vec<String> {
+        let scheduler = self.job.scheduler;
+        let words: Vec<Cow<'_, str>> = self.options.iter().map(|word| quoted(word)).collect();
+        let out = self.job.out.display().to_string();
+        vec![
+            "# The directory of the run is one that all nodes see: --dir D, or a new one here."
+                .into(),
+            format!("# {}", scheduler.remark()),
+            format!("out={}-\"{}\"", quoted(&out), scheduler.number()),
+            format!(
+                "{} parabench run {} --out \"$out\"",
+                scheduler.launcher(&self.request()),
+                words.join(" ")
+            ),
+            "\n# What was measured, also after a limit or a lost node:".into(),
+            "#   parabench report RESULTS".into(),
+        ]
+    }
+}
+
+/// A word of the shell. (A command line holds no NUL, which alone cannot be quoted.)
+fn quoted(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or_default()
+}

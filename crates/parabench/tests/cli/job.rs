@@ -1,0 +1,136 @@
+//! `parabench job`: submit scripts.
+
+use crate::scene::Scene;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+const PROGRAM: &str = "param $n = 3;\nrepeat $n write(\"f-$$rank\", 4k);\n";
+
+fn scene() -> Scene {
+    Scene::new().file("x.ppl", PROGRAM)
+}
+
+/// What the script of each batch system has to say.
+const SCHEDULERS: [(&str, &[&str]); 4] = [
+    (
+        "slurm",
+        &[
+            "# Submit it: sbatch x.sh\n",
+            "#SBATCH --job-name=x\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=3\n",
+            "#SBATCH --time=01:20:00\n",
+            "#SBATCH --signal=TERM@60\n",
+            "out=results-\"${SLURM_JOB_ID:-0}\"\n",
+            "srun parabench run x.ppl 'n=5' --reps 1 --out \"$out\"\n",
+        ],
+    ),
+    (
+        "pbs",
+        &[
+            "# Submit it: qsub x.sh\n",
+            "#PBS -l select=2:ncpus=3:mpiprocs=3\n#PBS -l walltime=01:20:00\n",
+            "mpiexec -n 6 parabench run x.ppl 'n=5' --reps 1 --out \"$out\"\n",
+        ],
+    ),
+    (
+        "lsf",
+        &[
+            "# Submit it: bsub < x.sh\n",
+            "#BSUB -n 6\n#BSUB -R \"span[ptile=3]\"\n#BSUB -W 1:20\n",
+            "#BSUB -wt 1 -wa TERM\n",
+            "mpiexec -n 6 parabench run x.ppl 'n=5' --reps 1 --out \"$out\"\n",
+        ],
+    ),
+    (
+        "flux",
+        &[
+            "# Submit it: flux batch x.sh\n",
+            "#flux: --nodes=2\n#flux: --nslots=6\n#flux: --time-limit=4800s\n",
+            "flux run --nodes=2 --ntasks=6 --signal=SIGTERM@60s parabench run x.ppl 'n=5' --reps 1",
+        ],
+    ),
+];
+
+#[test]
+fn every_batch_system_gets_a_script_that_a_shell_reads() {
+    for (scheduler, parts) in SCHEDULERS {
+        let scene = scene();
+        let line = format!(
+            "job x.ppl n=5 --nodes 2 --ranks-per-node 3 --time 1h20m --scheduler {scheduler} \
+             --module openmpi/4.1 -o x.sh -- --reps 1"
+        );
+        scene.parabench(&line).exits(0).err_has("note: submit it: ");
+        let text = scene.text("x.sh");
+        assert!(
+            text.starts_with("#!/bin/bash\n# Parabench: x.ppl with 6 ranks: 2 x 3 ("),
+            "{text}"
+        );
+        for part in parts.iter().chain(&["module load openmpi/4.1\n"]) {
+            assert!(text.contains(part), "{scheduler}: expected {part:?} in\n{text}");
+        }
+        let read = Command::new("bash").arg("-n").arg(scene.path("x.sh")).status();
+        assert!(read.expect("bash starts").success(), "{text}");
+    }
+}
+
+/// With commands of these names that do what those of a site would.
+#[test]
+fn the_script_makes_the_shim_once_and_starts_the_ranks() {
+    let scene = scene();
+    let words = "job x.ppl --nodes 1 --ranks-per-node 1 --time 20m -o x.sh";
+    scene.call(words).word("--dir").word("it's a dir").run().exits(0);
+    for (name, does) in [
+        ("srun", "exec \"$@\"\n"),
+        ("parabench", "echo \"$@\" >> called\n[ $1 = run ] || touch \"$PARABENCH_MPI_SHIM\"\n"),
+    ] {
+        let file = scene.path(name);
+        fs::write(&file, format!("#!/bin/sh\n{does}")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for _ in 0..2 {
+        let path = format!("{}:{}", scene.path(".").display(), std::env::var("PATH").unwrap());
+        let mut script = Command::new("bash");
+        script.arg("x.sh").current_dir(scene.path(".")).env("PATH", path).env("SLURM_JOB_ID", "17");
+        assert!(script.env_remove("SLURM_SUBMIT_DIR").status().unwrap().success());
+    }
+    let shim = scene.path(".").canonicalize().unwrap().join("parabench-mpi.so");
+    let run = "run x.ppl --dir it's a dir --out results-17\n";
+    let built = format!("mpi build --mpicc mpicc -o {}\n", shim.display());
+    assert_eq!(scene.text("called"), format!("{built}{run}{run}"));
+}
+
+#[test]
+fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
+    let wrong = [
+        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 5", "such as 20m, 1h30m or 00:20:00"),
+        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 10s", "such as 20m, 1h30m or 00:20:00"),
+        ("job none.ppl --nodes 2 --ranks-per-node 2 --time 20m", "none.ppl"),
+        ("job x.ppl m=2 --nodes 2 --ranks-per-node 2 --time 20m", "no parameter m"),
+        ("job bad.ppl --nodes 2 --ranks-per-node 2 --time 20m", "E0"),
+        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -- --rep 2", "parabench help run"),
+        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -- --out b", "parabench help run"),
+        (
+            "job x.ppl --nodes 90000 --ranks-per-node 90 --time 20m",
+            "expected at most 1000000 ranks",
+        ),
+        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -o x.ppl", "none of Parabench"),
+    ];
+    let scene = scene().file("bad.ppl", "write(\"../f\", 4k);\n");
+    for (line, part) in wrong {
+        scene.parabench(line).exits(2).err_has(part).out_is("");
+    }
+    assert_eq!(scene.text("x.ppl"), PROGRAM);
+}
+
+#[test]
+fn names_with_newlines_stay_in_their_words() {
+    let scene = Scene::new().file("a\nb.ppl", PROGRAM);
+    let done = scene
+        .call("job --nodes 1 --ranks-per-node 2 --time 20m")
+        .word("a\nb.ppl")
+        .run()
+        .exits(0)
+        .out_has("# Parabench: a\\nb.ppl with 2 ranks: 1 x 2")
+        .out_has("--job-name=a_b\n");
+    assert!(done.out.contains("run 'a\nb.ppl' --out"), "{}", done.out);
+}
