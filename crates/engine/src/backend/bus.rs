@@ -59,8 +59,7 @@ pub(super) fn catch() -> Result<(), i32> {
 /// Copies from or to `len` bytes of a mapping at `place`; how many were good if a page was missing.
 ///
 /// # Safety
-/// The bytes must be a mapping of a file that nothing else refers to, and `copy` must touch no others of
-/// a mapping.
+/// They are bytes of a mapping that nothing else refers to; `copy` touches no others of a mapping.
 #[inline(always)]
 pub(super) unsafe fn copying(place: *const u8, len: usize, copy: impl FnOnce()) -> Option<usize> {
     let start = place as usize;

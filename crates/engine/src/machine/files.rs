@@ -215,6 +215,30 @@ pub(super) fn handle<B: Backend>(
     }
 }
 
+/// Where the bytes of a statement go: an open file, its position, and the offset that the statement
+/// names.
+#[derive(Clone, Copy)]
+struct Target {
+    at: usize,
+    fd: Fd,
+    mode: Mode,
+    position: u64,
+    offset: Option<u64>,
+}
+
+/// What `fread` and `fwrite` begin with. `None`: a bad handle, and the operation is over.
+#[inline(always)]
+fn target<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<Option<Target>, Fault> {
+    let offset = env.optional_size(step.site, step.args[2])?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(None) };
+    let handle = io.handles.get(at);
+    Ok(Some(Target { at, fd, mode: handle.mode, position: handle.position, offset }))
+}
+
 #[inline(always)]
 pub(super) fn fread<B: Backend>(
     step: Step<'_>,
@@ -222,13 +246,11 @@ pub(super) fn fread<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let offset = env.optional_size(step.site, step.args[2])?;
-    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
-    let handle = io.handles.get(at);
-    let (mode, position) = (handle.mode, handle.position);
+    let Some(target) = target(step, env, io)? else { return Ok(()) };
     if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        return pieces(step, (at, fd, mode), Data::Read, (ready, offset), io, buffers);
+        return pieces(step, target, Data::Read, ready, io, buffers);
     }
+    let Target { at, fd, mode, position, offset } = target;
     let (data, len) = to_read(env.optional_size(step.site, step.args[1])?);
     let bytes = Bytes { data, offset_bytes: offset.unwrap_or(position), len };
     let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
@@ -242,13 +264,11 @@ pub(super) fn fwrite<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let offset = env.optional_size(step.site, step.args[2])?;
-    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
-    let handle = io.handles.get(at);
-    let (mode, position) = (handle.mode, handle.position);
+    let Some(target) = target(step, env, io)? else { return Ok(()) };
     if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        return pieces(step, (at, fd, mode), Data::Write, (ready, offset), io, buffers);
+        return pieces(step, target, Data::Write, ready, io, buffers);
     }
+    let Target { at, fd, mode, position, offset } = target;
     let len = env.size(step.site, step.args[1])?;
     let (data, offset_bytes) = match mode.append {
         true => (Data::Append, 0),
@@ -277,9 +297,9 @@ fn moved<B: Backend>(
 #[inline(never)]
 fn pieces<B: Backend>(
     step: Step<'_>,
-    (at, fd, mode): (usize, Fd, Mode),
+    Target { at, fd, mode, offset, .. }: Target,
     data: Data,
-    (ready, offset): (&Ready<'_>, Option<u64>),
+    ready: &Ready<'_>,
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
