@@ -146,6 +146,36 @@ fn signals_count_and_wait() {
 }
 
 #[test]
+fn a_wait_never_ends_before_its_signal() {
+    // Rank 0 runs first, up to its signal; rank 1 is at time 0 when it looks.
+    let plan = Build::plan(3, |b| {
+        let (go, all, path) = (b.str("go"), b.str("all"), b.str("."));
+        let (us, two) = (b.int(60), b.int(2));
+        b.on_rank(0, |b| {
+            b.op(Op::Compute, &[us]);
+            b.op(Op::Signal, &[go]);
+            b.op(Op::Signal, &[all]);
+        });
+        b.on_rank(1, |b| {
+            let label = b.str("after go");
+            b.op(Op::Wait, &[go]);
+            b.time(label, false, |b| b.op(Op::Stat, &[path]));
+            b.op(Op::Signal, &[all]);
+        });
+        b.on_rank(2, |b| {
+            let label = b.str("after all");
+            b.op(Op::Wait, &[all, two]);
+            b.time(label, false, |b| b.op(Op::Stat, &[path]));
+        });
+    });
+    let (outcome, collected) = run(&plan);
+    assert!(outcome.finished(), "{:?}", outcome.deadlock_message(&plan));
+    let starts: Vec<(&str, u64)> =
+        collected.times.iter().map(|time| (&*time.label, time.first_start_ns)).collect();
+    assert_eq!(starts, [("after go", 60_000), ("after all", 61_000)]);
+}
+
+#[test]
 fn a_wait_that_cannot_be_met_lists_who_waits_where() {
     let plan = Build::plan(3, |b| {
         let (go, two) = (b.str("go"), b.int(2));

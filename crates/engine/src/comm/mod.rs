@@ -17,6 +17,7 @@ mod region;
 mod signals;
 mod sim;
 mod solo;
+mod times;
 mod world;
 
 pub use given::{Given, values};

@@ -5,6 +5,7 @@
 //! function of the program alone, and nearly that of a real machine.
 
 use super::region::lock_of;
+use super::times::{Times, given_ns};
 use super::{Activity, End, Given, Joint, Members, Poll, signals};
 use crate::clock::Virtual;
 use model::RankSet;
@@ -34,7 +35,8 @@ struct State {
     ranks: Vec<Rank>,
     sets: Vec<Set>,
     /// Counters of signals and who waits for them.
-    counts: HashMap<u64, u64>,
+    signals: HashMap<u64, Times>,
+    none: Times,
     waiting: HashMap<u64, Vec<u32>>,
     /// Locks of files given back so far, and who waits for another one.
     locks_given_back: u64,
@@ -94,7 +96,8 @@ impl World {
         let state = State {
             ranks: (0..ranks).map(|_| Rank::default()).collect(),
             sets: sets.collect(),
-            counts: HashMap::new(),
+            signals: HashMap::new(),
+            none: Times::default(),
             waiting: HashMap::new(),
             locks_given_back: 0,
             at_locks: Vec::new(),
@@ -239,12 +242,13 @@ impl World {
     pub(super) fn signal(&self, members: &Members, name: &[u8], to: Option<u32>) {
         let key = signals::key(members.set, name, to);
         let mut state = self.state.borrow_mut();
-        *state.counts.entry(key).or_insert(0) += 1;
+        state.signals.entry(key).or_default().add(self.clock.now());
         let Some(list) = state.waiting.get(&key) else { return };
-        let met: Vec<u32> = list.iter().copied().filter(|rank| state.is_met(*rank)).collect();
-        for rank in met {
+        let met = list.iter().filter_map(|rank| Some((*rank, state.met_ns(*rank)?)));
+        let met: Vec<(u32, u64)> = met.collect();
+        for (rank, met_ns) in met {
             state.forget_wait(rank);
-            let now_ns = state.ranks[rank as usize].now_ns.max(self.clock.now());
+            let now_ns = state.ranks[rank as usize].now_ns.max(met_ns);
             state.wake(rank, Status::Runs, now_ns);
         }
     }
@@ -264,7 +268,9 @@ impl World {
             _ => {}
         }
         let keys = keys(rank, members, name);
-        if state.count(keys) >= target {
+        if let Some(given_ns) = state.given_ns(keys, target) {
+            // Whoever gave it may have run ahead.
+            self.clock.set(self.clock.now().max(given_ns));
             return Poll::Ready;
         }
         keys.iter().for_each(|key| state.waiting.entry(*key).or_default().push(rank));
@@ -301,7 +307,8 @@ impl World {
 
     pub(super) fn tested(&self, rank: u32, members: &Members, name: &[u8], target: u64) -> bool {
         self.clock.advance(ASKING_NS);
-        self.state.borrow().count(keys(rank, members, name)) >= target
+        let given_ns = self.state.borrow().given_ns(keys(rank, members, name), target);
+        given_ns.is_some_and(|given_ns| given_ns <= self.clock.now())
     }
 
     pub(super) fn leave(&self, rank: u32, end: End) {
@@ -366,14 +373,21 @@ impl State {
         poll
     }
 
-    fn count(&self, keys: [u64; 2]) -> u64 {
-        keys.iter().map(|key| self.counts.get(key).copied().unwrap_or(0)).sum()
+    fn signals(&self, keys: [u64; 2]) -> [&Times; 2] {
+        keys.map(|key| self.signals.get(&key).unwrap_or(&self.none))
     }
 
-    fn is_met(&self, rank: u32) -> bool {
+    /// When so many signals had been given; `None`: they are not yet.
+    fn given_ns(&self, keys: [u64; 2], target: u64) -> Option<u64> {
+        let [all, own] = self.signals(keys);
+        given_ns(all, own, target)
+    }
+
+    /// The same for what a rank waits for.
+    fn met_ns(&self, rank: u32) -> Option<u64> {
         match &self.ranks[rank as usize].status {
-            Status::AtWait(waiting) => self.count(waiting.keys) >= waiting.target,
-            _ => false,
+            Status::AtWait(waiting) => self.given_ns(waiting.keys, waiting.target),
+            _ => None,
         }
     }
 
@@ -391,7 +405,7 @@ impl State {
             Status::AtBarrier(site, what) => (*site, Joint::awaited(*what)),
             Status::AtWait(waiting) => {
                 let name = String::from_utf8_lossy(&waiting.name);
-                let count = self.count(waiting.keys);
+                let count: u64 = self.signals(waiting.keys).map(Times::count).iter().sum();
                 (waiting.site, format!("the signal \"{name}\" ({count} of {})", waiting.target))
             }
             Status::AtLock(site, path) => (*site, lock_of(&String::from_utf8_lossy(path))),
