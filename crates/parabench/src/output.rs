@@ -38,6 +38,19 @@ pub fn check(file: &Path, option: &str, start: &str) -> Result<()> {
     }
 }
 
+/// The same for a program: people change programs, so one that is there stays unless `force` asks.
+pub fn check_program(file: &Path, option: &str, start: &str, force: bool) -> Result<()> {
+    check(file, option, start)?;
+    let is_there = fs::symlink_metadata(file).is_ok_and(|facts| facts.len() > 0);
+    if !is_there || force {
+        return Ok(());
+    }
+    let message =
+        format!("{option} {}: a program is there, and may have been changed", file.display());
+    Err(Error::input(message)
+        .help(format!("replace it with --force, or choose another name with {option}")))
+}
+
 /// An empty file may become anything.
 fn begins_with(file: &Path, start: &str) -> bool {
     let mut bytes = Vec::new();

@@ -34,6 +34,10 @@ pub struct Fold {
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
+    /// Replace a folded program in that file, also one that was changed since
+    #[arg(long, requires = "out")]
+    force: bool,
+
     /// Pauses between operations: `typical` (the mean of each place), `drawn` (random with that
     /// mean), `none`, or `scale=FACTOR`
     #[arg(long, value_name = "HOW", default_value = "typical", value_parser = think)]
@@ -65,7 +69,7 @@ impl Fold {
     /// Folds, proves, writes.
     pub fn execute(self) -> Result<Exit> {
         if let Some(out) = &self.out {
-            output::check(out, "-o", HEAD)?;
+            output::check_program(out, "-o", HEAD, self.force)?;
         }
         let (run, mut log) = folding::read(&self.folder)?;
         if let Some(text) = &self.only {

@@ -19,3 +19,4 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod run;
+mod temporary;

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::verbs::fold::{HEAD, think, translated};
 use crate::verbs::run::Run;
+use crate::verbs::temporary;
 use clap::{Args, Parser};
 use engine::own_folder::OwnFolder;
 use std::ffi::OsString;
@@ -33,6 +34,10 @@ pub struct Replay {
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
+    /// Replace a folded program in that file, also one that was changed since
+    #[arg(long, requires = "out")]
+    force: bool,
+
     /// Pauses between operations, as for `parabench fold`
     #[arg(long, value_name = "HOW", default_value = "typical", value_parser = think)]
     think: Think,
@@ -54,11 +59,17 @@ impl Replay {
     /// Folds, and runs what came of it.
     pub fn execute(self) -> Result<Exit> {
         if let Some(out) = &self.out {
-            output::check(out, "-o", HEAD)?;
+            output::check_program(out, "-o", HEAD, self.force)?;
         }
         let folded = translated(&self.folder, self.think)?;
-        let temporary = if self.out.is_none() { Some(folder()?) } else { None };
-        let file = match (&self.out, &temporary) {
+        let own = match self.out {
+            Some(_) => None,
+            None => {
+                let help = "name a file for the program with -o";
+                Some(temporary::folder("parabench-replay-", help)?)
+            }
+        };
+        let file = match (&self.out, &own) {
             (Some(out), _) => out.clone(),
             (None, own) => {
                 let place = own.as_ref().map(OwnFolder::path).unwrap_or(Path::new("."));
@@ -67,12 +78,8 @@ impl Replay {
         };
         output::write(&file, "-o", HEAD, folded.text.as_bytes())?;
         let end = self.run(&file, folded.ranks);
-        if let Some(own) = &temporary {
-            let removed = own.remove_file(&self.name()).and_then(|()| own.remove());
-            if let Err(error) = removed {
-                let shown = own.path().display();
-                console::warning(&format!("cannot remove the folder {shown}: {error}"));
-            }
+        if let Some(own) = &own {
+            temporary::remove(own, &[&self.name()]);
         }
         end
     }
@@ -102,14 +109,4 @@ impl Replay {
             }
         }
     }
-}
-
-/// A folder that nobody else uses, for the program.
-fn folder() -> Result<OwnFolder> {
-    let parent = std::env::temp_dir();
-    OwnFolder::fresh(&parent, "parabench-replay-").map_err(|error| {
-        let shown = parent.display();
-        Error::input(format!("cannot make a folder in {shown}: {error}"))
-            .help("name a file for the program with -o")
-    })
 }

@@ -12,7 +12,7 @@ fn ran(text: &str, options: &str) -> Scene {
 /// Folds without loss; the text.
 fn folded(scene: &Scene, run: &str) -> String {
     let program = format!("{run}.ppl");
-    scene.parabench(&format!("fold {run} -o {program}")).exits(0).err_has("without loss");
+    scene.parabench(&format!("fold {run} -o {program} --force")).exits(0).err_has("without loss");
     scene.parabench(&format!("check {program}")).exits(0);
     scene.parabench(&format!("fmt --check {program}")).exits(0);
     scene.text(&program)
@@ -113,6 +113,18 @@ fn what_cannot_be_folded_is_said() {
     let scene = scene.file("mine.ppl", "write(\"b\", 1);\n");
     scene.parabench("fold r -o mine.ppl").exits(2).err_has("-o");
     assert_eq!(scene.text("mine.ppl"), "write(\"b\", 1);\n");
+    // Also of our own: somebody may have changed it.
+    scene.parabench("fold r -o again.ppl").exits(0);
+    let changed = scene.text("again.ppl") + "# mine\n";
+    let scene = scene.file("again.ppl", &changed);
+    for line in ["fold r -o again.ppl", "replay r -o again.ppl"] {
+        scene.parabench(line).exits(2).err_has("may have been changed").err_has("--force");
+        assert_eq!(scene.text("again.ppl"), changed);
+    }
+    scene.parabench("fold r -o again.ppl --force").exits(0);
+    assert!(!scene.text("again.ppl").contains("# mine"));
+    scene.parabench("replay r -o again.ppl --force").exits(0);
+    scene.parabench("fold r -o mine.ppl --force").exits(2).err_has("none of Parabench");
 }
 
 #[test]

@@ -5,12 +5,13 @@
 
 use super::Stopped;
 use super::args::{KeptEvents, Run};
-use super::page::{absolute, remove};
+use super::page::absolute;
 use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::verbs::fidelity::{Stored, exit, measure, stored, terminal};
+use crate::verbs::temporary;
 use engine::own_folder::OwnFolder;
 use report::fidelity::{Gate, show};
 use std::path::PathBuf;
@@ -39,7 +40,10 @@ impl Faithful {
         run.results.events.get_or_insert_with(KeptEvents::default);
         let temporary = match &run.results.out {
             Some(_) => None,
-            None => Some(temporary()?),
+            None => {
+                let help = "name a folder for the run with --out";
+                Some(temporary::folder("parabench-run-", help)?)
+            }
         };
         let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
         let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
@@ -63,9 +67,8 @@ impl Faithful {
             Err(Stopped::Before(_)) => Ok(Exit::Success),
             _ => self.compare(),
         };
-        if let Some(Err(error)) = self.temporary.as_ref().map(remove) {
-            let shown = self.folder.display();
-            console::warning(&format!("cannot remove the folder {shown}: {error}"));
+        if let Some(own) = &self.temporary {
+            temporary::remove(own, temporary::RESULTS);
         }
         end.and_then(|exit| compared.map(|other| exit.and(other)).map_err(Stopped::After))
     }
@@ -82,14 +85,4 @@ impl Faithful {
         }
         Ok(exit(&found))
     }
-}
-
-/// A folder that nobody else uses.
-fn temporary() -> Result<OwnFolder> {
-    let parent = std::env::temp_dir();
-    OwnFolder::fresh(&parent, "parabench-run-").map_err(|error| {
-        let shown = parent.display();
-        Error::input(format!("--against-trace: cannot make a folder in {shown}: {error}"))
-            .help("name a folder for the run with --out")
-    })
 }

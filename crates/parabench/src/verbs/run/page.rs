@@ -9,11 +9,9 @@ use super::args::{KeptEvents, Run};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::output::{self, PAGE};
+use crate::verbs::temporary;
 use crate::{console, pictures, results};
 use engine::own_folder::OwnFolder;
-use report::events::EVENTS_FILE;
-use report::store::RUN_FILE;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// A page that is wanted after the run.
@@ -58,12 +56,7 @@ impl Page {
             _ => self.write(),
         };
         match &self.temporary {
-            Some(own) if written.is_ok() => {
-                if let Err(error) = remove(own) {
-                    let shown = self.folder.display();
-                    console::warning(&format!("cannot remove the folder {shown}: {error}"));
-                }
-            }
+            Some(own) if written.is_ok() => temporary::remove(own, temporary::RESULTS),
             Some(_) => console::note(&format!("the run is kept in {}", self.folder.display())),
             None => {}
         }
@@ -109,11 +102,4 @@ fn beside(file: &Path) -> Result<OwnFolder> {
         Error::input(format!("--html {}: cannot make a folder beside it: {error}", file.display()))
             .help("choose another file with --html")
     })
-}
-
-/// The folder and the results in it.
-pub(super) fn remove(own: &OwnFolder) -> io::Result<()> {
-    own.remove_file(RUN_FILE)?;
-    own.remove_file(EVENTS_FILE)?;
-    own.remove()
 }
