@@ -11,7 +11,7 @@ pub(crate) use mounts::mounts_below;
 pub use mounts::{Mount, mount_of};
 pub use usage::{Usage, UsageMeter};
 
-use model::run::{Directory, Host};
+use model::run::{Directory, Host, Storage};
 use std::ffi::CStr;
 use std::fs;
 use std::mem::MaybeUninit;
@@ -19,24 +19,26 @@ use std::path::Path;
 
 /// What can be found out; what cannot is left empty.
 pub fn host(directory: &Path) -> Host {
+    let (path, storage) = (directory.to_string_lossy().into_owned(), storage(directory));
+    Host { directory: path, storage, ..machine() }
+}
+
+/// A directory that a program calls by this name.
+pub fn further(name: &str, directory: &Path, scratch: bool) -> Directory {
+    let (path, storage) = (directory.to_string_lossy().into_owned(), storage(directory));
+    Directory { name: name.into(), directory: path, scratch, storage }
+}
+
+/// What lies below a directory.
+pub fn storage(directory: &Path) -> Storage {
     let mount = mount_of(directory).unwrap_or_default();
-    Host {
-        directory: directory.to_string_lossy().into_owned(),
+    Storage {
         devices: device::devices(directory, &mount),
         mount: mount.point.to_string_lossy().into_owned(),
         device: mount.source,
         file_system: mount.file_system,
         mount_options: mount.options,
-        ..machine()
     }
-}
-
-/// A directory that a program calls by this name.
-pub fn further(name: &str, directory: &Path, scratch: bool) -> Directory {
-    let Host { directory, mount, device, file_system, mount_options, devices, .. } =
-        host(directory);
-    let name = name.into();
-    Directory { name, directory, scratch, mount, device, file_system, mount_options, devices }
 }
 
 /// The machine alone, where no storage is involved.
@@ -141,7 +143,7 @@ mod tests {
         let here = host(&std::env::current_dir().expect("a current directory"));
         assert!(!here.kernel.is_empty() && here.cpus >= 1);
         assert!(here.memory_bytes > 1 << 20);
-        assert!(here.mount.starts_with('/') && !here.file_system.is_empty());
+        assert!(here.storage.mount.starts_with('/') && !here.storage.file_system.is_empty());
     }
 
     #[test]

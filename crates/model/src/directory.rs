@@ -8,6 +8,7 @@
 //! Not here: who grants them (`--mount fast=/burst`), and how a path is found in them.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Most of them: each costs every rank a descriptor.
 pub const DIRECTORIES_MAX: usize = 7;
@@ -62,9 +63,104 @@ pub fn below<'a>(path: &'a [u8], directory: &[u8]) -> Option<&'a [u8]> {
     (rest.is_empty() || rest[0] == b'/').then_some(rest)
 }
 
+/// The absolute path of `NAME:path`; any other path as it is.
+pub fn absolute<'p>(directories: &[Directory], path: &'p [u8]) -> Cow<'p, [u8]> {
+    let found = prefixed(path).and_then(|(name, rest)| {
+        let found = directories.iter().find(|directory| directory.name.as_bytes() == name)?;
+        Some([found.path.as_bytes(), b"/", rest].concat())
+    });
+    found.map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+/// `NAME:` and nothing behind it: one of these directories itself.
+pub fn is_whole(names: &[String], path: &[u8]) -> bool {
+    prefixed(path).is_some_and(|(name, rest)| {
+        let here = |part: &[u8]| part.is_empty() || part == b".";
+        names.iter().any(|known| known.as_bytes() == name)
+            && rest.split(|byte| *byte == b'/').all(here)
+    })
+}
+
+/// An absolute path in one of these directories as `NAME:path`; any other path as it is. `directories`:
+/// their names and paths.
+pub fn named<'p>(
+    mut directories: impl Iterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+    path: &'p [u8],
+) -> Cow<'p, [u8]> {
+    if path.first() != Some(&b'/') {
+        return Cow::Borrowed(path);
+    }
+    let found = directories.find_map(|(name, directory)| {
+        let rest = below(path, directory.as_ref().as_bytes())?;
+        let slashes = rest.iter().take_while(|byte| **byte == b'/').count();
+        Some([name.as_ref().as_bytes(), b":", &rest[slashes..]].concat())
+    });
+    found.map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+/// The same with every path in a text that begins after a blank, a quote or a bracket.
+pub fn named_in(
+    directories: impl Iterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+    text: &str,
+) -> String {
+    let mut out = text.to_string();
+    for (name, directory) in directories {
+        let directory = directory.as_ref().trim_end_matches('/');
+        let mut from = 0;
+        while let Some(at) = out[from..].find(directory).map(|at| from + at) {
+            let (before, rest) = (&out[..at], &out[at + directory.len()..]);
+            let begins = before.chars().next_back().is_none_or(|c| " \t\n\"'`([".contains(c));
+            from = at + directory.len();
+            if directory.is_empty() || !begins || !ends_name(rest) {
+                continue;
+            }
+            let new = format!("{before}{}:", name.as_ref());
+            from = new.len();
+            out = new + rest.trim_start_matches('/');
+        }
+    }
+    out
+}
+
+/// The name of a directory is not longer than what stands before this text.
+fn ends_name(rest: &str) -> bool {
+    rest.chars().next().is_none_or(|c| !c.is_alphanumeric() && !"_-.".contains(c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn absolute_paths_get_the_name_of_their_directory() {
+        let both = || [("fast", "/burst"), ("slow", "/data/me/")].into_iter();
+        for (path, expected) in [
+            ("/burst/a/b", "fast:a/b"),
+            ("/burst", "fast:"),
+            ("/data/me//f", "slow:f"),
+            ("/burst2/f", "/burst2/f"),
+            ("burst/f", "burst/f"),
+            ("", ""),
+        ] {
+            assert_eq!(named(both(), path.as_bytes()), expected.as_bytes(), "{path}");
+        }
+        let names = ["fast".to_string()];
+        for (path, whole) in [("fast:", true), ("fast:./", true), ("fast:f", false), ("b:", false)]
+        {
+            assert_eq!(is_whole(&names, path.as_bytes()), whole, "{path}");
+        }
+        let granted = [Directory::granted("fast", "/burst")];
+        assert_eq!(*absolute(&granted, b"fast:a"), *b"/burst/a");
+        assert_eq!(*absolute(&granted, b"slow:a"), *b"slow:a");
+        for (text, expected) in [
+            ("read \"/burst/f\" failed", "read \"fast:f\" failed"),
+            ("waits for (/burst/f), holds /data/me/g", "waits for (fast:f), holds slow:g"),
+            ("/burst /burst2 x/burst", "fast: /burst2 x/burst"),
+            ("/burst.old/f", "/burst.old/f"),
+        ] {
+            assert_eq!(named_in(both(), text), expected);
+        }
+    }
 
     #[test]
     fn names_stand_before_a_colon() {

@@ -17,7 +17,7 @@
 pub mod bytes;
 mod verify;
 
-use crate::directory::Directory;
+use crate::directory::{self, Directory};
 pub use crate::format::Format;
 pub use crate::function::Function;
 pub use crate::internal::Internal;
@@ -27,6 +27,7 @@ use crate::rank_set::RankSet;
 use crate::value::Value;
 pub use crate::with::Options;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -508,6 +509,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A path as `NAME:path` if it lies in a further directory.
+    pub fn named<'p>(&self, path: &'p [u8]) -> Cow<'p, [u8]> {
+        directory::named(self.directories.iter().map(|one| (&*one.name, &*one.path)), path)
+    }
+
     /// File name, line and column (from 1) of a span's start.
     pub fn locate(&self, span: Span) -> Option<(&str, usize, usize)> {
         let file = self.files.iter().rev().find(|file| file.start <= span.start)?;

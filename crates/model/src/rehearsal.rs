@@ -32,10 +32,9 @@ pub struct RankFigures {
     pub files: u64,
     /// Directories made.
     pub directories: u64,
-    /// Largest total size at any time of what it adds to files, bytes.
-    pub peak_bytes: u64,
-    /// Largest number of files and directories at any time that it has made.
-    pub peak_files: u64,
+    /// What it adds to files and makes, at the fullest: in the run directory, then in the plan's further
+    /// ones.
+    pub peaks: Vec<Peak>,
     /// Largest buffer, bytes.
     pub buffer_bytes: u64,
     /// Most handles open at one time between operations.
@@ -62,7 +61,7 @@ impl Peak {
 /// Something that a program uses and that nobody has made: it must be there before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Its name below the run directory.
+    /// Its name below the run directory, or `NAME:path` in a further one.
     pub path: Vec<u8>,
     /// What it is.
     pub what: Thing,

@@ -13,7 +13,7 @@ use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
-pub use host::{Device, Directory, Host};
+pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, spans};
 pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
 
@@ -232,6 +232,22 @@ pub struct Header {
     /// Of an imported log: what it was, and what it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+}
+
+impl Header {
+    /// Puts the names of further directories for their paths, which may be others in the next run,
+    /// into what failed.
+    pub fn name_directories(&mut self) {
+        let host = &self.host;
+        for failure in &mut self.failures {
+            let path = host.named(failure.path.as_bytes());
+            failure.path = String::from_utf8_lossy(&path).into_owned();
+            failure.message = host.named_in(&failure.message);
+        }
+        for error in &mut self.rank_errors {
+            error.message = host.named_in(&error.message);
+        }
+    }
 }
 
 /// Where the records of a run lie that has not ended, or was cut off.

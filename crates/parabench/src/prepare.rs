@@ -5,12 +5,14 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::folding;
 use engine::config::Config;
-use engine::prepare::Todo;
+use engine::prepare::{Missing, Todo};
 use engine::{rehearse, stop};
 use model::Plan;
+use model::directory::prefixed;
 use model::rehearsal::{Expected, Thing};
+use model::units::format_bytes;
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trace::fold::{self, Kind};
 
 /// Size of files that are read to their end, wherever it is, if nothing else is said.
@@ -62,40 +64,100 @@ fn thing(kind: Kind) -> Thing {
     }
 }
 
-/// What is missing in the directory, if it can be made there.
-///
-/// # Errors
-/// Something else has a name, or there is no room. Nothing was made.
-pub fn missing(directory: &Path, expected: &[Expected]) -> Result<Todo> {
-    let shown = directory.display();
-    let todo = Todo::of(directory, expected)
-        .map_err(|error| Error::input(format!("cannot look at {shown}: {error}")))?;
-    if !todo.in_the_way.is_empty() {
-        let mut said = todo.in_the_way.clone();
-        let more = said.len().saturating_sub(SHOWN);
-        said.truncate(SHOWN);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let message = format!("{shown} cannot be prepared: {}{more}", said.join("; "));
-        return Err(Error::input(message)
-            .help("remove it, or choose an empty directory with --dir; nothing was made"));
+/// The directories of a program: the run directory, whose name is "", then further ones.
+pub type Directories = Vec<(String, PathBuf)>;
+
+/// A directory, and what is missing in it.
+pub struct Part {
+    /// Its name, with the colon behind it; "" is the run directory.
+    prefix: String,
+    directory: PathBuf,
+    /// What is missing.
+    pub todo: Todo,
+}
+
+impl Part {
+    /// The name of something that is missing.
+    pub fn shown(&self, missing: &Missing) -> String {
+        format!("{}{}", self.prefix, missing.shown())
     }
-    // Of a directory that is yet to be made, that above it tells the room.
-    let there = directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
-    match todo.lacks_room(there) {
-        Some(why) => Err(Error::input(format!("{shown} cannot be prepared: {why}"))
-            .help("choose another directory with --dir; nothing was made")),
-        None => Ok(todo),
+
+    /// Its name; "" is the run directory.
+    pub fn name(&self) -> String {
+        self.prefix.trim_end_matches(':').into()
+    }
+
+    /// The option that names another directory.
+    fn option(&self) -> String {
+        match &*self.name() {
+            "" => "--dir".into(),
+            name => format!("--mount {name}=DIR"),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let (shown, option) = (self.directory.display(), self.option());
+        if !self.todo.in_the_way.is_empty() {
+            let mut said = self.todo.in_the_way.clone();
+            let more = said.len().saturating_sub(SHOWN);
+            said.truncate(SHOWN);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let message = format!("{shown} cannot be prepared: {}{more}", said.join("; "));
+            return Err(Error::input(message).help(format!(
+                "remove it, or choose an empty directory with {option}; nothing was made"
+            )));
+        }
+        // Of a directory that is yet to be made, that above it tells the room.
+        let there = self.directory.ancestors().find(|path| path.is_dir());
+        match self.todo.lacks_room(there.unwrap_or(Path::new("."))) {
+            Some(why) => Err(Error::input(format!("{shown} cannot be prepared: {why}"))
+                .help(format!("choose another directory with {option}; nothing was made"))),
+            None => Ok(()),
+        }
     }
 }
 
+/// Looks into each directory for what is expected there.
+fn parts(directories: &Directories, expected: &[Expected]) -> Result<Vec<Part>> {
+    let mut inside: Vec<Vec<Expected>> = vec![Vec::new(); directories.len()];
+    for one in expected {
+        let found = prefixed(&one.path).and_then(|(name, rest)| {
+            let at = directories.iter().position(|(known, _)| known.as_bytes() == name)?;
+            Some((at, rest))
+        });
+        let (at, path) = found.unwrap_or((0, &one.path));
+        inside[at].push(Expected { path: path.into(), what: one.what });
+    }
+    let part = |((name, directory), expected): (&(String, PathBuf), Vec<Expected>)| {
+        let todo = Todo::of(directory, &expected).map_err(|error| {
+            Error::input(format!("cannot look at {}: {error}", directory.display()))
+        })?;
+        let prefix = if name.is_empty() { String::new() } else { format!("{name}:") };
+        Ok(Part { prefix, directory: directory.clone(), todo })
+    };
+    directories.iter().zip(inside).map(part).collect()
+}
+
+/// What is missing in the directories, if it can be made there.
+///
+/// # Errors
+/// Something else has a name, or there is no room. Nothing was made.
+pub fn missing(directories: &Directories, expected: &[Expected]) -> Result<Vec<Part>> {
+    let parts = parts(directories, expected)?;
+    parts.iter().try_for_each(Part::check)?;
+    Ok(parts)
+}
+
 /// Says that the program uses what is not there, and how it is made.
-pub fn tell_missing(directory: &Path, expected: &[Expected]) {
-    let Ok(todo) = Todo::of(directory, expected) else { return };
-    let Some(first) = todo.things.first() else { return };
-    let (count, name) = (todo.things.len(), first.shown());
+pub fn tell_missing(directories: &Directories, expected: &[Expected]) {
+    let Ok(parts) = parts(directories, expected) else { return };
+    let mut names =
+        parts.iter().flat_map(|part| part.todo.things.iter().map(|one| part.shown(one)));
+    let Some(first) = names.next() else { return };
+    let count = 1 + names.count();
     let names = if count == 1 { "1 name that is" } else { &format!("{count} names that are") };
     console::note(&format!(
-        "the program uses {names} not there and that it does not make, first {name}: --prepare makes \
+        "the program uses {names} not there and that it does not make, first {first}: --prepare makes \
          what it expects to find, parabench prepare --dry-run lists it"
     ));
 }
@@ -104,19 +166,28 @@ pub fn tell_missing(directory: &Path, expected: &[Expected]) {
 ///
 /// # Errors
 /// Something cannot be made; what was made before stays.
-pub fn make(directory: &Path, todo: &Todo, seed: u64) -> Result<()> {
-    todo.make(directory, seed, stop::requested).map_err(|why| {
-        Error::failed(format!("cannot prepare {}: {why}", directory.display()))
-            .help("what was made so far is kept; prepare again once the reason is gone")
-    })
+pub fn make(parts: &[Part], seed: u64) -> Result<()> {
+    for (part, at) in parts.iter().zip(0..) {
+        // A file of the same name in another directory has other data.
+        part.todo.make(&part.directory, seed ^ (at << 56), stop::requested).map_err(|why| {
+            Error::failed(format!("cannot prepare {}: {why}", part.directory.display()))
+                .help("what was made so far is kept; prepare again once the reason is gone")
+        })?;
+    }
+    Ok(())
+}
+
+/// Nothing is missing anywhere.
+pub fn is_complete(parts: &[Part]) -> bool {
+    parts.iter().all(|part| part.todo.things.is_empty())
 }
 
 /// "2 directories and 5 files, 102 KiB".
-pub fn sum(todo: &Todo) -> String {
-    let is_directory = |what: Thing| what == Thing::Directory;
-    let all = todo.things.iter();
-    let directories = all.filter(|missing| is_directory(missing.expected.what)).count();
-    let files = todo.things.len() - directories;
+pub fn sum(parts: &[Part]) -> String {
+    let all = || parts.iter().flat_map(|part| &part.todo.things);
+    let is_directory = |missing: &&Missing| missing.expected.what == Thing::Directory;
+    let directories = all().filter(is_directory).count();
+    let files = all().count() - directories;
     let many = |count: usize, one: &str, more: &str| match count {
         1 => format!("1 {one}"),
         n => format!("{n} {more}"),
@@ -125,6 +196,6 @@ pub fn sum(todo: &Todo) -> String {
         "{} and {}, {}",
         many(directories, "directory", "directories"),
         many(files, "file", "files"),
-        model::units::format_bytes(todo.bytes())
+        format_bytes(parts.iter().map(|part| part.todo.bytes()).fold(0, u64::saturating_add))
     )
 }

@@ -4,7 +4,7 @@
 use crate::columns::{Media, ROWS, TIMES, Value, shown};
 use crate::table::grid::{self, Kind};
 use crate::text::{at_least, escape};
-use model::run::{LabelRow, Row, Run, TimeRow};
+use model::run::{Host, LabelRow, Row, Run, TimeRow};
 use model::units::{Measure, format_ns};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -120,7 +120,7 @@ fn title(run: &Run) -> String {
     let mut facts = vec![
         format!("{} ranks", header.ranks),
         plain(&header.backend),
-        plain(&header.host.file_system),
+        plain(&file_systems(&header.host)),
         plain(&header.host.name),
         format_ns(header.duration_wall_ns as f64),
         plain(&header.started),
@@ -129,6 +129,14 @@ fn title(run: &Run) -> String {
     ];
     facts.retain(|fact| !fact.is_empty());
     format!("### {}\n\n{}\n\n", plain(&header.program.name), facts.join(" · "))
+}
+
+/// `ext4, fast: tmpfs`
+fn file_systems(host: &Host) -> String {
+    let further = host.directories.iter().filter(|one| !one.storage.file_system.is_empty());
+    let further = further.map(|one| format!("{}: {}", one.name, one.storage.file_system));
+    let own = Some(host.storage.file_system.clone()).filter(|own| !own.is_empty());
+    own.into_iter().chain(further).collect::<Vec<_>>().join(", ")
 }
 
 /// Evidence, marks, notes, failures: one line each.

@@ -3,7 +3,7 @@
 
 use crate::columns::{OPERATIONS, ROWS, SECONDS};
 use model::escape::{cell, is_harmful};
-use model::run::{Row, Run};
+use model::run::{Host, Row, Run};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -145,12 +145,34 @@ fn busy(run: &Run, out: &mut String) {
     }
 }
 
+/// The storage below the directories, the run directory first.
+fn directories(host: &Host, out: &mut String) {
+    let further = host.directories.iter().map(|one| (&*one.name, &one.storage));
+    let known = std::iter::once(("", &host.storage)).chain(further);
+    let known: Vec<_> = known.filter(|(_, storage)| !storage.file_system.is_empty()).collect();
+    if known.is_empty() {
+        return;
+    }
+    let name = "parabench_directory_info";
+    let help = "Storage below each directory; \"\" is the run directory.";
+    let mut metric = Metric::new(out, name, "gauge", help);
+    for (name, storage) in known {
+        let facts = vec![
+            ("directory", name.to_string()),
+            ("file_system", storage.file_system.clone()),
+            ("device", storage.device.clone()),
+            ("mount", storage.mount.clone()),
+        ];
+        metric.line("", &facts, 1.0);
+    }
+}
+
 fn about(run: &Run, out: &mut String) {
     let header = &run.run;
     let facts = vec![
         ("program", header.program.name.clone()),
         ("host", header.host.name.clone()),
-        ("file_system", header.host.file_system.clone()),
+        ("file_system", header.host.storage.file_system.clone()),
         ("backend", header.backend.clone()),
         ("comm", header.comm.clone()),
         ("outcome", header.outcome.clone()),
@@ -159,6 +181,7 @@ fn about(run: &Run, out: &mut String) {
         ("started", header.started.clone()),
     ];
     Metric::new(out, "parabench_run_info", "gauge", "What ran where.").line("", &facts, 1.0);
+    directories(&header.host, out);
     let mut metric = Metric::new(out, "parabench_ranks", "gauge", "Ranks of the run.");
     metric.line("", &vec![], f64::from(header.ranks));
     let mut metric = Metric::new(out, "parabench_exit_code", "gauge", "Exit code of the run.");

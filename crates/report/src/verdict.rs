@@ -10,7 +10,7 @@ mod labels;
 mod machine;
 mod run;
 
-use model::run::{Device, Mark, Run};
+use model::run::{Mark, Run, Storage};
 
 /// One rule: a mark, or nothing where the run gives no reason.
 type Rule = fn(&Run) -> Option<Mark>;
@@ -75,14 +75,15 @@ fn reads_by_mpi(run: &Run) -> bool {
 /// What keeps the files in main memory, if something does: a file system (tmpfs) or a device below
 /// it (ram disk).
 fn in_memory(run: &Run) -> Option<&str> {
-    memory_of(&run.run.host.file_system, &run.run.host.devices)
+    memory_of(&run.run.host.storage)
 }
 
 /// The same of a file system and the devices below it.
-fn memory_of<'a>(file_system: &'a str, devices: &'a [Device]) -> Option<&'a str> {
-    let is_memory = matches!(file_system, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs");
+fn memory_of(storage: &Storage) -> Option<&str> {
+    let Storage { file_system, devices, .. } = storage;
+    let is_memory = matches!(&**file_system, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs");
     let device = devices.iter().find(|device| device.kind == "memory");
-    is_memory.then_some(file_system).or(device.map(|device| &*device.name))
+    is_memory.then_some(&**file_system).or(device.map(|device| &*device.name))
 }
 
 /// Rank time: the run's duration once for every rank, nanoseconds.

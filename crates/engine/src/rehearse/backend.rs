@@ -103,9 +103,7 @@ impl Rehearsed {
                 let known = size.map(|number| self.stage.fs.borrow().extent(number).0);
                 match known {
                     _ if !self.stage.finds_files && !state.vague => {
-                        if self.stage.fs.borrow().root_of(name).is_none() {
-                            state.expects.name(name, directory, None);
-                        }
+                        state.expects.name(name, directory, None);
                         return;
                     }
                     _ if directory => Planted::Directory,
@@ -117,9 +115,7 @@ impl Rehearsed {
         if self.stage.fs.borrow_mut().plant(name, what).is_err() {
             return;
         }
-        // Further directories are somebody else's.
-        let is_ours = self.stage.fs.borrow().root_of(name).is_none();
-        if skipped.is_none() && !state.vague && is_ours {
+        if skipped.is_none() && !state.vague {
             let number = self.stage.fs.borrow().number(name).ok();
             state.expects.name(name, directory, number);
             if let Planted::File(size) = what {

@@ -287,7 +287,7 @@ impl Doubts {
     fn shown(&self, plan: &Plan, site: Pc, name: &[u8]) -> String {
         let opened = self.names.get(name).and_then(|known| known.opened);
         let text = written_name(plan, site).or_else(|| written_name(plan, opened?));
-        let text = text.unwrap_or_else(|| String::from_utf8_lossy(name).into());
+        let text = text.unwrap_or_else(|| String::from_utf8_lossy(&plan.named(name)).into());
         text.strip_prefix("./").unwrap_or(&text).to_string()
     }
 }

@@ -1,5 +1,6 @@
 //! What must be there before a program starts: what it uses and nobody has made.
 
+use model::Plan;
 use model::rehearsal::{Expected, Thing};
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,7 +37,7 @@ impl Expects {
     }
 
     /// All of it, directories before what is in them.
-    pub(super) fn all(&self) -> Vec<Expected> {
+    pub(super) fn all(&self, plan: &Plan) -> Vec<Expected> {
         let thing = |(directory, number): (bool, Option<u32>)| match directory {
             true => Thing::Directory,
             false => {
@@ -46,7 +47,7 @@ impl Expects {
             }
         };
         let entry = |(path, what): (&Vec<u8>, &(bool, Option<u32>))| Expected {
-            path: path.clone(),
+            path: plan.named(path).into_owned(),
             what: thing(*what),
         };
         self.names.iter().map(entry).collect()

@@ -129,10 +129,12 @@ fn perform(
     doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
     let complete = outcome.finished() && !stage.is_over();
     let about = state.about || !complete || reads_time(plan) || asks_who_was_first(plan);
-    let peaks = state.peak.peaks(1 + plan.directories.len());
+    let directories = 1 + plan.directories.len();
+    let peaks = state.peak.peaks(directories);
+    let of_rank = |tally: &Tally| figures(tally, about && !state.about, directories);
     let peak = Peak::all(&peaks);
     Ok(Rehearsal {
-        ranks: by_rank(state.ranks.iter().map(|tally| figures(tally, about && !state.about))),
+        ranks: by_rank(state.ranks.iter().map(of_rank)),
         peak_bytes: peak.bytes,
         peak_files: peak.files,
         peaks,
@@ -141,7 +143,7 @@ fn perform(
         complete,
         about,
         doubts,
-        expected: state.expects.all(),
+        expected: state.expects.all(plan),
     })
 }
 
@@ -151,20 +153,18 @@ fn unknown(plan: &Plan) -> Rehearsal {
     Rehearsal { ranks, about: true, ..Rehearsal::default() }
 }
 
-/// What a rank does. `all_about`: none of its figures is exact.
-fn figures(tally: &Tally, all_about: bool) -> RankFigures {
+/// What a rank does. `all_about`: none of its figures is exact; `directories`: number of all.
+fn figures(tally: &Tally, all_about: bool, directories: usize) -> RankFigures {
     let ops = (0..Op::COUNT).filter(|op| tally.ops[*op].0 > 0);
     let ops = ops.filter_map(|at| {
         let ((count, bytes), about) = (tally.ops[at], tally.about[at] || all_about);
         Some((Op::from_u8(at as u8)?, OpFigures { count, bytes, about }))
     });
-    let peak = Peak::all(&tally.peak.peaks(usize::MAX));
     RankFigures {
         ops: ops.collect(),
         files: tally.files,
         directories: tally.directories,
-        peak_bytes: peak.bytes,
-        peak_files: peak.files,
+        peaks: tally.peak.peaks(directories),
         buffer_bytes: tally.buffer_bytes,
         handles: tally.handles.max(0) as u64,
     }

@@ -11,6 +11,7 @@ use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Medium, Meta, RankRecord, Recorder, Usage};
 use crate::{limits, stop};
+use model::directory::absolute;
 use model::units::format_bytes;
 use model::{Plan, Value};
 use std::rc::Rc;
@@ -48,7 +49,8 @@ pub fn run_sim_among(
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
     fs.borrow_mut().add(&plan.directories);
     for (path, size_bytes) in before {
-        let _ = fs.borrow_mut().plant(path, size_bytes.map_or(Planted::Directory, Planted::File));
+        let path = absolute(&plan.directories, path);
+        let _ = fs.borrow_mut().plant(&path, size_bytes.map_or(Planted::Directory, Planted::File));
     }
     let backend = |rank: u32, clock: Virtual| {
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };

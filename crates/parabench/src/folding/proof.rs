@@ -8,6 +8,7 @@ use model::event::{Event, FLAG_FAILED, NO_ID};
 use model::{Op, Plan, errno};
 use ppl::Binding;
 use ppl::source::NoIncludes;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use trace::fold::{Before, Folded, Kind, Log};
 
@@ -83,7 +84,8 @@ pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
     }
     for record in &outcome.records {
         if let Some(event) = record.events().find(|event| event.flags & FLAG_FAILED != 0) {
-            let failed = told(&event, |path| record.path(path).unwrap_or_default());
+            let path = |id: u32| plan.named(record.path(id).unwrap_or_default());
+            let failed = told(&event, path);
             return Err(format!("rank {}: {failed}", record.rank));
         }
     }
@@ -144,16 +146,15 @@ fn compare(
         let found = own.next();
         let line = found.and_then(|event| plan.locate_site(event.site));
         lines.push(line.map_or(0, |(_, line, _)| line as u32));
-        let same = found.is_some_and(|event| is_same((&entry.event, log), (&event, record)));
+        let path = |id: u32| plan.named(record.path(id).unwrap_or_default());
+        let same = found.is_some_and(|event| is_same((&entry.event, log), (&event, &path)));
         if !same {
             proof.differences += 1;
             proof.first.get_or_insert_with(|| Difference {
                 rank,
                 number,
                 expected: shown(&entry.event, log),
-                found: found.map_or("nothing".into(), |event| {
-                    told(&event, |path| record.path(path).unwrap_or_default())
-                }),
+                found: found.map_or("nothing".into(), |event| told(&event, path)),
             });
         }
     }
@@ -167,10 +168,12 @@ fn compare(
     proof.lines.push(lines);
 }
 
-fn is_same((a, log): (&Event, &Log), (b, record): (&Event, &RankRecord)) -> bool {
-    let path = |id: u32| record.path(id).unwrap_or_default();
-    let names = log.path(a.path) == path(b.path) && (a.path == NO_ID) == (b.path == NO_ID);
-    let second = a.path2 == NO_ID || log.path(a.path2) == path(b.path2);
+fn is_same<'a>(
+    (a, log): (&Event, &Log),
+    (b, path): (&Event, &impl Fn(u32) -> Cow<'a, [u8]>),
+) -> bool {
+    let names = log.path(a.path) == &*path(b.path) && (a.path == NO_ID) == (b.path == NO_ID);
+    let second = a.path2 == NO_ID || log.path(a.path2) == &*path(b.path2);
     let bytes = |e: &Event| (e.offset_bytes, e.requested_bytes, e.done_bytes);
     a.op == b.op
         && a.errno == b.errno
@@ -187,12 +190,12 @@ fn moves(event: &Event) -> bool {
 
 /// An operation of a log in one line.
 pub fn shown(event: &Event, log: &Log) -> String {
-    told(event, |path| log.path(path))
+    told(event, |path| log.path(path).into())
 }
 
-fn told<'a>(event: &Event, path: impl Fn(u32) -> &'a [u8]) -> String {
+fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> String {
     let op = Op::from_u8(event.op).map_or("?", Op::name);
-    let name = |id: u32| model::escape::line(&String::from_utf8_lossy(path(id)));
+    let name = |id: u32| model::escape::line(&String::from_utf8_lossy(&path(id)));
     let mut text = format!("{op} \"{}\"", name(event.path));
     if event.path2 != NO_ID {
         text.push_str(&format!(" \"{}\"", name(event.path2)));

@@ -44,6 +44,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     }
     log.paths = reader.paths().to_vec();
     log.labels = reader.labels().to_vec();
+    log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();
     log.complete();
     Ok((run, log))
 }

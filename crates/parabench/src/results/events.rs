@@ -20,7 +20,7 @@ pub fn write<R: Borrow<RankRecord>>(
         let record: &RankRecord = record.borrow();
         left_out += record.left_out_events;
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
-        let paths: Vec<&[u8]> = record.paths().collect();
+        let paths: Vec<_> = record.paths().map(|path| run.run.host.named(path)).collect();
         let origin =
             Origin { rank: record.rank, host: run.run.host_of(record.rank), ..Origin::default() };
         table.extents(&record.extents);

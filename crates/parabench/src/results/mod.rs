@@ -407,6 +407,7 @@ pub fn fill(run: &mut Run, collected: engine::record::Collected) {
     header.times_more = collected.times_more;
     header.failures = collected.failures;
     header.rank_errors = collected.rank_errors;
+    header.name_directories();
     header.sites = collected.sites;
     header.duration_wall_ns = collected.duration_wall_ns;
     let own = std::mem::take(&mut header.evidence);

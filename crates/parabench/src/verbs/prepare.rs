@@ -5,12 +5,12 @@ use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::prepare::{self, WHOLE_BYTES};
+use crate::prepare::{self, Directories, Part, WHOLE_BYTES};
 use crate::program;
+use crate::verbs::run::{for_mount, not_granted};
 use clap::Args;
 use engine::config::Config;
 use engine::directory::{Request, RunDirectory};
-use engine::prepare::Todo;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use std::path::{Path, PathBuf};
@@ -80,34 +80,59 @@ impl Prepare {
         if let Some(trace) = &self.trace {
             expected = prepare::shown_by(trace, expected)?;
         }
+        let asked = plan.directories.iter().filter(|one| !one.granted);
+        let asked: Vec<String> = asked.map(|one| one.name.clone()).collect();
+        if !asked.is_empty() {
+            return Err(not_granted(&asked));
+        }
         match self.dry_run {
-            true => list(&prepare::missing(&directory, &expected)?, &directory)?,
+            true => list(&prepare::missing(&self.directories(directory)?, &expected)?, &self.dir)?,
             false => self.make(&expected)?,
         }
         Ok(Exit::Success)
     }
 
+    /// All directories.
+    fn directories(&self, run: PathBuf) -> Result<Directories> {
+        let further = self.program.granted()?.iter().cloned();
+        Ok(std::iter::once((String::new(), run)).chain(further).collect())
+    }
+
     fn make(&self, expected: &[Expected]) -> Result<()> {
         // Before the directory is made or marked.
-        prepare::missing(&self.dir, expected)?;
-        let directory = Some(self.dir.clone());
-        let request = Request { directory, force: self.force, ..Request::default() };
-        let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"))
-            .map_err(|error| Error::input(error.to_string()))?;
-        let todo = prepare::missing(directory.path(), expected)?;
-        prepare::make(directory.path(), &todo, self.program.seed.number())?;
-        let shown = self.dir.display();
-        console::print(&match todo.things.is_empty() {
+        let named = self.directories(self.dir.clone())?;
+        prepare::missing(&named, expected)?;
+        let (mut open, mut directories) = (Vec::new(), Directories::new());
+        for (name, path) in named {
+            let request =
+                Request { directory: Some(path), force: self.force, ..Request::default() };
+            let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"))
+                .map_err(|error| for_mount(Error::input(error.to_string()), &name))?;
+            directories.push((name, directory.path().to_path_buf()));
+            open.push(directory);
+        }
+        let parts = prepare::missing(&directories, expected)?;
+        prepare::make(&parts, self.program.seed.number())?;
+        let shown = shown(&parts, &self.dir);
+        console::print(&match prepare::is_complete(&parts) {
             true => format!("nothing is missing in {shown}\n"),
-            false => format!("made {} in {shown}\n", prepare::sum(&todo)),
+            false => format!("made {} in {shown}\n", prepare::sum(&parts)),
         })
     }
 }
 
+/// The directories for people: `d`, or `d and fast`.
+fn shown(parts: &[Part], directory: &Path) -> String {
+    let further = parts.iter().skip(1).map(Part::name);
+    let all = std::iter::once(directory.display().to_string()).chain(further);
+    all.collect::<Vec<_>>().join(" and ")
+}
+
 /// One line for each thing, then the sum.
-fn list(todo: &Todo, directory: &Path) -> Result<()> {
+fn list(parts: &[Part], directory: &Path) -> Result<()> {
     let mut out = String::new();
-    for missing in &todo.things {
+    let all = parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
+    for (part, missing) in all {
         let what = match (missing.expected.what, missing.has_bytes) {
             (Thing::Directory, _) => "directory".to_string(),
             (Thing::File { size_bytes, .. }, None) => format!("file, {}", format_bytes(size_bytes)),
@@ -115,12 +140,12 @@ fn list(todo: &Todo, directory: &Path) -> Result<()> {
                 format!("file, {} more", format_bytes(missing.new_bytes()))
             }
         };
-        out.push_str(&format!("{}: {what}\n", missing.shown()));
+        out.push_str(&format!("{}: {what}\n", part.shown(missing)));
     }
-    let shown = directory.display();
-    out.push_str(&match todo.things.is_empty() {
+    let shown = shown(parts, directory);
+    out.push_str(&match prepare::is_complete(parts) {
         true => format!("nothing is missing in {shown}\n"),
-        false => format!("missing: {} in {shown}\n", prepare::sum(todo)),
+        false => format!("missing: {} in {shown}\n", prepare::sum(parts)),
     });
     console::print_made(&out)
 }

@@ -4,6 +4,8 @@ use crate::run::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use crate::tmpfs::Tmpfs;
+use report::events::EventReader;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -148,6 +150,13 @@ fn each_directory_has_its_own_room() {
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
     let done = scene.parabench("run x.ppl --mount small=m").exits(2);
     done.err_has("needs 1.25 MiB").err_has("1020 KiB free").err_has("with --mount small=DIR");
+    let planned = scene.parabench("plan x.ppl --mount small=m").exits(0);
+    planned
+        .out_has("of that in the run directory 1.25 MiB, 20 files at one time")
+        .out_has("of that in small: 1.25 MiB, 20 files at one time");
+    let planned = scene.parabench("plan x.ppl --mount small=m --format json").exits(0).json();
+    let small = &planned["all"]["footprint_of"][1];
+    assert_eq!((&small["directory"], &small["files"]), (&"small".into(), &20.into()));
     // Between two file systems, where the kernel does not copy.
     let text = "write(\"f\", 300k); with (transfer=64k) copy(\"f\", \"small:g\"); \
                 assert(size(\"small:g\") == 307200, \"whole\"); copy(\"small:g\", \"h\", 4k, 100, 8); \
@@ -223,9 +232,119 @@ fn the_run_tells_what_lies_below_each_directory() {
     assert_eq!(further[0]["mount"], mount.to_str().unwrap());
     make.parabench("report one --html page.html").exits(0);
     assert!(make.text("page.html").contains("further directories"));
+    make.parabench("report one --format markdown").exits(0).out_has(", small: tmpfs · ");
+    let metrics = make.parabench("report one --format prometheus").exits(0);
+    metrics.out_has("parabench_directory_info{directory=\"small\",file_system=\"tmpfs\"");
     // Another directory of that name is a difference between two runs.
     make.parabench("run make.ppl --dir d --mount small=other").exits(0);
     make.parabench("run x.ppl --dir d --mount small=other --out two").exits(0);
     let compared = make.parabench("compare one two");
     assert!(compared.out.contains("directory small"), "{compared:?}");
+}
+
+/// Paths of a run's events, each once.
+fn paths(scene: &Scene, results: &str) -> BTreeSet<String> {
+    let mut events = EventReader::open(&scene.path(results)).expect("an event table");
+    assert!(events.by_ref().filter(Result::is_ok).count() > 0);
+    events.paths().iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+}
+
+#[test]
+fn results_call_files_by_the_name_of_their_directory() {
+    let text = r#"
+with (dir="fast") { write("f", 1k); mkdir("d"); write("d/g", 1k); }
+copy("fast:d/g", "h");
+with (dir="fast", expect="ENOENT") stat("gone");
+stat("fast:no");
+read("fast:d/g/");
+"#;
+    let scene = Scene::new().file("x.ppl", text);
+    let places = ["", "--dir d --mount fast=fast", "--backend mem"];
+    let told = places.map(|place| {
+        let out = format!("r{}", place.len());
+        let line = format!("run x.ppl {place} --events --out {out} --on-error continue");
+        let done = scene.parabench(&line).exits(1);
+        done.out_has("stat ENOENT").out_has("fast:no").out_has("fast:d/g/");
+        let run = scene.json(&format!("{out}/run.json"));
+        assert_eq!(run["run"]["host"]["directories"][0]["name"], "fast", "{place}");
+        let failed: Vec<_> = run["run"]["failures"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["path"].clone())
+            .collect();
+        assert_eq!(failed, ["fast:no", "fast:d/g/"], "{place}");
+        paths(&scene, &out)
+    });
+    let expected = ["fast:d", "fast:d/g", "fast:d/g/", "fast:f", "fast:gone", "fast:no", "h"];
+    assert_eq!(told[0], expected.map(String::from).into());
+    assert!(told[0] == told[1] && told[1] == told[2], "{told:?}");
+}
+
+#[test]
+fn messages_call_files_by_the_name_of_their_directory() {
+    let scene = Scene::new().file("stop.ppl", "with (dir=\"fast\") stat(\"no\");\n").file(
+        "lock.ppl",
+        "with (dir=\"fast\") { $h = fopen(\"l\", \"w\"); $g = fopen(\"l\", \"w\"); flock($h, \
+             \"exclusive\"); flock($g, \"exclusive\"); }\n",
+    );
+    for place in ["", "--dir d --mount fast=fast", "--backend mem"] {
+        let done = scene.parabench(&format!("run stop.ppl {place} --on-error stop")).exits(1);
+        done.out_has("stat \"fast:no\" failed");
+        let done = scene.parabench(&format!("run lock.ppl {place}")).exits(1);
+        assert!((done.out.clone() + &done.err).contains("fast:l"), "{place}: {done:?}");
+        let _ = fs::remove_dir_all(scene.path("fast"));
+    }
+}
+
+#[test]
+fn a_run_in_several_directories_folds_to_a_program_that_runs_anywhere() {
+    let scene = Scene::new();
+    let sizes = "input=64k state=192k steps=3 work=0s";
+    scene.parabench(&format!("run @staging {sizes} -n 2 --events --out st.run --quiet")).exits(0);
+    let folded = scene.parabench("fold st.run -o st.ppl").exits(0).err_has("without loss");
+    assert!(!folded.err.contains("expects"), "copies are made: {}", folded.err);
+    assert!(scene.text("st.ppl").contains("--mount fast=DIR"), "{}", scene.text("st.ppl"));
+    let checked = scene.parabench("check st.ppl -n 2").exits(0);
+    checked.err_has("nothing wrong").err_has("--mount fast=DIR");
+    for place in ["", "--dir d --mount fast=fast", "--backend mem"] {
+        let line = format!("run st.ppl -n 2 {place} --against-trace st.run --fidelity-gate");
+        let done = scene.call(&line).word("operations <= 0").run().exits(0);
+        done.out_has("does what st.run did, all of its");
+    }
+    assert_eq!(files(&scene, "fast").len(), 2 * 3);
+    assert_eq!(files(&scene, "d").len(), 2 * 4);
+    scene.parabench("fold st.run --anonymise map.txt -o anonymous.ppl").exits(0);
+    let text = scene.text("anonymous.ppl");
+    assert!(text.contains("=DIR") && !text.contains("fast"), "{text}");
+    scene.parabench("run anonymous.ppl -n 2").exits(0);
+}
+
+#[test]
+fn what_is_expected_in_further_directories_is_made_there() {
+    let text = "read(\"in\", 8k); read(\"fast:in\", 64k); with (dir=\"fast\") { readdir(\".\"); \
+                readdir(\"d\"); read(\"d/e/f\", 1k); }\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let line = "prepare x.ppl --dir slow --mount fast=fast";
+    let listed = scene.parabench(&format!("{line} --dry-run")).exits(0);
+    assert_eq!(
+        listed.out,
+        "in: file, 8 KiB\nfast:d: directory\nfast:d/e: directory\nfast:d/e/f: file, 1 KiB\n\
+         fast:in: file, 64 KiB\nmissing: 2 directories and 3 files, 73 KiB in slow and fast\n"
+    );
+    assert!(!scene.path("fast").exists());
+    scene.parabench("prepare x.ppl --dir slow").exits(2).err_has("--mount fast=DIR");
+    let told = scene.parabench("run x.ppl --dir slow --mount fast=fast --clean").exits(1);
+    told.err_has("uses 5 names that are not there");
+    scene.parabench(line).exits(0).out_has("made 2 directories and 3 files");
+    assert_eq!(fs::metadata(scene.path("fast/d/e/f")).unwrap().len(), 1024);
+    let (slow, fast) = (fs::read(scene.path("slow/in")), fs::read(scene.path("fast/in")));
+    assert!(slow.unwrap()[..] != fast.unwrap()[..8192], "each has its own data");
+    scene.parabench("run x.ppl --dir slow --mount fast=fast").exits(0);
+    scene.parabench(line).exits(0).out_has("nothing is missing in slow and fast");
+    scene.parabench("run x.ppl --prepare").exits(0);
+    // Of a run that was recorded: by its own names.
+    let line = "run x.ppl --dir slow --mount fast=fast --events --out r";
+    scene.parabench(line).exits(0);
+    scene.parabench("replay r -- --mount fast=again").exits(0).out_has("does what r did");
 }

@@ -112,22 +112,12 @@ pub fn run_with(text: &str, call: impl FnOnce(&Scene, &str) -> Call) -> (Value, 
     let essence = Essence {
         code: done.code.unwrap(),
         counts: counts(&run),
-        events: events(&scene, "results").into_iter().map(placed).collect(),
+        events: events(&scene, "results"),
         times: times.collect(),
         failures,
         printed,
     };
     (run, essence)
-}
-
-/// Further directories lie elsewhere in each run: of their files the name counts.
-fn placed(event: Happened) -> Happened {
-    let below = |path: String| match path.strip_prefix('/').and_then(|rest| rest.rsplit('/').next())
-    {
-        Some(name) => format!("elsewhere/{name}"),
-        None => path,
-    };
-    Happened { path: event.path.map(below), ..event }
 }
 
 /// Programs of a folder that run on POSIX back-ends.

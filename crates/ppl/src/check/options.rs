@@ -211,7 +211,7 @@ fn without_effect(
     if word.as_deref().is_some_and(|word| asked.row.off.contains(&word)) {
         return None;
     }
-    if asked.row.option == WithOption::Dir && inside.asks {
+    if asked.row.option == WithOption::Dir && (inside.asks || with.is_empty()) {
         return None;
     }
     let (takers, others) = inside.split(asked.row, word.as_deref(), queues);

@@ -36,6 +36,13 @@ pub(crate) struct With {
     pub(crate) asked: Vec<Asked>,
 }
 
+impl With {
+    /// Nothing stands inside: `with (dir="fast") {}` tells that `fast:f` names a file of a directory.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.code.len() == 2
+    }
+}
+
 /// One of its options.
 pub(crate) struct Asked {
     pub(crate) row: &'static OptionRow,

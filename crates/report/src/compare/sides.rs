@@ -190,16 +190,17 @@ fn surroundings(run: &Run) -> Facts {
         ("ranks per node", of_job(ranks_per_node)),
         ("processors per rank", of_job(processors_per_rank)),
         ("memory", host.memory_bytes.to_string()),
-        ("mount point", host.mount.clone()),
-        ("device", host.device.clone()),
-        ("file system", host.file_system.clone()),
-        ("mount options", host.mount_options.clone()),
+        ("mount point", host.storage.mount.clone()),
+        ("device", host.storage.device.clone()),
+        ("file system", host.storage.file_system.clone()),
+        ("mount options", host.storage.mount_options.clone()),
         ("clock", evidence.clock.clone()),
         ("confinement", evidence.confinement.clone()),
         ("outcome", run.run.outcome.clone()),
     ];
     let further = host.directories.iter().map(|further| {
-        let facts = format!("{}, {}", remarks::storage_of(further), further.mount_options);
+        let storage = remarks::storage_of(&further.storage).unwrap_or_default();
+        let facts = format!("{storage}, {}", further.storage.mount_options);
         (format!("directory {}", further.name), facts)
     });
     facts.into_iter().map(|(name, value)| (name.to_string(), value)).chain(further).collect()

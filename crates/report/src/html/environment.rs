@@ -18,12 +18,9 @@ pub fn environment(run: &Run) -> Markup {
     let params = header.params.iter().map(|param| format!("{} = {}", param.name, param.value));
     let further = host.directories.iter().map(|further| {
         let scratch = if further.scratch { " (scratch)" } else { "" };
-        format!(
-            "{} = {}{scratch}: {}",
-            further.name,
-            further.directory,
-            remarks::storage_of(further)
-        )
+        let storage = remarks::storage_of(&further.storage);
+        let storage = storage.map_or(String::new(), |storage| format!(": {storage}"));
+        format!("{} = {}{scratch}{storage}", further.name, further.directory)
     });
     let storage_bytes = |bytes: Option<u64>| {
         bytes.map_or("unknown".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
@@ -38,10 +35,10 @@ pub fn environment(run: &Run) -> Markup {
         ("memory", memory.unwrap_or_default()),
         ("kernel", host.kernel.clone()),
         ("run directory", host.directory.clone()),
-        ("mount point", host.mount.clone()),
-        ("device", host.device.clone()),
-        ("file system", host.file_system.clone()),
-        ("mount options", host.mount_options.clone()),
+        ("mount point", host.storage.mount.clone()),
+        ("device", host.storage.device.clone()),
+        ("file system", host.storage.file_system.clone()),
+        ("mount options", host.storage.mount_options.clone()),
         ("further directories", further.collect::<Vec<_>>().join(", ")),
         ("back-end", header.backend.clone()),
         ("communicator", header.comm.clone()),

@@ -236,7 +236,7 @@ fn whatever_a_program_says_stays_text() {
         }];
         header.failures.iter_mut().for_each(|failure| failure.path = text.into());
         header.rank_errors.iter_mut().for_each(|error| error.message = text.into());
-        (header.host.name, header.host.mount_options) = (text.into(), text.into());
+        (header.host.name, header.host.storage.mount_options) = (text.into(), text.into());
         let mut views = views(&run, None);
         views.views.push(View {
             name: text.into(),

@@ -3,7 +3,7 @@
 use super::{Paint, Terminal, paint_lines};
 use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
-use model::run::{Directory, Evidence, Failure, Host, Job, Node, RankError, Run, Trace};
+use model::run::{Evidence, Failure, Host, Job, Node, RankError, Run, Storage, Trace};
 use model::units::{format_ns, significant};
 use std::collections::BTreeSet;
 
@@ -47,10 +47,11 @@ pub fn storage(run: &Run) -> String {
     let cells = run.run.sweep.iter().flat_map(|sweep| &sweep.cells);
     let hosts = std::iter::once(&run.run.host).chain(cells.filter_map(|cell| cell.host.as_ref()));
     let all = |host: &Host| {
-        let further = host.directories.iter().map(|further| {
-            format!("{} on {}", escape(&further.name), escape(&storage_of(further)))
+        let further = host.directories.iter().filter_map(|further| {
+            Some(format!("{} on {}", further.name, storage_of(&further.storage)?))
         });
-        place(host).into_iter().chain(further).collect::<Vec<_>>()
+        let all = storage_of(&host.storage).into_iter().chain(further);
+        all.map(|place| escape(&place)).collect::<Vec<_>>()
     };
     let mut places: Vec<String> = hosts.flat_map(all).collect();
     let mut seen = BTreeSet::new();
@@ -58,15 +59,10 @@ pub fn storage(run: &Run) -> String {
     if places.is_empty() { backend } else { format!("{backend} on {}", places.join(" and ")) }
 }
 
-/// `ext4 (/dev/sda1 at /data)`
-fn place(host: &Host) -> Option<String> {
-    let (system, device) = (escape(&host.file_system), escape(&host.device));
-    (!system.is_empty()).then(|| format!("{system} ({device} at {})", escape(&host.mount)))
-}
-
-/// The storage below a further directory: `xfs (/dev/nvme0n1 at /local)`.
-pub fn storage_of(further: &Directory) -> String {
-    format!("{} ({} at {})", further.file_system, further.device, further.mount)
+/// `ext4 (/dev/sda1 at /data)`; `None`: nothing is known.
+pub fn storage_of(storage: &Storage) -> Option<String> {
+    let Storage { file_system, device, mount, .. } = storage;
+    (!file_system.is_empty()).then(|| format!("{file_system} ({device} at {mount})"))
 }
 
 /// The line of evidence and the notes below it.

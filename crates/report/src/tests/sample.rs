@@ -162,11 +162,13 @@ fn header() -> Header {
             cpus: 2,
             memory_bytes: 24 << 30,
             directory: "/data/scratch".into(),
-            mount: "/data".into(),
-            device: "/dev/sda1".into(),
-            file_system: "ext4".into(),
-            mount_options: "rw,relatime".into(),
-            devices: Vec::new(),
+            storage: Storage {
+                mount: "/data".into(),
+                device: "/dev/sda1".into(),
+                file_system: "ext4".into(),
+                mount_options: "rw,relatime".into(),
+                devices: Vec::new(),
+            },
             directories: Vec::new(),
         },
         evidence: Evidence {

@@ -34,7 +34,7 @@ pub(super) fn memory_storage(run: &Run) -> Option<Mark> {
 fn further_memory(run: &Run) -> Option<Mark> {
     let further = run.run.host.directories.iter();
     let held = further.filter_map(|one| {
-        let storage = memory_of(&one.file_system, &one.devices)?;
+        let storage = memory_of(&one.storage)?;
         Some(format!("{} ({storage})", one.name))
     });
     let held: Vec<String> = held.collect();

@@ -93,7 +93,7 @@ pub(super) fn throttled(run: &Run) -> Option<Mark> {
 
 /// The file system lies in a file: two file systems and two page caches are measured.
 pub(super) fn loop_device(run: &Run) -> Option<Mark> {
-    let devices = &run.run.host.devices;
+    let devices = &run.run.host.storage.devices;
     let is_loop = |device: &&Device| device.kind == "loop";
     let device = devices.iter().find(is_loop).filter(|_| in_memory(run).is_none())?;
     let below = devices.iter().rfind(|device| !is_loop(device));

@@ -258,8 +258,8 @@ const CASES: &[(&str, &str, Change, Change)] = &[
     (
         "memory-storage",
         "tmpfs keeps files in main memory",
-        |run| run.run.host.file_system = "tmpfs".into(),
-        |run| run.run.host.file_system = "ext4".into(),
+        |run| run.run.host.storage.file_system = "tmpfs".into(),
+        |run| run.run.host.storage.file_system = "ext4".into(),
     ),
     (
         "client-saturated",
@@ -292,20 +292,20 @@ const CASES: &[(&str, &str, Change, Change)] = &[
     (
         "memory-storage",
         "ram0 keeps files in main memory",
-        |run| run.run.host.devices = vec![device("ram0", "memory", "")],
-        |run| run.run.host.devices = vec![device("sda", "disk", "")],
+        |run| run.run.host.storage.devices = vec![device("ram0", "memory", "")],
+        |run| run.run.host.storage.devices = vec![device("sda", "disk", "")],
     ),
     (
         "loop-device",
         "lie on loop3, a loop device: its storage is the file /srv/image on vda,",
         |run| {
             let (image, disk) = (device("loop3", "loop", "/srv/image"), device("vda", "disk", ""));
-            run.run.host.devices = vec![device("dm-0", "disk", ""), image, disk];
+            run.run.host.storage.devices = vec![device("dm-0", "disk", ""), image, disk];
         },
         // Then there is more to be said.
         |run| {
             let image = device("loop3", "loop", "/dev/shm/image");
-            run.run.host.devices = vec![image, device("tmpfs", "memory", "")];
+            run.run.host.storage.devices = vec![image, device("tmpfs", "memory", "")];
         },
     ),
     (

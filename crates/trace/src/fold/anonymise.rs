@@ -7,6 +7,7 @@
 //! Numbers stay, because loops run over them; in names that look like hashes nothing stays.
 
 use super::log::Log;
+use model::directory::prefixed;
 use std::collections::{BTreeMap, HashSet};
 
 /// Longest number that stays.
@@ -19,10 +20,14 @@ pub fn anonymise(log: &mut Log) -> BTreeMap<String, String> {
     for name in known.clone() {
         words.reserved.extend(runs(name).map(lower));
     }
-    let paths = log.paths.iter().map(|path| words.name(path)).collect();
+    let paths = log.paths.iter().map(|path| words.path(path, &log.directories)).collect();
     let labels = log.labels.iter().map(|label| words.name(label.as_bytes()));
-    let labels = labels.map(|label| String::from_utf8_lossy(&label).into_owned()).collect();
+    let labels: Vec<String> =
+        labels.map(|label| String::from_utf8_lossy(&label).into_owned()).collect();
     (log.paths, log.labels) = (paths, labels);
+    for name in &mut log.directories {
+        *name = String::from_utf8_lossy(&words.part(name.as_bytes())).into_owned();
+    }
     words.given
 }
 
@@ -36,6 +41,15 @@ struct Words {
 }
 
 impl Words {
+    /// A name; that of a further directory stays apart from what lies in it.
+    fn path(&mut self, path: &[u8], directories: &[String]) -> Vec<u8> {
+        let known = |name: &[u8]| directories.iter().any(|known| known.as_bytes() == name);
+        match prefixed(path).filter(|(name, _)| known(name)) {
+            Some((name, rest)) => [self.part(name), b":".to_vec(), self.name(rest)].concat(),
+            None => self.name(path),
+        }
+    }
+
     fn name(&mut self, name: &[u8]) -> Vec<u8> {
         let parts: Vec<Vec<u8>> = name.split(|byte| *byte == b'/').map(|p| self.part(p)).collect();
         parts.join(&b'/')
@@ -118,17 +132,20 @@ mod tests {
             "patients/Jos\u{e9}/b",
             "x/84894e8e-755b-43b1",
             "x/2026112309",
+            "lab-1:84894e8e-755b-43b1",
         ];
         let mut log = Log {
             paths: names.iter().map(|name| name.as_bytes().to_vec()).collect(),
             labels: vec!["clinic/load".into()],
+            directories: vec!["lab-1".into()],
             ..Log::default()
         };
         let map = anonymise(&mut log);
         let paths: Vec<String> =
             log.paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        assert_eq!(paths, ["a/c-0017.d", "a/f/g", "h/i", "h/j"]);
-        assert_eq!(log.labels, ["k/l"]);
+        assert_eq!(paths, ["a/c-0017.d", "a/f/g", "h/i", "h/j", "k-1:i"]);
+        assert_eq!(log.labels, ["l/m"]);
+        assert_eq!(log.directories, ["k-1"]);
         assert_eq!(map["patients"], "a");
         let left = paths.join(" ") + &log.labels.join(" ");
         assert!(map.keys().filter(|word| word.len() > 1).all(|word| !left.contains(word.as_str())));

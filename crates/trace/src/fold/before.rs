@@ -6,6 +6,7 @@
 use super::log::{Log, Logged};
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
+use model::directory::is_whole;
 use model::event::{FLAG_SHORT, NO_ID};
 use std::collections::{BTreeMap, HashMap};
 
@@ -42,7 +43,9 @@ pub fn before(log: &Log) -> Vec<Before> {
     for (_, rank, at) in places {
         world.follow(log, &log.ranks[rank][at]);
     }
-    world.found()
+    let mut found = world.found();
+    found.retain(|before| !is_whole(&log.directories, &before.path));
+    found
 }
 
 /// A file or directory.
@@ -146,7 +149,10 @@ impl World {
                 self.parents(&to);
                 match op {
                     Op::Link => drop(self.names.insert(to, State::Thing(thing))),
-                    _ => drop(self.made(&to, false)),
+                    _ => {
+                        let copied = self.made(&to, false);
+                        self.things[copied].written_bytes = u64::MAX;
+                    }
                 }
             }
             Op::Symlink => {

@@ -3,9 +3,10 @@
 
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
+use model::directory::prefixed;
 use model::event::{Details, Event, FLAG_AT_POSITION, NO_ID};
 use model::open_flags;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Access mode of open(2) for writing only.
 pub const O_WRONLY: u32 = 1;
@@ -36,8 +37,10 @@ impl Logged {
 /// The operations of all ranks and what their ids mean.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    /// Names of files, below the directory of the run.
+    /// Names of files, below the directory of the run, or `NAME:path` in a further one.
     pub paths: Vec<Vec<u8>>,
+    /// Names of the further directories.
+    pub directories: Vec<String>,
     /// Paths of labels.
     pub labels: Vec<String>,
     /// Operations by rank, in order of start.
@@ -49,6 +52,14 @@ pub struct Log {
 }
 
 impl Log {
+    /// The further directories in which a file has a name, in order.
+    pub fn used_directories(&self) -> impl Iterator<Item = &str> {
+        let used: HashSet<&[u8]> =
+            self.paths.iter().filter_map(|path| Some(prefixed(path)?.0)).collect();
+        let is_used = move |name: &&String| used.contains(name.as_bytes());
+        self.directories.iter().filter(is_used).map(String::as_str)
+    }
+
     /// The name with this number; "" for none.
     pub fn path(&self, id: u32) -> &[u8] {
         self.paths.get(id as usize).map_or(&[], Vec::as_slice)

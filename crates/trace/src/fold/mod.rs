@@ -87,7 +87,7 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> Folded {
         adopted.push(opened);
     }
     let items = ranks::unify(&trees);
-    let writer = Writer::new(&shaper, &items, log.ranks.len() as u32, options.think);
+    let writer = Writer::new(&shaper, &items, log, options.think);
     let write::Written { text, params, fixed } = writer.program(&items, &options.head);
     let (text, _) = ppl::format(&text);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);

@@ -1,6 +1,7 @@
 //! The tree of all ranks -> text of a program.
 
 use super::expr::{Linear, Loop, Sizes, bytes, name_of_loop, quoted};
+use super::log::Log;
 use super::loops::Gap;
 use super::names::Part;
 use super::params::Params;
@@ -29,6 +30,8 @@ pub struct Writer<'a> {
     fixed: Fixed,
     /// Number of ranks.
     ranks: u32,
+    /// Further directories in which files have names.
+    directories: Vec<String>,
 }
 
 /// Why a program cannot be stretched.
@@ -56,7 +59,8 @@ type Lines = Vec<String>;
 
 impl<'a> Writer<'a> {
     /// Nothing is written yet.
-    pub fn new(shaper: &'a Shaper<'a>, items: &[Item], ranks: u32, think: Think) -> Writer<'a> {
+    pub fn new(shaper: &'a Shaper<'a>, items: &[Item], log: &Log, think: Think) -> Writer<'a> {
+        let ranks = log.ranks.len() as u32;
         Writer {
             shaper,
             think,
@@ -68,6 +72,7 @@ impl<'a> Writer<'a> {
             of_ranks: Vec::new(),
             fixed: Fixed::default(),
             ranks,
+            directories: log.used_directories().map(str::to_string).collect(),
         }
     }
 
@@ -79,6 +84,9 @@ impl<'a> Writer<'a> {
             let _ = writeln!(text, "{}", format!("# {line}").trim_end());
         }
         text.push('\n');
+        for name in &self.directories {
+            let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
+        }
         text.push_str(&self.params.text());
         for (at, table) in self.tables.iter().enumerate() {
             let values: Vec<String> = table.iter().map(i64::to_string).collect();

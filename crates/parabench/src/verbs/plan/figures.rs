@@ -1,7 +1,7 @@
 //! What a rehearsal has found as figures to show: per rank and in all.
 
 use model::op::{Class, Op};
-use model::rehearsal::{OpFigures, RankFigures, Rehearsal};
+use model::rehearsal::{OpFigures, Peak, RankFigures, Rehearsal};
 
 /// What some ranks do, each or together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,11 +16,9 @@ pub struct Figures {
     pub files: u64,
     /// Directories made.
     pub directories: u64,
-    /// Largest total size of files at any time, bytes.
-    pub footprint_bytes: u64,
-    /// Largest number of files and directories at any time.
-    pub footprint_files: u64,
-    /// These two are exact.
+    /// Files at the fullest, in the run directory and in the further ones of the plan.
+    pub footprints: Vec<Peak>,
+    /// These are exact.
     pub footprint_exact: bool,
     /// Largest buffers, bytes.
     pub buffer_bytes: u64,
@@ -35,10 +33,14 @@ impl Figures {
     pub fn of(rank: &RankFigures, rehearsal: &Rehearsal) -> Figures {
         let mut figures = Figures { exact: rehearsal.is_exact(), ..Figures::default() };
         figures.add(rank, 1);
-        figures.footprint_bytes = rank.peak_bytes;
-        figures.footprint_files = rank.peak_files;
+        figures.footprints.clone_from(&rank.peaks);
         figures.footprint_exact = figures.exact;
         figures
+    }
+
+    /// The sum over directories: no less than what lies in all of them at any time.
+    pub fn footprint(&self) -> Peak {
+        Peak::all(&self.footprints)
     }
 
     /// Those of all ranks together.
@@ -47,8 +49,7 @@ impl Figures {
         for (ranks, one) in &rehearsal.ranks {
             figures.add(one, u64::from(ranks.end.saturating_sub(ranks.start)));
         }
-        figures.footprint_bytes = rehearsal.peak_bytes;
-        figures.footprint_files = rehearsal.peak_files;
+        figures.footprints.clone_from(&rehearsal.peaks);
         figures.footprint_exact = figures.exact && !rehearsal.peak_about;
         figures
     }
@@ -94,11 +95,12 @@ mod tests {
     #[test]
     fn figures_add_up_over_ranks() {
         let ranks = vec![(0..3, rank(Op::Write, 2, 10)), (3..5, rank(Op::Read, 1, 7))];
-        let rehearsal = Rehearsal { ranks, peak_bytes: 9, complete: true, ..Rehearsal::default() };
+        let peaks = vec![Peak { bytes: 9, files: 1 }];
+        let rehearsal = Rehearsal { ranks, peaks, complete: true, ..Rehearsal::default() };
         let figures = Figures::of_all(&rehearsal);
         assert_eq!((figures.written_bytes, figures.read_bytes, figures.files), (30, 14, 5));
         let counts: Vec<(Op, u64)> = figures.ops.iter().map(|(op, sum)| (*op, sum.count)).collect();
         assert_eq!(counts, [(Op::Write, 6), (Op::Read, 2)]);
-        assert_eq!((figures.footprint_bytes, figures.exact), (9, true));
+        assert_eq!((figures.footprint().bytes, figures.exact), (9, true));
     }
 }

@@ -12,7 +12,7 @@
 use super::figures::Figures;
 use engine::supervise::Calls;
 use model::Plan;
-use model::rehearsal::Rehearsal;
+use model::rehearsal::{Peak, Rehearsal};
 use model::units::format_bytes;
 use std::fmt::Write;
 use std::ops::Range;
@@ -32,13 +32,14 @@ pub fn render(plan: &Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> Stri
     }
     let kinds = &rehearsal.ranks;
     for (ranks, rank) in kinds.iter().take(SHOWN) {
-        section(&mut out, &title(ranks), &Figures::of(rank, rehearsal));
+        section(&mut out, &title(ranks), &Figures::of(rank, rehearsal), plan);
     }
     if kinds.len() > SHOWN {
         let _ = writeln!(out, "\nand {} more kinds of ranks", kinds.len() - SHOWN);
     }
     if plan.ranks > 1 {
-        section(&mut out, &format!("all {} ranks", plan.ranks), &Figures::of_all(rehearsal));
+        let all = Figures::of_all(rehearsal);
+        section(&mut out, &format!("all {} ranks", plan.ranks), &all, plan);
     }
     if !rehearsal.complete {
         out.push_str(ENDED);
@@ -54,7 +55,7 @@ fn title(ranks: &Range<u32>) -> String {
     }
 }
 
-fn section(out: &mut String, title: &str, figures: &Figures) {
+fn section(out: &mut String, title: &str, figures: &Figures, plan: &Plan) {
     let _ = writeln!(out, "\nbudget of {title}{}", if figures.exact { "" } else { ", about" });
     let name = figures.ops.iter().map(|(op, _)| op.name().len()).max().unwrap_or(0);
     let count = figures.ops.iter().map(|(_, op)| op.count).max().unwrap_or(0).to_string().len();
@@ -77,15 +78,27 @@ fn section(out: &mut String, title: &str, figures: &Figures) {
         format_bytes(figures.written_bytes),
         figures.files,
         figures.directories,
-        figures.footprint_files
+        figures.footprint().files
     );
     let _ = writeln!(
         out,
         "  needs {about}{} of storage and {} of buffers, keeps {} files open between operations",
-        format_bytes(figures.footprint_bytes),
+        format_bytes(figures.footprint().bytes),
         format_bytes(figures.buffer_bytes),
         figures.handles
     );
+    for (name, Peak { bytes, files }) in directories(plan, figures) {
+        let name = if name.is_empty() { "the run directory".into() } else { format!("{name}:") };
+        let bytes = format_bytes(bytes);
+        let _ = writeln!(out, "  of that in {name} {about}{bytes}, {files} files at one time");
+    }
+}
+
+/// What each of several directories needs.
+fn directories<'a>(plan: &'a Plan, figures: &Figures) -> Vec<(&'a str, Peak)> {
+    let further = plan.directories.iter().map(|directory| &*directory.name);
+    let names = std::iter::once("").chain(further).filter(|_| !plan.directories.is_empty());
+    names.zip(figures.footprints.iter().copied()).collect()
 }
 
 fn list(out: &mut String, calls: &Calls) {

@@ -6,6 +6,7 @@ use super::further::{Further, Furthers};
 use super::place::Place;
 use crate::compile::Places;
 use crate::error::{Error, Result};
+use crate::prepare::Directories;
 use engine::config::{BackendKind, Mounts};
 use engine::confine;
 use engine::directory::{Identity, Survey};
@@ -51,6 +52,13 @@ impl Directory {
     /// Absolute path of the run directory.
     pub fn path(&self) -> Option<&Path> {
         self.run.as_ref().map(Place::path)
+    }
+
+    /// Names and paths of all directories, the run directory first; none where no disk is touched.
+    pub fn all(&self) -> Directories {
+        let run = self.path().map(|path| (String::new(), path.to_path_buf()));
+        let further = self.further.each(|one| (one.name.clone(), one.place.path().to_path_buf()));
+        run.into_iter().chain(further).collect()
     }
 
     /// What tells it from others that may get its path.

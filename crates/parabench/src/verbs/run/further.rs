@@ -159,7 +159,8 @@ impl Furthers {
     }
 }
 
-fn not_granted(names: &[String]) -> Error {
+/// The program uses directories that nobody has granted.
+pub fn not_granted(names: &[String]) -> Error {
     let (all, verb) = match names {
         [one] => (format!("the directory {one}"), "is"),
         _ => (format!("the directories {}", names.join(", ")), "are"),
@@ -169,8 +170,11 @@ fn not_granted(names: &[String]) -> Error {
         .help(format!("say where: {}", options.join(" ")))
 }
 
-/// The same error in the words of the option that named the directory.
-fn for_mount(error: Error, name: &str) -> Error {
+/// The same error in the words of the option that named the directory; "" is the run directory.
+pub fn for_mount(error: Error, name: &str) -> Error {
+    if name.is_empty() {
+        return error;
+    }
     let reworded = |text: String| {
         let text = text.replace("--dir ", &format!("--mount {name}="));
         text.replace("with --dir", "with --mount")

@@ -3,13 +3,14 @@
 
 use super::args::Run;
 use super::directory::Directory;
+use super::further::Further;
 use crate::error::Error;
 use engine::host;
 use engine::machine::note;
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::{
-    Contention, EventsInfo, Evidence, Header, Param, Program, ProgramFile, RankError, VERSION,
+    Contention, EventsInfo, Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION,
 };
 
 /// The run as it is stored while the ranks are at work: should they be cut off, it says so.
@@ -22,10 +23,6 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -
         name: name.clone(),
         value: value.to_string(),
     };
-    let mut here = directory.path().map_or_else(host::machine, host::host);
-    here.directories = directory
-        .further()
-        .each(|one| host::further(&one.name, one.place.path(), one.place.is_scratch()));
     let header = Header {
         program: Program { name: name.into(), files: plan.files.iter().map(file).collect() },
         params: plan.params.iter().map(param).collect(),
@@ -38,10 +35,26 @@ pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -
             .results
             .events
             .map(|kept| EventsInfo { sample_every: kept.sample_every, ..EventsInfo::default() }),
-        host: here,
+        host: here(plan, directory),
         ..common(args)
     };
     model::Run { version: VERSION, run: header, ..model::Run::default() }
+}
+
+/// The machine and the directories; of files in memory the names alone.
+fn here(plan: &Plan, directory: &Directory) -> Host {
+    let Some(path) = directory.path() else {
+        let named = |one: &model::directory::Directory| model::run::Directory {
+            name: one.name.clone(),
+            directory: one.path.clone(),
+            ..model::run::Directory::default()
+        };
+        let directories = plan.directories.iter().map(named).collect();
+        return Host { directories, ..host::machine() };
+    };
+    let further =
+        |one: &Further| host::further(&one.name, one.place.path(), one.place.is_scratch());
+    Host { directories: directory.further().each(further), ..host::host(path) }
 }
 
 /// The object for a run that was refused: it has no rows, and says why.
@@ -74,7 +87,7 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     let header = &mut run.run;
     header.comm = outcome.comm.into();
     for (rank, message) in &outcome.errors {
-        let (rank, message) = (*rank, message.clone());
+        let (rank, message) = (*rank, header.host.named_in(message));
         header.rank_errors.push(RankError { rank, message, ..RankError::default() });
     }
     header.rank_errors.sort_by_key(|error| error.rank);
@@ -95,10 +108,11 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
             ..machine.clone()
         });
     }
-    evidence.notes.extend(outcome.deadlock_message(plan));
-    evidence.notes.extend(note::sentences(outcome.notes, &header.host.file_system));
-    let further = header.host.directories.iter().map(|further| &further.file_system);
-    let mut systems = std::iter::once(&header.host.file_system).chain(further);
+    let deadlock = outcome.deadlock_message(plan);
+    evidence.notes.extend(deadlock.map(|text| header.host.named_in(&text)));
+    evidence.notes.extend(note::sentences(outcome.notes, &header.host.storage.file_system));
+    let further = header.host.directories.iter().map(|further| &further.storage.file_system);
+    let mut systems = std::iter::once(&header.host.storage.file_system).chain(further);
     if !systems.all(|system| host::page_cache_can_be_told(system)) {
         evidence.storage_read_bytes = None;
         evidence.storage_write_bytes = None;

@@ -29,6 +29,7 @@ mod verdict;
 mod walk;
 
 pub use args::Run;
+pub use further::{for_mount, not_granted};
 
 use crate::args::{ProgramArgs, ResultFormat};
 use crate::compile::{self, Ranks};
@@ -255,17 +256,20 @@ impl Run {
         config: &Config,
         warnings: bool,
     ) -> Result<Vec<Expected>> {
-        let Some(path) = directory.path() else { return Ok(Vec::new()) };
+        let directories = directory.all();
+        if directories.is_empty() {
+            return Ok(Vec::new());
+        }
         if self.directory.prepare {
             let mut expected = prepare::expected(plan, config, prepare::WHOLE_BYTES)?;
             if let Some(original) = &self.results.against_trace {
                 expected = prepare::shown_by(original, expected)?;
             }
-            prepare::missing(path, &expected)?;
+            prepare::missing(&directories, &expected)?;
             return Ok(expected);
         }
         if warnings && !self.results.quiet {
-            prepare::tell_missing(path, &rehearsal.expected);
+            prepare::tell_missing(&directories, &rehearsal.expected);
         }
         Ok(Vec::new())
     }

@@ -249,9 +249,9 @@ impl<'a> Walk<'a> {
         let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
         let config = self.config(cell, repetition, folder);
         let directory = self.versus.directory(cell, &self.directory);
-        if let (Some(path), false) = (directory.path(), bound.expected.is_empty()) {
-            let todo = prepare::missing(path, &bound.expected)?;
-            prepare::make(path, &todo, self.run.run.seed)?;
+        if !bound.expected.is_empty() {
+            let parts = prepare::missing(&directory.all(), &bound.expected)?;
+            prepare::make(&parts, self.run.run.seed)?;
         }
         let execution =
             Execution { args: self.args, plan: &bound.plan, config: &config, folder, directory };
