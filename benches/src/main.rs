@@ -47,6 +47,7 @@ const BENCHES: &[Bench] = &[
     ("confined", pairs::confined),
     ("two ranks", pairs::two_ranks),
     ("null", single::null),
+    ("results", single::results),
     ("empty", single::empty),
     ("repetitions", single::repetitions),
     ("barrier", single::barriers),

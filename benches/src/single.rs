@@ -1,7 +1,7 @@
 //! Figures without a raw counterpart: what Parabench itself costs.
 
 use crate::Result;
-use crate::figure::{Figure, Goal, median, range, three};
+use crate::figure::{Figure, Goal, lower_quartile, median, range, three};
 use crate::product::{Outcome, Scratch};
 use std::time::Instant;
 
@@ -47,6 +47,31 @@ pub fn null(place: &Scratch) -> Result<Vec<Figure>> {
             Ok(figure(name, &times.collect::<Result<Vec<_>>>()?, " ns", Goal::None))
         })
         .collect()
+}
+
+/// What it costs to keep the result of an operation: both forms take turns.
+pub fn results(place: &Scratch) -> Result<Vec<Figure>> {
+    const CALLS: f64 = 500_000.0;
+    let program = r#"
+        $h = fopen("data", "w+");
+        repeat 20 {
+            time["plain"] repeat 500000 fread($h, 4k, 0);
+            time["kept"]  repeat 500000 $n = fread($h, 4k, 0);
+        }
+    "#;
+    let (mut more_ns, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let run = place.run(program, &["--backend", "null"])?;
+        let ns = |label| -> Result<f64> { Ok(lower_quartile(&run.occurrences_ns(label)?) / CALLS) };
+        let (plain, kept) = (ns("plain")?, ns("kept")?);
+        more_ns.push(kept - plain);
+        ratios.push(kept / plain);
+    }
+    let name = "`$n = fread(...)` against `fread(...)`, null back-end";
+    Ok(vec![
+        figure(&format!("{name}, more"), &more_ns, " ns", Goal::AtMost(3.0)),
+        figure(name, &ratios, "", Goal::None),
+    ])
 }
 
 /// Statements that do nothing.

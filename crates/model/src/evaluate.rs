@@ -11,7 +11,7 @@
 //! value has to be made.
 
 use crate::iteration;
-use crate::limits;
+use crate::limits::{self, MAX_LIST_DEPTH};
 use crate::plan::{
     Args, BinaryOp, Function, Instr, Internal, LoopCode, NO_SLOT, Operand, Pc, Plan, Slot,
 };
@@ -159,18 +159,12 @@ fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<P
         Instr::Function { function, dst, args } if function.row().is_pure() => {
             (dst, call(frame, pc, function, args)?)
         }
-        Instr::Push { list, value } => {
-            frame.ready(pc, value, 0)?;
-            let value = frame.copied(value)?;
-            value::push(frame.variable(list), value)?;
+        Instr::Push { list, args } => {
+            change(frame, pc, args, list, value::push)?;
             return Ok(Some(pc + 1));
         }
-        Instr::SetItem { list, index, value } => {
-            frame.ready(pc, index, 1)?;
-            let at = frame.peek(index, 1).as_int()?;
-            frame.ready(pc, value, 0)?;
-            let value = frame.copied(value)?;
-            value::set_item(frame.variable(list), at, value)?;
+        Instr::SetItem { list, args } => {
+            change(frame, pc, args, list, value::set_item)?;
             return Ok(Some(pc + 1));
         }
         Instr::Loop { code } => return first(frame, pc, code).map(Some),
@@ -178,6 +172,26 @@ fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<P
     };
     frame.set(dst, result);
     Ok(Some(pc + 1))
+}
+
+/// Changes a list where the indices lead to.
+fn change<'p>(
+    frame: &mut impl Frame<'p>,
+    site: Pc,
+    args: Args,
+    list: Slot,
+    apply: fn(&mut Value, &[i64], Value) -> Eval<()>,
+) -> Eval<()> {
+    let operands = &frame.plan().args[args.range()];
+    let (value, indices) = operands.split_last().ok_or(EvalError::Unset)?;
+    let mut path = [0; MAX_LIST_DEPTH];
+    for (at, operand) in path.iter_mut().zip(indices) {
+        frame.ready(site, *operand, 1)?;
+        *at = frame.peek(*operand, 1).as_int()?;
+    }
+    frame.ready(site, *value, 0)?;
+    let value = frame.copied(*value)?;
+    apply(frame.variable(list), &path[..indices.len()], value)
 }
 
 fn list<'p>(frame: &mut impl Frame<'p>, site: Pc, args: Args) -> Eval<Value> {
@@ -204,10 +218,11 @@ fn copy_all<'p>(
 fn call<'p>(frame: &mut impl Frame<'p>, site: Pc, function: Function, args: Args) -> Eval<Value> {
     let plan = frame.plan();
     let mut values = std::mem::take(frame.arguments());
-    values.clear();
     let copied = copy_all(frame, site, &plan.args[args.range()], &mut values);
     let result = copied
         .and_then(|()| function.row().pure(&values, plan.seed).unwrap_or(Err(EvalError::Unset)));
+    // A list that stayed here would be copied when its variable changes.
+    values.clear();
     *frame.arguments() = values;
     result
 }

@@ -186,10 +186,10 @@ pub enum Instr {
     Internal { what: Internal, dst: Slot },
     /// `dst = [args]`
     List { dst: Slot, args: Args },
-    /// `list[index] = value`
-    SetItem { list: Slot, index: Operand, value: Operand },
-    /// `push(list, value)`
-    Push { list: Slot, value: Operand },
+    /// `list[index][index] = value`: the indices, at most [`MAX_LIST_DEPTH`](crate::limits::MAX_LIST_DEPTH), and the value.
+    SetItem { list: Slot, args: Args },
+    /// `push(list[index], value)`: like `SetItem`; there may be no index.
+    Push { list: Slot, args: Args },
     /// `dst = list[index]`
     Index { dst: Slot, list: Operand, index: Operand },
     /// `dst = condition as boolean` (checks the type).

@@ -516,24 +516,24 @@ pub fn index(list: &Value, at: &Value) -> Eval<Value> {
         .ok_or(EvalError::Index(at, items.len()))
 }
 
-/// `push($list, value);`
-pub fn push(list: &mut Value, value: Value) -> Eval<()> {
+/// `push($list, value);`, and with a path `push($list[at], value);`
+pub fn push(list: &mut Value, path: &[i64], value: Value) -> Eval<()> {
     match list {
-        Value::List(items) => items.push(value),
+        Value::List(items) => items.push(path, value),
         other => Err(no_list(other)),
     }
 }
 
-/// `$list[at] = value;`
-pub fn set_item(list: &mut Value, at: i64, value: Value) -> Eval<()> {
+/// `$list[at] = value;`, `$list[at][at] = value;`
+pub fn set_item(list: &mut Value, path: &[i64], value: Value) -> Eval<()> {
     match list {
-        Value::List(items) => items.set(at, value),
+        Value::List(items) => items.set(path, value),
         other => Err(no_list(other)),
     }
 }
 
 #[cold]
-fn no_list(value: &Value) -> EvalError {
+pub(crate) fn no_list(value: &Value) -> EvalError {
     match value {
         Value::Unset => EvalError::Unset,
         other => EvalError::Type("a list", other.describe()),

@@ -79,11 +79,13 @@ pub enum Stmt {
     Block(List),
     /// `$name = value;` ([`Expr::Call`] of an operation that gives a handle included)
     Assign(Name, ExprId),
-    /// `global $name = value;`: an [`Expr::Var`] and the value.
+    /// `global $name = value;`, `global $list[at] = value;`: an [`Expr::Var`] or [`Expr::Index`] and the value.
     Global(ExprId, ExprId),
+    /// `global push($list, value);`: the arguments.
+    GlobalPush(List),
     /// `return;`, `return value;`
     Return(Option<ExprId>),
-    /// `$list[at] = value;`: an [`Expr::Index`] and the value.
+    /// `$list[at] = value;`, `$list[at][at] = value;`: an [`Expr::Index`] and the value.
     SetItem(ExprId, ExprId),
     /// `write("a", 1);` — `paren`: written with parentheses around the arguments.
     /// An operation of the table.
@@ -403,6 +405,17 @@ impl Ast {
             Expr::Var(name) | Expr::Named(name, _) => Some(name),
             _ => None,
         }
+    }
+
+    /// What is changed by an assignment to `$list[at][at]`: the expression of the variable, and the indices.
+    pub fn element(&self, mut id: ExprId) -> (ExprId, Vec<ExprId>) {
+        let mut indices = Vec::new();
+        while let Expr::Index(list, at) = self.expr(id) {
+            indices.push(at);
+            id = list;
+        }
+        indices.reverse();
+        (id, indices)
     }
 
     /// A string in quotes, or a sum that has one in it: its `+` makes text.

@@ -129,6 +129,7 @@ impl Dump<'_> {
                 dump.spaced(var);
                 dump.spaced(value);
             }),
+            Stmt::GlobalPush(args) => self.node("global push", |dump| dump.exprs(args)),
             Stmt::Return(value) => self.node("return", |dump| {
                 if let Some(value) = value {
                     dump.spaced(value);

@@ -182,11 +182,13 @@ impl Writer<'_> {
             Instr::Index { dst, list, index } => {
                 ("set", format!("{} = {}[{}]", slot(dst), value(list), value(index)), None)
             }
-            Instr::SetItem { list, index, value: item } => {
-                ("set", format!("{}[{}] = {}", slot(list), value(index), value(item)), None)
+            Instr::SetItem { list, args } => {
+                let (place, item) = self.changed(site, list, args);
+                ("set", format!("{place} = {item}"), None)
             }
-            Instr::Push { list, value: item } => {
-                ("push", format!("{}, {}", slot(list), value(item)), None)
+            Instr::Push { list, args } => {
+                let (place, item) = self.changed(site, list, args);
+                ("push", format!("{place}, {item}"), None)
             }
             Instr::Test { dst, a } => ("test", format!("{} = {}", slot(dst), value(a)), None),
             Instr::Jump { to } => ("jump", String::new(), Some(to)),
@@ -279,6 +281,15 @@ impl Writer<'_> {
     fn args(&self, site: Pc, args: Args) -> String {
         let args = self.plan.args[args.range()].iter();
         args.map(|operand| self.operand(site, *operand)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// An element of a list or a list, and the value that comes there.
+    fn changed(&self, site: Pc, list: Slot, args: Args) -> (String, String) {
+        let Some((value, path)) = self.plan.args[args.range()].split_last() else {
+            return Default::default();
+        };
+        let indices = path.iter().map(|at| format!("[{}]", self.operand(site, *at)));
+        (self.slot(site, list) + &indices.collect::<String>(), self.operand(site, *value))
     }
 
     fn operand(&self, site: Pc, operand: Operand) -> String {

@@ -17,10 +17,13 @@ const KINDS: &[(&str, &str)] = &[
     ("sh", "a shell script"),
     ("json", "a JSON text"),
     ("strace", "an strace log"),
+    ("ior", "an IOR script"),
+    ("rust", "a Rust program"),
 ];
 
 /// Texts for which nothing is offered but a sentence.
-const UNTRANSLATED: &[&str] = &["plain.sh", "result.json", "trace.strace"];
+const UNTRANSLATED: &[&str] =
+    &["plain.sh", "result.json", "trace.strace", "script.ior", "program.rust"];
 
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

@@ -88,8 +88,9 @@ fn operands(plan: &Plan, instr: &Instr) -> Vec<Operand> {
     let direct = match *instr {
         Instr::Move { src: a, .. } | Instr::Unary { a, .. } | Instr::Test { a, .. } => vec![a],
         Instr::Binary { a, b, .. } | Instr::Index { list: a, index: b, .. } => vec![a, b],
-        Instr::SetItem { list, index, value } => vec![Operand::slot(list), index, value],
-        Instr::Push { list, value } => vec![Operand::slot(list), value],
+        Instr::SetItem { list, args } | Instr::Push { list, args } => {
+            [&[Operand::slot(list)], &plan.args[args.range()]].concat()
+        }
         Instr::JumpIf { cond, .. } => vec![cond],
         Instr::Function { args, .. } | Instr::List { args, .. } | Instr::CallProc { args, .. } => {
             plan.args[args.range()].to_vec()

@@ -28,8 +28,10 @@ pub(super) struct Doubts {
     /// By statement: ranks and the names they need.
     needs: BTreeMap<Pc, BTreeMap<u32, Box<[u8]>>>,
     reads: BTreeMap<(Pc, Box<[u8]>), Reads>,
-    /// By `pfopen`: a file that nobody had made.
-    unmade: BTreeMap<Pc, Box<[u8]>>,
+    /// By `pfopen`: a file that nobody had made, or that was gone again.
+    unmade: BTreeMap<Pc, (Box<[u8]>, bool)>,
+    /// By the number of a file: the name that it got last.
+    files: HashMap<u32, Box<[u8]>>,
 }
 
 #[derive(Default)]
@@ -38,6 +40,8 @@ struct Name {
     maker: Option<(u32, Pc)>,
     /// Statement that opened it last.
     opened: Option<Pc>,
+    /// The file.
+    number: u32,
     writes: u64,
     written_bytes: u64,
     /// The name of a file like it, which others made: it counts as that.
@@ -82,15 +86,29 @@ impl Doubts {
         }
     }
 
-    fn made(&mut self, rank: u32, site: Pc, name: &[u8]) {
+    /// A name was made; of a file that has another one, what was written counts for both.
+    fn made(&mut self, rank: u32, site: Pc, name: &[u8], number: u32) {
         let several = self.several;
+        self.forget(name);
+        let before = self.files.insert(number, name.into());
+        let same = before.and_then(|name| self.names.get(&name));
+        let (writes, written_bytes) = same.map_or((0, 0), |it| (it.writes, it.written_bytes));
         let Some(known) = self.name(name) else { return };
-        *known = Name { maker: Some((rank, site)), ..Name::default() };
+        let maker = Some((rank, site));
+        *known = Name { maker, number, writes, written_bytes, ..Name::default() };
         if several {
             let (skeleton, _) = split(name);
             let makers = self.makers.entry(skeleton).or_default();
             makers.ranks.insert(rank);
             makers.last = name.into();
+        }
+    }
+
+    /// A name stands for its file no more, whose number another one can get.
+    fn forget(&mut self, name: &[u8]) {
+        let Some(known) = self.names.get(name) else { return };
+        if self.files.get(&known.number).is_some_and(|last| **last == *name) {
+            self.files.remove(&known.number);
         }
     }
 
@@ -112,13 +130,17 @@ impl Doubts {
         Some(last)
     }
 
-    /// An operation of a rank is over, which has changed these files.
-    pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, changes: &[Change]) {
-        for change in changes {
-            if let Change::Made(name, _) = change {
-                self.made(rank, over.site, name);
-            }
-        }
+    /// An operation of a rank is over, which has changed these files. `found`: its file has to be there
+    /// before the program.
+    pub(super) fn over(
+        &mut self,
+        rank: u32,
+        name: &[u8],
+        over: &Over<'_>,
+        changes: &[Change],
+        found: bool,
+    ) {
+        self.changed(rank, over.site, changes);
         let counts_as_another = |known: &Name| known.like.is_some() && known.maker.is_none();
         let missing = self.missing.take();
         let again = || self.names.get(name).is_some_and(counts_as_another).then(|| name.into());
@@ -133,8 +155,11 @@ impl Doubts {
             _ if row.gives_handle => {
                 if let Some(known) = self.name(name) {
                     known.opened = Some(over.site);
-                    if known.maker.is_none() && known.like.is_none() && over.op == Op::Pfopen {
-                        self.unmade.entry(over.site).or_insert_with(|| name.into());
+                    let made = known.maker.is_some();
+                    let missing = over.errno == libc::ENOENT;
+                    let needed = missing || (found && !made && known.like.is_none());
+                    if over.op == Op::Pfopen && needed {
+                        self.unmade.entry(over.site).or_insert_with(|| (name.into(), made));
                     }
                 }
             }
@@ -146,6 +171,24 @@ impl Doubts {
             }
             Class::Read if over.errno == 0 => self.read(name, over),
             _ => {}
+        }
+    }
+
+    fn changed(&mut self, rank: u32, site: Pc, changes: &[Change]) {
+        let mut gone = None;
+        for change in changes {
+            match change {
+                Change::Gone(name) => gone = Some(name),
+                // A file that is renamed keeps its number.
+                Change::Made(name, number) => {
+                    self.made(rank, site, name, *number);
+                    gone = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(name) = gone {
+            self.forget(name);
         }
     }
 
@@ -194,8 +237,7 @@ impl Doubts {
             }
         }
         doubts.extend(self.nothing_left(plan));
-        doubts
-            .extend(self.unmade.iter().filter_map(|(site, name)| self.not_made(plan, *site, name)));
+        doubts.extend(self.unmade.iter().filter_map(|(site, it)| self.not_made(plan, *site, it)));
         doubts.retain(|doubt| !looks_itself(plan, doubt.site));
         doubts
     }
@@ -206,7 +248,10 @@ impl Doubts {
         let own: BTreeSet<u32> = needs.map(|(rank, _)| *rank).collect();
         let name = &ranks[own.first()?];
         let makers = &self.makers.get(&split(name).0)?.ranks;
-        if !of_rank(plan, site) || makers.iter().any(|maker| own.contains(maker)) {
+        if !of_rank(plan, site)
+            || may_miss(plan, site)
+            || makers.iter().any(|maker| own.contains(maker))
+        {
             return None;
         }
         let message = format!(
@@ -271,15 +316,15 @@ impl Doubts {
     }
 
     /// `pfopen` with "w" and without "c", of a file that nobody has made before.
-    fn not_made(&self, plan: &Plan, site: Pc, name: &[u8]) -> Option<Doubt> {
+    fn not_made(&self, plan: &Plan, site: Pc, (name, gone): &(Box<[u8]>, bool)) -> Option<Doubt> {
         let Instr::Op { args, .. } = plan.code.get(site as usize)? else { return None };
         let mode = plan.literal(*plan.args.get(*args as usize + 1)?)?;
-        if !mode.contains(&b'w') || mode.contains(&b'c') {
+        if !mode.contains(&b'w') || mode.contains(&b'c') || may_miss(plan, site) {
             return None;
         }
+        let why = if *gone { "which is gone by then" } else { "and nothing before does" };
         let (shown, mode) = (self.shown(plan, site, name), String::from_utf8_lossy(mode));
-        let message =
-            format!("the mode \"{mode}\" does not create \"{shown}\", and nothing before does");
+        let message = format!("the mode \"{mode}\" does not create \"{shown}\", {why}");
         Some(Doubt { kind: DoubtKind::NotMade, site, message })
     }
 
@@ -296,6 +341,26 @@ impl Doubts {
 fn looks_itself(plan: &Plan, site: Pc) -> bool {
     let instr = plan.code.get(site as usize);
     matches!(instr, Some(Instr::Op { op, dst, .. }) if *dst != NO_SLOT && !op.row().gives_handle)
+}
+
+/// The statement stands in `with (expect="ENOENT")`: the program is prepared for files that are missing.
+fn may_miss(plan: &Plan, site: Pc) -> bool {
+    let mut left = 0;
+    for instr in plan.code.iter().take(site as usize).rev() {
+        match instr {
+            Instr::WithLeave => left += 1,
+            Instr::WithEnter { .. } if left > 0 => left -= 1,
+            Instr::WithEnter { options } => {
+                let given = plan.options.get(*options as usize).and_then(|options| options.expect);
+                let names = given.and_then(|names| plan.literal(names)).unwrap_or_default();
+                if String::from_utf8_lossy(names).contains("ENOENT") {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// `fread($h)`: all that is left.

@@ -22,6 +22,11 @@ impl Expects {
         self.names.entry(name.into()).or_insert((directory, number));
     }
 
+    /// The name has to be there.
+    pub(super) fn has(&self, name: &[u8]) -> bool {
+        self.names.contains_key(name)
+    }
+
     /// Bytes of a file are read up to `end`.
     pub(super) fn read(&mut self, number: Option<u32>, end: u64) {
         if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {

@@ -320,7 +320,8 @@ impl State {
         tally.handles = tally.handles.max(tally.open);
         let new = tally.over..tally.log.len();
         tally.over = tally.log.len();
-        self.doubts.over(rank, name, over, &tally.log[new]);
+        let found = self.expects.has(name);
+        self.doubts.over(rank, name, over, &tally.log[new], found);
     }
 
     /// What a rank has done since a place of its log, beside what it had done before that.

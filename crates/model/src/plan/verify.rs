@@ -10,6 +10,7 @@
 use super::{
     Args, GroupId, Instr, LoopCode, NO_SLOT, Op, Operand, Pc, Piece, Plan, Slot, Source, Template,
 };
+use crate::limits::MAX_LIST_DEPTH;
 use crate::value::Value;
 use std::ops::Range;
 
@@ -187,10 +188,8 @@ impl Region<'_> {
                 self.args(args)
             }
             Instr::List { dst, args } => self.slot(dst).and_then(|()| self.args(args)),
-            Instr::SetItem { list, index, value } => {
-                self.slot(list).and_then(|()| self.operands(&[index, value]))
-            }
-            Instr::Push { list, value } => self.slot(list).and_then(|()| self.operand(value)),
+            Instr::SetItem { list, args } => self.change(list, args, 2),
+            Instr::Push { list, args } => self.change(list, args, 1),
             Instr::Internal { dst, .. } => self.slot(dst),
             Instr::Jump { to } => self.target(to),
             Instr::JumpIf { cond, to, .. } => self.operand(cond).and_then(|()| self.ahead(pc, to)),
@@ -271,6 +270,13 @@ impl Region<'_> {
         let end = u64::from(args.start) + u64::from(args.len);
         part(args.start, end, self.plan.args.len(), "arguments")?;
         self.operands(&self.plan.args[args.start as usize..end as usize])
+    }
+
+    /// A change of a list: indices and the value.
+    fn change(&self, list: Slot, args: Args, least: u32) -> Verified {
+        let fits = (least..=MAX_LIST_DEPTH as u32 + 1).contains(&args.len);
+        require(fits, || format!("it changes a list by {} indices and values", args.len))?;
+        self.slot(list).and_then(|()| self.args(args))
     }
 
     fn needs(&self, locals: u32) -> Verified {
@@ -378,8 +384,8 @@ mod tests {
             Instr::Op { op: Op::Print, dst: NO_SLOT, args: 0 },
             Instr::CallProc { proc: 0, args },
             Instr::Function { function: Function::Abs, dst: SLOT, args },
-            Instr::Push { list: SLOT, value: a },
-            Instr::SetItem { list: SLOT, index: a, value: a },
+            Instr::Push { list: SLOT, args },
+            Instr::SetItem { list: SLOT, args: Args { start: 0, len: 2 } },
             Instr::SplitEnter { split: 0, value: a, end: 12 },
         ];
         assert_eq!(plan(&body).verify(), Ok(()));
@@ -389,6 +395,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_named() {
         let a = Operand::constant(0);
+        let one = Args { start: 0, len: 1 };
         let rows = [
             (Instr::Move { dst: Slot(4), src: a }, "globals 4 to 5 of 4"),
             (Instr::Move { dst: Slot::local(0), src: a }, "slot 0 of 0"),
@@ -397,11 +404,9 @@ mod tests {
             (Instr::Move { dst: SLOT, src: Operand::template(2) }, "template 2 of 2"),
             // A template of the proc.
             (Instr::Test { dst: SLOT, a: Operand::template(0) }, "slot 0 of 0"),
-            (Instr::Push { list: Slot(4), value: a }, "globals 4 to 5 of 4"),
-            (
-                Instr::SetItem { list: SLOT, index: a, value: Operand::constant(1) },
-                "constant 1 of 1",
-            ),
+            (Instr::Push { list: Slot(4), args: one }, "globals 4 to 5 of 4"),
+            (Instr::Push { list: SLOT, args: Args::default() }, "0 indices and values"),
+            (Instr::SetItem { list: SLOT, args: one }, "1 indices and values"),
             (Instr::Jump { to: 2 }, "goes on at 2"),
             (Instr::JumpIf { cond: a, when: true, to: 0 }, "goes back to 0"),
             (Instr::Master { skip: 9 }, "goes on at 9"),

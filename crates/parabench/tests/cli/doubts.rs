@@ -101,6 +101,36 @@ const ROWS: &[Row] = &[
          $h = pfopen(\"g\", \"r\");\npfclose($h);\n",
         &[],
     ),
+    (
+        "-n 2",
+        "master { write(\"a\", 4k); mkdir(\"d\"); write(\"d/f\", 4k); rename(\"d\", \"e\"); }\n\
+         master { link(\"a\", \"b\"); copy(\"a\", \"c\"); rename(\"a\", \"g\"); symlink(\"c\", \"s\"); }\nbarrier;\n\
+         repeat $x in [\"b\", \"c\", \"g\", \"s\", \"e/f\"] { $h = pfopen($x, \"w\"); pfclose($h); }\n\
+         with (expect=\"ENOENT\") { $h = pfopen(\"none\", \"w\"); if ($h) pfclose($h); }\n",
+        &[],
+    ),
+    (
+        "-n 2",
+        "master { write(\"a\", 4k); rename(\"a\", \"b\"); }\nbarrier;\n$h = pfopen(\"a\", \"w\");\n",
+        &[(3, "W0313", "the mode \"w\" does not create \"a\", which is gone by then")],
+    ),
+    // Under another name.
+    (
+        "-n 1",
+        "write(\"a\", 4k);\nrename(\"a\", \"b\");\nread(\"b\", 8k);\nlink(\"b\", \"c\");\nread(\"c\", 8k);\n\
+         copy(\"c\", \"d\");\nread(\"d\", 8k);\ndelete(\"d\");\n$h = fopen(\"e\", \"w+\");\nfread($h);\n",
+        &[
+            (3, "W0303", "1 read asks for 8 KiB of \"b\", to which 1 write brings 4 KiB"),
+            (5, "W0303", "1 read asks for 8 KiB of \"c\", to which 1 write brings 4 KiB"),
+            (7, "W0303", "1 read asks for 8 KiB of \"d\", to which 1 write brings 4 KiB"),
+        ],
+    ),
+    (
+        "",
+        "write(\"a-$$rank\", 4k);\nrename(\"a-$$rank\", \"b-$$rank\");\n$h = fopen(\"b-$$rank\", \"r\");\n\
+         fread($h);\nfread($h);\nfclose($h);\n",
+        &[(5, "W0303", "nothing is left to read: the position in \"b-$$rank\" is at its end")],
+    ),
     // The seed decides how much there is.
     (
         "",

@@ -11,7 +11,7 @@ use crate::check::path;
 use model::function::Gives;
 use model::op::ParamKind;
 use model::plan::{
-    BinaryOp, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source, Unproved,
+    Args, BinaryOp, Instr, Internal, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source, Unproved,
 };
 use model::types::Types;
 use model::{Op, Value};
@@ -223,12 +223,21 @@ impl<'a> Facts<'a> {
             Instr::Op { op: Op::Readdir, dst, .. } if dst != NO_SLOT => {
                 (dst, Shape::NUMBER.in_list())
             }
-            Instr::SetItem { list, value, .. } | Instr::Push { list, value } => {
-                (list, self.shape(site, value).in_list())
-            }
+            Instr::SetItem { list, args } => (list, self.changed(site, args, 1)),
+            Instr::Push { list, args } => (list, self.changed(site, args, 0)),
             Instr::Op { dst, .. } => return (dst != NO_SLOT).then_some((dst, Shape::NUMBER)),
             _ => return None,
         })
+    }
+
+    /// A value that comes into a list, or with further indices into a list in it.
+    fn changed(&self, site: Pc, args: Args, indices: usize) -> Shape {
+        let Some((value, path)) = self.plan.args[args.range()].split_last() else {
+            return Shape::NONE;
+        };
+        path.iter()
+            .skip(indices)
+            .fold(self.shape(site, *value).in_list(), |shape, _| shape.in_list())
     }
 
     fn shape(&self, site: Pc, operand: Operand) -> Shape {

@@ -34,11 +34,13 @@ enum Form {
     Path(&'static str),
     /// `name($h, n);` with the number of bytes from this argument.
     Bytes(&'static str, usize),
+    /// The same with the size of an item and their number: this argument and the next.
+    Items(&'static str, usize),
     /// The same, at the offset from the argument after it.
     At(&'static str, usize),
 }
 
-use Form::{At, Bytes, Open, Path, Plain};
+use Form::{At, Bytes, Items, Open, Path, Plain};
 use Turn::{After, Before, Close, Within};
 
 type Row = (&'static [&'static str], Turn, Form);
@@ -49,10 +51,10 @@ const C: &[Row] = &[
     (&["creat("], Turn::Open, Plain("$h = fcreat(\"data\");")),
     (&["pwrite(", "pwrite64("], Within, At("fwrite", 2)),
     (&["write("], Within, Bytes("fwrite", 2)),
-    (&["fwrite("], Within, Bytes("fwrite", 1)),
+    (&["fwrite("], Within, Items("fwrite", 1)),
     (&["pread(", "pread64("], Within, At("fread", 2)),
     (&["read("], Within, Bytes("fread", 2)),
-    (&["fread("], Within, Bytes("fread", 1)),
+    (&["fread("], Within, Items("fread", 1)),
     (&["lseek(", "fseek("], Within, Plain("fseek($h, 0);")),
     (&["fsync("], Within, Plain("fsync($h);")),
     (&["fdatasync("], Within, Plain("fdatasync($h);")),
@@ -89,12 +91,40 @@ const PYTHON: &[Row] = &[
     (&["os.rmdir("], After, Path("rmdir")),
 ];
 
+const MPI: &[Row] = &[
+    (&["MPI_File_open("], Turn::Open, Plain("$h = pfopen(\"data\", \"crw\");")),
+    (
+        &["MPI_File_write_at_all(", "MPI_File_write_all("],
+        Within,
+        Plain("pfwrite($h, 1m, $$rank * 1m, \"all\");"),
+    ),
+    (&["MPI_File_write_at(", "MPI_File_write("], Within, Plain("pfwrite($h, 1m, $$rank * 1m);")),
+    (
+        &["MPI_File_read_at_all(", "MPI_File_read_all("],
+        Within,
+        Plain("pfread($h, 1m, $$rank * 1m, \"all\");"),
+    ),
+    (&["MPI_File_read_at(", "MPI_File_read("], Within, Plain("pfread($h, 1m, $$rank * 1m);")),
+    (&["MPI_File_sync("], Within, Plain("pfsync($h);")),
+    (&["MPI_File_set_size("], Within, Plain("pfsetsize($h, 1g);")),
+    (&["MPI_Barrier("], Within, Plain("barrier;")),
+    (&["MPI_File_close("], Close, Plain("pfclose($h);")),
+    (&["MPI_File_delete("], After, Plain("pdelete(\"data\");")),
+];
+
+/// How a file is opened and closed where the text does not say.
+const POSIX_ENDS: (&str, &str) = ("$h = fopen(\"data\", \"w+\");", "fclose($h);");
+const MPI_ENDS: (&str, &str) = ("$h = pfopen(\"data\", \"crw\");", "pfclose($h);");
+
 pub(super) fn of_c(text: &str) -> Option<String> {
-    translate(text, C)
+    match text.contains("MPI_File_") {
+        true => translate(text, MPI, MPI_ENDS),
+        false => translate(text, C, POSIX_ENDS),
+    }
 }
 
 pub(super) fn of_python(text: &str) -> Option<String> {
-    translate(text, PYTHON)
+    translate(text, PYTHON, POSIX_ENDS)
 }
 
 /// A statement with its place, and where its call stands in the text.
@@ -104,7 +134,7 @@ struct Found {
     text: String,
 }
 
-fn translate(text: &str, rows: &[Row]) -> Option<String> {
+fn translate(text: &str, rows: &[Row], (open, close): (&str, &str)) -> Option<String> {
     let mut found: Vec<Found> = rows.iter().filter_map(|row| first(text, row)).collect();
     if found.is_empty() {
         return None;
@@ -112,10 +142,10 @@ fn translate(text: &str, rows: &[Row]) -> Option<String> {
     let has = |turn: Turn| found.iter().any(|call| call.turn == turn);
     let (opens, within, closes) = (has(Turn::Open), has(Within), has(Close));
     if !opens && (within || closes) {
-        found.push(Found { turn: Turn::Open, at: 0, text: "$h = fopen(\"data\", \"w+\");".into() });
+        found.push(Found { turn: Turn::Open, at: 0, text: open.into() });
     }
     if !closes && (opens || within) {
-        found.push(Found { turn: Close, at: 0, text: "fclose($h);".into() });
+        found.push(Found { turn: Close, at: 0, text: close.into() });
     }
     found.sort_by_key(|call| (call.turn, call.at));
     let calls = |name: &str| found.iter().any(|call| call.text.contains(name));
@@ -156,8 +186,7 @@ fn usable(open: &str, reads: bool, writes: bool) -> String {
 fn first(text: &str, (names, turn, form): &Row) -> Option<Found> {
     let calls = names.iter().filter_map(|name| Some((position(text, name)?, name.len())));
     let (at, length) = calls.min()?;
-    let inner = text[at + length..].split([')', '\n']).next().unwrap_or("");
-    let args: Vec<&str> = inner.split(',').map(str::trim).collect();
+    let args = arguments(&text[at + length..]);
     let text = match form {
         Plain(statement) => (*statement).to_string(),
         Open => opened(&args),
@@ -167,6 +196,14 @@ fn first(text: &str, (names, turn, form): &Row) -> Option<Found> {
         ),
         Bytes(name, number) => {
             format!("{}{name}($h, {});", counted(text, at), bytes(&args, *number))
+        }
+        Items(name, number) => {
+            let counts = [*number, number + 1].map(|at| args.get(at).and_then(|arg| literal(arg)));
+            let n = match counts {
+                [Some(size), Some(count)] => product(&[&size, &count]),
+                _ => None,
+            };
+            format!("{}{name}($h, {});", counted(text, at), n.unwrap_or("4k".into()))
         }
         At(name, number) => {
             let head = counted(text, at);
@@ -234,9 +271,91 @@ fn path(arg: &str) -> Option<String> {
     Some(place(inner).1)
 }
 
-/// A number that stands in the text.
+/// The arguments of a call, from behind its parenthesis on, on its line.
+fn arguments(text: &str) -> Vec<&str> {
+    let line = text.lines().next().unwrap_or("");
+    let (mut depth, mut quote, mut start) = (0, None, 0);
+    let mut args = Vec::new();
+    for (at, c) in line.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('(' | '[' | '{', None) => depth += 1,
+            (')', None) if depth == 0 => {
+                args.push(line[start..at].trim());
+                return args;
+            }
+            (')' | ']' | '}', None) => depth = (depth - 1).max(0),
+            (',', None) if depth == 0 => {
+                args.push(line[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    args.push(line[start..].trim());
+    args
+}
+
+/// A number that stands in the text: `4096`, `1024 * 1024`, `1 << 20`.
 fn literal(arg: &str) -> Option<String> {
-    let is_number =
-        !arg.is_empty() && arg.len() < 12 && arg.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && !arg.starts_with('0')).then(|| arg.to_string())
+    let arg = arg.trim_end_matches(['L', 'l', 'U', 'u']);
+    match arg.split_once("<<") {
+        Some((n, bits)) => {
+            let power = 1u64.checked_shl(number(bits)?.try_into().ok()?)?;
+            product(&[n, &power.to_string()])
+        }
+        None => product(&arg.split('*').collect::<Vec<_>>()),
+    }
+}
+
+fn product(factors: &[&str]) -> Option<String> {
+    let product = factors.iter().try_fold(1u64, |n, factor| n.checked_mul(number(factor)?))?;
+    (product < 1 << 40).then(|| product.to_string())
+}
+
+/// No leading zero: that is octal elsewhere.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    text.parse().ok().filter(|_| is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_those_of_the_call() {
+        for (text, expected) in [
+            ("fd, buf, sizeof(buf), 0);", &["fd", "buf", "sizeof(buf)", "0"][..]),
+            ("\"a, b)\", f(x, [1, 2]), 'c');", &["\"a, b)\"", "f(x, [1, 2])", "'c'"]),
+            (");", &[""]),
+            ("a, b", &["a", "b"]),
+            ("\"open", &["\"open"]),
+            ("a])}, b)", &["a]"]),
+        ] {
+            assert_eq!(arguments(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_bytes_are_computed() {
+        for (text, expected) in [
+            ("4096", Some("4096")),
+            ("1024 * 1024", Some("1048576")),
+            ("64<<10", Some("65536")),
+            ("1UL << 20", None),
+            ("4096L", Some("4096")),
+            ("0644", None),
+            ("n", None),
+            ("", None),
+            ("1 << 63", None),
+            ("1 << 99", None),
+            ("99999999999 * 99999999999", None),
+        ] {
+            assert_eq!(literal(text).as_deref(), expected, "{text}");
+        }
+    }
 }

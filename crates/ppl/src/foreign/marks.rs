@@ -20,6 +20,10 @@ pub(super) enum Kind {
     Shell,
     /// C or C++ source.
     C,
+    /// A script of IOR (`ior -f`).
+    IorScript,
+    /// Rust source.
+    Rust,
     /// The command line of a benchmark.
     Command,
 }
@@ -150,8 +154,33 @@ const ROWS: &[Row] = &[
             (1, Holds("std::")),
             (1, Begins("perror(")),
             (1, Begins("return 0;")),
-            (1, Begins("MPI_File_open(MPI_COMM")),
+            (1, Begins("MPI_File_open(")),
+            (1, Begins("MPI_File_write")),
+            (1, Begins("MPI_File_read")),
+            (1, Begins("MPI_File_close(")),
+            (1, Holds("MPI_STATUS_IGNORE")),
+            (1, Holds("MPI_INFO_NULL")),
+            (1, Begins("FILE *")),
+            (1, Begins("std::ofstream ")),
+            (1, Begins("std::ifstream ")),
             (1, Begins("MPI_Init(")),
+        ],
+    },
+    Row {
+        kind: Kind::IorScript,
+        name: "an IOR script",
+        marks: &[(2, Looks(|line| line.eq_ignore_ascii_case("IOR START")))],
+    },
+    Row {
+        kind: Kind::Rust,
+        name: "a Rust program",
+        marks: &[
+            (1, Begins("use std::")),
+            (1, Begins("fn main()")),
+            (1, Begins("let mut ")),
+            (1, Holds("File::create(")),
+            (1, Holds("File::open(")),
+            (1, Holds(".unwrap()")),
         ],
     },
     Row {
@@ -353,6 +382,9 @@ mod tests {
             ("fio --name=a --rw=read", Some(Kind::Command)),
             ("dd if=/dev/zero of=x bs=1M count=3", Some(Kind::Command)),
             ("elbencho -w -s 1g /mnt/f", Some(Kind::Command)),
+            ("IOR START\n  api=POSIX\nRUN\nIOR STOP\n", Some(Kind::IorScript)),
+            ("let mut f = File::create(\"a\").unwrap();\n", Some(Kind::Rust)),
+            ("MPI_File_open(MPI_COMM_SELF, \"f\", 1, MPI_INFO_NULL, &fh);\n", Some(Kind::C)),
             ("mdtest -n 100 -d /mnt", Some(Kind::Command)),
             ("#include <fcntl.h>\nint main(void) {", Some(Kind::C)),
             ("int fd = open(\"f\", O_RDWR);\nclose(fd);", Some(Kind::C)),

@@ -76,7 +76,7 @@ fn translation(kind: Kind, text: &str) -> Option<String> {
         Kind::Command | Kind::Shell => shell::translate(text),
         Kind::C => calls::of_c(text),
         Kind::Python => calls::of_python(text),
-        Kind::Strace | Kind::Json => None,
+        Kind::Strace | Kind::Json | Kind::IorScript | Kind::Rust => None,
     }
 }
 
@@ -90,7 +90,10 @@ fn instead(kind: Kind) -> &'static str {
         Kind::FioJob | Kind::Command | Kind::Shell => {
             "write the calls it makes: $h = fopen(\"file-$$rank\", \"w+\"); repeat $i 100 fwrite($h, 4k, $i * 4k);"
         }
-        Kind::C | Kind::Python => {
+        Kind::IorScript => {
+            "give its settings as a command line, ior -a POSIX -b 1g -t 4m -F -o file: that is shown in PPL"
+        }
+        Kind::C | Kind::Python | Kind::Rust => {
             "write the calls alone, without memory and types: write(\"file-$$rank\", 4k);"
         }
     }

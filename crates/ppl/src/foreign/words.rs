@@ -24,6 +24,7 @@ const STATEMENTS: &[(&[&str], bool, &str)] = &[
     (&["switch"], true, "write if (...) {...} else {...}"),
     (&["case", "unless"], false, "write if (...) {...} else {...}"),
     (&["do", "until"], false, "write while (...) {...}"),
+    (&["times"], false, "the count alone says how often: repeat 10 {...}"),
 ];
 
 /// Calls of C, Python and MPI.
@@ -32,6 +33,11 @@ const CALLS: &[Row] = &[
     ("creat", "write $h = fcreat(path);"),
     ("dread", "write with (direct=true) read(path);"),
     ("dwrite", "write with (direct=true) write(path, 64k);"),
+    ("echo", "write print \"text\", $x;"),
+    (
+        "exit",
+        "a program ends with its last statement; assert(false, \"why\"); ends a rank with an error",
+    ),
     ("fprintf", "write print \"text\", $x;"),
     ("ior", "write the calls that IOR makes: fwrite($h, 64k, $i * 64k);"),
     ("len", "len is a function of expressions: $n = len($list);"),
@@ -59,6 +65,8 @@ const CALLS: &[Row] = &[
     ("puts", "write print \"text\";"),
     ("pwrite64", "write fwrite($h, n, off);"),
     ("remove", "write delete(path);"),
+    ("rm", "write delete(path);"),
+    ("touch", "write create(path);"),
     ("usleep", "write sleep(1ms);"),
 ];
 

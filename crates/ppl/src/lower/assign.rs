@@ -5,7 +5,7 @@ use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Mention, SymbolId};
 use model::Op;
-use model::plan::{BinaryOp, Instr, NO_SLOT, Operand, Source, Span};
+use model::plan::{BinaryOp, Instr, NO_SLOT, Operand, Slot, Source, Span};
 
 impl Lower<'_> {
     /// `$x = value;`
@@ -43,7 +43,7 @@ impl Lower<'_> {
         }
         let one = here.slot == NO_SLOT && self.has_one_writer(value);
         let made = self.plan.code[before..].last_mut().filter(|_| one);
-        if !made.is_some_and(|last| retarget(last, ev.operand, dst)) {
+        if !made.is_some_and(|last| retarget(last, &self.plan.args, ev.operand, dst)) {
             self.emit(Instr::Move { dst, src: ev.operand }, span);
         }
     }
@@ -66,6 +66,7 @@ impl Lower<'_> {
             return;
         }
         let args = self.op_arguments(op, args, self.ast.expr_span(value));
+        self.warn_hidden(symbol, span);
         // What becomes of an operation differs between ranks; whether a file is open is not asked.
         let differs = self.around.differs.is_some() || !op.row().gives_handle;
         let dst = self.define(symbol, differs);
@@ -91,9 +92,12 @@ impl Lower<'_> {
     }
 }
 
-/// Lets an instruction whose result is the hidden slot `result` write to `dst` instead.
-fn retarget(instr: &mut Instr, result: Operand, new: model::plan::Slot) -> bool {
+/// Lets an instruction whose result is the hidden slot `result` write to `dst` instead, unless it
+/// lets go of a list by that ([`Lower::computed_over`]).
+fn retarget(instr: &mut Instr, args: &[Operand], result: Operand, new: Slot) -> bool {
     match instr {
+        Instr::Index { list, .. } if *list == result => false,
+        Instr::Function { args: of, .. } if args[of.range()].contains(&result) => false,
         Instr::Unary { dst, .. }
         | Instr::Binary { dst, .. }
         | Instr::Function { dst, .. }

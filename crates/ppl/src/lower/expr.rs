@@ -61,6 +61,22 @@ impl Lower<'_> {
         Ev { operand: Operand::slot(slot), types, differs }
     }
 
+    /// Like [`Lower::computed`]; the result takes the place of an intermediate list among the operands.
+    /// One that stayed there would share its elements, and they would be copied when the list changes.
+    pub(super) fn computed_over(
+        &mut self,
+        operands: &[Ev],
+        dst: Option<Slot>,
+        types: Types,
+        span: Span,
+        instr: impl FnOnce(Slot) -> Instr,
+    ) -> Ev {
+        let lists = operands.iter().filter(|ev| ev.types.may(Types::LIST));
+        let held = lists.filter_map(|ev| self.frame().held(ev.operand)).next();
+        let differs = operands.iter().any(|ev| ev.differs);
+        self.computed(held.or(dst), types, differs, span, instr)
+    }
+
     fn unary(&mut self, op: UnaryOp, a: ExprId, span: Span, dst: Option<Slot>) -> Ev {
         let a = self.expr(a);
         if a.is_bad() {
@@ -274,9 +290,12 @@ impl Lower<'_> {
             }
             _ => Types::ANY,
         };
-        let differs = whole.differs || number.differs;
         let (list, index) = (whole.operand, number.operand);
-        self.computed(dst, types, differs, span, |dst| Instr::Index { dst, list, index })
+        self.computed_over(&[whole, number], dst, types, span, |dst| Instr::Index {
+            dst,
+            list,
+            index,
+        })
     }
 
     /// `$$name`

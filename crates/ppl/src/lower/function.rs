@@ -65,7 +65,12 @@ impl Lower<'_> {
         };
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
         let args = self.push_args(evs.iter().map(|ev| ev.operand));
-        self.computed(dst, types, differs, span, |dst| Instr::Function { function, dst, args })
+        let made = self.computed_over(&evs, dst, types, span, |dst| Instr::Function {
+            function,
+            dst,
+            args,
+        });
+        Ev { differs, ..made }
     }
 
     fn function_argument(&mut self, accepts: Accepts, id: ExprId) -> Ev {

@@ -1,50 +1,77 @@
 //! Lists that change, and loops over their elements.
 //!
 //! ```text
-//! push($list, 3); $list[0] = 1;
+//! push($list, 3); $list[0] = 1; $list[1][0] = 2; global push($list[1], 4);
 //! repeat $x in $list print $x;
 //! ```
 
 use super::Lower;
 use super::value::Ev;
-use crate::ast::{Expr, ExprId, List, Repeat};
+use crate::ast::{Expr, ExprId, List, Name, Repeat};
 use crate::diag::{Code, Diagnostic};
 use model::Value;
 use model::function::Function;
-use model::plan::{Instr, LoopCode, NO_SLOT, Operand, Slot, Span};
+use model::limits::MAX_LIST_DEPTH;
+use model::plan::{Args, Instr, LoopCode, NO_SLOT, Operand, Slot, Span};
 use model::types::Types;
 
 /// `push(list, value)` is no operation of the table: it is not measured.
 pub(crate) const PUSH: &str = "push";
 
 impl Lower<'_> {
-    /// `push($list, value);`
-    pub(super) fn push_item(&mut self, args: List, span: Span) {
+    /// `push($list, value);`, `push($list[at], value);`
+    pub(super) fn push_item(&mut self, args: List, global: bool, span: Span) {
         let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
         let [list, value] = ids[..] else {
             let message = format!("expected push($list, value), found {} arguments", args.len);
             self.reports.push(Diagnostic::new(Code::Arguments, span, message));
             return;
         };
-        let value = self.expr(value);
-        let Some(list) = self.changed_list(list, value) else { return };
-        self.emit(Instr::Push { list, value: value.operand }, span);
-    }
-
-    /// `$list[at] = value;`
-    pub(super) fn set_item(&mut self, item: ExprId, value: ExprId, span: Span) {
-        let Expr::Index(list, at) = self.ast.expr(item) else { return };
-        let index = self.integer(at, "an index");
-        let value = self.expr(value);
-        let Some(list) = self.changed_list(list, value) else { return };
-        if !index.is_bad() {
-            let (index, value) = (index.operand, value.operand);
-            self.emit(Instr::SetItem { list, index, value }, span);
+        if let Some((list, args)) = self.change(list, value, global) {
+            self.emit(Instr::Push { list, args }, span);
         }
     }
 
+    /// `$list[at] = value;`, `$list[at][at] = value;`
+    pub(super) fn set_item(&mut self, item: ExprId, value: ExprId, global: bool, span: Span) {
+        if let Some((list, args)) = self.change(item, value, global) {
+            self.emit(Instr::SetItem { list, args }, span);
+        }
+    }
+
+    /// The variable whose list changes, the indices in it and the value.
+    fn change(&mut self, place: ExprId, value: ExprId, global: bool) -> Option<(Slot, Args)> {
+        let (var, indices) = self.ast.element(place);
+        let indices = self.indices(place, indices);
+        let value = self.expr(value);
+        let differs = value.differs || indices.iter().any(|index| index.differs);
+        let list = self.changed_list(var, value.is_bad(), differs, global)?;
+        if indices.iter().any(|index| index.is_bad()) {
+            return None;
+        }
+        let args = indices.iter().chain([&value]).map(|ev| ev.operand);
+        Some((list, self.push_args(args)))
+    }
+
+    fn indices(&mut self, place: ExprId, indices: Vec<ExprId>) -> Vec<Ev> {
+        if indices.len() > MAX_LIST_DEPTH {
+            let span = self.ast.expr_span(place);
+            let message =
+                format!("expected at most {MAX_LIST_DEPTH} indices, found {}", indices.len());
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+            return vec![Ev::BAD];
+        }
+        indices.into_iter().map(|at| self.integer(at, "an index")).collect()
+    }
+
     /// The variable whose list takes a value; `None`: there is none, which is reported.
-    fn changed_list(&mut self, list: ExprId, value: Ev) -> Option<Slot> {
+    fn changed_list(
+        &mut self,
+        list: ExprId,
+        bad: bool,
+        differs: bool,
+        global: bool,
+    ) -> Option<Slot> {
         let span = self.ast.expr_span(list);
         let Expr::Var(name) = self.ast.expr(list) else {
             let message = "expected a variable that holds a list";
@@ -52,8 +79,11 @@ impl Lower<'_> {
             self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
             return None;
         };
+        if global && self.is_global_misplaced(name, span) {
+            return None;
+        }
         let whole = self.variable(name, span);
-        if whole.is_bad() || value.is_bad() {
+        if whole.is_bad() || bad {
             return None;
         }
         if !whole.types.may(Types::LIST) && self.is_alive() {
@@ -61,17 +91,28 @@ impl Lower<'_> {
             self.wrong_type(span, message);
             return None;
         }
+        let differs = differs || self.around.differs.is_some();
+        if global {
+            return self.global_slot(span.start, differs);
+        }
         let symbol = self.mentioned(span.start)?.symbol;
         let body = self.proc.as_ref().and_then(|proc| proc.owner);
         if self.place(symbol).slot == NO_SLOT || self.facts.symbol(symbol).owner != body {
-            let text = self.ast.names.text(name);
-            let message = format!("${text} is a variable of the program, which a proc only reads");
-            let help = format!("change a copy: $list = ${text}; push($list, ...);");
-            self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+            self.not_the_procs(name, span);
             return None;
         }
         self.note_assigned(name);
-        Some(self.define(symbol, value.differs || self.around.differs.is_some()))
+        Some(self.define(symbol, differs))
+    }
+
+    #[cold]
+    fn not_the_procs(&mut self, name: Name, span: Span) {
+        let text = self.ast.names.text(name);
+        let message = format!("${text} is a variable of the program, which a proc only reads");
+        let help = format!(
+            "write global push(${text}, ...); or global ${text}[0] = ...; or change a copy: $list = ${text};"
+        );
+        self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
     }
 
     /// `repeat $x in list body`

@@ -38,7 +38,7 @@ impl Lower<'_> {
         let text = self.ast.names.text(name);
         let is_proc = self.facts.find(Kind::Proc, text).is_some();
         if text == PUSH && !is_proc {
-            return self.push_item(args, span);
+            return self.push_item(args, false, span);
         }
         let is_extent = text == "extent" && !is_proc;
         match (self.in_generator, is_extent) {

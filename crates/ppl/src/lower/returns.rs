@@ -12,7 +12,7 @@ use super::stmt::{Flow, Nest};
 use crate::ast::{Ast, Expr, ExprId, List, Name, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId};
-use model::plan::{Instr, Operand, Slot, Span};
+use model::plan::{Instr, NO_SLOT, Operand, Slot, Span};
 
 impl Lower<'_> {
     /// The hidden variable.
@@ -45,6 +45,7 @@ impl Lower<'_> {
             let help = "it gives one with return value;";
             self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
         }
+        self.warn_hidden(symbol, span);
         let dst = self.define(symbol, differs);
         let src = Operand::slot(self.returned());
         self.emit(Instr::Move { dst, src }, span);
@@ -97,26 +98,41 @@ impl Lower<'_> {
         self.reports.push(Diagnostic::new(Code::Expected, span, message).help(help));
     }
 
-    /// `global $x = value;`
+    /// `global $x = value;`, `global $list[at] = value;`
     pub(super) fn assign_global(&mut self, var: ExprId, value: ExprId, span: Span) {
+        let Expr::Var(name) = self.ast.expr(var) else {
+            return self.set_item(var, value, true, span);
+        };
         let ev = self.expr(value);
-        let Expr::Var(name) = self.ast.expr(var) else { return };
-        let text = self.ast.names.text(name);
-        if self.proc.is_none() {
-            let message = "`global` stands only in procs";
-            let help = format!("here ${text} is a variable of the program: ${text} = ...;");
-            self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+        let place = self.ast.expr_span(var);
+        if self.is_global_misplaced(name, place) {
             return;
         }
-        let Some(slot) = self.global_slot(self.ast.expr_span(var).start, ev.differs) else {
-            let message = format!("expected a variable of the program, found ${text}");
-            let help = format!("set it before the definition of the proc: ${text} = ...;");
-            self.reports.push(Diagnostic::new(Code::UnknownVariable, span, message).help(help));
-            return;
-        };
+        let differs = ev.differs || self.around.differs.is_some();
+        let Some(slot) = self.global_slot(place.start, differs) else { return };
         if !ev.is_bad() {
             self.emit(Instr::Move { dst: slot, src: ev.operand }, span);
         }
+    }
+
+    /// `global` stands in no proc, or before no variable of the program, which is reported.
+    pub(super) fn is_global_misplaced(&mut self, name: Name, span: Span) -> bool {
+        let text = self.ast.names.text(name);
+        let diagnostic = if self.proc.as_ref().is_none_or(|proc| proc.number.is_none()) {
+            let help = format!("here ${text} is a variable of the program: ${text} = ...;");
+            Diagnostic::new(Code::Misplaced, span, "`global` stands only in procs").help(help)
+        } else if self
+            .visible(span.start)
+            .is_none_or(|known| self.place(known.symbol).slot == NO_SLOT)
+        {
+            let message = format!("expected a variable of the program, found ${text}");
+            let help = format!("set it before the definition of the proc: ${text} = ...;");
+            Diagnostic::new(Code::UnknownVariable, span, message).help(help)
+        } else {
+            return false;
+        };
+        self.reports.push(diagnostic);
+        true
     }
 
     /// A proc's own variable takes the name of one of the program that the proc has read.

@@ -4,7 +4,7 @@
 //! used again by later statements, so that a long program needs few.
 
 use crate::ast::Name;
-use model::plan::Slot;
+use model::plan::{Operand, Slot};
 use rustc_hash::FxHashMap;
 
 /// The slots of the globals or of one proc.
@@ -44,6 +44,11 @@ impl Frame {
         }
         self.used += 1;
         self.temps[self.used - 1]
+    }
+
+    /// The slot of an intermediate result of the current statement.
+    pub(super) fn held(&self, operand: Operand) -> Option<Slot> {
+        self.temps[..self.used].iter().copied().find(|slot| Operand::slot(*slot) == operand)
     }
 
     /// Intermediate results are not needed any more.

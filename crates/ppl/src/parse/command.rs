@@ -5,6 +5,7 @@ use super::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId, Name, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::foreign::words;
+use crate::lower::lists::PUSH;
 use crate::token::{Kind, Token};
 use crate::word::{Keyword, Word, classify};
 use model::Op;
@@ -23,11 +24,23 @@ impl Parser<'_, '_, '_> {
         self.assign(var)
     }
 
-    /// `global $x = value;`; the word is consumed.
+    /// `global $x = value;`, `global $list[at] = value;`, `global push($list, value);`; the word is consumed.
     #[cold]
     pub(super) fn global(&mut self, start: u32) -> Parse<StmtId> {
-        let var = self.expect(Kind::Var, "a variable, as in global $n = $n + 1;")?;
-        self.expect(Kind::Assign, "`=` and the value, as in global $n = $n + 1;")?;
+        if self.tok.kind == Kind::Word && self.slice(self.tok) == PUSH {
+            self.bump();
+            let args = self.args()?;
+            self.semi("the arguments")?;
+            return Ok(self.push_stmt(Stmt::GlobalPush(args), start));
+        }
+        let form = "as in global $n = $n + 1; or global push($list, 1);";
+        let var = self.expect(Kind::Var, &format!("a variable, {form}"))?;
+        if self.tok.kind == Kind::LBracket {
+            let item = self.element(var)?;
+            let value = self.element_value()?;
+            return Ok(self.push_stmt(Stmt::Global(item, value), start));
+        }
+        self.expect(Kind::Assign, &format!("`=` and the value, {form}"))?;
         let name = self.intern(var);
         let var = self.push_expr(Expr::Var(name), var.span());
         let value = self.expr()?;
@@ -43,30 +56,39 @@ impl Parser<'_, '_, '_> {
         Ok(self.push_stmt(Stmt::Return(value), start))
     }
 
-    /// `$list[at] = value;`, from the bracket on.
+    /// `$list[at][at] = value;`, from the first bracket on.
     #[cold]
     fn set_item(&mut self, var: Token) -> Parse<StmtId> {
+        let item = self.element(var)?;
+        let value = self.element_value()?;
+        Ok(self.push_stmt(Stmt::SetItem(item, value), var.start))
+    }
+
+    /// `$list[at][at]`
+    fn element(&mut self, var: Token) -> Parse<ExprId> {
         let name = self.intern(var);
-        let list = self.push_expr(Expr::Var(name), var.span());
-        let open = self.bump();
-        let at = self.expr()?;
-        self.close(Kind::RBracket, open, "`]` after the index")?;
-        let span = self.since(var.start);
-        let item = self.push_expr(Expr::Index(list, at), span);
+        let mut item = self.push_expr(Expr::Var(name), var.span());
+        while self.tok.kind == Kind::LBracket {
+            let open = self.bump();
+            let at = self.expr()?;
+            self.close(Kind::RBracket, open, "`]` after the index")?;
+            let span = self.since(var.start);
+            item = self.push_expr(Expr::Index(item, at), span);
+        }
+        Ok(item)
+    }
+
+    /// `= value;`
+    fn element_value(&mut self) -> Parse<ExprId> {
         if self.tok.kind != Kind::Assign {
             let diagnostic = self.expectation("`=` after the element of a list");
-            let help = match self.tok.kind {
-                Kind::LBracket => {
-                    "only elements of the outer list can be set; take the inner one out, change it, put it back"
-                }
-                _ => "an element is set with $list[0] = ...;",
-            };
+            let help = "an element is set with $list[0] = ...;";
             return Err(self.error(diagnostic.help(help)));
         }
         self.bump();
         let value = self.expr()?;
         self.semi("the value")?;
-        Ok(self.push_stmt(Stmt::SetItem(item, value), var.start))
+        Ok(value)
     }
 
     #[cold]

@@ -84,6 +84,12 @@ impl Parser<'_, '_, '_> {
         let within =
             |found: &Diagnostic| span.start <= found.span.start && found.span.end <= span.end;
         self.cx.diagnostics.retain(|found| !within(found));
+        if self.cx.options {
+            let message = format!("expected an option `name=value`, found `{}`", flags[0]);
+            let help = "write with (direct=true) for O_DIRECT; other flags are those of a file: $h = fopen(path, \"O_RDWR|O_SYNC\");";
+            self.cx.push(Diagnostic::new(Code::UnknownWord, span, message).help(help));
+            return Some(self.push_expr(Expr::Error, span));
+        }
         let quoted = format!("\"{}\"", joined(&flags));
         let message = format!("expected open flags in quotes, found the word `{}`", flags[0]);
         let diagnostic = Diagnostic::new(Code::UnknownWord, span, message);

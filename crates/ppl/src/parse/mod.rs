@@ -104,6 +104,8 @@ struct Context<'a> {
     blocks: Vec<u32>,
     /// The outermost open block when a misplaced definition was reported.
     misplaced_in: Option<u32>,
+    /// The arguments being read are the options of a `with`.
+    options: bool,
 }
 
 impl<'a> Context<'a> {
@@ -125,6 +127,7 @@ impl<'a> Context<'a> {
             loops: 0,
             blocks: Vec::new(),
             misplaced_in: None,
+            options: false,
         }
     }
 

@@ -352,7 +352,10 @@ impl Parser<'_, '_, '_> {
         if self.tok.kind != Kind::LParen {
             return Err(self.expected(&format!("`(` and options after `with`, {form}")));
         }
-        let options = self.args()?;
+        self.cx.options = true;
+        let options = self.args();
+        self.cx.options = false;
+        let options = options?;
         let unnamed = self
             .cx
             .ast

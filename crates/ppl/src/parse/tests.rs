@@ -45,6 +45,8 @@ fn operators_bind_as_the_language_says() {
         ),
         ("$x = TRUE;", "(= $x true)"),
         ("$x = 1g/64k;", "(= $x (/ 1073741824 65536))"),
+        ("$l[1][$i] = 2;", "(= (index (index $l 1) $i) 2)"),
+        ("push($l[1], 2);", "(call push (index $l 1) 2)"),
         ("$x = 2min; $y = 100/s; $z = 0.25;", "(= $x 2min)\n(= $y 100/s)\n(= $z 0.25)"),
     ]);
 }

@@ -68,12 +68,13 @@ impl Resolver<'_> {
             Stmt::Op { op, args, .. } => self.op_arguments(op, args),
             Stmt::Assign(name, value) => self.assign(name, value, span),
             Stmt::Global(var, value) => self.global(var, value),
+            Stmt::GlobalPush(args) => self.push(args, true),
             Stmt::Return(value) => {
                 if let Some(value) = value {
                     self.value(value);
                 }
             }
-            Stmt::SetItem(item, value) => self.set_item(item, value),
+            Stmt::SetItem(item, value) => self.set_item(item, value, false),
             Stmt::Call { name, args } => self.call_proc(name, args, span),
             Stmt::Repeat(number) => {
                 let repeat = self.ast.repeats[number as usize];
@@ -167,6 +168,9 @@ impl Resolver<'_> {
 
     /// `global $x = value;` in a proc
     fn global(&mut self, var: ExprId, value: ExprId) {
+        if matches!(self.ast.expr(var), Expr::Index(..)) {
+            return self.set_item(var, value, true);
+        }
         if let Expr::Var(name) = self.ast.expr(var)
             && let Some(symbol) = self.scopes.global(name)
         {
@@ -178,26 +182,32 @@ impl Resolver<'_> {
         self.value(value);
     }
 
-    /// `$list[at] = value;`
-    fn set_item(&mut self, item: ExprId, value: ExprId) {
-        let Expr::Index(list, at) = self.ast.expr(item) else { return };
-        self.changed(list);
-        self.value(at);
+    /// `$list[at][at] = value;`
+    fn set_item(&mut self, item: ExprId, value: ExprId, global: bool) {
+        self.changed(item, global);
         self.value(value);
     }
 
-    /// A list that takes a value: its variable is no constant.
-    fn changed(&mut self, list: ExprId) {
-        match self.ast.expr(list) {
-            Expr::Var(name) => {
-                self.now = self.now.max(list.0 + 1);
-                if let Some(symbol) = self.scopes.visible(name) {
-                    self.facts.symbols[symbol.0 as usize].definitions += 1;
-                    self.mention(symbol, self.ast.expr_span(list), true);
-                }
-            }
-            _ => self.value(list),
+    /// `push($list, value);`, `push($list[at], value);`
+    fn push(&mut self, args: List, global: bool) {
+        let mut args = self.ast.exprs_in(args);
+        if let Some(list) = args.next() {
+            self.changed(list, global);
         }
+        args.for_each(|id| self.named_or_value(Kind::Pattern, id));
+    }
+
+    /// A list that takes a value, or a list in it: its variable is no constant.
+    fn changed(&mut self, list: ExprId, global: bool) {
+        let (var, indices) = self.ast.element(list);
+        let Expr::Var(name) = self.ast.expr(var) else { return self.value(list) };
+        self.now = self.now.max(list.0 + 1);
+        let known = if global { self.scopes.global(name) } else { self.scopes.visible(name) };
+        if let Some(symbol) = known {
+            self.facts.symbols[symbol.0 as usize].definitions += 1;
+            self.mention(symbol, self.ast.expr_span(var), true);
+        }
+        indices.into_iter().for_each(|at| self.value(at));
     }
 
     /// `name(args);`
@@ -207,14 +217,10 @@ impl Resolver<'_> {
             let end = span.start + text.len() as u32;
             self.mention(symbol, Span { start: span.start, end }, false);
         }
-        let mut args = self.ast.exprs_in(args);
-        if text == PUSH
-            && self.facts.find(Kind::Proc, text).is_none()
-            && let Some(list) = args.next()
-        {
-            self.changed(list);
+        if text == PUSH && self.facts.find(Kind::Proc, text).is_none() {
+            return self.push(args, false);
         }
-        for id in args {
+        for id in self.ast.exprs_in(args) {
             // The proc may use a text as the name of a pattern.
             self.named_or_value(Kind::Pattern, id);
         }

@@ -11,7 +11,7 @@ pub fn program(tape: &[u8]) -> String {
     let mut writer =
         Writer { tape, at: 0, text: String::new(), depth: 0, loops: 0, in_proc: false };
     writer.text.push_str(
-        "$a = 1; $b = 2; $s = \"x\"; $l = [1, 2, 3];\n\
+        "$a = 1; $b = 2; $s = \"x\"; $l = [1, 2, 3]; $m = [0, [1, 2, [3]], $l];\n\
          param $n = 2;\n\
          define groups {\"g\":D, \"h\":D, \"one\":S = 1, \"all\"};\n",
     );
@@ -156,7 +156,7 @@ impl Writer<'_> {
 
     fn simple(&mut self) {
         let (path, n) = (self.string(), self.number());
-        let line = match self.choose(14) {
+        let line = match self.choose(15) {
             0 => format!("write({path}, {n});"),
             1 => format!("read({path});"),
             2 => format!("rename({path}, \"to\");"),
@@ -172,6 +172,13 @@ impl Writer<'_> {
                 "push($l, {n}); $l[{}] = $a; repeat $x in $l print $x, $l[0];",
                 self.choose(4)
             ),
+            13 => {
+                let (at, of) = (self.choose(3), if self.in_proc { "global " } else { "" });
+                let value = self.value();
+                format!(
+                    "{of}$m[1][{at}] = {value}; {of}push($m[{at}], {n}); {of}$m[0] = $a; print $m, $m[1][0];"
+                )
+            }
             11 => format!("$r = write({path}, {n}); if ($r) print $r, errno($r), $r + 1;"),
             _ => format!("assert({});", self.condition()),
         };

@@ -39,6 +39,9 @@ fn both_interpreters_agree_on_constructs() {
         "define proc e() { repeat $i 9 { with (transfer=1) { if ($i == 3) return; } print $i; } } e(); print \"end\";",
         "define proc fib($n) { if ($n < 2) return $n; $a = fib($n - 1); $b = fib($n - 2); return $a + $b; } $x = fib(7); print $x;",
         "$l = [3, 1]; $m = $l; push($m, $l); $m[0] = \"x\"; print $l, $m; repeat $x in $m { if ($x == 1) continue; print $x; $m[1] = 7; }",
+        "$l = [[1, 2], [3]]; $m = $l; $l[0][1] = 9; push($l[1], $l); $l[1][1][0] = \"x\"; print $l, $m; $l[$$rank][0] = 7; print $l;",
+        "$l = [[1], 2]; define proc g($i, $l) { global $l[0][$i] = $l; global push($l[0], $i); global push($l, len($l)); print $l; } \
+         g(0, 5); print $l; g(1, \"x\"); print $l; $l[0] = 1; g(0, 2);",
         "$x = 1; define proc g() { print $x; $x = 5; print $x; } g(); print $x; $x = 2; g();",
         "$a = 0; while ($a < 3) { $a = $a + 1; if ($a == 2 || $a == 9) continue; print $a; } print $a;",
         "$x = $$rank > 1 && 10 / ($$rank - 1) > 4; print $x; print !$x, -$$rank, 2^$$rank;",

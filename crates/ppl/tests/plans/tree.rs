@@ -98,6 +98,21 @@ fn eval<T>(result: value::Eval<T>) -> Done<T> {
     result.map_err(|_| Stop::Error)
 }
 
+/// What stands in a list at a path.
+fn reached(whole: &Value, path: &[i64]) -> Done<Value> {
+    path.iter().try_fold(whole.clone(), |list, at| eval(value::index(&list, &Value::Int(*at))))
+}
+
+/// A list that is made anew with another value at a path.
+fn put(whole: Value, path: &[i64], value: Value) -> Done<Value> {
+    let [at, rest @ ..] = path else { return Ok(value) };
+    let inner = put(reached(&whole, &[*at])?, rest, value)?;
+    let Value::List(items) = whole else { return Err(Stop::Error) };
+    let mut items = items.to_vec();
+    items[*at as usize] = inner;
+    eval(limits::list(items))
+}
+
 impl Tree<'_> {
     fn line(&mut self, line: String) -> Done<()> {
         self.lines.push(shortened(line));
@@ -118,13 +133,10 @@ impl Tree<'_> {
                 Ok(())
             }
             Stmt::SetItem(item, value) => {
-                let Expr::Index(list, at) = self.ast.expr(item) else { unreachable!("parsed so") };
-                let Expr::Var(name) = self.ast.expr(list) else { unreachable!("parsed so") };
-                let at = eval(self.value(at)?.as_int())?;
-                let (mut whole, value) = (self.get(list, name)?, self.value(value)?);
-                eval(value::set_item(&mut whole, at, value))?;
-                self.set(name, whole);
-                Ok(())
+                let (name, path) = self.path(item)?;
+                let value = self.value(value)?;
+                let whole = self.get(item, name)?;
+                put(whole, &path, value).map(|list| self.set(name, list))
             }
             Stmt::Param(number) => {
                 let param = self.ast.params[number as usize];
@@ -176,12 +188,13 @@ impl Tree<'_> {
                 let value = value.map_or(Ok(Value::Unset), |value| self.value(value))?;
                 Err(Stop::Return(value))
             }
-            Stmt::Global(var, value) => {
-                let Expr::Var(name) = self.ast.expr(var) else { unreachable!("parsed so") };
+            Stmt::Global(item, value) => {
+                let (name, path) = self.path(item)?;
                 let value = self.value(value)?;
-                self.globals.insert(name, value);
-                Ok(())
+                let whole = self.globals.get(&name).cloned().ok_or(Stop::Error)?;
+                put(whole, &path, value).map(|list| drop(self.globals.insert(name, list)))
             }
+            Stmt::GlobalPush(args) => self.push(args, true),
             _ => Ok(()),
         }
     }
@@ -249,14 +262,29 @@ impl Tree<'_> {
         result
     }
 
-    /// `push($list, value);`
-    fn push(&mut self, args: List) -> Done<()> {
+    /// `push($list, value);`, `push($list[at], value);`
+    fn push(&mut self, args: List, global: bool) -> Done<()> {
         let args: Vec<ExprId> = self.ast.exprs_in(args).collect();
-        let Expr::Var(name) = self.ast.expr(args[0]) else { unreachable!("checked") };
-        let (mut list, value) = (self.get(args[0], name)?, self.value(args[1])?);
-        eval(value::push(&mut list, value))?;
-        self.set(name, list);
-        Ok(())
+        let (name, path) = self.path(args[0])?;
+        let value = self.value(args[1])?;
+        let whole = match global {
+            true => self.globals.get(&name).cloned().ok_or(Stop::Error)?,
+            false => self.get(args[0], name)?,
+        };
+        let Value::List(grown) = reached(&whole, &path)? else { return Err(Stop::Error) };
+        let grown = eval(limits::list(grown.iter().cloned().chain([value]).collect()))?;
+        put(whole, &path, grown).map(|whole| match global {
+            true => drop(self.globals.insert(name, whole)),
+            false => self.set(name, whole),
+        })
+    }
+
+    /// The variable of `$list[at][at]` and the indices.
+    fn path(&mut self, item: ExprId) -> Done<(Name, Vec<i64>)> {
+        let (var, indices) = self.ast.element(item);
+        let Expr::Var(name) = self.ast.expr(var) else { unreachable!("checked") };
+        let path = indices.into_iter().map(|at| eval(self.value(at)?.as_int()));
+        Ok((name, path.collect::<Done<_>>()?))
     }
 
     fn time(&mut self, number: u32) -> Done<()> {
@@ -304,7 +332,7 @@ impl Tree<'_> {
 
     fn call(&mut self, name: Name, args: List) -> Done<Value> {
         if self.ast.names.text(name) == "push" {
-            return self.push(args).map(|()| Value::Unset);
+            return self.push(args, false).map(|()| Value::Unset);
         }
         let def = *self.ast.procs.iter().find(|proc| proc.name.0 == name).expect("checked");
         let args: Vec<ExprId> = self.ast.exprs_in(args).collect();

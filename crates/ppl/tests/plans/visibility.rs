@@ -50,7 +50,12 @@ impl Visibility<'_> {
                 self.expr(item);
                 self.expr(value);
             }
-            Stmt::Global(_, value) | Stmt::Return(Some(value)) => self.expr(value),
+            Stmt::Global(item, value) => {
+                self.ast.element(item).1.into_iter().for_each(|at| self.expr(at));
+                self.expr(value);
+            }
+            Stmt::GlobalPush(args) => self.exprs(args),
+            Stmt::Return(Some(value)) => self.expr(value),
             Stmt::Op { args, .. } | Stmt::Call { args, .. } => self.exprs(args),
             Stmt::Repeat(number) => {
                 let repeat = self.ast.repeats[number as usize];
