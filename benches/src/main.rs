@@ -51,6 +51,8 @@ const BENCHES: &[Bench] = &[
     ("empty", single::empty),
     ("repetitions", single::repetitions),
     ("barrier", single::barriers),
+    ("claim", single::claims),
+    ("perm", single::permutations),
     ("simulation", single::simulation),
     ("language", language::language),
     ("patterns", patterns::patterns),

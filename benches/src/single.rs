@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::figure::{Figure, Goal, lower_quartile, median, range, three};
 use crate::product::{Outcome, Scratch};
+use model::permutation::Permutation;
 use std::time::Instant;
 
 /// Runs of which the median is taken.
@@ -107,6 +108,35 @@ pub fn barriers(place: &Scratch) -> Result<Vec<Figure>> {
         figure("barrier of 2 ranks", &cost("2", 200_000.0)?, " us", Goal::AtMost(5.0)),
         figure("barrier of 64 ranks", &cost("64", 2_000.0)?, " us", Goal::AtMost(2_000.0)),
     ])
+}
+
+/// Claims of shared work, by ranks that do nothing else; each claim is one of some rank.
+pub fn claims(place: &Scratch) -> Result<Vec<Figure>> {
+    let cost = |ranks: u32| {
+        let program = r#"time["loop"] share $i 2000000 ;"#;
+        let ranks = ranks.to_string();
+        let run = || Ok(place.run(program, &["-n", &ranks])?.label_ns("loop")? / 2e6);
+        repeated(run)
+    };
+    Ok(vec![
+        figure("claim of `share`, 1 rank", &cost(1)?, " ns", Goal::AtMost(1_000.0)),
+        figure("claim of `share`, 2 ranks", &cost(2)?, " ns", Goal::AtMost(1_000.0)),
+    ])
+}
+
+/// Elements of a permutation, which keeps nothing in memory.
+pub fn permutations(_: &Scratch) -> Result<Vec<Figure>> {
+    const ELEMENTS: u64 = 20_000_000;
+    let mut values = Vec::new();
+    for seed in 0..RUNS as u64 {
+        let permutation = Permutation::new(1_000_000_007, seed);
+        let start = Instant::now();
+        let sum =
+            (0..ELEMENTS).fold(0u64, |sum, at| sum.wrapping_add(permutation.at(at).unwrap_or(0)));
+        std::hint::black_box(sum);
+        values.push(ELEMENTS as f64 / start.elapsed().as_secs_f64() / 1e6);
+    }
+    Ok(vec![figure("elements of `perm` of 10^9", &values, " M/s", Goal::AtLeast(50.0))])
 }
 
 /// 10,000 simulated ranks that execute 1,000 statements each, start and report included.

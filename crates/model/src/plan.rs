@@ -203,6 +203,12 @@ pub enum Instr {
     Loop { code: u32 },
     /// End of a `repeat` body: sets the next value and jumps to the body, or falls through.
     Next { code: u32 },
+    /// Start of a `share`: evaluates how many indices there are, and how many are claimed at a time.
+    Share { count: Operand, by: Operand },
+    /// Sets the next index that this rank claims and falls into the body, or goes on at `exit`.
+    Claim { dst: Slot, exit: Pc },
+    /// End of a `share`: waits until the other members have nothing left either.
+    ShareEnd,
     /// Start of a label.
     LabelEnter { label: u32 },
     /// End of the innermost label.

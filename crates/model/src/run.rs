@@ -6,6 +6,7 @@
 
 mod host;
 mod job;
+mod share;
 mod trace;
 
 use crate::histogram::Histogram;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, spans};
+pub use share::{ShareRow, Sharer};
 pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
 
 /// Version of the format that this code writes, and the newest it reads.
@@ -219,6 +221,9 @@ pub struct Header {
     pub evidence: Evidence,
     /// Labels whose occurrences were not all kept: path, occurrences, sum of times and histogram of those not kept.
     pub times_more: Vec<TimesMore>,
+    /// Work that went to whichever rank asked first (`share`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<ShareRow>,
     /// Operations by place in the program text.
     pub sites: Vec<Site>,
     /// Event table, if one was kept.

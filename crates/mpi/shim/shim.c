@@ -326,6 +326,84 @@ int pb_take(int comm, long long *words, int max, int *from, int *count)
     return error != MPI_SUCCESS ? error : MPI_Get_count(&status, MPI_LONG_LONG_INT, count);
 }
 
+/* ---- counters that ranks claim from, by one-sided calls ------------------------
+ *
+ * Every rank has as many words as there are sets of ranks; which rank's is used for a set is
+ * the caller's choice. Nobody has to answer: the target is passive.
+ */
+
+struct claims {
+    MPI_Win window;
+    long long *words;
+    long long *found; /* what the claim under way finds, by number of the word */
+};
+
+TABLE(struct claims *, claims)
+
+/* Collective. All words are initial; use them after a barrier. shared: all ranks are on one
+ * machine, so that claims need no message. */
+int pb_claims_make(int comm, int words, long long initial, int shared, int *handle)
+{
+    const MPI_Aint size = sizeof(long long);
+    struct claims *made = calloc(1, sizeof *made);
+    *handle = -1;
+    if (!made || !(made->found = calloc(words, sizeof *made->found)))
+        return MPI_ERR_NO_MEM;
+    int error = (shared ? MPI_Win_allocate_shared : MPI_Win_allocate)(
+        words * size, sizeof(long long), MPI_INFO_NULL, comm_items[comm], &made->words, &made->window);
+    if (error != MPI_SUCCESS)
+        return error;
+    MPI_Win_set_errhandler(made->window, MPI_ERRORS_RETURN);
+    for (int word = 0; word < words; word++)
+        made->words[word] = initial;
+    error = MPI_Win_lock_all(MPI_MODE_NOCHECK, made->window);
+    if (error == MPI_SUCCESS)
+        error = MPI_Win_sync(made->window);
+    if (error != MPI_SUCCESS)
+        return error;
+    *handle = claims_put(made);
+    return *handle < 0 ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+}
+
+/* Collective. */
+int pb_claims_free(int handle)
+{
+    struct claims *made = claims_items[handle];
+    claims_used[handle] = 0;
+    int error = MPI_Win_unlock_all(made->window);
+    if (error == MPI_SUCCESS)
+        error = MPI_Win_free(&made->window);
+    free(made->found);
+    free(made);
+    return error;
+}
+
+/* Starts to add 1 to a word. */
+int pb_claim_start(int handle, int rank, int word)
+{
+    static const long long one = 1;
+    struct claims *made = claims_items[handle];
+    return MPI_Fetch_and_op(&one, &made->found[word], MPI_LONG_LONG_INT, rank, word, MPI_SUM, made->window);
+}
+
+/* Completes it: what the word was before. */
+int pb_claim_wait(int handle, int rank, int word, long long *found)
+{
+    struct claims *made = claims_items[handle];
+    int error = MPI_Win_flush(rank, made->window);
+    *found = made->found[word];
+    return error;
+}
+
+/* Replaces a word that nobody adds to meanwhile. */
+int pb_claim_set(int handle, int rank, int word, long long wanted)
+{
+    struct claims *made = claims_items[handle];
+    int error = MPI_Fetch_and_op(&wanted, &made->found[word], MPI_LONG_LONG_INT, rank, word, MPI_REPLACE,
+                                 made->window);
+    return error == MPI_SUCCESS ? MPI_Win_flush(rank, made->window) : error;
+}
+
 /* ---- agreements: all members give a number and get the smallest and the largest -- */
 
 struct agreement {

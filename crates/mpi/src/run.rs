@@ -26,6 +26,7 @@ use engine::machine::{Prepared, note};
 use engine::record::{Medium, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter, open_directories, sets};
 use model::Plan;
+use model::plan::Instr;
 use model::run::Contention;
 
 /// What is known on one rank after a run.
@@ -90,6 +91,9 @@ pub fn run_rank(
         mpi(hold(world, on_progress))?;
     }
     let mut comm = mpi(Comm::new(world, &groups, Some(on_progress)))?;
+    if plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. })) {
+        comm = mpi(comm.with_claims())?;
+    }
     let (clock, start) = mpi(clock::shared(world, calibrated))?;
     rank.clock(&Alignment { start, end: None });
     let machine = (world.rank == 0).then(MachineMeter::start);

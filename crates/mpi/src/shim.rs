@@ -59,6 +59,11 @@ functions! {
     posted = "pb_posted": fn(*mut c_int);
     post = "pb_post": fn(c_int, *const c_longlong, c_int, c_int);
     take = "pb_take": fn(c_int, *mut c_longlong, c_int, *mut c_int, *mut c_int);
+    claims_make = "pb_claims_make": fn(c_int, c_int, c_longlong, c_int, *mut c_int);
+    claims_free = "pb_claims_free": fn(c_int);
+    claim_start = "pb_claim_start": fn(c_int, c_int, c_int);
+    claim_wait = "pb_claim_wait": fn(c_int, c_int, c_int, *mut c_longlong);
+    claim_set = "pb_claim_set": fn(c_int, c_int, c_int, c_longlong);
     hint_names = "pb_hint_names": fn(*const c_char, *mut c_char, c_int);
     agree_start = "pb_agree_start": fn(c_int, c_longlong, *mut c_int);
     agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong, *mut c_longlong);

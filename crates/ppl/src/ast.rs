@@ -140,7 +140,9 @@ pub enum Stmt {
     Hints(ExprId, ExprId),
     /// Number in [`Ast::mixes`].
     Mix(u32),
-    /// `share`, `define layout`: parsed, kept for the formatter, not executed yet. Number in
+    /// Number in [`Ast::shares`].
+    Share(u32),
+    /// `define layout`: parsed, kept for the formatter, not executed yet. Number in
     /// [`Ast::laters`].
     Later(u32),
 }
@@ -171,6 +173,19 @@ pub struct Until {
     pub limit: ExprId,
     /// `level`: afterwards all members go on to what the fastest one has reached.
     pub level: bool,
+}
+
+/// `share`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Its variable and the variable's place.
+    pub var: (Name, Span),
+    /// How many indices there are.
+    pub count: ExprId,
+    /// `by`: how many are claimed at a time.
+    pub by: Option<ExprId>,
+    /// What is done with each.
+    pub body: StmtId,
 }
 
 /// `mix`
@@ -283,7 +298,7 @@ pub struct ProcDef {
 /// A construct that is parsed but not executed yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Later {
-    /// Its keyword, for the message: "share", ...
+    /// Its keyword, for the message: "define layout", ...
     pub what: &'static str,
     /// Expressions in it, in order.
     pub exprs: List,
@@ -320,6 +335,8 @@ pub struct Ast {
     pub procs: Vec<ProcDef>,
     /// See [`Stmt::Mix`].
     pub mixes: Vec<Mix>,
+    /// See [`Stmt::Share`].
+    pub shares: Vec<Share>,
     /// See [`Stmt::Later`].
     pub laters: Vec<Later>,
     /// Number of [`Stmt::Split`].

@@ -179,6 +179,15 @@ impl Dump<'_> {
                     dump.stmts(mix.bodies);
                 });
             }
+            Stmt::Share(number) => {
+                let share = self.ast.shares[number as usize];
+                self.node("share", |dump| {
+                    dump.name(" $", share.var.0);
+                    dump.spaced(share.count);
+                    dump.maybe("by", share.by);
+                    dump.body(share.body);
+                });
+            }
             Stmt::Repeat(_) | Stmt::Time(_) | Stmt::If(_) => self.compound(self.ast.stmt(id)),
             definition => self.definition(definition),
         }

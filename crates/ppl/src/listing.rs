@@ -206,6 +206,12 @@ impl Writer<'_> {
                     if code.var == NO_SLOT { String::new() } else { self.slot(site, code.var) };
                 ("next", var, Some(code.body))
             }
+            Instr::Share { count, by } if value(by) == "1" => ("share", value(count), None),
+            Instr::Share { count, by } => {
+                ("share", format!("{} by {}", value(count), value(by)), None)
+            }
+            Instr::Claim { dst, exit } => ("claim", slot(dst), Some(exit)),
+            Instr::ShareEnd => ("share end", String::new(), None),
             Instr::LabelEnter { label } => {
                 let label = self.plan.labels[label as usize];
                 let name = if label.kind == LabelKind::Wall { "time" } else { "ctime" };

@@ -17,6 +17,7 @@
 pub(crate) mod grid;
 mod limits;
 pub(crate) mod remarks;
+mod shares;
 mod summary;
 mod sweep;
 mod times;
@@ -49,6 +50,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
         remarks::title(run, terminal),
         figures,
         labels,
+        shares::render(run, terminal),
         remarks::evidence(run, terminal),
         remarks::marks(run, terminal),
         remarks::failures(run, terminal),
@@ -71,7 +73,7 @@ pub(crate) struct Sheet {
 
 /// The tables of a run that was executed once; none if nothing was executed.
 pub(crate) fn sheets(run: &Run) -> Vec<Sheet> {
-    [summary::sheet(run), times::sheet(run)].into_iter().flatten().collect()
+    [summary::sheet(run), times::sheet(run), shares::sheet(run)].into_iter().flatten().collect()
 }
 
 /// The tables of a sweep as text of up to `columns`; "" for a run without one.

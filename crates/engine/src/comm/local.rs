@@ -5,7 +5,7 @@
 //! processor of its own, sleeping on the generation (futex) otherwise.
 
 use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, lock_of};
-use super::{Check, Comm, End, Given, Joint, Members, Poll, futex, signals, values};
+use super::{Check, Claim, Comm, End, Given, Joint, Members, Poll, futex, signals, values};
 use model::Value;
 use model::plan::{Function, Pc};
 use std::sync::Arc;
@@ -160,6 +160,10 @@ impl Comm for Local {
         let given = members.ranks.iter().map(|rank| self.region.rank(rank).given(meeting));
         values(function, members, given, all)?;
         Ok(self.come(members, site, what))
+    }
+
+    fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
+        Ok(Some(claim.take(&self.region.set(members.set).claims)))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

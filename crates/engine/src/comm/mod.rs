@@ -10,6 +10,7 @@
 //! A barrier that a rank has left for good, and a wait that nobody can meet,
 //! are [`Poll::Released`]: the rank ends, and the run ends in order.
 
+mod claims;
 mod futex;
 mod given;
 mod local;
@@ -20,6 +21,7 @@ mod solo;
 mod times;
 mod world;
 
+pub use claims::{Claim, MAX_NUMBERS};
 pub use given::{Given, values};
 pub use local::Local;
 pub use region::{Activity, Progress, Region, Sample};
@@ -180,6 +182,22 @@ pub trait Comm {
         given: (Function, Given),
         all: &mut Vec<Value>,
     ) -> Result<Poll, String>;
+
+    /// Claims the next number of an execution of a `share`: each is given to one member, whichever
+    /// asks first. `None`: ask again later. Claims until one gives `claim.numbers` or more, then no
+    /// more.
+    ///
+    /// # Errors
+    /// A sentence: why the counter cannot be reached.
+    fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String>;
+
+    /// All members have met at the end of an execution; before they claim again they meet once more.
+    ///
+    /// # Errors
+    /// A sentence: why the counter cannot be reached.
+    fn claims_over(&mut self, _members: &Members, _claim: Claim) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Adds 1 to the counter of a signal of a set, or of one member (world rank) of it.
     /// Never waits. An error is a sentence (table full).

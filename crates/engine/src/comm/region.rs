@@ -116,13 +116,15 @@ pub(super) struct RankWords {
     text: [AtomicU8; TEXT_BYTES],
 }
 
-/// The barrier of one set.
+/// The barrier of one set, and what its members share.
 #[repr(C, align(64))]
 pub(super) struct SetWords {
     pub(super) arrived: AtomicU32,
     /// Barriers passed times 2, plus [`BROKEN`].
     pub(super) generation: AtomicU32,
     pub(super) sleepers: AtomicU32,
+    /// What a `share` hands out: [`super::claims`].
+    pub(super) claims: AtomicU64,
 }
 
 /// What a rank is doing, for messages.

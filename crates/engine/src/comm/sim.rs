@@ -2,7 +2,7 @@
 
 use super::region::lock_of;
 use super::world::World;
-use super::{Check, Comm, End, Given, Joint, Members, Numbers, Poll, values};
+use super::{Check, Claim, Comm, End, Given, Joint, Members, Numbers, Poll, values};
 use model::plan::{Function, Pc};
 use model::{RankSet, Value};
 use std::rc::Rc;
@@ -101,6 +101,11 @@ impl Comm for Sim {
         }
         self.explain(poll, members, what.name());
         Ok(poll)
+    }
+
+    fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
+        self.meets(&members.ranks);
+        Ok(self.world.claim(members.set, claim))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

@@ -2,7 +2,7 @@
 //! so that a supervisor can stop it and see how far it is.
 
 use super::region::{BROKEN, INTERRUPT, Region, lock_of};
-use super::{Check, Comm, End, Given, Members, Poll, signals, values};
+use super::{Check, Claim, Comm, End, Given, Members, Poll, signals, values};
 use model::Value;
 use model::plan::{Function, Pc};
 use std::collections::HashMap;
@@ -59,6 +59,10 @@ impl Comm for Solo {
     ) -> Result<Poll, String> {
         values(function, members, [given], all)?;
         Ok(self.barrier(members, site))
+    }
+
+    fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
+        Ok(Some(claim.take(&self.region.set(members.set).claims)))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

@@ -6,18 +6,21 @@
 
 use super::region::lock_of;
 use super::times::{Times, given_ns};
-use super::{Activity, End, Given, Joint, Members, Poll, signals};
+use super::{Activity, Claim, End, Given, Joint, Members, Poll, signals};
 use crate::clock::Virtual;
 use model::RankSet;
 use model::plan::{MemberSet, Pc, SetId};
 use std::cell::{Cell, Ref, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::AtomicU64;
 
 /// How far a rank may run ahead of the next one: bounds the work of changing ranks.
 pub const QUANTUM_NS: u64 = 100_000;
 /// What asking for a signal takes: a rank that asks again and again lets the others go on.
 const ASKING_NS: u64 = 10_000;
+/// What a claim takes.
+const CLAIMING_NS: u64 = 100;
 /// Statements a rank may execute in one turn: lets the caller look for interrupts.
 const FUEL: u32 = 1 << 20;
 
@@ -82,6 +85,8 @@ struct Set {
     broken: bool,
     /// What the members gave when they met last.
     given: Vec<Given>,
+    /// What a `share` hands out: [`super::claims`].
+    claims: AtomicU64,
 }
 
 impl World {
@@ -92,6 +97,7 @@ impl World {
             waiting: Vec::new(),
             broken: false,
             given: Vec::new(),
+            claims: AtomicU64::new(0),
         });
         let state = State {
             ranks: (0..ranks).map(|_| Rank::default()).collect(),
@@ -309,6 +315,17 @@ impl World {
         self.clock.advance(ASKING_NS);
         let given_ns = self.state.borrow().given_ns(keys(rank, members, name), target);
         given_ns.is_some_and(|given_ns| given_ns <= self.clock.now())
+    }
+
+    /// In order of time: a rank that is ahead of another that runs asks again.
+    pub(super) fn claim(&self, set: SetId, claim: Claim) -> Option<u64> {
+        let state = self.state.borrow();
+        let next_ns = state.ready.peek().map_or(u64::MAX, |next| next.0.0);
+        if self.clock.now() > next_ns {
+            return None;
+        }
+        self.clock.advance(CLAIMING_NS);
+        Some(claim.take(&state.sets[set as usize].claims))
     }
 
     pub(super) fn leave(&self, rank: u32, end: End) {

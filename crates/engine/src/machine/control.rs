@@ -3,6 +3,7 @@
 use super::eval::Env;
 use super::fault::Fault;
 use super::perform::Step;
+use super::sharing::Sharing;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm, Given, Members, Poll};
 use crate::stop;
@@ -53,6 +54,8 @@ pub(super) struct Scratch {
     key: (SetId, Vec<u8>),
     /// What the members gave to a collective function.
     given: Vec<Value>,
+    /// Work that is shared.
+    pub(super) sharing: Sharing,
 }
 
 /// `sleep`; `agile`: no time passes.

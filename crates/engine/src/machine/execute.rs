@@ -9,6 +9,7 @@ use super::io::Io;
 use super::perform::{Step, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
+use super::sharing::Claimed;
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
@@ -128,6 +129,11 @@ pub(super) fn check(comm: &mut dyn Comm) -> Option<Pause> {
     }
 }
 
+/// What the check before an instruction gave.
+fn flow(pause: Pause) -> Flow {
+    if pause == Pause::Interrupted { Flow::Interrupted } else { Flow::Pending }
+}
+
 /// A rank that was released because the run was interrupted was interrupted.
 fn pause(flow: Flow, comm: &mut dyn Comm) -> Pause {
     match flow {
@@ -242,6 +248,31 @@ fn structure<B: Backend>(
             let size = |env: &mut Env<'_>, path| size_of(pc, path, env, io);
             random::call(env, pc, function, dst, args, size)?;
         }
+        Instr::Share { count, by } => {
+            let [count, by] = [env.int(pc, count)?, env.int(pc, by)?];
+            scratch.sharing.begin(env.scope.members(), pc, [count, by], io)?;
+        }
+        Instr::Claim { dst, exit } => {
+            if let Some(pause) = check(comm) {
+                return Ok(Err(flow(pause)));
+            }
+            let members = env.scope.members();
+            return match scratch.sharing.claim(members, io, comm)? {
+                Claimed::Index(index) => {
+                    env.set(dst, Value::Int(index));
+                    Ok(Ok(pc + 1))
+                }
+                Claimed::Nothing => Ok(Ok(exit)),
+                Claimed::Later => Ok(Err(Flow::Pending)),
+            };
+        }
+        Instr::ShareEnd => {
+            let members = env.scope.members();
+            return Ok(match scratch.sharing.end(members, pc, io, comm)? {
+                Flow::Next => Ok(pc + 1),
+                flow => Err(flow),
+            });
+        }
         Instr::LabelEnter { label } => return label_enter(plan, label, pc, env, io, comm),
         Instr::LabelLeave => return Ok(label_leave(pc, position, env, io, comm)),
         Instr::GroupEnter { group, skip } if !env.scope.enter(plan, group) => return Ok(Ok(skip)),
@@ -263,8 +294,7 @@ fn structure<B: Backend>(
         }
         Instr::CallProc { proc, args } => {
             if let Some(pause) = check(comm) {
-                let interrupted = pause == Pause::Interrupted;
-                return Ok(Err(if interrupted { Flow::Interrupted } else { Flow::Pending }));
+                return Ok(Err(flow(pause)));
             }
             return call_proc(plan, proc, args, pc, position, env).map(Ok);
         }

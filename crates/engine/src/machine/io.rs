@@ -38,6 +38,8 @@ pub(super) struct Io<'c, B> {
     pub(super) label_text: Vec<u8>,
     /// Operations so far: the next event's number.
     pub(super) operations: u64,
+    /// Bytes that they have moved.
+    pub(super) moved_bytes: u64,
     /// Names that the running `readdir` has found, where the program wants them.
     pub(super) names: Vec<Value>,
     /// What became of the last operation.
@@ -78,6 +80,7 @@ impl<'c, B: Backend> Io<'c, B> {
             paths: [PathText::new(), PathText::new()],
             label_text: Vec::new(),
             operations: 0,
+            moved_bytes: 0,
             outcome: Outcome::default(),
             sizes: Vec::new(),
             wanted_lock: None,
@@ -181,6 +184,7 @@ impl<'c, B: Backend> Io<'c, B> {
         self.recorder.done_in_parts(spot, timing, bytes, parts);
         self.labels.own_ns += busy_ns;
         self.outcome = Outcome { bytes, errno: 0 };
+        self.moved_bytes += bytes;
         self.operations += 1;
     }
 
@@ -225,6 +229,7 @@ impl<'c, B: Backend> Io<'c, B> {
     fn count(&mut self, op: Op, site: Pc, tally: &Tally) {
         self.note_backward(tally.backward);
         self.labels.own_ns += tally.timing.busy_ns;
+        self.moved_bytes += tally.done_bytes;
         let stat = self.labels.stat(&mut self.recorder, op);
         self.recorder.done(stat, site, tally.timing, tally.done_bytes, tally.short);
         if op.is_compound() {

@@ -4,6 +4,7 @@
 //! execute (loop over instructions)
 //!   ├─ eval, append            values, operands, templates
 //!   ├─ random, scope           random numbers, groups
+//!   ├─ sharing                 work that goes to whoever asks first
 //!   ├─ control                 print, sleep, signal, wait, ...
 //!   ├─ perform                 which calls each operation is, one arm for each
 //!   │    ├─ files              operations on open files
@@ -48,6 +49,7 @@ mod queued;
 mod random;
 mod scope;
 mod shares;
+mod sharing;
 mod tally;
 mod task;
 mod text;
@@ -186,6 +188,7 @@ impl<'p, B: Backend> Machine<'p, B> {
         if let Stop::Failed { site, message } | Stop::Released { site, message } = stop {
             self.io.recorder.rank_error(Some(*site), message);
         }
+        self.scratch.sharing.cut_off(&mut self.io);
         lock::give_all_back(&mut self.io, comm);
         comm.leave(end);
         self.io.close_all();

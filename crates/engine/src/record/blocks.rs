@@ -7,9 +7,10 @@ use super::histograms::Owner;
 use super::labels::{L_COUNT, L_ENTERED, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
 use super::read::{
-    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord,
-    TrafficRecord,
+    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord, SiteRecord,
+    StatRecord, TrafficRecord,
 };
+use super::shares::{SHARE_WORDS, Shared};
 use super::stats::*;
 use super::traffic::TRAFFIC_WORDS;
 use super::{Usage, events::EVENT_WORDS};
@@ -68,6 +69,7 @@ pub(super) fn parse_block(
             record.mpi_files.push(files::read(ranks, text(&words[1..], len)?)?);
         }
         Kind::Busy => busy(record, words)?,
+        Kind::Share => record.shares.push(share(words, at, record.labels.len())?),
         Kind::Traffic => record.traffic.push(traffic(words, at, record.labels.len())?),
     }
     Some(())
@@ -146,6 +148,18 @@ fn traffic(words: &[u64], position: u32, labels: usize) -> Option<TrafficRecord>
     let counts = *words[1..].first_chunk()?;
     let known = label == NO_ID || (label as usize) < labels;
     known.then_some(TrafficRecord { label, position, counts })
+}
+
+fn share(words: &[u64], position: u32, labels: usize) -> Option<ShareRecord> {
+    let words: &[u64; SHARE_WORDS] = words.try_into().ok()?;
+    let (site, label) = halves(words[0]);
+    let figures = *words[1..].first_chunk()?;
+    for figure in figures {
+        // Times may be long; what is beyond that is damage.
+        (figure <= 1 << 62).then_some(())?;
+    }
+    let known = label == NO_ID || (label as usize) < labels;
+    known.then_some(ShareRecord { label, site, position, figures: Shared::of(figures) })
 }
 
 fn parts(record: &mut RankRecord, words: &[u64]) -> Option<()> {

@@ -18,6 +18,7 @@ mod outline;
 mod partial;
 mod places;
 mod reduce;
+mod shares;
 mod times;
 mod traffic;
 
@@ -27,7 +28,7 @@ pub use reduce::{Link, Merge, collect_over, reduce};
 
 use super::RankRecord;
 use model::Plan;
-use model::run::{Evidence, Failure, LabelRow, RankError, Row, Site, TimeRow, TimesMore};
+use model::run::{Evidence, Failure, LabelRow, RankError, Row, ShareRow, Site, TimeRow, TimesMore};
 
 /// What the ranks of a run measured, merged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +41,8 @@ pub struct Collected {
     pub times: Vec<TimeRow>,
     /// Occurrences that were not kept one by one.
     pub times_more: Vec<TimesMore>,
+    /// Work that was shared, in order of labels and places.
+    pub shares: Vec<ShareRow>,
     /// Failed operations in full.
     pub failures: Vec<Failure>,
     /// Why ranks did not finish, as they said it themselves.

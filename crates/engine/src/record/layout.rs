@@ -88,10 +88,12 @@ pub enum Kind {
     Traffic = 18,
     /// Pieces of a file that events refer to: [`super::extents`].
     Extents = 19,
+    /// What the rank had of work that was shared: [`super::shares`].
+    Share = 20,
 }
 
 impl Kind {
-    const ALL: [Kind; 19] = [
+    const ALL: [Kind; 20] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -111,6 +113,7 @@ impl Kind {
         Kind::Busy,
         Kind::Traffic,
         Kind::Extents,
+        Kind::Share,
     ];
 
     /// The kind with this number.

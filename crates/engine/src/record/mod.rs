@@ -25,6 +25,7 @@ mod layout;
 mod live;
 mod read;
 mod recorder;
+mod shares;
 mod sites;
 mod source;
 mod stats;
@@ -34,10 +35,11 @@ pub use area::memory_file;
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
 pub use live::Live;
 pub use read::{
-    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, SiteRecord, StatRecord,
-    TrafficRecord, read, read_file, read_path,
+    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord, SiteRecord,
+    StatRecord, TrafficRecord, read, read_file, read_path,
 };
 pub use recorder::{Recorder, Spot};
+pub use shares::Shared;
 pub use stats::{StatId, Timing};
 pub use traffic::{Count, TrafficId};
 

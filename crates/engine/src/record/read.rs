@@ -6,7 +6,7 @@ use super::events::EVENT_WORDS;
 use super::histograms::Owner;
 use super::layout::*;
 use super::source::Source;
-use super::{Count, State, Usage};
+use super::{Count, Shared, State, Usage};
 use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
@@ -40,6 +40,8 @@ pub struct RankRecord {
     pub stats: Vec<StatRecord>,
     /// Traffic of labels.
     pub traffic: Vec<TrafficRecord>,
+    /// What it had of work that was shared.
+    pub shares: Vec<ShareRecord>,
     /// Places that were executed, in no particular order.
     pub sites: Vec<SiteRecord>,
     /// Failed operations, at most 10 per site.
@@ -136,6 +138,19 @@ pub struct TrafficRecord {
     pub counts: [u64; Count::COUNT],
 }
 
+/// What a rank had of one `share`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShareRecord {
+    /// Label id, or [`model::event::NO_ID`].
+    pub label: u32,
+    /// Instruction number.
+    pub site: u32,
+    /// Word number of its block: earlier blocks appeared earlier.
+    pub position: u32,
+    /// Over all its executions.
+    pub figures: Shared,
+}
+
 /// Executions of one place in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteRecord {
@@ -204,6 +219,7 @@ impl RankRecord {
             extents: Vec::new(),
             stats: Vec::new(),
             traffic: Vec::new(),
+            shares: Vec::new(),
             sites: Vec::new(),
             failures: Vec::new(),
             failure_counts: Vec::new(),

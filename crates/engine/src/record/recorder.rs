@@ -11,6 +11,7 @@ use super::events::Events;
 use super::failures::{Failed, Failures, rank_error};
 use super::labels::Labels;
 use super::layout::*;
+use super::shares::{Shared, Shares};
 use super::sites::{self, Sites};
 use super::stats::{Hot, Stats};
 use super::traffic::{self, Count, Traffic, TrafficId};
@@ -32,6 +33,7 @@ pub struct Recorder {
     sites: Sites,
     failures: Failures,
     traffic: Traffic,
+    shares: Shares,
     events: Option<Events>,
 }
 
@@ -59,6 +61,7 @@ impl Recorder {
             sites: Sites::new(meta.sites),
             failures: Failures::default(),
             traffic: Traffic::default(),
+            shares: Shares::default(),
             events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
             area,
         })
@@ -180,6 +183,11 @@ impl Recorder {
         if let Some(word) = traffic::word(&mut self.area, block, count) {
             *word = word.saturating_sub(less);
         }
+    }
+
+    /// What the rank had of an execution of the `share` at `site` inside a label ([`NO_ID`]: of none).
+    pub fn shared(&mut self, label: u32, site: u32, figures: &Shared) {
+        self.shares.add(&mut self.area, label, site, figures);
     }
 
     /// Keeps what is to be told of an MPI file.

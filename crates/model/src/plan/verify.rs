@@ -198,6 +198,8 @@ impl Region<'_> {
                 self.ahead(pc, code.body).and_then(|()| self.ahead(pc, code.exit))
             }
             Instr::Next { code } => self.target(self.repeat(code)?.body),
+            Instr::Share { count, by } => self.operands(&[count, by]),
+            Instr::Claim { dst, exit } => self.slot(dst).and_then(|()| self.ahead(pc, exit)),
             Instr::LabelEnter { label } => {
                 within(label, self.plan.labels.len(), "label")?;
                 self.operand(self.plan.labels[label as usize].text)
@@ -232,6 +234,7 @@ impl Region<'_> {
             Instr::LabelLeave
             | Instr::GroupLeave
             | Instr::WithLeave
+            | Instr::ShareEnd
             | Instr::Return
             | Instr::Halt => Ok(()),
         }

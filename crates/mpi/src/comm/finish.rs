@@ -30,6 +30,7 @@ impl Comm<'_> {
         let complete = self.gather()?;
         if complete {
             self.settle()?;
+            self.claims.map_or(Ok(()), |claims| claims.free(self.world))?;
             self.world.free(self.control)?;
         }
         let (ends, deadlock) = match self.coordinator {

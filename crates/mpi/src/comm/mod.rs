@@ -5,6 +5,7 @@
 //! | barrier | a non-blocking reduction over the set's communicator, looked at again and again |
 //! | meeting before a call inside MPI | the same; the members give what they are about to call |
 //! | collective function | such a meeting, then a reduction that all have come to |
+//! | claim of a `share` | one-sided additions to a word that lies with one member (`claims.rs`) |
 //! | signal | a message to each member, counted where it arrives |
 //! | release, deadlock, interrupt | messages from and to rank 0 (`coordinator.rs`) |
 //!
@@ -12,6 +13,7 @@
 //! runs looks for messages every few milliseconds, between two statements.
 
 mod attend;
+mod claims;
 mod coordinator;
 mod finish;
 mod message;
@@ -24,9 +26,11 @@ use crate::interrupt;
 use crate::patience::Patience;
 pub use crate::world::Agreed;
 use crate::world::{Agreement, Handle, Reduce, WORLD, World};
+use claims::Claims;
 use coordinator::{Coordinator, Letters};
 use engine::comm::{
-    Check, End, Given, Joint, Members, NodePlace, Poll, Progress, Together, signal_key, values,
+    Check, Claim, End, Given, Joint, Members, NodePlace, Poll, Progress, Together, signal_key,
+    values,
 };
 use message::{Doing, Message, Status};
 use model::Value;
@@ -63,6 +67,8 @@ pub struct Comm<'w> {
     lock: Option<LockWait>,
     /// Locks that this rank has given back.
     gave_back: u64,
+    /// There where the plan has a `share`.
+    claims: Option<Claims>,
 }
 
 /// A wait for a lock, over all tries to get it.
@@ -123,7 +129,14 @@ impl<'w> Comm<'w> {
             operations: 0,
             lock: None,
             gave_back: 0,
+            claims: None,
         })
+    }
+
+    /// The same for a plan with a `share`. Collective over the world.
+    pub fn with_claims(self) -> Result<Comm<'w>, MpiError> {
+        let claims = Some(Claims::new(self.world, self.groups.sets())?);
+        Ok(Comm { claims, ..self })
     }
 
     /// The smallest and the largest of the members' numbers, once all have given theirs;
@@ -341,6 +354,16 @@ impl engine::comm::Comm for Comm<'_> {
         }
         values(function, members, words.into_iter().map(Given), all)?;
         Ok(Poll::Ready)
+    }
+
+    fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
+        let claims = self.claims.as_mut().ok_or("the communicator was made without counters")?;
+        claims.claim(self.world, members, claim).map(Some).map_err(|error| error.to_string())
+    }
+
+    fn claims_over(&mut self, members: &Members, claim: Claim) -> Result<(), String> {
+        let claims = self.claims.as_mut().ok_or("the communicator was made without counters")?;
+        claims.over(self.world, members, claim).map_err(|error| error.to_string())
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {

@@ -6,6 +6,7 @@
 mod browser;
 mod scene;
 mod schema;
+mod shares;
 mod tmpfs;
 
 mod application_programs;

@@ -95,3 +95,28 @@ fn ranks_divided_by_values_are_the_same_under_every_mpi() {
 fn ranks_that_wait_for_each_other_are_the_same_under_every_mpi() {
     assert_same("waiting", &waiting(3), 5);
 }
+
+/// Every index makes a directory, so one that came twice would fail.
+const SHARED: &str = "repeat $r 30 share $i 7 by 2 mkdir(\"d-$r-$i\");\n\
+    $g = $$rank % 2;\n\
+    split ($g) repeat $r 3 { share $i 20 mkdir(\"half-$g-$r-$i\"); share $i $r mkdir(\"few-$g-$r-$i\"); }\n\
+    split ($$rank) { $r = $$rank; share $i 3 by 5 mkdir(\"alone-$r-$i\"); share $i 0 sync; }\n\
+    share $i 4 by 1 write(\"f-$i\", 4k);\n";
+
+#[test]
+fn shared_work_comes_to_the_same_under_every_mpi() {
+    let (local, essence) = run(SHARED, "-n 3");
+    assert_eq!(essence.code, 0);
+    let indices = |run: &Value| {
+        let shares = run["run"]["shares"].as_array().expect("shares").iter();
+        shares.map(|share| share["indices"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    assert_eq!(indices(&local), [210, 120, 6, 9, 0, 4]);
+    for mpi in testing::all() {
+        let call = |scene: &Scene, all: &str| under(&mpi, 3, scene, &format!("run x.ppl {all}"));
+        let (run, essence) = run_with(SHARED, call);
+        assert_eq!(essence.code, 0, "under {}", mpi.name);
+        assert_eq!(totals(&run), totals(&local), "under {}", mpi.name);
+        assert_eq!(indices(&run), indices(&local), "under {}", mpi.name);
+    }
+}

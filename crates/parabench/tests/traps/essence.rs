@@ -154,7 +154,7 @@ pub fn small(text: &str) -> String {
     made
 }
 
-/// All ranks of these work on the same names.
+/// All ranks of these work on the same names, or on what they claim first.
 pub fn shares_names(name: &str) -> bool {
-    matches!(name, "hello" | "listing1")
+    matches!(name, "hello" | "listing1" | "sharing")
 }

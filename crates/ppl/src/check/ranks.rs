@@ -24,6 +24,7 @@ fn is_about_ranks(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Group(..)
         | Stmt::Split(..)
+        | Stmt::Share(_)
         | Stmt::Master(_)
         | Stmt::Barrier(_)
         | Stmt::Groups(_)

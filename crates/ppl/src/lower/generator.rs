@@ -75,6 +75,7 @@ impl Lower<'_> {
                 "a statement about groups".into()
             }
             Stmt::With(..) => "`with`".into(),
+            Stmt::Share(_) => "`share`".into(),
             Stmt::Repeat(number) if self.ast.repeats[number as usize].until.is_some() => {
                 "a time limit".into()
             }

@@ -38,6 +38,7 @@ mod repeat;
 pub(crate) mod report;
 mod returns;
 mod sets;
+mod share;
 mod slots;
 mod split;
 mod stmt;
@@ -245,6 +246,7 @@ impl<'a> Lower<'a> {
             Instr::Jump { to } | Instr::JumpIf { to, .. } => *to = target,
             Instr::GroupEnter { skip, .. } | Instr::Master { skip } => *skip = target,
             Instr::SplitEnter { end, .. } => *end = target,
+            Instr::Claim { exit, .. } => *exit = target,
             _ => {}
         }
     }

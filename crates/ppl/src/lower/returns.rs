@@ -79,6 +79,10 @@ impl Lower<'_> {
                 Nest::Group => Instr::GroupLeave,
                 Nest::With => Instr::WithLeave,
                 Nest::Loop => continue,
+                Nest::Share => {
+                    self.left_share("return", span);
+                    return Flow::Away;
+                }
             };
             self.emit(leave, span);
         }
@@ -173,6 +177,7 @@ fn has_value(ast: &Ast, id: StmtId) -> bool {
         Stmt::Block(list) => ast.stmts_in(list).any(inside),
         Stmt::Time(number) => inside(ast.times[number as usize].body),
         Stmt::Repeat(number) => inside(ast.repeats[number as usize].body),
+        Stmt::Share(number) => inside(ast.shares[number as usize].body),
         Stmt::With(_, body)
         | Stmt::Group(_, body)
         | Stmt::Split(_, body)

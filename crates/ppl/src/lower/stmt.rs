@@ -12,6 +12,8 @@ pub(super) enum Nest {
     Label,
     Group,
     With,
+    /// The body of a `share`: a loop that must not be left.
+    Share,
 }
 
 /// A loop being lowered.
@@ -97,6 +99,7 @@ impl Lower<'_> {
             Stmt::Call { name, args } => self.call_statement(name, args, span),
             Stmt::Param(number) => self.param(number, span),
             Stmt::Mix(number) => return self.mix(self.ast.mixes[number as usize], span),
+            Stmt::Share(number) => self.share(self.ast.shares[number as usize], span),
             Stmt::Later(number) => self.later_statement(number, span),
             Stmt::Pattern(number) => self.pattern_defined(number, span),
             Stmt::Proc(_) | Stmt::Groups(_) | Stmt::Hints(..) | Stmt::Empty | Stmt::Error => {}
@@ -142,14 +145,15 @@ impl Lower<'_> {
 
     /// `break`, `continue`: leaves what was entered since the loop began.
     fn leave_loop(&mut self, span: Span, note: impl FnOnce(&mut OpenLoop, Pc)) -> Flow {
-        let inner = self.around.nests.iter().rposition(|nest| *nest == Nest::Loop);
+        let is_loop = |nest: &Nest| matches!(nest, Nest::Loop | Nest::Share);
+        let inner = self.around.nests.iter().rposition(is_loop);
         let Some(inner) = inner else { return Flow::On };
         for at in (inner + 1..self.around.nests.len()).rev() {
             let leave = match self.around.nests[at] {
                 Nest::Label => Instr::LabelLeave,
                 Nest::Group => Instr::GroupLeave,
                 Nest::With => Instr::WithLeave,
-                Nest::Loop => continue,
+                Nest::Loop | Nest::Share => continue,
             };
             self.emit(leave, span);
         }
@@ -209,25 +213,11 @@ impl Lower<'_> {
         if then == Flow::Away { flow } else { Flow::On }
     }
 
-    /// `share`, `define layout`
+    /// `define layout`
     fn later_statement(&mut self, number: u32, span: Span) {
         let later = self.ast.laters[number as usize];
-        let instead = match later.what {
-            "share" => "write repeat $i $$rank..n step $$size to divide the turns equally",
-            _ => "leave it out",
-        };
         let word = later.what.split(' ').next().unwrap_or_default().len() as u32;
         let head = Span { start: span.start, end: span.start + word };
-        self.later(head, &format!("`{}`", later.what), instead);
-        let first = self.ast.exprs_in(later.exprs).next().map(|id| self.ast.expr_span(id).start);
-        if later.what == "share"
-            && let Some(mention) = first.and_then(|place| self.mentioned(place))
-        {
-            let slot = self.frame().temp();
-            self.set_slot(mention.symbol, slot, true);
-        }
-        if later.what == "share" {
-            self.statements(later.body);
-        }
+        self.later(head, &format!("`{}`", later.what), "leave it out");
     }
 }

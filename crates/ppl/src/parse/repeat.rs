@@ -1,7 +1,7 @@
-//! `repeat`, whose head has many forms, `mix`, and `share`, which is kept but not executed yet.
+//! `repeat`, whose head has many forms, `share` and `mix`.
 
 use super::{Bad, Parse, Parser};
-use crate::ast::{Expr, ExprId, Later, Mix, Name, Repeat, Stmt, StmtId, Until};
+use crate::ast::{Expr, ExprId, Later, Mix, Name, Repeat, Share, Stmt, StmtId, Until};
 use crate::token::{Kind, Token};
 use crate::word::{Word, classify, is_function};
 use model::plan::Span;
@@ -171,15 +171,16 @@ impl Parser<'_, '_, '_> {
     /// `share $i n [by n] body`
     pub(super) fn share(&mut self, start: u32) -> Parse<StmtId> {
         let var = self.expect(Kind::Var, "the variable of `share`, as in share $i 100 by 8")?;
-        let var = self.variable(var);
+        let var = (self.intern(var), var.span());
         let count = self.expr();
-        let mut exprs = vec![var.0, self.or_skip_to_body(count).0];
-        if self.accept_word("by") {
+        let count = self.or_skip_to_body(count);
+        let by = self.accept_word("by").then(|| {
             let by = self.expr();
-            exprs.push(self.or_skip_to_body(by).0);
-        }
+            self.or_skip_to_body(by)
+        });
         let body = self.loop_body("the count");
-        Ok(self.later("share", &exprs, &[body.0], start))
+        self.cx.ast.shares.push(Share { var, count, by, body });
+        Ok(self.push_stmt(Stmt::Share(self.cx.ast.shares.len() as u32 - 1), start))
     }
 
     /// `mix { 70: statement 30: statement }`

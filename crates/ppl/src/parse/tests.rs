@@ -116,7 +116,7 @@ fn statements() {
         ("if ($x) ; else if (!$y) {} else ;", "(if (paren $x) () (if (paren (! $y)) (block) ()))"),
         ("while (1) { break; continue; }", "(while (paren 1) (block (break) (continue)))"),
         ("with (direct=true, fsync=\"close\") ;", "(with direct=true fsync=\"close\" ())"),
-        ("share $i 100 by 8 ;", "(share $i 100 8 ())"),
+        ("share $i 100 by 8 ;", "(share $i 100 by 8 ())"),
         ("mix { 70: ; 30: { } }", "(mix 70 30 () (block))"),
     ]);
 }

@@ -131,6 +131,12 @@ impl Resolver<'_> {
                 self.ast.exprs_in(mix.weights).for_each(|id| self.value(id));
                 self.statements(mix.bodies);
             }
+            Stmt::Share(number) => {
+                let share = self.ast.shares[number as usize];
+                let (name, span) = share.var;
+                let values = [Some(share.count), share.by].into_iter().flatten();
+                self.with_loop_variable(Some((name, span, Types::INT)), values, share.body);
+            }
             Stmt::Later(number) => self.later(number),
         }
     }
@@ -238,17 +244,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// `share` has a variable; the others are values and statements.
     fn later(&mut self, number: u32) {
         let later = self.ast.laters[number as usize];
-        let mut values: Vec<ExprId> = self.ast.exprs_in(later.exprs).collect();
-        let first = values.first().map(|id| (self.ast.expr(*id), self.ast.expr_span(*id)));
-        let body = self.ast.stmts_in(later.body).next();
-        if let ("share", Some((Expr::Var(name), span)), Some(body)) = (later.what, first, body) {
-            let var = Some((name, span, Types::INT));
-            return self.with_loop_variable(var, values.drain(1..), body);
-        }
-        values.into_iter().for_each(|id| self.value(id));
+        self.ast.exprs_in(later.exprs).for_each(|id| self.value(id));
         self.statements(later.body);
     }
 

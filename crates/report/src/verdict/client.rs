@@ -100,7 +100,9 @@ pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
     let weighty = |balance: &Balance| {
         balance.ranks > 1 && balance.busy_ns as f64 >= WEIGHTY_SHARE * rank_time_ns(run)
     };
-    let rows = run.rows.iter().filter_map(|row| {
+    // Work that is shared goes to whoever is fast: it is unequal on purpose.
+    let is_shared = |row: &&Row| run.run.shares.iter().any(|share| share.label == row.label);
+    let rows = run.rows.iter().filter(|row| !is_shared(row)).filter_map(|row| {
         let enough = |balance: &&Balance| row.count >= FEW_CALLS * u64::from(balance.ranks);
         let balance = row.balance.as_ref().filter(|balance| weighty(balance)).filter(enough)?;
         let (factor, text) = unequal(row, balance)?;

@@ -70,7 +70,7 @@ impl<B: Backend> Io<'_, B> {
         let waits = match instr {
             Instr::LabelEnter { .. } | Instr::LabelLeave => true,
             Instr::WithEnter { .. } | Instr::WithLeave => true,
-            Instr::Barrier { .. } | Instr::SplitEnter { .. } => true,
+            Instr::Barrier { .. } | Instr::SplitEnter { .. } | Instr::ShareEnd => true,
             Instr::Function { function, .. } => {
                 let asks = matches!(function, Function::Size | Function::Exists | Function::Tested);
                 asks || function.row().is_collective()

@@ -7,6 +7,7 @@ use super::failed::Failed;
 use super::outline::{Appearance, Outline, appearances, slot};
 use super::places::{self, SiteSums};
 use super::reduce::Merge;
+use super::shares::ShareSums;
 use super::times::LabelTimes;
 use super::traffic::Traffic;
 use crate::record::{LabelRecord, RankRecord, StatRecord};
@@ -17,6 +18,7 @@ use model::summary::Figures;
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Rank and position: what appeared first stands first.
 type First = (u32, u32);
@@ -43,6 +45,8 @@ struct Label {
     /// When it was executed, by either statement.
     busy: Busy,
     traffic: Traffic,
+    /// Work that was shared, by site.
+    shares: BTreeMap<u32, ShareSums>,
 }
 
 impl Label {
@@ -53,6 +57,7 @@ impl Label {
             times: [None, None],
             busy: Busy::default(),
             traffic: Traffic::default(),
+            shares: BTreeMap::new(),
         }
     }
 }
@@ -81,6 +86,11 @@ impl Partial {
         for traffic in &record.traffic {
             let first = (record.rank, traffic.position);
             self.label(outline.id_of(record, traffic.label), first).traffic.add(&traffic.counts);
+        }
+        for share in &record.shares {
+            let first = (record.rank, share.position);
+            let label = self.label(outline.id_of(record, share.label), first);
+            label.add_share(share.site, ShareSums::of(record.rank, share));
         }
         let end_ns = record.end_ns();
         for label in &record.labels {
@@ -118,6 +128,9 @@ impl Partial {
             let path = String::from_utf8_lossy(outline.path(id));
             let evidence = label.evidence(&path, fetched_is_told);
             collected.evidence.labels.extend(evidence);
+            let shares = label.shares.iter();
+            let shares = shares.map(|(site, sums)| sums.clone().row(&path, *site, &places));
+            collected.shares.extend(shares);
             let occurrences = [LabelKind::Wall, LabelKind::Calls];
             let occurrences = occurrences.map(|kind| outline.max_count(id, kind)).iter().sum();
             label.finish(&path, occurrences, &mut collected);
@@ -134,6 +147,13 @@ impl Label {
             self.ops.entry(stat.op as u8).or_insert_with(|| (first, Figures::default()));
         *seen = (*seen).min(first);
         figures.add_rank(first.0, &stat.figures);
+    }
+
+    fn add_share(&mut self, site: u32, sums: ShareSums) {
+        match self.shares.entry(site) {
+            Entry::Occupied(mut mine) => mine.get_mut().merge(sums),
+            Entry::Vacant(free) => drop(free.insert(sums)),
+        }
     }
 
     /// Where its bytes came from and went to, if there were any.
@@ -153,6 +173,9 @@ impl Label {
             let (seen, sum) = self.ops.entry(op).or_insert_with(|| (first, Figures::default()));
             *seen = (*seen).min(first);
             sum.merge(&figures);
+        }
+        for (site, sums) in other.shares {
+            self.add_share(site, sums);
         }
         self.busy = std::mem::take(&mut self.busy).merge(other.busy);
         for (mine, theirs) in self.times.iter_mut().zip(other.times) {
@@ -202,12 +225,8 @@ impl Merge for Partial {
     fn merge(mut self, other: Partial) -> Partial {
         for (id, label) in other.labels {
             match self.labels.entry(id) {
-                std::collections::btree_map::Entry::Occupied(mut mine) => {
-                    mine.get_mut().merge(label)
-                }
-                std::collections::btree_map::Entry::Vacant(free) => {
-                    free.insert(label);
-                }
+                Entry::Occupied(mut mine) => mine.get_mut().merge(label),
+                Entry::Vacant(free) => drop(free.insert(label)),
             }
         }
         places::merge_sites(&mut self.sites, other.sites);

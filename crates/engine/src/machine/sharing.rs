@@ -1,0 +1,347 @@
+//! `share`: which indices this rank claims, and what is kept of it.
+//!
+//! ```text
+//! begin, claim claim claim ... (nothing left) ─▶ end: a barrier, then all learn when the first of
+//!                                                them had nothing to do any more
+//! ```
+//!
+//! Until then all members were at work: the rate of that time is the steady one. What a member had
+//! done by then follows from the beginnings of its last two extents of indices; inside one, work is
+//! taken to advance evenly.
+
+use super::control::Flow;
+use super::fault::Fault;
+use super::io::Io;
+use crate::backend::Backend;
+use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};
+use crate::record::Shared;
+use model::Value;
+use model::plan::{Function, Pc};
+
+const MILLI: u64 = 1000;
+
+/// What a claim gives.
+pub(super) enum Claimed {
+    Index(i64),
+    /// All indices are claimed.
+    Nothing,
+    /// Another simulated rank is behind in time.
+    Later,
+}
+
+/// The executions of `share` that a rank is in, and has been in.
+#[derive(Debug, Default)]
+pub(super) struct Sharing {
+    /// Executions begun, by set.
+    executions: Vec<u64>,
+    /// Those that have not ended, the innermost last.
+    open: Vec<Open>,
+    /// What the members gave when they met.
+    given: Vec<Value>,
+}
+
+/// An execution of a `share`.
+#[derive(Clone, Debug)]
+struct Open {
+    claim: Claim,
+    count: u64,
+    by: u64,
+    /// Indices of the extent that was claimed last which are left.
+    next: u64,
+    end: u64,
+    claims: u64,
+    site: Pc,
+    begun: Done,
+    /// The beginnings of the last two extents; then where it had nothing left.
+    done: [Done; 3],
+    leaving: Leaving,
+}
+
+/// What a rank has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Done {
+    at_ns: u64,
+    indices: u64,
+    operations: u64,
+    bytes: u64,
+}
+
+/// How far the end of an execution is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    Works,
+    /// At the barrier.
+    Waits,
+    /// All have come: the times that this member gives.
+    Met {
+        idle_ns: u64,
+        whole_ns: u64,
+    },
+    /// The members know how long the first of them was idle.
+    Told {
+        idle_ns: u64,
+        whole_ns: u64,
+        tail_ns: u64,
+    },
+}
+
+impl Sharing {
+    /// `share`: evaluated with `count` indices, of which `by` are claimed at a time.
+    pub(super) fn begin<B: Backend>(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        [count, by]: [i64; 2],
+        io: &Io<'_, B>,
+    ) -> Result<(), Fault> {
+        let wrong = |what: &str, found| {
+            Err(Fault::Message(format!("share: expected {what}, found {found}")))
+        };
+        let Ok(count) = u64::try_from(count) else {
+            return wrong("a number of indices from 0 on", count);
+        };
+        let Some(by) = u64::try_from(by).ok().filter(|by| *by > 0) else {
+            return wrong("a number of indices after `by` from 1 on", by);
+        };
+        let numbers = count.div_ceil(by);
+        if numbers > MAX_NUMBERS {
+            return Err(Fault::Message(format!(
+                "share: {numbers} claims are more than the {MAX_NUMBERS} that are possible; claim more \
+                 indices at a time (by)"
+            )));
+        }
+        let set = members.set as usize;
+        if set >= self.executions.len() {
+            self.executions.resize(set + 1, 0);
+        }
+        self.executions[set] += 1;
+        let claim = Claim { execution: self.executions[set], numbers };
+        let begun = Done::now(io, 0);
+        let (done, leaving) = ([begun; 3], Leaving::Works);
+        let (next, end, claims) = (0, 0, 0);
+        self.open.push(Open { claim, count, by, next, end, claims, site, begun, done, leaving });
+        Ok(())
+    }
+
+    fn innermost(&mut self) -> Result<&mut Open, Fault> {
+        self.open.last_mut().ok_or_else(|| Fault::message("a claim stands outside of a share"))
+    }
+
+    /// The next index.
+    pub(super) fn claim<B: Backend>(
+        &mut self,
+        members: &Members,
+        io: &mut Io<'_, B>,
+        comm: &mut dyn Comm,
+    ) -> Result<Claimed, Fault> {
+        let open = self.innermost()?;
+        if open.next == open.end {
+            match comm.claim(members, open.claim).map_err(Fault::Message)? {
+                None => return Ok(Claimed::Later),
+                Some(number) if number >= open.claim.numbers => {
+                    // What is under way belongs to the work.
+                    io.finish_all()?;
+                    open.done[2] = Done::now(io, open.done[2].indices);
+                    return Ok(Claimed::Nothing);
+                }
+                Some(number) => open.extend(number, io),
+            }
+        }
+        let index = open.next as i64;
+        open.next += 1;
+        open.done[2].indices += 1;
+        Ok(Claimed::Index(index))
+    }
+
+    /// `share end`. May be asked again.
+    pub(super) fn end<B: Backend>(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        io: &mut Io<'_, B>,
+        comm: &mut dyn Comm,
+    ) -> Result<Flow, Fault> {
+        loop {
+            let leaving = self.innermost()?.leaving;
+            let next = match leaving {
+                Leaving::Works => Ok(Leaving::Waits),
+                Leaving::Waits => match comm.barrier(members, site) {
+                    Poll::Ready => {
+                        let open = self.innermost()?;
+                        let met = open.met(io.clock.now());
+                        comm.claims_over(members, open.claim).map_err(Fault::Message)?;
+                        Ok(met)
+                    }
+                    poll => Err(poll),
+                },
+                Leaving::Met { idle_ns, whole_ns } => self
+                    .longest(members, site, idle_ns, comm)?
+                    .map(|tail_ns| Leaving::Told { idle_ns, whole_ns, tail_ns }),
+                Leaving::Told { idle_ns, whole_ns, tail_ns } => {
+                    match self.longest(members, site, whole_ns, comm)? {
+                        Ok(group_ns) => {
+                            self.keep(members, io, [idle_ns, whole_ns, tail_ns, group_ns]);
+                            return Ok(Flow::Next);
+                        }
+                        Err(poll) => Err(poll),
+                    }
+                }
+            };
+            match next {
+                Ok(next) => self.innermost()?.leaving = next,
+                Err(poll) => return Ok(poll.into()),
+            }
+        }
+    }
+
+    /// The longest of what the members give. Inner `Err`: not now.
+    fn longest(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        own_ns: u64,
+        comm: &mut dyn Comm,
+    ) -> Result<Result<u64, Poll>, Fault> {
+        let own = Value::Duration(i64::try_from(own_ns).unwrap_or(i64::MAX));
+        let given = Given::new(Function::Gmax, &own).unwrap_or_default();
+        let met = comm.gather(members, site, (Function::Gmax, given), &mut self.given);
+        Ok(match met.map_err(Fault::Message)? {
+            Poll::Ready => {
+                let all = self.given.iter().filter_map(|value| value.as_duration_ns().ok());
+                Ok(all.max().unwrap_or(own_ns))
+            }
+            poll => Err(poll),
+        })
+    }
+
+    /// The execution is over: counts it.
+    fn keep<B: Backend>(
+        &mut self,
+        members: &Members,
+        io: &mut Io<'_, B>,
+        [idle_ns, whole_ns, tail_ns, group_ns]: [u64; 4],
+    ) {
+        let Some(open) = self.open.pop() else { return };
+        let first_idle_ns = (open.begun.at_ns + whole_ns).saturating_sub(tail_ns);
+        let steady = open.done_by(first_idle_ns);
+        open.record(
+            io,
+            Shared {
+                executions: 1,
+                members: members.ranks.len() as u64,
+                steady_milli_indices: steady[0],
+                steady_milli_operations: steady[1],
+                steady_bytes: steady[2] / MILLI,
+                idle_ns,
+                whole_ns: group_ns,
+                steady_ns: group_ns.saturating_sub(tail_ns),
+                ..Shared::default()
+            },
+        );
+    }
+
+    /// The rank ends inside of executions that are not over: what it had of them.
+    pub(super) fn cut_off<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+        for mut open in std::mem::take(&mut self.open) {
+            open.done[2] = Done::now(io, open.done[2].indices);
+            open.record(io, Shared::default());
+        }
+    }
+}
+
+impl Open {
+    /// Takes the extent of indices with this number.
+    fn extend<B: Backend>(&mut self, number: u64, io: &Io<'_, B>) {
+        self.claims += 1;
+        self.next = number * self.by;
+        self.end = self.next.saturating_add(self.by).min(self.count);
+        self.done[0] = self.done[1];
+        self.done[1] = Done::now(io, self.done[2].indices);
+    }
+
+    /// All members have come at `now_ns`.
+    fn met(&self, now_ns: u64) -> Leaving {
+        Leaving::Met {
+            idle_ns: now_ns.saturating_sub(self.done[2].at_ns),
+            whole_ns: now_ns.saturating_sub(self.begun.at_ns),
+        }
+    }
+
+    /// Indices, operations and bytes done by then, in thousandths.
+    fn done_by(&self, at_ns: u64) -> [u64; 3] {
+        let [before, last, end] = self.done;
+        let (from, to) = if at_ns < last.at_ns { (before, last) } else { (last, end) };
+        let span_ns = to.at_ns.saturating_sub(from.at_ns).max(1);
+        let part_ns = at_ns.saturating_sub(from.at_ns).min(span_ns);
+        let between = |of: fn(&Done) -> u64| {
+            let (base, from, to) = (of(&self.begun), of(&from), of(&to));
+            let part = u128::from(to - from) * u128::from(MILLI) * u128::from(part_ns);
+            ((from - base) * MILLI).saturating_add((part / u128::from(span_ns)) as u64)
+        };
+        [between(|done| done.indices), between(|done| done.operations), between(|done| done.bytes)]
+    }
+
+    fn record<B: Backend>(&self, io: &mut Io<'_, B>, figures: Shared) {
+        if io.labels.is_selected() {
+            let done = self.done[2];
+            io.recorder.shared(
+                io.labels.id(),
+                self.site,
+                &Shared {
+                    indices: done.indices,
+                    claims: self.claims,
+                    operations: done.operations - self.begun.operations,
+                    bytes: done.bytes - self.begun.bytes,
+                    ..figures
+                },
+            );
+        }
+    }
+}
+
+impl Done {
+    fn now<B: Backend>(io: &Io<'_, B>, indices: u64) -> Done {
+        let at_ns = io.clock.now();
+        Done { at_ns, indices, operations: io.operations, bytes: io.moved_bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(times_ns: [u64; 3]) -> Open {
+        let done =
+            |(at_ns, n): (u64, u64)| Done { at_ns, indices: n, operations: 10 + n, bytes: n << 20 };
+        let claim = Claim { execution: 1, numbers: 9 };
+        let [a, b, c] = times_ns;
+        let done = [(a, 4), (b, 8), (c, 10)].map(done);
+        let begun = Done { operations: 10, ..Done::default() };
+        let (next, end, claims, site, leaving) = (0, 0, 3, 0, Leaving::Works);
+        Open { claim, count: 9, by: 4, next, end, claims, site, begun, done, leaving }
+    }
+
+    #[test]
+    fn inside_an_extent_work_advances_evenly() {
+        let open = open([100, 200, 300]);
+        for (at_ns, milli) in [
+            (50, 4000),
+            (100, 4000),
+            (150, 6000),
+            (200, 8000),
+            (250, 9000),
+            (300, 10_000),
+            (900, 10_000),
+        ] {
+            let [indices, operations, bytes] = open.done_by(at_ns);
+            assert_eq!([indices, operations], [milli; 2], "at {at_ns}");
+            assert_eq!(bytes, milli << 20, "at {at_ns}");
+        }
+    }
+
+    #[test]
+    fn an_extent_that_took_no_time_is_done() {
+        assert_eq!(open([100, 200, 200]).done_by(201)[0], 10_000);
+        assert_eq!(open([100, 100, 100]).done_by(100)[0], 8000);
+    }
+}
