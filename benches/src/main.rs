@@ -24,6 +24,7 @@ mod raw;
 mod record;
 mod single;
 mod traces;
+mod verified;
 mod worker;
 
 use figure::Figure;
@@ -60,6 +61,7 @@ const BENCHES: &[Bench] = &[
     ("pictures", pictures::pictures),
     ("traces", traces::traces),
     ("record", record::record),
+    ("verified", verified::verified),
 ];
 
 fn main() -> ExitCode {

@@ -126,7 +126,8 @@ fn occurrences_ns(loops: &[Vec<Timed>], label: &str) -> Vec<f64> {
 }
 
 /// Rate of Parabench / rate of the raw loop.
-fn ratio(name: String, raw: &[f64], product: &[f64], goal: Goal) -> Figure {
+/// The ratios of pairs, as one figure.
+pub fn ratio(name: String, raw: &[f64], product: &[f64], goal: Goal) -> Figure {
     let ratios: Vec<f64> = raw.iter().zip(product).map(|(raw, product)| raw / product).collect();
     Figure {
         name,

@@ -6,6 +6,7 @@
 //! | random | pseudo-random: each call takes another part of the rank's pool, and every 4 KiB of it get a stamp, so that no two blocks of a run are equal |
 //! | shaped | the same, but blocks compress or repeat as often as was asked for |
 //! | zero | zeros |
+//! | marked | says where it belongs and who wrote it: `verify=true` |
 //! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
 
 mod area;
@@ -24,6 +25,7 @@ pub use fill::fill_offset;
 pub use slots::Slots;
 
 use crate::rng::mix;
+use crate::verify::Mark;
 use mapping::Mapping;
 use pool::Pool;
 use repeated::Repeated;
@@ -71,6 +73,7 @@ pub struct Buffers {
     wide_zero: Repeated,
     target: Mapping,
     gathered: Gathered,
+    mark: Mark,
     wrote: Wrote,
 }
 
@@ -105,6 +108,7 @@ impl Buffers {
             wide_zero: Repeated::default(),
             target: Mapping::default(),
             gathered: Gathered::Offset,
+            mark: Mark::default(),
             wrote: Wrote::default(),
         }
     }
@@ -119,6 +123,11 @@ impl Buffers {
     pub fn prepare(&mut self, random_bytes: usize, target_bytes: usize) -> io::Result<()> {
         self.random.grow(random_bytes)?;
         self.target(target_bytes).map(|target| target.fill(1))
+    }
+
+    /// What [`Content::Marked`] says from now on.
+    pub fn mark(&mut self, mark: Mark) {
+        self.mark = mark;
     }
 
     /// `len` bytes to write at `offset_bytes` of a file (0 where that is not known). Call it once
@@ -143,6 +152,12 @@ impl Buffers {
         offset_bytes: u64,
     ) -> io::Result<&[u8]> {
         match content {
+            Content::Marked if self.filled => {
+                self.offset.grow(len, true)?;
+                let bytes = &mut self.offset.bytes_mut()[..len];
+                self.mark.fill(bytes, offset_bytes);
+                Ok(bytes)
+            }
             Content::Offset if self.filled => {
                 self.wrote.by_offset = true;
                 self.offset.grow(len, true)?;
@@ -189,7 +204,8 @@ impl Buffers {
         len: usize,
         offset_bytes: u64,
     ) -> io::Result<&[u8]> {
-        if len <= WIDE_BYTES || content == Content::Offset || !self.filled {
+        let by_place = matches!(content, Content::Offset | Content::Marked);
+        if len <= WIDE_BYTES || by_place || !self.filled {
             return self.source(content, len, offset_bytes);
         }
         if content == Content::Zero {
@@ -230,11 +246,14 @@ impl Buffers {
             _ => self.offset.grow(len, self.filled)?,
         }
         if self.filled {
-            self.wrote.by_offset = true;
+            self.wrote.by_offset |= content == Content::Offset;
             let mut rest = &mut self.offset.bytes_mut()[..len];
             for (offset_bytes, piece_len) in places {
                 let (piece, after) = rest.split_at_mut(piece_len.min(rest.len()));
-                fill_offset(piece, offset_bytes, self.seed);
+                match content {
+                    Content::Marked => self.mark.fill(piece, offset_bytes),
+                    _ => fill_offset(piece, offset_bytes, self.seed),
+                }
                 rest = after;
             }
         }

@@ -33,3 +33,4 @@ pub mod rehearse;
 pub mod rng;
 pub mod stop;
 pub mod supervise;
+pub mod verify;

@@ -8,6 +8,7 @@ mod host;
 mod job;
 mod share;
 mod trace;
+mod verified;
 
 use crate::histogram::Histogram;
 use crate::pattern::Run as Pieces;
@@ -18,6 +19,7 @@ pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, spans};
 pub use share::{ShareRow, Sharer};
 pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
+pub use verified::VerifiedData;
 
 /// Version of the format that this code writes, and the newest it reads.
 pub const VERSION: u32 = 2;
@@ -479,6 +481,9 @@ pub struct LabelEvidence {
     /// How often calls were handed over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handed_over: u64,
+    /// What `verify=true` filled and checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<VerifiedData>,
 }
 
 /// How others competed with the ranks for processors. `None`: the kernel does not report it.

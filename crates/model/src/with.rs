@@ -87,6 +87,9 @@ const MPI_NAMES: &[Op] = &[Pfopen, Pwrite, Pread, Pdelete];
 const POSIX_DATA: &[Op] = &[Write, Append, Read];
 const DEEP: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync, Pfwrite, Pfread, Pwrite, Pread];
 const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
+/// Operations that can be verified.
+const VERIFIED: &[Op] =
+    &[Fread, Fwrite, Readv, Writev, Write, Append, Read, Pfwrite, Pfread, Pwrite, Pread];
 const WRITES: &[Op] = &[Fwrite, Writev, Write, Append, Pfwrite, Pwrite];
 const SYNCS: &[Op] = &[Fwrite, Writev, Write, Append, Copy, Pfwrite, Pwrite];
 const CLOSES_WRITTEN: &[Op] = &[Fclose, Write, Append, Copy, Pfclose, Pwrite];
@@ -162,6 +165,11 @@ options! {
         off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
         help "it shapes the random data of operations that write",
         doc "Random data in which one block of 4 KiB of so many is a new one.";
+    Verify verify = "a condition" Accepts::Condition,
+        off &["false", "0"], takers Takers::Ops(VERIFIED), seeming &[Copy],
+        help "it is for operations that write or read data",
+        doc "What is written describes itself, and what is read is checked: a read of wrong bytes fails with \
+             EBADMSG.";
     Expect expect = "\"names of errors, joined by commas\"" Accepts::Errors,
         off &[""], takers Takers::Io, seeming &[],
         help "put the operations that may fail inside",

@@ -16,7 +16,7 @@ mod ring;
 mod roots;
 
 pub use guarded::Guarded;
-pub use mem::{Cost, Faults, Mem, MemFs};
+pub use mem::{Corruption, Corruptions, Cost, Faults, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 pub use roots::Held;

@@ -12,6 +12,8 @@ pub enum Content {
     Zero,
     /// `data="offset"`
     Offset,
+    /// `verify=true`: what [`super::Buffers::mark`] says.
+    Marked,
 }
 
 impl Content {

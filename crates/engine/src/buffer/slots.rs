@@ -2,7 +2,8 @@
 
 use super::stamp::{BLOCK_BYTES, Position, Stamps};
 use super::{Buffers, Content, fill_offset};
-use crate::call::{Lent, Memory, Tag};
+use crate::call::{Lent, Memory, Reply, Tag};
+use crate::verify::Mark;
 use model::pattern::Extent;
 use std::collections::VecDeque;
 use std::io;
@@ -19,6 +20,8 @@ pub struct Slots<'b> {
     /// The one that was lent last.
     last: Option<u32>,
     fill: Fill<'b>,
+    /// What each slot was lent for.
+    pieces: Vec<Extent>,
 }
 
 /// What the slots are for.
@@ -29,6 +32,8 @@ enum Fill<'b> {
     Same,
     /// Writes of bytes that go by their offset, with this seed.
     ByOffset(u64),
+    /// Writes of bytes that say so.
+    Marked(Mark),
     /// Writes of random bytes.
     Stamped(&'b mut Stamps),
 }
@@ -53,6 +58,10 @@ impl Buffers {
                 self.wrote.by_offset = true;
                 (self.target(all)?.as_mut_ptr(), depth, Fill::ByOffset(seed))
             }
+            Some(Content::Marked) if self.filled => {
+                let mark = self.mark;
+                (self.target(all)?.as_mut_ptr(), depth, Fill::Marked(mark))
+            }
             Some(content @ (Content::Random | Content::Shaped(_))) if self.filled => {
                 let (bytes, stamps) = self.pool_of(content).all(all)?;
                 let count = (bytes.len() / slot_bytes.max(1)) as u32;
@@ -63,7 +72,16 @@ impl Buffers {
                 (bytes.as_ptr().cast_mut(), depth, Fill::Same)
             }
         };
-        Ok(Slots { base, slot_bytes, count, used: 0, free: VecDeque::new(), last: None, fill })
+        Ok(Slots {
+            base,
+            slot_bytes,
+            count,
+            used: 0,
+            free: VecDeque::new(),
+            last: None,
+            fill,
+            pieces: Vec::new(),
+        })
     }
 }
 
@@ -80,7 +98,24 @@ impl Slots<'_> {
         let starts_over = self.last.is_some_and(|last| slot <= last);
         self.last = Some(slot);
         let len = (piece.length_bytes as usize).min(self.slot_bytes);
+        if slot as usize == self.pieces.len() {
+            self.pieces.push(piece);
+        }
+        self.pieces[slot as usize] = piece;
         Some((Tag(slot), self.lend_slot(slot, starts_over, len, piece.offset_bytes)))
+    }
+
+    /// What the transfer in a slot has read, and from where; `None`: it has written, or failed.
+    pub fn read(&self, slot: Tag, reply: Reply) -> Option<(&[u8], u64)> {
+        let piece =
+            self.pieces.get(slot.0 as usize).filter(|_| matches!(self.fill, Fill::Reads(_)))?;
+        let len = usize::try_from(reply).ok()?.min(self.slot_bytes);
+        // SAFETY: as for lending; the transfer in this slot has ended, and nobody writes it before it
+        // is lent again, which borrows `self` alone.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(self.base.add(slot.0 as usize * self.slot_bytes), len)
+        };
+        Some((bytes, piece.offset_bytes))
     }
 
     /// The transfer in a slot has ended.
@@ -106,6 +141,10 @@ impl Slots<'_> {
                 Fill::ByOffset(seed) => {
                     let bytes = std::slice::from_raw_parts_mut(address, len);
                     fill_offset(bytes, offset_bytes, *seed);
+                }
+                Fill::Marked(mark) => {
+                    let bytes = std::slice::from_raw_parts_mut(address, len);
+                    mark.fill(bytes, offset_bytes);
                 }
                 Fill::Stamped(stamps) => {
                     if starts_over {

@@ -53,9 +53,40 @@ impl<B: Backend> Io<'_, B> {
         }));
     }
 
+    /// A simple operation that succeeded, to who wants to know.
+    #[inline(never)]
+    pub(super) fn tell_simple(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
+        if self.verified.on {
+            self.verified_changes(op, 0, subject);
+        }
+        match self.keeps_events {
+            true => self.simple_event(op, site, timing, subject),
+            false => self.named = (0, 0),
+        }
+    }
+
+    /// Any other operation.
+    #[inline(never)]
+    pub(super) fn tell(
+        &mut self,
+        op: Op,
+        site: Pc,
+        tally: &Tally,
+        subject: Subject,
+        expected: bool,
+    ) {
+        if self.verified.on {
+            self.verified_changes(op, tally.errno, subject);
+        }
+        match self.keeps_events {
+            true => self.event(op, site, tally, subject, expected),
+            false => self.named = (0, 0),
+        }
+    }
+
     /// The event of a simple operation that succeeded.
     #[inline(never)]
-    pub(super) fn simple_event(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
+    fn simple_event(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
         let (offset_bytes, requested_bytes) = std::mem::take(&mut self.named);
         if !self.recorder.chooses_event(self.operations) {
             return;
@@ -124,14 +155,7 @@ impl<B: Backend> Io<'_, B> {
     }
 
     #[inline(never)]
-    pub(super) fn event(
-        &mut self,
-        op: Op,
-        site: Pc,
-        tally: &Tally,
-        subject: Subject,
-        expected: bool,
-    ) {
+    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
         let (offset_bytes, extents, pieces, unknown) = self.take_touched(tally);
         let named = std::mem::take(&mut self.named);
         if !self.recorder.chooses_event(self.operations) {

@@ -285,6 +285,7 @@ fn structure<B: Backend>(
         Instr::WithEnter { options } => {
             io.options.enter(env, pc, &plan.options[options as usize])?;
             io.open_queue()?;
+            io.start_verifying();
             env.begin_in(io.options.active().directory, &mut io.paths);
         }
         Instr::WithLeave => {

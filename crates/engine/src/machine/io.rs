@@ -10,6 +10,7 @@ use super::tally::{Shot, Subject, Tally};
 use super::task;
 use super::text::PathText;
 use super::traffic::Traffic;
+use super::verified::Verified;
 use super::{Settings, fault::Fault, lock, note};
 use crate::backend::Backend;
 use crate::call::{Call, Reply};
@@ -53,8 +54,11 @@ pub(super) struct Io<'c, B> {
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
     pub(super) traffic: Traffic,
+    pub(super) verified: Verified,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
+    /// Somebody wants to be told of every operation: events, verified data.
+    pub(super) watched: bool,
     /// Where the running operation moves its bytes, for its event.
     pub(super) touched: Touched,
     /// Offset and size that the running operation names without moving bytes, for its event.
@@ -89,6 +93,8 @@ impl<'c, B: Backend> Io<'c, B> {
             notes: 0,
             settings,
             keeps_events: recorder.keeps_events(),
+            watched: recorder.keeps_events(),
+            verified: Verified::default(),
             touched: Touched::default(),
             named: (0, 0),
             recorder,
@@ -97,7 +103,7 @@ impl<'c, B: Backend> Io<'c, B> {
 
     /// The operation sets a size or a position, which its event holds.
     pub(super) fn names(&mut self, offset_bytes: u64, size_bytes: u64) {
-        if self.keeps_events {
+        if self.watched {
             self.named = (offset_bytes, size_bytes);
         }
     }
@@ -131,8 +137,8 @@ impl<'c, B: Backend> Io<'c, B> {
         self.labels.own_ns += busy_ns;
         let stat = self.labels.stat(&mut self.recorder, op);
         self.recorder.done(stat, site, timing, 0, false);
-        if self.keeps_events {
-            self.simple_event(op, site, timing, subject);
+        if self.watched {
+            self.tell_simple(op, site, timing, subject);
         }
         if B::REHEARSES {
             self.rehearsed(op, site, &Tally::EMPTY, subject, false);
@@ -214,8 +220,8 @@ impl<'c, B: Backend> Io<'c, B> {
             return self.conclude_slow(op, site, tally, subject);
         }
         self.count(op, site, tally);
-        if self.keeps_events {
-            self.event(op, site, tally, subject, false);
+        if self.watched {
+            self.tell(op, site, tally, subject, false);
         }
         if B::REHEARSES {
             self.rehearsed(op, site, tally, subject, false);
@@ -270,16 +276,18 @@ impl<'c, B: Backend> Io<'c, B> {
             let stat = self.labels.stat(&mut self.recorder, op);
             self.recorder.failed(stat, site, busy_ns, expected);
         }
-        if self.keeps_events {
-            self.event(op, site, &tally, subject, expected);
+        if self.watched {
+            self.tell(op, site, &tally, subject, expected);
         }
         if B::REHEARSES {
             self.rehearsed(op, site, &tally, subject, expected);
         }
         self.operations += 1;
         if tally.errno != 0 && !expected {
-            self.failed(op, site, &tally, subject)
-        } else if tally.short && self.settings.strict && self.settings.stop_on_error {
+            return self.failed(op, site, &tally, subject);
+        }
+        self.detail = None;
+        if tally.short && self.settings.strict && self.settings.stop_on_error {
             Err(Fault::message(format!("{op} was short: {} bytes", tally.done_bytes)))
         } else {
             Ok(())

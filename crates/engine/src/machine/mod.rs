@@ -14,6 +14,7 @@
 //!   │    ├─ pending            operations that are under way together
 //!   │    └─ shares             pieces of patterns
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
+//!   ├─ verified                fills and checks what verify=true asks for
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
 //!   ├─ io, tally, event        what calls come to; counting
 //!   └─ explain                 why it ended, in words
@@ -55,6 +56,7 @@ mod task;
 mod text;
 mod traffic;
 mod vector;
+mod verified;
 mod words;
 
 pub use prepare::Prepared;
@@ -84,6 +86,8 @@ pub struct Settings {
     pub only: Vec<String>,
     /// Where `print` writes; `None`: nowhere.
     pub print_fd: Option<RawFd>,
+    /// Tells verified data of this run from that of others.
+    pub run_mark: u16,
 }
 
 /// Why a rank gave control back.
@@ -135,7 +139,7 @@ impl<'p, B: Backend> Machine<'p, B> {
             prepared,
             position: Position::default(),
             env: Env::new(prepared, comm.rank(), comm.place(), clock.clone()),
-            io: Io::new(backend, clock, recorder, settings),
+            io: Io::new(backend, clock, recorder, settings).verified(prepared, comm.rank()),
             scratch: Scratch::default(),
         }
     }
@@ -195,6 +199,12 @@ impl<'p, B: Backend> Machine<'p, B> {
         self.io.last_label_ended();
         self.io.recorder.finish(state, &usage(end_ns));
         (self.io.recorder, self.io.notes)
+    }
+
+    /// Verified data is told from that of other executions of the run.
+    pub fn of_execution(mut self, execution: u32) -> Self {
+        self.io.verified.add_to_run(execution);
+        self
     }
 
     /// Operations executed so far.

@@ -253,10 +253,14 @@ fn run_made<B: Backend>(
     while let Some(want) = task.next(io) {
         let shot = match made.next() {
             Some(shot) => Ok(shot),
+            None if io.verified.on => io.issue_verified(want, &task, buffers),
             None => issue(want, task.fd, io, buffers),
         };
         match shot {
             Ok(shot) => {
+                if io.verified.on {
+                    io.verify(want, shot, &mut task, buffers);
+                }
                 task.take(io, want, shot);
                 if want == Want::List && step.dst != NO_SLOT && shot.reply > 0 {
                     take_names(io, buffers);
@@ -284,7 +288,7 @@ fn take_names<B: Backend>(io: &mut Io<'_, B>, buffers: &mut Buffers) {
 
 /// Makes a call; an error: there is no memory for it.
 #[inline(always)]
-fn issue<B: Backend>(
+pub(super) fn issue<B: Backend>(
     want: Want,
     fd: Fd,
     io: &mut Io<'_, B>,

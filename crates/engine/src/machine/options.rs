@@ -44,6 +44,8 @@ pub(super) struct Active {
     pub(super) transfer: Option<u64>,
     /// What writes write.
     pub(super) data: Content,
+    /// What is written describes itself, and what is read is checked.
+    pub(super) verify: bool,
     /// How random data is shaped.
     shape: Shape,
     /// Operations, or transfers of MPI-IO, under way at one time.
@@ -69,6 +71,7 @@ impl Active {
         fsync: Fsync::None,
         transfer: None,
         data: Content::Random,
+        verify: false,
         shape: Shape::PLAIN,
         depth: 1,
         sqpoll: false,
@@ -96,6 +99,7 @@ impl Active {
             WithOption::Data => self.data = Content::find(word(value)).unwrap_or(self.data),
             WithOption::Compress => self.shape.compress = ratio(value)?,
             WithOption::Dedup => self.shape.dedup = ratio(value)?,
+            WithOption::Verify => self.verify = value.as_condition()?,
             WithOption::Expect => self.expect(word(value)),
             WithOption::Depth => self.depth = value.as_int()? as u32,
             WithOption::Sqpoll => self.sqpoll = value.as_condition()?,
@@ -111,12 +115,27 @@ impl Active {
     /// Random data gets the shape in force. `wanted`: just now, so that other data is a mistake.
     fn shape_data(&mut self, wanted: bool) -> Result<(), Fault> {
         match self.data {
-            Content::Random | Content::Shaped(_) => self.data = Content::random(self.shape),
+            Content::Random | Content::Shaped(_) | Content::Marked => {
+                self.data = Content::random(self.shape);
+            }
             _ if wanted => {
                 let what = "compress and dedup shape random data: they do nothing to other data";
                 return Err(Fault::Message(what.into()));
             }
             _ => {}
+        }
+        self.mark_data()
+    }
+
+    /// Verified data is of its own kind.
+    fn mark_data(&mut self) -> Result<(), Fault> {
+        if self.verify {
+            if self.data != Content::Random {
+                let what = "verify=true writes data of its own: data, compress and dedup do nothing \
+                            to it; leave them out";
+                return Err(Fault::Message(what.into()));
+            }
+            self.data = Content::Marked;
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ use super::options::{Engine, Fsync};
 use super::perform::Step;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, STOPPED, Transfer, call_bytes};
+use super::verified::Ahead;
 use crate::backend::Backend;
 use crate::buffer::{Area, Buffers};
 use crate::call::{Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
@@ -72,6 +73,7 @@ struct Slot {
     batch: u64,
     /// Its statement waits for it.
     awaited: bool,
+    ahead: Ahead,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,18 +137,40 @@ pub(super) fn transfer<B: Backend>(
         start_ns: u64::MAX,
         batch: 0,
         awaited: step.dst != NO_SLOT,
+        ahead: Ahead::NONE,
     };
     let number = io.take_slot()?;
+    let slot = Slot { ahead: ahead(io, &slot, buffers), ..slot };
+    let filling_ns = io.clock_if_verified();
     let content = io.options.active().data;
     let whole = (len as usize, offset_bytes);
     if work == Work::Write && io.pending.area.fill(number, buffers, content, whole).is_err() {
         io.pending.free.push(number);
         return by_calls(step, transfer, io, buffers);
     }
+    if work == Work::Write {
+        io.filled_since(filling_ns, len);
+    }
     if transfer.moves_position {
         io.handles.get(at).position += len;
     }
     io.start(number, slot)
+}
+
+/// What is needed to verify an operation at its end.
+#[inline(always)]
+fn ahead<B: Backend>(io: &mut Io<'_, B>, slot: &Slot, buffers: &mut Buffers) -> Ahead {
+    if io.verified.on { ahead_of(io, slot, buffers) } else { Ahead::NONE }
+}
+
+#[cold]
+fn ahead_of<B: Backend>(io: &mut Io<'_, B>, slot: &Slot, buffers: &mut Buffers) -> Ahead {
+    let range = slot.offset_bytes..slot.offset_bytes.saturating_add(slot.len);
+    let mut slots = std::mem::take(&mut io.pending.slots);
+    let others = slots.iter_mut().map(|slot| &mut slot.ahead);
+    let ahead = io.verify_ahead(buffers, (slot.at, slot.work == Work::Write), range, others);
+    io.pending.slots = slots;
+    ahead
 }
 
 /// fsync or fdatasync of a file, after what was written to it.
@@ -173,6 +197,7 @@ pub(super) fn sync<B: Backend>(
         start_ns: u64::MAX,
         batch: 0,
         awaited: step.dst != NO_SLOT,
+        ahead: Ahead::NONE,
     };
     io.start(number, slot)
 }
@@ -405,12 +430,33 @@ impl<B: Backend> Io<'_, B> {
             Work::Sync { .. } if errno == 0 => self.made_stable(slot.at),
             _ => {}
         }
+        if self.verified.on {
+            self.verify_over(number, &slot, &mut tally);
+        }
         let concluded = self.conclude(slot.op, slot.site, &tally, Subject::Handle(slot.at));
         self.count_overlap(&slot, &tally);
         if slot.awaited {
             self.pending.outcome = Some(self.outcome);
         }
         concluded
+    }
+
+    #[cold]
+    fn verify_over(&mut self, number: u32, slot: &Slot, tally: &mut Tally) {
+        self.pending.slots[number as usize].ahead = Ahead::NONE;
+        match slot.work {
+            Work::Write => self.verify_written(slot.ahead, slot.done_bytes, tally.errno),
+            Work::Read => {
+                let writing =
+                    self.pending.slots.iter().any(|other| other.ahead.writes_to(slot.ahead));
+                // Nobody lends memory meanwhile.
+                let area = std::mem::take(&mut self.pending.area);
+                let found = (area.bytes(number, slot.done_bytes as usize), slot.offset_bytes);
+                self.verify_read((slot.ahead, writing), found, tally);
+                self.pending.area = area;
+            }
+            Work::Sync { .. } => {}
+        }
     }
 
     /// Of an operation's time, what others of its kind were under way in and that is counted already.
@@ -445,6 +491,7 @@ impl Pending {
             start_ns: 0,
             batch: 0,
             awaited: false,
+            ahead: Ahead::NONE,
         };
         self.settings = Some(settings);
         self.slots = vec![FREE; settings.depth as usize];

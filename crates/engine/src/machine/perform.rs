@@ -116,6 +116,7 @@ pub(super) fn perform<B: Backend>(
             let size = env.size(site, args[2])?;
             let mode = chosen(step, env, 3, words::RANGES)?.unwrap_or(0);
             io.names(offset, size);
+            io.verified.mode = mode;
             on_handle(step, env, io, |fd| Call::Fallocate { fd, mode, offset, size })
         }
         Op::Fadvise => {

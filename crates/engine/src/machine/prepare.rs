@@ -17,6 +17,12 @@ impl<'p> Prepared<'p> {
         Prepared { plan, flags: constant_flags(plan) }
     }
 
+    /// It has one of these operations.
+    pub(super) fn uses(&self, ops: &[Op]) -> bool {
+        let is_one = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if ops.contains(op));
+        self.plan.code.iter().any(is_one)
+    }
+
     /// The open flags that a constant stands for.
     pub(super) fn flags(&self, constant: u32) -> Option<i32> {
         let at = self.flags.binary_search_by_key(&constant, |entry| entry.0).ok()?;

@@ -4,6 +4,7 @@
 //! The time is what the calls that start and that wait take.
 
 use super::io::Io;
+use super::mpi_io::Filling;
 use super::tally::{Shot, Tally};
 use crate::backend::Backend;
 use crate::buffer::Slots;
@@ -30,7 +31,7 @@ pub(super) fn run<B: Backend>(
         let call = Queued { target, offset: piece.offset_bytes, memory };
         match submit(io, tag, call, tally) {
             Submitted::UnderWay => under_way += 1,
-            Submitted::Done(_) => slots.give_back(tag),
+            Submitted::Done(reply) => transfer_over(io, &mut slots, (tag, reply), tally),
         }
     }
     for _ in 0..under_way {
@@ -57,8 +58,25 @@ fn reap<B: Backend>(io: &mut Io<'_, B>, slots: &mut Slots<'_>, tally: &mut Tally
     let end_ns = io.clock.now();
     // A back-end that has lost a transfer: its memory is not used again.
     let reply = ended.map_or(-Reply::from(libc::EIO), |ended| ended.1);
-    ended.into_iter().for_each(|(tag, _)| slots.give_back(tag));
     count(io, tally, Shot { start_ns, end_ns, reply });
+    if let Some(end) = ended {
+        transfer_over(io, slots, end, tally);
+    }
+}
+
+/// A transfer has ended: what it has read is examined, and its slot is free.
+fn transfer_over<B: Backend>(
+    io: &mut Io<'_, B>,
+    slots: &mut Slots<'_>,
+    (tag, reply): (Tag, Reply),
+    tally: &mut Tally,
+) {
+    if io.verified.on
+        && let Some((bytes, offset)) = slots.read(tag, reply)
+    {
+        io.verify_bytes(Filling::ByOffset, offset, bytes, tally);
+    }
+    slots.give_back(tag);
 }
 
 fn count<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, shot: Shot) {

@@ -97,7 +97,7 @@ impl Bytes {
             // Where an append went.
             Data::Append if io.keeps_events => false,
             Data::Write | Data::Append | Data::Read => {
-                self.len <= call_bytes(io, self.data) && !B::REHEARSES
+                self.len <= call_bytes(io, self.data) && !B::REHEARSES && !io.verified.on
             }
             Data::ReadRest | Data::List => false,
         }
@@ -131,7 +131,7 @@ impl Whole {
     pub(super) fn is_plain<B: Backend>(self, io: &Io<'_, B>) -> bool {
         let options = io.options.active();
         match self.bytes.data {
-            Data::Nothing => true,
+            Data::Nothing => !io.verified.on,
             // Evidence of the page cache is taken between open and read.
             Data::Read | Data::ReadRest | Data::List => false,
             Data::Write | Data::Append => {

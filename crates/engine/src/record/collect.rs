@@ -21,6 +21,7 @@ mod reduce;
 mod shares;
 mod times;
 mod traffic;
+mod verified;
 
 pub use outline::Outline;
 pub use partial::Partial;

@@ -42,11 +42,31 @@ pub enum Count {
     AtOnce,
     /// How often something was handed over.
     HandedOver,
+    /// Bytes that were filled to be verified later.
+    Filled,
+    /// The time that took, nanoseconds.
+    FillNs,
+    /// Bytes that were read and checked.
+    Checked,
+    /// The time that took, nanoseconds.
+    CheckNs,
+    /// Of the checked bytes, zeros where the rank knows of no write.
+    Zeros,
+    /// Wrong places of [`crate::verify::Kind::Lost`]; a number, as what follows.
+    Lost,
+    /// Of [`crate::verify::Kind::Stale`].
+    Stale,
+    /// Of [`crate::verify::Kind::Torn`].
+    Torn,
+    /// Of [`crate::verify::Kind::Foreign`].
+    Foreign,
+    /// Of [`crate::verify::Kind::Corrupted`].
+    Corrupted,
 }
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 15;
+    pub const COUNT: usize = 25;
 }
 
 /// Words of a block.

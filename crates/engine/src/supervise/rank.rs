@@ -75,7 +75,8 @@ impl<'a> Rank<'a> {
         let start_ns = clock.now();
         let settings = &self.config.settings;
         let mut machine =
-            Machine::new(self.prepared, settings, backend, &*comm, clock, self.recorder);
+            Machine::new(self.prepared, settings, backend, &*comm, clock, self.recorder)
+                .of_execution(self.config.execution);
         let stop = machine.run(comm, &mut self.buffers);
         let meter = self.meter;
         let usage = |end_ns| usage(&meter, start_ns, end_ns);

@@ -51,5 +51,6 @@ mod statistics;
 mod storage;
 mod sweep;
 mod traps;
+mod verify;
 mod versus;
 mod views;

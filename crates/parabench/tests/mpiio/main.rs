@@ -11,6 +11,7 @@ mod listing2;
 mod statements;
 #[path = "../../../mpi/testing/mod.rs"]
 mod testing;
+mod verify;
 
 use engine::comm::End;
 use engine::config::Config;
@@ -33,6 +34,7 @@ const CASES: &[&[Case]] = &[
     ends::CASES,
     large::CASES,
     listing2::CASES,
+    verify::CASES,
 ];
 
 fn main() {

@@ -39,6 +39,7 @@ impl Lower<'_> {
             }
         }
         self.shapes_random(&options, list);
+        self.verifies_its_own(&options, list);
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
         let start = self.emit(Instr::WithEnter { options }, span);
@@ -68,6 +69,25 @@ impl Lower<'_> {
             let message = format!("{name} shapes random data: it does nothing to other data");
             let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
             self.reports.push(diagnostic.help("leave out data, or leave out compress and dedup"));
+        }
+    }
+
+    /// Verified data is of its own kind.
+    fn verifies_its_own(&mut self, options: &Options, list: List) {
+        if !self.is_on(options.verify) {
+            return;
+        }
+        let given = self.ast.exprs_in(list).find_map(|id| {
+            match self.ast.expr(id) {
+                Expr::Named(name, _) => Some((id, self.ast.names.text(name))),
+                _ => None,
+            }
+            .filter(|(_, name)| matches!(*name, "data" | "compress" | "dedup"))
+        });
+        if let Some((id, name)) = given {
+            let message = format!("verify=true writes data of its own: {name} does nothing to it");
+            let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
+            self.reports.push(diagnostic.help(format!("leave out {name} or verify")));
         }
     }
 

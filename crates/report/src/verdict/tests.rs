@@ -34,6 +34,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     queued_calls: 320,
     queued_at_once: 100,
     handed_over: 20,
+    verified: None,
 };
 
 fn stress() -> LabelEvidence {

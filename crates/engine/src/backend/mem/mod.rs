@@ -10,6 +10,7 @@
 
 mod attributes;
 mod content;
+mod corrupt;
 mod cost;
 mod faults;
 mod files;
@@ -22,6 +23,7 @@ mod rehearsal;
 mod room;
 mod walk;
 
+pub use corrupt::{Corruption, Corruptions};
 pub use cost::Cost;
 pub use faults::Faults;
 pub use node::Used;
@@ -87,13 +89,22 @@ pub struct Mem {
     /// Transfers under way: when they end, and with which reply.
     under_way: BinaryHeap<Reverse<(u64, Tag, Reply)>>,
     faults: Option<Faults>,
+    corruptions: Option<Corruptions>,
 }
 
 impl Mem {
     /// A rank without open files.
     pub fn new(fs: Rc<RefCell<MemFs>>, clock: Virtual, cost: Cost) -> Mem {
         let files = Files::new(OPEN_FILES_MAX);
-        Mem { fs, files, clock, cost, under_way: BinaryHeap::new(), faults: None }
+        Mem {
+            fs,
+            files,
+            clock,
+            cost,
+            under_way: BinaryHeap::new(),
+            faults: None,
+            corruptions: None,
+        }
     }
 
     /// The same with another limit of open files (`EMFILE` beyond it).
@@ -105,6 +116,12 @@ impl Mem {
     /// The same with faults in queued calls.
     pub fn with_faults(mut self, faults: Faults) -> Mem {
         self.faults = Some(faults);
+        self
+    }
+
+    /// The same with writes that go wrong without an error.
+    pub fn with_corruptions(mut self, corruptions: Corruptions) -> Mem {
+        self.corruptions = Some(corruptions);
         self
     }
 
@@ -144,8 +161,21 @@ impl Mem {
     fn execute_costing(&mut self, call: Call<'_>) -> (Reply, u64) {
         let moves = call.work() == Work::Data;
         let ns = self.cost.of(&call) + self.cost.jitter();
-        let reply = self.execute(call).unwrap_or_else(|errno| -Reply::from(errno));
+        let reply = self.execute_or_corrupt(call).unwrap_or_else(|errno| -Reply::from(errno));
         (reply, ns + if moves { self.cost.of_bytes(reply) } else { 0 })
+    }
+
+    fn execute_or_corrupt(&mut self, call: Call<'_>) -> Result<Reply, i32> {
+        match (call, &mut self.corruptions) {
+            (Call::Pwrite { fd, buf, offset }, Some(corruptions)) => {
+                let written = corruptions.apply(buf, offset);
+                for (buf, offset) in &written {
+                    self.execute(Call::Pwrite { fd, buf, offset: *offset })?;
+                }
+                Ok(buf.len() as Reply)
+            }
+            (call, _) => self.execute(call),
+        }
     }
 
     fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {

@@ -53,7 +53,7 @@ pub(in super::super) fn whole_file<B: Backend>(
     let mode = MpiMode { read: !write, write, create: write, ..MpiMode::default() };
     let mut tally = Tally::EMPTY;
     if let Some(file) = open_file(io, mode, &members, &mut tally) {
-        let mut job = Job { file, members: &members, write, seen_bytes: 0 };
+        let mut job = Job { file, members: &members, write, subject: Subject::Path, seen_bytes: 0 };
         move_pattern(io, buffers, &mut job, &used, false, &mut tally);
         close_file(io, file, stable, &mut tally);
     }
@@ -89,6 +89,12 @@ pub(in super::super) fn transfer<B: Backend>(
         }
         None => bytes(step, env)?,
     };
+    if io.options.active().verify && what.has_no_place() {
+        return Err(Fault::message(
+            "verify=true needs places: transfers at the shared pointer (\"shared\", \"ordered\") go \
+             where nobody knows before; give them offsets",
+        ));
+    }
     let sync = write && io.options.active().fsync == Fsync::Op;
     if what.needs_all() {
         let way = what.way(io.options.active()) | way(&[sync]);
@@ -105,7 +111,8 @@ pub(in super::super) fn transfer<B: Backend>(
     }
     let mut tally = Tally::EMPTY;
     let seen_bytes = io.handles.get(opened.at).seen_bytes;
-    let mut job = Job { file: opened.file, members: &opened.members, write, seen_bytes };
+    let subject = Subject::Handle(opened.at);
+    let mut job = Job { file: opened.file, members: &opened.members, write, subject, seen_bytes };
     match what {
         What::Pattern(used) => move_pattern(io, buffers, &mut job, &used, true, &mut tally),
         What::Bytes(bytes) => move_bytes(io, buffers, &mut job, &opened, bytes, &mut tally),
@@ -154,6 +161,11 @@ impl What<'_> {
             What::Pattern(used) => used.is_collective() || used.is_whole(),
             What::Bytes(bytes) => matches!(bytes.word, Word::All | Word::Ordered),
         }
+    }
+
+    /// It goes where the shared pointer is.
+    fn has_no_place(&self) -> bool {
+        matches!(self, What::Bytes(bytes) if matches!(bytes.word, Word::Shared | Word::Ordered))
     }
 
     /// Which calls of MPI it becomes.

@@ -13,6 +13,7 @@
 //! | `data` | statements that move bytes: what they mean, who has to be there |
 //! | `moving` | their calls: for each piece, or over all pieces through a view |
 //! | `window` | one after the other, or several at a time |
+//! | `verified` | what `verify=true` fills and checks |
 //! | `end` | what a read can have moved at most |
 
 mod data;
@@ -20,11 +21,14 @@ mod end;
 mod files;
 mod moving;
 mod plan;
+mod verified;
 mod window;
 
 pub(super) use data::{transfer, whole_file};
 pub(super) use files::{close, delete, on_file, open, preallocate, seek, set_size, sync};
 pub(super) use plan::Shared;
+pub(super) use verified::Access;
+pub(super) use window::Filling;
 
 use super::control::Flow;
 use super::eval::Env;

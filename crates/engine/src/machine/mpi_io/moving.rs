@@ -3,7 +3,7 @@
 
 use super::super::io::Io;
 use super::super::now;
-use super::super::tally::{Shot, Tally};
+use super::super::tally::{Shot, Subject, Tally};
 use super::Opened;
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
@@ -21,6 +21,8 @@ pub(super) struct Job<'a> {
     pub(super) file: MpiFile,
     pub(super) members: &'a Members,
     pub(super) write: bool,
+    /// The file, for messages.
+    pub(super) subject: Subject,
     /// A size that the file was seen to have.
     pub(super) seen_bytes: u64,
 }
@@ -93,8 +95,15 @@ pub(super) fn move_bytes<B: Backend>(
     let end_bytes = end_bytes(io, job, asked, depth);
     let calls = Calls { rounds: Some(rounds), depth, end_bytes, ..job.calls(at, call_bytes) };
     let whole = Extent { offset_bytes: from, length_bytes: bytes.len };
+    if io.verified.on {
+        let places = std::iter::once(whole).filter(|_| !shared);
+        io.start_verified_access(buffers, (Subject::Handle(opened.at), job.write), places);
+    }
     if !B::REHEARSES {
         run(io, buffers, &calls, split(whole, call_bytes), tally);
+    }
+    if io.verified.on {
+        io.end_verified_access(job.write, tally);
     }
     check_amount(io, job, asked, tally);
     if !shared && bytes.offset.is_none() {
@@ -149,12 +158,31 @@ pub(super) fn move_pattern<B: Backend>(
         let call_bytes = active.transfer.unwrap_or(u64::MAX).min(longest);
         let buffer_bytes = call_bytes.saturating_mul(depth.into());
         rehearse(io, job, Asked::Runs(used.runs()), buffer_bytes, tally);
-    } else if used.is_whole() {
+    } else if io.verified.on {
+        let subject = job.subject;
+        io.start_verified_access(buffers, (subject, job.write), used.extents());
+        by_level(io, buffers, job, (used, facts), restore, tally);
+        io.end_verified_access(job.write, tally);
+        io.name_pattern(used, tally);
+    } else {
+        by_level(io, buffers, job, (used, facts), restore, tally);
+    }
+    check_amount(io, job, Asked::Runs(used.runs()), tally);
+}
+
+fn by_level<B: Backend>(
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+    job: &mut Job<'_>,
+    (used, facts): (&Used<'_>, Facts),
+    restore: bool,
+    tally: &mut Tally,
+) {
+    if used.is_whole() {
         through_view(io, buffers, job, used, facts, restore, tally);
     } else {
         piece_by_piece(io, buffers, job, used, facts, tally);
     }
-    check_amount(io, job, Asked::Runs(used.runs()), tally);
 }
 
 /// The bytes as a rehearsal moves them: all members' calls at once, without views.
@@ -276,12 +304,14 @@ fn view_calls<B: Backend>(
     let calls = job.calls_at_offsets(io, used.is_collective(), longest_bytes, own_rounds);
     // Zeros are the same everywhere, and random data beyond this size repeats anyway.
     let by_place = match active.data {
-        Content::Offset => true,
+        Content::Offset | Content::Marked => true,
         Content::Random | Content::Shaped(_) => facts.bytes <= WIDE_BYTES as u64,
         Content::Zero => false,
     };
     let gathers = job.write && by_place;
-    let filling = if gathers { Filling::Gathered } else { Filling::ByOffset };
+    // What is read lies in the memory of the access too.
+    let gathered = gathers || !job.write;
+    let filling = if gathered { Filling::Gathered } else { Filling::ByOffset };
     if gathers {
         let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
         let places = used.extents().map(range);

@@ -14,7 +14,7 @@ use std::io;
 
 /// Where the bytes to be written come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Filling {
+pub(in super::super) enum Filling {
     /// Each call's offset is a place in the file.
     ByOffset,
     /// [`Buffers::gather`] has put them together; offsets are places in them.
@@ -105,6 +105,9 @@ fn one_by_one<B: Backend>(
         let call = FileCall::Transfer { file: calls.file, at, memory, order, most_bytes };
         let reply = now::part(io, tally, Part::Data, call);
         tally.done_bytes += reply.max(0) as u64;
+        if io.verified.on {
+            io.verify_call(calls, (piece, reply), buffers, tally);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sums over ranks that are no rows: time, processor, storage, what was dropped.
 
-use super::{Collected, hints};
+use super::{Collected, hints, verified};
 use crate::record::{RankRecord, State, Usage};
 use model::Op;
 use model::op::Class;
@@ -163,6 +163,8 @@ impl Sums {
         let program_read_bytes = bytes(Class::Read);
         let storage_read_bytes = self.storage_read.by_all(self.ranks);
         let ignored = hints::ignored(self.mpi_files.values());
+        let rank_ns = self.end_ns.saturating_mul(self.ranks);
+        let verified = verified::sentence(&labels, rank_ns);
         Evidence {
             clock_backward: self.clock_backward,
             failed: whole().map(|row| row.failed).sum(),
@@ -182,7 +184,7 @@ impl Sums {
             event_overhead_ns: self.event_overhead_ns,
             labels_beyond_limit: self.labels_beyond_limit,
             mpi_io: self.mpi_files.into_values().collect(),
-            notes: lost(self.lost).into_iter().chain(ignored).collect(),
+            notes: lost(self.lost).into_iter().chain(ignored).chain(verified).collect(),
             ..Evidence::default()
         }
     }

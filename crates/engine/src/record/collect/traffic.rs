@@ -1,7 +1,7 @@
 //! Where the bytes of a label came from and went to, over some ranks.
 
 use crate::record::Count;
-use model::run::LabelEvidence;
+use model::run::{LabelEvidence, VerifiedData};
 use serde::{Deserialize, Serialize};
 
 /// Sums over some ranks, by [`Count`].
@@ -28,7 +28,9 @@ impl Traffic {
         fetched_is_told: bool,
     ) -> Option<LabelEvidence> {
         let looked_names = self.of(Count::LookedNames);
-        (written_bytes > 0 || read_bytes > 0 || looked_names > 0).then(|| LabelEvidence {
+        let verified = self.verified();
+        let moved = written_bytes > 0 || read_bytes > 0 || verified.is_some();
+        (moved || looked_names > 0).then(|| LabelEvidence {
             label: label.into(),
             written_bytes,
             // A write that failed half-way has no bytes in the rows.
@@ -46,7 +48,24 @@ impl Traffic {
             queued_calls: self.of(Count::Queued),
             queued_at_once: self.of(Count::AtOnce),
             handed_over: self.of(Count::HandedOver),
+            verified,
             ..LabelEvidence::default()
         })
+    }
+
+    fn verified(&self) -> Option<VerifiedData> {
+        let data = VerifiedData {
+            filled_bytes: self.of(Count::Filled),
+            fill_ns: self.of(Count::FillNs),
+            checked_bytes: self.of(Count::Checked),
+            check_ns: self.of(Count::CheckNs),
+            zero_bytes: self.of(Count::Zeros),
+            lost: self.of(Count::Lost),
+            stale: self.of(Count::Stale),
+            torn: self.of(Count::Torn),
+            foreign: self.of(Count::Foreign),
+            corrupted: self.of(Count::Corrupted),
+        };
+        (data != VerifiedData::default()).then_some(data)
     }
 }

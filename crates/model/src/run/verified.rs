@@ -1,0 +1,29 @@
+//! What verified data came to.
+
+use serde::{Deserialize, Serialize};
+
+/// What `with (verify=true)` filled, checked and found in a label, over all ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifiedData {
+    /// Bytes filled to be verified later.
+    pub filled_bytes: u64,
+    /// The time that took, in no operation's time.
+    pub fill_ns: u64,
+    /// Bytes that were read and checked.
+    pub checked_bytes: u64,
+    /// The time that took, in no operation's time.
+    pub check_ns: u64,
+    /// Of the checked bytes, zeros where the reading rank knows of no write: holes, or data of
+    /// others that was lost.
+    pub zero_bytes: u64,
+    /// Places with zeros, or nothing, where the reading rank wrote.
+    pub lost: u64,
+    /// Places with an older generation.
+    pub stale: u64,
+    /// Places where a part of a block of 4 KiB is lost or stale.
+    pub torn: u64,
+    /// Places with data of another place or file.
+    pub foreign: u64,
+    /// Places with anything else.
+    pub corrupted: u64,
+}

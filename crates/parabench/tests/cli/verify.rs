@@ -1,0 +1,155 @@
+//! `with (verify=true)`: every way to move bytes, runs one after the other, and what is said of wrong
+//! bytes.
+
+use crate::scene::Scene;
+use crate::schema::run_object;
+use serde_json::Value;
+use std::fs;
+
+/// All operations that write and read, on files of one rank and on a shared one.
+const ALL: &str = r#"
+define pattern {"rows", 16, 3000, 0};
+with (verify=true) {
+    write("w-$$rank", 100k);
+    append("w-$$rank", 5000);
+    append("w-$$rank", 7);
+    read("w-$$rank");
+    read("w-$$rank", 700, 101000);
+    $h = fopen("h-$$rank", "w+");
+    repeat $i 50 fwrite($h, 4k);
+    repeat $i 30 fwrite($h, rand(1, 9000), rand(0, 150000));
+    writev($h, [10, 5000, 300, 4096], 12345);
+    ftruncate($h, 120000);
+    fallocate($h, 20000, 30000, "punch");
+    fwrite($h, 300, 30000);
+    readv($h, [7, 9000, 60000], 3);
+    fread($h, 200k, 0);
+    fwrite($h, "rows");
+    fread($h, "rows");
+    fclose($h);
+    with (engine="mmap") { write("m-$$rank", 50000, 100); read("m-$$rank"); }
+    with (engine="uring|posix", depth=8) {
+        $q = fopen("q-$$rank", "w+");
+        repeat $i 64 fwrite($q, 6000, $i * 4000);
+        repeat $i 64 fread($q, 6000, $i * 4000);
+        fclose($q);
+    }
+    $s = fopen("shared", "r+");
+    repeat $i 40 fwrite($s, rand(3, 600) * 16, rand(0, 6000) * 16);
+    repeat $i 40 fread($s, rand(3, 600) * 16, rand(0, 6000) * 16);
+    barrier;
+    fread($s);
+    fclose($s);
+    rename("w-$$rank", "x-$$rank");
+    read("x-$$rank");
+    delete("m-$$rank");
+}
+"#;
+
+fn verified(run: &Value) -> Value {
+    run["run"]["evidence"]["labels"][0]["verified"].clone()
+}
+
+fn notes(run: &Value) -> String {
+    run["run"]["evidence"]["notes"].to_string()
+}
+
+#[test]
+fn every_way_to_move_bytes_is_verified_and_nothing_is_wrong() {
+    let scene = Scene::new()
+        .file("all.ppl", format!("$c = fopen(\"shared\", \"a\"); fclose($c); barrier;\n{ALL}"));
+    for (ranks, seed) in [(1, 1), (2, 2), (3, 3), (3, 4), (2, 5), (3, 6)] {
+        let command = format!("run all.ppl -n {ranks} --seed {seed} --format json");
+        let run = run_object(&scene.parabench(&command).exits(0));
+        let found = verified(&run);
+        assert!(found["checked_bytes"].as_u64() > Some(400_000), "{found:#}");
+        assert!(found["fill_ns"].as_u64() > Some(0) && found["check_ns"].as_u64() > Some(0));
+        assert!(notes(&run).contains("nothing was wrong"), "{}", notes(&run));
+    }
+    // Simulated files keep no bytes: nothing is verified, and nothing fails.
+    let simulated =
+        run_object(&scene.parabench("run all.ppl -n 2 --backend mem --format json").exits(0));
+    assert_eq!(verified(&simulated), Value::Null);
+}
+
+const WRITES: &str = "with (verify=true) write(\"f\", 256k);";
+const READS: &str = "time[\"check\"] with (verify=true) read(\"f\", 256k);";
+
+/// A file written by one run, changed, and read by another: its exit code, failures and notes.
+fn between(change: impl FnOnce(&mut Vec<u8>)) -> (i64, String) {
+    let scene = Scene::new().file("w.ppl", WRITES).file("r.ppl", READS);
+    let wrote = run_object(&scene.parabench("run w.ppl --dir d --format json").exits(0));
+    assert!(notes(&wrote).contains("verify=true: 256 KiB filled"), "{}", notes(&wrote));
+    let mut bytes = fs::read(scene.path("d/f")).expect("the file");
+    change(&mut bytes);
+    fs::write(scene.path("d/f"), bytes).expect("a change");
+    let read = run_object(&scene.parabench("run r.ppl --dir d --format json"));
+    let code = read["run"]["exit_code"].as_i64().expect("a code");
+    (code, format!("{} {}", read["run"]["failures"], notes(&read)))
+}
+
+#[test]
+fn a_later_run_finds_what_was_changed_since() {
+    type Change = fn(&mut Vec<u8>);
+    let rows: [(Change, i64, &[&str]); 5] = [
+        (|_| (), 0, &["256 KiB checked", "nothing was wrong"]),
+        (
+            |bytes| bytes[70_001] ^= 1,
+            1,
+            &["EBADMSG", "corrupted at offset 70001 (1 byte)", "WRONG PLACES: 1 corrupted"],
+        ),
+        (
+            |bytes| bytes.copy_within(4096..8192, 65536),
+            1,
+            &["foreign at offset 65536 (4096 bytes)", "for offset 4096 of this file"],
+        ),
+        (|bytes| bytes[1000..3000].fill(b'x'), 1, &["corrupted at offset 1000", "found 78 78 78"]),
+        // A hole may have been left by who wrote the file: it is counted, and said.
+        (|bytes| bytes[4096..8192].fill(0), 0, &["4 KiB were zeros where"]),
+    ];
+    for (change, code, said) in rows {
+        let (exit, text) = between(change);
+        assert_eq!(exit, code, "{text}");
+        said.iter().for_each(|part| assert!(text.contains(part), "{part}: {text}"));
+    }
+}
+
+#[test]
+fn options_that_contradict_are_refused_and_copies_are_not_verified() {
+    let scene = Scene::new()
+        .file("zero.ppl", "with (verify=true, data=\"zero\") write(\"f\", 4k);")
+        .file("inner.ppl", "with (verify=true) with (compress=2) write(\"f\", 4k);")
+        .file("none.ppl", "with (verify=true) stat(\".\");")
+        .file(
+            "copy.ppl",
+            "with (verify=true) { write(\"f\", 4k); copy(\"f\", \"g\"); read(\"g\"); }",
+        );
+    scene.parabench("check zero.ppl").exits(2).err_has("verify=true writes data of its own");
+    scene.parabench("run inner.ppl").exits(1).out_has("verify=true writes");
+    scene.parabench("check none.ppl").err_has("W0403");
+    let copied = run_object(&scene.parabench("run copy.ppl --format json").exits(0));
+    assert_eq!(verified(&copied)["checked_bytes"], 4096);
+}
+
+#[test]
+fn the_page_and_the_table_name_the_first_wrong_place() {
+    let scene = Scene::new().file("w.ppl", WRITES).file("r.ppl", READS);
+    scene.parabench("run w.ppl --dir d").exits(0);
+    let mut bytes = fs::read(scene.path("d/f")).expect("the file");
+    bytes[5000] ^= 8;
+    fs::write(scene.path("d/f"), bytes).expect("a change");
+    scene.parabench("run r.ppl --dir d --out o --html page.html").exits(1);
+    for page in [scene.text("page.html"), scene.text("o/run.json")] {
+        assert!(page.contains("corrupted at offset 5000 (1 byte)"), "{page}");
+        assert!(page.contains("WRONG PLACES: 1 corrupted"), "{page}");
+    }
+}
+
+#[test]
+fn a_mounted_directory_is_verified_too() {
+    let text = "with (verify=true) { with (dir=\"far\") write(\"f\", 64k); read(\"far:f\"); }";
+    let scene = Scene::new().file("m.ppl", text);
+    fs::create_dir(scene.path("other")).expect("mkdir");
+    let run = run_object(&scene.parabench("run m.ppl --mount far=other --format json").exits(0));
+    assert_eq!(verified(&run)["checked_bytes"], 65536);
+}

@@ -1,0 +1,79 @@
+//! `with (verify=true)` and MPI-IO: every level and way writes what every other one checks.
+
+use crate::{Case, Stage};
+use std::fs;
+
+pub const CASES: &[Case] = &[
+    ("what any level writes any level verifies", 3, levels),
+    ("wrong bytes are told with extent, level and writer", 3, wrong),
+    ("data without a place is not verified", 2, no_place),
+];
+
+const PATTERNS: &str = r#"
+    define pattern {"l0", 7, 1001, 0};
+    define pattern {"l1", 7, 1001, 1};
+    define pattern {"l2", 7, 1001, 2};
+    define pattern {"l3", 7, 1001, 3};
+    define pattern {"array", 2, 7, 1001, 3};
+"#;
+
+fn levels(place: &Stage<'_>) {
+    let text = r#"
+        with (verify=true) {
+            repeat 3 {
+                pwrite("f", "l0"); barrier; pread("f", "l3"); barrier;
+                pwrite("f", "l1"); barrier; pread("f", "l2"); barrier;
+                pwrite("f", "l2"); barrier; pread("f", "l1"); barrier;
+                pwrite("f", "l3"); barrier; pread("f", "l0"); barrier;
+                pwrite("a", "array"); barrier; pread("a", "array"); barrier;
+            }
+            with (transfer=300) { pwrite("f", "l2"); barrier; pread("f", "l3"); barrier; }
+            with (transfer=300, depth=4) { pwrite("f", "l0"); barrier; pread("f", "l0"); barrier; }
+            $h = pfopen("f", "crw");
+            pfwrite($h, "l2"); barrier;
+            pfread($h, 2000, (($$rank + 1) % $$size) * 2000); barrier;
+            pfwrite($h, 2000, $$rank * 2000); barrier;
+            pfread($h, 2000, (($$rank + 1) % $$size) * 2000, "all");
+            pfwrite($h, 2000, $$rank * 1500, "all"); pfsync($h); barrier;
+            pfread($h, 2000, (($$rank + 1) % $$size) * 1000, "all");
+            pfclose($h);
+            read("f");
+        }
+        barrier;"#;
+    place.run(&format!("{PATTERNS}{text}")).good();
+}
+
+fn wrong(place: &Stage<'_>) {
+    place.run(&format!("{PATTERNS} with (verify=true) pwrite(\"f\", \"l3\"); barrier;")).good();
+    if place.rank() == 0 {
+        let path = place.directory.join("f");
+        let mut bytes = fs::read(&path).expect("the file");
+        // The fourth piece is rank 0's.
+        bytes[3 * 1001 + 500] ^= 1;
+        fs::write(path, bytes).expect("a change");
+    }
+    for level in 0..4 {
+        let ran = place.run(&format!(
+            "{PATTERNS} barrier; with (verify=true) pread(\"f\", \"l{level}\"); barrier;"
+        ));
+        let ran = ran.finished();
+        let failures = ran.failures();
+        if place.rank() == 0 {
+            assert_eq!(failures, ["pread EBADMSG"]);
+            let detail = &ran.record.failures[0].detail;
+            assert!(detail.contains("corrupted at offset 3503 (1 byte)"), "{detail}");
+            assert!(
+                detail.ends_with(&format!("by the pattern l{level} of level {level}")),
+                "{detail}"
+            );
+        } else {
+            assert_eq!(failures, Vec::<String>::new());
+        }
+    }
+}
+
+fn no_place(place: &Stage<'_>) {
+    let text = "$h = pfopen(\"s\", \"crw\"); with (verify=true) pfwrite($h, 100, \"shared\"); pfclose($h);";
+    let ran = place.run(text);
+    assert!(ran.record.errors.iter().any(|error| error.1.contains("verify=true needs places")));
+}
