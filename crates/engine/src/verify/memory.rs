@@ -171,6 +171,11 @@ impl Memory {
         self.pieces = 0;
     }
 
+    /// The highest generation of a file.
+    pub fn highest(&self, number: u64) -> u32 {
+        self.files.get(&number).map_or(self.forgotten_floor, |file| file.highest)
+    }
+
     /// This rank knows all that it wrote to a file.
     pub fn is_complete(&self, number: u64) -> bool {
         self.files.get(&number).map_or(self.forgotten_floor == 0, |file| file.complete)

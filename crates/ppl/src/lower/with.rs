@@ -17,7 +17,7 @@ use model::value::EvalError;
 use model::with::{Accepts, OPTIONS, OptionRow, error_names};
 
 /// Options of the language that are not executed yet.
-const LATER: [&str; 3] = ["verify", "rate", "arrival"];
+const LATER: [&str; 2] = ["rate", "arrival"];
 
 impl Lower<'_> {
     /// `with (name=value, ...) body`

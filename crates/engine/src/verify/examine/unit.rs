@@ -84,14 +84,11 @@ impl Examiner<'_> {
         let (unit, skip) = (range.start / UNIT, (range.start % UNIT) as usize);
         let piece = Piece { bytes, skip, unit };
         let candidates = self.candidates(&piece, (all, offset), state);
-        for place in unexplained(&piece, &candidates) {
+        let (places, zero_bytes) = unexplained(&piece, &candidates, !holds_data);
+        findings.zero_bytes += zero_bytes;
+        for place in places {
             let found = &bytes[place.clone()];
             let is_zero = found.iter().all(|byte| *byte == 0);
-            let at_edge = place.start == 0 || place.end == bytes.len();
-            if is_zero && !holds_data && (place.len() >= GAP_BYTES || at_edge) {
-                findings.zero_bytes += place.len() as u64;
-                continue;
-            }
             let stale = candidates.iter().find(|one| {
                 one.standing == Standing::Stale && one.bytes[shift(&place, skip)] == *found
             });
@@ -158,7 +155,8 @@ impl Examiner<'_> {
         state: Option<State>,
     ) -> bool {
         let knows = matches!(state, Some(State::Written(_))) && self.ranks == 1;
-        if knows || !TRIED_BYTES.contains(&place.len()) {
+        let short = place.len() < TRIED_BYTES.start && state != Some(State::Unsure);
+        if knows || short || place.len() >= TRIED_BYTES.end {
             return false;
         }
         let mut runs = vec![self.run];
@@ -166,20 +164,39 @@ impl Examiner<'_> {
         runs.sort_unstable();
         runs.dedup();
         let writers = candidates.iter().map(|one| one.mark.writer + 1).fold(self.ranks, u32::max);
-        let found = &piece.bytes[place.clone()];
         let file = self.number as u32;
-        let writers = 0..writers.min(TRIED_RANKS);
-        runs.into_iter().any(|run| {
-            writers.clone().any(|writer| {
-                (1..=TRIED_GENERATIONS).any(|generation| {
-                    let mark = Mark { file, writer, run, generation };
-                    let keys = mark.keys(piece.unit);
-                    self.standing(keys, piece.unit, state)
-                        .is_some_and(|(_, standing)| standing == Standing::Right)
-                        && unit_bytes(keys)[shift(place, piece.skip)] == *found
-                })
-            })
-        })
+        let unsure = state == Some(State::Unsure);
+        // A rank alone knows how many generations there are.
+        let generations = match self.ranks {
+            1 if runs.len() == 1 => self.memory.highest(self.number).min(TRIED_GENERATIONS),
+            _ => TRIED_GENERATIONS,
+        };
+        let mut tried: Vec<[u8; UNIT_BYTES]> = Vec::new();
+        for (run, writer) in runs
+            .into_iter()
+            .flat_map(|run| (0..writers.min(TRIED_RANKS)).map(move |writer| (run, writer)))
+        {
+            let marks = (1..=generations).map(|generation| Mark { file, writer, run, generation });
+            let right = marks.map(|mark| mark.keys(piece.unit)).filter(|keys| {
+                self.standing(*keys, piece.unit, state).is_some_and(|one| one.1 == Standing::Right)
+            });
+            tried.extend(right.map(unit_bytes));
+        }
+        // Several short writes can follow each other.
+        let least = if unsure { 1 } else { TRIED_BYTES.start };
+        let mut at = place.start;
+        while at < place.end {
+            let same = |bytes: &[u8; UNIT_BYTES]| {
+                let there = &bytes[piece.skip + at..piece.skip + place.end];
+                there.iter().zip(&piece.bytes[at..place.end]).take_while(|(a, b)| a == b).count()
+            };
+            let most = tried.iter().map(same).max().unwrap_or(0);
+            if most < least {
+                return false;
+            }
+            at += most;
+        }
+        true
     }
 
     /// Data of another place, or anything else.
@@ -234,20 +251,48 @@ fn shift(place: &Range<usize>, skip: usize) -> Range<usize> {
     place.start + skip..place.end + skip
 }
 
-/// Places whose bytes are nobody's that may stand there.
-fn unexplained(piece: &Piece<'_>, candidates: &[Candidate]) -> Vec<Range<usize>> {
+/// Places whose bytes are nobody's that may stand there, and how many zeros there are that may, because
+/// the rank knows of no data there.
+fn unexplained(
+    piece: &Piece<'_>,
+    candidates: &[Candidate],
+    may_be_zero: bool,
+) -> (Vec<Range<usize>>, u64) {
     let mut places: Vec<Range<usize>> = Vec::new();
+    let zeros = if may_be_zero { zeros(piece.bytes) } else { vec![false; piece.bytes.len()] };
+    let mut zero_bytes = 0;
     let right = || candidates.iter().filter(|one| one.standing == Standing::Right);
     for (at, byte) in piece.bytes.iter().enumerate() {
         if right().any(|one| one.bytes[piece.skip + at] == *byte) {
             continue;
         }
+        if zeros[at] {
+            zero_bytes += 1;
+            continue;
+        }
         match places.last_mut() {
-            Some(last) if at < last.end + GAP_BYTES => last.end = at + 1,
+            Some(last) if at < last.end + GAP_BYTES && !zeros[last.end..at].contains(&true) => {
+                last.end = at + 1;
+            }
             _ => places.push(at..at + 1),
         }
     }
-    places
+    (places, zero_bytes)
+}
+
+/// Zeros that are no chance: several of them, or at the border of what was read of the unit.
+fn zeros(bytes: &[u8]) -> Vec<bool> {
+    let mut marked = vec![false; bytes.len()];
+    let mut start = 0;
+    for run in bytes.chunk_by(|one, next| (*one == 0) == (*next == 0)) {
+        let end = start + run.len();
+        let at_edge = start == 0 || end == bytes.len();
+        if run[0] == 0 && (run.len() >= TRIED_BYTES.start || at_edge) {
+            marked[start..end].fill(true);
+        }
+        start = end;
+    }
+    marked
 }
 
 /// Adds a place, or makes the last one longer.
