@@ -15,6 +15,7 @@ mod verify;
 
 use engine::comm::End;
 use engine::config::Config;
+use engine::machine::Settings;
 use engine::record::{FailureRecord, RankRecord};
 use model::{Op, Plan, errno};
 use mpi::{RankOutcome, World, locate, run_rank};
@@ -22,7 +23,11 @@ use ppl::source::NoIncludes;
 use ppl::{Binding, compile};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU16, Ordering};
 use testing::PLACE;
+
+/// Runs of this process so far: as many on every rank.
+static RUNS: AtomicU16 = AtomicU16::new(0);
 
 /// A case of this test.
 type Case = testing::Case<fn(&Stage<'_>)>;
@@ -79,7 +84,10 @@ impl Stage<'_> {
         bind(&mut binding);
         let compiled = compile("test.ppl", text.into(), &mut NoIncludes, &binding);
         let plan = compiled.plan.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-        let config = Config { directory: self.directory.clone(), ..Config::default() };
+        // Each run of a case tells its verified data from that of the others.
+        let run_mark = RUNS.fetch_add(1, Ordering::Relaxed);
+        let settings = Settings { run_mark, ..Settings::default() };
+        let config = Config { directory: self.directory.clone(), settings, ..Config::default() };
         let mut outcome = run_rank(self.world, &plan, &config, &mut |_| {}).expect("it starts");
         let record = std::mem::replace(&mut outcome.record, Err(String::new()));
         Ran { outcome, record: record.expect("a record"), plan }

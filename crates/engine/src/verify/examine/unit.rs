@@ -94,8 +94,9 @@ impl Examiner<'_> {
             });
             let (kind, found) = match stale {
                 _ if is_zero && holds_data => (Kind::Lost, "zeros".to_string()),
+                // Short parts of others can look like older ones of this rank.
+                _ if self.is_of_others(&piece, &place, &candidates, state) => continue,
                 Some(stale) => (Kind::Stale, self.name(stale.mark)),
-                None if self.is_of_others(&piece, &place, &candidates, state) => continue,
                 None => self.other(&piece, &place, &candidates),
             };
             let start = range.start + place.start as u64;
