@@ -6,6 +6,7 @@
 //! these words.
 #![warn(clippy::disallowed_methods)]
 
+pub mod contain;
 pub mod directory;
 pub mod errno;
 pub mod escape;

@@ -9,15 +9,14 @@
 //! A request is one transfer of the process that queued it, from its issue to the driver (D; without one
 //! from its queueing, Q) to its completion (C). The device is the file, a sector 512 bytes of it.
 
+use crate::by_line::{Found, LineFormat, Source};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::named::{self, number};
 use crate::record::{Call, Introduction, Outcome, Record};
 use hashbrown::{HashMap, HashSet};
 use model::Op;
 use rustc_hash::FxBuildHasher;
-use std::io;
 
 const SECTOR_BYTES: u64 = 512;
 /// Requests without sectors.
@@ -26,9 +25,8 @@ const FLUSH: &[u8] = b"flush";
 const PENDING_MAX: usize = 1 << 20;
 
 /// Reads one log.
+#[derive(Default)]
 pub struct Blktrace {
-    lines: Lines,
-    name: String,
     /// By device and first sector.
     pending: HashMap<(u64, u64), Request, FxBuildHasher>,
     /// Processes that were introduced.
@@ -83,37 +81,17 @@ struct Line<'a> {
 }
 
 impl Blktrace {
-    /// Reads `lines` of the log called `name`.
-    pub fn new(lines: Lines, name: &str) -> Blktrace {
-        Blktrace {
-            lines,
-            name: name.into(),
-            pending: HashMap::default(),
-            known: HashSet::default(),
-            in_summary: false,
-            current: Current::Nothing,
-        }
-    }
-
     /// The time of the record that the line gives; `None`: it gives none.
-    fn understand(&mut self, gaps: &mut Gaps) -> Option<u64> {
-        let text = self.lines.line();
-        let number = self.lines.number();
-        let Some(line) = parse(text) else {
-            self.in_summary |= [&b"CPU"[..], b"Total ("].iter().any(|head| text.starts_with(head));
-            if !self.in_summary && !is_known(text) {
-                gaps.add_line(Gap::Unparsed, &self.name, number, text);
-            }
-            return None;
-        };
+    fn take(&mut self, line: &Line<'_>, lines: &Lines, gaps: &mut Gaps) -> Option<u64> {
+        let number = lines.number();
         let key = (device_number(line.device), line.sector);
         match line.action {
             b"Q" => {
                 let (process, kind) = (line.process, line.kind);
                 let queued_ns = Some(line.now_ns);
                 let request = Request { process, line: number, queued_ns, issued_ns: None, kind };
-                let introduction = introduction(&mut self.known, &line);
-                self.begin(key, request, gaps);
+                let introduction = introduction(&mut self.known, line);
+                self.begin(key, request, lines, gaps);
                 let now_ns = queued_ns.filter(|_| introduction.is_some());
                 self.current = introduction.unwrap_or_default();
                 now_ns
@@ -123,8 +101,8 @@ impl Blktrace {
                 let request = self.pending.get(&key).copied().unwrap_or(bare);
                 let issued_ns = Some(line.now_ns);
                 let is_new = request.queued_ns.is_none();
-                let introduction = if is_new { introduction(&mut self.known, &line) } else { None };
-                self.begin(key, Request { issued_ns, kind: line.kind, ..request }, gaps);
+                let introduction = if is_new { introduction(&mut self.known, line) } else { None };
+                self.begin(key, Request { issued_ns, kind: line.kind, ..request }, lines, gaps);
                 let now_ns = issued_ns.filter(|_| introduction.is_some());
                 self.current = introduction.unwrap_or_default();
                 now_ns
@@ -134,7 +112,7 @@ impl Blktrace {
                 self.pending.remove(&key);
                 None
             }
-            b"C" => self.complete(key, gaps),
+            b"C" => self.complete(key, line, lines, gaps),
             FLUSH => {
                 gaps.add_name(Gap::NoOperation, FLUSH);
                 None
@@ -143,18 +121,23 @@ impl Blktrace {
         }
     }
 
-    fn begin(&mut self, key: (u64, u64), request: Request, gaps: &mut Gaps) {
+    fn begin(&mut self, key: (u64, u64), request: Request, lines: &Lines, gaps: &mut Gaps) {
         if self.pending.len() < PENDING_MAX {
             self.pending.insert(key, request);
         } else {
-            gaps.add_line(Gap::Impossible, &self.name, request.line, self.lines.line());
+            lines.count(Gap::Impossible, gaps);
         }
     }
 
-    fn complete(&mut self, key: (u64, u64), gaps: &mut Gaps) -> Option<u64> {
-        let line = parse(self.lines.line())?;
+    fn complete(
+        &mut self,
+        key: (u64, u64),
+        line: &Line<'_>,
+        lines: &Lines,
+        gaps: &mut Gaps,
+    ) -> Option<u64> {
         let Some(request) = self.pending.remove(&key) else {
-            gaps.add_line(Gap::LostStarts, &self.name, self.lines.number(), self.lines.line());
+            lines.count(Gap::LostStarts, gaps);
             return None;
         };
         let errno = number(line.last.strip_prefix(b"-").unwrap_or(line.last)).unwrap_or(0);
@@ -163,30 +146,28 @@ impl Blktrace {
         self.current = Current::Done { request, device, sector, sectors, end_ns, errno };
         Some(end_ns)
     }
+}
 
-    /// Requests that were never completed.
-    fn end(&mut self, gaps: &mut Gaps) {
+impl LineFormat for Blktrace {
+    fn understand(&mut self, lines: &Lines, gaps: &mut Gaps) -> Found {
+        let text = lines.line();
+        if let Some(line) = parse(text) {
+            return self.take(&line, lines, gaps).map_or(Found::Nothing, Found::Record);
+        }
+        self.in_summary |= [&b"CPU"[..], b"Total ("].iter().any(|head| text.starts_with(head));
+        if self.in_summary || is_known(text) { Found::Nothing } else { Found::Unknown }
+    }
+
+    fn end(&mut self, lines: &Lines, gaps: &mut Gaps) {
         let mut left: Vec<_> = self.pending.drain().map(|(_, request)| request.line).collect();
         left.sort_unstable();
         for line in left {
-            gaps.add_line(Gap::CutCalls, &self.name, line, b"a request without completion");
+            gaps.add_line(Gap::CutCalls, lines.name(), line, b"a request without completion");
         }
     }
-}
 
-impl Scanner for Blktrace {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        while self.lines.advance()? {
-            if let Some(now_ns) = self.understand(gaps) {
-                return Ok(Some(now_ns));
-            }
-        }
-        self.end(gaps);
-        Ok(None)
-    }
-
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let line = self.lines.number();
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let line = lines.number();
         match &self.current {
             Current::Nothing => None,
             Current::Introduction { process, command, now_ns } => {
@@ -216,10 +197,6 @@ impl Scanner for Blktrace {
                 Some(Record { elapsed_ns, name, call, outcome, ..plain })
             }
         }
-    }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
     }
 }
 

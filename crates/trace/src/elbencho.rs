@@ -8,8 +8,8 @@
 //!
 //! Transfers and closes have numbers for files, which no opening gave: see [`crate::named`].
 
+use crate::by_line::{Found, LineFormat, Source};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::named::{self, ByNumber, at, number, opening};
 use crate::record::{Call, ERRNO_UNKNOWN, Introduction, Outcome, Record};
@@ -19,7 +19,6 @@ use model::Op;
 use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::io;
 
 /// Operations of one worker that have not ended: workers wait for each.
 const PENDING_MAX: usize = 1 << 10;
@@ -66,6 +65,14 @@ struct Begun {
     line: u64,
 }
 
+impl Begun {
+    /// It never ended.
+    fn cut(&self, lines: &Lines, gaps: &mut Gaps) {
+        let text = format!("{} {}", self.operation.name, self.operation.entry);
+        gaps.add_line(Gap::CutCalls, lines.name(), self.line, text.as_bytes());
+    }
+}
+
 /// What a line became.
 #[derive(Debug, Default)]
 enum Current {
@@ -77,9 +84,8 @@ enum Current {
 }
 
 /// Reads one log.
+#[derive(Default)]
 pub struct Elbencho {
-    lines: Lines,
-    name: String,
     workers: HashMap<u64, Vec<Begun>, FxBuildHasher>,
     files: ByNumber,
     worker: u64,
@@ -88,22 +94,9 @@ pub struct Elbencho {
 }
 
 impl Elbencho {
-    /// Reads `lines` of the log called `name`.
-    pub fn new(lines: Lines, name: &str) -> Elbencho {
-        Elbencho {
-            lines,
-            name: name.into(),
-            workers: HashMap::default(),
-            files: ByNumber::default(),
-            worker: 0,
-            now_ns: 0,
-            current: Current::Introduction,
-        }
-    }
-
-    /// True if the line gives a record; `None`: it is in no known form.
-    fn understand(&mut self, gaps: &mut Gaps) -> Option<bool> {
-        let line: Line<'_> = serde_json::from_slice(self.lines.line()).ok()?;
+    /// What the line is; `None`: it is in no known form.
+    fn take(&mut self, lines: &Lines, gaps: &mut Gaps) -> Option<Found> {
+        let line: Line<'_> = serde_json::from_slice(lines.line()).ok()?;
         let now_ns = date_ns(&line.date)?;
         // Outside of the workers the rank is -1.
         let worker = u64::try_from(line.worker_rank).unwrap_or(0);
@@ -120,67 +113,56 @@ impl Elbencho {
         (self.worker, self.now_ns) = (worker, now_ns);
         let is_new = !self.workers.contains_key(&worker);
         if is_finished {
-            self.current = self.end(operation, failed, gaps);
+            self.current = self.finish(operation, failed, lines, gaps);
             self.workers.entry(worker).or_default();
-            return Some(true);
+            return Some(Found::Record(now_ns));
         }
-        self.begin(operation, gaps);
+        self.begin(operation, lines, gaps);
         self.current = Current::Introduction;
-        Some(is_new)
+        Some(if is_new { Found::Record(now_ns) } else { Found::Nothing })
     }
 
-    fn begin(&mut self, operation: Operation, gaps: &mut Gaps) {
-        let begun = Begun { operation, start_ns: self.now_ns, line: self.lines.number() };
+    fn begin(&mut self, operation: Operation, lines: &Lines, gaps: &mut Gaps) {
+        let begun = Begun { operation, start_ns: self.now_ns, line: lines.number() };
         let pending = self.workers.entry(self.worker).or_default();
         if pending.len() >= PENDING_MAX {
-            let lost = pending.remove(0);
-            gaps.add_line(Gap::CutCalls, &self.name, lost.line, lost.operation.name.as_bytes());
+            pending.remove(0).cut(lines, gaps);
         }
         pending.push(begun);
     }
 
-    fn end(&mut self, operation: Operation, failed: bool, gaps: &mut Gaps) -> Current {
+    fn finish(
+        &mut self,
+        operation: Operation,
+        failed: bool,
+        lines: &Lines,
+        gaps: &mut Gaps,
+    ) -> Current {
         let pending = self.workers.entry(self.worker).or_default();
         let begun = pending.iter().rposition(|begun| begun.operation.is_same(&operation));
         let begun = begun.map(|at| pending.remove(at));
         if begun.is_none() {
-            gaps.add_line(Gap::LostStarts, &self.name, self.lines.number(), self.lines.line());
+            lines.count(Gap::LostStarts, gaps);
         }
         let start_ns = begun.as_ref().map_or(self.now_ns, |begun| begun.start_ns);
         let elapsed_ns = begun.map(|begun| self.now_ns.saturating_sub(begun.start_ns));
         Current::Over { operation, start_ns, elapsed_ns, failed }
     }
-
-    /// Operations that never ended.
-    fn finish(&mut self, gaps: &mut Gaps) {
-        let mut left: Vec<Begun> = self.workers.drain().flat_map(|(_, begun)| begun).collect();
-        left.sort_by_key(|begun| begun.line);
-        for begun in left {
-            let text = format!("{} {}", begun.operation.name, begun.operation.entry);
-            gaps.add_line(Gap::CutCalls, &self.name, begun.line, text.as_bytes());
-        }
-    }
 }
 
-impl Scanner for Elbencho {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        while self.lines.advance()? {
-            match self.understand(gaps) {
-                Some(true) => return Ok(Some(self.now_ns)),
-                Some(false) => {}
-                None if self.lines.line().trim_ascii().is_empty() => {}
-                None => {
-                    let line = self.lines.line();
-                    gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
-                }
-            }
-        }
-        self.finish(gaps);
-        Ok(None)
+impl LineFormat for Elbencho {
+    fn understand(&mut self, lines: &Lines, gaps: &mut Gaps) -> Found {
+        self.take(lines, gaps).unwrap_or(Found::Unknown)
     }
 
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let plain = Record::at(self.lines.number(), self.worker, self.now_ns);
+    fn end(&mut self, lines: &Lines, gaps: &mut Gaps) {
+        let mut left: Vec<Begun> = self.workers.drain().flat_map(|(_, begun)| begun).collect();
+        left.sort_by_key(|begun| begun.line);
+        left.iter().for_each(|begun| begun.cut(lines, gaps));
+    }
+
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let plain = Record::at(lines.number(), self.worker, self.now_ns);
         match &self.current {
             Current::Introduction => {
                 let ranks = Some(self.worker as u32 + 1);
@@ -199,10 +181,6 @@ impl Scanner for Elbencho {
                 Some(Record { name, start_ns: *start_ns, elapsed_ns, call, outcome, ..plain })
             }
         }
-    }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
     }
 }
 

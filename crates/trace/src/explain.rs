@@ -11,6 +11,7 @@ use crate::lines::Lines;
 use crate::resolve::Told;
 use crate::rules::Rules;
 use crate::sort::Traced;
+use crate::table;
 use crate::{Imported, Which};
 use model::event::NO_ID;
 use model::{Op, errno, escape, units};
@@ -78,7 +79,10 @@ fn line_of(log: &Path, line: u64) -> Result<Vec<u8>, Error> {
     if Format::of(&input.beginning) == Some(Format::Darshan) {
         return Err(error(log, "is binary: it has no lines"));
     }
-    let mut lines = Lines::new(input.bytes);
+    if table::is_one(&input.beginning) {
+        return Err(error(log, "is a table of Parquet: it has no lines"));
+    }
+    let mut lines = Lines::new(input.bytes, "");
     while lines.advance().map_err(|why| cannot_read(log, lines.number(), &why))? {
         if lines.number() == line {
             return Ok(lines.line().to_vec());

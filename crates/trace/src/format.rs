@@ -1,5 +1,6 @@
 //! Kinds of logs: their names, and how each is known by its first bytes.
 
+use crate::by_line::ByLine;
 use crate::import::Scanner;
 use crate::input::Input;
 use crate::lines::Lines;
@@ -84,23 +85,22 @@ impl Format {
     /// # Errors
     /// It is damaged.
     pub(crate) fn scanner(self, input: Input, name: &str) -> io::Result<Box<dyn Scanner>> {
-        let lines = |bytes| Lines::new(bytes);
+        match self {
+            Format::Darshan => return Ok(Box::new(darshan::Binary::new(input.bytes)?)),
+            Format::Recorder => return recorder::scanner(input, name),
+            _ => {}
+        }
+        let begins = input.beginning;
+        let lines = Lines::new(input.bytes, name);
         Ok(match self {
-            Format::Strace => {
-                Box::new(strace::Strace::new(lines(input.bytes), name, &input.beginning, 0))
-            }
-            Format::DarshanDxt => Box::new(darshan::Text::new(lines(input.bytes), name)),
-            Format::Darshan => Box::new(darshan::Binary::new(input.bytes)?),
-            Format::FioIolog => Box::new(fio::Iolog::new(lines(input.bytes), name)),
-            Format::FioLog => {
-                Box::new(fio::Samples::new(lines(input.bytes), name, &input.beginning))
-            }
-            Format::Blktrace => Box::new(blktrace::Blktrace::new(lines(input.bytes), name)),
-            Format::DfTracer => Box::new(dftracer::DfTracer::new(lines(input.bytes), name)),
-            Format::Recorder => {
-                Box::new(recorder::Recorder::new(lines(input.bytes), name, &input.beginning))
-            }
-            Format::Elbencho => Box::new(elbencho::Elbencho::new(lines(input.bytes), name)),
+            Format::Strace => Box::new(strace::Strace::new(lines, name, &begins, 0)),
+            Format::DarshanDxt => Box::new(ByLine::new(lines, darshan::Text::default())),
+            Format::FioIolog => Box::new(ByLine::new(lines, fio::Iolog::default())),
+            Format::FioLog => Box::new(ByLine::new(lines, fio::Samples::new(name, &begins))),
+            Format::Blktrace => Box::new(ByLine::new(lines, blktrace::Blktrace::default())),
+            Format::DfTracer => Box::new(ByLine::new(lines, dftracer::DfTracer::default())),
+            Format::Elbencho => Box::new(ByLine::new(lines, elbencho::Elbencho::default())),
+            Format::Darshan | Format::Recorder => return Err(io::Error::other("no lines")),
             Format::Rules => return Err(io::Error::other("its rules are missing")),
             Format::Preload => return Err(io::Error::other("a recording is a folder")),
         })

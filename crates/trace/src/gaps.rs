@@ -57,6 +57,7 @@ gaps! {
     NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
     CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
     NoResults "no-results" "# calls have no result in the log: taken as done in full";
+    SinglePrecision "single-precision" "# calls have times of seven digits: after 100 s they are multiples of 8 us";
     Milliseconds "milliseconds" "# operations have times in whole milliseconds";
     Queued "from-queue" "# requests are timed from the queue: the log has no issue of theirs to the driver";
     Above "above" "# calls are of MPI, HDF5 and the like: left out, as the log has the calls of POSIX below them";

@@ -227,7 +227,7 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log<'static>> {
             Some((stem, pid)) => (*groups.entry(stem.into()).or_insert(at as u32), pid),
             None => (at as u32, at as u64),
         };
-        let (lines, beginning) = (Lines::new(input.bytes), &input.beginning);
+        let (lines, beginning) = (Lines::new(input.bytes, &shown(&name)), &input.beginning);
         let scanner = Box::new(Strace::new(lines, &shown(&name), beginning, thread));
         logs.push(Log { name, scanner, group });
     }

@@ -9,6 +9,7 @@
 //! files, processes and open instances, not on lines. Nothing here stores a run or knows the engine.
 
 pub mod blktrace;
+pub mod by_line;
 pub mod clib;
 pub mod darshan;
 pub mod dftracer;
@@ -31,6 +32,7 @@ pub mod rules;
 pub mod sort;
 pub mod strace;
 pub mod sums;
+pub mod table;
 
 pub use explain::explain;
 pub use format::Format;

@@ -1,5 +1,7 @@
 //! Bytes -> lines, in memory that does not depend on the length of a line.
 
+use crate::by_line::Source;
+use crate::gaps::{Gap, Gaps};
 use std::io::{self, BufRead};
 
 /// Longest line that is kept, bytes: strace's longest buffers fit. Of a longer one the rest is skipped.
@@ -8,15 +10,21 @@ pub const LINE_MAX: usize = 1 << 20;
 /// Gives the lines of a log one after the other.
 pub struct Lines {
     input: Box<dyn BufRead>,
+    name: String,
     line: Vec<u8>,
     number: u64,
     cut: bool,
 }
 
 impl Lines {
-    /// Lines of `input`.
-    pub fn new(input: Box<dyn BufRead>) -> Lines {
-        Lines { input, line: Vec::new(), number: 0, cut: false }
+    /// Lines of `input`, which is called `name` where they are shown.
+    pub fn new(input: Box<dyn BufRead>, name: &str) -> Lines {
+        Lines { input, name: name.into(), line: Vec::new(), number: 0, cut: false }
+    }
+
+    /// Name of the log.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Reads the next line, without its end; false at the end of the log.
@@ -70,6 +78,28 @@ impl Lines {
     }
 }
 
+impl Source for Lines {
+    fn advance(&mut self) -> io::Result<bool> {
+        Lines::advance(self)
+    }
+
+    fn number(&self) -> u64 {
+        Lines::number(self)
+    }
+
+    fn is_cut(&self) -> bool {
+        Lines::is_cut(self)
+    }
+
+    fn is_blank(&self) -> bool {
+        self.line.trim_ascii().is_empty()
+    }
+
+    fn count(&self, gap: Gap, gaps: &mut Gaps) {
+        gaps.add_line(gap, &self.name, self.number, &self.line);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,7 +107,7 @@ mod tests {
 
     fn lines(text: &'static str) -> Vec<String> {
         // A small buffer: lines cross its ends.
-        let mut lines = Lines::new(Box::new(BufReader::with_capacity(3, text.as_bytes())));
+        let mut lines = Lines::new(Box::new(BufReader::with_capacity(3, text.as_bytes())), "");
         let mut all = Vec::new();
         while lines.advance().unwrap() {
             all.push(format!("{}:{}", lines.number(), String::from_utf8_lossy(lines.line())));
@@ -94,7 +124,7 @@ mod tests {
     #[test]
     fn a_line_of_a_gigabyte_takes_a_megabyte() {
         let endless = io::repeat(b'x').take(1 << 30);
-        let mut lines = Lines::new(Box::new(BufReader::new(endless.chain(&b"\nnext\n"[..]))));
+        let mut lines = Lines::new(Box::new(BufReader::new(endless.chain(&b"\nnext\n"[..]))), "");
         assert!(lines.advance().unwrap() && lines.is_cut());
         assert_eq!((lines.line().len(), lines.line.capacity() <= 2 * LINE_MAX), (LINE_MAX, true));
         assert!(lines.advance().unwrap() && !lines.is_cut());

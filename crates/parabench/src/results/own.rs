@@ -13,14 +13,15 @@ use trace::resolve::Sink;
 use trace::sort::Sorter;
 use trace::{Format, Imported, Told, Which};
 
-/// The log is a run's folder, or an event table.
+/// The log is a run's folder, or an event table, and no table of other columns.
 pub fn is_own(log: &Path) -> bool {
     let mut magic = [0; 4];
     let mut is_table = || {
         let read = std::fs::File::open(log).and_then(|mut file| file.read_exact(&mut magic));
         read.is_ok() && magic == *b"PAR1"
     };
-    log.is_dir() || (log.is_file() && is_table())
+    let is_ours = || !matches!(EventReader::open(log), Err(StoreError::Foreign { .. }));
+    log.is_dir() || (log.is_file() && is_table() && is_ours())
 }
 
 /// Reads a run's folder, or its event table alone, which others may have written.

@@ -8,68 +8,36 @@
 //! ```
 
 use super::segment::{Layer, Owner, Segment, nanoseconds};
+use crate::by_line::{Found, LineFormat};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::record::Record;
-use std::io;
 
 /// Largest rank that is believed.
 const RANK_MAX: u64 = 1 << 24;
 
 /// Reads one log.
+#[derive(Default)]
 pub struct Text {
-    lines: Lines,
-    name: String,
     owner: Owner,
     /// The transfer of the current line; `None`: the rank was named.
     segment: Option<Segment>,
 }
 
-/// What a line holds.
-enum Found {
-    /// A rank, and the file before it: transfers follow.
-    Rank,
-    /// A transfer.
-    Segment(Segment),
-    /// Nothing that matters.
-    Nothing,
-    /// Something in no known form.
-    Unknown,
-}
-
-impl Text {
-    /// Reads `lines` of the log called `name`.
-    pub fn new(lines: Lines, name: &str) -> Text {
-        Text { lines, name: name.into(), owner: Owner::default(), segment: None }
-    }
-}
-
-impl Scanner for Text {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        while self.lines.advance()? {
-            let line = self.lines.line();
-            match understand(line, &mut self.owner) {
-                Found::Nothing => {}
-                Found::Unknown => {
-                    gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
-                }
-                Found::Rank => {
-                    self.segment = None;
-                    return Ok(Some(self.owner.start_ns));
-                }
-                Found::Segment(segment) => {
-                    self.segment = Some(segment);
-                    let start_ns = self.owner.start_ns.saturating_add(segment.span_ns.0);
-                    return Ok(Some(start_ns));
-                }
-            }
+impl LineFormat for Text {
+    fn understand(&mut self, lines: &Lines, _gaps: &mut Gaps) -> Found {
+        let line = lines.line().trim_ascii();
+        self.segment = None;
+        if let Some(comment) = line.strip_prefix(b"#") {
+            return comment_of(comment.trim_ascii_start(), &mut self.owner);
         }
-        Ok(None)
+        let Some(segment) = segment(line, &self.owner) else { return Found::Unknown };
+        self.segment = Some(segment);
+        Found::Record(self.owner.start_ns.saturating_add(segment.span_ns.0))
     }
 
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let line = self.lines.number();
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let line = lines.number();
         let Some(segment) = self.segment else { return Some(self.owner.introduction(line)) };
         if segment.layer == Layer::MpiIo && self.owner.is_covered() {
             gaps.add_bytes(Gap::Layers, segment.bytes);
@@ -79,26 +47,9 @@ impl Scanner for Text {
         gaps.add(Gap::CoarseTimes);
         Some(self.owner.record(line, &segment))
     }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
-    }
 }
 
-fn understand(line: &[u8], owner: &mut Owner) -> Found {
-    let line = line.trim_ascii();
-    if let Some(comment) = line.strip_prefix(b"#") {
-        return comment_of(comment.trim_ascii_start(), owner);
-    }
-    if line.is_empty() {
-        return Found::Nothing;
-    }
-    match segment(line, owner) {
-        Some(segment) => Found::Segment(segment),
-        None => Found::Unknown,
-    }
-}
-
+/// A rank, with the file before it, is a record: transfers follow.
 fn comment_of(comment: &[u8], owner: &mut Owner) -> Found {
     let after = |key: &[u8]| comment.strip_prefix(key).map(<[u8]>::trim_ascii);
     if let Some(exe) = after(b"exe:") {
@@ -118,7 +69,7 @@ fn comment_of(comment: &[u8], owner: &mut Owner) -> Found {
         let host = parts.next().unwrap_or_default().trim_ascii();
         owner.rank = rank;
         owner.host = host.strip_prefix(b"hostname:").unwrap_or(host).trim_ascii().to_vec();
-        return Found::Rank;
+        return Found::Record(owner.start_ns);
     }
     Found::Nothing
 }

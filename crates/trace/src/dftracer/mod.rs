@@ -10,9 +10,9 @@
 
 mod line;
 
+use crate::by_line::{Found, LineFormat};
 use crate::clib::{self, Called, Files};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::named::{ByName, Who, name};
 use crate::record::{Call, Introduction, Outcome, Record, Shares};
@@ -20,15 +20,12 @@ use hashbrown::{HashMap, HashSet};
 use line::{Arguments, Line};
 use rustc_hash::FxBuildHasher;
 use std::collections::VecDeque;
-use std::io;
 
 /// Threads of a further machine in the same log have numbers above these.
 const HOST_SHIFT: u32 = 40;
 
 /// Reads one log.
 pub struct DfTracer {
-    lines: Lines,
-    name: String,
     /// Paths and other texts by their hashes.
     texts: HashMap<Box<[u8]>, Box<[u8]>, FxBuildHasher>,
     /// Machines by their hashes, in order of their first events.
@@ -87,12 +84,9 @@ impl Item {
     }
 }
 
-impl DfTracer {
-    /// Reads `lines` of the log called `name`.
-    pub fn new(lines: Lines, name: &str) -> DfTracer {
+impl Default for DfTracer {
+    fn default() -> DfTracer {
         DfTracer {
-            lines,
-            name: name.into(),
             texts: HashMap::default(),
             hosts: Vec::new(),
             known: HashSet::default(),
@@ -102,10 +96,12 @@ impl DfTracer {
             current: Item::Event(Box::default()),
         }
     }
+}
 
+impl DfTracer {
     /// Puts what a line says into the queue; `None`: it is in no known form.
-    fn understand(&mut self, gaps: &mut Gaps) -> Option<()> {
-        let text = self.lines.line().trim_ascii();
+    fn take(&mut self, line: &[u8], gaps: &mut Gaps) -> Option<()> {
+        let text = line.trim_ascii();
         let text = text.strip_suffix(b",").unwrap_or(text);
         if text.is_empty() || matches!(text, b"[" | b"]") {
             return Some(());
@@ -148,25 +144,18 @@ impl DfTracer {
     }
 }
 
-impl Scanner for DfTracer {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        loop {
-            if let Some(item) = self.waiting.pop_front() {
-                self.current = item;
-                return Ok(Some(self.current.now_ns()));
-            }
-            if !self.lines.advance()? {
-                return Ok(None);
-            }
-            if self.understand(gaps).is_none() {
-                let line = self.lines.line();
-                gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
-            }
-        }
+impl LineFormat for DfTracer {
+    fn understand(&mut self, lines: &Lines, gaps: &mut Gaps) -> Found {
+        self.take(lines.line(), gaps).map_or(Found::Unknown, |()| Found::Nothing)
     }
 
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let line = self.lines.number();
+    fn waiting(&mut self) -> Option<u64> {
+        self.current = self.waiting.pop_front()?;
+        Some(self.current.now_ns())
+    }
+
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let line = lines.number();
         match &self.current {
             Item::Process { process, host, command, now_ns } => {
                 let call =
@@ -190,10 +179,6 @@ impl Scanner for DfTracer {
                 Some(Record { name, elapsed_ns, call, outcome, ..plain })
             }
         }
-    }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
     }
 }
 

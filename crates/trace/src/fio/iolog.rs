@@ -9,18 +9,16 @@
 //! Version 3 has the microsecond at which each operation was issued, version 2 none. In version 2,
 //! `wait N` goes on N milliseconds after the start: so fio replays it, whatever its manual says.
 
+use crate::by_line::{Found, LineFormat};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::named::{ByName, Who, number, opening};
 use crate::record::{Call, Fd, Outcome, Record};
 use model::Op;
-use std::io;
 
 /// Reads one log.
+#[derive(Default)]
 pub struct Iolog {
-    lines: Lines,
-    name: String,
     version: u8,
     files: ByName,
     now_ns: u64,
@@ -30,8 +28,9 @@ pub struct Iolog {
 }
 
 /// What a line says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Action {
+    #[default]
     Open,
     Close,
     Read {
@@ -57,18 +56,11 @@ enum Said {
 }
 
 impl Iolog {
-    /// Reads `lines` of the log called `name`.
-    pub fn new(lines: Lines, name: &str) -> Iolog {
-        let (files, action) = (ByName::default(), Action::Open);
-        Iolog { lines, name: name.into(), version: 0, files, now_ns: 0, file: (0, 0), action }
-    }
-
-    /// True if the line holds an operation; `None`: it is in no known form.
-    fn understand(&mut self, gaps: &mut Gaps) -> Option<bool> {
-        let line = self.lines.line().trim_ascii_end();
+    /// What the line is; `None`: it is in no known form.
+    fn take(&mut self, line: &[u8], gaps: &mut Gaps) -> Option<Found> {
         if let Some(version) = version(line) {
             self.version = version;
-            return Some(false);
+            return Some(Found::Nothing);
         }
         let (time, rest) = match self.version {
             3 => split_time(line)?,
@@ -85,39 +77,28 @@ impl Iolog {
         let start = line.len() - rest.len();
         self.file = (start, start + file);
         match said {
-            Said::Nothing => return Some(false),
+            Said::Nothing => return Some(Found::Nothing),
             Said::Wait(ms) => {
                 self.now_ns = self.now_ns.max(ms.saturating_mul(1_000_000));
-                return Some(false);
+                return Some(Found::Nothing);
             }
             Said::Action(action) => self.action = action,
         }
         if self.version != 3 && self.now_ns == 0 {
             gaps.add(Gap::NoTimes);
         }
-        Some(true)
+        Some(Found::Record(self.now_ns))
     }
 }
 
-impl Scanner for Iolog {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        while self.lines.advance()? {
-            match self.understand(gaps) {
-                Some(true) => return Ok(Some(self.now_ns)),
-                Some(false) => {}
-                None if self.lines.line().trim_ascii().is_empty() => {}
-                None => {
-                    let line = self.lines.line();
-                    gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
-                }
-            }
-        }
-        Ok(None)
+impl LineFormat for Iolog {
+    fn understand(&mut self, lines: &Lines, gaps: &mut Gaps) -> Found {
+        self.take(lines.line().trim_ascii_end(), gaps).unwrap_or(Found::Unknown)
     }
 
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let (line, now_ns, action) = (self.lines.number(), self.now_ns, self.action);
-        let file = &self.lines.line()[self.file.0..self.file.1];
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let (line, now_ns, action) = (lines.number(), self.now_ns, self.action);
+        let file = &lines.line()[self.file.0..self.file.1];
         gaps.add(Gap::NoResults);
         let plain = Record::at(line, 0, now_ns);
         if action == Action::Open {
@@ -138,10 +119,6 @@ impl Scanner for Iolog {
         };
         let (name, call, value) = call(action, fd);
         Some(Record { name, call, outcome: Outcome::success(value), ..plain })
-    }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
     }
 }
 

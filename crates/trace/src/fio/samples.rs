@@ -8,18 +8,15 @@
 //! The log does not name the file: its own name stands for it. The offset is there with `log_offset=1`.
 //! Logs with averages (`log_avg_msec`) hold no operations.
 
+use crate::by_line::{Found, LineFormat};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::named;
 use crate::record::{Call, Outcome, Record};
 use model::Op;
-use std::io;
 
 /// Reads one log.
 pub struct Samples {
-    lines: Lines,
-    name: String,
     /// What stands for the file: `job.1` of `job_lat.1.log`.
     file: Vec<u8>,
     of_bandwidth: bool,
@@ -40,12 +37,10 @@ struct Sample {
 }
 
 impl Samples {
-    /// Reads `lines` of the log called `name`, which begins like this.
-    pub fn new(lines: Lines, name: &str, beginning: &[u8]) -> Samples {
+    /// Reads the log called `name`, which begins like this.
+    pub fn new(name: &str, beginning: &[u8]) -> Samples {
         let (file, of_bandwidth) = stands_for(name);
         Samples {
-            lines,
-            name: name.into(),
             file,
             of_bandwidth,
             five_has_offset: five_has_offset(beginning),
@@ -66,25 +61,15 @@ impl Samples {
     }
 }
 
-impl Scanner for Samples {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        while self.lines.advance()? {
-            let line = self.lines.line();
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            match sample(line, self.five_has_offset).filter(|sample| sample.bytes > 0) {
-                Some(sample) => {
-                    self.sample = sample;
-                    return Ok(Some(sample.end_ns.saturating_sub(self.elapsed_ns())));
-                }
-                None => gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line),
-            }
-        }
-        Ok(None)
+impl LineFormat for Samples {
+    fn understand(&mut self, lines: &Lines, _gaps: &mut Gaps) -> Found {
+        let sample = sample(lines.line(), self.five_has_offset);
+        let Some(sample) = sample.filter(|sample| sample.bytes > 0) else { return Found::Unknown };
+        self.sample = sample;
+        Found::Record(sample.end_ns.saturating_sub(self.elapsed_ns()))
     }
 
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
         let (Sample { end_ns, direction, bytes, offset, .. }, elapsed_ns) =
             (self.sample, self.elapsed_ns());
         if !std::mem::replace(&mut self.introduced, true) {
@@ -101,12 +86,8 @@ impl Scanner for Samples {
         let outcome = Outcome::success(i64::try_from(bytes).unwrap_or(i64::MAX));
         let start_ns = end_ns.saturating_sub(elapsed_ns);
         let elapsed_ns = Some(elapsed_ns);
-        let plain = Record::at(self.lines.number(), 0, start_ns);
+        let plain = Record::at(lines.number(), 0, start_ns);
         Some(Record { elapsed_ns, name, call, outcome, ..plain })
-    }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Logs of any form, by a file of rules: regular expressions for lines of text, names of columns for
-//! tables.
+//! tables (CSV, Parquet).
 //!
 //! ```text
 //! 02:00:01.5 [io-3] READ vol1/7 +4096 @8192 120us
@@ -8,13 +8,14 @@
 //! start 02:00:01.5, thread io-3, operation READ, path vol1/7, size 4096 ──▶ Record ──▶ resolver
 //! ```
 //!
-//! [`file`] reads rules, `text` and `table` find the fields of a line or row, `meaning` makes
+//! [`file`] reads rules, `text`, `table` and `parquet` find the fields of a line or row, `meaning` makes
 //! records of fields. What descriptors and positions mean is left to [`crate::resolve`].
 
 pub mod check;
 pub mod field;
 mod file;
 mod meaning;
+mod parquet;
 mod scan;
 mod table;
 mod text;
@@ -116,8 +117,11 @@ impl Rules {
     /// Reads a log: a table if the rules name columns, else lines.
     fn scanner(&self, input: Input, name: &str) -> io::Result<scan::Ruled<'_>> {
         let rows: Box<dyn Rows + '_> = match &self.columns {
+            Some(columns) if crate::table::is_one(&input.beginning) => {
+                Box::new(parquet::Rows::new(self, input, name, columns)?)
+            }
             Some(columns) => Box::new(table::Table::new(self, input, columns)?),
-            None => Box::new(text::Text::new(self, Lines::new(input.bytes))),
+            None => Box::new(text::Text::new(self, Lines::new(input.bytes, name))),
         };
         Ok(scan::Ruled::new(self, rows, name))
     }

@@ -3,6 +3,7 @@
 use super::field::{Field, Fields};
 use super::{Rows, Rules, Taken};
 use crate::input::Input;
+use model::escape;
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
@@ -39,7 +40,11 @@ impl<'r> Table<'r> {
             let same = |found: &[u8]| found.trim_ascii() == name.as_bytes();
             match head.iter().position(same) {
                 Some(at) => Ok((at, *field)),
-                None => Err(io::Error::other(format!("it has no column {name:?}"))),
+                None => {
+                    let columns =
+                        head.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+                    Err(missing(name, &columns.collect::<Vec<_>>()))
+                }
             }
         };
         let columns = names.iter().map(column).collect::<io::Result<_>>()?;
@@ -79,6 +84,12 @@ impl Rows for Table<'_> {
     fn is_cut(&self) -> bool {
         false
     }
+}
+
+/// The rules name a column that the table lacks.
+pub fn missing(name: &str, columns: &[String]) -> io::Error {
+    let message = format!("it has no column {name:?}, but {}", columns.join(", "));
+    io::Error::other(escape::line(&message))
 }
 
 /// Bytes until a row is too long: a quote that nothing closes would take all memory.

@@ -5,15 +5,25 @@
 //! 0.161100 0.161120 pwrite 1 0 ( /d/f 0x7ffe 4096 8192 )
 //! ```
 //!
+//! The tables of `recorder2parquet` have the same in columns: rank, tstart, tend, func_id, args_1, ...
+//!
 //! Calls have no results. Older versions have numbers in place of names for files that are open. Calls of
 //! MPI and HDF5 are left out: those of POSIX that they became are there, too.
 
+mod source;
+
+use crate::by_line::{ByLine, Found, LineFormat};
 use crate::clib::{self, Called, Files};
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
+use crate::input::Input;
 use crate::lines::Lines;
 use crate::named::{ByName, ByNumber, Who, number};
 use crate::record::{Call, Introduction, Record};
+use crate::table;
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+use source::Calls;
 use std::io;
 
 /// Largest rank that is believed.
@@ -73,114 +83,124 @@ const ARGUMENTS: &[(&str, &str)] = &[
 /// Layer of calls of POSIX.
 const POSIX: u64 = 0;
 
-/// Reads one log.
-pub struct Recorder {
-    lines: Lines,
-    name: String,
-    rank: u64,
-    files: Files,
-    introduced: bool,
-    current: Current,
+/// Reads the text or table called `name`.
+///
+/// # Errors
+/// The table is damaged, or none of Recorder's.
+pub fn scanner(input: Input, name: &str) -> io::Result<Box<dyn Scanner>> {
+    if !table::is_one(&input.beginning) {
+        let format = Recorder::new(name, has_numbers(&input.beginning));
+        return Ok(Box::new(ByLine::new(Lines::new(input.bytes, name), format)));
+    }
+    let (rows, has_numbers) = source::open(&table::copied(input)?, name)?;
+    Ok(Box::new(ByLine::new(rows, Recorder::new(name, has_numbers))))
 }
 
-/// Where the parts of the current line stand.
-#[derive(Clone, Debug, Default)]
-struct Current {
-    start_ns: u64,
-    elapsed_ns: u64,
-    function: (usize, usize),
-    arguments: (usize, usize),
+/// Reads one log.
+pub struct Recorder {
+    rank: u64,
+    files: Files,
+    /// Ranks that were introduced.
+    known: HashSet<u64, FxBuildHasher>,
+    now_ns: u64,
+    current: Item,
+    /// What comes before the next line.
+    waiting: Option<Item>,
+}
+
+/// What is given next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    Rank,
+    Call,
 }
 
 impl Recorder {
-    /// Reads `lines` of the log called `name`, which begins like this.
-    pub fn new(lines: Lines, name: &str, beginning: &[u8]) -> Recorder {
-        let files = match has_numbers(beginning) {
-            true => Files::Numbered(ByNumber::default()),
-            false => Files::Named(ByName::default()),
-        };
-        let (rank, current) = (rank_of(name), Current::default());
-        Recorder { lines, name: name.into(), rank, files, introduced: false, current }
-    }
-
-    /// True if the line holds a call of POSIX; `None`: it is in no known form.
-    fn understand(&mut self, gaps: &mut Gaps) -> Option<bool> {
-        let text = self.lines.line();
-        let line = parse(text)?;
-        if line.layer.is_some_and(|layer| layer != POSIX) || is_above(line.function) {
-            gaps.add_name(Gap::Above, line.function);
-            return Some(false);
+    /// Reads the log called `name`, in which open files have numbers or names.
+    pub fn new(name: &str, has_numbers: bool) -> Recorder {
+        let rank = rank_of(name);
+        Recorder {
+            rank,
+            files: match has_numbers {
+                true => Files::Numbered(ByNumber::default()),
+                false => Files::Named(ByName::default()),
+            },
+            known: HashSet::from_iter([rank]),
+            now_ns: 0,
+            current: Item::Rank,
+            // A rank that did nothing is there, too.
+            waiting: Some(Item::Rank),
         }
-        let place = |part: &[u8]| {
-            let start = part.as_ptr() as usize - text.as_ptr() as usize;
-            (start, start + part.len())
-        };
-        let (start_ns, end_ns) = line.span_ns;
-        self.current = Current {
-            start_ns,
-            elapsed_ns: end_ns.saturating_sub(start_ns),
-            function: place(line.function),
-            arguments: place(line.arguments),
-        };
-        Some(true)
     }
 }
 
-impl Scanner for Recorder {
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        if !self.introduced {
-            return Ok(Some(0));
+impl<S: Calls> LineFormat<S> for Recorder {
+    fn understand(&mut self, lines: &S, gaps: &mut Gaps) -> Found {
+        let Some(line) = lines.call() else { return Found::Unknown };
+        if line.layer.is_some_and(|layer| layer != POSIX) || is_above(line.function) {
+            gaps.add_name(Gap::Above, line.function);
+            return Found::Nothing;
         }
-        while self.lines.advance()? {
-            match self.understand(gaps) {
-                Some(true) => return Ok(Some(self.current.start_ns)),
-                Some(false) => {}
-                None if self.lines.line().trim_ascii().is_empty() => {}
-                None => {
-                    let line = self.lines.line();
-                    gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
-                }
-            }
+        let rank = line.rank.unwrap_or(self.rank);
+        if rank > RANK_MAX {
+            return Found::Unknown;
         }
-        Ok(None)
+        (self.rank, self.now_ns, self.current) = (rank, line.span_ns.0, Item::Call);
+        if self.known.insert(rank) {
+            (self.current, self.waiting) = (Item::Rank, Some(Item::Call));
+        }
+        Found::Record(self.now_ns)
     }
 
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let number = self.lines.number();
-        if !std::mem::replace(&mut self.introduced, true) {
+    fn waiting(&mut self) -> Option<u64> {
+        self.current = self.waiting.take()?;
+        Some(self.now_ns)
+    }
+
+    fn record<'a>(&'a mut self, lines: &'a S, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let plain = Record::at(lines.number(), self.rank, self.now_ns);
+        if self.current == Item::Rank {
             let ranks = Some(self.rank as u32 + 1);
             let call = Call::Introduce(Introduction { ranks, ..Introduction::default() });
-            return Some(Record { call, ..Record::at(number, self.rank, 0) });
+            return Some(Record { call, ..plain });
         }
-        let Current { start_ns, elapsed_ns, function, arguments } = self.current.clone();
-        let text = self.lines.line();
-        let name = &text[function.0..function.1];
-        let Some(called) = called(name, &text[arguments.0..arguments.1], self.rank) else {
-            gaps.add_line(Gap::Unparsed, &self.name, number, text);
+        let line = lines.call()?;
+        let Some(called) = called(&line, self.rank) else {
+            lines.count(Gap::Unparsed, gaps);
             return None;
         };
         let (call, outcome) = clib::understand(&called, &mut self.files, gaps)?;
-        let (elapsed_ns, plain) = (Some(elapsed_ns), Record::at(number, self.rank, start_ns));
-        Some(Record { name, elapsed_ns, call, outcome, ..plain })
-    }
-
-    fn count(&self) -> u64 {
-        self.lines.number()
+        if line.rank.is_some() {
+            gaps.add(Gap::SinglePrecision);
+        }
+        let elapsed_ns = Some(line.span_ns.1.saturating_sub(line.span_ns.0));
+        Some(Record { name: line.function, elapsed_ns, call, outcome, ..plain })
     }
 }
 
-/// A line's parts.
-struct Line<'a> {
+/// A call's parts.
+pub struct Line<'a> {
+    /// Of tables; `None`: the log's name says it.
+    rank: Option<u64>,
     span_ns: (u64, u64),
     function: &'a [u8],
     layer: Option<u64>,
-    arguments: &'a [u8],
+    arguments: Words<'a>,
+}
+
+/// Arguments.
+enum Words<'a> {
+    /// One after the other, with blanks between them and perhaps in them.
+    Text(&'a [u8]),
+    /// Each for itself.
+    Apart(Vec<&'a [u8]>),
 }
 
 /// `0.161031 0.161092 open 0 0 ( /d/f 66 420 )`.
 fn parse(line: &[u8]) -> Option<Line<'_>> {
     let open = memchr::memmem::find(line, b" (")?;
     let arguments = line[open + 2..].trim_ascii_end().strip_suffix(b")")?.trim_ascii();
+    let arguments = Words::Text(arguments);
     let mut words = line[..open].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let span_ns = (seconds(words.next()?)?, seconds(words.next()?)?);
     let function = words.next()?;
@@ -191,7 +211,7 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     // The depth came first, the layer later.
     let numbers: Vec<u64> = words.map(number).collect::<Option<_>>()?;
     let layer = numbers.get(1).copied();
-    (numbers.len() <= 2).then_some(Line { span_ns, function, layer, arguments })
+    (numbers.len() <= 2).then_some(Line { rank: None, span_ns, function, layer, arguments })
 }
 
 fn seconds(text: &[u8]) -> Option<u64> {
@@ -206,15 +226,17 @@ fn is_above(function: &[u8]) -> bool {
 }
 
 /// The arguments by their meaning. Names may hold blanks.
-fn called<'a>(function: &'a [u8], arguments: &'a [u8], rank: u64) -> Option<Called<'a>> {
-    let function = clib::plain(function);
+fn called<'a>(line: &Line<'a>, rank: u64) -> Option<Called<'a>> {
+    let function = clib::plain(line.function);
     let who = Who { process: rank, thread: rank };
     let mut called = Called { function, who, ..Called::default() };
     let known = ARGUMENTS.iter().find(|row| row.0.as_bytes() == function);
     let Some((_, letters)) = known else { return Some(called) };
-    let words: Vec<&[u8]> =
-        arguments.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
-    for (letter, text) in letters.bytes().zip(spread(letters, arguments, &words)?) {
+    let texts = match &line.arguments {
+        Words::Text(text) => spread(letters, text)?,
+        Words::Apart(words) => words.clone(),
+    };
+    for (letter, text) in letters.bytes().zip(texts) {
         let number = || std::str::from_utf8(text).ok()?.parse::<i64>().ok();
         let count = || number().and_then(|number| u64::try_from(number).ok());
         match letter {
@@ -233,14 +255,15 @@ fn called<'a>(function: &'a [u8], arguments: &'a [u8], rank: u64) -> Option<Call
 }
 
 /// One text per letter: a single name takes the words that are too many.
-fn spread<'a>(letters: &str, arguments: &'a [u8], words: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
+fn spread<'a>(letters: &str, arguments: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+    let words = split(arguments);
     // The mode of an opening is there if it creates.
     let letters = match letters {
-        "pg." if !is_creating(words) => "pg",
+        "pg." if !is_creating(&words) => "pg",
         other => other,
     };
     if words.len() <= letters.len() {
-        return Some(words.to_vec());
+        return Some(words);
     }
     let names: Vec<usize> =
         (0..letters.len()).filter(|at| b"fp2".contains(&letters.as_bytes()[*at])).collect();
@@ -250,6 +273,10 @@ fn spread<'a>(letters: &str, arguments: &'a [u8], words: &[&'a [u8]]) -> Option<
     let end = place(words[behind - 1]) + words[behind - 1].len();
     let name = &arguments[place(words[at])..end];
     Some([&words[..at], &[name], &words[behind..]].concat())
+}
+
+fn split(arguments: &[u8]) -> Vec<&[u8]> {
+    arguments.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect()
 }
 
 /// `/d/f 66 420`: flags and mode stand behind the name.
@@ -265,20 +292,28 @@ fn rank_of(name: &str) -> u64 {
     number(digits).filter(|rank| *rank <= RANK_MAX).unwrap_or(0)
 }
 
-/// Files that are open have numbers.
-fn has_numbers(beginning: &[u8]) -> bool {
+/// Files that are open have numbers in the text.
+pub fn has_numbers(beginning: &[u8]) -> bool {
     let calls = beginning.split(|byte| *byte == b'\n').filter_map(parse);
-    let mut files = calls.filter_map(|line| {
-        let function = clib::plain(line.function);
-        let letters = ARGUMENTS.iter().find(|row| row.0.as_bytes() == function)?.1;
-        let words = line.arguments.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-        words.clone().nth(letters.find('f')?)
-    });
-    files.next().is_some_and(|file| number(file).is_some())
+    calls.filter_map(|line| is_number(&line)).next() == Some(true)
 }
 
-/// The log begins like the text of recorder2text.
+/// The open file of a call is a number; `None`: it works on none.
+fn is_number(line: &Line<'_>) -> Option<bool> {
+    let function = clib::plain(line.function);
+    let at = ARGUMENTS.iter().find(|row| row.0.as_bytes() == function)?.1.find('f')?;
+    let file = match &line.arguments {
+        Words::Text(text) => split(text).get(at).copied(),
+        Words::Apart(words) => words.get(at).copied(),
+    };
+    file.map(|file| number(file).is_some())
+}
+
+/// The log begins like the text of recorder2text, or as tables of Parquet do, recorder2parquet's among them.
 pub fn looks_like(beginning: &[u8]) -> bool {
+    if table::is_one(beginning) {
+        return true;
+    }
     let mut lines = beginning.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.next().and_then(parse).is_some()
 }
