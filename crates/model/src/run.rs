@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, spans};
 pub use share::{ShareRow, Sharer};
-pub use trace::{Recorded, Trace, TraceGap, TraceLog, TraceThread};
+pub use trace::{
+    MovedByRanks, Recorded, Trace, TraceGap, TraceLayout, TraceLog, TraceMoved, TraceThread,
+};
 pub use verified::VerifiedData;
 
 /// Version of the format that this code writes, and the newest it reads.

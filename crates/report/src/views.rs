@@ -15,6 +15,7 @@ mod data;
 mod files;
 mod labels;
 mod latency;
+mod moved;
 mod offsets;
 mod ranks;
 mod rates;
@@ -62,8 +63,16 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
         source.as_ref().ok_or_else(|| no_events(run)).and_then(make)
     };
     views.add_all(sweep::NAME, sweep::over_dimensions(run, &colors));
-    views.add(rates::OVER_TIME, from_events(rates::over_time));
-    views.add(ranks::BAND, from_events(ranks::band));
+    match moved::told(run) {
+        Some(moved) => {
+            views.add(rates::OVER_TIME, moved::over_time(moved));
+            views.add(ranks::BAND, moved::band(moved));
+        }
+        None => {
+            views.add(rates::OVER_TIME, from_events(rates::over_time));
+            views.add(ranks::BAND, from_events(ranks::band));
+        }
+    }
     views.add(ranks::BANDWIDTH, from_events(ranks::bandwidth));
     views.add(ranks::LATENCY, from_events(ranks::latency));
     views.add(rates::CALLS, from_events(rates::calls));

@@ -4,6 +4,7 @@ use crate::format::Format;
 use crate::gaps::{Gap, Gaps};
 use crate::input::{self, Input};
 use crate::lines::Lines;
+use crate::phases;
 use crate::record::Record;
 use crate::recording;
 use crate::resolve::{Resolver, Scope, Told, Which};
@@ -153,10 +154,13 @@ pub(crate) fn from_logs(
         let read = log.scanner.sums(&which, &mut sums, &mut resolver.gaps);
         read.map_err(|error| cannot_read(&log.name, 0, &error))?;
     }
-    let told = Told { rows: sums.rows(), ..resolver.finish() };
+    let rows = sums.rows();
+    let Sums { layouts, moved, .. } = sums;
+    let mut told = Told { rows, layouts, moved, ..resolver.finish() };
     let log = |log: &Log<'_>| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
     let logs = logs.iter().map(log).collect();
-    let events = sorter.finish().map_err(|error| Error {
+    let events = sorter.finish().and_then(|events| phases::label(events, &mut told));
+    let events = events.map_err(|error| Error {
         message: format!("cannot sort the events: {error}"),
         help: "make room in the folder for temporary files, or name another one by TMPDIR".into(),
     })?;

@@ -1,7 +1,7 @@
 //! Logs of other tools -> a [`model::Run`]: what an application did, as if Parabench had executed it.
 //!
 //! ```text
-//! bytes ──input──▶ lines ──scanner──▶ Record ──resolve──▶ events ──sort──▶ rank by rank
+//! bytes ──input──▶ lines ──scanner──▶ Record ──resolve──▶ events ──sort──▶ rank by rank ──phases──▶ labels
 //! ```
 //!
 //! A scanner per format gives the same records; the resolver tracks descriptors, positions,
@@ -24,6 +24,7 @@ pub mod input;
 pub mod lines;
 pub mod named;
 pub mod names;
+pub mod phases;
 pub mod record;
 pub mod recorder;
 pub mod recording;

@@ -50,6 +50,8 @@ pub struct Names {
     sizes: Vec<Option<u64>>,
     /// Renamings of directories: paths of before are old.
     moves: u32,
+    /// The last walk, from where and after how many moves: logs name one file again and again.
+    walked: ((Node, u32), Vec<u8>, Option<Node>),
     scratch: Vec<u8>,
 }
 
@@ -83,6 +85,7 @@ impl Default for Names {
             paths: Interned::default(),
             sizes: Vec::new(),
             moves: 0,
+            walked: ((NO_ID, 0), Vec::new(), None),
             scratch: Vec::new(),
         };
         let nothing = names.words.number(b"");
@@ -102,6 +105,17 @@ impl Entry {
 impl Names {
     /// The node of `name`, which starts at `from` unless it is absolute. `None`: no kernel takes it.
     pub fn walk(&mut self, from: Node, name: &[u8]) -> Option<Node> {
+        if self.walked.0 == (from, self.moves) && self.walked.1 == name {
+            return self.walked.2;
+        }
+        let node = self.walk_anew(from, name);
+        (self.walked.0, self.walked.2) = ((from, self.moves), node);
+        self.walked.1.clear();
+        self.walked.1.extend_from_slice(name);
+        node
+    }
+
+    fn walk_anew(&mut self, from: Node, name: &[u8]) -> Option<Node> {
         let mut node = if name.first() == Some(&b'/') { ROOT } else { from };
         for (depth, part) in name.split(|byte| *byte == b'/').enumerate() {
             node = match part {

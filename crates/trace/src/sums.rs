@@ -5,7 +5,7 @@
 
 use hashbrown::HashMap;
 use model::Op;
-use model::run::{Balance, Row};
+use model::run::{Balance, Row, TraceLayout, TraceMoved};
 use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 
@@ -38,6 +38,10 @@ struct Total {
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     totals: BTreeMap<(String, u8), Total>,
+    /// How files lie on storage.
+    pub layouts: Vec<TraceLayout>,
+    /// Bytes over time.
+    pub moved: Vec<TraceMoved>,
 }
 
 impl Sums {
@@ -55,9 +59,12 @@ impl Sums {
     }
 
     /// The rows, label by label.
-    pub fn rows(self) -> Vec<Row> {
-        let rows = self.totals.into_iter();
-        rows.filter_map(|((label, op), total)| Some(total.row(label, Op::from_u8(op)?))).collect()
+    pub fn rows(&self) -> Vec<Row> {
+        let rows = self.totals.iter();
+        let row = |((label, op), total): (&(String, u8), &Total)| {
+            Some(total.row(label.clone(), Op::from_u8(*op)?))
+        };
+        rows.filter_map(row).collect()
     }
 }
 
@@ -149,7 +156,7 @@ mod tests {
         sums.add("a", Op::Fread, Some(0), &sum(2, 1 << 20, Some(500_000_000)));
         sums.add("a", Op::Fread, Some(1), &sum(1, 3 << 20, Some(500_000_000)));
         sums.add("a", Op::Stat, Some(0), &sum(0, 0, None));
-        let rows = sums.clone().rows();
+        let rows = sums.rows();
         assert_eq!(rows.len(), 1);
         let row = &rows[0];
         assert_eq!((row.count, row.bytes, row.max_ns), (3, 4 << 20, Some(2)));

@@ -16,8 +16,49 @@ pub struct Trace {
     pub recorded: Option<Recorded>,
     /// Processes and threads that did I/O or started others that did, by rank.
     pub threads: Vec<TraceThread>,
+    /// How files lie on storage, as far as the log tells: Darshan's module LUSTRE.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<TraceLayout>,
+    /// Bytes over time of logs that do not tell single transfers: Darshan's module HEATMAP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<TraceMoved>,
     /// What the logs do not tell, or what was left out of them.
     pub gaps: Vec<TraceGap>,
+}
+
+/// How a file lies on storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceLayout {
+    /// Its path in the log.
+    pub path: String,
+    /// Bytes of a stripe.
+    pub stripe_bytes: u64,
+    /// Number of the target (OST) of each stripe.
+    pub targets: Vec<u64>,
+}
+
+/// Bytes that one layer of an application moved, over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceMoved {
+    /// "POSIX", "MPIIO", "STDIO".
+    pub layer: String,
+    /// Width of a bin.
+    pub bin_ns: u64,
+    /// Groups of neighbouring ranks.
+    pub ranks: Vec<MovedByRanks>,
+}
+
+/// Bytes that a group of ranks moved in each bin since the job began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedByRanks {
+    /// First rank of the group.
+    pub first_rank: u32,
+    /// Last one.
+    pub last_rank: u32,
+    /// Bytes read.
+    pub read_bytes: Vec<u64>,
+    /// Bytes written.
+    pub written_bytes: Vec<u64>,
 }
 
 /// A command that Parabench has recorded.

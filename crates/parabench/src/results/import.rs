@@ -6,10 +6,14 @@ use ::report::events::{EventWriter, Imported as Names};
 use ::report::store;
 use model::op::Class;
 use model::run::{
-    EventExtents, Evidence, Header, Host, Program, Recorded, Row, Run, Site, Trace, VERSION,
+    EventExtents, Evidence, Header, Host, Program, Recorded, Row, Run, Site, Trace, TraceLayout,
+    VERSION,
 };
 use model::summary::Summary;
+use model::units::format_bytes;
 use model::{Op, escape};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use trace::{Imported, Told};
@@ -81,6 +85,8 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         root: lossy(&told.root),
         recorded: origin.recorded,
         threads: told.threads,
+        layouts: told.layouts,
+        moved: told.moved,
         gaps: told.gaps,
     });
     header.events = Some(info);
@@ -114,16 +120,50 @@ fn header(title: String, told: &Told, rows: &[Row]) -> Header {
     }
 }
 
+/// Different layouts that notes tell; the others are one line.
+const LAYOUTS_TOLD: usize = 8;
+
+/// "Lustre: 2012 files in 1 stripe of 1 MiB, on 248 targets in all", the commonest layout first.
+fn striping(layouts: &[TraceLayout]) -> Vec<String> {
+    let mut alike: BTreeMap<(u64, usize), Vec<&TraceLayout>> = BTreeMap::new();
+    for layout in layouts {
+        alike.entry((layout.stripe_bytes, layout.targets.len())).or_default().push(layout);
+    }
+    let mut alike: Vec<_> = alike.into_iter().collect();
+    alike.sort_by_key(|(layout, files)| (Reverse(files.len()), *layout));
+    let told = alike.iter().take(LAYOUTS_TOLD).map(|((stripe_bytes, stripes), files)| {
+        let targets: BTreeSet<u64> = files.iter().flat_map(|file| &file.targets).copied().collect();
+        format!(
+            "Lustre: {} in {} of {}, on {} in all",
+            counted(files.len(), "file"),
+            counted(*stripes, "stripe"),
+            format_bytes(*stripe_bytes),
+            counted(targets.len(), "target"),
+        )
+    });
+    let mut notes: Vec<String> = told.collect();
+    let others: usize = alike.iter().skip(LAYOUTS_TOLD).map(|(_, files)| files.len()).sum();
+    if others > 0 {
+        notes.push(format!("Lustre: {} in other layouts", counted(others, "file")));
+    }
+    notes
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Every report prints notes: what a log does not tell stands there.
 fn evidence(told: &Told, rows: &[Row]) -> Evidence {
     let sum = |class: Class| {
         let of_class = |row: &&Row| Op::find(&row.op).is_some_and(|op| op.row().class == class);
         rows.iter().filter(of_class).map(|row| row.bytes).sum()
     };
-    let notes = told.gaps.iter().map(|gap| {
+    let gaps = told.gaps.iter().map(|gap| {
         let first = gap.examples.first().map(|first| format!(", first {first}"));
         format!("the log: {}{}", gap.says, first.unwrap_or_default())
     });
+    let notes = striping(&told.layouts).into_iter().chain(gaps);
     Evidence {
         clock: "trace".into(),
         failed: rows.iter().map(|row| row.failed).sum(),

@@ -123,6 +123,20 @@ pub enum Module {
     Stdio,
 }
 
+impl Module {
+    /// All of them.
+    pub const ALL: [Module; 3] = [Module::Posix, Module::MpiIo, Module::Stdio];
+
+    /// Its name in logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Module::Posix => "POSIX",
+            Module::MpiIo => "MPI-IO",
+            Module::Stdio => "STDIO",
+        }
+    }
+}
+
 /// The layout of a module's records; `None`: the version is not known.
 pub fn layout(module: Module, version: u32) -> Option<Layout> {
     let (counters, times, counts) = match (module, version) {

@@ -7,7 +7,8 @@
 //!
 //! Regions are compressed each for itself, of several streams one after the other. Layouts are facts of
 //! darshan-log-format.h and darshan-dxt-log-format.h. Modules without DXT hold counters: those of
-//! POSIX, MPI-IO and STDIO become sums ([`super::counters`]), others are counted, not read.
+//! POSIX, MPI-IO and STDIO become sums (`counters`), LUSTRE and HEATMAP stand beside (`beside`), others are
+//! counted, not read.
 
 use super::counters::{Module, layout};
 use super::segment::{Layer, Owner, Segment, nanoseconds};
@@ -34,15 +35,15 @@ const SEGMENT_BYTES: usize = 32;
 
 /// A region of the log.
 #[derive(Clone, Copy, Debug, Default)]
-struct Region {
+pub(super) struct Region {
     offset: u64,
     length: u64,
 }
 
 /// What stands at the beginning of a log.
 #[derive(Clone, Debug, Default)]
-struct Header {
-    big_endian: bool,
+pub(super) struct Header {
+    pub(super) big_endian: bool,
     compression: u8,
     is_partial: bool,
     length: u64,
@@ -55,10 +56,10 @@ struct Header {
 
 /// Reads one log.
 pub struct Binary {
-    header: Header,
-    log: Vec<u8>,
-    paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
-    owner: Owner,
+    pub(super) header: Header,
+    pub(super) log: Vec<u8>,
+    pub(super) paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
+    pub(super) owner: Owner,
     /// Regions that are still to be read, the last one first.
     layers: Vec<(Layer, Region)>,
     reader: Option<(Layer, Box<dyn Read>)>,
@@ -188,12 +189,14 @@ impl Scanner for Binary {
         {
             self.sums_of(module, has_events, which, &mut posix, sums, gaps)?;
         }
-        Ok(())
+        self.layouts(which, &mut sums.layouts, gaps)?;
+        // Where the transfers are there one by one, they tell more.
+        if dxt_posix { Ok(()) } else { self.moved(&mut sums.moved) }
     }
 }
 
 /// Files by number.
-type Files = HashSet<u64, FxBuildHasher>;
+pub(super) type Files = HashSet<u64, FxBuildHasher>;
 
 impl Binary {
     /// Adds the counters of a module. `has_events`: its transfers are in the log one by one.
@@ -206,7 +209,7 @@ impl Binary {
         sums: &mut Sums,
         gaps: &mut Gaps,
     ) -> io::Result<()> {
-        let (region, version) = self.header.module(module);
+        let (region, version) = self.header.named(module.name());
         let Some(layout) = layout(module, version) else { return Ok(()) };
         let mut reader = self.header.open(&self.log, region)?;
         let mut record = vec![0; layout.bytes()];
@@ -288,39 +291,29 @@ impl Header {
         }
     }
 
-    /// Place of a module in the header.
-    fn place(&self, name: &str) -> usize {
-        let found = self.names().iter().position(|known| *known == name);
-        found.expect("a module of every format")
-    }
-
     /// Regions of the modules DXT_POSIX and DXT_MPIIO.
     fn dxt(&self) -> [Region; 2] {
-        ["DXT_POSIX", "DXT_MPIIO"].map(|name| self.modules[self.place(name)])
+        ["DXT_POSIX", "DXT_MPIIO"].map(|name| self.named(name).0)
     }
 
-    /// Region and version of a module with counters.
-    fn module(&self, module: Module) -> (Region, u32) {
-        let place = self.place(match module {
-            Module::Posix => "POSIX",
-            Module::MpiIo => "MPI-IO",
-            Module::Stdio => "STDIO",
-        });
-        (self.modules[place], self.versions[place])
+    /// Region and version of a module; of one that the format does not have nothing, in no version.
+    pub(super) fn named(&self, name: &str) -> (Region, u32) {
+        let place = self.names().iter().position(|known| *known == name);
+        place.map_or((Region::default(), 0), |at| (self.modules[at], self.versions[at]))
     }
 
-    /// Modules that hold counters instead of events: those that become sums, and others.
+    /// Modules that hold counters instead of events: those that become sums, and others. Those of
+    /// [`super::beside`] are told, or say less than events.
     fn count_other_modules(&self, gaps: &mut Gaps) {
         for place in (0..self.modules.len()).filter(|place| self.modules[*place].length > 0) {
             let name = self.names().get(place).copied().unwrap_or("others");
-            let module = match name {
-                "DXT_POSIX" | "DXT_MPIIO" => continue,
-                "POSIX" => Some(Module::Posix),
-                "MPI-IO" => Some(Module::MpiIo),
-                "STDIO" => Some(Module::Stdio),
-                _ => None,
-            };
-            let is_read = module.is_some_and(|m| layout(m, self.versions[place]).is_some());
+            let version = self.versions[place];
+            if matches!((name, version), ("DXT_POSIX" | "DXT_MPIIO", _) | ("LUSTRE" | "HEATMAP", 1))
+            {
+                continue;
+            }
+            let module = Module::ALL.iter().find(|module| module.name() == name);
+            let is_read = module.is_some_and(|module| layout(*module, version).is_some());
             let gap = if is_read { Gap::Sums } else { Gap::Aggregated };
             gaps.add_name(gap, name.as_bytes());
         }
@@ -370,7 +363,7 @@ impl Header {
     }
 
     /// A region without its compression.
-    fn open(&self, log: &[u8], region: Region) -> io::Result<Box<dyn Read>> {
+    pub(super) fn open(&self, log: &[u8], region: Region) -> io::Result<Box<dyn Read>> {
         let end = region.offset.checked_add(region.length);
         let within =
             end.and_then(|end| log.get(region.offset as usize..usize::try_from(end).ok()?));
@@ -413,13 +406,13 @@ impl Read for Streams {
 }
 
 /// Numbers at places of a record that is long enough.
-struct Fields<'a> {
-    bytes: &'a [u8],
-    big_endian: bool,
+pub(super) struct Fields<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) big_endian: bool,
 }
 
 impl Fields<'_> {
-    fn u64(&self, at: usize) -> u64 {
+    pub(super) fn u64(&self, at: usize) -> u64 {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&self.bytes[at..at + 8]);
         if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
@@ -433,7 +426,7 @@ impl Fields<'_> {
 }
 
 /// Fills a record; false if there is none left.
-fn fill(reader: &mut dyn Read, record: &mut [u8]) -> io::Result<bool> {
+pub(super) fn fill(reader: &mut dyn Read, record: &mut [u8]) -> io::Result<bool> {
     let mut filled = 0;
     while filled < record.len() {
         match reader.read(&mut record[filled..])? {
@@ -445,7 +438,7 @@ fn fill(reader: &mut dyn Read, record: &mut [u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-fn damaged(why: &str) -> io::Error {
+pub(super) fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("it is no whole log of Darshan ({why})"))
 }
 
@@ -483,7 +476,7 @@ const NAMES_320: &[&str] = &[
     "DXT_POSIX",
     "DXT_MPIIO",
 ];
-const NAMES_341: &[&str] = &[
+pub(super) const NAMES_341: &[&str] = &[
     "NULL",
     "POSIX",
     "MPI-IO",

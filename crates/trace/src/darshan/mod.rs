@@ -1,12 +1,16 @@
-//! Logs of Darshan with its extended tracing (DXT).
+//! Logs of Darshan, with its extended tracing (DXT) and without.
 //!
-//! They hold the transfers of each rank and file, by POSIX and by MPI-IO, and no other calls. Of those,
-//! and of all where there is no DXT, binary logs have sums, which become rows without events. A transfer of MPI-IO becomes transfers of POSIX, so of a file with both only the latter
-//! are taken, and the others counted.
+//! DXT holds the transfers of each rank and file, by POSIX and by MPI-IO, and no other calls. Of those, and of
+//! all where there is no DXT, binary logs have sums, which become rows without events, and bytes over time. A
+//! transfer of MPI-IO becomes transfers of POSIX, so of a file with both only the latter are taken, and the
+//! others counted.
 
+mod beside;
 mod counters;
 mod log;
 mod segment;
+#[cfg(test)]
+mod testing;
 mod text;
 
 pub use log::{Binary, looks_like_log};

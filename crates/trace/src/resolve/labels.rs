@@ -38,6 +38,11 @@ impl Labels {
         label
     }
 
+    /// Some calls were told their places.
+    pub(super) fn has_sites(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
     /// What ids of labels mean.
     pub(super) fn into_words(self) -> Vec<Vec<u8>> {
         self.words.0

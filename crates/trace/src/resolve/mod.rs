@@ -22,7 +22,7 @@ use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::op::Class;
-use model::run::{Row, TraceGap, TraceThread};
+use model::run::{Row, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use table::{Instance, NO_FILE, Slot, Tables};
@@ -82,6 +82,8 @@ pub struct Told {
     pub paths: Vec<Vec<u8>>,
     /// What ids of labels mean.
     pub labels: Vec<Vec<u8>>,
+    /// Labels are places in programs.
+    pub has_sites: bool,
     /// What ids of calls mean.
     pub calls: Vec<Vec<u8>>,
     /// Number of ranks.
@@ -98,6 +100,10 @@ pub struct Told {
     pub duration_ns: u64,
     /// Rows of calls of which the logs tell sums only: no event stands behind them.
     pub rows: Vec<Row>,
+    /// How files lie on storage.
+    pub layouts: Vec<TraceLayout>,
+    /// Bytes over time, without the calls that moved them.
+    pub moved: Vec<TraceMoved>,
 }
 
 /// Nanoseconds since 1970 from which on a time is a date.
@@ -203,6 +209,7 @@ impl<'s> Resolver<'s> {
         Told {
             root,
             paths,
+            has_sites: self.labels.has_sites(),
             labels: self.labels.into_words(),
             calls: self.calls.0,
             ranks: self.threads.ranks(),
@@ -212,6 +219,8 @@ impl<'s> Resolver<'s> {
             started_ns: started,
             duration_ns: self.last_end_ns,
             rows: Vec::new(),
+            layouts: Vec::new(),
+            moved: Vec::new(),
         }
     }
 

@@ -1,0 +1,281 @@
+//! Events in any order -> rank by rank, in order of start. What does not fit in memory goes to disk.
+
+mod pack;
+
+use crate::resolve::Sink;
+use bytemuck::{Pod, Zeroable};
+use model::event::{Details, Event};
+use pack::{Reader, written};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io;
+use std::iter::Peekable;
+
+/// Events that are sorted in memory: 25 MB, twice that while they are sorted.
+const PART: usize = 1 << 17;
+/// Parts of one size that become one of the next size.
+const PARTS_MAX: usize = 64;
+
+/// An event with its rank and what the log tells of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Traced {
+    /// The event; its `seq` counts arrivals until the end of sorting.
+    pub event: Event,
+    /// What only the log tells.
+    pub details: Details,
+    /// Rank.
+    pub rank: u64,
+}
+
+/// Rank, start, arrival.
+type Key = (u64, u64, u64);
+
+impl Traced {
+    fn key(&self) -> Key {
+        (self.rank, self.event.start_ns, self.event.seq)
+    }
+}
+
+/// Takes events in the order of the log.
+#[derive(Debug)]
+pub struct Sorter {
+    events: Vec<Traced>,
+    part: usize,
+    /// Files by size: those in a place are made of `PARTS_MAX` of the place before.
+    parts: Vec<Vec<File>>,
+    count: u64,
+    failed: Option<io::Error>,
+}
+
+impl Default for Sorter {
+    fn default() -> Sorter {
+        Sorter::with_part(PART)
+    }
+}
+
+impl Sink for Sorter {
+    fn event(&mut self, rank: u32, event: &Event, details: &Details) {
+        let event = Event { seq: self.count, ..*event };
+        self.events.push(Traced { event, details: *details, rank: rank.into() });
+        self.count += 1;
+        if self.events.len() >= self.part {
+            self.spill();
+        }
+    }
+}
+
+impl Sorter {
+    fn with_part(part: usize) -> Sorter {
+        Sorter { events: Vec::new(), part, parts: Vec::new(), count: 0, failed: None }
+    }
+
+    fn spill(&mut self) {
+        sort(&mut self.events);
+        let part = written(self.events.drain(..).map(Ok));
+        if let Err(error) = part.and_then(|part| self.put(part, 0)) {
+            self.failed = self.failed.take().or(Some(error));
+        }
+    }
+
+    /// Many parts become one: the number of open files stays small, and an event is copied once per size.
+    fn put(&mut self, part: File, size: usize) -> io::Result<()> {
+        if self.parts.len() == size {
+            self.parts.push(Vec::new());
+        }
+        self.parts[size].push(part);
+        if self.parts[size].len() < PARTS_MAX {
+            return Ok(());
+        }
+        let parts = std::mem::take(&mut self.parts[size]);
+        let whole = Merge::of(parts, Vec::new()).and_then(written)?;
+        self.put(whole, size + 1)
+    }
+
+    /// All events, rank by rank, numbered.
+    ///
+    /// # Errors
+    /// Those of the files for what does not fit in memory.
+    pub fn finish(mut self) -> io::Result<Sorted> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        sort(&mut self.events);
+        let parts = self.parts.into_iter().flatten().collect();
+        let merge = Merge::of(parts, self.events)?;
+        let (rank, seq, cuts) = (u64::MAX, 0, Vec::new().into_iter().peekable());
+        Ok(Sorted { merge, count: self.count, rank, seq, cuts, label: None })
+    }
+}
+
+/// Sorts by the keys alone: events are moved once.
+fn sort(events: &mut Vec<Traced>) {
+    if events.is_sorted_by_key(Traced::key) {
+        return;
+    }
+    let keys = events.iter().enumerate().map(|(at, event)| (event.key(), at as u32));
+    let mut keys: Vec<(Key, u32)> = keys.collect();
+    keys.sort_unstable();
+    *events = keys.iter().map(|(_, at)| events[*at as usize]).collect();
+}
+
+/// Parts as one.
+struct Merge {
+    readers: Vec<Reader>,
+    memory: Vec<Traced>,
+    /// The next one in memory.
+    at: usize,
+    /// Next event of each part by key; the last part is that in memory.
+    heads: BinaryHeap<Reverse<(Key, usize)>>,
+    next: Vec<Traced>,
+}
+
+impl Merge {
+    fn of(parts: Vec<File>, memory: Vec<Traced>) -> io::Result<Merge> {
+        let next = vec![Traced::default(); parts.len() + 1];
+        let readers: Vec<_> = parts.into_iter().map(Reader::new).collect();
+        let mut merge = Merge { readers, memory, at: 0, heads: BinaryHeap::new(), next };
+        merge.begin()?;
+        Ok(merge)
+    }
+
+    /// From the first event on, also once more.
+    fn begin(&mut self) -> io::Result<()> {
+        self.at = 0;
+        self.heads.clear();
+        for reader in &mut self.readers {
+            reader.begin()?;
+        }
+        for part in 0..self.next.len() {
+            if self.load(part)? {
+                self.heads.push(Reverse((self.next[part].key(), part)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the next event of a part; false at its end.
+    fn load(&mut self, part: usize) -> io::Result<bool> {
+        let event = match self.readers.get_mut(part) {
+            Some(reader) => reader.next()?,
+            None => {
+                self.at += 1;
+                self.memory.get(self.at - 1).copied()
+            }
+        };
+        self.next[part] = event.unwrap_or_default();
+        Ok(event.is_some())
+    }
+}
+
+impl Iterator for Merge {
+    type Item = io::Result<Traced>;
+
+    fn next(&mut self) -> Option<io::Result<Traced>> {
+        let Reverse((_, part)) = *self.heads.peek()?;
+        let event = self.next[part];
+        let has_more = self.load(part);
+        let mut head = self.heads.peek_mut()?;
+        match has_more {
+            Ok(true) => head.0.0 = self.next[part].key(),
+            Ok(false) | Err(_) => drop(PeekMut::pop(head)),
+        }
+        Some(has_more.map(|_| event))
+    }
+}
+
+/// From an event of a rank on, its events have this label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The rank.
+    pub rank: u64,
+    /// Number of the event on its rank.
+    pub seq: u64,
+    /// The label.
+    pub label: u32,
+}
+
+/// Gives events rank by rank, in order of start.
+pub struct Sorted {
+    merge: Merge,
+    count: u64,
+    rank: u64,
+    seq: u64,
+    /// Where labels begin.
+    cuts: Peekable<std::vec::IntoIter<Cut>>,
+    /// That of the current event, where it is not its own.
+    label: Option<u32>,
+}
+
+impl Sorted {
+    /// Number of events.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Goes back to the first event, and gives all with the labels of `cuts`, which are in the same order.
+    ///
+    /// # Errors
+    /// The files for what does not fit in memory cannot be read.
+    pub fn again(&mut self, cuts: Vec<Cut>) -> io::Result<()> {
+        (self.rank, self.seq, self.label) = (u64::MAX, 0, None);
+        self.cuts = cuts.into_iter().peekable();
+        self.merge.begin()
+    }
+
+    fn relabel(&mut self, traced: &mut Traced) {
+        let begins = |cut: &Cut| (cut.rank, cut.seq) == (traced.rank, traced.event.seq);
+        if let Some(cut) = self.cuts.next_if(begins) {
+            self.label = Some(cut.label);
+        }
+        traced.event.label = self.label.unwrap_or(traced.event.label);
+    }
+}
+
+impl Iterator for Sorted {
+    type Item = io::Result<Traced>;
+
+    fn next(&mut self) -> Option<io::Result<Traced>> {
+        let found = self.merge.next()?;
+        Some(found.map(|mut traced| {
+            self.seq = if traced.rank == self.rank { self.seq + 1 } else { 0 };
+            self.rank = traced.rank;
+            traced.event.seq = self.seq;
+            self.relabel(&mut traced);
+            traced
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_order_comes_out_sorted(keys in prop::collection::vec((0u32..4, 0u64..20), 0..400)) {
+            let mut sorter = Sorter::with_part(3);
+            for (number, (rank, start_ns)) in keys.iter().enumerate() {
+                let event = Event { start_ns: *start_ns, offset_bytes: number as u64, ..Event::default() };
+                sorter.event(*rank, &event, &Details::default());
+            }
+            let mut expected: Vec<_> =
+                keys.iter().enumerate().map(|(number, key)| (key.0, key.1, number as u64)).collect();
+            expected.sort();
+            let sorted: Vec<Traced> = sorter.finish().unwrap().map(Result::unwrap).collect();
+            let found: Vec<_> = sorted
+                .iter()
+                .map(|t| (t.rank as u32, t.event.start_ns, t.event.offset_bytes))
+                .collect();
+            prop_assert_eq!(found, expected);
+            for pair in sorted.windows(2) {
+                let same = pair[0].rank == pair[1].rank;
+                prop_assert_eq!(pair[1].event.seq, if same { pair[0].event.seq + 1 } else { 0 });
+            }
+        }
+    }
+}
