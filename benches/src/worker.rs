@@ -4,7 +4,7 @@
 //! benches worker data RANK|metadata RANK [confine]    raw loops in the current directory
 //! benches worker compile FILE                         the language
 //! benches worker pictures DIR                         all pictures of a stored run
-//! benches worker preads                              a loop that is recorded
+//! benches worker recorded preads|opens                a loop that is recorded
 //! benches worker peak COMMAND...                      memory of a command and its children
 //! ```
 //!
@@ -35,7 +35,7 @@ pub fn work(words: &[String]) -> Result<()> {
         }
         ["compile", file] => language::compile_once(file),
         ["pictures", folder] => pictures::make_once(folder),
-        ["preads"] => record::preads(),
+        ["recorded", work] => record::calls(work),
         ["peak", command, ref args @ ..] => peak(command, args),
         _ => Err(format!("unknown worker {words:?}").into()),
     }

@@ -33,6 +33,7 @@ static __thread struct {
     uint64_t end; /* of its file, bytes */
     uint32_t process, thread, parent, birth;
     uint64_t birth_ns, forking_ns;
+    uint32_t shares, forking_shares;
     int busy, full, rounds;
 } self __attribute__((tls_model("initial-exec")));
 
@@ -62,7 +63,10 @@ void pb_begin_thread(uint32_t parent, uint64_t birth_ns) {
     self.birth_ns = birth_ns;
 }
 
-void pb_forking(uint64_t start_ns) { self.forking_ns = start_ns; }
+void pb_forking(uint64_t start_ns, uint32_t shares) {
+    self.forking_ns = start_ns;
+    self.forking_shares = shares;
+}
 
 /* The file that a thread goes on in, at `end`; NULL: no room. */
 static void *more(const char *path, int flags, uint64_t end, uint64_t bytes) {
@@ -92,6 +96,7 @@ static void forked(void) {
     self.full = 0;
     self.parent = parent;
     self.birth = PB_FORKED;
+    self.shares = self.forking_shares;
     self.birth_ns = self.forking_ns ? self.forking_ns : pb_now();
     self.thread = (uint32_t)syscall(SYS_gettid);
 }
@@ -109,6 +114,7 @@ static int begin(void) {
     header->parent = self.parent;
     header->birth = self.birth;
     header->birth_ns = self.birth_ns;
+    header->shares = self.shares;
     header->epoch_ns = epoch_ns;
     header->streams = (uint32_t)streams;
     __atomic_store_n(&header->magic, PB_MAGIC, __ATOMIC_RELEASE);

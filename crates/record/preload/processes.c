@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,10 +44,36 @@ PB_API int pthread_create(pthread_t *made, const pthread_attr_t *how, void *(*bo
 PB_API pid_t fork(void) {
     PB_NEXT(pid_t, fork, void);
     pb_thread();
-    pb_forking(pb_now());
+    pb_forking(pb_now(), 0);
     pid_t child = next();
-    if (child) pb_forking(0);
+    if (child) pb_forking(0, 0);
     return child;
+}
+
+/* A child that shares memory would write to its parent's file: that of a clone(2) in place of vfork(2)
+ * gets a copy. */
+PB_API int clone(int (*body)(void *), void *stack, int flags, void *argument, ...) {
+    PB_NEXT(int, clone, int (*)(void *), void *, int, void *, ...);
+    va_list rest;
+    va_start(rest, argument);
+    pid_t *parent = va_arg(rest, pid_t *);
+    void *storage = va_arg(rest, void *);
+    pid_t *number = va_arg(rest, pid_t *);
+    va_end(rest);
+    if (!(flags & CLONE_THREAD) && flags & CLONE_VFORK) flags &= ~CLONE_VM;
+    pb_thread();
+    pb_forking(pb_now(), (uint32_t)flags & (CLONE_FILES | CLONE_FS));
+    int child = next(body, stack, flags, argument, parent, storage, number);
+    pb_forking(0, 0);
+    return child;
+}
+
+PB_API int unshare(int flags) {
+    PB_NEXT(int, unshare, int);
+    uint64_t start = pb_now();
+    int done = next(flags);
+    pb_record(start, done, &(struct pb_call){.kind = PB_unshare, .flags = (uint32_t)flags});
+    return done;
 }
 
 /* A child that shares memory would write to its parent's file. */

@@ -31,7 +31,9 @@
     K(access) K(faccessat) K(readlink) K(readlinkat) \
     K(unlink) K(unlinkat) K(rmdir) K(mkdir) K(mkdirat) K(rename) K(renameat) K(renameat2) \
     K(link) K(linkat) K(symlink) K(symlinkat) K(chdir) K(fchdir) \
-    K(flock) K(fcntl_lock) K(fchown) K(chown) K(fchownat) K(mknod)
+    K(flock) K(fcntl_lock) K(fchown) K(chown) K(fchownat) K(mknod) \
+    K(mpi_open) K(mpi_close) K(mpi_read) K(mpi_write) K(mpi_sync) K(mpi_set_size) \
+    K(mpi_preallocate) K(mpi_seek) K(mpi_delete) K(mpi_other) K(unshare)
 
 enum pb_kind {
     PB_NOTHING,
@@ -52,7 +54,7 @@ struct pb_header {
     int64_t epoch_ns; /* from the monotonic clock to the time of day */
     uint64_t dropped; /* calls without room */
     uint32_t streams; /* what streams do is recorded */
-    uint32_t rest;
+    uint32_t shares; /* with its parent: CLONE_FILES, CLONE_FS */
 };
 
 struct pb_slot {
@@ -96,8 +98,8 @@ void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call);
 /* The thread that calls begins like this. */
 void pb_begin_thread(uint32_t parent, uint64_t birth_ns);
 uint32_t pb_thread(void);
-/* Before and after a fork: when it began. */
-void pb_forking(uint64_t start_ns);
+/* Before and after a fork: when it began, and what the child shares. */
+void pb_forking(uint64_t start_ns, uint32_t shares);
 int pb_is_on(void);
 /* PARABENCH_RECORD and LD_PRELOAD as they were at the start. */
 extern char pb_told[], pb_library[];

@@ -7,6 +7,7 @@
 //! preload/descriptors.c   read, write, dup, mmap and others
 //! preload/names.c         open, stat, rename, opendir and others
 //! preload/streams.c       what fopen, fread and printf move
+//! preload/mpi.c          MPI-IO
 //! preload/processes.c     fork, exec, threads
 //! ```
 //!

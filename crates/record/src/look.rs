@@ -100,6 +100,7 @@ fn own_machine() -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     /// A program of one header of this type.
     fn program(kind: u32, machine: u16) -> Vec<u8> {
@@ -133,5 +134,20 @@ mod tests {
         fs::write(&path, program(1, own_machine())).expect("written");
         assert_eq!(look(&script), Some(Hindrance::Static));
         assert_eq!(look(Path::new("/proc/self/exe")), None);
+    }
+
+    #[test]
+    fn programs_with_other_rights_are_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("program");
+        fs::write(&path, program(PT_INTERP, own_machine())).expect("written");
+        // Only root gives files away.
+        if std::os::unix::fs::chown(&path, Some(65534), None).is_err() {
+            return;
+        }
+        for (mode, found) in [(0o755, None), (0o4755, Some(Hindrance::Privileged))] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
+            assert_eq!(look(&path), found, "{mode:o}");
+        }
     }
 }

@@ -63,10 +63,10 @@ impl ByName {
     pub fn find(&mut self, who: Who, name: &[u8]) -> Option<Fd<'_>> {
         let all = self.open.get(&(who.process, Box::from(name)));
         if let Some((_, number)) = all.and_then(|all| all.get(latest(all, who.thread)?)) {
-            return Some(Fd { number: *number, shown: b"" });
+            return Some(Fd::bare(*number));
         }
         let number = self.open(who, name)?;
-        Some(Fd { number, shown: shown(&mut self.shown, name) })
+        Some(Fd { shown: shown(&mut self.shown, name), ..Fd::bare(number) })
     }
 
     /// The same of one that is closed with this call.
@@ -81,7 +81,7 @@ impl ByName {
         }
         self.numbers.free.push(number);
         let shown = if known { b"" } else { shown(&mut self.shown, name) };
-        Some(Fd { number, shown })
+        Some(Fd { shown, ..Fd::bare(number) })
     }
 }
 
@@ -112,16 +112,16 @@ impl ByNumber {
     /// that the log does not open at all is called `fd-7`.
     pub fn find(&mut self, process: u64, number: u64) -> Option<Fd<'_>> {
         if let Some(number) = self.bound.get(&(process, number)).copied() {
-            return Some(Fd { number, shown: b"" });
+            return Some(Fd::bare(number));
         }
         if let Some(found) = self.unbound.get_mut(&process).and_then(Vec::pop) {
             self.bound.insert((process, number), found);
-            return Some(Fd { number: found, shown: b"" });
+            return Some(Fd::bare(found));
         }
         let found = self.numbers.take()?;
         self.bound.insert((process, number), found);
         let name = format!("fd-{number}");
-        Some(Fd { number: found, shown: shown(&mut self.shown, name.as_bytes()) })
+        Some(Fd { shown: shown(&mut self.shown, name.as_bytes()), ..Fd::bare(found) })
     }
 
     /// The same of one that is closed with this call.
@@ -129,7 +129,7 @@ impl ByNumber {
         let found = self.find(process, number)?.number;
         self.bound.remove(&(process, number));
         self.numbers.free.push(found);
-        Some(Fd { number: found, shown: b"" })
+        Some(Fd::bare(found))
     }
 }
 
@@ -150,7 +150,7 @@ pub fn name(text: &[u8]) -> Name<'_> {
 
 /// A name as seen from the current directory.
 pub fn at(text: &[u8]) -> At<'_> {
-    At { dir: Fd { number: CWD, shown: b"" }, name: name(text) }
+    At { dir: Fd::bare(CWD), name: name(text) }
 }
 
 /// Opens a file; `None`: the log does not tell with which flags.

@@ -56,7 +56,8 @@ pub struct Outcome<'a> {
     pub value: Option<i64>,
     /// Linux errno; 0 for success.
     pub errno: u16,
-    /// What a descriptor that it gave back stands for, as the recorder saw it; empty: it does not tell.
+    /// What a descriptor that it gave back stands for, as the recorder saw it, with escapes of C strings;
+    /// empty: it does not tell.
     pub shown: &'a [u8],
     /// It was interrupted and begins anew, in a record of its own.
     pub restarts: bool,
@@ -84,9 +85,18 @@ pub struct Fd<'a> {
     pub number: i64,
     /// An absolute path, one that begins with `./`, or `pipe:[7]`; empty: not shown.
     pub shown: &'a [u8],
+    /// Backslashes in it begin escapes, and `<` what kind of device it is.
+    pub escaped: bool,
+    /// The recorder says that the name was removed.
+    pub removed: bool,
 }
 
 impl Fd<'_> {
+    /// One of which only the number is known.
+    pub fn bare(number: i64) -> Fd<'static> {
+        Fd { number, shown: b"", escaped: false, removed: false }
+    }
+
     /// The recorder shows a file.
     pub fn shows_path(&self) -> bool {
         self.shown.starts_with(b"/") || self.shown.starts_with(b"./")

@@ -69,7 +69,8 @@ impl Sums {
 }
 
 impl Sum {
-    fn add(&mut self, other: &Sum) {
+    /// Adds what else was done.
+    pub fn add(&mut self, other: &Sum) {
         // A sum is known only if all of its parts are.
         self.busy_ns = match (self.count, self.busy_ns, other.busy_ns) {
             (0, _, busy_ns) => busy_ns,

@@ -27,6 +27,7 @@ mod fmt;
 mod fold;
 mod foreign;
 mod golden;
+mod hostile;
 mod html;
 mod import;
 mod job;

@@ -24,6 +24,12 @@ int main(int argc, char **argv) {
     fclose(own);
     MPI_File_open(MPI_COMM_WORLD, "./common", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_write_at(file, 4096 * (MPI_Offset)rank, block, 4096, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_sync(file);
+    MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_Status status;
+    /* As an answer of its own, and as none. */
+    MPI_File_read_at(file, 10 * rank, block, 100, MPI_INT, &status);
+    MPI_File_read_at(file, 10 * rank, block, 50, MPI_INT, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
     MPI_Finalize();
     return 0;
@@ -43,6 +49,30 @@ fn writes(scene: &Scene) -> Vec<String> {
     let mut texts: Vec<String> = writes.map(text).collect();
     texts.sort();
     texts
+}
+
+/// Calls of three ranks, and bytes.
+const MPI_IO: &[(&str, u64, u64)] = &[
+    ("app/mpi-io pfclose", 3, 0),
+    ("app/mpi-io pfopen", 3, 0),
+    ("app/mpi-io pfread", 6, 3 * 600),
+    ("app/mpi-io pfsync", 3, 0),
+    ("app/mpi-io pfwrite", 3, 3 * 4096),
+];
+
+/// Rows of MPI-IO, in order of their names.
+fn mpi_io(run: &serde_json::Value) -> Vec<(String, u64, u64)> {
+    let rows = run["rows"].as_array().expect("rows").iter();
+    let of_mpi = rows.filter(|row| row["label"].as_str().is_some_and(|l| l.ends_with("mpi-io")));
+    let mut told: Vec<_> = of_mpi
+        .map(|row| {
+            let name =
+                format!("{} {}", row["label"].as_str().unwrap(), row["op"].as_str().unwrap());
+            (name, row["count"].as_u64().unwrap(), row["bytes"].as_u64().unwrap())
+        })
+        .collect();
+    told.sort();
+    told
 }
 
 #[test]
@@ -67,6 +97,14 @@ fn each_rank_records_itself_and_one_run_comes_out() {
             assert_eq!(found, expected.collect::<Vec<_>>(), "{} via {via}", mpi.name);
             let run = scene.json("r/run.json");
             assert_eq!(run["run"]["trace"]["logs"].as_array().map(Vec::len), Some(3));
+            let told = mpi_io(&run);
+            match via {
+                "preload" => {
+                    let told: Vec<_> = told.iter().map(|(n, c, b)| (n.as_str(), *c, *b)).collect();
+                    assert_eq!(told, MPI_IO, "{}", mpi.name);
+                }
+                _ => assert!(told.is_empty(), "{told:?}"),
+            }
             let left = scene.names(".").into_iter().filter(|name| name.starts_with("r."));
             assert_eq!(left.count(), 0, "logs of other ranks go");
         }

@@ -28,6 +28,7 @@ const LOG_MAX: u64 = 1 << 32;
 /// Names of all files together, bytes; jobs with a million files have a tenth.
 const NAMES_MAX: u64 = 1 << 30;
 const JOB_BYTES: u64 = 4096;
+const VERSION_BYTES: u64 = 8;
 const RANK_MAX: i64 = 1 << 24;
 /// Record of a file in a DXT module, and of a transfer.
 const FILE_BYTES: usize = 104;
@@ -75,8 +76,11 @@ impl Binary {
     /// # Errors
     /// It is damaged, or of another format.
     pub fn new(input: Box<dyn BufRead>) -> io::Result<Binary> {
-        let mut log = Vec::new();
-        input.take(LOG_MAX).read_to_end(&mut log)?;
+        let (mut input, mut log) = (input.take(LOG_MAX), Vec::new());
+        // What is no such log is not read as a whole.
+        input.by_ref().take(VERSION_BYTES).read_to_end(&mut log)?;
+        known_format(&log)?;
+        input.read_to_end(&mut log)?;
         let header = Header::read(&log)?;
         let mut owner = Owner::default();
         header.job(&log, &mut owner)?;
@@ -250,10 +254,14 @@ impl Binary {
     }
 }
 
+/// Its version, at the log's beginning.
+fn known_format(log: &[u8]) -> io::Result<(u64, u64)> {
+    format_of(log).ok_or_else(|| damaged("no version of Darshan 3 at its beginning"))
+}
+
 impl Header {
     fn read(log: &[u8]) -> io::Result<Header> {
-        let format =
-            format_of(log).ok_or_else(|| damaged("no version of Darshan 3 at its beginning"))?;
+        let format = known_format(log)?;
         let place = log.get(8..16).ok_or_else(|| damaged("it ends in its header"))?;
         let big_endian = place == MAGIC.to_be_bytes();
         if !big_endian && place != MAGIC.to_le_bytes() {

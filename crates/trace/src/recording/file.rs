@@ -47,7 +47,8 @@ pub struct Header {
     pub dropped: u64,
     /// What its streams do is recorded.
     pub streams: u32,
-    rest: u32,
+    /// What it shares with its parent, of a forked one: flags of clone(2).
+    pub shares: u32,
 }
 
 impl Header {

@@ -8,6 +8,7 @@ use model::Op;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Nothing,
+    Unseen,
     Directory,
     Shown,
     Execute,
@@ -41,7 +42,11 @@ pub enum Shape {
     Symlink,
     Enter,
     EnterHandle,
+    Unshare,
     Without,
+    /// A call of MPI-IO: the calls of POSIX below it are recorded, too.
+    Mpi(Op),
+    MpiOther,
 }
 
 use Shape::*;
@@ -54,7 +59,7 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("execute", Execute),
     ("exit", Exit),
     ("spawn", Spawn),
-    ("unseen", Nothing),
+    ("unseen", Unseen),
     ("open", Open),
     ("openat", Open),
     ("creat", Open),
@@ -138,11 +143,24 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("chown", Without),
     ("fchownat", Without),
     ("mknod", Without),
+    ("mpi_open", Mpi(Op::Pfopen)),
+    ("mpi_close", Mpi(Op::Pfclose)),
+    ("mpi_read", Mpi(Op::Pfread)),
+    ("mpi_write", Mpi(Op::Pfwrite)),
+    ("mpi_sync", Mpi(Op::Pfsync)),
+    ("mpi_set_size", Mpi(Op::Pfsetsize)),
+    ("mpi_preallocate", Mpi(Op::Pfpreallocate)),
+    ("mpi_seek", Mpi(Op::Pfseek)),
+    ("mpi_delete", Mpi(Op::Pdelete)),
+    ("mpi_other", MpiOther),
+    ("unshare", Unshare),
 ];
 
 const AT_REMOVEDIR: u32 = 0x200;
 const RENAME_EXCHANGE: u32 = 2;
 const CLOSE_RANGE_CLOEXEC: u32 = 4;
+const CLONE_FS: u32 = 0x200;
+const CLONE_FILES: u32 = 0x400;
 const O_CLOEXEC: u32 = 0o2000000;
 const CREAT: u32 = 0o1101;
 
@@ -156,7 +174,7 @@ pub fn is_felt_early(kind: u16) -> bool {
 pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> Call<'a> {
     let fd = handle(slot.fd);
     match shape {
-        Nothing => Call::Other,
+        Nothing | Unseen | Mpi(_) | MpiOther => Call::Other,
         Shown => Call::Shown { fd: Fd { shown: text, ..fd } },
         Exit => Call::Exit,
         Spawn => Call::Spawn { shares: Shares::default() },
@@ -189,9 +207,15 @@ pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> C
         SyncAll => Call::SyncAll,
         Handle(op) => Call::Handle { op, fd },
         EnterHandle => Call::Enter { at: At { dir: fd, name: Name::default() } },
+        Unshare => Call::Unshare { shares: shares(slot.flags) },
         Without => Call::WithoutOperation,
         _ => on_name(shape, slot, At { dir: fd, name: name(text) }, text2),
     }
+}
+
+/// What flags of clone(2) and unshare(2) name.
+pub fn shares(flags: u32) -> Shares {
+    Shares { process: false, files: flags & CLONE_FILES != 0, directory: flags & CLONE_FS != 0 }
 }
 
 /// Calls on names.
@@ -228,7 +252,7 @@ fn copy<'a>(slot: &Slot, text: &[u8]) -> Call<'a> {
 }
 
 fn handle(fd: i32) -> Fd<'static> {
-    Fd { number: fd.into(), shown: b"" }
+    Fd::bare(fd.into())
 }
 
 fn name(text: &[u8]) -> Name<'_> {

@@ -12,13 +12,18 @@
 
 mod file;
 mod kinds;
+mod mpi;
 
 pub use kinds::KINDS;
 
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
 use crate::record::{Call, Outcome, Record, Shares};
+use crate::resolve::Which;
+use crate::sums::Sums;
 use file::{Birth, Recorded};
+use kinds::Shape;
+use mpi::MpiIo;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
@@ -37,6 +42,7 @@ pub struct Folder {
     count: u64,
     /// Files without a header.
     damaged: Vec<PathBuf>,
+    mpi: MpiIo,
 }
 
 impl Folder {
@@ -58,7 +64,8 @@ impl Folder {
         }
         files.sort_by_key(|file| (file.header.birth_ns, file.header.thread));
         let next = files.iter().enumerate().map(|(at, file)| Reverse((file.time_ns(), at)));
-        Ok(Folder { next: next.collect(), files, damaged, current: None, count: 0 })
+        let (next, mpi) = (next.collect(), MpiIo::default());
+        Ok(Folder { next, files, damaged, current: None, count: 0, mpi })
     }
 
     /// What the headers tell.
@@ -94,14 +101,26 @@ impl Scanner for Folder {
 
     fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
         let (line, file) = (self.count, &self.files[self.current?]);
-        let Some(slot) = file.slot() else { return Some(file.born(line)) };
+        let (process, parent) = (file.header.process, file.header.parent);
+        let Some(slot) = file.slot() else {
+            if file.header.birth() == Birth::Forked {
+                self.mpi.forked(process, parent);
+            }
+            return Some(file.born(line));
+        };
         let Some(kind) = KINDS.get(usize::from(slot.kind).wrapping_sub(1)) else {
             gaps.add(Gap::Impossible);
             return None;
         };
         let (text, text2) = file.texts();
-        if kind.0 == "unseen" {
-            gaps.add_name(Gap::Unseen, text);
+        match kind.1 {
+            Shape::Unseen => gaps.add_name(Gap::Unseen, text),
+            Shape::Mpi(op) => self.mpi.call(process, op, text, slot),
+            Shape::MpiOther => gaps.add_name(Gap::Above, text),
+            Shape::Execute => self.mpi.executes(process, text),
+            _ => {}
+        }
+        if matches!(kind.1, Shape::Unseen | Shape::Mpi(_) | Shape::MpiOther) {
             return None;
         }
         Some(Record {
@@ -120,6 +139,11 @@ impl Scanner for Folder {
     fn count(&self) -> u64 {
         self.count
     }
+
+    fn sums(&mut self, which: &Which, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
+        self.mpi.tell(which, sums, gaps);
+        Ok(())
+    }
 }
 
 impl Recorded {
@@ -128,7 +152,7 @@ impl Recorded {
         let all = Shares { process: true, files: true, directory: true };
         let (shares, is_new) = match self.header.birth() {
             Birth::Thread => (all, true),
-            Birth::Forked => (Shares::default(), true),
+            Birth::Forked => (kinds::shares(self.header.shares), true),
             Birth::Executed => (Shares::default(), false),
         };
         Record {

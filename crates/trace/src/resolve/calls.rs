@@ -84,15 +84,15 @@ impl Resolver<'_> {
             }
             return self.emit(thread, r, done);
         }
-        let shown = without_device(r.outcome.shown);
-        let file = self.opened_file(node, known, shown);
+        let (escaped, fd) = (true, Fd::bare(r.outcome.value.unwrap_or(-1)));
+        let shown = without_device(Fd { shown: r.outcome.shown, escaped, ..fd });
+        let file = self.opened_file(node, known, Fd { shown, escaped, ..fd });
         let (position, shown) = (Some(0), hash_of(shown));
         let instance = Instance { node, path, file, flags, position, shown, ..Instance::default() };
         let place = self.tables.instances.add(instance);
         let slot = Slot { instance: place, at_exec: known & O_CLOEXEC != 0 };
-        let fd = r.outcome.value.unwrap_or(-1);
         let table = self.threads.at(thread).table;
-        if !self.tables.set(table, fd, slot) {
+        if !self.tables.set(table, fd.number, slot) {
             return self.gaps.add(Gap::Impossible);
         }
         let number = self.tables.instances.at(place).map_or(NO_ID, |instance| instance.number);
@@ -101,12 +101,14 @@ impl Resolver<'_> {
     }
 
     /// Which file an open gives. The recorder may show that a link led elsewhere.
-    fn opened_file(&mut self, node: Node, flags: u32, shown: &[u8]) -> u32 {
+    fn opened_file(&mut self, node: Node, flags: u32, fd: Fd<'_>) -> u32 {
         if flags & O_TMPFILE == O_TMPFILE {
             return self.names.nameless();
         }
-        let real = Some(shown).filter(|shown| shown.starts_with(b"/") && flags & O_CREAT == 0);
-        let node = real.and_then(|shown| self.names.walk(ROOT, shown)).unwrap_or(node);
+        let node = match fd.shown.starts_with(b"/") && flags & O_CREAT == 0 {
+            true => self.shown_node(fd).unwrap_or(node),
+            false => node,
+        };
         let file = match flags & O_CREAT {
             0 => self.names.file(node),
             _ => self.names.create(node, flags & O_EXCL != 0),
@@ -115,6 +117,14 @@ impl Resolver<'_> {
             self.names.set_size(file, Some(0));
         }
         file
+    }
+
+    /// The node of the name that a descriptor stands for.
+    pub(super) fn shown_node(&mut self, fd: Fd<'_>) -> Option<Node> {
+        let text = self.shown_name(fd);
+        let node = self.names.walk(START, &text);
+        self.text = text;
+        node
     }
 
     /// From now on the number may mean something else, although the call has not returned.

@@ -226,11 +226,11 @@ impl<'s> Resolver<'s> {
 
     /// What a descriptor of a thread means.
     fn meaning(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
-        let fd = Fd { shown: without_device(fd.shown), ..fd };
+        let fd = Fd { shown: without_device(fd), ..fd };
         let table = self.threads.at(thread).table;
         match self.tables.get(table, fd.number) {
             Some(slot) if slot.instance == NO_FILE && !fd.shows_path() => Meaning::NoFile,
-            Some(slot) if self.is_shown(slot.instance, fd.shown) => Meaning::File(slot.instance),
+            Some(slot) if self.is_shown(slot.instance, fd) => Meaning::File(slot.instance),
             _ if fd.shows_path() => self.found_open(thread, fd),
             _ if fd.shown.is_empty() => Meaning::Unknown,
             _ => {
@@ -241,16 +241,19 @@ impl<'s> Resolver<'s> {
     }
 
     /// The recorder shows what the instance was opened as, or as what it is called now.
-    fn is_shown(&mut self, place: u32, shown: &[u8]) -> bool {
+    fn is_shown(&mut self, place: u32, fd: Fd<'_>) -> bool {
         let Some(instance) = self.tables.instances.at(place).copied() else { return false };
+        let shown = fd.shown;
         if !shown.starts_with(b"/") || instance.shown == hash(shown) {
             return true;
         }
-        if instance.shown == 0 || shown.ends_with(b"(deleted)") {
+        if instance.shown == 0 || fd.removed || shown.ends_with(b"(deleted)") {
             return true;
         }
+        let text = self.shown_name(fd);
         let now = self.names.path(instance.node);
-        let same = self.names.path_text(now) == shown;
+        let same = self.names.path_text(now) == text;
+        self.text = text;
         if same && let Some(instance) = self.tables.instances.at_mut(place) {
             instance.shown = hash(shown);
         }
@@ -259,7 +262,7 @@ impl<'s> Resolver<'s> {
 
     /// The recorder shows a file that was opened before the log began, or out of its sight.
     fn found_open(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
-        let Some(node) = self.names.walk(START, fd.shown) else { return Meaning::Unknown };
+        let Some(node) = self.shown_node(fd) else { return Meaning::Unknown };
         self.gaps.add(Gap::UnknownOrigin);
         let (path, file) = (self.names.path(node), self.names.file(node));
         let shown = hash(fd.shown);
@@ -312,7 +315,7 @@ impl<'s> Resolver<'s> {
 
     /// Where the name of something open stood.
     fn opened_as(&mut self, thread: u32, number: i64) -> Option<Node> {
-        match self.meaning(thread, Fd { number, shown: b"" }) {
+        match self.meaning(thread, Fd::bare(number)) {
             Meaning::File(place) => self.tables.instances.at(place).map(|instance| instance.node),
             _ => self.names.walk(ROOT, format!("/proc/self/fd/{number}").as_bytes()),
         }
@@ -329,11 +332,18 @@ impl<'s> Resolver<'s> {
         text
     }
 
+    /// The bytes of the name that a descriptor stands for, in the memory that is used again.
+    pub(super) fn shown_name(&mut self, fd: Fd<'_>) -> Vec<u8> {
+        self.decoded(Name { text: fd.shown, escaped: fd.escaped, cut: false })
+    }
+
     /// The directory in which a name starts.
     fn directory(&mut self, thread: u32, at: &At<'_>) -> Node {
         let is_absolute = at.name.text.first() == Some(&b'/');
         if at.dir.number == CWD {
-            self.learn_directory(thread, at.dir.shown);
+            let shown = self.shown_name(at.dir);
+            self.learn_directory(thread, &shown);
+            self.text = shown;
             let node = self.threads.at(thread).directory.get();
             if node == START && !is_absolute && self.start.is_none() {
                 self.gaps.add(Gap::UnknownDirectory);
@@ -440,11 +450,12 @@ fn is_fault(errno: u16, op: Op) -> bool {
 }
 
 /// `/dev/sda<block 8:0>` is a file; `/dev/pts/0<char 136:0>` none.
-fn without_device(shown: &[u8]) -> &[u8] {
-    match shown.iter().position(|byte| *byte == b'<') {
+fn without_device(fd: Fd<'_>) -> &[u8] {
+    let shown = fd.shown;
+    match memchr::memrchr(b'<', shown) {
         Some(at) if shown[at..].starts_with(b"<char ") => &shown[at..],
-        Some(at) => &shown[..at],
-        None => shown,
+        Some(at) if fd.escaped => &shown[..at],
+        _ => shown,
     }
 }
 

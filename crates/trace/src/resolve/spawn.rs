@@ -28,6 +28,7 @@ impl Resolver<'_> {
         match found {
             Some(place) if !self.threads.at(place).is_over => Some(place),
             Some(_) if matches!(record.call, Call::Exit) => None,
+            Some(place) if matches!(record.call, Call::Supersede { .. }) => Some(place),
             _ if matches!(record.call, Call::Introduce(_)) => Some(self.unrelated(record.thread)),
             _ => Some(self.appears(record.thread)),
         }
@@ -173,6 +174,9 @@ impl Resolver<'_> {
     /// A program takes the process over.
     pub(super) fn execute(&mut self, thread: u32, name: Name<'_>) {
         let table = self.threads.at(thread).table;
+        if self.tables.is_shared(table) {
+            self.end_others(thread);
+        }
         self.threads.at_mut(thread).table = self.tables.execute(table);
         let command = self.decoded(name);
         let process = self.threads.at_mut(thread);
@@ -182,6 +186,19 @@ impl Resolver<'_> {
         self.unshare(thread, Shares { directory: true, ..Shares::default() });
     }
 
+    /// Other threads of a process end when one of them executes a program.
+    fn end_others(&mut self, thread: u32) {
+        let (process, table) = (self.threads.at(thread).process, self.threads.at(thread).table);
+        let others = (0..self.threads.all.len() as u32).filter(|place| *place != thread);
+        let of_process = |place: &u32| {
+            let other = self.threads.at(*place);
+            !other.is_over && other.process == process && other.table == table
+        };
+        for other in others.filter(of_process).collect::<Vec<_>>() {
+            self.exit(other);
+        }
+    }
+
     /// The thread `of` executes a program: it goes on under this number.
     pub(super) fn supersede(&mut self, thread: u32, of: u64) {
         let number = self.threads.at(thread).number;
@@ -189,13 +206,16 @@ impl Resolver<'_> {
         self.exit(thread);
         let parent = self.threads.at(thread).parent;
         let goes_on = self.threads.at_mut(place);
-        (goes_on.number, goes_on.parent) = (number, parent);
+        (goes_on.number, goes_on.process, goes_on.parent) = (number, number, parent);
         self.threads.name(number, place);
     }
 
     /// The thread is over.
     pub(super) fn exit(&mut self, thread: u32) {
         let over = self.threads.at_mut(thread);
+        if over.is_over {
+            return;
+        }
         over.is_over = true;
         let table = over.table;
         self.tables.leave(table);

@@ -154,6 +154,11 @@ impl Tables {
         id
     }
 
+    /// Several threads use it.
+    pub fn is_shared(&self, id: TableId) -> bool {
+        self.tables.get(&id).is_some_and(|table| table.users > 1)
+    }
+
     /// A copy for a new process.
     pub fn copy(&mut self, id: TableId) -> TableId {
         let slots = self.tables.get(&id).map(|table| table.slots.clone()).unwrap_or_default();

@@ -152,7 +152,7 @@ impl Meaning {
     }
 
     fn fd<'a>(&mut self, thread: Thread, text: &[u8]) -> Fd<'a> {
-        Fd { number: self.handles.number(thread, text), shown: b"" }
+        Fd::bare(self.handles.number(thread, text))
     }
 
     /// Opening gives a descriptor, or is an operation on a name where the log has none.
@@ -205,7 +205,7 @@ fn named(text: &[u8]) -> Name<'_> {
 }
 
 fn at(text: &[u8]) -> At<'_> {
-    At { dir: Fd { number: CWD, shown: b"" }, name: named(text) }
+    At { dir: Fd::bare(CWD), name: named(text) }
 }
 
 /// Numbers of a line.

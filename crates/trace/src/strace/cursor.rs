@@ -82,7 +82,8 @@ impl<'a> Cursor<'a> {
     pub fn fd(&mut self) -> Option<Fd<'a>> {
         self.blanks();
         let number = if self.take(b"AT_FDCWD") { CWD } else { self.number()? };
-        Some(Fd { number, shown: self.shown() })
+        let shown = self.shown();
+        Some(Fd { number, shown, escaped: true, removed: self.take(b"(deleted)") })
     }
 
     /// `<...>` behind a number, without the brackets.
@@ -93,7 +94,6 @@ impl<'a> Cursor<'a> {
         let start = self.at + 1;
         let Some(end) = closing_bracket(self.text, self.at) else { return b"" };
         self.at = end + 1;
-        self.take(b"(deleted)");
         &self.text[start..end]
     }
 
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
 
     /// A name at the current directory.
     pub fn name_here(&mut self) -> Option<At<'a>> {
-        Some(At { dir: Fd { number: CWD, shown: b"" }, name: self.string()? })
+        Some(At { dir: Fd::bare(CWD), name: self.string()? })
     }
 
     /// The argument as it stands, and the cursor behind the comma that follows.
@@ -284,7 +284,10 @@ mod tests {
     fn arguments_are_read_from_left_to_right() {
         let text = br#"3</d/f, (x)>, "a\"b\n"..., [{iov_base="iov_len=9", iov_len=5}, {iov_len=0x10}], /* ) */ {a=1, b=[2]}, 1<<5, -1) = 0"#;
         let mut cursor = Cursor::new(text);
-        assert_eq!(cursor.fd(), Some(Fd { number: 3, shown: b"/d/f, (x)" }));
+        assert_eq!(
+            cursor.fd(),
+            Some(Fd { number: 3, shown: b"/d/f, (x)", escaped: true, removed: false })
+        );
         cursor.next();
         let name = cursor.string().unwrap();
         assert_eq!((name.text, name.escaped, name.cut), (&br#"a\"b\n"#[..], true, true));

@@ -15,6 +15,7 @@ mod cursor;
 mod flags;
 mod prefix;
 mod stacks;
+mod who;
 
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
@@ -26,6 +27,7 @@ use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
 use rustc_hash::FxBuildHasher;
 use stacks::{Calls, has_stacks};
 use std::io;
+use who::Who;
 
 pub use cursor::unescape;
 pub use flags::{
@@ -34,6 +36,8 @@ pub use flags::{
 };
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
+/// Of exec in a thread, with -ff: the rest stands in the log of the process.
+const PID_CHANGED: &[u8] = b" <pid changed to ";
 const DAY_NS: u64 = 86_400_000_000_000;
 /// Bytes of calls whose ends have not come.
 const PENDING_MAX: usize = 1 << 26;
@@ -63,8 +67,7 @@ enum Kind {
 pub struct Strace {
     lines: Calls,
     name: String,
-    /// Thread of lines that name none.
-    thread: u64,
+    who: Who,
     pending: HashMap<u64, Pending, FxBuildHasher>,
     pending_bytes: usize,
     /// The call of the current line, if it stands on two.
@@ -76,6 +79,8 @@ pub struct Strace {
     now_ns: u64,
     last_day_ns: u64,
     days: u64,
+    /// The thread whose next call began in the log of another one.
+    replaced: Option<u64>,
     /// What the option -C prints at the end.
     in_summary: bool,
 }
@@ -87,7 +92,7 @@ impl Strace {
         Strace {
             lines: Calls::new(lines, has_stacks(beginning)),
             name: name.into(),
-            thread,
+            who: Who::new(thread),
             pending: HashMap::default(),
             pending_bytes: 0,
             joined: Pending::default(),
@@ -97,6 +102,7 @@ impl Strace {
             now_ns: 0,
             last_day_ns: 0,
             days: 0,
+            replaced: None,
             in_summary: false,
         }
     }
@@ -116,13 +122,21 @@ impl Strace {
         let line = self.lines.line();
         let found = prefix(line);
         let at = line.len() - found.rest.len();
-        let thread = found.thread.unwrap_or(self.thread);
         let Some(kind) = kind(found.rest, &mut self.in_summary) else {
+            self.who.learn(found.rest);
             if !is_known(line, found.rest, self.in_summary) {
                 gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
+            } else if let Time::Since(ns) = found.time {
+                // The next line's time counts from this one on.
+                self.now_ns = self.now_ns.saturating_add(ns);
             }
             return false;
         };
+        let thread = self.who.of(&found);
+        match kind {
+            Kind::Over => self.who.over(superseded(found.rest).unwrap_or(thread)),
+            _ => self.who.learn(found.rest),
+        }
         let (time, whole) = (found.time, found.whole_seconds);
         self.tell_time(time, whole, gaps);
         (self.kind, self.at) = (kind, at);
@@ -141,8 +155,10 @@ impl Strace {
     /// The thread that executes a program goes on under the number of the process.
     fn rename_thread(&mut self, thread: u64) {
         let of = superseded(&self.lines.line()[self.at..]);
-        if let Some(pending) = of.and_then(|of| self.pending.remove(&of)) {
-            self.pending.insert(thread, pending);
+        match of.map(|of| self.pending.remove(&of)) {
+            Some(Some(pending)) => drop(self.pending.insert(thread, pending)),
+            Some(None) => self.replaced = Some(thread),
+            None => {}
         }
     }
 
@@ -196,6 +212,9 @@ impl Strace {
         let text = &self.lines.line()[self.at..];
         let end = memchr::memmem::find(text, b" resumed>").map_or(text.len(), |at| at + 9);
         let Some(begun) = self.pending.remove(&thread) else {
+            if self.replaced.take() == Some(thread) {
+                return false;
+            }
             gaps.add_line(Gap::LostStarts, &self.name, self.lines.number(), self.lines.line());
             return false;
         };
@@ -326,6 +345,11 @@ fn parse(text: &[u8], is_begin: bool) -> Result<Parsed<'_>, Gap> {
     if is_begin || call == Some(Call::Other) {
         let call = call.ok_or(Gap::Unparsed)?;
         return Ok((name, call, Outcome::default(), None));
+    }
+    if memchr::memmem::rfind(text, PID_CHANGED).is_some()
+        && text.trim_ascii_end().ends_with(b"...>")
+    {
+        return Ok((name, call.ok_or(Gap::Unparsed)?, Outcome::success(0), None));
     }
     let mut end = if call.is_some() { cursor } else { Cursor::new(arguments) };
     if !end.close() {

@@ -32,6 +32,8 @@ pub enum Time {
 pub struct Prefix<'a> {
     /// Number of the thread.
     pub thread: Option<u64>,
+    /// The thread stands there because there are several (`[pid 17]`).
+    pub while_several: bool,
     /// Name of the thread (`--decode-pids=comm`).
     pub comm: &'a [u8],
     /// Time.
@@ -47,7 +49,7 @@ pub fn prefix(line: &[u8]) -> Prefix<'_> {
     let mut found = Prefix { rest: line.trim_ascii_start(), ..Prefix::default() };
     if let Some(rest) = found.rest.strip_prefix(b"[pid") {
         let (digits, rest) = digits(rest.trim_ascii_start());
-        found.thread = decimal(digits);
+        (found.thread, found.while_several) = (decimal(digits), true);
         let end = memchr::memchr(b']', rest).map_or(rest.len(), |end| end + 1);
         found.comm = comm(&rest[..end]).0;
         found.rest = rest[end..].trim_ascii_start();
@@ -108,7 +110,9 @@ impl Prefix<'_> {
     fn brackets(&mut self) {
         while let Some(inside) = self.rest.strip_prefix(b"[") {
             let Some(end) = memchr::memchr(b']', inside) else { return };
-            if !inside[..end].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ') {
+            // Without a place to point to, at an exit, there are question marks.
+            let is_one = |byte: &u8| byte.is_ascii_hexdigit() || b" ?".contains(byte);
+            if !inside[..end].iter().all(is_one) {
                 return;
             }
             self.rest = inside[end + 1..].trim_ascii_start();
@@ -175,6 +179,7 @@ mod tests {
             ("17      0.001000 read(3) = 0", Some(17), Time::Since(ms)),
             ("17 00:00:01 (+     0.001000) read(3) = 0", Some(17), Time::Day(s)),
             ("17 [00007f1234abcdef] [ 257] read(3) = 0", Some(17), Time::None),
+            ("17 [????????????????] read(3) = 0", Some(17), Time::None),
         ] {
             let found = prefix(line.as_bytes());
             assert_eq!((found.thread, found.time), (thread, time), "{line}");

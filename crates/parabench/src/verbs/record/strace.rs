@@ -9,8 +9,9 @@ use trace::input::{self, Input};
 
 /// Name of its log.
 const LOG: &str = "strace.log";
-/// Calls on files, on descriptors, and what makes and ends processes.
-const CALLS: &str = "trace=%file,%desc,%process";
+/// Calls on files, on descriptors, and what makes and ends processes; then what is in none of these
+/// groups. Older versions do not know all of them.
+const CALLS: &str = "trace=%file,%desc,%process,?close_range,?sync,?unshare,?msync,?io_uring_enter";
 
 /// The strace of this machine.
 pub struct Strace {
