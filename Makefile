@@ -6,13 +6,14 @@ ATTACK_SECONDS ?= 86400
 PREFIX         ?= $(HOME)/.local
 PROGRAM        ?= examples/listing1.ppl
 
-.PHONY: help demo test attack bench setup install clean
+.PHONY: help demo test attack bench fidelity setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
 	@echo "make test     everything: format, lints, documents, fuzz targets, all tests"
 	@echo "make attack   the attacks alone, the random ones for ATTACK_SECONDS"
 	@echo "make bench    speed against the raw system calls, as ratios"
+	@echo "make fidelity how faithfully real commands are replayed; writes the table of docs/fidelity.md"
 	@echo "make setup    install what the tests need, as far as it is missing"
 	@echo "make install  put parabench into PREFIX/bin (now $(PREFIX)/bin)"
 	@echo "make clean    remove what was built"
@@ -38,6 +39,11 @@ attack:
 
 bench:
 	$(CARGO) run --release --locked --quiet -p benches
+
+# Brings the commands that it measures, as far as they can be had; run it on an idle machine.
+fidelity:
+	$(CARGO) build --release --locked -p parabench
+	python3 benches/fidelity/measure.py target/release/parabench
 
 setup:
 	.ci/setup

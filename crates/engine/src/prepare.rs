@@ -15,7 +15,7 @@ use model::units::format_bytes;
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, syncfs};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Write};
@@ -110,7 +110,8 @@ impl Todo {
         Some(format!("{names} files and directories are to be made, {files} inodes are free"))
     }
 
-    /// Makes all of it, until somebody asks to stop. Data are those of the seed and the name.
+    /// Makes all of it and waits until it is stable, until somebody asks to stop. Data are those of
+    /// the seed and the name.
     ///
     /// # Errors
     /// The first that cannot be made, with its name; what was made before stays.
@@ -124,7 +125,11 @@ impl Todo {
             make(root.as_fd(), missing, seed)
                 .map_err(|error| format!("{}: {error}", missing.shown()))?;
         }
-        Ok(())
+        match self.things.is_empty() {
+            true => Ok(()),
+            // What is still on its way to storage would slow down what is measured next.
+            false => syncfs(&root).map_err(open),
+        }
     }
 }
 

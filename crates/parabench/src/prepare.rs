@@ -49,12 +49,18 @@ pub fn expected(plan: &Plan, config: &Config, whole_bytes: u64) -> Result<Vec<Ex
 /// The run has no events, or not all.
 pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> {
     let (_, log) = folding::read(trace)?;
-    let known: HashSet<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
+    let known: HashSet<&[u8]> = log.paths.iter().flat_map(|path| with_parents(path)).collect();
     let others = expected.into_iter().filter(|expected| !known.contains(&expected.path[..]));
     let mut all: BTreeMap<Vec<u8>, Thing> =
         others.map(|expected| (expected.path, expected.what)).collect();
     all.extend(fold::before(&log).into_iter().map(|before| (before.path, thing(before.kind))));
     Ok(all.into_iter().map(|(path, what)| Expected { path, what }).collect())
+}
+
+/// A name and those of the directories above it.
+fn with_parents(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.map(|(at, _)| &path[..at]).chain([path])
 }
 
 fn thing(kind: Kind) -> Thing {

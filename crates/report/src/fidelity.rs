@@ -19,6 +19,7 @@ mod intervals;
 mod names;
 mod pictures;
 mod profile;
+mod ranks;
 pub mod show;
 mod stream;
 mod tally;
@@ -35,6 +36,7 @@ pub use tally::Kind;
 
 use crate::StoreError;
 use crate::compare::GateResult;
+use model::event::NO_ID;
 use model::{Op, Run};
 use names::{Renaming, Side, Texts};
 use profile::Profile;
@@ -338,18 +340,35 @@ impl Bench {
     }
 
     fn compare(&mut self, pair: Compared<'_, '_>) -> Result<Tally, StoreError> {
-        let (mut ours, mut theirs) =
-            (Ahead::of(self.steps(pair[0])?), Ahead::of(self.steps(pair[1])?));
-        let mut tally = Tally::default();
         let adopted = Rc::new(Cell::new(0));
-        if may_adopt(pair[0].1.recorded.run) {
-            let label = self.texts.borrow_mut().id(b"");
-            theirs = Ahead::of(own(self.steps(pair[1])?, label, &adopted));
-        }
+        let (mut ours, mut theirs) =
+            (Ahead::of(self.steps(pair[0])?), Ahead::of(self.replayed(pair, &adopted)?));
+        let mut tally = Tally::default();
         self.names.forget();
         align::compare(&mut ours, &mut theirs, &mut self.names, &mut tally)?;
         tally.adopted = adopted.get();
         Ok(tally)
+    }
+
+    /// The operations of the second one, with the ranks of the first.
+    fn replayed(
+        &self,
+        pair: Compared<'_, '_>,
+        adopted: &Rc<Cell<u64>>,
+    ) -> Result<Steps, StoreError> {
+        let steps = self.steps(pair[1])?;
+        if pair[1].1.recorded.run.run.trace.is_some() {
+            let numbers = ranks::matched(self.steps(pair[0])?, steps, &self.names)?;
+            let steps = self.steps(pair[1])?;
+            return match numbers {
+                Some(numbers) => ranks::renumbered(steps, &numbers),
+                None => Ok(steps),
+            };
+        }
+        if !may_adopt(pair[0].1.recorded.run) {
+            return Ok(steps);
+        }
+        Ok(own(steps, NO_ID, adopted))
     }
 
     fn execution(&self, pair: Compared<'_, '_>, tally: &Tally) -> Execution {

@@ -10,7 +10,7 @@ use super::perform::{Step, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
 use super::sharing::Claimed;
-use crate::backend::Backend;
+use crate::backend::{Act, Backend};
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
@@ -284,14 +284,11 @@ fn structure<B: Backend>(
         Instr::Barrier { group } => return barrier(plan, group, pc, env, comm),
         Instr::WithEnter { options } => {
             io.options.enter(env, pc, &plan.options[options as usize])?;
-            io.open_queue()?;
-            io.start_verifying();
-            env.begin_in(io.options.active().directory, &mut io.paths);
+            options_changed(env, io)?;
         }
         Instr::WithLeave => {
             io.options.leave();
-            io.open_queue()?;
-            env.begin_in(io.options.active().directory, &mut io.paths);
+            options_changed(env, io)?;
         }
         Instr::CallProc { proc, args } => {
             if let Some(pause) = check(comm) {
@@ -367,6 +364,19 @@ impl Numbers for Counted<'_> {
         }
         self.handles.set_positions(positions.iter().map(|at| *at as u64));
     }
+}
+
+/// Other options are in force: those that work on more than the next operation are told here.
+fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
+    io.open_queue()?;
+    io.start_verifying();
+    let active = io.options.active();
+    env.begin_in(active.directory, &mut io.paths);
+    if B::REHEARSES {
+        let (missing, present) = (active.expects(libc::ENOENT), active.expects(libc::EEXIST));
+        io.backend.rehearse(Act::Expecting { missing, present });
+    }
+    Ok(())
 }
 
 fn barrier(

@@ -20,13 +20,24 @@ pub(super) struct Rehearsed {
     /// Absolute path of the run directory.
     root: Rc<[u8]>,
     mpi_files: Vec<Option<Fd>>,
+    /// The program expects names to be missing now; or to be there already.
+    expects_missing: bool,
+    expects_present: bool,
 }
 
 impl Rehearsed {
     pub(super) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
         let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
         let (stage, root) = (Rc::clone(stage), Rc::clone(root));
-        Rehearsed { inner, stage, rank, root, mpi_files: Vec::new() }
+        Rehearsed {
+            inner,
+            stage,
+            rank,
+            root,
+            mpi_files: Vec::new(),
+            expects_missing: false,
+            expects_present: false,
+        }
     }
 
     /// A path as a name below the run directory, or below a further one with that one's path.
@@ -46,7 +57,8 @@ impl Rehearsed {
     fn set_up(&mut self, call: &Call<'_>) {
         let lists = matches!(*call, Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0);
         let directory = lists || matches!(call, Call::Rmdir { .. });
-        let makes = matches!(MadeNames::of(call), MadeNames::Made(_) | MadeNames::Directory(_));
+        let makes_directory = matches!(MadeNames::of(call), MadeNames::Directory(_));
+        let makes = makes_directory || matches!(MadeNames::of(call), MadeNames::Made(_));
         match call.names() {
             Names::None => {}
             Names::One { path, .. } if matches!(call, Call::Access { .. }) => {
@@ -54,7 +66,8 @@ impl Rehearsed {
                 self.asked(path);
             }
             Names::One { path, .. } | Names::Link { path, .. } => {
-                self.set_up_name(path, !makes, directory);
+                let must_exist = !makes || self.expects_present;
+                self.set_up_name(path, must_exist, directory || makes_directory);
             }
             Names::Two { from, to } => {
                 let exchanges = matches!(call, Call::Rename { flags: libc::RENAME_EXCHANGE, .. });
@@ -78,11 +91,13 @@ impl Rehearsed {
             return;
         }
         let start = self.stage.fs.borrow().root_of(&name).map_or(0, |root| root.len() + 1);
+        // What may be missing is not relied on.
+        let relies = !self.expects_missing;
         let above = (start..name.len()).filter(|at| name[*at] == b'/');
         for end in above {
-            self.plant(&name[..end], true, true);
+            self.plant(&name[..end], relies, true);
         }
-        self.plant(&name, must_exist, directory);
+        self.plant(&name, must_exist && relies, directory);
     }
 
     fn plant(&self, name: &[u8], must_exist: bool, directory: bool) {
@@ -323,6 +338,10 @@ impl Backend for Rehearsed {
             Act::Buffer(bytes) => {
                 let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
                 tally.buffer_bytes = tally.buffer_bytes.max(bytes);
+                0
+            }
+            Act::Expecting { missing, present } => {
+                (self.expects_missing, self.expects_present) = (missing, present);
                 0
             }
             Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),

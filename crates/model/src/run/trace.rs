@@ -70,6 +70,9 @@ pub struct Recorded {
     pub by: String,
     /// Its exit code; 128 and the number of the signal that ended it.
     pub exit_code: u32,
+    /// Processors that it could use; 0: not known.
+    #[serde(default)]
+    pub cpus: u32,
 }
 
 /// One imported log.

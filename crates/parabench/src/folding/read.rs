@@ -31,6 +31,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     let mut log = Log {
         ranks: vec![Vec::new(); ranks],
         imported: run.run.trace.is_some(),
+        processors: processors(&run),
         site_flags: sites::flags(&run),
         ..Log::default()
     };
@@ -47,4 +48,10 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();
     log.complete();
     Ok((run, log))
+}
+
+/// Processors of the machine that was recorded; under MPI several can have been.
+fn processors(run: &Run) -> Option<u32> {
+    let trace = run.run.trace.as_ref().filter(|trace| trace.logs.len() == 1)?;
+    trace.recorded.as_ref().map(|recorded| recorded.cpus).filter(|cpus| *cpus > 0)
 }

@@ -22,6 +22,7 @@ mod engines;
 mod events;
 mod exit_codes;
 mod fidelity;
+mod fidelity_commands;
 mod file_programs;
 mod fmt;
 mod fold;

@@ -59,6 +59,24 @@ fn a_run_offers_to_make_what_is_missing_and_makes_it() {
 }
 
 #[test]
+fn names_that_are_expected_to_be_missing_are_not_made() {
+    let scene = Scene::new().file(
+        "x.ppl",
+        "with (expect=\"ENOENT\") { stat(\"a/b\"); $f = fopen(\"lock\", \"r\"); }
+         mkdir(\"made\"); with (expect=\"ENOENT\") stat(\"made/x/y\"); rmdir(\"made\");
+         with (expect=\"EEXIST\") mkdir(\"there/d\");
+         with (expect=\"EEXIST\") $g = fopen(\"f\", \"O_RDWR|O_CREAT|O_EXCL\");
+         stat(\"used\");",
+    );
+    let listed = scene.parabench("prepare x.ppl --dir d --dry-run").exits(0);
+    assert!(!listed.out.contains("lock") && !listed.out.contains("made"), "{}", listed.out);
+    listed.out_has("f: file, 0 B\nthere: directory\nthere/d: directory\nused: file, 0 B\nmissing:");
+    let run = scene.parabench("run x.ppl --prepare --format json").exits(0).json();
+    let failed = run["rows"].as_array().unwrap().iter().map(|row| row["failed"].as_u64().unwrap());
+    assert_eq!(failed.sum::<u64>(), 0);
+}
+
+#[test]
 fn nothing_is_overwritten_and_nothing_outside_is_made() {
     let scene = scene();
     fs::create_dir_all(scene.path("d/in")).unwrap();

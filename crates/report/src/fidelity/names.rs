@@ -172,6 +172,11 @@ impl Renaming {
         fit == [true, true]
     }
 
+    /// A name that both sides have; [`NO_ID`] for all others.
+    pub fn shared_name(&self, id: u32) -> u32 {
+        if self.shared.contains(&id) { id } else { NO_ID }
+    }
+
     /// What names of the original are compared by.
     pub fn of_original(&self, id: u32) -> u32 {
         let is_known = id == NO_ID || self.shared.contains(&id);

@@ -47,6 +47,8 @@ pub struct Log {
     pub ranks: Vec<Vec<Logged>>,
     /// Flags of open(2) by place in the program, of runs of our own.
     pub site_flags: HashMap<u32, u32>,
+    /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
+    pub processors: Option<u32>,
     /// It was imported: open files are told by number, positions by a flag.
     pub imported: bool,
 }

@@ -43,12 +43,20 @@ pub struct Gap {
     pub sum_ns: u64,
     /// Executions.
     pub count: u64,
+    /// What of the sum went by while the process waited for another one.
+    pub waited_ns: u64,
 }
 
 impl Gap {
-    fn add(&mut self, other: Gap) {
+    /// One execution.
+    pub(super) fn once(ns: u64, waits: bool) -> Gap {
+        Gap { sum_ns: ns, count: 1, waited_ns: if waits { ns } else { 0 } }
+    }
+
+    pub(super) fn add(&mut self, other: Gap) {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
     }
 }
 
@@ -82,7 +90,7 @@ impl Node {
     /// A statement.
     pub fn leaf(shape: u32, bases: &[i64], gap_ns: u64) -> Node {
         let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
-        Node::made(shape, numbers, Gap { sum_ns: gap_ns, count: 1 }, Kind::Leaf)
+        Node::made(shape, numbers, Gap::once(gap_ns, false), Kind::Leaf)
     }
 
     /// A labelled block.
@@ -337,7 +345,7 @@ mod tests {
         let nodes = folder.finish();
         assert_eq!(nodes.len(), 1);
         assert_eq!(nodes[0].numbers[0].base, 100_000);
-        assert_eq!(nodes[0].body()[0].gap, Gap { sum_ns: 200_000, count: 100_000 });
+        assert_eq!(nodes[0].body()[0].gap, Gap { sum_ns: 200_000, count: 100_000, waited_ns: 0 });
     }
 
     #[test]

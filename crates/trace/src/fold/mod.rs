@@ -21,6 +21,7 @@ pub mod order;
 pub mod params;
 pub mod ranks;
 pub mod shape;
+pub mod starts;
 pub mod think;
 pub mod write;
 
@@ -80,9 +81,10 @@ pub fn fold(log: &Log, options: &Options) -> Folded {
 
 fn ordered(log: &Log, options: &Options, order: &Order) -> Folded {
     let mut shaper = Shaper::new(log);
+    let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
     for rank in 0..log.ranks.len() as u32 {
-        let (tree, opened) = shaper.rank(rank, order);
+        let (tree, opened) = shaper.rank(rank, order, starts.get(rank as usize).copied());
         trees.push(tree);
         adopted.push(opened);
     }

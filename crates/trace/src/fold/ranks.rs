@@ -422,8 +422,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     };
     let mut gap = Gap::default();
     for (_, node) in nodes {
-        gap.sum_ns = gap.sum_ns.saturating_add(node.gap.sum_ns);
-        gap.count += node.gap.count;
+        gap.add(node.gap);
     }
     let bodies = nodes.iter().map(|(rank, node)| (*rank, node.body())).collect();
     let numbers = (0..first.numbers.len()).map(number).collect();

@@ -8,10 +8,11 @@
 //! that iterations of a loop use the same ones.
 
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, takes_handle};
-use super::loops::{Folder, Node};
+use super::loops::{Folder, Gap, Node};
 use super::meet::BARRIER;
 use super::names::{Names, Part};
 use super::order::{Action, Order};
+use super::starts::Lifetimes;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::event::{FLAG_AT_POSITION, NO_ID};
@@ -31,6 +32,8 @@ pub enum Shape {
     Label(u32),
     /// All ranks meet.
     Barrier,
+    /// The rank begins later than others: its number tells when, in microseconds.
+    Start,
     /// Tells the rank that is its number.
     Signal,
     /// Waits for signals: its numbers are the rank that gives them and how many.
@@ -135,6 +138,7 @@ pub struct Shaper<'a> {
     instances: HashMap<u32, Instance>,
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
+    lifetimes: Lifetimes,
     /// Operations that have no statement.
     pub left_out: u64,
     /// Operations whose modes or words the run does not tell.
@@ -163,15 +167,39 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
-        Shaper { log, names, shapes, labels, instances, placed, left_out: 0, guessed: 0 }
+        let lifetimes = Lifetimes::of(log);
+        Shaper { log, names, shapes, labels, instances, placed, lifetimes, left_out: 0, guessed: 0 }
+    }
+
+    /// More ranks are at work at a time than the recorded machine had processors.
+    pub fn is_crowded(&self) -> bool {
+        let processors = self.log.processors.map_or(usize::MAX, |count| count as usize);
+        self.lifetimes.most_at_once() > processors
     }
 
     /// The statements of a rank, folded into loops; and which of the operations that they are were
-    /// not in the log: places in their order.
-    pub fn rank(&mut self, rank: u32, order: &Order) -> (Vec<Node>, Vec<u64>) {
+    /// not in the log: places in their order. `start_us`: when it begins, if not with all others.
+    pub fn rank(
+        &mut self,
+        rank: u32,
+        order: &Order,
+        start_us: Option<i64>,
+    ) -> (Vec<Node>, Vec<u64>) {
         let log = self.log;
         let mut making = Making { levels: vec![Level::default()], ..Making::default() };
         let mut actions = order.of(rank);
+        if actions.first().is_some_and(|(place, _)| *place == 0) {
+            // It waits for others before its first operation, and begins late by that.
+            making.begins_late = start_us.is_some_and(|start_us| start_us > 0);
+        } else {
+            let start = start_us.map(|us| Node::leaf(self.shapes.number(Shape::Start), &[us], 0));
+            start.into_iter().for_each(|start| making.push(start));
+            // How long a process took to start says nothing of what it does; in a run of our own all
+            // ranks began at 0.
+            let own_ns = if log.imported { 0 } else { self.lifetimes.begin_ns() };
+            let first = log.ranks[rank as usize].first();
+            making.last_ns = first.map_or(0, |entry| entry.event.start_ns.saturating_sub(own_ns));
+        }
         for (at, entry) in log.ranks[rank as usize].iter().enumerate() {
             let here = actions.iter().take_while(|(place, _)| *place <= at).count();
             let (now, later) = actions.split_at(here);
@@ -225,9 +253,13 @@ impl<'a> Shaper<'a> {
         };
         self.enter(making, entry.event.label);
         let shape = self.shapes.number(Shape::Op(statement));
-        let gap_ns = entry.event.start_ns.saturating_sub(making.last_ns);
+        let (start_ns, last_ns) = (entry.event.start_ns, making.last_ns);
+        let mut node = Node::leaf(shape, &numbers, 0);
+        let is_first = std::mem::take(&mut making.begins_late);
+        let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
+        node.gap = Gap::once(start_ns.saturating_sub(last_ns), waits);
         making.last_ns = making.last_ns.max(entry.event.end_ns);
-        making.push(Node::leaf(shape, &numbers, gap_ns));
+        making.push(node);
         making.operations += 1;
     }
 
@@ -435,6 +467,8 @@ struct Making {
     taken: Vec<bool>,
     /// End of the last operation.
     last_ns: u64,
+    /// It is a process that was started later, and has not begun yet.
+    begins_late: bool,
     operations: u64,
     adopted: Vec<u64>,
 }

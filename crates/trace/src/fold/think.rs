@@ -32,7 +32,8 @@ impl Think {
         }
     }
 
-    fn scale(self) -> f64 {
+    /// What times are multiplied by.
+    pub(super) fn scale(self) -> f64 {
         match self {
             Think::Scaled(factor) => factor,
             Think::None => 0.0,
@@ -84,7 +85,7 @@ fn collect(item: &Item, sums: &mut Vec<u64>) {
 }
 
 /// Three digits and a unit.
-fn duration(ns: u64) -> String {
+pub(super) fn duration(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
         0..10_000 => (1, "ns"),
         10_000..10_000_000 => (1_000, "us"),

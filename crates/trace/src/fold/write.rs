@@ -7,7 +7,7 @@ use super::names::Part;
 use super::params::Params;
 use super::ranks::{Form, Item, Ranks, Spread, Value};
 use super::shape::{Arg, Shape, Shaper, Statement};
-use super::think::{Places, Think};
+use super::think::{Places, Think, duration};
 use crate::strace::open_flag_text;
 use model::Op;
 use model::errno;
@@ -32,7 +32,13 @@ pub struct Writer<'a> {
     ranks: u32,
     /// Further directories in which files have names.
     directories: Vec<String>,
+    /// More of them were at work at a time than there were processors.
+    crowded: bool,
 }
+
+/// Pauses as long are those of who waits, where not all can have computed. Shorter ones would take
+/// longer by waking up.
+const LONG_NS: u64 = 1_000_000;
 
 /// Why a program cannot be stretched.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +79,7 @@ impl<'a> Writer<'a> {
             fixed: Fixed::default(),
             ranks,
             directories: log.used_directories().map(str::to_string).collect(),
+            crowded: shaper.is_crowded(),
         }
     }
 
@@ -160,6 +167,13 @@ impl<'a> Writer<'a> {
                 lines.push(line);
             }
             Shape::Barrier => lines.push("barrier;".into()),
+            Shape::Start => {
+                let start_us = self.linear(&item.numbers[0]);
+                lines.push(match start_us.constant() {
+                    Some(us) => format!("sleep({});", duration(us.unsigned_abs() * 1000)),
+                    None => format!("sleep({});", start_us.shown(&self.plain(), false)),
+                });
+            }
             Shape::Signal => {
                 let to = self.linear(&item.numbers[0]).shown(&self.plain(), false);
                 lines.push(format!("signal(\"from-$$rank\", to={to});"));
@@ -182,7 +196,9 @@ impl<'a> Writer<'a> {
 
     fn compute(&self, gap: Gap, lines: &mut Lines) {
         if let Some(ns) = self.places.think_ns(gap) {
-            lines.push(format!("compute({});", self.think.shown(ns)));
+            let waits = gap.waited_ns > gap.sum_ns / 2 || self.crowded && ns >= LONG_NS;
+            let pause = if waits { Op::Sleep } else { Op::Compute };
+            lines.push(format!("{}({});", pause.name(), self.think.shown(ns)));
         }
     }
 

@@ -11,6 +11,15 @@ use model::Op;
 use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use model::op::Class;
 
+/// Most bytes that a copy is taken to ask for, unless it moved more: programs name a limit that no
+/// file reaches, not the size of a buffer.
+const COPIED_BYTES: u64 = 1 << 20;
+
+/// Bytes that a call says it has moved.
+fn moved(r: &Record<'_>) -> u64 {
+    r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
+}
+
 const ENOENT: u16 = 2;
 
 impl Resolver<'_> {
@@ -261,8 +270,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// A copy inside the kernel: a read without time, then a write. With a pipe or socket on one side
-    /// only the other one is left.
+    /// A copy inside the kernel: a read without time, then a write of what was read. With a pipe or
+    /// socket on one side only the other one is left.
     fn copy(
         &mut self,
         thread: u32,
@@ -271,17 +280,22 @@ impl Resolver<'_> {
         (to, to_offset): (Meaning, Option<u64>),
         bytes: u64,
     ) {
+        let moved = moved(r);
+        let asked = bytes.min(moved.max(COPIED_BYTES));
         match (from, to) {
             (Meaning::File(from), Meaning::File(to)) => {
                 self.gaps.add(Gap::Halves);
                 let no_time = Record { elapsed_ns: Some(0), ..*r };
-                self.moved(thread, from, &no_time, Op::Fread, bytes, from_offset);
-                self.moved(thread, to, r, Op::Fwrite, bytes, to_offset);
+                self.moved(thread, from, &no_time, Op::Fread, asked, from_offset);
+                // Where the source has ended, nothing is written.
+                if moved > 0 || r.outcome.errno != 0 {
+                    self.moved(thread, to, r, Op::Fwrite, moved, to_offset);
+                }
             }
             (Meaning::File(from), _) => {
-                self.moved(thread, from, r, Op::Fread, bytes, from_offset);
+                self.moved(thread, from, r, Op::Fread, asked, from_offset);
             }
-            (_, Meaning::File(to)) => self.moved(thread, to, r, Op::Fwrite, bytes, to_offset),
+            (_, Meaning::File(to)) => self.moved(thread, to, r, Op::Fwrite, moved, to_offset),
             (Meaning::Unknown, _) | (_, Meaning::Unknown) => {
                 self.gaps.add_name(Gap::UnknownFiles, r.name);
             }
@@ -300,7 +314,7 @@ impl Resolver<'_> {
         offset: Option<u64>,
     ) {
         let Some(mut instance) = self.tables.instances.at(place).copied() else { return };
-        let moved = r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+        let moved = moved(r);
         let appends = op == Op::Fwrite && instance.flags != NO_ID && instance.flags & O_APPEND != 0;
         let at = match offset {
             _ if appends => self.names.size(instance.file),
@@ -345,7 +359,7 @@ impl Resolver<'_> {
         let Some(node) = node else { return self.gaps.add(Gap::Impossible) };
         let (path, file) = (self.names.path(node), self.names.file(node));
         let moves = matches!(op.row().class, Class::Read | Class::Write);
-        let moved = r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+        let moved = moved(r);
         let done = if moves { moved } else { 0 };
         let unplaced = moves && offset.is_none() && r.outcome.errno == 0;
         if unplaced && self.is_kept(path) {

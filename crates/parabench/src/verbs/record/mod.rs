@@ -101,6 +101,7 @@ impl Record {
                 command: program.shown(),
                 by: recorder.shown(),
                 exit_code: ended.code().into(),
+                cpus: engine::host::cpus(),
             };
             let origin = Origin::command(program.line(), Some(recorded));
             let run = results::store_import(&folder, origin, imported);

@@ -1,0 +1,150 @@
+//! When ranks begin and end. A process that another one starts later sleeps until then: it was not
+//! there, so it takes no processor from those that are. And a process whose pause is filled by others
+//! that come and go waits for them.
+//!
+//! ```text
+//! first operations at 2, 3, 391, 395 ms  ─▶  0, 0, 390, 390 ms
+//! ```
+
+use super::log::{Log, Logged};
+use super::think::Think;
+
+/// Ranks that begin within this share of the whole time begin together.
+const TOGETHER: f64 = 0.01;
+/// And those within this time.
+const TOGETHER_NS: u64 = 1_000_000;
+
+/// By rank: when it begins after the first one, microseconds. Empty if all begin together.
+pub fn starts(log: &Log, think: Think) -> Vec<i64> {
+    let firsts: Vec<Option<u64>> =
+        log.ranks.iter().map(|rank| Some(rank.first()?.event.start_ns)).collect();
+    let ends = log.ranks.iter().flatten().map(|entry| entry.event.end_ns);
+    let (first, last) = (firsts.iter().flatten().min(), ends.max());
+    let (Some(&first), Some(last)) = (first, last) else { return Vec::new() };
+    let apart = ((last.saturating_sub(first)) as f64 * TOGETHER) as u64;
+    let groups = together(firsts.iter().flatten().copied().collect(), apart.max(TOGETHER_NS));
+    let start_us = |at: Option<u64>| {
+        let mean = at.and_then(|at| groups.iter().rev().find(|group| group.first <= at));
+        let late_ns = mean.map_or(0, |group| group.mean).saturating_sub(groups[0].mean);
+        rounded((late_ns as f64 * think.scale() / 1e3) as u64)
+    };
+    let starts: Vec<i64> = firsts.into_iter().map(start_us).collect();
+    if starts.iter().all(|start| *start == 0) { Vec::new() } else { starts }
+}
+
+/// Ranks that begin together: when the first one of them does, and when they do in the mean.
+struct Group {
+    first: u64,
+    mean: u64,
+}
+
+fn together(mut times: Vec<u64>, apart: u64) -> Vec<Group> {
+    times.sort_unstable();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut rest = &times[..];
+    while let Some(&first) = rest.first() {
+        let (now, later) = rest.split_at(rest.partition_point(|at| at - first <= apart));
+        let late: u128 = now.iter().map(|at| u128::from(at - first)).sum();
+        groups.push(Group { first, mean: first + (late / now.len() as u128) as u64 });
+        rest = later;
+    }
+    groups
+}
+
+/// When the ranks of a log are at work.
+#[derive(Debug, Default)]
+pub struct Lifetimes {
+    /// Start of the first operation and end of the last, by the former.
+    spans: Vec<(u64, u64)>,
+}
+
+impl Lifetimes {
+    /// Those of all ranks.
+    pub fn of(log: &Log) -> Lifetimes {
+        let span = |rank: &Vec<Logged>| {
+            let last_ns = rank.iter().map(|entry| entry.event.end_ns).max()?;
+            Some((rank.first()?.event.start_ns, last_ns))
+        };
+        let mut spans: Vec<(u64, u64)> = log.ranks.iter().filter_map(span).collect();
+        spans.sort_unstable();
+        Lifetimes { spans }
+    }
+
+    /// When the first rank begins.
+    pub fn begin_ns(&self) -> u64 {
+        self.spans.first().map_or(0, |(first, _)| *first)
+    }
+
+    /// Most ranks that are at work at a time.
+    pub fn most_at_once(&self) -> usize {
+        let mut ends: Vec<u64> = self.spans.iter().map(|(_, last)| *last).collect();
+        ends.sort_unstable();
+        let at_work = |(begun, (first, _)): (usize, &(u64, u64))| {
+            (begun + 1).saturating_sub(ends.partition_point(|end| end <= first))
+        };
+        self.spans.iter().enumerate().map(at_work).max().unwrap_or(0)
+    }
+
+    /// Ranks that begin and end between these times are at work for half of it at least.
+    pub fn fill(&self, from_ns: u64, to_ns: u64) -> bool {
+        let begun = self.spans.partition_point(|(first, _)| *first < from_ns);
+        let begun = self.spans[begun..].iter().take_while(|(first, _)| *first < to_ns);
+        let mut within = begun.filter(|(_, last)| *last <= to_ns);
+        let Some(&(first, last)) = within.next() else { return false };
+        let last = within.map(|(_, last)| *last).fold(last, u64::max);
+        last - first >= (to_ns - from_ns).div_ceil(2)
+    }
+}
+
+/// Three digits.
+fn rounded(us: u64) -> i64 {
+    let unit = 10u64.pow(us.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    ((us + unit / 2) / unit * unit) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_begin_later_sleep_until_then() {
+        const MS: u64 = 1_000_000;
+        let rank = |start_ms: u64, end_ms: u64| {
+            let mut logged = Logged::default();
+            (logged.event.start_ns, logged.event.end_ns) = (start_ms * MS, end_ms * MS);
+            vec![logged]
+        };
+        for (ranks, think, expected) in [
+            (vec![rank(2, 9), rank(3, 9)], Think::Typical, vec![]),
+            (
+                vec![rank(2, 3), vec![], rank(4, 9), rank(391, 402), rank(395, 402)],
+                Think::Typical,
+                vec![0, 0, 0, 390_000, 390_000],
+            ),
+            (vec![rank(500, 501), rank(12_345, 20_000)], Think::Typical, vec![0, 11_800_000]),
+            (vec![rank(0, 1), rank(80, 100)], Think::Scaled(0.5), vec![0, 40_000]),
+            (vec![rank(0, 1), rank(80, 100)], Think::None, vec![]),
+            (vec![], Think::Typical, vec![]),
+        ] {
+            let log = Log { ranks, ..Log::default() };
+            assert_eq!(starts(&log, think), expected);
+        }
+    }
+
+    #[test]
+    fn who_pauses_while_another_comes_and_goes_waits_for_it() {
+        let rank = |start_ns: u64, end_ns: u64| {
+            let mut logged = Logged::default();
+            (logged.event.start_ns, logged.event.end_ns) = (start_ns, end_ns);
+            vec![logged]
+        };
+        let log = Log { ranks: vec![rank(0, 100), rank(20, 30), rank(25, 70)], ..Log::default() };
+        let lifetimes = Lifetimes::of(&log);
+        assert_eq!(lifetimes.most_at_once(), 3);
+        for (from, to, waits) in
+            [(15, 35, true), (10, 40, false), (21, 70, true), (0, 99, true), (30, 200, false)]
+        {
+            assert_eq!(lifetimes.fill(from, to), waits, "{from} {to}");
+        }
+    }
+}
