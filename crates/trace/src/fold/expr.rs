@@ -24,6 +24,8 @@ pub struct Loop {
     start: i64,
     stride: i64,
     used: bool,
+    /// What counts its iterations over executions, and how many loops further out it begins.
+    cursor: Option<(String, usize)>,
 }
 
 /// `$i`, `$j`, ... `$n2`
@@ -49,21 +51,39 @@ impl Loop {
             })
             .max_by_key(|((start, stride), count)| (*count, -start, -stride));
         let (start, stride) = best.map_or((0, 1), |(wish, _)| wish);
-        Loop { name, start, stride, used }
+        let further = item.body.iter().find_map(|item| running(item, 0));
+        let cursor = further.map(|further| (String::new(), further));
+        Loop { name, start, stride, used, cursor }
+    }
+
+    /// Its variable is used.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
+    /// What counts its iterations over executions, and how many loops further out it begins.
+    pub fn cursor(&mut self) -> Option<&mut (String, usize)> {
+        self.cursor.as_mut()
+    }
+
+    /// The place of a list's value.
+    fn place(&self, list: &Listed) -> &str {
+        match &self.cursor {
+            Some((cursor, _)) if list.root > list.depth => cursor,
+            _ => &self.name,
+        }
     }
 
     /// An expression holds its variable.
     pub fn is_in(&self, shown: &str) -> bool {
-        shown.match_indices(&self.name).any(|(at, name)| {
-            let next = shown.as_bytes().get(at + name.len());
-            !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        })
+        let counts = self.cursor.as_ref().is_some_and(|(cursor, _)| holds(shown, cursor));
+        counts || holds(shown, &self.name)
     }
 
     /// `repeat $i 10`, with a range where the variable does not begin at 0. `count`: as a number, if
     /// it is one.
     pub fn head(&self, shown: &str, count: Option<i64>) -> String {
-        let Loop { name, start, stride, used } = self;
+        let Loop { name, start, stride, used, .. } = self;
         if !used {
             return format!("repeat {shown}");
         }
@@ -89,7 +109,8 @@ fn collect(
     steps: &mut Vec<i64>,
 ) {
     for number in &item.numbers {
-        if number.list.as_ref().is_some_and(|list| list.depth == depth) {
+        let is_indexed = |list: &Listed| list.depth == depth && list.root == depth;
+        if number.list.as_ref().is_some_and(is_indexed) {
             // An index of a list is the variable as it is.
             steps.push(1);
             *wishes.entry((0, 1)).or_default() += 1 << 20;
@@ -115,6 +136,24 @@ fn collect(
     }
     let inner = depth + usize::from(item.form == Form::Loop);
     item.body.iter().for_each(|item| collect(item, inner, wishes, steps));
+}
+
+/// An expression holds this variable.
+pub fn holds(shown: &str, name: &str) -> bool {
+    shown.match_indices(name).any(|(at, name)| {
+        let next = shown.as_bytes().get(at + name.len());
+        !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    })
+}
+
+/// How many loops further out a list begins whose values are counted over executions of this loop.
+fn running(item: &Item, depth: usize) -> Option<usize> {
+    let lists = item.numbers.iter().filter_map(|number| number.list.as_ref());
+    let mut own = lists.filter(|list| list.depth == depth && list.root > depth);
+    let inner = depth + usize::from(item.form == Form::Loop);
+    own.next()
+        .map(|list| list.root - depth)
+        .or_else(|| item.body.iter().find_map(|item| running(item, inner)))
 }
 
 /// A sum of a constant and of terms with integer factors.
@@ -151,6 +190,7 @@ impl Linear {
     pub fn add_value(&mut self, value: &Value, tables: &mut Vec<Vec<i64>>) {
         match value {
             Value::Same(value) => self.constant += value,
+            Value::Param(name) => self.add(1, name),
             Value::Affine { base, step } => {
                 self.constant += base;
                 self.add(*step, "$$rank");
@@ -189,12 +229,7 @@ impl Linear {
         unit: i64,
         tables: &mut Vec<Vec<i64>>,
     ) {
-        let index = match &list.rows {
-            None => around.name.clone(),
-            Some((ranks, row)) => {
-                format!("{} * {row} + {}", index(ranks, tables), around.name)
-            }
-        };
+        let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
         let name = table_name(place(values, tables));
         self.add(unit, &format!("{name}[{index}]"));
@@ -268,6 +303,16 @@ impl Linear {
     }
 }
 
+/// The place of a list's value in this iteration, and on this rank.
+pub fn place_in(list: &Listed, around: &Loop, tables: &mut Vec<Vec<i64>>) -> String {
+    match &list.rows {
+        None => around.place(list).to_string(),
+        Some((ranks, row)) => {
+            format!("{} * {row} + {}", index(ranks, tables), around.place(list))
+        }
+    }
+}
+
 /// The number of this rank among some, from 0.
 fn index(ranks: &[u32], tables: &mut Vec<Vec<i64>>) -> String {
     let (first, last) = (ranks[0], ranks[ranks.len() - 1]);
@@ -337,7 +382,8 @@ mod tests {
 
     #[test]
     fn expressions_are_written_as_people_write_them() {
-        let around = |start, stride| Loop { name: "$i".into(), start, stride, used: true };
+        let around =
+            |start, stride| Loop { name: "$i".into(), start, stride, used: true, cursor: None };
         let unit = Sizes { unit: Some((4096, "$size".into())), ranks: 4 };
         let mut tables = Vec::new();
         let mut linear = Linear::default();
@@ -360,7 +406,8 @@ mod tests {
 
     #[test]
     fn ranges_begin_where_names_do() {
-        let loop_of = |start, stride, used| Loop { name: "$i".into(), start, stride, used };
+        let loop_of =
+            |start, stride, used| Loop { name: "$i".into(), start, stride, used, cursor: None };
         for (around, shown, count, expected) in [
             (loop_of(0, 1, true), "10", Some(10), "repeat $i 10"),
             (loop_of(0, 1, false), "$count", None, "repeat $count"),

@@ -6,7 +6,7 @@
 //!
 //! Only where that is shorter: what statements take is compared with what their numbers take.
 
-use super::loops::{Gap, Kind, Node, Number, collect};
+use super::loops::{Gap, Kind, List, Node, Number, collect};
 use std::rc::Rc;
 
 /// Longest body that is looked for, in elements.
@@ -108,7 +108,7 @@ fn over_lists(nodes: &[Node], width: usize, count: usize) -> Node {
                 None => {
                     number.steps.push(0);
                     number.base = 0;
-                    number.list = Some((depth, Rc::from(values)));
+                    number.list = Some(List { depth, root: depth, values: Rc::from(values) });
                 }
             }
         });
@@ -119,13 +119,14 @@ fn over_lists(nodes: &[Node], width: usize, count: usize) -> Node {
 
 #[cfg(test)]
 mod tests {
+    use super::super::alike::Plain;
     use super::super::loops::Folder;
     use super::*;
 
     fn folded(numbers: &[i64]) -> Vec<Node> {
         let mut folder = Folder::default();
         numbers.iter().for_each(|number| folder.push(Node::leaf(1, &[*number, 4096], 0)));
-        folder.finish()
+        folder.finish(&mut Plain::default().alike())
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(nodes.len(), 1);
         assert_eq!(nodes[0].numbers[0].base, 9);
         let numbers = &nodes[0].body()[0].numbers;
-        assert_eq!(numbers[0].list, Some((0, Rc::from(values))));
+        assert_eq!(numbers[0].list, Some(List { depth: 0, root: 0, values: Rc::from(values) }));
         assert_eq!((numbers[1].base, &numbers[1].list), (4096, &None));
         // Too few to be shorter.
         assert_eq!(folded(&values[..2]).len(), 2);

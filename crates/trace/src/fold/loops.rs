@@ -10,7 +10,8 @@
 //! Loops are elements of the stack like statements, so nests come by themselves. Memory for regular
 //! input is that of the result.
 
-use super::lists;
+use super::alike::Alike;
+use super::ragged;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -25,8 +26,19 @@ pub struct Number {
     pub base: i64,
     /// Growth per iteration, innermost loop first; as many as there are loops around it.
     pub steps: Vec<i64>,
-    /// What is added in the iterations of one loop, and which loop, counted from the innermost.
-    pub list: Option<(usize, Rc<[i64]>)>,
+    /// What is added in the iterations of one loop.
+    pub list: Option<List>,
+}
+
+/// Values by iteration of a loop. Loops are counted from the innermost around a number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct List {
+    /// Which loop.
+    pub depth: usize,
+    /// Its iterations are counted over all executions within one of this loop: `depth`, or further out.
+    pub root: usize,
+    /// A value for each.
+    pub values: Rc<[i64]>,
 }
 
 impl Number {
@@ -127,7 +139,7 @@ impl Node {
         }
     }
 
-    fn body_mut(&mut self) -> &mut [Node] {
+    pub(super) fn body_mut(&mut self) -> &mut [Node] {
         match &mut self.kind {
             Kind::Leaf => &mut [],
             Kind::Loop(body) | Kind::Block(body) => body,
@@ -167,9 +179,16 @@ impl Folder {
         while self.extend() || self.form() {}
     }
 
-    /// What all became. Like neighbours whose numbers do not grow evenly become loops over lists.
-    pub fn finish(self) -> Vec<Node> {
-        lists::listed(self.stack)
+    /// What neighbours of elements became.
+    pub fn of(nodes: Vec<Node>) -> Vec<Node> {
+        let mut folder = Folder::default();
+        nodes.into_iter().for_each(|node| folder.push(node));
+        folder.stack
+    }
+
+    /// What all became, with loops over lists where that is shorter.
+    pub fn finish(self, alike: &mut Alike<'_>) -> Vec<Node> {
+        ragged::shortened(self.stack, alike)
     }
 
     /// The elements on top are the next iteration of the loop below them.
@@ -286,6 +305,7 @@ fn grow(first: &mut [Node], second: &[Node]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::alike::Plain;
     use super::*;
 
     /// `a0 a1`: shape and number; a loop is shown as `3{a0+1}`.
@@ -297,7 +317,7 @@ mod tests {
                 number.split(',').filter_map(|number| number.parse().ok()).collect();
             folder.push(Node::leaf(shape.as_bytes()[0].into(), &bases, 1));
         }
-        show(&folder.finish())
+        show(&folder.finish(&mut Plain::default().alike()))
     }
 
     fn show(nodes: &[Node]) -> String {
@@ -342,7 +362,7 @@ mod tests {
         for at in 0..100_000 {
             folder.push(Node::leaf(1, &[at * 4096], 2));
         }
-        let nodes = folder.finish();
+        let nodes = folder.finish(&mut Plain::default().alike());
         assert_eq!(nodes.len(), 1);
         assert_eq!(nodes[0].numbers[0].base, 100_000);
         assert_eq!(nodes[0].body()[0].gap, Gap { sum_ns: 200_000, count: 100_000, waited_ns: 0 });
@@ -354,6 +374,6 @@ mod tests {
         for base in [i64::MIN, 0, i64::MAX, i64::MAX - 1, i64::MIN] {
             folder.push(Node::leaf(1, &[base], 0));
         }
-        assert_eq!(folder.finish().len(), 5);
+        assert_eq!(folder.finish(&mut Plain::default().alike()).len(), 5);
     }
 }

@@ -2,6 +2,7 @@
 //! they do behind.
 
 use super::loops::{Kind, Node};
+use super::ranks::{Form, Item};
 
 /// Number of the shape of a meeting.
 pub const BARRIER: u32 = 0;
@@ -9,6 +10,22 @@ pub const BARRIER: u32 = 0;
 /// All ranks meet here.
 pub fn is_barrier(node: &Node) -> bool {
     node.kind == Kind::Leaf && node.shape == BARRIER
+}
+
+/// All ranks meet in it.
+pub fn is_in(node: &Node) -> bool {
+    is_barrier(node) || node.body().iter().any(is_in)
+}
+
+/// All ranks meet where the text says that only some come: true, but hard to see.
+pub fn is_hidden(items: &[Item]) -> bool {
+    let meets = |item: &Item| item.form == Form::Leaf(BARRIER);
+    let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
+    any(items, &hides)
+}
+
+fn any(items: &[Item], is_it: &impl Fn(&Item) -> bool) -> bool {
+    items.iter().any(|item| is_it(item) || any(&item.body, is_it))
 }
 
 /// Meetings among these elements, not in them.

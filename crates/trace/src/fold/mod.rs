@@ -1,13 +1,14 @@
 //! A run with events -> a short program that does the same.
 //!
 //! ```text
-//! Log ──shape──▶ statements and numbers ──loops──▶ trees ──ranks──▶ one tree ──write──▶ text
+//! Log ──shape──▶ statements and numbers ──loops──▶ trees ──ranks──▶ one tree ──procs, write──▶ text
 //!      └─order──▶ where ranks wait ─┘
 //! ```
 //!
 //! Each stage is a function from data to data. The text is not proved here: who folds executes it on
 //! files in memory and compares.
 
+mod alike;
 pub mod anonymise;
 pub mod before;
 pub mod expr;
@@ -19,6 +20,8 @@ pub mod names;
 pub mod only;
 pub mod order;
 pub mod params;
+mod procs;
+mod ragged;
 pub mod ranks;
 pub mod shape;
 pub mod starts;
@@ -67,19 +70,21 @@ pub struct Folded {
 /// Waits of a rank from which on signals between ranks may be shorter than meetings of all.
 const MEETINGS_FEW: usize = 6;
 
-/// Makes a program of a log: the shorter one of those with barriers and with signals.
+/// Makes a program of a log: of those with barriers and with signals the one that shows where all
+/// ranks meet, and of these the shorter one.
 pub fn fold(log: &Log, options: &Options) -> Folded {
     let order = order::barriers(log);
     let many = order.waits() > MEETINGS_FEW;
-    let folded = ordered(log, options, &order);
-    if !many {
+    let (hidden, folded) = ordered(log, options, &order);
+    if !many && !hidden {
         return folded;
     }
-    let other = ordered(log, options, &order::signals(log));
-    if other.text.len() < folded.text.len() { other } else { folded }
+    let (_, other) = ordered(log, options, &order::signals(log));
+    if hidden || other.text.len() < folded.text.len() { other } else { folded }
 }
 
-fn ordered(log: &Log, options: &Options, order: &Order) -> Folded {
+/// The program, and whether ranks meet in it under a condition.
+fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     let mut shaper = Shaper::new(log);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
@@ -88,10 +93,12 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> Folded {
         trees.push(tree);
         adopted.push(opened);
     }
-    let items = ranks::unify(&trees);
-    let writer = Writer::new(&shaper, &items, log, options.think);
+    let (items, procs) = procs::extracted(ranks::unify(&trees), &shaper);
+    let hidden = meet::is_hidden(&items);
+    let writer = Writer::new(&shaper, &items, &procs, log, options.think);
     let write::Written { text, params, fixed } = writer.program(&items, &options.head);
     let (text, _) = ppl::format(&text);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);
-    Folded { text, before: before(log), adopted, left_out, guessed, params, fixed }
+    let before = before(log);
+    (hidden, Folded { text, before, adopted, left_out, guessed, params, fixed })
 }

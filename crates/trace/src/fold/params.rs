@@ -44,10 +44,11 @@ impl Uses {
 }
 
 impl Params {
-    /// Those of a tree.
-    pub fn of(items: &[Item], shapes: &[Shape]) -> Params {
+    /// Those of a program: its statements and those of its procs.
+    pub fn of(bodies: &[&[Item]], shapes: &[Shape]) -> Params {
         let (mut counts, mut sizes) = (Uses::default(), Uses::default());
-        items.iter().for_each(|item| collect(item, shapes, false, &mut counts, &mut sizes));
+        let items = bodies.iter().copied().flatten();
+        items.for_each(|item| collect(item, shapes, false, &mut counts, &mut sizes));
         Params { counts: counts.chosen(), sizes: sizes.chosen() }
     }
 

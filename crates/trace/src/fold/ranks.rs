@@ -7,7 +7,7 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
-use super::loops::{Gap, Kind, Node, Number};
+use super::loops::{Gap, Kind, List, Node, Number};
 use super::meet;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -51,6 +51,8 @@ pub enum Value {
     },
     /// Anything: the values of these ranks.
     Table(Ranks, Vec<i64>),
+    /// What a proc is given under this name.
+    Param(Rc<str>),
 }
 
 impl Value {
@@ -64,6 +66,7 @@ impl Value {
             Value::Grid { base, outer, inner, width } => {
                 base + outer * (r / width) + inner * (r % width)
             }
+            Value::Param(_) => 0,
             Value::Table(ranks, values) => {
                 ranks.binary_search(&rank).ok().and_then(|at| values.get(at).copied()).unwrap_or(0)
             }
@@ -142,6 +145,8 @@ pub struct Spread {
 pub struct Listed {
     /// Which loop, counted from the innermost.
     pub depth: usize,
+    /// Its iterations are counted within one execution of this loop.
+    pub root: usize,
     /// The values; one row after the other, if ranks have different ones.
     pub values: Vec<i64>,
     /// Then the ranks, and the length of a row.
@@ -151,10 +156,10 @@ pub struct Listed {
 impl Listed {
     fn of(nodes: &[(u32, &Node)], at: usize) -> Option<Listed> {
         let list = |node: &Node| node.numbers[at].list.clone();
-        let (depth, first) = list(nodes[0].1)?;
-        let rows = || nodes.iter().filter_map(|(rank, node)| Some((*rank, list(node)?.1)));
+        let List { depth, root, values: first } = list(nodes[0].1)?;
+        let rows = || nodes.iter().filter_map(|(rank, node)| Some((*rank, list(node)?.values)));
         if rows().all(|(_, row)| row == first) {
-            return Some(Listed { depth, values: first.to_vec(), rows: None });
+            return Some(Listed { depth, root, values: first.to_vec(), rows: None });
         }
         let row = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
         let mut values = Vec::with_capacity(row * nodes.len());
@@ -163,7 +168,7 @@ impl Listed {
             values.resize(values.len().next_multiple_of(row.max(1)), 0);
         }
         let ranks = nodes.iter().map(|(rank, _)| *rank).collect();
-        Some(Listed { depth, values, rows: Some((ranks, row)) })
+        Some(Listed { depth, root, values, rows: Some((ranks, row)) })
     }
 }
 
@@ -178,6 +183,8 @@ pub enum Form {
     Block(u32),
     /// Only some ranks.
     Only(Ranks),
+    /// The proc with this number; its numbers are what it is given.
+    Call(usize),
 }
 
 /// An element of the tree of all ranks.
@@ -284,8 +291,9 @@ fn hash(what: &impl Hash) -> u64 {
 /// A node without its numbers; of a block only its label, because ranks may do different things in it.
 fn form(node: &Node) -> u64 {
     let body = || node.body().iter().map(form).collect::<Vec<_>>();
-    let lists: Vec<Option<usize>> =
-        node.numbers.iter().map(|number| number.list.as_ref().map(|list| list.0)).collect();
+    let place = |list: &List| (list.depth, list.root);
+    let lists: Vec<Option<(usize, usize)>> =
+        node.numbers.iter().map(|number| number.list.as_ref().map(place)).collect();
     match node.kind {
         Kind::Leaf => hash(&(node.shape, 0, lists)),
         // Ranks that meet in a loop do so together, whatever else they do in it.
@@ -336,7 +344,7 @@ fn is_shorter(old: usize, new: usize, pairs: &[(usize, usize)]) -> bool {
 }
 
 /// Places of a longest common subsequence.
-fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+pub(super) fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (rest_a, rest_b) = (&a[head..], &b[head..]);
     let tail = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();

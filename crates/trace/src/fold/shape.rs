@@ -7,6 +7,7 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
+use super::alike::Alike;
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, takes_handle};
 use super::loops::{Folder, Gap, Node};
 use super::meet::BARRIER;
@@ -62,6 +63,8 @@ pub struct Statement {
 pub enum Arg {
     /// A name: its template; its numbers are those of the statement.
     Path(u32),
+    /// A name that follows no template: the number of the statement says which of the log.
+    Named,
     /// A variable.
     Handle(u32),
     /// Flags of open(2).
@@ -133,6 +136,8 @@ pub struct Shaper<'a> {
     pub names: Names,
     /// All shapes.
     pub shapes: Interner<Shape>,
+    /// Names by template and numbers.
+    known: HashMap<(u32, Vec<i64>), u32>,
     /// Names of which a label consists, outermost first, by label.
     labels: Vec<Vec<u32>>,
     instances: HashMap<u32, Instance>,
@@ -167,8 +172,11 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
+        let known = (0..).zip(&names.of).take(log.paths.len());
+        let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
-        Shaper { log, names, shapes, labels, instances, placed, lifetimes, left_out: 0, guessed: 0 }
+        let (left_out, guessed) = (0, 0);
+        Shaper { log, names, shapes, known, labels, instances, placed, lifetimes, left_out, guessed }
     }
 
     /// More ranks are at work at a time than the recorded machine had processors.
@@ -214,19 +222,28 @@ impl<'a> Shaper<'a> {
             self.add(&mut making, entry);
         }
         for (_, action) in actions {
-            making.leave(0);
+            making.leave(0, &mut self.alike());
             self.act(&mut making, *action);
         }
-        making.leave(0);
+        making.leave(0, &mut self.alike());
         let folder = making.levels.pop().map(|level| level.folder).unwrap_or_default();
-        (folder.finish(), making.adopted)
+        (folder.finish(&mut self.alike()), making.adopted)
+    }
+
+    fn alike(&mut self) -> Alike<'_> {
+        Alike { names: &self.names, shapes: &mut self.shapes, known: &self.known }
+    }
+
+    /// The name of a file of the log.
+    pub fn path(&self, id: i64) -> &[u8] {
+        u32::try_from(id).map_or(&[], |id| self.log.path(id))
     }
 
     fn act(&mut self, making: &mut Making, action: Action) {
         let (shape, numbers) = match action {
             Action::Barrier { free_ns, apart } => {
                 if apart {
-                    making.leave(0);
+                    making.leave(0, &mut self.alike());
                 }
                 making.last_ns = making.last_ns.max(free_ns);
                 (Shape::Barrier, vec![])
@@ -277,7 +294,7 @@ impl<'a> Shaper<'a> {
 
     /// The rank opens a file that it has not opened in the log, outside of every label.
     fn adopt(&mut self, making: &mut Making, entry: &Logged) {
-        making.leave(0);
+        making.leave(0, &mut self.alike());
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting());
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
         let variable = making.take(entry.details.instance);
@@ -347,15 +364,16 @@ impl<'a> Shaper<'a> {
     }
 
     /// Leaves the labels that do not go on, without entering others.
-    fn leave_for(&self, making: &mut Making, label: u32) {
+    fn leave_for(&mut self, making: &mut Making, label: u32) {
         let wanted = self.labels.get(label as usize).map_or(&[][..], Vec::as_slice);
-        making.leave(making.common(wanted));
+        let common = making.common(wanted);
+        making.leave(common, &mut self.alike());
     }
 
     fn enter(&mut self, making: &mut Making, label: u32) {
         let wanted = self.labels.get(label as usize).cloned().unwrap_or_default();
         let common = making.common(&wanted);
-        making.leave(common);
+        making.leave(common, &mut self.alike());
         for part in &wanted[common..] {
             let (template, numbers) = self.names.of[*part as usize].clone();
             let shape = self.shapes.number(Shape::Label(template));
@@ -487,12 +505,12 @@ impl Making {
     }
 
     /// Closes labels until so many are open.
-    fn leave(&mut self, keep: usize) {
+    fn leave(&mut self, keep: usize, alike: &mut Alike<'_>) {
         while self.levels.len() > keep + 1 {
             let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
                 return;
             };
-            self.push(Node::block(shape, &numbers, folder.finish()));
+            self.push(Node::block(shape, &numbers, folder.finish(alike)));
         }
     }
 

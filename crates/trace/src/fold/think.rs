@@ -51,10 +51,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// Chooses among all places of a program.
-    pub fn chosen(items: &[Item], think: Think) -> Places {
+    /// Chooses among all places of a program: in its statements and in its procs.
+    pub fn chosen(bodies: &[&[Item]], think: Think) -> Places {
         let mut sums = Vec::new();
-        items.iter().for_each(|item| collect(item, &mut sums));
+        bodies.iter().copied().flatten().for_each(|item| collect(item, &mut sums));
         sums.sort_unstable();
         let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
         let allowed = all as f64 * DROPPED;

@@ -5,6 +5,7 @@ use super::log::Log;
 use super::loops::Gap;
 use super::names::Part;
 use super::params::Params;
+use super::procs::Proc;
 use super::ranks::{Form, Item, Ranks, Spread, Value};
 use super::shape::{Arg, Shape, Shaper, Statement};
 use super::think::{Places, Think, duration};
@@ -13,17 +14,29 @@ use model::Op;
 use model::errno;
 use std::fmt::Write;
 
+mod calls;
+mod named;
+
 /// Writes a program.
 pub struct Writer<'a> {
     shaper: &'a Shaper<'a>,
+    procs: &'a [Proc],
     think: Think,
     places: Places,
     params: Params,
     sizes: Sizes,
     /// Loops around what is written, outermost first.
     loops: Vec<Loop>,
-    /// Lists that values of ranks stand in.
+    /// Lists that numbers stand in.
     tables: Vec<Vec<i64>>,
+    /// Lists that names stand in.
+    names: Vec<Vec<String>>,
+    /// Variables that stand in names, with what they are, here and around.
+    made: Vec<(String, String)>,
+    /// Variables that count over executions of loops, with the loop before which they begin.
+    cursors: Vec<(String, usize)>,
+    /// Number of them so far.
+    counted: usize,
     /// Expressions of ranks that names hold.
     of_ranks: Vec<String>,
     /// What keeps the program from other numbers of ranks and other sizes.
@@ -65,16 +78,29 @@ type Lines = Vec<String>;
 
 impl<'a> Writer<'a> {
     /// Nothing is written yet.
-    pub fn new(shaper: &'a Shaper<'a>, items: &[Item], log: &Log, think: Think) -> Writer<'a> {
+    pub fn new(
+        shaper: &'a Shaper<'a>,
+        items: &[Item],
+        procs: &'a [Proc],
+        log: &Log,
+        think: Think,
+    ) -> Writer<'a> {
         let ranks = log.ranks.len() as u32;
+        let bodies: Vec<&[Item]> =
+            std::iter::once(items).chain(procs.iter().map(|proc| &proc.body[..])).collect();
         Writer {
             shaper,
+            procs,
             think,
-            places: Places::chosen(items, think),
-            params: Params::of(items, &shaper.shapes.all),
+            places: Places::chosen(&bodies, think),
+            params: Params::of(&bodies, &shaper.shapes.all),
             sizes: Sizes { unit: None, ranks: ranks.into() },
             loops: Vec::new(),
             tables: Vec::new(),
+            names: Vec::new(),
+            made: Vec::new(),
+            cursors: Vec::new(),
+            counted: 0,
             of_ranks: Vec::new(),
             fixed: Fixed::default(),
             ranks,
@@ -85,7 +111,9 @@ impl<'a> Writer<'a> {
 
     /// The program. `head`: lines of the comment at its head.
     pub fn program(mut self, items: &[Item], head: &[String]) -> Written {
-        let body = self.body(items);
+        let procs = self.procs;
+        let procs: Lines = procs.iter().map(|proc| self.definition(proc)).collect();
+        let body = [procs, self.body(items)].concat();
         let mut text = String::new();
         for line in head {
             let _ = writeln!(text, "{}", format!("# {line}").trim_end());
@@ -98,6 +126,10 @@ impl<'a> Writer<'a> {
         for (at, table) in self.tables.iter().enumerate() {
             let values: Vec<String> = table.iter().map(i64::to_string).collect();
             let _ = writeln!(text, "{} = [{}];", table_name(at), values.join(", "));
+        }
+        for (at, names) in self.names.iter().enumerate() {
+            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            let _ = writeln!(text, "{} = [{}];", numbered("$names", at), names.join(", "));
         }
         for (at, shown) in self.of_ranks.iter().enumerate() {
             let _ = writeln!(text, "{} = {shown};", numbered("$r", at));
@@ -121,27 +153,36 @@ impl<'a> Writer<'a> {
 
     fn body(&mut self, items: &[Item]) -> Lines {
         let mut lines = Lines::new();
-        let mut made: Vec<(String, String)> = Vec::new();
+        let made = self.made.len();
         for item in items {
-            self.item(item, &mut lines, &mut made);
+            self.item(item, &mut lines);
         }
+        self.made.truncate(made);
         lines
     }
 
-    fn item(&mut self, item: &Item, lines: &mut Lines, made: &mut Vec<(String, String)>) {
+    fn item(&mut self, item: &Item, lines: &mut Lines) {
         match &item.form {
-            Form::Leaf(shape) => self.leaf(*shape, item, lines, made),
+            Form::Leaf(shape) => self.leaf(*shape, item, lines),
             Form::Loop => {
                 let line = self.repeat(item);
+                let begin = |(_, level): &mut (String, usize)| *level == self.loops.len();
+                let own = self.cursors.extract_if(.., begin);
+                lines.extend(own.map(|(cursor, _)| format!("{cursor} = 0;")));
                 lines.push(line);
             }
             Form::Block(shape) => {
                 let mut name = String::new();
                 if let Shape::Label(template) = self.shaper.shapes.all[*shape as usize] {
-                    name = self.text(template, &mut item.numbers.iter(), lines, made);
+                    name = self.text(template, &mut item.numbers.iter(), lines);
                 }
                 let body = self.body(&item.body);
                 lines.push(block(&format!("time[{name}]"), body));
+            }
+            Form::Call(proc) => {
+                self.compute(item.gap, lines);
+                let line = self.call(*proc, &item.numbers, lines);
+                lines.push(line);
             }
             Form::Only(ranks) => {
                 let (head, body) = (self.only(ranks), self.body(&item.body));
@@ -153,17 +194,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn leaf(
-        &mut self,
-        shape: u32,
-        item: &Item,
-        lines: &mut Lines,
-        made: &mut Vec<(String, String)>,
-    ) {
+    fn leaf(&mut self, shape: u32, item: &Item, lines: &mut Lines) {
         self.compute(item.gap, lines);
         match self.shaper.shapes.all[shape as usize].clone() {
             Shape::Op(statement) => {
-                let line = self.statement(&statement, &item.numbers, lines, made);
+                let line = self.statement(&statement, &item.numbers, lines);
                 lines.push(line);
             }
             Shape::Barrier => lines.push("barrier;".into()),
@@ -180,7 +215,7 @@ impl<'a> Writer<'a> {
             }
             Shape::Wait => {
                 let from = self.linear(&item.numbers[0]);
-                let from = self.number_in_text(&from, 0, None, lines, made);
+                let from = self.number_in_text(&from, 0, None, lines);
                 let count = self.linear(&item.numbers[1]).shown(&self.plain(), false);
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
@@ -207,14 +242,14 @@ impl<'a> Writer<'a> {
         statement: &Statement,
         numbers: &[Spread],
         lines: &mut Lines,
-        made: &mut Vec<(String, String)>,
     ) -> String {
         let mut numbers = numbers.iter();
         let mut args = Vec::new();
         self.sizes.unit = None;
         for arg in &statement.args {
             args.push(match arg {
-                Arg::Path(template) => self.text(*template, &mut numbers, lines, made),
+                Arg::Path(template) => self.text(*template, &mut numbers, lines),
+                Arg::Named => self.named(numbers.next(), lines),
                 Arg::Handle(variable) => variable_name(*variable),
                 Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
                 Arg::Bytes => self.bytes(statement.op, numbers.next()),
@@ -275,7 +310,6 @@ impl<'a> Writer<'a> {
         template: u32,
         numbers: &mut impl Iterator<Item = &'n Spread>,
         lines: &mut Lines,
-        made: &mut Vec<(String, String)>,
     ) -> String {
         let parts = self.shaper.names.templates[template as usize].clone();
         let mut text = String::from("\"");
@@ -289,7 +323,7 @@ impl<'a> Writer<'a> {
                         _ => None,
                     };
                     let linear = self.linear(number);
-                    text.push_str(&self.number_in_text(&linear, *width, next, lines, made));
+                    text.push_str(&self.number_in_text(&linear, *width, next, lines));
                 }
             }
         }
@@ -312,7 +346,6 @@ impl<'a> Writer<'a> {
         width: usize,
         next: Option<u8>,
         lines: &mut Lines,
-        made: &mut Vec<(String, String)>,
     ) -> String {
         if let Some(value) = linear.constant() {
             return format!("{value:0width$}");
@@ -323,19 +356,11 @@ impl<'a> Writer<'a> {
             Some(name) if name != "$$rank" => name.to_string(),
             _ => {
                 let shown = linear.shown(&self.plain(), false);
-                let known = made.iter().find(|(_, expression)| *expression == shown);
-                match known {
-                    Some((name, _)) => name.clone(),
-                    // What does not depend on loops stands before them all.
-                    None if !self.loops.iter().any(|around| around.is_in(&shown)) => {
-                        self.of_ranks(shown)
-                    }
-                    None => {
-                        let name = numbered("$n", made.len());
-                        lines.push(format!("{name} = {shown};"));
-                        made.push((name.clone(), shown));
-                        name
-                    }
+                // What does not depend on loops stands before them all; not lists, which may have
+                // values for the ranks only that come here.
+                match self.is_local(&shown) || shown.contains('[') {
+                    false => self.of_ranks(shown),
+                    true => self.variable("$n", shown, lines),
                 }
             }
         };
@@ -349,16 +374,26 @@ impl<'a> Writer<'a> {
     fn repeat(&mut self, item: &Item) -> String {
         let count = self.linear(&item.numbers[0]);
         let name = name_of_loop(self.loops.len());
-        let frame = Loop::of(name, item);
+        let mut frame = Loop::of(name, item);
+        if let Some((cursor, further)) = frame.cursor() {
+            *cursor = numbered("$at", self.counted);
+            self.counted += 1;
+            self.cursors.push((cursor.clone(), self.loops.len() - *further));
+        }
+        let cursor = frame.cursor().map(|(cursor, _)| cursor.clone());
         let constant = count.constant();
         let shown = match constant.and_then(|count| self.params.count(count)) {
             Some(param) => param,
             None => count.shown(&Sizes::default(), false),
         };
-        let head = frame.head(&shown, constant.filter(|_| !shown.starts_with('$')));
+        let head = match is_option(&item.numbers[0]) && !frame.is_used() {
+            true => format!("if ({shown} == 1)"),
+            false => frame.head(&shown, constant.filter(|_| !shown.starts_with('$'))),
+        };
         self.loops.push(frame);
-        let body = self.body(&item.body);
+        let mut body = self.body(&item.body);
         self.loops.pop();
+        body.extend(cursor.map(|cursor| format!("{cursor} = {cursor} + 1;")));
         block(&head, body)
     }
 
@@ -409,6 +444,13 @@ impl<'a> Writer<'a> {
             }
         }
     }
+}
+
+/// Iterations are one or none each time.
+fn is_option(count: &Spread) -> bool {
+    let steady = count.base == Value::Same(0) && count.steps.iter().all(|s| *s == Value::Same(0));
+    let list = count.list.as_ref().filter(|_| steady);
+    list.is_some_and(|list| list.values.iter().all(|times| matches!(times, 0 | 1)))
 }
 
 /// Variable of an open file.

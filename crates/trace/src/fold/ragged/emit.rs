@@ -1,0 +1,198 @@
+//! Loops of classes and the statements in them -> nodes with numbers.
+
+use super::super::alike::{Alike, NumberKind};
+use super::super::lists;
+use super::super::loops::{Folder, Gap, Kind, Node, collect};
+use super::super::shape::Arg;
+use super::cost;
+use super::fit::{Path, fit};
+use super::parse::{Element, Parsed, What};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// The nodes that a parsed sequence of statements is; loops only where they are shorter.
+pub fn emit(parsed: &Parsed, nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
+    let mut emitter = Emitter { parsed, nodes, alike, all: Vec::new(), plain: Vec::new() };
+    parsed.elements.iter().for_each(|element| emitter.top(element));
+    emitter.flush();
+    emitter.all
+}
+
+struct Emitter<'a, 'b> {
+    parsed: &'a Parsed,
+    nodes: &'a [Node],
+    alike: &'a mut Alike<'b>,
+    all: Vec<Node>,
+    /// Statements that are in no loop so far.
+    plain: Vec<Node>,
+}
+
+/// An element of each execution, if it is not left out there.
+type Execution<'a> = (Option<&'a Element>, Path);
+
+impl<'a> Emitter<'a, '_> {
+    fn flush(&mut self) {
+        let plain = std::mem::take(&mut self.plain);
+        self.all.extend(lists::listed(Folder::of(plain)));
+    }
+
+    fn top(&mut self, element: &'a Element) {
+        let iterations = match &element.what {
+            What::One(at) => return self.plain.push(self.nodes[*at].clone()),
+            What::Many(iterations) => iterations,
+        };
+        if iterations.len() > 1 {
+            let nodes = self.element(element.class, vec![(Some(element), Rc::from([]))]);
+            let mut single = Vec::new();
+            self.statements(element, &mut single);
+            let is_shorter = cost::bytes(&nodes) < cost::bytes(&lists::listed(Folder::of(single)));
+            if is_shorter && self.opens_first(&nodes) {
+                self.flush();
+                return self.all.extend(nodes);
+            }
+        }
+        iterations.iter().flatten().flatten().for_each(|inner| self.top(inner));
+    }
+
+    /// No open file is used before the text shows where it is opened, in an iteration before.
+    fn opens_first(&self, nodes: &[Node]) -> bool {
+        let mut opened = HashSet::new();
+        let before = self.all.iter().chain(&self.plain);
+        before.for_each(|node| {
+            self.follow(node, &mut opened, &mut HashSet::new());
+        });
+        let mut used = HashSet::new();
+        nodes.iter().all(|node| self.follow(node, &mut opened, &mut used))
+    }
+
+    /// Follows which variables are opened, and which are used while none here was; `false`: one of
+    /// these is opened afterwards.
+    fn follow(&self, node: &Node, opened: &mut HashSet<u32>, used: &mut HashSet<u32>) -> bool {
+        if let Some(statement) = self.alike.statement(node) {
+            for arg in &statement.args {
+                if let Arg::Handle(variable) = arg
+                    && !opened.contains(variable)
+                {
+                    used.insert(*variable);
+                }
+            }
+            if let Some(variable) = statement.gives {
+                opened.insert(variable);
+                return !used.contains(&variable);
+            }
+        }
+        node.body().iter().all(|inner| self.follow(inner, opened, used))
+    }
+
+    fn statements(&self, element: &Element, all: &mut Vec<Node>) {
+        match &element.what {
+            What::One(at) => all.push(self.nodes[*at].clone()),
+            What::Many(iterations) => {
+                iterations.iter().flatten().flatten().for_each(|e| self.statements(e, all));
+            }
+        }
+    }
+
+    /// What one element of a body is in all executions.
+    fn element(&mut self, class: u64, all: Vec<Execution<'a>>) -> Vec<Node> {
+        match self.parsed.bodies.get(&class) {
+            Some(body) => self.loops(body, all),
+            None if all.iter().all(|(element, _)| element.is_some()) => vec![self.leaf(&all)],
+            None => vec![self.optional(all)],
+        }
+    }
+
+    fn loops(&mut self, body: &[u64], all: Vec<Execution<'a>>) -> Vec<Node> {
+        let iterations = |element: Option<&'a Element>| match element.map(|e| &e.what) {
+            Some(What::Many(iterations)) => &iterations[..],
+            _ => &[],
+        };
+        let counts: Vec<i64> = all.iter().map(|(e, _)| iterations(*e).len() as i64).collect();
+        if counts.iter().all(|count| *count == 1) && !all[0].1.is_empty() {
+            let inner = all
+                .iter()
+                .flat_map(|(e, path)| iterations(*e).iter().map(move |i| (i, path.clone())));
+            let inner: Vec<_> = inner.collect();
+            return self.body(body, &inner);
+        }
+        let mut inner: Vec<(&'a Vec<Option<Element>>, Path)> = Vec::new();
+        for (element, path) in &all {
+            for (at, iteration) in (0..).zip(iterations(*element)) {
+                inner.push((iteration, longer(path, at, inner.len())));
+            }
+        }
+        let body = self.body(body, &inner);
+        vec![repeated(&all, &counts, body)]
+    }
+
+    fn body(&mut self, body: &[u64], all: &[(&'a Vec<Option<Element>>, Path)]) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for (slot, class) in body.iter().enumerate() {
+            let executions = all.iter().map(|(i, path)| (i[slot].as_ref(), path.clone()));
+            nodes.extend(self.element(*class, executions.collect()));
+        }
+        nodes
+    }
+
+    /// A statement that some executions leave out: a loop of one iteration or none.
+    fn optional(&mut self, all: Vec<Execution<'a>>) -> Node {
+        let counts: Vec<i64> = all.iter().map(|(e, _)| i64::from(e.is_some())).collect();
+        let there = all.iter().filter(|(element, _)| element.is_some()).enumerate();
+        let inner: Vec<Execution<'a>> =
+            there.map(|(at, (element, path))| (*element, longer(path, 0, at))).collect();
+        let body = vec![self.leaf(&inner)];
+        repeated(&all, &counts, body)
+    }
+
+    /// One statement for all executions.
+    fn leaf(&mut self, all: &[Execution<'a>]) -> Node {
+        let mut nodes: Vec<Node> = Vec::with_capacity(all.len());
+        for (element, _) in all {
+            if let Some(Element { what: What::One(at), .. }) = element {
+                nodes.push(self.nodes[*at].clone());
+            }
+        }
+        if nodes.iter().any(|node| node.shape != nodes[0].shape) {
+            nodes = nodes.iter().map(|node| self.alike.named(node)).collect();
+        }
+        let kinds = self.alike.kinds(&nodes[0]);
+        let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
+        let mut columns = columns(&nodes).into_iter().enumerate();
+        let mut node = nodes[0].clone();
+        nodes[1..].iter().for_each(|other| node.add_gaps(other));
+        node.each_mut(&mut |number| {
+            let Some((at, values)) = columns.next() else { return };
+            let inner = number.steps.len();
+            let found = fit(&paths, &values, kinds.get(at) == Some(&NumberKind::Name));
+            number.base = found.base;
+            number.steps.extend(found.steps);
+            if let Some(mut list) = found.list {
+                (list.depth, list.root) = (list.depth + inner, list.root + inner);
+                number.list = Some(list);
+            }
+        });
+        node
+    }
+}
+
+fn longer(path: &Path, iteration: u32, execution: usize) -> Path {
+    path.iter().copied().chain([(iteration, execution as u32)]).collect()
+}
+
+fn repeated(all: &[Execution<'_>], counts: &[i64], body: Vec<Node>) -> Node {
+    let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
+    let count = fit(&paths, counts, false);
+    Node::made(0, vec![count], Gap::default(), Kind::Loop(body))
+}
+
+/// The bases of every number of like nodes.
+fn columns(nodes: &[Node]) -> Vec<Vec<i64>> {
+    let mut columns: Vec<Vec<i64>> = Vec::new();
+    for node in nodes {
+        let mut bases = Vec::new();
+        node.each(&mut |number| collect(&mut bases, number));
+        columns.resize(bases.len(), Vec::with_capacity(nodes.len()));
+        columns.iter_mut().zip(bases).for_each(|(column, base)| column.push(base));
+    }
+    columns
+}

@@ -1,0 +1,107 @@
+//! Numbers of the executions of a statement -> how they depend on the loops around it.
+
+use super::super::loops::{List, Number};
+use super::cost;
+use std::rc::Rc;
+
+/// Of each loop, outermost first: the iteration, and its number over all executions of the loop.
+pub type Path = Rc<[(u32, u32)]>;
+
+/// What a variable costs that counts over executions of a loop.
+const CURSOR: usize = 20;
+/// Larger numbers do not grow with iterations.
+const LARGEST: u64 = 1 << 50;
+
+/// How values depend on loops. `is_name`: they are no numbers to be reckoned with.
+pub fn fit(paths: &[Path], values: &[i64], is_name: bool) -> Number {
+    let levels = paths.first().map_or(0, |path| path.len());
+    let even = !is_name && values.iter().all(|value| value.unsigned_abs() < LARGEST);
+    let steps = if even { steps(paths, values) } else { vec![0; levels] };
+    if let Some(base) = constant(paths, values, &steps) {
+        let steps = steps.into_iter().rev().collect();
+        return Number { base, steps, list: None };
+    }
+    let listed = (0..levels).filter_map(|level| by_execution(paths, values, &steps, level));
+    let indexed = (1..levels).filter_map(|level| by_iteration(paths, values, level));
+    let best = listed.chain(indexed).min_by_key(|(cost, _)| *cost);
+    best.map_or_else(Number::default, |(_, number)| number)
+}
+
+/// How much values grow with each loop, outermost first.
+fn steps(paths: &[Path], values: &[i64]) -> Vec<i64> {
+    let levels = paths.first().map_or(0, |path| path.len());
+    (0..levels).map(|level| step(paths, values, level).unwrap_or(0)).collect()
+}
+
+fn step(paths: &[Path], values: &[i64], level: usize) -> Option<i64> {
+    let is_first = |path: &Path| path[level + 1..].iter().all(|(at, _)| *at == 0);
+    let mut first = paths.iter().zip(values).filter(|(path, _)| is_first(path));
+    let (mut last, mut before) = first.next()?;
+    for (path, value) in first {
+        let same = level == 0 || path[level - 1].1 == last[level - 1].1;
+        if same && path[level].0 == last[level].0 + 1 {
+            return Some(value - before);
+        }
+        (last, before) = (path, value);
+    }
+    None
+}
+
+fn grown(path: &Path, steps: &[i64], from: usize) -> i64 {
+    let each = path.iter().zip(steps).skip(from);
+    each.map(|((at, _), step)| step.wrapping_mul(i64::from(*at))).fold(0, i64::wrapping_add)
+}
+
+fn constant(paths: &[Path], values: &[i64], steps: &[i64]) -> Option<i64> {
+    let mut bases = paths.iter().zip(values).map(|(path, v)| v.wrapping_sub(grown(path, steps, 0)));
+    let first = bases.next()?;
+    bases.all(|base| base == first).then_some(first)
+}
+
+/// A list with a value for each execution of the body of a loop, and growth with those inside it.
+fn by_execution(
+    paths: &[Path],
+    values: &[i64],
+    steps: &[i64],
+    level: usize,
+) -> Option<(usize, Number)> {
+    let bases = paths
+        .iter()
+        .zip(values)
+        .map(|(path, value)| (path[level].1, value.wrapping_sub(grown(path, steps, level + 1))));
+    let list = listed(bases)?;
+    let runs = if level > 0 { CURSOR } else { 0 };
+    let steps = steps.iter().enumerate().map(|(at, s)| if at > level { *s } else { 0 });
+    let steps: Vec<i64> = steps.rev().collect();
+    let inner = steps.len() - 1;
+    let (depth, root) = (inner - level, inner);
+    Some((
+        cost::values(&list) + runs,
+        Number { base: 0, steps, list: Some(List { depth, root, values: list.into() }) },
+    ))
+}
+
+/// A list with a value for each iteration of a loop, the same in all its executions.
+fn by_iteration(paths: &[Path], values: &[i64], level: usize) -> Option<(usize, Number)> {
+    let list = listed(paths.iter().zip(values).map(|(path, value)| (path[level].0, *value)))?;
+    let levels = paths[0].len();
+    let depth = levels - 1 - level;
+    let list = List { depth, root: depth, values: list.into() };
+    Some((cost::values(&list.values), Number { base: 0, steps: vec![0; levels], list: Some(list) }))
+}
+
+/// The values by place, if every place has one only.
+fn listed(values: impl Iterator<Item = (u32, i64)>) -> Option<Vec<i64>> {
+    let mut list: Vec<Option<i64>> = Vec::new();
+    for (at, value) in values {
+        let at = at as usize;
+        if list.len() <= at {
+            list.resize(at + 1, None);
+        }
+        match list[at] {
+            Some(known) if known != value => return None,
+            _ => list[at] = Some(value),
+        }
+    }
+    Some(list.into_iter().map(|value| value.unwrap_or(0)).collect())
+}

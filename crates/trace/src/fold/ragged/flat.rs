@@ -1,0 +1,60 @@
+//! Short regular loops -> their iterations, one after the other: what repeats over several of them is
+//! found in what they do.
+
+use super::super::loops::{Gap, Kind, Node};
+
+/// Most elements that a loop is written out to.
+const LOOP_MAX: usize = 1 << 12;
+/// Most elements of all.
+const ALL_MAX: usize = 1 << 18;
+
+/// The elements with short loops written out; `None`: there are too many.
+pub fn flat(nodes: &[Node]) -> Option<Vec<Node>> {
+    let mut all = Vec::new();
+    for node in nodes {
+        add(node, &mut all);
+        if all.len() > ALL_MAX {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+fn add(node: &Node, all: &mut Vec<Node>) {
+    let Kind::Loop(body) = &node.kind else { return all.push(node.clone()) };
+    if size(node).is_none_or(|size| size > LOOP_MAX) {
+        return all.push(node.clone());
+    }
+    let count = node.numbers[0].base;
+    for iteration in 0..count {
+        body.iter().for_each(|inner| add(&executed(inner, iteration, count), all));
+    }
+}
+
+/// Statements that a loop executes.
+fn size(node: &Node) -> Option<usize> {
+    let Kind::Loop(body) = &node.kind else { return Some(1) };
+    let [count] = &node.numbers[..] else { return None };
+    let count = usize::try_from(count.base).ok().filter(|_| count.steps.iter().all(|s| *s == 0))?;
+    let inner: Option<usize> = body.iter().map(size).sum();
+    inner?.checked_mul(count)
+}
+
+/// An element of a body in one iteration.
+fn executed(node: &Node, iteration: i64, count: i64) -> Node {
+    let mut node = node.clone();
+    node.each_mut(&mut |number| {
+        let step = number.steps.pop().unwrap_or(0);
+        number.base = number.base.wrapping_add(step.wrapping_mul(iteration));
+    });
+    share(&mut node, iteration as u64, count.max(1) as u64);
+    node
+}
+
+/// Its part of the time before it.
+fn share(node: &mut Node, iteration: u64, parts: u64) {
+    let Gap { sum_ns, count } = node.gap;
+    let rest = if iteration == 0 { sum_ns % parts } else { 0 };
+    node.gap = Gap { sum_ns: sum_ns / parts + rest, count: count / parts };
+    node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));
+}
