@@ -176,7 +176,18 @@ impl<'a> Shaper<'a> {
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
         let (left_out, guessed) = (0, 0);
-        Shaper { log, names, shapes, known, labels, instances, placed, lifetimes, left_out, guessed }
+        Shaper {
+            log,
+            names,
+            shapes,
+            known,
+            labels,
+            instances,
+            placed,
+            lifetimes,
+            left_out,
+            guessed,
+        }
     }
 
     /// More ranks are at work at a time than the recorded machine had processors.

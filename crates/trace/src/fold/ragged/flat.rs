@@ -53,8 +53,8 @@ fn executed(node: &Node, iteration: i64, count: i64) -> Node {
 
 /// Its part of the time before it.
 fn share(node: &mut Node, iteration: u64, parts: u64) {
-    let Gap { sum_ns, count } = node.gap;
-    let rest = if iteration == 0 { sum_ns % parts } else { 0 };
-    node.gap = Gap { sum_ns: sum_ns / parts + rest, count: count / parts };
+    let Gap { sum_ns, count, waited_ns } = node.gap;
+    let part = |ns: u64| ns / parts + if iteration == 0 { ns % parts } else { 0 };
+    node.gap = Gap { sum_ns: part(sum_ns), count: count / parts, waited_ns: part(waited_ns) };
     node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));
 }
