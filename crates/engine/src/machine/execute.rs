@@ -245,7 +245,7 @@ fn structure<B: Backend>(
             }
         }
         Instr::Function { function, dst, args } => {
-            let size = |env: &mut Env<'_>, path| size_of(pc, path, env, io);
+            let size = |env: &mut Env<'_>, path| size_of((pc, function), path, env, io);
             random::call(env, pc, function, dst, args, size)?;
         }
         Instr::Share { count, by } => {

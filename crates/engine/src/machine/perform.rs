@@ -15,7 +15,7 @@ use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
 use model::Op;
-use model::plan::{Operand, Pc, Slot};
+use model::plan::{Function, Operand, Pc, Slot};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
 
@@ -300,13 +300,18 @@ fn permissions(mode: i64) -> Eval<u32> {
 
 /// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
 pub(super) fn size_of<B: Backend>(
-    site: Pc,
+    (site, function): (Pc, Function),
     path: Operand,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
 ) -> Result<Option<u64>, Fault> {
     env.path(site, path, &mut io.paths[0])?;
-    let call = Call::Stat { path: io.paths[0].as_c_str() };
+    let path = io.paths[0].as_c_str();
+    // Whose size is asked for has to be there; a rehearsal takes nothing for granted of the other.
+    let call = match function {
+        Function::Exists => Call::Access { path },
+        _ => Call::Stat { path },
+    };
     let reply = match io.backend.prepare(&call) {
         Ok(()) => io.backend.issue(call),
         Err(errno) => -i64::from(errno),

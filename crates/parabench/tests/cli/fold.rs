@@ -41,9 +41,10 @@ const FOLDED: [(&str, u32, usize); 11] = [
 
 /// Programs, and ranks, that are executed once and folded without loss. What they do depends on random
 /// numbers, so there are lists.
-const ONCE: [(&str, u32); 14] = [
+const ONCE: [(&str, u32); 15] = [
     ("examples/listing2", 4),
     ("examples/listing2-corrected", 4),
+    ("examples/sharing", 4),
     ("examples/signals", 4),
     ("examples/applications/chunked", 4),
     ("examples/applications/ensemble", 4),

@@ -141,3 +141,13 @@ fn a_run_is_compared_with_its_original() {
         .exits(2)
         .err_has("a sample of events");
 }
+
+/// Who asks whether a file is there takes both answers; who asks for its size, or reads it, needs it.
+#[test]
+fn what_is_only_asked_for_is_not_made() {
+    let program = "if (!exists(\"lock\")) create(\"lock\");\nprint size(\"input\");\n";
+    let scene = Scene::new().file("x.ppl", program);
+    let listed = scene.parabench("prepare x.ppl --dir d --dry-run").exits(0);
+    let listed = listed.out_has("input: file, ");
+    assert!(!listed.out.contains("lock"), "{}", listed.out);
+}
