@@ -202,7 +202,8 @@ impl<B: Backend> Io<'_, B> {
 
     /// The time, if what follows is to be counted as filling.
     pub(super) fn clock_if_verified(&self) -> Option<u64> {
-        self.options.active().verify.then(|| self.clock.now())
+        let verifies = self.verified.on && self.options.active().verify;
+        verifies.then(|| self.clock.now())
     }
 
     /// Bytes were filled since then.
