@@ -144,7 +144,7 @@ fn nothing_is_wrong_whatever_is_written_cut_and_fails() {
         let one = checked_one.unwrap_or_else(|_| panic!("seed {seed}"));
         (checked, failed) = (checked + one.0, failed + one.1);
     }
-    assert!(checked > 10_000_000 && failed > 500, "{checked} bytes, {failed} failures");
+    assert!(checked > 10_000_000 && failed > 400, "{checked} bytes, {failed} failures");
 }
 
 /// Writes a file twice and reads it, with one write that goes wrong.

@@ -119,9 +119,14 @@ impl Verified {
         match u64::try_from(reply) {
             Ok(done) => self.memory.put(number, range.start..range.start + done, state),
             // Nobody knows how far it came.
-            Err(_) => self.memory.put(number, range, State::Unsure),
+            Err(_) => self.memory.put(number, range, doubt(marked)),
         }
     }
+}
+
+/// What lies where a write may have come or not.
+fn doubt(marked: Option<u32>) -> State {
+    if marked.is_some() { State::Unsure } else { State::Other }
 }
 
 impl<B: Backend> Io<'_, B> {
@@ -342,7 +347,8 @@ impl<B: Backend> Io<'_, B> {
             self.wrote_some(number, start..start + done, done as Reply);
             if tally.errno != 0 {
                 let rest = start + done..start.saturating_add(tally.requested_bytes);
-                self.verified.memory.put(number, rest, State::Unsure);
+                let marked = self.options.active().verify.then_some(0);
+                self.verified.memory.put(number, rest, doubt(marked));
             }
             return;
         }
@@ -462,6 +468,9 @@ impl<B: Backend> Io<'_, B> {
                     (other.clashes, ahead.clashes) = (true, true);
                 }
             }
+            if !ahead.verifies {
+                self.verified.memory.put(number, range.clone(), State::Other);
+            }
             self.mark(buffers, Subject::Handle(at), range);
         }
         let Verified { generation, writes, changes, .. } = self.verified;
@@ -473,12 +482,13 @@ impl<B: Backend> Io<'_, B> {
         self.verified.writes += 1;
         let (start, end) = ahead.written;
         let marked = ahead.verifies.then_some(ahead.generation);
+        if ahead.clashes || ahead.changes != self.verified.changes {
+            self.verified.memory.put(ahead.number, start..end, doubt(marked));
+            return;
+        }
         self.verified.wrote(ahead.number, start..start + done, done as Reply, marked);
         if errno != 0 {
-            self.verified.memory.put(ahead.number, start + done..end, State::Unsure);
-        }
-        if ahead.clashes || ahead.changes != self.verified.changes {
-            self.verified.memory.put(ahead.number, start..end, State::Unsure);
+            self.verified.memory.put(ahead.number, start + done..end, doubt(marked));
         }
     }
 

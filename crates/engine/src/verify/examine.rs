@@ -131,6 +131,9 @@ impl Examiner<'_> {
     pub fn examine(&self, bytes: &[u8], offset: u64) -> Findings {
         let mut findings = Findings::default();
         let mut wrong: Vec<Wrong> = Vec::new();
+        if self.memory.may_be_plain(self.number, self.exact) {
+            return findings;
+        }
         let end = offset + bytes.len() as u64;
         let parts = match self.exact {
             true => self.memory.parts(self.number, offset..end),

@@ -36,6 +36,8 @@ struct File {
     highest: u32,
     /// All that this rank has written is known.
     complete: bool,
+    /// Some of it does not describe itself.
+    plain: bool,
 }
 
 /// All files of a rank, by number.
@@ -45,6 +47,8 @@ pub struct Memory {
     pieces: usize,
     /// Generations of files that were forgotten.
     forgotten_floor: u32,
+    /// Some of what was written to them does not describe itself.
+    forgotten_plain: bool,
     /// Files that were forgotten because there were too many extents.
     pub forgotten: u64,
 }
@@ -86,6 +90,20 @@ impl File {
         self.pieces.insert(range.start, Piece { end: range.end, state });
     }
 
+    /// A write may have come here or not: what does not describe itself may still be there.
+    fn doubt(&mut self, range: &Range<u64>) {
+        self.floor = self.highest;
+        let plain = self.overlapping(range).filter(|(_, piece)| piece.state == State::Other);
+        let plain = plain.map(|(start, piece)| start..piece.end).collect::<Vec<_>>();
+        let mut at = range.start;
+        for kept in plain.into_iter().chain(std::iter::once(range.end..range.end)) {
+            if at < kept.start {
+                self.put(at..kept.start, State::Unsure);
+            }
+            at = kept.end;
+        }
+    }
+
     fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, Piece)> + '_ {
         let before = self.pieces.range(..range.start).next_back();
         let before = before.filter(|(_, piece)| piece.end > range.start);
@@ -96,12 +114,13 @@ impl File {
 
 impl Memory {
     fn file(&mut self, number: u64) -> &mut File {
-        let floor = self.forgotten_floor;
+        let (floor, plain) = (self.forgotten_floor, self.forgotten_plain);
         self.files.entry(number).or_insert_with(|| File {
             pieces: BTreeMap::new(),
             floor,
             highest: floor,
             complete: floor == 0,
+            plain,
         })
     }
 
@@ -122,11 +141,12 @@ impl Memory {
         if range.is_empty() {
             return;
         }
-        self.change(number, |file| {
-            if state == State::Unsure {
-                file.floor = file.highest;
+        self.change(number, |file| match state {
+            State::Unsure => file.doubt(&range),
+            state => {
+                file.plain |= state == State::Other;
+                file.put(range, state);
             }
-            file.put(range, state);
         });
     }
 
@@ -167,6 +187,7 @@ impl Memory {
         let highest = self.files.values().map(|file| file.highest).max().unwrap_or(0);
         // Not 0, which says that nothing was ever forgotten.
         self.forgotten_floor = self.forgotten_floor.max(highest).max(1);
+        self.forgotten_plain |= self.files.values().any(|file| file.plain);
         self.files.clear();
         self.pieces = 0;
     }
@@ -179,6 +200,15 @@ impl Memory {
     /// This rank knows all that it wrote to a file.
     pub fn is_complete(&self, number: u64) -> bool {
         self.files.get(&number).map_or(self.forgotten_floor == 0, |file| file.complete)
+    }
+
+    /// Data that does not describe itself may lie anywhere in a file. `exact`: what is remembered is
+    /// what is there.
+    pub fn may_be_plain(&self, number: u64, exact: bool) -> bool {
+        match self.files.get(&number) {
+            Some(file) => file.plain && !(exact && file.complete),
+            None => self.forgotten_plain,
+        }
     }
 
     /// The parts of a range, one after the other, and what lies there; `None`: this rank wrote
@@ -243,7 +273,8 @@ mod tests {
                     }
                     6 => {
                         memory.put(1, wide, Unsure);
-                        bytes[range].fill(Some(Unsure));
+                        let doubted = bytes[range].iter_mut().filter(|one| **one != Some(Other));
+                        doubted.for_each(|one| *one = Some(Unsure));
                     }
                     7 => {
                         memory.put(1, wide, Other);

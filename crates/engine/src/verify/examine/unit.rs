@@ -147,7 +147,7 @@ impl Examiner<'_> {
     }
 
     /// A part of a write that is too short to tell its writer. Where this rank alone writes, it knows
-    /// all of them.
+    /// all of them; where its own writes were under way or failed, nothing so short is judged.
     fn is_of_others(
         &self,
         piece: &Piece<'_>,
@@ -156,8 +156,13 @@ impl Examiner<'_> {
         state: Option<State>,
     ) -> bool {
         let knows = matches!(state, Some(State::Written(_))) && self.ranks == 1;
-        let short = place.len() < TRIED_BYTES.start && state != Some(State::Unsure);
-        if knows || short || place.len() >= TRIED_BYTES.end {
+        if knows || place.len() >= TRIED_BYTES.end {
+            return false;
+        }
+        if state == Some(State::Unsure) {
+            return true;
+        }
+        if place.len() < TRIED_BYTES.start {
             return false;
         }
         let mut runs = vec![self.run];
@@ -166,7 +171,6 @@ impl Examiner<'_> {
         runs.dedup();
         let writers = candidates.iter().map(|one| one.mark.writer + 1).fold(self.ranks, u32::max);
         let file = self.number as u32;
-        let unsure = state == Some(State::Unsure);
         // A rank alone knows how many generations there are.
         let generations = match self.ranks {
             1 if runs.len() == 1 => self.memory.highest(self.number).min(TRIED_GENERATIONS),
@@ -184,7 +188,6 @@ impl Examiner<'_> {
             tried.extend(right.map(unit_bytes));
         }
         // Several short writes can follow each other.
-        let least = if unsure { 1 } else { TRIED_BYTES.start };
         let mut at = place.start;
         while at < place.end {
             let same = |bytes: &[u8; UNIT_BYTES]| {
@@ -192,7 +195,7 @@ impl Examiner<'_> {
                 there.iter().zip(&piece.bytes[at..place.end]).take_while(|(a, b)| a == b).count()
             };
             let most = tried.iter().map(same).max().unwrap_or(0);
-            if most < least {
+            if most < TRIED_BYTES.start {
                 return false;
             }
             at += most;
@@ -264,11 +267,11 @@ fn unexplained(
     let mut zero_bytes = 0;
     let right = || candidates.iter().filter(|one| one.standing == Standing::Right);
     for (at, byte) in piece.bytes.iter().enumerate() {
-        if right().any(|one| one.bytes[piece.skip + at] == *byte) {
-            continue;
-        }
         if zeros[at] {
             zero_bytes += 1;
+            continue;
+        }
+        if right().any(|one| one.bytes[piece.skip + at] == *byte) {
             continue;
         }
         match places.last_mut() {
