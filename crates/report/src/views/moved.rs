@@ -172,7 +172,7 @@ mod tests {
         run.run.trace = Some(Trace { moved: moved.clone(), ..Trace::default() });
         assert_eq!(told(&run), Some(&moved[..]));
         let view = over_time(&moved).expect("a view");
-        assert_eq!(view.title, "Writing, POSIX reached 6.00 MiB/s");
+        assert_eq!(view.title, "Writing, POSIX reached 6 MiB/s");
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let rates: Vec<f64> = series[0].points.iter().map(|point| point.y).collect();
         assert_eq!((series.len(), &rates[..]), (1, &[0.0, 6.0, 0.0, 6.0, 6.0][..]));
