@@ -330,6 +330,8 @@ fn only_leaves_out_the_io_of_other_labels() {
     assert_eq!(collected.failures[0].errno, libc::EBADF as u16);
     config.settings.only = vec!["one/two".into()];
     let (_, collected) = run_with(&plan, &config);
+    let lookups = collected.rows.iter().filter(|row| row.op == "lookup").map(|row| row.count);
+    assert_eq!(lookups.sum::<u64>(), 11);
     assert!(!collected.rows.iter().any(|row| row.op == "stat"));
 }
 
@@ -446,14 +448,17 @@ fn functions_compute() {
         b.push(Instr::Unary { op: UnaryOp::Neg, dst: x, a: seven });
         b.op(Op::Lookup, &[Operand::slot(x)]);
     });
-    // `size` asks between the operations: a stat that is not counted.
+    // `size` and `exists` ask between the operations: a stat, an access that are not counted.
     let (_, collected) = run(&plan);
+    let lookups = collected.rows.iter().filter(|row| row.op == "lookup").map(|row| row.count);
+    assert_eq!(lookups.sum::<u64>(), 11);
     assert!(!collected.rows.iter().any(|row| row.op == "stat"));
     let names: Vec<String> = calls(&plan)
         .iter()
         .filter_map(|line| line.strip_prefix("access(\"")?.split('"').next().map(String::from))
         .collect();
-    assert_eq!(names, ["-9", "7", "9", "7", "-1", "-1", "true", "false", "2", "f", "-7"]);
+    let asked = ["-9", "7", "9", "7", "-1", "-1", "f", "true", "missing", "false", "2", "f", "-7"];
+    assert_eq!(names, asked);
 }
 
 #[test]
