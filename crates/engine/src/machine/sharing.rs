@@ -16,7 +16,7 @@ use crate::backend::Backend;
 use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};
 use crate::record::Shared;
 use model::Value;
-use model::plan::{Function, Pc};
+use model::plan::{Function, Pc, SetId};
 
 const MILLI: u64 = 1000;
 
@@ -43,6 +43,7 @@ pub(super) struct Sharing {
 /// An execution of a `share`.
 #[derive(Clone, Debug)]
 struct Open {
+    set: SetId,
     claim: Claim,
     count: u64,
     by: u64,
@@ -103,6 +104,12 @@ impl Sharing {
         let Some(by) = u64::try_from(by).ok().filter(|by| *by > 0) else {
             return wrong("a number of indices after `by` from 1 on", by);
         };
+        if self.open.iter().any(|open| open.set == members.set) {
+            return Err(Fault::message(
+                "share stands inside of a share of the same members, who are at different indices and \
+                 cannot meet at its end; take repeat inside, or a share over the product of both counts",
+            ));
+        }
         let numbers = count.div_ceil(by);
         if numbers > MAX_NUMBERS {
             return Err(Fault::Message(format!(
@@ -119,7 +126,19 @@ impl Sharing {
         let begun = Done::now(io, 0);
         let (done, leaving) = ([begun; 3], Leaving::Works);
         let (next, end, claims) = (0, 0, 0);
-        self.open.push(Open { claim, count, by, next, end, claims, site, begun, done, leaving });
+        self.open.push(Open {
+            set: members.set,
+            claim,
+            count,
+            by,
+            next,
+            end,
+            claims,
+            site,
+            begun,
+            done,
+            leaving,
+        });
         Ok(())
     }
 

@@ -160,3 +160,13 @@ fn repetitions_have_shares_of_their_own() {
     let places: Vec<u64> = shares(&run).iter().map(|share| number(share, "repetition")).collect();
     assert_eq!(places, [0, 1, 2]);
 }
+
+/// Its members are at different indices of the outer one: the counter would be that of both.
+#[test]
+fn a_share_inside_of_one_of_the_same_members_is_refused() {
+    let program = "share $i 6 by 2 { share $k 4 { write(\"f-$i-$k\", 4k); } }";
+    let scene = Scene::new().file("x.ppl", program);
+    for line in ["run x.ppl -n 3 --backend mem", "run x.ppl -n 1", "run x.ppl -n 3"] {
+        scene.parabench(line).exits(1).out_has("share stands inside of a share");
+    }
+}

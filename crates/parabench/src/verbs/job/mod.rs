@@ -24,8 +24,8 @@ const HEAD: &str = "#!/bin/bash\n# Parabench: ";
 /// Write a submit script for a batch system
 ///
 /// The program is checked for the ranks and nodes of the job. The script is yours: read it, change
-/// what is different at your site, submit it. Before the time limit the ranks get SIGTERM, so that
-/// what was measured until then is stored.
+/// what is different at your site, submit it. A minute before the time limit (PBS: at the limit) the
+/// ranks get SIGTERM, so that what was measured until then is stored.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
