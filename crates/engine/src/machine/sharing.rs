@@ -337,7 +337,7 @@ mod tests {
         let done = [(a, 4), (b, 8), (c, 10)].map(done);
         let begun = Done { operations: 10, ..Done::default() };
         let (next, end, claims, site, leaving) = (0, 0, 3, 0, Leaving::Works);
-        Open { claim, count: 9, by: 4, next, end, claims, site, begun, done, leaving }
+        Open { set: 0, claim, count: 9, by: 4, next, end, claims, site, begun, done, leaving }
     }
 
     #[test]
