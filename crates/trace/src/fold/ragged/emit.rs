@@ -5,14 +5,15 @@ use super::super::lists;
 use super::super::loops::{Folder, Gap, Kind, Node, collect};
 use super::super::shape::Arg;
 use super::cost;
-use super::fit::{Path, fit};
+use super::fit::{Around, Path, fit};
 use super::parse::{Element, Parsed, What};
 use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The nodes that a parsed sequence of statements is; loops only where they are shorter.
 pub fn emit(parsed: &Parsed, nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
-    let mut emitter = Emitter { parsed, nodes, alike, all: Vec::new(), plain: Vec::new() };
+    let mut emitter =
+        Emitter { parsed, nodes, alike, all: Vec::new(), plain: Vec::new(), around: vec![] };
     parsed.elements.iter().for_each(|element| emitter.top(element));
     emitter.flush();
     emitter.all
@@ -25,6 +26,8 @@ struct Emitter<'a, 'b> {
     all: Vec<Node>,
     /// Statements that are in no loop so far.
     plain: Vec<Node>,
+    /// The loops around what is made, outermost first.
+    around: Vec<Around>,
 }
 
 /// An element of each execution, if it is not left out there.
@@ -98,7 +101,7 @@ impl<'a> Emitter<'a, '_> {
         match self.parsed.bodies.get(&class) {
             Some(body) => self.loops(body, all),
             None if all.iter().all(|(element, _)| element.is_some()) => vec![self.leaf(&all)],
-            None => vec![self.optional(all)],
+            None => vec![self.optional(vec![all])],
         }
     }
 
@@ -121,27 +124,63 @@ impl<'a> Emitter<'a, '_> {
                 inner.push((iteration, longer(path, at, inner.len())));
             }
         }
+        self.around.push(Around { most: largest(&counts), all: inner.len() });
         let body = self.body(body, &inner);
-        vec![repeated(&all, &counts, body)]
+        self.around.pop();
+        vec![self.repeated(&all, &counts, body)]
     }
 
+    /// Neighbours that the same executions leave out are left out together.
     fn body(&mut self, body: &[u64], all: &[(&'a Vec<Option<Element>>, Path)]) -> Vec<Node> {
+        let of_slot = |slot: usize| -> Vec<Execution<'a>> {
+            all.iter().map(|(i, path)| (i[slot].as_ref(), path.clone())).collect()
+        };
         let mut nodes = Vec::new();
-        for (slot, class) in body.iter().enumerate() {
-            let executions = all.iter().map(|(i, path)| (i[slot].as_ref(), path.clone()));
-            nodes.extend(self.element(*class, executions.collect()));
+        let mut slot = 0;
+        while slot < body.len() {
+            let together = self.left_out_together(&body[slot..], slot, all);
+            if together > 1 {
+                nodes.push(self.optional((slot..slot + together).map(of_slot).collect()));
+            } else {
+                nodes.extend(self.element(body[slot], of_slot(slot)));
+            }
+            slot += together.max(1);
         }
         nodes
     }
 
-    /// A statement that some executions leave out: a loop of one iteration or none.
-    fn optional(&mut self, all: Vec<Execution<'a>>) -> Node {
+    /// How many statements from this slot on are left out by the same executions; 0: it is always there.
+    fn left_out_together(
+        &self,
+        body: &[u64],
+        slot: usize,
+        all: &[(&'a Vec<Option<Element>>, Path)],
+    ) -> usize {
+        if all.iter().all(|(iteration, _)| iteration[slot].is_some()) {
+            return 0;
+        }
+        let is_alike = |other: usize| {
+            all.iter().all(|(iteration, _)| iteration[other].is_some() == iteration[slot].is_some())
+        };
+        let statements = body.iter().take_while(|class| !self.parsed.bodies.contains_key(class));
+        statements.enumerate().take_while(|(at, _)| is_alike(slot + at)).count()
+    }
+
+    /// Statements that some executions leave out, the same ones all: a loop of one iteration or none.
+    fn optional(&mut self, statements: Vec<Vec<Execution<'a>>>) -> Node {
+        let all = &statements[0];
         let counts: Vec<i64> = all.iter().map(|(e, _)| i64::from(e.is_some())).collect();
-        let there = all.iter().filter(|(element, _)| element.is_some()).enumerate();
-        let inner: Vec<Execution<'a>> =
-            there.map(|(at, (element, path))| (*element, longer(path, 0, at))).collect();
-        let body = vec![self.leaf(&inner)];
-        repeated(&all, &counts, body)
+        let there = counts.iter().filter(|count| **count == 1).count();
+        self.around.push(Around { most: 1, all: there });
+        let body = statements.iter().map(|all| self.leaf(&inside(all))).collect();
+        self.around.pop();
+        self.repeated(all, &counts, body)
+    }
+
+    fn repeated(&self, all: &[Execution<'_>], counts: &[i64], body: Vec<Node>) -> Node {
+        let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
+        let count = fit(&self.around, &paths, counts, false);
+        Node::made(0, vec![count], Gap::default(), Kind::Loop(body))
     }
 
     /// One statement for all executions.
@@ -163,7 +202,8 @@ impl<'a> Emitter<'a, '_> {
         node.each_mut(&mut |number| {
             let Some((at, values)) = columns.next() else { return };
             let inner = number.steps.len();
-            let found = fit(&paths, &values, kinds.get(at) == Some(&NumberKind::Name));
+            let found =
+                fit(&self.around, &paths, &values, kinds.get(at) == Some(&NumberKind::Name));
             number.base = found.base;
             number.steps.extend(found.steps);
             if let Some(mut list) = found.list {
@@ -179,10 +219,14 @@ fn longer(path: &Path, iteration: u32, execution: usize) -> Path {
     path.iter().copied().chain([(iteration, execution as u32)]).collect()
 }
 
-fn repeated(all: &[Execution<'_>], counts: &[i64], body: Vec<Node>) -> Node {
-    let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
-    let count = fit(&paths, counts, false);
-    Node::made(0, vec![count], Gap::default(), Kind::Loop(body))
+/// The executions that have the statement, within the loop of one iteration around it.
+fn inside<'a>(all: &[Execution<'a>]) -> Vec<Execution<'a>> {
+    let there = all.iter().filter(|(element, _)| element.is_some()).enumerate();
+    there.map(|(at, (element, path))| (*element, longer(path, 0, at))).collect()
+}
+
+fn largest(counts: &[i64]) -> usize {
+    counts.iter().copied().max().unwrap_or(0) as usize
 }
 
 /// The bases of every number of like nodes.

@@ -12,8 +12,18 @@ const CURSOR: usize = 20;
 /// Larger numbers do not grow with iterations.
 const LARGEST: u64 = 1 << 50;
 
-/// How values depend on loops. `is_name`: they are no numbers to be reckoned with.
-pub fn fit(paths: &[Path], values: &[i64], is_name: bool) -> Number {
+/// A loop around statements, in all of its executions.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Most iterations of one execution.
+    pub most: usize,
+    /// Iterations of all executions.
+    pub all: usize,
+}
+
+/// How values depend on the loops around them, outermost first. `is_name`: they are no numbers to be
+/// reckoned with.
+pub fn fit(around: &[Around], paths: &[Path], values: &[i64], is_name: bool) -> Number {
     let levels = paths.first().map_or(0, |path| path.len());
     let even = !is_name && values.iter().all(|value| value.unsigned_abs() < LARGEST);
     let steps = if even { steps(paths, values) } else { vec![0; levels] };
@@ -21,8 +31,8 @@ pub fn fit(paths: &[Path], values: &[i64], is_name: bool) -> Number {
         let steps = steps.into_iter().rev().collect();
         return Number { base, steps, list: None };
     }
-    let listed = (0..levels).filter_map(|level| by_execution(paths, values, &steps, level));
-    let indexed = (1..levels).filter_map(|level| by_iteration(paths, values, level));
+    let listed = (0..levels).filter_map(|level| by_execution(around, paths, values, &steps, level));
+    let indexed = (1..levels).filter_map(|level| by_iteration(around, paths, values, level));
     let best = listed.chain(indexed).min_by_key(|(cost, _)| *cost);
     best.map_or_else(Number::default, |(_, number)| number)
 }
@@ -60,6 +70,7 @@ fn constant(paths: &[Path], values: &[i64], steps: &[i64]) -> Option<i64> {
 
 /// A list with a value for each execution of the body of a loop, and growth with those inside it.
 fn by_execution(
+    around: &[Around],
     paths: &[Path],
     values: &[i64],
     steps: &[i64],
@@ -69,7 +80,7 @@ fn by_execution(
         .iter()
         .zip(values)
         .map(|(path, value)| (path[level].1, value.wrapping_sub(grown(path, steps, level + 1))));
-    let list = listed(bases)?;
+    let list = listed(around[level].all, bases)?;
     let runs = if level > 0 { CURSOR } else { 0 };
     let steps = steps.iter().enumerate().map(|(at, s)| if at > level { *s } else { 0 });
     let steps: Vec<i64> = steps.rev().collect();
@@ -82,25 +93,29 @@ fn by_execution(
 }
 
 /// A list with a value for each iteration of a loop, the same in all its executions.
-fn by_iteration(paths: &[Path], values: &[i64], level: usize) -> Option<(usize, Number)> {
-    let list = listed(paths.iter().zip(values).map(|(path, value)| (path[level].0, *value)))?;
+fn by_iteration(
+    around: &[Around],
+    paths: &[Path],
+    values: &[i64],
+    level: usize,
+) -> Option<(usize, Number)> {
+    let at = |path: &Path| path[level].0;
+    let places = paths.iter().zip(values).map(|(path, value)| (at(path), *value));
+    let list = listed(around[level].most, places)?;
     let levels = paths[0].len();
     let depth = levels - 1 - level;
     let list = List { depth, root: depth, values: list.into() };
     Some((cost::values(&list.values), Number { base: 0, steps: vec![0; levels], list: Some(list) }))
 }
 
-/// The values by place, if every place has one only.
-fn listed(values: impl Iterator<Item = (u32, i64)>) -> Option<Vec<i64>> {
-    let mut list: Vec<Option<i64>> = Vec::new();
+/// The values by place, if every place has one only. Where a statement is left out the list has a
+/// value, too: a list may be looked into before it is known whether its value is used.
+fn listed(len: usize, values: impl Iterator<Item = (u32, i64)>) -> Option<Vec<i64>> {
+    let mut list: Vec<Option<i64>> = vec![None; len];
     for (at, value) in values {
-        let at = at as usize;
-        if list.len() <= at {
-            list.resize(at + 1, None);
-        }
-        match list[at] {
-            Some(known) if known != value => return None,
-            _ => list[at] = Some(value),
+        match &mut list[at as usize] {
+            Some(known) if *known != value => return None,
+            place => *place = Some(value),
         }
     }
     Some(list.into_iter().map(|value| value.unwrap_or(0)).collect())

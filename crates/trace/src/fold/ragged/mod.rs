@@ -111,4 +111,19 @@ mod tests {
             (0..12).map(|n| if n % 5 < 2 { "a b c d s x e " } else { "a b c d s e " }).collect();
         assert_eq!(folded(&text), "12{a b c d s [1,1,0,0,0,1,1,0,0,0,1,1]@0,0{x} e}");
     }
+
+    #[test]
+    fn neighbours_are_left_out_together_and_lists_are_as_long_as_their_loops() {
+        // The last iteration leaves x and y out.
+        let drawn = [(1u64, 7u64), (0, 0), (1, 3), (1, 8), (0, 0), (1, 4), (1, 9), (0, 0)];
+        let text: String = drawn
+            .iter()
+            .map(|(there, number)| match there {
+                1 => format!("a b c d s x{number} y e "),
+                _ => "a b c d s e ".to_string(),
+            })
+            .collect();
+        let expected = "8{a b c d s [1,0,1,1,0,1,1,0]@0,0{x[7,0,3,8,0,4,9,0]@1,1 y} e}";
+        assert_eq!(folded(&text), expected);
+    }
 }
