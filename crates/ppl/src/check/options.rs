@@ -166,20 +166,40 @@ fn seems_to_take(row: &OptionRow, op: Op, word: Option<&str>) -> bool {
     }
 }
 
-/// Whether io_uring may be in force inside a `with`: it asks for it, or one around it or inside, or one
-/// that another proc may come from or lead to.
-fn may_queue(plan: &Plan, withs: &[With], with: &With) -> bool {
-    let asks = |with: &With| {
-        let mut engines = with.asked.iter().filter(|asked| asked.row.option == WithOption::Engine);
-        engines.any(|asked| option_text(plan, asked).is_none_or(|word| word.starts_with("uring")))
-    };
-    let code = |with: &With| &plan.code[with.code.start as usize..with.code.end as usize];
-    let calls = code(with).iter().any(|instr| matches!(instr, Instr::CallProc { .. }));
-    let is_called = plan.procs.first().is_some_and(|proc| proc.entry <= with.code.start);
-    withs.iter().filter(|other| asks(other)).any(|other| {
-        let meets = other.code.start < with.code.end && with.code.start < other.code.end;
-        meets || calls || is_called
-    })
+/// Where io_uring is asked for.
+struct Queued {
+    /// First instructions of these `with`, in order, and where the last of those so far ends.
+    starts: Vec<(Pc, Pc)>,
+}
+
+impl Queued {
+    fn of(plan: &Plan, withs: &[With]) -> Queued {
+        let asks = |with: &&With| {
+            let mut asked =
+                with.asked.iter().filter(|asked| asked.row.option == WithOption::Engine);
+            asked.any(|asked| option_text(plan, asked).is_none_or(|word| word.starts_with("uring")))
+        };
+        let ranges = withs.iter().filter(asks).map(|with| (with.code.start, with.code.end));
+        let mut starts: Vec<(Pc, Pc)> = ranges.collect();
+        starts.sort_unstable();
+        let mut last = 0;
+        for (_, end) in &mut starts {
+            last = last.max(*end);
+            *end = last;
+        }
+        Queued { starts }
+    }
+
+    /// Whether it may be in force inside a `with`: that asks for it, or one around it or inside, or one
+    /// that another proc may come from or lead to.
+    fn may_hold(&self, plan: &Plan, with: &With) -> bool {
+        let code = &plan.code[with.code.start as usize..with.code.end as usize];
+        let calls = || code.iter().any(|instr| matches!(instr, Instr::CallProc { .. }));
+        let is_called = || plan.procs.first().is_some_and(|proc| proc.entry <= with.code.start);
+        let before = self.starts.partition_point(|(start, _)| *start < with.code.end);
+        let meets = before > 0 && self.starts[before - 1].1 > with.code.start;
+        meets || !self.starts.is_empty() && (is_called() || calls())
+    }
 }
 
 /// Warns of options without effect, and of direct transfers that cannot succeed.
@@ -188,11 +208,12 @@ pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagno
         return Vec::new();
     }
     let survey = Survey::new(plan, &notes.dead_code);
+    let queued = Queued::of(plan, &notes.withs);
     let mut found = Vec::new();
     for with in &notes.withs {
         let inside = survey.inside(with.code.clone());
         let asked = with.asked.iter();
-        let queues = may_queue(plan, &notes.withs, with);
+        let queues = queued.may_hold(plan, with);
         let inside = (inside, queues);
         found.extend(asked.filter_map(|asked| without_effect(plan, sources, asked, with, inside)));
     }
