@@ -98,6 +98,8 @@ pub struct Rehearsal {
     /// All ranks came to the end of the program; otherwise the figures are those up to where
     /// they came.
     pub complete: bool,
+    /// Why ranks ended before the end of the program, if it is not that it does too much.
+    pub failure: Option<String>,
     /// Some figures are estimates: iterations were multiplied out, or files from before are used.
     pub about: bool,
     /// What cannot succeed, in order of place.

@@ -23,22 +23,33 @@ const SHOWN: usize = 10;
 /// What the program expects. Files that are read to their end get `whole_bytes` at least.
 ///
 /// # Errors
-/// It does too much to be rehearsed iteration by iteration.
+/// It fails when it is rehearsed, or does too much for that, iteration by iteration.
 pub fn expected(plan: &Plan, config: &Config, whole_bytes: u64) -> Result<Vec<Expected>> {
     let found = rehearse::expected(plan, config);
     if stop::requested() {
         return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
     }
-    let mut found = found.ok_or_else(|| {
-        Error::input("the program does too much to find out what it expects to be there")
-            .help("prepare with smaller parameters, or make its files by a program of their own")
-    })?;
+    let mut found = found.map_err(unforeseen)?;
     for expected in &mut found {
         if let Thing::File { size_bytes, whole: true } = &mut expected.what {
             *size_bytes = (*size_bytes).max(whole_bytes);
         }
     }
     Ok(found)
+}
+
+fn unforeseen(failure: Option<String>) -> Error {
+    match failure {
+        Some(why) => Error::input(format!(
+            "what the program expects to be there is found by rehearsing it, and there it fails: {why}"
+        ))
+        .help("mend the program, or make its files by a program of their own"),
+        None => {
+            Error::input("the program does too much to find out what it expects to be there").help(
+                "prepare with smaller parameters, or make its files by a program of their own",
+            )
+        }
+    }
 }
 
 /// The same with what a run shows of what was there before it: a file that a read found the end of

@@ -87,7 +87,7 @@ impl Rehearsed {
 
     fn set_up_name(&mut self, path: &CStr, must_exist: bool, directory: bool) {
         let name = self.name(path.to_bytes()).into_owned();
-        if name.is_empty() || self.stage.fs.borrow().number(&name) != Err(libc::ENOENT) {
+        if name.is_empty() || (!directory && self.stage.fs.borrow().number(&name).is_ok()) {
             return;
         }
         let start = self.stage.fs.borrow().root_of(&name).map_or(0, |root| root.len() + 1);
@@ -101,7 +101,11 @@ impl Rehearsed {
     }
 
     fn plant(&self, name: &[u8], must_exist: bool, directory: bool) {
-        if self.stage.fs.borrow().number(name) != Err(libc::ENOENT) {
+        let number = self.stage.fs.borrow().number(name);
+        if number != Err(libc::ENOENT) {
+            if directory && number.is_ok() {
+                self.is_directory(name);
+            }
             return;
         }
         let state = &mut *self.stage.state.borrow_mut();
@@ -140,6 +144,14 @@ impl Rehearsed {
         // What was there before takes none of the room that is free now.
         state.placed(before, self.stage.used());
         state.about |= skipped.is_none();
+    }
+
+    /// `stat("d")` does not tell what `d` is; a name below it does.
+    fn is_directory(&self, name: &[u8]) {
+        let state = &mut *self.stage.state.borrow_mut();
+        if !state.expects.is_read(name) && self.stage.fs.borrow_mut().found_is_directory(name) {
+            state.expects.is_directory(name);
+        }
     }
 
     /// The file whose size a call changes, with its size and room.

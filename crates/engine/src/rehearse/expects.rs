@@ -19,7 +19,21 @@ impl Expects {
         if let (false, Some(number)) = (directory, number) {
             self.reads.entry(number).or_default();
         }
-        self.names.entry(name.into()).or_insert((directory, number));
+        let known = self.names.entry(name.into()).or_insert((directory, number));
+        known.0 |= directory;
+    }
+
+    /// A name that was only asked for is used as a directory: it is one.
+    pub(super) fn is_directory(&mut self, name: &[u8]) {
+        if let Some(known) = self.names.get_mut(name) {
+            *known = (true, None);
+        }
+    }
+
+    /// Bytes of the file that stands for the name are read.
+    pub(super) fn is_read(&self, name: &[u8]) -> bool {
+        let number = self.names.get(name).and_then(|(_, number)| *number);
+        number.and_then(|number| self.reads.get(&number)).is_some_and(|read| *read != (0, false))
     }
 
     /// The name has to be there.

@@ -69,14 +69,17 @@ pub fn rehearse(plan: &Plan, config: &Config, finds_files: bool) -> Rehearsal {
     perform(plan, config, finds_files, Depth::Quick).unwrap_or_else(|_| unknown(plan))
 }
 
-/// What must be there before the plan starts, found by rehearsing every iteration. `None`: the ranks
-/// cannot be simulated, or there are too many steps.
-pub fn expected(plan: &Plan, config: &Config) -> Option<Vec<Expected>> {
+/// What must be there before the plan starts, found by rehearsing every iteration.
+///
+/// # Errors
+/// The program ends early, says why; `None`: the ranks cannot be simulated, or there are too many
+/// steps.
+pub fn expected(plan: &Plan, config: &Config) -> Result<Vec<Expected>, Option<String>> {
     if plan.ranks > RANKS_MAX {
-        return None;
+        return Err(None);
     }
-    let found = perform(plan, config, true, Depth::Whole).ok()?;
-    found.complete.then_some(found.expected)
+    let found = perform(plan, config, true, Depth::Whole).map_err(|_| None)?;
+    if found.complete { Ok(found.expected) } else { Err(found.failure) }
 }
 
 /// How far a rehearsal goes.
@@ -128,6 +131,7 @@ fn perform(
     }
     doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
     let complete = outcome.finished() && !stage.is_over();
+    let failed = !outcome.finished() && !stage.is_over() && !outcome.interrupted;
     let about = state.about || !complete || reads_time(plan) || asks_who_was_first(plan);
     let directories = 1 + plan.directories.len();
     let peaks = state.peak.peaks(directories);
@@ -141,6 +145,7 @@ fn perform(
         // Directories need not be at their fullest at one time.
         peak_about: about || state.shrank && (plan.ranks > 1 || !plan.directories.is_empty()),
         complete,
+        failure: failed.then(|| outcome.ending(plan)),
         about,
         doubts,
         expected: state.expects.all(plan),

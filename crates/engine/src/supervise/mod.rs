@@ -72,6 +72,15 @@ impl Outcome {
         self.ends.iter().all(|end| *end == End::Finished)
     }
 
+    /// Why not all ranks came to the end of the program, in one sentence: a deadlock, or the first
+    /// error.
+    pub fn ending(&self, plan: &Plan) -> String {
+        let errors = self.records.iter().flat_map(|record| &record.errors);
+        let first = errors.map(|(_, message)| message.clone()).next();
+        let message = self.deadlock_message(plan).or(first);
+        message.unwrap_or_else(|| "a rank did not come to its end".into())
+    }
+
     /// The deadlock in one sentence: who waits where for what.
     pub fn deadlock_message(&self, plan: &Plan) -> Option<String> {
         const SHOWN: usize = 8;

@@ -59,7 +59,7 @@ pub fn prove(log: &Log, folded: &Folded) -> Proof {
     match execute(log.ranks.len() as u32, folded) {
         Ok((plan, outcome)) => {
             if !outcome.finished() {
-                proof.failure = Some(ending(&plan, &outcome));
+                proof.failure = Some(outcome.ending(&plan));
             }
             for (rank, record) in (0..).zip(&outcome.records) {
                 compare(rank, log, folded, &plan, record, &mut proof);
@@ -80,7 +80,7 @@ pub fn prove(log: &Log, folded: &Folded) -> Proof {
 pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
     let (plan, outcome) = execute(ranks, folded)?;
     if !outcome.finished() {
-        return Err(ending(&plan, &outcome));
+        return Err(outcome.ending(&plan));
     }
     for record in &outcome.records {
         if let Some(event) = record.events().find(|event| event.flags & FLAG_FAILED != 0) {
@@ -120,13 +120,6 @@ fn planted(before: &Before) -> (&[u8], Option<u64>) {
         Kind::File { size_bytes } => Some(size_bytes),
     };
     (&before.path, size_bytes)
-}
-
-fn ending(plan: &Plan, outcome: &Outcome) -> String {
-    let message = outcome.deadlock_message(plan);
-    let errors = outcome.records.iter().flat_map(|record| &record.errors);
-    let first = errors.map(|(_, message)| message.clone()).next();
-    message.or(first).unwrap_or_else(|| "a rank did not come to its end".into())
 }
 
 fn compare(

@@ -76,6 +76,20 @@ fn names_that_are_expected_to_be_missing_are_not_made() {
     assert_eq!(failed.sum::<u64>(), 0);
 }
 
+/// `stat` does not tell whether a name is a file.
+#[test]
+fn what_is_used_as_a_directory_is_one_whatever_was_asked_before() {
+    let scene = Scene::new().file(
+        "x.ppl",
+        "stat(\"a\"); stat(\"a/b\"); read(\"a/b/c\", 5); stat(\"l\"); readdir(\"l\"); stat(\"f\");",
+    );
+    scene.parabench("prepare x.ppl --dir d").exits(0);
+    assert!(scene.path("d/a/b").is_dir() && scene.path("d/l").is_dir());
+    assert!(scene.path("d/a/b/c").is_file() && scene.path("d/f").is_file());
+    scene.parabench("run x.ppl --prepare").exits(0);
+    scene.parabench("plan x.ppl").exits(0).out_has("and 5 B of buffers");
+}
+
 #[test]
 fn nothing_is_overwritten_and_nothing_outside_is_made() {
     let scene = scene();
@@ -98,9 +112,11 @@ fn nothing_is_overwritten_and_nothing_outside_is_made() {
 fn what_cannot_be_prepared_is_told() {
     let scene = scene()
         .file("huge.ppl", "$h = fopen(\"a\", \"r\"); fread($h, 1, 4000t); fclose($h);")
-        .file("twice.ppl", "read(\"a\"); readdir(\"a/b\");");
+        .file("twice.ppl", "read(\"a\"); readdir(\"a/b\");")
+        .file("fails.ppl", "$l = [1]; repeat $i 2 { stat(\"f\"); $x = $l[$i]; }");
     fs::create_dir_all(scene.path("t/a")).unwrap();
     for (line, words) in [
+        ("prepare fails.ppl --dir d", "there it fails: index 1 is outside a list of 1"),
         ("prepare huge.ppl --dir d", "are free"),
         ("prepare twice.ppl --dir t --force", "a: a file is expected, something else is there"),
         ("prepare x.ppl --dir nowhere/d", "nowhere"),

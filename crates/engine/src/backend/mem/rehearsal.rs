@@ -72,6 +72,23 @@ impl MemFs {
     }
 }
 
+impl MemFs {
+    /// What was put there as a file, because nothing told what it is, is a directory; `false`: it has
+    /// been written or is none of those.
+    pub(crate) fn found_is_directory(&mut self, path: &[u8]) -> bool {
+        let (Ok(number), Ok(spot)) = (self.number(path), self.spot(path, Follow::No)) else {
+            return false;
+        };
+        let parent = spot.parent;
+        let is_blank = self.nodes.content(number).is_ok_and(|file| file.found && file.size() == 0);
+        if is_blank {
+            let node = self.nodes.get_mut(number);
+            node.kind = Kind::Directory { names: Box::default(), parent };
+        }
+        is_blank
+    }
+}
+
 impl Mem {
     /// The file behind a descriptor.
     pub(crate) fn number(&mut self, fd: Fd) -> Option<u32> {
