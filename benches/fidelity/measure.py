@@ -25,6 +25,8 @@ import tomllib
 ROUNDS = 5
 WORST_PERCENT = 15
 PATIENCE_S = 120
+# Directories of src, and files in each: what takes milliseconds only says nothing about times.
+MEASURED, QUICK = (24, 25), (10, 10)
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 DOCUMENT = os.path.join(ROOT, "docs", "fidelity.md")
@@ -83,8 +85,8 @@ def quiet(words, **more):
 class Place:
     """The directory of one command, with everything that its measurement makes."""
 
-    def __init__(self, parabench, command, directory):
-        self.parabench, self.command, self.directory = parabench, command, directory
+    def __init__(self, parabench, command, directory, source):
+        self.parabench, self.command, self.directory, self.source = parabench, command, directory, source
         self.work = self.path("work")
         self.environment = {**os.environ, **FIXED, "PYTHON": python() if command.get("pip") else sys.executable}
 
@@ -95,9 +97,10 @@ class Place:
         """The input of the command, made anew."""
         shutil.rmtree(self.work, ignore_errors=True)
         drawn = random.Random(42)
-        for at in range(10):
+        directories, files = self.source
+        for at in range(directories):
             os.makedirs(f"{self.work}/src/d{at}")
-            for number in range(10):
+            for number in range(files):
                 with open(f"{self.work}/src/d{at}/f{number}", "wb") as file:
                     file.write(drawn.randbytes(drawn.randint(1 << 10, 1 << 16)))
         if "before" in self.command:
@@ -242,7 +245,7 @@ def check(place):
     return lossless and differ == 0
 
 
-def each(parabench, commands, keep):
+def each(parabench, commands, keep, source):
     """The place of every command that is here, and what is said of the others."""
     for command in commands:
         try:
@@ -251,7 +254,7 @@ def each(parabench, commands, keep):
             yield command, None, str(why)
             continue
         directory = tempfile.mkdtemp(prefix="parabench-fidelity-", dir=keep)
-        yield command, Place(parabench, command, directory), None
+        yield command, Place(parabench, command, directory, source), None
         if keep is None:
             shutil.rmtree(directory)
 
@@ -294,7 +297,7 @@ def wrapped(text, columns=116):
 def quick(parabench, commands):
     """The commands for tests, once each; whether all do the same."""
     fine = True
-    for command, place, why in each(parabench, commands, None):
+    for command, place, why in each(parabench, commands, None, QUICK):
         if place is None:
             print(f"{command['name']}: skipped: {why}")
             continue
@@ -309,7 +312,7 @@ def quick(parabench, commands):
 def measured(parabench, commands, keep):
     """Rows of the table, their errors, and what is to be said of them."""
     rows, errors, said = [], [], []
-    for command, place, why in each(parabench, commands, keep):
+    for command, place, why in each(parabench, commands, keep, MEASURED):
         try:
             if place is None:
                 raise Skipped(why)
