@@ -381,8 +381,8 @@ ops! {
         "Read the attributes of the file system that holds a name."
         "statfs(\".\");";
     Sync "sync" [] () false
-        Sync NO_PARTS Backend "syncfs of the run directory"
-        "Make everything on the file system of the run directory stable."
+        Sync NO_PARTS Backend "syncfs of the directory"
+        "Make everything on the file system of the run directory stable; inside of with (dir=\"NAME\") on that of NAME."
         "sync;";
     Syncfs "syncfs" [] (opt("handle", K::Handle, "the run directory")) false
         Sync NO_PARTS Backend "the call"

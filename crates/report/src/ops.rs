@@ -236,9 +236,10 @@ mod tests {
         expect![[r#"
             sync
 
-              Make everything on the file system of the run directory stable.
+              Make everything on the file system of the run directory stable; inside of with
+              (dir="NAME") on that of NAME.
 
-              time       syncfs of the run directory
+              time       syncfs of the directory
               example    sync;
         "#]]
         .assert_eq(&entry("sync", 80).unwrap());

@@ -90,11 +90,13 @@ fn bring<B: Backend>(
         return;
     }
     copy((io, buffers), tally, (from, to), range);
-    io.was_read(false, tally.done_bytes);
+    let [read, written] = [0, 1].map(|at| io.paths[at].place);
+    io.was_read(read, false, tally.done_bytes);
     if tally.errno == 0 && io.options.active().fsync != Fsync::None {
-        call(io, tally, Part::Sync, Call::Fsync { fd: to });
+        let synced = call(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0;
+        io.wrote(written, tally.done_bytes, !synced);
     } else {
-        io.wrote(tally.done_bytes);
+        io.wrote(written, tally.done_bytes, true);
     }
 }
 

@@ -319,6 +319,11 @@ impl<'p> Env<'p> {
         }
     }
 
+    /// The directory in which paths begin.
+    pub(super) fn place(&self) -> Place {
+        self.directory
+    }
+
     /// The path of the directory in which paths begin; `None`: the run directory.
     pub(super) fn directory(&self) -> Option<&'p str> {
         let at = self.directory.checked_sub(1)?;

@@ -85,13 +85,16 @@ pub(super) fn open<B: Backend>(
         _ => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
     };
     match step.args[0] {
-        Operand::ABSENT => io.paths[0].fill(|path| {
-            path.extend_from_slice(env.directory().unwrap_or(".").as_bytes());
-            Ok(())
-        })?,
+        Operand::ABSENT => {
+            io.paths[0].fill(|path| {
+                path.extend_from_slice(env.directory().unwrap_or(".").as_bytes());
+                Ok(())
+            })?;
+            io.paths[0].place = env.place();
+        }
         path => env.path(step.site, path, &mut io.paths[0])?,
     }
-    let mut mode = Mode::of(flags);
+    let mut mode = Mode { place: io.paths[0].place, ..Mode::of(flags) };
     if io.options.active().engine == Engine::Mmap {
         mode.mapped = maps(io, mode);
     }

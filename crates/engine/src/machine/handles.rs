@@ -3,6 +3,7 @@
 //! A number is a place in the table and its generation, so that a handle used
 //! after `fclose` is told from the next file in the same place.
 
+use super::place::{Place, RUN};
 use super::traffic::Dirty;
 use crate::backend::direct::Alignment;
 use crate::call::{Fd, MpiFile};
@@ -52,6 +53,8 @@ pub(super) struct Mode {
     pub(super) mapped: bool,
     /// O_DIRECT and what it wants.
     pub(super) direct: Option<Alignment>,
+    /// The directory of its file.
+    pub(super) place: Place,
 }
 
 impl Mode {
@@ -63,6 +66,7 @@ impl Mode {
         nameless: false,
         mapped: false,
         direct: None,
+        place: RUN,
     };
 
     /// The mode that flags of open(2) give, without O_DIRECT.
@@ -74,6 +78,7 @@ impl Mode {
             nameless: flags & libc::O_TMPFILE == libc::O_TMPFILE,
             mapped: false,
             direct: None,
+            place: RUN,
         }
     }
 }
@@ -115,11 +120,10 @@ impl Handles {
         &mut self,
         file: Option<MpiFile>,
         members: Members,
-        (writable, position): (bool, u64),
+        (mode, position): (Mode, u64),
         path: &[u8],
         path_id: u32,
     ) -> Value {
-        let mode = Mode { writable, ..Mode::of(0) };
         let value = self.keep(file.map_or(State::Failed, State::Mpi), mode, path, path_id);
         if let Ok(Some(at)) = self.find(&value) {
             let number = self.count_opened(&members);

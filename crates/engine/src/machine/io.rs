@@ -19,7 +19,7 @@ use crate::record::{Recorder, Spot, Timing};
 use crate::stop;
 use model::plan::Pc;
 use model::value::Outcome;
-use model::{Op, Part, Value, errno};
+use model::{Op, Part, Plan, Value, errno};
 
 /// Everything an operation touches but values.
 pub(super) struct Io<'c, B> {
@@ -55,6 +55,8 @@ pub(super) struct Io<'c, B> {
     pub(super) notes: u32,
     pub(super) traffic: Traffic,
     pub(super) verified: Verified,
+    /// There are further directories.
+    pub(super) several: bool,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
     /// Somebody wants to be told of every operation: events, verified data.
@@ -74,6 +76,7 @@ impl<'c, B: Backend> Io<'c, B> {
     ) -> Self {
         Io {
             traffic: Traffic::start(&backend),
+            several: false,
             backend,
             clock,
             handles: Handles::default(),
@@ -99,6 +102,11 @@ impl<'c, B: Backend> Io<'c, B> {
             named: (0, 0),
             recorder,
         }
+    }
+
+    /// The same for a plan that may have further directories.
+    pub(super) fn among(self, plan: &Plan) -> Self {
+        Io { several: !plan.directories.is_empty(), ..self }
     }
 
     /// The operation sets a size or a position, which its event holds.
@@ -184,7 +192,7 @@ impl<'c, B: Backend> Io<'c, B> {
         self.note_backward(backward);
         let bytes = data.map_or(0, |data| data.reply as u64);
         if data.is_some() {
-            self.wrote(bytes);
+            self.wrote(self.paths[0].place, bytes, true);
         }
         let timing = Timing { start_ns: open.start_ns, end_ns, busy_ns };
         self.recorder.done_in_parts(spot, timing, bytes, parts);

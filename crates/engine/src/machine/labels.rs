@@ -1,5 +1,6 @@
 //! The labels a rank is inside of, and where its operations are counted.
 
+use super::place::{PLACES, Place};
 use crate::record::{Recorder, StatId, TrafficId};
 use model::Op;
 use model::event::NO_ID;
@@ -18,14 +19,21 @@ pub(super) struct Frame {
     /// A barrier follows.
     sync: bool,
     stats: [Option<StatId>; Op::COUNT],
+    /// By directory.
+    pub(super) places: [AtPlace; PLACES],
+    /// It has read since what is fetched was asked for last.
+    pub(super) has_read: bool,
+}
+
+/// What became of the bytes of a label in a directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AtPlace {
     /// Where its traffic is counted.
     pub(super) traffic: TrafficId,
     /// Number of this occurrence among those of all labels; a new one once all is stable.
     pub(super) occurrence: u64,
     /// Bytes written in this occurrence that are not stable.
     pub(super) unstable_bytes: u64,
-    /// It has read since what is fetched was asked for last.
-    pub(super) has_read: bool,
 }
 
 impl Frame {
@@ -37,9 +45,7 @@ impl Frame {
             selected,
             sync,
             stats: [None; Op::COUNT],
-            traffic: TrafficId::default(),
-            occurrence: 0,
-            unstable_bytes: 0,
+            places: [AtPlace::default(); PLACES],
             has_read: false,
         }
     }
@@ -107,8 +113,9 @@ impl Labels {
         }
         self.occurrences += 1;
         let occurrence = self.occurrences;
-        let frame = self.innermost().1;
-        (frame.occurrence, frame.unstable_bytes) = (occurrence, 0);
+        for there in &mut self.innermost().1.places {
+            (there.occurrence, there.unstable_bytes) = (occurrence, 0);
+        }
     }
 
     /// The clock shows the start of the innermost label.
@@ -148,14 +155,15 @@ impl Labels {
         }
     }
 
-    /// Where the traffic of the innermost label is counted.
+    /// Where the traffic of the innermost label in a directory is counted.
     #[inline(always)]
-    pub(super) fn traffic(&mut self, recorder: &mut Recorder) -> TrafficId {
+    pub(super) fn traffic(&mut self, recorder: &mut Recorder, place: Place) -> TrafficId {
         let frame = &mut self.frames[self.depth];
-        if frame.traffic.is_nowhere() {
-            frame.traffic = recorder.traffic(frame.id);
+        let there = &mut frame.places[place];
+        if there.traffic.is_nowhere() {
+            there.traffic = recorder.traffic(frame.id, place as u32);
         }
-        frame.traffic
+        there.traffic
     }
 
     /// The innermost label and its level.

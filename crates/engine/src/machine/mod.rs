@@ -139,7 +139,9 @@ impl<'p, B: Backend> Machine<'p, B> {
             prepared,
             position: Position::default(),
             env: Env::new(prepared, comm.rank(), comm.place(), clock.clone()),
-            io: Io::new(backend, clock, recorder, settings).verified(prepared, comm.rank()),
+            io: Io::new(backend, clock, recorder, settings)
+                .verified(prepared, comm.rank())
+                .among(prepared.plan),
             scratch: Scratch::default(),
         }
     }

@@ -8,6 +8,7 @@
 use super::fault::Fault;
 use super::io::Io;
 use super::perform::{FILE_MODE, Step};
+use super::place::RUN;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, Task, Transfer, Want, Whole};
 use super::text::PathText;
@@ -16,9 +17,8 @@ use crate::buffer::Buffers;
 use crate::call::{Call, Fd, FileCall, Reply, Work};
 use crate::clock::Clock;
 use crate::dents;
-use model::Part;
-use model::Value;
 use model::plan::NO_SLOT;
+use model::{Op, Part, Value};
 use std::io;
 
 /// Room for directory entries in one call, as readdir(3) of glibc has.
@@ -109,8 +109,12 @@ pub(super) fn one<B: Backend>(
     let shot = timed(&mut io.backend, &io.clock, call);
     if is_sync && !drops && shot.reply >= 0 {
         match subject {
+            Subject::Handle(at) if step.op == Op::Syncfs => {
+                let place = io.handles.get(at).mode.place;
+                io.made_all_stable(place);
+            }
             Subject::Handle(at) => io.made_stable(at),
-            _ => io.made_all_stable(),
+            _ => io.made_all_stable(RUN),
         }
     }
     io.settle(step.op, step.site, shot, subject)
@@ -170,7 +174,7 @@ fn moved_at_once<B: Backend>(
     }
     match data.writes() {
         true => io.wrote_to(at, mode, len),
-        false => io.was_read(false, len),
+        false => io.was_read(mode.place, false, len),
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(at))
 }

@@ -20,6 +20,7 @@ use super::note;
 use super::now;
 use super::options::{Engine, Fsync};
 use super::perform::Step;
+use super::place::RUN;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, STOPPED, Transfer, call_bytes};
 use super::verified::Ahead;
@@ -365,7 +366,7 @@ impl<B: Backend> Io<'_, B> {
     }
 
     fn count_batch(&mut self, calls: u64, at_once: u64) {
-        let block = self.labels.traffic(&mut self.recorder);
+        let block = self.labels.traffic(&mut self.recorder, RUN);
         for (count, more) in
             [(Count::Queued, calls), (Count::AtOnce, at_once), (Count::HandedOver, 1)]
         {
@@ -425,7 +426,9 @@ impl<B: Backend> Io<'_, B> {
         tally.fail(errno);
         tally.short = errno == 0 && slot.work == Work::Read && slot.done_bytes < slot.len;
         match slot.work {
-            Work::Read => self.was_read(slot.mode.direct.is_some(), slot.done_bytes),
+            Work::Read => {
+                self.was_read(slot.mode.place, slot.mode.direct.is_some(), slot.done_bytes);
+            }
             Work::Write if errno == 0 => self.wrote_to(slot.at, slot.mode, slot.done_bytes),
             Work::Sync { .. } if errno == 0 => self.made_stable(slot.at),
             _ => {}

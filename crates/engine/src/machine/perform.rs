@@ -231,9 +231,14 @@ fn sync<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Re
         path.extend_from_slice(directory.as_bytes());
         Ok(())
     })?;
+    io.paths[0].place = env.place();
     now::one_on_paths(step, io, Subject::Path, |paths| Call::SyncDirectory {
         path: paths[0].as_c_str(),
-    })
+    })?;
+    if io.outcome.errno == 0 {
+        io.made_all_stable(env.place());
+    }
+    Ok(())
 }
 
 /// One call on no file.

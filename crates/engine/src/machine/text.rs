@@ -6,6 +6,7 @@
 //!
 //! Most paths of a loop end in a number that grows by one: then only its digits change.
 
+use super::place::{Place, RUN};
 use model::plan::{NO_SLOT, Operand, Slot};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
@@ -15,6 +16,8 @@ use std::ffi::CStr;
 pub(super) struct PathText {
     bytes: Vec<u8>,
     origin: Origin,
+    /// The directory it lies in.
+    pub(super) place: Place,
 }
 
 /// What a path was made from, as far as the next one can be made from it.
@@ -39,7 +42,7 @@ impl Origin {
 
 impl PathText {
     pub(super) fn new() -> PathText {
-        PathText { bytes: vec![0], origin: Origin::NOTHING }
+        PathText { bytes: vec![0], origin: Origin::NOTHING, place: RUN }
     }
 
     /// What the path was made from.
@@ -89,7 +92,7 @@ impl PathText {
     /// the kernel would take the path to end there.
     #[inline(always)]
     pub(super) fn fill(&mut self, render: impl FnOnce(&mut Vec<u8>) -> Eval<()>) -> Eval<()> {
-        self.origin = Origin::NOTHING;
+        (self.origin, self.place) = (Origin::NOTHING, RUN);
         self.bytes.clear();
         let rendered = render(&mut self.bytes);
         let whole = !has_nul(&self.bytes);

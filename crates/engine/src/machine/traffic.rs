@@ -8,6 +8,7 @@
 use super::handles::Mode;
 use super::io::Io;
 use super::labels::Labels;
+use super::place::{Place, RUN};
 use crate::backend::Backend;
 use crate::call::Fd;
 use crate::record::{Count, Recorder, TrafficId};
@@ -94,71 +95,93 @@ impl Traffic {
 impl Labels {
     /// Bytes were written in the innermost label; gives its level and occurrence.
     #[inline(always)]
-    fn wrote(&mut self, recorder: &mut Recorder, bytes: u64) -> (usize, u64) {
-        let block = self.traffic(recorder);
+    fn wrote(&mut self, recorder: &mut Recorder, place: Place, bytes: u64) -> (usize, u64) {
+        let block = self.traffic(recorder, place);
         recorder.count(block, Count::Unstable, bytes);
         let (depth, frame) = self.innermost();
-        frame.unstable_bytes += bytes;
-        (depth, frame.occurrence)
+        let there = &mut frame.places[place];
+        there.unstable_bytes += bytes;
+        (depth, there.occurrence)
     }
 
     /// Bytes of an occurrence became stable, if it goes on.
-    fn made_stable(&mut self, recorder: &mut Recorder, occurrence: u64, bytes: u64) {
-        let open = self.open().find(|frame| frame.occurrence == occurrence);
-        if let Some(frame) = open {
-            let bytes = bytes.min(frame.unstable_bytes);
-            frame.unstable_bytes -= bytes;
-            recorder.uncount(frame.traffic, Count::Unstable, bytes);
+    fn made_stable(
+        &mut self,
+        recorder: &mut Recorder,
+        place: Place,
+        (occurrence, bytes): (u64, u64),
+    ) {
+        let mut open = self.open().map(|frame| &mut frame.places[place]);
+        if let Some(there) = open.find(|there| there.occurrence == occurrence) {
+            let bytes = bytes.min(there.unstable_bytes);
+            there.unstable_bytes -= bytes;
+            recorder.uncount(there.traffic, Count::Unstable, bytes);
         }
     }
 
-    /// All bytes became stable; what handles know of them holds no longer.
-    fn made_all_stable(&mut self, recorder: &mut Recorder) {
+    /// All bytes in a directory became stable; what handles know of them holds no longer.
+    fn made_all_stable(&mut self, recorder: &mut Recorder, place: Place) {
         let mut occurrence = self.occurrences;
-        for frame in self.open() {
+        for there in self.open().map(|frame| &mut frame.places[place]) {
             occurrence += 1;
-            frame.occurrence = occurrence;
-            let bytes = std::mem::take(&mut frame.unstable_bytes);
-            recorder.uncount(frame.traffic, Count::Unstable, bytes);
+            there.occurrence = occurrence;
+            let bytes = std::mem::take(&mut there.unstable_bytes);
+            recorder.uncount(there.traffic, Count::Unstable, bytes);
         }
         self.occurrences = occurrence;
     }
 }
 
 impl<B: Backend> Io<'_, B> {
-    /// An operation of its own has written through the page cache.
+    /// An operation of its own has written to a path, through the page cache and nothing made it stable
+    /// if `unstable`.
     #[inline(always)]
-    pub(super) fn wrote(&mut self, bytes: u64) {
-        self.labels.wrote(&mut self.recorder, bytes);
+    pub(super) fn wrote(&mut self, place: Place, bytes: u64, unstable: bool) {
+        self.moved(place, Count::Written, bytes);
+        if unstable {
+            self.labels.wrote(&mut self.recorder, place, bytes);
+        }
+    }
+
+    /// Bytes were moved in a directory, which the rows do not tell if there are several.
+    #[inline(always)]
+    fn moved(&mut self, place: Place, count: Count, bytes: u64) {
+        if self.several {
+            let block = self.labels.traffic(&mut self.recorder, place);
+            self.recorder.count(block, count, bytes);
+        }
     }
 
     /// A handle was written to, and the operation itself made nothing stable. What went around
     /// the page cache is in no main memory.
     #[inline(always)]
     pub(super) fn wrote_to(&mut self, at: usize, mode: Mode, bytes: u64) {
+        self.moved(mode.place, Count::Written, bytes);
         if !mode.stable && mode.direct.is_none() {
-            let (depth, occurrence) = self.labels.wrote(&mut self.recorder, bytes);
+            let (depth, occurrence) = self.labels.wrote(&mut self.recorder, mode.place, bytes);
             self.handles.get(at).dirty.add(depth, occurrence, bytes);
         }
     }
 
     /// A handle's file was made stable.
     pub(super) fn made_stable(&mut self, at: usize) {
-        let dirty = std::mem::take(&mut self.handles.get(at).dirty);
-        for (occurrence, bytes) in dirty.levels.into_iter().filter(|level| level.1 > 0) {
-            self.labels.made_stable(&mut self.recorder, occurrence, bytes);
+        let handle = self.handles.get(at);
+        let (dirty, place) = (std::mem::take(&mut handle.dirty), handle.mode.place);
+        for level in dirty.levels.into_iter().filter(|level| level.1 > 0) {
+            self.labels.made_stable(&mut self.recorder, place, level);
         }
     }
 
-    /// All files were made stable.
-    pub(super) fn made_all_stable(&mut self) {
-        self.labels.made_all_stable(&mut self.recorder);
+    /// All files of a directory were made stable.
+    pub(super) fn made_all_stable(&mut self, place: Place) {
+        self.labels.made_all_stable(&mut self.recorder, place);
     }
 
     /// Bytes were read.
     #[inline(always)]
-    pub(super) fn was_read(&mut self, is_direct: bool, bytes: u64) {
-        let block = self.labels.traffic(&mut self.recorder);
+    pub(super) fn was_read(&mut self, place: Place, is_direct: bool, bytes: u64) {
+        self.moved(place, Count::Read, bytes);
+        let block = self.labels.traffic(&mut self.recorder, place);
         self.labels.innermost().1.has_read = true;
         if is_direct {
             self.recorder.count(block, Count::DirectRead, bytes);
@@ -168,7 +191,7 @@ impl<B: Backend> Io<'_, B> {
     /// A file was opened for reading: some are looked at.
     #[inline(always)]
     pub(super) fn opened_for_reading(&mut self, fd: Fd, is_direct: bool) {
-        let block = self.labels.traffic(&mut self.recorder);
+        let block = self.labels.traffic(&mut self.recorder, self.paths[0].place);
         let of_label = self.recorder.count(block, Count::Opened, 1);
         if self.traffic.files.choose(of_label) {
             self.look_at(block, fd, is_direct);
@@ -193,7 +216,7 @@ impl<B: Backend> Io<'_, B> {
     /// The first path is about to be looked up: of some it is asked whether the name cache has it.
     #[inline(always)]
     pub(super) fn looks_up_name(&mut self) {
-        let block = self.labels.traffic(&mut self.recorder);
+        let block = self.labels.traffic(&mut self.recorder, self.paths[0].place);
         let of_label = self.recorder.count(block, Count::Names, 1);
         if self.traffic.names.choose(of_label) {
             self.look_for_name(block);
@@ -234,13 +257,14 @@ impl<B: Backend> Io<'_, B> {
 
     #[inline(always)]
     fn note_reader(&mut self) {
-        let frame = self.labels.innermost().1;
-        let fetched = &mut self.traffic.fetched;
-        if std::mem::take(&mut frame.has_read)
-            && !fetched.readers[..fetched.count].contains(&frame.traffic)
-        {
-            fetched.readers[fetched.count] = frame.traffic;
-            fetched.count += 1;
+        // Nobody tells in which directory: it is counted once.
+        if std::mem::take(&mut self.labels.innermost().1.has_read) {
+            let block = self.labels.traffic(&mut self.recorder, RUN);
+            let fetched = &mut self.traffic.fetched;
+            if !fetched.readers[..fetched.count].contains(&block) {
+                fetched.readers[fetched.count] = block;
+                fetched.count += 1;
+            }
         }
     }
 

@@ -148,7 +148,7 @@ fn moved_all<B: Backend>(
 ) {
     let mode = io.handles.get(at).mode;
     if step.op == Op::Readv {
-        return io.was_read(mode.direct.is_some(), tally.done_bytes);
+        return io.was_read(mode.place, mode.direct.is_some(), tally.done_bytes);
     }
     // No call says where the end of the file was.
     io.touched.unknown |= mode.append && io.keeps_events;

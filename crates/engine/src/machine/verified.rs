@@ -11,6 +11,7 @@
 use super::io::Io;
 use super::mpi_io::Access;
 use super::now;
+use super::place::RUN;
 use super::prepare::Prepared;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Task, Want};
@@ -226,7 +227,7 @@ impl<B: Backend> Io<'_, B> {
     }
 
     fn count_all<const N: usize>(&mut self, counts: [(Count, u64); N]) {
-        let block = self.labels.traffic(&mut self.recorder);
+        let block = self.labels.traffic(&mut self.recorder, RUN);
         counts.into_iter().for_each(|(count, more)| {
             self.recorder.count(block, count, more);
         });

@@ -15,6 +15,7 @@ use super::stats::*;
 use super::traffic::TRAFFIC_WORDS;
 use super::{Usage, events::EVENT_WORDS};
 use crate::clock::align::{Alignment, Offset};
+use model::directory::DIRECTORIES_MAX;
 use model::event::NO_ID;
 use model::histogram::{CHUNKS, SUB_BUCKETS};
 use model::plan::LabelKind;
@@ -144,10 +145,11 @@ fn stat(words: &[u64], at: u32, labels: usize) -> Option<StatRecord> {
 
 fn traffic(words: &[u64], position: u32, labels: usize) -> Option<TrafficRecord> {
     let words: &[u64; TRAFFIC_WORDS] = words.try_into().ok()?;
-    let label = u32::try_from(words[0]).ok()?;
+    let (label, directory) = (words[0] as u32, (words[0] >> 32) as u32);
     let counts = *words[1..].first_chunk()?;
     let known = label == NO_ID || (label as usize) < labels;
-    known.then_some(TrafficRecord { label, position, counts })
+    let known = known && directory as usize <= DIRECTORIES_MAX;
+    known.then_some(TrafficRecord { label, directory, position, counts })
 }
 
 fn share(words: &[u64], position: u32, labels: usize) -> Option<ShareRecord> {

@@ -15,7 +15,7 @@ pub const MAGIC: u64 = u64::from_ne_bytes(*b"PBRANK\r\n");
 /// Tells the byte order of the writer.
 pub const BYTE_ORDER: u64 = 0x0102_0304_0506_0708;
 /// Version of this format.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Words of the header.
 pub const HEADER_WORDS: usize = 32;

@@ -132,6 +132,8 @@ pub struct StatRecord {
 pub struct TrafficRecord {
     /// Label id, or [`model::event::NO_ID`].
     pub label: u32,
+    /// The directory: 0 is the run directory, others are one more than their place in the plan.
+    pub directory: u32,
     /// Word number of its block: earlier blocks appeared earlier.
     pub position: u32,
     /// By [`Count`].

@@ -164,9 +164,10 @@ impl Recorder {
         self.failure_explained(site, op, path, (offset_bytes, errno), "");
     }
 
-    /// Where the traffic of a label ([`NO_ID`]: of none) is counted. Stays valid; keep it.
-    pub fn traffic(&mut self, label: u32) -> TrafficId {
-        self.traffic.of(&mut self.area, label)
+    /// Where the traffic of a label ([`NO_ID`]: of none) in a directory is counted; 0 is the run
+    /// directory. Stays valid; keep it.
+    pub fn traffic(&mut self, label: u32, directory: u32) -> TrafficId {
+        self.traffic.of(&mut self.area, label, directory)
     }
 
     /// Counts traffic, and gives the count so far.

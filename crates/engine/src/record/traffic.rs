@@ -1,9 +1,10 @@
 //! Where the bytes of a label came from and went to: what the rows do not tell.
 //!
-//! Block [`Kind::Traffic`]: label, then one word for each [`Count`].
+//! Block [`Kind::Traffic`]: label | directory << 32, then one word for each [`Count`].
 
 use super::area::Area;
-use super::layout::Kind;
+use super::layout::{Kind, pair};
+use model::directory::DIRECTORIES_MAX;
 use model::event::NO_ID;
 
 /// What is counted of a label. Bytes, unless it says otherwise.
@@ -62,12 +63,19 @@ pub enum Count {
     Foreign,
     /// Of [`crate::verify::Kind::Corrupted`].
     Corrupted,
+    /// Written and read in the directory; counted where there are several.
+    Written,
+    /// See [`Count::Written`].
+    Read,
 }
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 25;
+    pub const COUNT: usize = 27;
 }
+
+/// The run directory and further ones.
+const DIRECTORIES: usize = 1 + DIRECTORIES_MAX;
 
 /// Words of a block.
 pub(super) const TRAFFIC_WORDS: usize = 1 + Count::COUNT;
@@ -86,22 +94,24 @@ impl TrafficId {
 /// The blocks of a recorder.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
-    /// By label.
-    blocks: Vec<TrafficId>,
+    /// By label, and by directory.
+    blocks: Vec<[TrafficId; DIRECTORIES]>,
     /// Of what stands in no label.
-    outside: TrafficId,
+    outside: [TrafficId; DIRECTORIES],
 }
 
 impl Traffic {
-    /// The counters of a label ([`NO_ID`]: of none).
-    pub(super) fn of(&mut self, area: &mut Area, label: u32) -> TrafficId {
+    /// The counters of a label ([`NO_ID`]: of none) in a directory; 0 is the run directory.
+    pub(super) fn of(&mut self, area: &mut Area, label: u32, directory: u32) -> TrafficId {
         let (at, known) = (label as usize, self.blocks.len());
         if label != NO_ID && at >= known {
-            self.blocks.resize(at + 1, TrafficId::default());
+            self.blocks.resize(at + 1, [TrafficId::default(); DIRECTORIES]);
         }
-        let block = if label == NO_ID { &mut self.outside } else { &mut self.blocks[at] };
+        let blocks = if label == NO_ID { &mut self.outside } else { &mut self.blocks[at] };
+        let block = &mut blocks[directory as usize];
         if block.is_nowhere() {
-            let at = area.append(Kind::Traffic, TRAFFIC_WORDS, |words| words[0] = u64::from(label));
+            let key = pair(label, directory);
+            let at = area.append(Kind::Traffic, TRAFFIC_WORDS, |words| words[0] = key);
             *block = TrafficId(at.unwrap_or(0));
         }
         *block

@@ -321,6 +321,31 @@ fn a_run_in_several_directories_folds_to_a_program_that_runs_anywhere() {
 }
 
 #[test]
+fn what_made_a_further_directory_stable_folds_to_a_sync_of_it() {
+    let text = "write(\"f\", 4k); sync; with (dir=\"fast\") { write(\"f\", 4k); sync; }\n\
+                repeat $i 3 with (dir=\"fast\") { write(\"g\", 4k); syncfs(); }\n\
+                $h = fopen(\"fast:g\", \"r\"); syncfs($h); fclose($h);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("run x.ppl --events --out r --quiet").exits(0);
+    scene.parabench("fold r -o folded.ppl").exits(0).err_has("without loss");
+    let folded = scene.text("folded.ppl");
+    let lines: Vec<&str> = folded.lines().map(str::trim).collect();
+    for line in
+        ["sync;", "with (dir=\"fast\") sync;", "with (dir=\"fast\") syncfs();", "syncfs($file);"]
+    {
+        assert!(lines.contains(&line), "{line}: {folded}");
+    }
+    let again = scene.parabench("run folded.ppl --dir d --mount fast=fast --format json").exits(0);
+    let run = run_object(&again);
+    let unstable = written(&run, "").into_iter().map(|(name, _, unstable)| (name, unstable));
+    assert_eq!(unstable.collect::<Vec<_>>(), [(String::new(), 0), ("fast".into(), 0)]);
+    scene.parabench("fold r --anonymise map.txt -o anonymous.ppl").exits(0);
+    let anonymous = scene.text("anonymous.ppl");
+    assert!(anonymous.contains("\") sync;") && !anonymous.contains("fast"), "{anonymous}");
+    scene.parabench("run anonymous.ppl").exits(0);
+}
+
+#[test]
 fn what_is_expected_in_further_directories_is_made_there() {
     let text = "read(\"in\", 8k); read(\"fast:in\", 64k); with (dir=\"fast\") { readdir(\".\"); \
                 readdir(\"d\"); read(\"d/e/f\", 1k); }\n";
@@ -347,4 +372,50 @@ fn what_is_expected_in_further_directories_is_made_there() {
     let line = "run x.ppl --dir slow --mount fast=fast --events --out r";
     scene.parabench(line).exits(0);
     scene.parabench("replay r -- --mount fast=again").exits(0).out_has("does what r did");
+}
+
+/// What a label wrote and what of it is not stable, by directory.
+fn written(run: &serde_json::Value, label: &str) -> Vec<(String, u64, u64)> {
+    let labels = run["run"]["evidence"]["labels"].as_array().unwrap();
+    let found = labels.iter().find(|one| one["label"] == label).unwrap();
+    let number = |one: &serde_json::Value, name: &str| one[name].as_u64().unwrap();
+    let each = found["directories"].as_array().unwrap().iter().map(|one| {
+        let name = one["directory"].as_str().unwrap().to_string();
+        (name, number(one, "written_bytes"), number(one, "unstable_bytes"))
+    });
+    each.collect()
+}
+
+#[test]
+fn evidence_tells_directories_apart() {
+    let text = r#"
+time["own sync"] { write("f", 64k); write("fast:f", 4k); sync; }
+time["file system"] { write("f", 64k); $c = fopen("fast:h", "w"); write("fast:f", 4k); syncfs($c); fclose($c); }
+time["fast sync"] { write("f", 64k); with (dir="fast") { write("g", 4k); sync; } }
+time["handles"] { $a = fopen("h", "w"); $b = fopen("fast:h", "w"); fwrite($a, 8k); fwrite($b, 4k); fsync($b); }
+time["copy"] with (fsync="close") copy("f", "fast:c");
+time["read"] { read("fast:c"); read("f"); }
+fclose($a);
+fclose($b);
+"#;
+    let scene = Scene::new().file("x.ppl", text);
+    for place in ["--dir d --mount fast=fast", "--backend mem"] {
+        let run =
+            run_object(&scene.parabench(&format!("run x.ppl {place} --format json")).exits(0));
+        let one = |name: &str, written, unstable| (name.to_string(), written, unstable);
+        let own = [one("", 65536, 0), one("fast", 4096, 4096)];
+        assert_eq!(written(&run, "own sync"), own, "{place}");
+        let fast = [one("", 65536, 65536), one("fast", 4096, 0)];
+        assert_eq!(written(&run, "file system"), fast, "{place}");
+        assert_eq!(written(&run, "fast sync"), fast, "{place}");
+        let handles = [one("", 8192, 8192), one("fast", 4096, 0)];
+        assert_eq!(written(&run, "handles"), handles, "{place}");
+        assert_eq!(written(&run, "copy"), [one("", 0, 0), one("fast", 65536, 0)], "{place}");
+        let labels = run["run"]["evidence"]["labels"].as_array().unwrap();
+        let read = labels.iter().find(|one| one["label"] == "read").unwrap();
+        let bytes = |at: usize| read["directories"][at]["read_bytes"].as_u64().unwrap();
+        assert_eq!((bytes(0), bytes(1)), (65536, 65536), "{place}");
+    }
+    let alone = scene.file("y.ppl", "write(\"f\", 1k);\n").parabench("run y.ppl --format json");
+    assert!(run_object(&alone.exits(0))["run"]["evidence"]["labels"][0]["directories"].is_null());
 }

@@ -1,6 +1,6 @@
 //! Rules about where the bytes of each label came from and went to.
 
-use super::labels::{inside, named, share};
+use super::labels::{inside, named, share, told};
 use super::{counts, has_storage, in_memory, is_virtual, memory_of, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
 use model::run::{LabelEvidence, Mark, Row, Run};
@@ -105,25 +105,18 @@ fn origin(label: &LabelEvidence, ranks: u32) -> Origin {
     }
 }
 
-/// Rules about single labels mean something where there is storage below.
-fn is_judged(run: &Run) -> bool {
-    has_storage(run) && in_memory(run).is_none()
-}
-
 pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
-    let say = |label: &LabelEvidence| match origin(label, run.run.ranks) {
+    let tell = |seen: &LabelEvidence| match origin(seen, run.run.ranks) {
         Origin::Cache(Held::NotFetched(share)) => {
-            let share = at_least(share);
-            Some(format!("{} {share} of the bytes read came from the page cache", inside(label)))
+            Some(format!("{} of the bytes read came from the page cache", at_least(share)))
         }
         Origin::Cache(Held::AtOpen(share)) => Some(format!(
-            "{} {} of the files read lay in the page cache when they were opened",
-            inside(label),
+            "{} of the files read lay in the page cache when they were opened",
             percent(share)
         )),
         Origin::Storage | Origin::Nowhere(_) => None,
     };
-    let seen = named(run, say).filter(|_| is_judged(run))?;
+    let seen = named(run, |label| told(run, label, tell))?;
     counts(
         "cached-reads",
         format!("{seen}: these read rates are those of main memory"),
@@ -141,15 +134,14 @@ pub(super) fn cached_reads(run: &Run) -> Option<Mark> {
 }
 
 pub(super) fn unfetched_reads(run: &Run) -> Option<Mark> {
-    let say = |label: &LabelEvidence| match origin(label, run.run.ranks) {
+    let tell = |seen: &LabelEvidence| match origin(seen, run.run.ranks) {
         Origin::Nowhere(holes) => Some(format!(
-            "{} {} of the files read lies in holes or in extents that were never written",
-            inside(label),
+            "{} of the files read lies in holes or in extents that were never written",
             percent(holes)
         )),
         Origin::Storage | Origin::Cache(_) => None,
     };
-    let seen = named(run, say).filter(|_| is_judged(run))?;
+    let seen = named(run, |label| told(run, label, tell))?;
     counts(
         "unfetched-reads",
         format!("{seen}: no storage is asked for that"),
@@ -172,21 +164,15 @@ fn others_synced(run: &Run, label: &LabelEvidence) -> bool {
 }
 
 pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
-    if !is_judged(run) {
-        return None;
-    }
-    let is_unstable = |label: &LabelEvidence| {
-        label.written_bytes > 0
-            && share(label.unstable_bytes, label.written_bytes) >= UNSTABLE_SHARE
+    let tell = |seen: &LabelEvidence| {
+        let (some, all) = (format_bytes(seen.unstable_bytes), format_bytes(seen.written_bytes));
+        let unstable = share(seen.unstable_bytes, seen.written_bytes) >= UNSTABLE_SHARE;
+        unstable.then(|| match seen.unstable_bytes == seen.written_bytes {
+            true => format!("{all} were written and not made stable"),
+            false => format!("{some} of {all} were not made stable"),
+        })
     };
-    let say = |label: &LabelEvidence| {
-        let bytes = (format_bytes(label.unstable_bytes), format_bytes(label.written_bytes));
-        let text = match label.unstable_bytes == label.written_bytes {
-            true => format!("{} {} were written and not made stable", inside(label), bytes.1),
-            false => format!("{} {} of {} were not made stable", inside(label), bytes.0, bytes.1),
-        };
-        is_unstable(label).then_some(text)
-    };
+    let say = |label: &LabelEvidence| told(run, label, tell);
     let sure = |label: &LabelEvidence| say(label).filter(|_| !others_synced(run, label));
     if let Some(seen) = named(run, sure) {
         return counts(
@@ -204,13 +190,12 @@ pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
 
 /// Names that this machine knows already are looked up without asking the file system.
 pub(super) fn warm_names(run: &Run) -> Option<Mark> {
-    let say = |label: &LabelEvidence| {
-        let warm = share(label.cached_names, label.looked_names);
-        let (known, looked) = (label.cached_names, label.looked_names);
-        (warm >= WARM_SHARE)
-            .then(|| format!("{} {known} of {looked} names looked at", inside(label)))
+    let tell = |seen: &LabelEvidence| {
+        let (known, looked) = (seen.cached_names, seen.looked_names);
+        let is_warm = share(known, looked) >= WARM_SHARE;
+        is_warm.then(|| format!("{known} of {looked} names looked at"))
     };
-    let seen = named(run, say).filter(|_| is_judged(run))?;
+    let seen = named(run, |label| told(run, label, tell))?;
     remark(
         "warm-names",
         format!(

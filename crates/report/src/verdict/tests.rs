@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::tests::sample::listing1;
-use model::run::{Balance, Contention, Device, EventsInfo, LabelEvidence, Row, Site};
+use model::run::{
+    Balance, Contention, Device, Directory, DirectoryEvidence, EventsInfo, LabelEvidence, Row, Site,
+};
 
 /// A run on a disk against which nothing can be said.
 fn sound() -> Run {
@@ -32,6 +34,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     looked_names: 16,
     cached_names: 2,
     queued_calls: 320,
+    directories: Vec::new(),
     queued_at_once: 100,
     handed_over: 20,
     verified: None,
@@ -417,4 +420,69 @@ fn what_cannot_help_is_not_advised() {
     run.rows[0].bytes = 1;
     assert!(advice(&run).contains("direct=true does not concern MPI-IO"));
     assert!(!advice(&run).contains("read with (direct=true)"));
+}
+
+/// What a label moved in a directory: as much of each kind, nothing of it stable or fetched.
+fn part(directory: &str, bytes: u64) -> DirectoryEvidence {
+    DirectoryEvidence {
+        directory: directory.into(),
+        written_bytes: bytes,
+        unstable_bytes: bytes,
+        read_bytes: bytes,
+        looked_bytes: bytes,
+        cached_bytes: bytes,
+        mapped_bytes: bytes,
+        looked_names: 8,
+        cached_names: 8,
+        ..DirectoryEvidence::default()
+    }
+}
+
+/// Something in memory in the directory fast.
+fn with_fast(file_system: &str) -> Run {
+    let mut run = sound();
+    let storage = Storage { file_system: file_system.into(), ..run.run.host.storage.clone() };
+    let fast = Directory { name: "fast".into(), directory: "/f".into(), scratch: false, storage };
+    run.run.host.directories.push(fast);
+    let own = DirectoryEvidence { unstable_bytes: 0, ..part("", 56 << 20) };
+    let own = DirectoryEvidence { cached_bytes: 0, cached_names: 0, ..own };
+    let seen = label(&mut run);
+    seen.directories = vec![own, part("fast", 8 << 20)];
+    seen.fetched_bytes = Some(1 << 20);
+    run
+}
+
+#[test]
+fn every_directory_is_judged_by_its_own() {
+    let mut run = with_fast("ext4");
+    label(&mut run).fetched_bytes = None;
+    let seen: Vec<(String, String)> =
+        marks(&run).into_iter().map(|mark| (mark.code, mark.seen)).collect();
+    for (code, text) in [
+        (
+            "cached-reads",
+            "in label \"stress\", fast: 100 % of the files read lay in the page cache",
+        ),
+        ("unstable-writes", "in label \"stress\", fast: 8 MiB were written and not made stable"),
+        ("warm-names", "in label \"stress\", fast: 8 of 8 names"),
+    ] {
+        let of_code = seen.iter().find(|(known, _)| known == code).expect(code);
+        assert!(of_code.1.starts_with(text), "{of_code:?}");
+        assert!(!of_code.1.contains("the run directory"), "{of_code:?}");
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    // What was fetched may be of either: of 56 MiB at least 55 were not, of 8 MiB 7.
+    label(&mut run).fetched_bytes = Some(1 << 20);
+    let both = marks(&run).remove(0).seen;
+    assert!(
+        both.contains("the run directory: at least 98.2 %") && both.contains("fast: "),
+        "{both}"
+    );
+    // What main memory keeps anyway is judged as that alone.
+    let mut run = with_fast("tmpfs");
+    label(&mut run).fetched_bytes = None;
+    assert_eq!(codes(&run), ["memory-storage"]);
+    run.run.host.directories[0].storage.file_system = "ext4".into();
+    run.run.host.storage.file_system = "tmpfs".into();
+    assert_eq!(codes(&run), ["memory-storage", "cached-reads", "unstable-writes", "warm-names"]);
 }

@@ -62,6 +62,12 @@ impl Log {
         self.directories.iter().filter(is_used).map(String::as_str)
     }
 
+    /// Place of the further directory that a file lies in; `None`: it lies in that of the run.
+    pub fn directory_of(&self, path: u32) -> Option<usize> {
+        let (name, _) = prefixed(self.path(path))?;
+        self.directories.iter().position(|known| known.as_bytes() == name)
+    }
+
     /// The name with this number; "" for none.
     pub fn path(&self, id: u32) -> &[u8] {
         self.paths.get(id as usize).map_or(&[], Vec::as_slice)

@@ -56,6 +56,8 @@ pub struct Statement {
     pub syncs: bool,
     /// It is not an operation of the log: it opens what another rank had opened.
     pub adopts: bool,
+    /// Place among those of the log of the further directory that it makes stable.
+    pub directory: Option<usize>,
 }
 
 /// An argument of a statement.
@@ -250,6 +252,11 @@ impl<'a> Shaper<'a> {
         u32::try_from(id).map_or(&[], |id| self.log.path(id))
     }
 
+    /// The name of a further directory of the log.
+    pub fn directory(&self, at: usize) -> &str {
+        &self.log.directories[at]
+    }
+
     fn act(&mut self, making: &mut Making, action: Action) {
         let (shape, numbers) = match action {
             Action::Barrier { free_ns, apart } => {
@@ -316,6 +323,7 @@ impl<'a> Shaper<'a> {
             errno: 0,
             syncs: false,
             adopts: true,
+            directory: None,
         };
         let shape = self.shapes.number(Shape::Op(statement));
         making.push(Node::leaf(shape, &numbers, 0));
@@ -337,7 +345,8 @@ impl<'a> Shaper<'a> {
         let mut making_args = Arguments { entry, op, numbers: Vec::new(), args: Vec::new() };
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
         let closes = op == Op::Fclose;
-        let variable = match takes_handle(op) {
+        let alone = op == Op::Syncfs && entry.details.instance == NO_ID;
+        let variable = match takes_handle(op) && !alone {
             true => making.variable(entry, closes)?,
             false => 0,
         };
@@ -352,7 +361,7 @@ impl<'a> Shaper<'a> {
                     making_args.args.push(Arg::Path(template));
                     making_args.numbers.extend(numbers);
                 }
-                ParamKind::Handle if op == Op::Syncfs => {}
+                ParamKind::Handle if alone => {}
                 ParamKind::Handle => making_args.args.push(Arg::Handle(variable)),
                 ParamKind::Pattern if entry.event.pieces > 0 => return None,
                 kind => {
@@ -365,7 +374,11 @@ impl<'a> Shaper<'a> {
         let gives = op.row().gives_handle.then(|| making.opens(entry));
         let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
         let (errno, adopts) = (entry.event.errno, false);
-        Some((Statement { op, gives, args, errno, syncs, adopts }, numbers))
+        let directory = match op == Op::Sync || alone {
+            true => self.log.directory_of(entry.event.path),
+            false => None,
+        };
+        Some((Statement { op, gives, args, errno, syncs, adopts, directory }, numbers))
     }
 
     /// Some operation like this begins elsewhere than at 0.

@@ -258,7 +258,8 @@ impl<'a> Writer<'a> {
             });
         }
         let mut text = String::new();
-        let mut options = Vec::new();
+        let named = statement.directory.map(|at| format!("dir=\"{}\"", self.shaper.directory(at)));
+        let mut options: Vec<String> = named.into_iter().collect();
         if statement.errno != 0 {
             options.push(format!("expect=\"{}\"", errno::name(statement.errno)));
         }

@@ -58,8 +58,8 @@ pub(in super::super) fn whole_file<B: Backend>(
         close_file(io, file, stable, &mut tally);
     }
     match write {
-        false => io.was_read(false, tally.done_bytes),
-        true if !stable && tally.errno == 0 => io.wrote(tally.done_bytes),
+        false => io.was_read(io.paths[0].place, false, tally.done_bytes),
+        true if tally.errno == 0 => io.wrote(io.paths[0].place, tally.done_bytes, !stable),
         true => {}
     }
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
@@ -121,7 +121,7 @@ pub(in super::super) fn transfer<B: Backend>(
     handle.seen_bytes = job.seen_bytes;
     let (file, mode) = (job.file, handle.mode);
     if !write {
-        io.was_read(false, tally.done_bytes);
+        io.was_read(mode.place, false, tally.done_bytes);
     } else if tally.errno == 0 {
         io.wrote_to(opened.at, mode, tally.done_bytes);
     }

@@ -4,7 +4,7 @@ use super::super::control::Flow;
 use super::super::eval::Env;
 use super::super::fault::Fault;
 use super::super::files::Whence;
-use super::super::handles::Handle;
+use super::super::handles::{Handle, Mode};
 use super::super::io::Io;
 use super::super::options::Fsync;
 use super::super::perform::Step;
@@ -45,7 +45,8 @@ pub(in super::super) fn open<B: Backend>(
     let position = file.filter(|_| mode.append).map_or(0, |file| end_of(io, file, &members));
     let path_id = io.recorder.path(io.paths[0].bytes());
     let path = io.paths[0].bytes();
-    let handle = io.handles.add_mpi(file, members, (mode.write, position), path, path_id);
+    let mode = Mode { writable: mode.write, place: io.paths[0].place, ..Mode::of(0) };
+    let handle = io.handles.add_mpi(file, members, (mode, position), path, path_id);
     if step.dst != NO_SLOT {
         env.set(step.dst, handle);
     }

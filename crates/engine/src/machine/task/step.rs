@@ -266,7 +266,11 @@ impl Task<'_> {
     fn data_over<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         let good = self.tally.errno == 0;
         if self.data.reads() {
-            io.was_read(self.direct.is_some(), self.tally.done_bytes);
+            let place = match self.subject {
+                Subject::Handle(at) => io.handles.get(at).mode.place,
+                _ => io.paths[0].place,
+            };
+            io.was_read(place, self.direct.is_some(), self.tally.done_bytes);
         }
         if let Subject::Handle(at) = self.subject {
             let handle = io.handles.get(at);
@@ -277,8 +281,9 @@ impl Task<'_> {
             if self.data.writes() && good {
                 io.wrote_to(at, mode, self.tally.done_bytes);
             }
-        } else if self.data.writes() && good && !self.sync && self.direct.is_none() {
-            io.wrote(self.tally.done_bytes);
+        } else if self.data.writes() && good {
+            let unstable = !self.sync && self.direct.is_none();
+            io.wrote(io.paths[0].place, self.tally.done_bytes, unstable);
         }
         self.stage = if good && self.sync { Stage::Sync } else { self.after_sync() };
     }

@@ -44,7 +44,8 @@ struct Label {
     times: [Option<LabelTimes>; 2],
     /// When it was executed, by either statement.
     busy: Busy,
-    traffic: Traffic,
+    /// By directory, in the order of the plan.
+    traffic: Vec<Traffic>,
     /// Work that was shared, by site.
     shares: BTreeMap<u32, ShareSums>,
 }
@@ -56,7 +57,7 @@ impl Label {
             ops: BTreeMap::new(),
             times: [None, None],
             busy: Busy::default(),
-            traffic: Traffic::default(),
+            traffic: Vec::new(),
             shares: BTreeMap::new(),
         }
     }
@@ -85,7 +86,8 @@ impl Partial {
         }
         for traffic in &record.traffic {
             let first = (record.rank, traffic.position);
-            self.label(outline.id_of(record, traffic.label), first).traffic.add(&traffic.counts);
+            let label = self.label(outline.id_of(record, traffic.label), first);
+            label.traffic_in(traffic.directory as usize).add(&traffic.counts);
         }
         for share in &record.shares {
             let first = (record.rank, share.position);
@@ -126,7 +128,7 @@ impl Partial {
         let fetched_is_told = self.sums.fetched_is_told();
         for (id, label) in labels {
             let path = String::from_utf8_lossy(outline.path(id));
-            let evidence = label.evidence(&path, fetched_is_told);
+            let evidence = label.evidence(&path, fetched_is_told, plan);
             collected.evidence.labels.extend(evidence);
             let shares = label.shares.iter();
             let shares = shares.map(|(site, sums)| sums.clone().row(&path, *site, &places));
@@ -157,18 +159,35 @@ impl Label {
     }
 
     /// Where its bytes came from and went to, if there were any.
-    fn evidence(&self, path: &str, fetched_is_told: bool) -> Option<LabelEvidence> {
+    fn evidence(&self, path: &str, fetched_is_told: bool, plan: &Plan) -> Option<LabelEvidence> {
         let bytes = |class: Class| {
             let of_class = |op: &u8| Op::from_u8(*op).is_some_and(|op| op.row().class == class);
             let figures = self.ops.iter().filter(|(op, _)| of_class(op));
             figures.fold(0, |sum: u64, (_, (_, figures))| sum.saturating_add(figures.bytes()))
         };
-        self.traffic.evidence(path, [bytes(Class::Write), bytes(Class::Read)], fetched_is_told)
+        let moved = [bytes(Class::Write), bytes(Class::Read)];
+        let mut all = Traffic::default();
+        self.traffic.iter().for_each(|one| all.add(&one.0));
+        let evidence = all.evidence(path, moved, fetched_is_told)?;
+        let names = std::iter::once("").chain(plan.directories.iter().map(|one| &*one.name));
+        let names = names.filter(|_| !plan.directories.is_empty());
+        let of_each = names.zip(&self.traffic).filter_map(|(name, one)| one.in_directory(name));
+        Some(LabelEvidence { directories: of_each.collect(), ..evidence })
+    }
+
+    /// The traffic in a directory.
+    fn traffic_in(&mut self, directory: usize) -> &mut Traffic {
+        if self.traffic.len() <= directory {
+            self.traffic.resize(directory + 1, Traffic::default());
+        }
+        &mut self.traffic[directory]
     }
 
     fn merge(&mut self, other: Label) {
         self.first = self.first.min(other.first);
-        self.traffic.add(&other.traffic.0);
+        for (directory, theirs) in other.traffic.iter().enumerate() {
+            self.traffic_in(directory).add(&theirs.0);
+        }
         for (op, (first, figures)) in other.ops {
             let (seen, sum) = self.ops.entry(op).or_insert_with(|| (first, Figures::default()));
             *seen = (*seen).min(first);

@@ -1,7 +1,7 @@
 //! Where the bytes of a label came from and went to, over some ranks.
 
 use crate::record::Count;
-use model::run::{LabelEvidence, VerifiedData};
+use model::run::{DirectoryEvidence, LabelEvidence, VerifiedData};
 use serde::{Deserialize, Serialize};
 
 /// Sums over some ranks, by [`Count`].
@@ -17,6 +17,26 @@ impl Traffic {
 
     fn of(&self, count: Count) -> u64 {
         self.0[count as usize]
+    }
+
+    /// The same of one of several directories, if bytes were moved or names looked up there.
+    pub(super) fn in_directory(&self, name: &str) -> Option<DirectoryEvidence> {
+        let [written_bytes, read_bytes] = [Count::Written, Count::Read].map(|count| self.of(count));
+        let looked_names = self.of(Count::LookedNames);
+        (written_bytes > 0 || read_bytes > 0 || looked_names > 0).then(|| DirectoryEvidence {
+            directory: name.into(),
+            written_bytes,
+            unstable_bytes: self.of(Count::Unstable).min(written_bytes),
+            read_bytes,
+            direct_read_bytes: self.of(Count::DirectRead).min(read_bytes),
+            looked_bytes: self.of(Count::Looked),
+            cached_bytes: self.of(Count::Cached),
+            mapped_bytes: self.of(Count::Mapped),
+            hole_bytes: self.of(Count::Holes),
+            encoded_bytes: self.of(Count::Encoded),
+            looked_names,
+            cached_names: self.of(Count::CachedNames),
+        })
     }
 
     /// The evidence of a label that has moved bytes or looked up names; `fetched_is_told`: by all

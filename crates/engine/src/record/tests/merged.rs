@@ -384,13 +384,13 @@ fn traffic_is_summed_by_label_and_fetched_bytes_are_those_of_all_ranks_or_none()
                 let stat = recorder.stat(label, op);
                 recorder.done(stat, 0, at(0, 10), bytes, false);
             }
-            let block = recorder.traffic(label);
-            assert_eq!(recorder.traffic(label), block);
+            let block = recorder.traffic(label, 0);
+            assert_eq!(recorder.traffic(label, 0), block);
             recorder.count(block, Count::Unstable, 100);
             recorder.uncount(block, Count::Unstable, 30);
             recorder.count(block, Count::Fetched, 7);
             recorder.count(block, Count::CachedNames, 3);
-            let outside = recorder.traffic(NO_ID);
+            let outside = recorder.traffic(NO_ID, 0);
             recorder.count(outside, Count::Unstable, 9);
             let read_bytes = if rank == 1 { read_bytes } else { Some(1) };
             recorder.finish(State::Finished, &Usage { read_bytes, ..Usage::default() });

@@ -54,7 +54,7 @@ fn take(recorder: &mut Recorder, step: &Step) {
             let label = enter(recorder, *label);
             let stat = recorder.stat(label, OPS[usize::from(*op)]);
             recorder.done(stat, u32::from(*op), at(*start_ns, *busy_ns), *bytes, bytes % 2 == 0);
-            let block = recorder.traffic(label);
+            let block = recorder.traffic(label, 0);
             recorder.count(block, Count::Unstable, *bytes);
         }
         Step::Failed { label, op, site } => {
