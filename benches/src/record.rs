@@ -7,6 +7,7 @@ use crate::worker::now_ns;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use nix::sys::uio::pread;
+use nix::unistd::{Whence, lseek, write};
 use std::process::Command;
 
 const CALLS: u64 = 1_000_000;
@@ -15,8 +16,14 @@ const PAIRS: usize = 9;
 const FILE: &str = "/proc/self/exe";
 
 /// A loop that is timed alone and recorded: its name for the worker, what it does, calls per round.
-const LOOPS: [(&str, &str, u64); 2] =
-    [("preads", "recording a pread of 4 KiB", 1), ("opens", "recording an open or a close", 2)];
+const LOOPS: [(&str, &str, u64); 4] = [
+    ("preads", "recording a pread of 4 KiB", 1),
+    ("writes", "recording a write of 4 KiB", 1),
+    ("seeks", "recording an lseek", 1),
+    ("opens", "recording an open or a close", 2),
+];
+/// Writes before the file begins anew.
+const LAP: u64 = 256;
 
 /// Nanoseconds that a call takes longer when it is recorded from inside, windows of the file of
 /// records included.
@@ -56,12 +63,21 @@ pub fn calls(work: &str) -> Result<()> {
     let known = LOOPS.iter().find(|known| known.0 == work);
     let (_, _, per_round) = known.ok_or_else(|| format!("there is no loop called {work}"))?;
     let file = open(FILE, OFlag::O_RDONLY, Mode::empty())?;
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT;
+    let written = open("written", flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
     let (mut block, rounds) = ([0; 4096], CALLS / per_round);
     let start_ns = now_ns();
-    for _ in 0..rounds {
+    for round in 0..rounds {
         match work {
-            "opens" => drop(open(FILE, OFlag::O_RDONLY, Mode::empty())?),
-            _ => drop(pread(&file, &mut block, 0)?),
+            "preads" => drop(pread(&file, &mut block, 0)?),
+            "writes" => {
+                if round % LAP == 0 {
+                    lseek(&written, 0, Whence::SeekSet)?;
+                }
+                write(&written, &block)?;
+            }
+            "seeks" => drop(lseek(&file, round as i64, Whence::SeekSet)?),
+            _ => drop(open(FILE, OFlag::O_RDONLY, Mode::empty())?),
         }
     }
     println!("{}", (now_ns() - start_ns) as f64 / CALLS as f64);

@@ -1,11 +1,13 @@
-//! Speed of importing generated logs: from their bytes to sorted, labelled events.
+//! Speed of importing generated logs: from their bytes to sorted, labelled events; beside it the same
+//! bytes read and cut into lines, which no import can do without.
 
 use crate::Result;
-use crate::figure::{Figure, Goal};
+use crate::figure::{Figure, Goal, median, range, three};
 use crate::language::processor_s;
 use crate::product::Scratch;
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use trace::{Options, Which, import};
 
@@ -37,19 +39,53 @@ const LOGS: &[Log] = &[
 
 /// Million events per second of processor time.
 pub fn traces(place: &Scratch) -> Result<Vec<Figure>> {
-    let one = |(name, write, events, goal): &Log| -> Result<Figure> {
-        let file = place.path().join("generated.log");
-        write(&file)?;
-        let rates = (0..RUNS).map(|_| imported(&file, *events)).collect::<Result<Vec<f64>>>()?;
-        fs::remove_file(&file)?;
-        Ok(Figure::measured(name, &rates, " M/s", *goal))
-    };
-    LOGS.iter().map(one).collect()
+    LOGS.iter().map(|log| figure(place, log)).collect()
 }
 
-fn imported(file: &Path, expected: u64) -> Result<f64> {
-    let options = Options { format: None, which: Which::All };
+fn figure(place: &Scratch, (name, write, events, goal): &Log) -> Result<Figure> {
+    let file = place.path().join("generated.log");
+    write(&file)?;
+    let (mut raw, mut rates) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        raw.push(per_second(*events, || looked_through(&file))?);
+        rates.push(per_second(*events, || imported(&file, *events))?);
+    }
+    fs::remove_file(&file)?;
+    let ratio = median(&rates) / median(&raw);
+    Ok(Figure {
+        name: (*name).into(),
+        raw: format!("{} M/s", three(median(&raw))),
+        product: format!("{} M/s, {} of raw", three(median(&rates)), three(ratio)),
+        result: median(&rates),
+        range: Some(range(&rates)),
+        unit: " M/s",
+        goal: *goal,
+    })
+}
+
+/// Millions per second of processor time.
+fn per_second(events: u64, work: impl Fn() -> Result<()>) -> Result<f64> {
     let start_s = processor_s()?;
+    work()?;
+    Ok(events as f64 / 1e6 / (processor_s()? - start_s))
+}
+
+/// Reads a file and finds the ends of its lines.
+fn looked_through(file: &Path) -> Result<()> {
+    let mut input = BufReader::with_capacity(1 << 16, fs::File::open(file)?);
+    loop {
+        let bytes = input.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        black_box(memchr::memchr_iter(b'\n', bytes).fold(0, |last, at| last ^ at));
+        let used = bytes.len();
+        input.consume(used);
+    }
+}
+
+fn imported(file: &Path, expected: u64) -> Result<()> {
+    let options = Options { format: None, which: Which::All };
     let imported = import(&[file.into()], &options)?;
     let mut events = 0;
     for event in imported.events {
@@ -59,7 +95,7 @@ fn imported(file: &Path, expected: u64) -> Result<f64> {
     if events != expected {
         return Err(format!("{events} events of {expected}").into());
     }
-    Ok(expected as f64 / 1e6 / (processor_s()? - start_s))
+    Ok(())
 }
 
 /// Opens, then reads with offsets, writes, questions for attributes and seeks in turn.

@@ -55,6 +55,8 @@ struct pb_header {
     uint64_t dropped; /* calls without room */
     uint32_t streams; /* what streams do is recorded */
     uint32_t shares; /* with its parent: CLONE_FILES, CLONE_FS */
+    uint32_t call_ns; /* what recording adds to a call; 0: not measured */
+    uint32_t rest;
 };
 
 struct pb_slot {
@@ -69,7 +71,7 @@ struct pb_slot {
     uint32_t rest;
 };
 _Static_assert(sizeof(struct pb_slot) == 64, "a slot");
-_Static_assert(sizeof(struct pb_header) == 56, "a header");
+_Static_assert(sizeof(struct pb_header) == 64, "a header");
 
 /* What is told of a call; the rest is 0. */
 struct pb_call {

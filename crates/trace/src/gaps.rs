@@ -203,7 +203,11 @@ fn singular(says: &str) -> String {
             };
         }
     }
-    words.join(" ").replace(" and were ", " and was ").replace(" were left out", " was left out")
+    words
+        .join(" ")
+        .replace(" and were ", " and was ")
+        .replace(" were left out", " was left out")
+        .replace(", or exceed", ", or exceeds")
 }
 
 #[cfg(test)]

@@ -155,8 +155,8 @@ pub(crate) fn from_logs(
         read.map_err(|error| cannot_read(&log.name, 0, &error))?;
     }
     let rows = sums.rows();
-    let Sums { layouts, moved, .. } = sums;
-    let mut told = Told { rows, layouts, moved, ..resolver.finish() };
+    let Sums { layouts, moved, call_ns, .. } = sums;
+    let mut told = Told { rows, layouts, moved, call_ns, ..resolver.finish() };
     let log = |log: &Log<'_>| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
     let logs = logs.iter().map(log).collect();
     let events = sorter.finish().and_then(|events| phases::label(events, &mut told));

@@ -45,9 +45,9 @@ pub fn decompressed(mut bytes: Box<dyn BufRead>) -> io::Result<Input> {
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
                 Box::new(lzma_rust2::XzReader::new(again, true))
             }
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(again);
-                Box::new(decoder.map_err(|error| io::Error::other(error.to_string()))?)
+            // Its frames, and those that are skipped: pzstd begins with one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+                Box::new(zstd::stream::read::Decoder::with_buffer(again)?)
             }
             _ => return Ok(Input { bytes: again, beginning }),
         };
@@ -62,4 +62,61 @@ fn begin(mut bytes: Box<dyn BufRead>) -> io::Result<(Vec<u8>, Box<dyn BufRead>)>
     bytes.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning)?;
     let again = Box::new(Cursor::new(beginning.clone()).chain(bytes));
     Ok((beginning, again))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    const TEXT: &[u8] = b"one\n";
+    /// What Python's `lzma.compress` makes of it.
+    const XZ: &[u8] = &[
+        0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 1, 0x69, 0x22, 0xde, 0x36, 2, 0, 0x21, 1, 0x16, 0, 0,
+        0, 0x74, 0x2f, 0xe5, 0xa3, 1, 0, 3, 0x6f, 0x6e, 0x65, 0x0a, 0, 0x9f, 0xa8, 0x17, 0xf8, 0,
+        1, 0x18, 4, 0x6b, 0xe9, 0xf0, 0xa5, 0x90, 0x42, 0x99, 0x0d, 1, 0, 0, 0, 0, 1, 0x59, 0x5a,
+    ];
+    /// A frame of zstd that readers skip: its length, and so many bytes.
+    const SKIPPED: &[u8] = &[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7];
+
+    fn all() -> [Vec<u8>; 4] {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(TEXT).unwrap();
+        let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        bz2.write_all(TEXT).unwrap();
+        let zst = zstd::encode_all(TEXT, 1).unwrap();
+        [gz.finish().unwrap(), bz2.finish().unwrap(), XZ.to_vec(), zst]
+    }
+
+    fn plain(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let (mut input, mut text) = (decompressed(Box::new(Cursor::new(bytes)))?, Vec::new());
+        input.bytes.read_to_end(&mut text)?;
+        assert!(text.starts_with(&input.beginning));
+        Ok(text)
+    }
+
+    #[test]
+    fn every_compression_is_taken_off_also_of_several_parts() {
+        for whole in all() {
+            assert_eq!(plain(whole.clone()).unwrap(), TEXT);
+            // Compressors with threads, and `cat`, put parts one after the other.
+            assert_eq!(plain([&whole[..], &whole].concat()).unwrap(), [TEXT, TEXT].concat());
+            let cut = plain(whole[..whole.len() - 5].to_vec()).unwrap_err();
+            assert_eq!(cut.kind(), io::ErrorKind::UnexpectedEof, "{whole:?}");
+        }
+        let [gz, _, _, zst] = all();
+        assert_eq!(plain([SKIPPED, &zst, SKIPPED].concat()).unwrap(), TEXT);
+        let twice = zstd::encode_all(&gz[..], 1).unwrap();
+        assert_eq!(plain(twice).unwrap(), TEXT);
+    }
+
+    #[test]
+    fn compression_without_end_is_refused() {
+        let compress = |bytes: Vec<u8>| zstd::encode_all(&bytes[..], 1).unwrap();
+        let deep = (0..LAYERS_MAX).fold(TEXT.to_vec(), |bytes, _| compress(bytes));
+        let error = plain(deep).unwrap_err();
+        assert_eq!(error.to_string(), "it is compressed more than four times");
+    }
 }

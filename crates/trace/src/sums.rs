@@ -42,6 +42,8 @@ pub struct Sums {
     pub layouts: Vec<TraceLayout>,
     /// Bytes over time.
     pub moved: Vec<TraceMoved>,
+    /// What the recorder adds to a call, nanoseconds; 0: not known.
+    pub call_ns: u32,
 }
 
 impl Sums {

@@ -73,6 +73,9 @@ pub struct Recorded {
     /// Processors that it could use; 0: not known.
     #[serde(default)]
     pub cpus: u32,
+    /// What recording added to a call, nanoseconds; 0: not known.
+    #[serde(default)]
+    pub call_ns: u32,
 }
 
 /// One imported log.

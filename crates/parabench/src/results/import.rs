@@ -163,7 +163,9 @@ fn evidence(told: &Told, rows: &[Row]) -> Evidence {
         let first = gap.examples.first().map(|first| format!(", first {first}"));
         format!("the log: {}{}", gap.says, first.unwrap_or_default())
     });
-    let notes = striping(&told.layouts).into_iter().chain(gaps);
+    let cost = (told.call_ns > 0)
+        .then(|| format!("recording added about {} ns to each call", told.call_ns));
+    let notes = cost.into_iter().chain(striping(&told.layouts)).chain(gaps);
     Evidence {
         clock: "trace".into(),
         failed: rows.iter().map(|row| row.failed).sum(),

@@ -177,6 +177,10 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
     if let Some(trace) = &header.trace {
         let what = format!("A log of {}, below {}.", trace.format, trace.root);
         head.push(model::escape::line(&what));
+        let cost = trace.recorded.iter().filter(|recorded| recorded.call_ns > 0);
+        head.extend(
+            cost.map(|it| format!("Recording added about {} ns to each call.", it.call_ns)),
+        );
         head.extend(trace.gaps.iter().map(|gap| model::escape::line(&format!("{}.", gap.says))));
     }
     head

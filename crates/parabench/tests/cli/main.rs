@@ -44,6 +44,7 @@ mod prepare;
 mod programs;
 mod progress;
 mod record;
+mod recorders;
 mod refused;
 mod rehearsal;
 mod replay;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Recorders of this machine; one that is missing is named.
-fn recorders() -> Vec<&'static str> {
+pub fn recorders() -> Vec<&'static str> {
     match Command::new("strace").arg("--version").output() {
         Ok(_) => vec!["preload", "strace"],
         Err(_) => {
@@ -18,7 +18,7 @@ fn recorders() -> Vec<&'static str> {
 }
 
 /// Operations of a stored run on files, and how often.
-fn operations(scene: &Scene, folder: &str) -> BTreeMap<String, usize> {
+pub fn operations(scene: &Scene, folder: &str) -> BTreeMap<String, usize> {
     let mut events = EventReader::open(&scene.path(folder)).expect("its events");
     let rows: Vec<_> = events.by_ref().map(Result::unwrap).collect();
     let mut counts = BTreeMap::new();
@@ -48,6 +48,15 @@ fn a_command_runs_as_ever_and_becomes_a_run() {
         assert_eq!(recorded["command"], serde_json::json!(["sh", "-c", script]), "{via}");
         assert_eq!(recorded["exit_code"], 7);
         assert!(recorded["by"].as_str().unwrap().starts_with(via));
+        // What recording costs is measured from inside, and said in what is made of the run.
+        let is_measured = recorded["call_ns"].as_u64().unwrap() > 0;
+        assert_eq!(is_measured, via == "preload");
+        let table = scene.call("report r").env("COLUMNS", "300").run().exits(0);
+        let program = scene.parabench("fold r").exits(0);
+        if is_measured {
+            table.out_has("recording added about ");
+            program.out_has("# Recording added about ");
+        }
         let counts = operations(&scene, "r");
         let data: Vec<_> = counts.keys().filter(|text| text.contains("data")).collect();
         assert!(counts.keys().any(|text| text.starts_with("fopen data/out")), "{data:?}");
@@ -248,7 +257,7 @@ int main(int argc, char **argv) {
 "#;
 
 /// Compiles a program; false where there is no compiler for it.
-fn compiled(scene: &Scene, name: &str, source: &str, options: &[&str]) -> bool {
+pub fn compiled(scene: &Scene, name: &str, source: &str, options: &[&str]) -> bool {
     let file = format!("{name}.c");
     std::fs::write(scene.path(&file), source).expect("written");
     let mut command = Command::new("cc");

@@ -49,6 +49,9 @@ pub struct Header {
     pub streams: u32,
     /// What it shares with its parent, of a forked one: flags of clone(2).
     pub shares: u32,
+    /// What recording adds to a call of this program, nanoseconds; 0: not measured.
+    pub call_ns: u32,
+    rest: u32,
 }
 
 impl Header {

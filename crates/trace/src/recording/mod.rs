@@ -22,8 +22,10 @@ use crate::record::{Call, Outcome, Record, Shares};
 use crate::resolve::Which;
 use crate::sums::Sums;
 use file::{Birth, Recorded};
+use hashbrown::HashMap;
 use kinds::Shape;
 use mpi::MpiIo;
+use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
@@ -32,13 +34,31 @@ use std::{fs, io};
 /// Ending of the names of files.
 pub const ENDING: &str = "rec";
 
+/// What comes next of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Moment {
+    Call,
+    /// After its last call; nobody records exits.
+    End,
+}
+
+/// How long a thread stays once its file is over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Life {
+    /// Until the last one that it started has begun: that one gets what it has open.
+    until_ns: u64,
+    /// It executes a program, which has a file of its own.
+    goes_on: bool,
+}
+
 /// Reads a folder of such files, in the order of time.
 pub struct Folder {
     files: Vec<Recorded>,
-    /// Times of the next calls.
-    next: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The file whose call comes now.
-    current: Option<usize>,
+    lives: Vec<Life>,
+    /// Times of the next calls, and of ends of threads.
+    next: BinaryHeap<Reverse<(u64, Moment, usize)>>,
+    /// The file whose call comes now, or whose thread ends.
+    current: Option<(Moment, usize)>,
     count: u64,
     /// Files without a header.
     damaged: Vec<PathBuf>,
@@ -63,9 +83,18 @@ impl Folder {
             }
         }
         files.sort_by_key(|file| (file.header.birth_ns, file.header.thread));
-        let next = files.iter().enumerate().map(|(at, file)| Reverse((file.time_ns(), at)));
-        let (next, mpi) = (next.collect(), MpiIo::default());
-        Ok(Folder { next, files, damaged, current: None, count: 0, mpi })
+        let times = files.iter().enumerate();
+        let next = times.map(|(at, file)| Reverse((file.time_ns(), Moment::Call, at))).collect();
+        let (lives, mpi) = (lives(&files), MpiIo::default());
+        Ok(Folder { next, files, lives, damaged, current: None, count: 0, mpi })
+    }
+
+    /// What recording adds to a call: the median of the programs.
+    fn call_ns(&self) -> u32 {
+        let known = self.files.iter().map(|file| file.header.call_ns).filter(|ns| *ns > 0);
+        let mut known: Vec<u32> = known.collect();
+        known.sort_unstable();
+        known.get(known.len() / 2).copied().unwrap_or(0)
     }
 
     /// What the headers tell.
@@ -83,24 +112,51 @@ impl Folder {
     }
 }
 
+/// How long each thread stays; files in the order of their births.
+fn lives(files: &[Recorded]) -> Vec<Life> {
+    let mut lives = vec![Life::default(); files.len()];
+    let mut latest: HashMap<u32, usize, FxBuildHasher> = HashMap::default();
+    for (at, file) in files.iter().enumerate() {
+        let header = &file.header;
+        if let Some(parent) = latest.get(&header.parent) {
+            let until_ns = &mut lives[*parent].until_ns;
+            *until_ns = (*until_ns).max(file.time_ns());
+        }
+        let before = latest.insert(header.thread, at);
+        if let Some(before) = before.filter(|_| header.birth() == Birth::Executed) {
+            lives[before].goes_on = true;
+        }
+    }
+    lives
+}
+
 impl Scanner for Folder {
     fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
         if self.count == 0 {
             self.tell(gaps);
         }
-        if let Some(at) = self.current.take()
-            && self.files[at].advance()?
-        {
-            self.next.push(Reverse((self.files[at].time_ns(), at)));
+        if let Some((Moment::Call, at)) = self.current.take() {
+            let (goes_on, life) = (self.files[at].advance()?, self.lives[at]);
+            let time_ns = self.files[at].time_ns();
+            if goes_on {
+                self.next.push(Reverse((time_ns, Moment::Call, at)));
+            } else if !life.goes_on {
+                self.next.push(Reverse((time_ns.max(life.until_ns), Moment::End, at)));
+            }
         }
-        let Some(Reverse((time_ns, at))) = self.next.pop() else { return Ok(None) };
-        self.current = Some(at);
-        self.count += 1;
+        let Some(Reverse((time_ns, moment, at))) = self.next.pop() else { return Ok(None) };
+        self.current = Some((moment, at));
+        self.count += u64::from(moment == Moment::Call);
         Ok(Some(time_ns))
     }
 
     fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let (line, file) = (self.count, &self.files[self.current?]);
+        let (moment, at) = self.current?;
+        let (line, file) = (self.count, &self.files[at]);
+        if moment == Moment::End {
+            let ended = Record::at(line, file.header.thread.into(), file.time_ns());
+            return Some(Record { name: b"exit", call: Call::Exit, ..ended });
+        }
         let (process, parent) = (file.header.process, file.header.parent);
         let Some(slot) = file.slot() else {
             if file.header.birth() == Birth::Forked {
@@ -142,6 +198,7 @@ impl Scanner for Folder {
 
     fn sums(&mut self, which: &Which, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
         self.mpi.tell(which, sums, gaps);
+        sums.call_ns = sums.call_ns.max(self.call_ns());
         Ok(())
     }
 }

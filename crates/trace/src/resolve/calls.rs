@@ -511,9 +511,11 @@ impl Resolver<'_> {
             let Some(node) = self.node(thread, &from) else { return };
             (self.names.path(node), self.names.file(node))
         };
-        if r.outcome.errno == 0 {
+        let ok = r.outcome.errno == 0;
+        if ok {
             self.names.link(file, node);
         }
+        let file = if ok { file } else { NO_ID };
         self.emit(thread, r, Done { path2, file, ..Done::named(Op::Link, path) });
     }
 

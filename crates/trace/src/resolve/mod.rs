@@ -104,6 +104,8 @@ pub struct Told {
     pub layouts: Vec<TraceLayout>,
     /// Bytes over time, without the calls that moved them.
     pub moved: Vec<TraceMoved>,
+    /// What the recorder added to a call, nanoseconds; 0: not known.
+    pub call_ns: u32,
 }
 
 /// Nanoseconds since 1970 from which on a time is a date.
@@ -221,6 +223,7 @@ impl<'s> Resolver<'s> {
             rows: Vec::new(),
             layouts: Vec::new(),
             moved: Vec::new(),
+            call_ns: 0,
         }
     }
 
@@ -403,8 +406,10 @@ impl<'s> Resolver<'s> {
         (start_ns, elapsed_ns, busy_ns): (u64, u64, u64),
         done: Done,
     ) {
+        // Both are asked: what is kept decides what paths are below.
         let kept = done.path == NO_ID || self.is_kept(done.path);
-        if !kept && (done.path2 == NO_ID || !self.is_kept(done.path2)) {
+        let kept2 = done.path2 != NO_ID && self.is_kept(done.path2);
+        if !kept && !kept2 {
             return self.gaps.add_bytes(Gap::Outside, done.done);
         }
         let errno = record.outcome.errno;

@@ -411,7 +411,10 @@ pub fn looks_like(beginning: &[u8]) -> bool {
     let mut summary = false;
     lines.map(prefix).any(|Prefix { rest, .. }| match kind(rest, &mut summary) {
         Some(Kind::Whole) => {
-            parse(rest, false).is_ok() && memchr::memmem::find(rest, b" = ").is_some()
+            // All that a thread did that another program takes the place of may be to execute it.
+            let ends = [&b" = "[..], PID_CHANGED];
+            let ends = ends.iter().any(|end| memchr::memmem::find(rest, end).is_some());
+            ends && parse(rest, false).is_ok()
         }
         Some(Kind::Over) => rest.ends_with(b"+++"),
         Some(Kind::Begun | Kind::Resumed) => true,

@@ -102,6 +102,7 @@ impl Record {
                 by: recorder.shown(),
                 exit_code: ended.code().into(),
                 cpus: engine::host::cpus(),
+                call_ns: imported.told.call_ns,
             };
             let origin = Origin::command(program.line(), Some(recorded));
             let run = results::store_import(&folder, origin, imported);

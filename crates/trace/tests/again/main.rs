@@ -1,0 +1,156 @@
+//! A run printed as text of strace and imported again is the same run.
+//!
+//! ```text
+//! steps ──world──▶ calls and the operations that they are ──writer──▶ log ──import──▶ operations
+//! ```
+//!
+//! `world` knows files, descriptors and processes by itself and shares nothing with the resolver.
+
+mod files;
+mod world;
+mod writer;
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::PathBuf;
+use trace::import::from_inputs;
+use trace::{Imported, Options, Which, input};
+use world::{Operation, Run, Step};
+use writer::Form;
+
+/// What also a log that is complete leaves open: times that it does not hold, calls without operation.
+const ALLOWED: &[&str] = &[
+    "no-times",
+    "whole-seconds",
+    "no-durations",
+    "duplicates",
+    "copies",
+    "no-files",
+    "mapped",
+    "no-operation",
+    "opaque",
+    "restarted",
+    "unplaced",
+    "unknown-parents",
+];
+
+fn import(logs: Vec<(String, Vec<u8>)>) -> Imported {
+    let inputs = logs.into_iter().map(|(name, text)| {
+        (PathBuf::from(name), input::decompressed(Box::new(Cursor::new(text))).unwrap())
+    });
+    from_inputs(inputs.collect(), &Options { format: None, which: Which::All }).unwrap()
+}
+
+/// The program of a label. The phase behind it is what the import finds out, not what the log tells.
+fn program(label: Option<&Vec<u8>>) -> Vec<u8> {
+    let program = label.and_then(|label| label.split(|byte| *byte == b'/').next());
+    program.unwrap_or_default().to_vec()
+}
+
+/// The operations of a run that was imported, by threads.
+fn read(imported: Imported) -> Vec<Operation> {
+    let told = imported.told;
+    let threads: BTreeMap<u64, u64> = told
+        .threads
+        .iter()
+        .filter_map(|thread| Some((u64::from(thread.rank?), thread.thread)))
+        .collect();
+    let path = |id: u32| match told.paths.get(id as usize).map_or(&b""[..], |path| path) {
+        b"" => Vec::new(),
+        b"." => told.root.clone(),
+        path => [&told.root[..], if told.root.ends_with(b"/") { b"" } else { b"/" }, path].concat(),
+    };
+    let mut all: Vec<(u64, Operation)> = Vec::new();
+    for traced in imported.events {
+        let (event, details, rank) = traced.map(|t| (t.event, t.details, t.rank)).unwrap();
+        let operation = Operation {
+            // Lines that name no thread are those of the first one.
+            thread: if threads[&rank] == 0 { world::FIRST } else { threads[&rank] },
+            op: model::Op::from_u8(event.op).unwrap().name().into(),
+            call: String::from_utf8(told.calls[details.call as usize].clone()).unwrap(),
+            label: program(told.labels.get(event.label as usize)),
+            path: path(event.path),
+            path2: path(event.path2),
+            instance: details.instance,
+            file: details.file,
+            open_flags: details.open_flags,
+            offset: event.offset_bytes,
+            requested: event.requested_bytes,
+            done: event.done_bytes,
+            errno: event.errno,
+            flags: event.flags,
+            start_ns: event.start_ns,
+            elapsed_ns: event.end_ns - event.start_ns,
+            busy_ns: event.busy_ns,
+        };
+        all.push((details.line, operation));
+    }
+    all.sort_by_key(|(line, operation)| (operation.thread, *line));
+    all.into_iter().map(|(_, operation)| operation).collect()
+}
+
+/// Numbers of instances and files in the order in which they appear: which ones they are is free.
+fn renumbered(mut run: Vec<Operation>) -> Vec<Operation> {
+    let (mut instances, mut files) = (BTreeMap::new(), BTreeMap::new());
+    for operation in &mut run {
+        for (known, number) in
+            [(&mut instances, &mut operation.instance), (&mut files, &mut operation.file)]
+        {
+            if *number != u32::MAX {
+                let next = known.len() as u32;
+                *number = *known.entry(*number).or_insert(next);
+            }
+        }
+    }
+    run
+}
+
+/// Prints, imports and compares; gives the number of operations.
+fn again(run: &Run, form: &Form) -> Result<usize, TestCaseError> {
+    let written = writer::write(run, form);
+    let text =
+        || written.logs.iter().map(|(_, text)| String::from_utf8_lossy(text)).collect::<String>();
+    let imported = import(written.logs.clone());
+    for gap in &imported.told.gaps {
+        let is_allowed = ALLOWED.contains(&gap.code.as_str());
+        prop_assert!(is_allowed, "{} {:?} {form:?}\n{}", gap.says, gap.examples, text());
+    }
+    let (expected, found) = (renumbered(written.operations.clone()), renumbered(read(imported)));
+    for (expected, found) in expected.iter().zip(&found) {
+        prop_assert_eq!(found, expected, "{:?}\n{}", form, text());
+    }
+    prop_assert_eq!(found.len(), expected.len(), "{:?}\n{}", form, text());
+    Ok(found.len())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn a_run_printed_and_imported_is_the_same(
+        steps in prop::collection::vec(any::<Step>(), 1..90),
+        threads in prop::collection::vec(any::<u8>(), 0..4),
+        form in any::<[u8; 7]>(),
+    ) {
+        let form = Form::new(form, threads.len());
+        again(&world::run(&steps, &threads, form.overlaps()), &form)?;
+    }
+}
+
+/// The property means something: over some seeds every operation and every call is printed.
+#[test]
+fn every_operation_that_strace_can_tell_is_printed() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+    let seed = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), seed);
+    let steps = prop::collection::vec(any::<Step>(), 60..90);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..300 {
+        let steps = steps.new_tree(&mut runner).unwrap().current();
+        let run = world::run(&steps, &[1], true);
+        seen.extend(run.operations.iter().map(|timed| timed.operation.call.clone()));
+    }
+    let missing: Vec<_> = world::calls().into_iter().filter(|call| !seen.contains(*call)).collect();
+    assert!(missing.is_empty(), "never printed: {missing:?}");
+}
