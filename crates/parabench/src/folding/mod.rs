@@ -4,6 +4,7 @@ mod proof;
 mod read;
 mod sites;
 mod stretch;
+mod tally;
 
 pub use proof::{Difference, Proof, prove, shown, try_out};
 pub use read::read;

@@ -1,16 +1,16 @@
 //! A folded program is executed on files in memory and compared with its log: only what does the same
 //! is called lossless.
 
+use super::tally::{Kind, Tally, difference};
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, RankRecord};
 use engine::supervise::{Outcome, run_sim_among};
 use model::event::{Event, FLAG_FAILED, NO_ID};
 use model::{Op, Plan, errno};
-use ppl::Binding;
-use ppl::source::NoIncludes;
+use ppl::{Binding, Loader};
 use std::borrow::Cow;
 use std::path::PathBuf;
-use trace::fold::{Before, Folded, Kind, Log};
+use trace::fold::{Before, Folded, Included, Kind as There, Log};
 
 /// How far a program does what its log shows.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +19,8 @@ pub struct Proof {
     pub operations: u64,
     /// Opens that are not in the log.
     pub adopted: u64,
-    /// Operations that differ, those that are missing or too many included.
-    pub differences: u64,
+    /// Operations that differ, those that are missing or too many included; sums.
+    pub tally: Tally,
     /// The first of them.
     pub first: Option<Difference>,
     /// Why the program could not be executed to its end.
@@ -45,7 +45,13 @@ pub struct Difference {
 impl Proof {
     /// The program does the same as its log.
     pub fn is_lossless(&self) -> bool {
-        self.differences == 0 && self.failure.is_none()
+        self.tally.differences() == 0 && self.failure.is_none()
+    }
+
+    /// It does nearly the same: nothing ends otherwise, numbers of operations and their bytes are
+    /// within the bound, a share.
+    pub fn is_within(&self, bound: f64) -> bool {
+        self.failure.is_none() && self.tally.is_within(bound)
     }
 }
 
@@ -67,7 +73,8 @@ pub fn prove(log: &Log, folded: &Folded) -> Proof {
         }
         Err(why) => {
             proof.failure = Some(why);
-            proof.differences = proof.operations;
+            let all = log.ranks.iter().flatten();
+            all.for_each(|entry| proof.tally.add(Some(&entry.event), None, Some(Kind::Operation)));
         }
     }
     proof
@@ -95,7 +102,7 @@ pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
 fn execute(ranks: u32, folded: &Folded) -> Result<(Plan, Outcome), String> {
     let binding = Binding::new(ranks);
     let text = folded.text.clone().into_bytes();
-    let compiled = ppl::compile("folded", text, &mut NoIncludes, &binding);
+    let compiled = ppl::compile("folded", text, &mut Parts(&folded.parts), &binding);
     let Some(plan) = compiled.plan else {
         let mistake = compiled.diagnostics.first();
         let mistake = mistake.map_or(String::new(), |found| found.message.clone());
@@ -114,10 +121,20 @@ fn execute(ranks: u32, folded: &Folded) -> Result<(Plan, Outcome), String> {
     outcome.map(|outcome| (plan, outcome)).map_err(|error| error.to_string())
 }
 
+/// The files of a program that are not written yet.
+struct Parts<'a>(&'a [Included]);
+
+impl Loader for Parts<'_> {
+    fn load(&mut self, _from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
+        let part = self.0.iter().find(|part| part.name == path).ok_or("there is no such file")?;
+        Ok((part.name.clone(), part.text.clone().into_bytes()))
+    }
+}
+
 fn planted(before: &Before) -> (&[u8], Option<u64>) {
     let size_bytes = match before.kind {
-        Kind::Directory => None,
-        Kind::File { size_bytes } => Some(size_bytes),
+        There::Directory => None,
+        There::File { size_bytes } => Some(size_bytes),
     };
     (&before.path, size_bytes)
 }
@@ -140,9 +157,12 @@ fn compare(
         let line = found.and_then(|event| plan.locate_site(event.site));
         lines.push(line.map_or(0, |(_, line, _)| line as u32));
         let path = |id: u32| plan.named(record.path(id).unwrap_or_default());
-        let same = found.is_some_and(|event| is_same((&entry.event, log), (&event, &path)));
-        if !same {
-            proof.differences += 1;
+        let kind = match &found {
+            Some(event) => difference((&entry.event, log), (event, &path)),
+            None => Some(Kind::Operation),
+        };
+        proof.tally.add(Some(&entry.event), found.as_ref(), kind);
+        if kind.is_some() {
             proof.first.get_or_insert_with(|| Difference {
                 rank,
                 number,
@@ -151,32 +171,21 @@ fn compare(
             });
         }
     }
-    let more = own.count() as u64;
+    let mut more = 0;
+    for event in own {
+        more += 1;
+        proof.tally.add(None, Some(&event), Some(Kind::Operation));
+    }
     if more > 0 && proof.first.is_none() {
         let number = expected.len();
         let (expected, found) = ("nothing".into(), format!("{more} more operations"));
         proof.first = Some(Difference { rank, number, expected, found });
     }
-    proof.differences += more;
     proof.lines.push(lines);
 }
 
-fn is_same<'a>(
-    (a, log): (&Event, &Log),
-    (b, path): (&Event, &impl Fn(u32) -> Cow<'a, [u8]>),
-) -> bool {
-    let names = log.path(a.path) == &*path(b.path) && (a.path == NO_ID) == (b.path == NO_ID);
-    let second = a.path2 == NO_ID || log.path(a.path2) == &*path(b.path2);
-    let bytes = |e: &Event| (e.offset_bytes, e.requested_bytes, e.done_bytes);
-    a.op == b.op
-        && a.errno == b.errno
-        && names
-        && second
-        && (!moves(a) || a.errno != 0 || bytes(a) == bytes(b))
-}
-
 /// It moves bytes between memory and a file at a place.
-fn moves(event: &Event) -> bool {
+pub(super) fn moves(event: &Event) -> bool {
     let transfers = [Op::Fread, Op::Fwrite, Op::Readv, Op::Writev, Op::Read, Op::Write, Op::Append];
     Op::from_u8(event.op).is_some_and(|op| transfers.contains(&op))
 }

@@ -7,7 +7,7 @@ use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
 use std::path::{Path, PathBuf};
-use trace::fold::{self, Folded, Log, Only, Options, Think};
+use trace::fold::{self, Folded, Included, Log, Only, Options, Think};
 
 /// What folded programs begin with; others are not replaced.
 pub(super) const HEAD: &str = "# Folded from ";
@@ -24,6 +24,7 @@ Examples:
   parabench fold results -o short.ppl
   parabench import app.strace -o app.run
   parabench fold app.run -o app.ppl --think none
+  parabench fold app.run -o app.ppl --split  a file for each phase, which app.ppl includes
   parabench fold app.run --explain 12        which operations line 12 stands for")]
 pub struct Fold {
     /// Folder of a run with events
@@ -38,10 +39,15 @@ pub struct Fold {
     #[arg(long, requires = "out")]
     force: bool,
 
-    /// Pauses between operations: `typical` (the mean of each place), `drawn` (random with that
-    /// mean), `none`, or `scale=FACTOR`
+    /// Pauses between operations: `typical` (the mean of each place), `exact` (every one, in lists),
+    /// `drawn` (random with that mean), `none`, or `scale=FACTOR`
     #[arg(long, value_name = "HOW", default_value = "typical", value_parser = think)]
     think: Think,
+
+    /// Make the text shorter: numbers within this share become one, sequences without a rule become
+    /// distributions. What changes is said, and counted by executing the program
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    approx: Option<f64>,
 
     /// Fold a part only: a rank's number, a label, or a file or directory
     #[arg(long, value_name = "WHAT")]
@@ -60,8 +66,12 @@ pub struct Fold {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
 
+    /// Write each phase (a label) as a proc to a file of its own beside the program, which includes it
+    #[arg(long, requires = "out")]
+    split: bool,
+
     /// Write no program; show the operations of the run that this line of it stands for
-    #[arg(long, value_name = "LINE", conflicts_with_all = ["out", "anonymise"])]
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["out", "anonymise", "split"])]
     explain: Option<u32>,
 }
 
@@ -80,7 +90,9 @@ impl Fold {
         if words.is_some() {
             head = vec![format!("{}an anonymous run.", &HEAD[2..])];
         }
-        let folded = fold::fold(&log, &Options { think: self.think, head });
+        let split = self.split_name();
+        let folded =
+            fold::fold(&log, &Options { think: self.think, head, split, approx: self.approx });
         let proof = folding::prove(&log, &folded);
         if let Some(line) = self.explain {
             explain(&log, &run, &folded, &proof, line)?;
@@ -93,11 +105,33 @@ impl Fold {
             output::write(map, "--anonymise", output::ANYTHING, lines.as_bytes())?;
         }
         match &self.out {
-            Some(out) => output::write(out, "-o", HEAD, folded.text.as_bytes())?,
+            Some(out) => self.write(out, &folded)?,
             None => console::print_program(&folded.text)?,
         }
-        say(&folded, &proof);
-        Ok(if proof.is_lossless() { Exit::Success } else { Exit::Failed })
+        say(&folded, &proof, self.approx);
+        let is_good = self.approx.map_or(proof.is_lossless(), |bound| proof.is_within(bound));
+        Ok(if is_good { Exit::Success } else { Exit::Failed })
+    }
+
+    /// What names of files begin with that hold a phase: `app` of `app.ppl`.
+    fn split_name(&self) -> Option<String> {
+        let out = self.out.as_ref().filter(|_| self.split)?;
+        out.file_stem().map(|stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// Writes the program and what it includes, once all of it may be written.
+    fn write(&self, out: &Path, folded: &Folded) -> Result<()> {
+        let beside = |part: &Included| out.with_file_name(&part.name);
+        for part in &folded.parts {
+            output::check_program(&beside(part), "--split", HEAD, self.force)?;
+        }
+        for part in &folded.parts {
+            output::write(&beside(part), "--split", HEAD, part.text.as_bytes())?;
+        }
+        if self.split && folded.parts.is_empty() {
+            console::note("the run has no labels, so the program is one file");
+        }
+        output::write(out, "-o", HEAD, folded.text.as_bytes())
     }
 }
 
@@ -115,21 +149,30 @@ pub(super) struct Translated {
 /// The run has no events, or not all.
 pub(super) fn translated(folder: &Path, think: Think) -> Result<Translated> {
     let (run, log) = folding::read(folder)?;
-    let folded = fold::fold(&log, &Options { think, head: head(&run, &log) });
-    say(&folded, &folding::prove(&log, &folded));
+    let folded = fold::fold(&log, &Options { think, head: head(&run, &log), ..Options::default() });
+    say(&folded, &folding::prove(&log, &folded), None);
     Ok(Translated { text: folded.text, ranks: log.ranks.len() as u32 })
 }
 
-/// `typical`, `none`, `drawn`, `scale=0.5`
+/// `typical`, `exact`, `none`, `drawn`, `scale=0.5`
 pub(super) fn think(text: &str) -> std::result::Result<Think, String> {
     let factor = text.strip_prefix("scale=").and_then(|factor| factor.parse().ok());
     match (text, factor) {
         ("typical", _) => Ok(Think::Typical),
+        ("exact", _) => Ok(Think::Exact),
         ("drawn", _) => Ok(Think::Drawn),
         ("none", _) => Ok(Think::None),
         (_, Some(factor)) if (0.0..=1e6).contains(&factor) => Ok(Think::Scaled(factor)),
-        _ => Err(format!("expected typical, drawn, none or scale=0.5, found {text:?}")),
+        _ => Err(format!("expected typical, exact, drawn, none or scale=0.5, found {text:?}")),
     }
+}
+
+/// `2%`, `0.02`
+fn share(text: &str) -> std::result::Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
+    let is_share = |share: &f64| *share > 0.0 && *share <= 0.5;
+    share.filter(is_share).ok_or_else(|| format!("expected 2%, at most 50%, found {text:?}"))
 }
 
 /// `size=4`
@@ -187,17 +230,26 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
 }
 
 /// What came of it, on standard error.
-fn say(folded: &Folded, proof: &folding::Proof) {
-    let lines = folded.text.lines().count();
-    let what = format!("{} operations became {lines} lines", proof.operations);
+fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
+    let lines = folded.lines();
+    let files = match folded.parts.len() {
+        0 => String::new(),
+        parts => format!(" in {} files", parts + 1),
+    };
+    let what = format!("{} operations became {lines} lines{files}", proof.operations);
     let adopted = match proof.adopted {
         0 => String::new(),
         adopted => format!("; {adopted} more opens give ranks what others had opened"),
     };
     if proof.is_lossless() {
         console::note(&format!("{what}, without loss{adopted}"));
+    } else if let Some(bound) = approx.filter(|bound| proof.is_within(*bound)) {
+        let kinds = proof.tally.shown();
+        console::note(&format!("{what}; within {} % differ {kinds}{adopted}", percent(bound)));
+        proof.tally.lines().iter().for_each(|line| console::note(line));
     } else {
-        let mut text = format!("{what}; {} operations differ", proof.differences);
+        let differences = proof.tally.differences();
+        let mut text = format!("{what}; {differences} operations differ");
         if let Some(first) = &proof.first {
             text.push_str(&format!(
                 "; the first: rank {}, operation {}: {} in the run, {} of the program",
@@ -208,6 +260,12 @@ fn say(folded: &Folded, proof: &folding::Proof) {
             text.push_str(&format!("; {failure}"));
         }
         console::warning(&text);
+        if approx.is_some() {
+            proof.tally.lines().iter().for_each(|line| console::note(line));
+        }
+    }
+    if let Some(changes) = folded.changes.shown() {
+        console::note(&format!("to make it shorter {changes}"));
     }
     if folded.left_out > 0 {
         console::warning(&format!("{} operations have no statement", folded.left_out));
@@ -220,6 +278,10 @@ fn say(folded: &Folded, proof: &folding::Proof) {
         let n = folded.before.len();
         console::note(&format!("the program expects {n} files or directories to be there"));
     }
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1e5).round() / 1e3
 }
 
 /// Most operations that are shown.

@@ -26,6 +26,7 @@ mod fidelity_commands;
 mod file_programs;
 mod fmt;
 mod fold;
+mod fold_options;
 mod foreign;
 mod golden;
 mod hostile;

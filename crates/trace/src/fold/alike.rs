@@ -63,7 +63,7 @@ impl Alike<'_> {
             }
         }
         let shape = self.shapes.number(Shape::Op(nameless(&statement)));
-        Node::made(shape, numbers, node.gap, Kind::Leaf)
+        Node::made(shape, numbers, node.gap.clone(), Kind::Leaf)
     }
 
     /// What the numbers of a statement are.

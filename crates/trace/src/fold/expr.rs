@@ -109,7 +109,8 @@ fn collect(
     steps: &mut Vec<i64>,
 ) {
     for number in &item.numbers {
-        let is_indexed = |list: &Listed| list.depth == depth && list.root == depth;
+        let is_indexed =
+            |list: &Listed| list.depth == depth && list.root == depth && list.is_indexed();
         if number.list.as_ref().is_some_and(is_indexed) {
             // An index of a list is the variable as it is.
             steps.push(1);
@@ -229,6 +230,9 @@ impl Linear {
         unit: i64,
         tables: &mut Vec<Vec<i64>>,
     ) {
+        if let Some((draw, unit)) = &list.drawn {
+            return self.add(*unit, &draw.shown(&around.name));
+        }
         let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
         let name = table_name(place(values, tables));
@@ -314,7 +318,7 @@ pub fn place_in(list: &Listed, around: &Loop, tables: &mut Vec<Vec<i64>>) -> Str
 }
 
 /// The number of this rank among some, from 0.
-fn index(ranks: &[u32], tables: &mut Vec<Vec<i64>>) -> String {
+pub fn index(ranks: &[u32], tables: &mut Vec<Vec<i64>>) -> String {
     let (first, last) = (ranks[0], ranks[ranks.len() - 1]);
     match last - first + 1 == ranks.len() as u32 {
         true if first == 0 => "$$rank".into(),

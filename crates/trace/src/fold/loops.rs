@@ -28,6 +28,8 @@ pub struct Number {
     pub steps: Vec<i64>,
     /// What is added in the iterations of one loop.
     pub list: Option<List>,
+    /// What it is each time, in order, where it follows no rule; empty: it does.
+    pub wild: Vec<i64>,
 }
 
 /// Values by iteration of a loop. Loops are counted from the innermost around a number.
@@ -49,7 +51,7 @@ impl Number {
 }
 
 /// The time between a statement's start and the end of what came before it, over its executions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     /// Sum, nanoseconds.
     pub sum_ns: u64,
@@ -57,18 +59,21 @@ pub struct Gap {
     pub count: u64,
     /// What of the sum went by while the process waited for another one.
     pub waited_ns: u64,
+    /// Ranks and nanoseconds of every one, those of a rank in order; only where all are asked for.
+    pub each: Vec<(u32, u64)>,
 }
 
 impl Gap {
     /// One execution.
     pub(super) fn once(ns: u64, waits: bool) -> Gap {
-        Gap { sum_ns: ns, count: 1, waited_ns: if waits { ns } else { 0 } }
+        Gap { sum_ns: ns, count: 1, waited_ns: if waits { ns } else { 0 }, each: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, other: Gap) {
+    pub(super) fn add(&mut self, other: &Gap) {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.each.extend_from_slice(&other.each);
     }
 }
 
@@ -151,6 +156,20 @@ impl Node {
         self.numbers.iter().all(&mut *take) && self.body().iter().all(|node| node.each(take))
     }
 
+    /// Numbers that follow no rule have lists: a value for each execution.
+    pub(super) fn list_wild(&mut self) {
+        self.each_mut(&mut |number| {
+            let values = std::mem::take(&mut number.wild);
+            match (values.first(), number.steps.len().checked_sub(1)) {
+                (Some(_), Some(root)) => {
+                    number.list = Some(List { depth: 0, root, values: values.into() });
+                }
+                (Some(only), None) => number.base = *only,
+                (None, _) => {}
+            }
+        });
+    }
+
     pub(super) fn each_mut(&mut self, change: &mut impl FnMut(&mut Number)) {
         self.numbers.iter_mut().for_each(&mut *change);
         self.body_mut().iter_mut().for_each(|node| node.each_mut(change));
@@ -159,7 +178,10 @@ impl Node {
 
     /// Adds the gaps of another execution.
     pub(super) fn add_gaps(&mut self, other: &Node) {
-        self.gap.add(other.gap);
+        self.gap.add(&other.gap);
+        for (number, other) in self.numbers.iter_mut().zip(&other.numbers) {
+            number.wild.extend_from_slice(&other.wild);
+        }
         for (node, other) in self.body_mut().iter_mut().zip(other.body()) {
             node.add_gaps(other);
         }
@@ -365,7 +387,10 @@ mod tests {
         let nodes = folder.finish(&mut Plain::default().alike());
         assert_eq!(nodes.len(), 1);
         assert_eq!(nodes[0].numbers[0].base, 100_000);
-        assert_eq!(nodes[0].body()[0].gap, Gap { sum_ns: 200_000, count: 100_000, waited_ns: 0 });
+        assert_eq!(
+            nodes[0].body()[0].gap,
+            Gap { sum_ns: 200_000, count: 100_000, ..Gap::default() }
+        );
     }
 
     #[test]

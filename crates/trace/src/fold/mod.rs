@@ -10,11 +10,13 @@
 
 mod alike;
 pub mod anonymise;
+pub mod approx;
 pub mod before;
 pub mod expr;
 mod lists;
 pub mod log;
 pub mod loops;
+mod making;
 mod meet;
 pub mod names;
 pub mod only;
@@ -28,11 +30,12 @@ pub mod starts;
 pub mod think;
 pub mod write;
 
+pub use approx::Changes;
 pub use before::{Before, Kind, before};
 pub use log::{Log, Logged};
 pub use only::Only;
 pub use think::Think;
-pub use write::Fixed;
+pub use write::{Fixed, Included};
 
 use order::Order;
 use shape::Shaper;
@@ -45,6 +48,10 @@ pub struct Options {
     pub think: Think,
     /// Lines of the comment at the head of the program.
     pub head: Vec<String>,
+    /// How far numbers may be from those of the log, as a share, where that makes the text shorter.
+    pub approx: Option<f64>,
+    /// Every phase is a file of its own; what their names begin with.
+    pub split: Option<String>,
 }
 
 /// A program, and what it needs.
@@ -52,6 +59,8 @@ pub struct Options {
 pub struct Folded {
     /// Its text.
     pub text: String,
+    /// What it includes.
+    pub parts: Vec<Included>,
     /// What it expects to find.
     pub before: Vec<Before>,
     /// By rank: which of its operations are not in the log, because they open what another rank had
@@ -61,10 +70,25 @@ pub struct Folded {
     pub left_out: u64,
     /// Operations of which the run does not tell a mode or a word.
     pub guessed: u64,
+    /// What is not as in the log, because that makes the text shorter.
+    pub changes: Changes,
     /// Parameters: names and values.
     pub params: Vec<(String, i64)>,
     /// What keeps the program from other numbers of ranks and other sizes.
     pub fixed: Fixed,
+}
+
+impl Folded {
+    /// Bytes of all its files.
+    fn bytes(&self) -> usize {
+        self.text.len() + self.parts.iter().map(|part| part.text.len()).sum::<usize>()
+    }
+
+    /// Lines of all its files.
+    pub fn lines(&self) -> usize {
+        let parts = self.parts.iter().map(|part| part.text.lines().count());
+        self.text.lines().count() + parts.sum::<usize>()
+    }
 }
 
 /// Waits of a rank from which on signals between ranks may be shorter than meetings of all.
@@ -80,12 +104,13 @@ pub fn fold(log: &Log, options: &Options) -> Folded {
         return folded;
     }
     let (_, other) = ordered(log, options, &order::signals(log));
-    if hidden || other.text.len() < folded.text.len() { other } else { folded }
+    if hidden || other.bytes() < folded.bytes() { other } else { folded }
 }
 
 /// The program, and whether ranks meet in it under a condition.
 fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
-    let mut shaper = Shaper::new(log);
+    let bound = options.approx.filter(|bound| *bound > 0.0);
+    let mut shaper = Shaper::new(log, options.think == Think::Exact, bound);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
     for rank in 0..log.ranks.len() as u32 {
@@ -93,12 +118,25 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
         trees.push(tree);
         adopted.push(opened);
     }
-    let (items, procs) = procs::extracted(ranks::unify(&trees), &shaper);
+    let mut items = ranks::unify(&trees);
+    let changes = bound.map(|bound| approx::shorten(&mut items, &shaper, bound));
+    let changes = changes.unwrap_or_default();
+    // Pauses of a proc are not told apart by the place of its call.
+    let (items, procs) = match options.think {
+        Think::Exact => (items, Vec::new()),
+        _ => procs::extracted(items, &shaper),
+    };
     let hidden = meet::is_hidden(&items);
     let writer = Writer::new(&shaper, &items, &procs, log, options.think);
-    let write::Written { text, params, fixed } = writer.program(&items, &options.head);
+    let split = options.split.as_deref();
+    let mut head = options.head.clone();
+    head.extend(changes.shown().zip(bound).map(|(changes, bound)| {
+        format!("Nearly, within {} %: {changes}.", (bound * 1e5).round() / 1e3)
+    }));
+    let write::Written { text, mut parts, params, fixed } = writer.program(&items, &head, split);
     let (text, _) = ppl::format(&text);
+    parts.iter_mut().for_each(|part| part.text = ppl::format(&part.text).0);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);
     let before = before(log);
-    (hidden, Folded { text, before, adopted, left_out, guessed, params, fixed })
+    (hidden, Folded { text, parts, before, adopted, left_out, guessed, changes, params, fixed })
 }

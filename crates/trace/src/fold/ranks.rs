@@ -7,6 +7,7 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
+use super::approx::Draw;
 use super::loops::{Gap, Kind, List, Node, Number};
 use super::meet;
 use std::collections::HashMap;
@@ -151,15 +152,27 @@ pub struct Listed {
     pub values: Vec<i64>,
     /// Then the ranks, and the length of a row.
     pub rows: Option<(Ranks, usize)>,
+    /// Instead of values: what they are drawn from, and its unit.
+    pub drawn: Option<(Draw, i64)>,
 }
 
 impl Listed {
+    /// What is drawn each time, in the iterations of a loop.
+    pub fn drawn(draw: Draw, unit: i64, depth: usize) -> Listed {
+        Listed { depth, root: depth, values: Vec::new(), rows: None, drawn: Some((draw, unit)) }
+    }
+
+    /// It has a value for the index of a loop.
+    pub fn is_indexed(&self) -> bool {
+        !matches!(self.drawn, Some((ref draw, _)) if !matches!(draw, Draw::Perm { .. }))
+    }
+
     fn of(nodes: &[(u32, &Node)], at: usize) -> Option<Listed> {
         let list = |node: &Node| node.numbers[at].list.clone();
         let List { depth, root, values: first } = list(nodes[0].1)?;
         let rows = || nodes.iter().filter_map(|(rank, node)| Some((*rank, list(node)?.values)));
         if rows().all(|(_, row)| row == first) {
-            return Some(Listed { depth, root, values: first.to_vec(), rows: None });
+            return Some(Listed { depth, root, values: first.to_vec(), rows: None, drawn: None });
         }
         let row = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
         let mut values = Vec::with_capacity(row * nodes.len());
@@ -168,7 +181,7 @@ impl Listed {
             values.resize(values.len().next_multiple_of(row.max(1)), 0);
         }
         let ranks = nodes.iter().map(|(rank, _)| *rank).collect();
-        Some(Listed { depth, root, values, rows: Some((ranks, row)) })
+        Some(Listed { depth, root, values, rows: Some((ranks, row)), drawn: None })
     }
 }
 
@@ -185,6 +198,10 @@ pub enum Form {
     Only(Ranks),
     /// The proc with this number; its numbers are what it is given.
     Call(usize),
+    /// One of its cases is drawn.
+    Mix,
+    /// A case with its weight.
+    Case(u64),
 }
 
 /// An element of the tree of all ranks.
@@ -430,7 +447,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     };
     let mut gap = Gap::default();
     for (_, node) in nodes {
-        gap.add(node.gap);
+        gap.add(&node.gap);
     }
     let bodies = nodes.iter().map(|(rank, node)| (*rank, node.body())).collect();
     let numbers = (0..first.numbers.len()).map(number).collect();

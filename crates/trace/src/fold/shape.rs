@@ -7,9 +7,11 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
-use super::alike::Alike;
+use super::alike::{Alike, NumberKind, kinds};
+use super::approx::Near;
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, takes_handle};
-use super::loops::{Folder, Gap, Node};
+use super::loops::{Gap, Node};
+use super::making::{Level, Making};
 use super::meet::BARRIER;
 use super::names::{Names, Part};
 use super::order::{Action, Order};
@@ -20,9 +22,6 @@ use model::event::{FLAG_AT_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-
-/// EBADF: an operation on a file that could not be opened.
-const EBADF: u16 = 9;
 
 /// What a statement is but for its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -146,6 +145,10 @@ pub struct Shaper<'a> {
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
     lifetimes: Lifetimes,
+    /// Every pause is kept, not their sum alone.
+    exact: bool,
+    /// What numbers become that are near others.
+    near: Option<Near>,
     /// Operations that have no statement.
     pub left_out: u64,
     /// Operations whose modes or words the run does not tell.
@@ -153,8 +156,9 @@ pub struct Shaper<'a> {
 }
 
 impl<'a> Shaper<'a> {
-    /// Looks at all names and open files.
-    pub fn new(log: &'a Log) -> Shaper<'a> {
+    /// Looks at all names and open files. `exact`: every pause is kept. `bound`: how far sizes may be
+    /// from what they are, as a share.
+    pub fn new(log: &'a Log, exact: bool, bound: Option<f64>) -> Shaper<'a> {
         let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
         let labels = log.labels.iter().map(|label| {
             let parts = label.split('/').map(|part| {
@@ -177,6 +181,7 @@ impl<'a> Shaper<'a> {
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
+        let near = bound.map(|bound| Near::of(log, &names, bound));
         let (left_out, guessed) = (0, 0);
         Shaper {
             log,
@@ -187,6 +192,8 @@ impl<'a> Shaper<'a> {
             instances,
             placed,
             lifetimes,
+            exact,
+            near,
             left_out,
             guessed,
         }
@@ -207,7 +214,7 @@ impl<'a> Shaper<'a> {
         start_us: Option<i64>,
     ) -> (Vec<Node>, Vec<u64>) {
         let log = self.log;
-        let mut making = Making { levels: vec![Level::default()], ..Making::default() };
+        let mut making = Making { rank, levels: vec![Level::default()], ..Making::default() };
         let mut actions = order.of(rank);
         if actions.first().is_some_and(|(place, _)| *place == 0) {
             // It waits for others before its first operation, and begins late by that.
@@ -232,7 +239,7 @@ impl<'a> Shaper<'a> {
                 self.act(&mut making, *action);
             }
             actions = later;
-            self.add(&mut making, entry);
+            self.add(&mut making, entry, at);
         }
         for (_, action) in actions {
             making.leave(0, &mut self.alike());
@@ -240,7 +247,11 @@ impl<'a> Shaper<'a> {
         }
         making.leave(0, &mut self.alike());
         let folder = making.levels.pop().map(|level| level.folder).unwrap_or_default();
-        (folder.finish(&mut self.alike()), making.adopted)
+        let mut nodes = folder.finish(&mut self.alike());
+        if self.near.is_some() {
+            nodes.iter_mut().for_each(Node::list_wild);
+        }
+        (nodes, making.adopted)
     }
 
     fn alike(&mut self) -> Alike<'_> {
@@ -276,9 +287,12 @@ impl<'a> Shaper<'a> {
         making.push(Node::leaf(shape, &numbers, 0));
     }
 
-    fn add(&mut self, making: &mut Making, entry: &Logged) {
+    fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {
         let Some(op) = entry.op() else { return self.left_out += 1 };
-        let entry = &self.told(entry);
+        let entry = &mut self.told(entry);
+        if let Some(near) = &self.near {
+            entry.event.requested_bytes = near.size(entry, &self.names);
+        }
         let instance = entry.details.instance;
         if takes_handle(op) && instance != NO_ID && !making.variables.contains_key(&instance) {
             self.adopt(making, entry);
@@ -290,12 +304,32 @@ impl<'a> Shaper<'a> {
         let shape = self.shapes.number(Shape::Op(statement));
         let (start_ns, last_ns) = (entry.event.start_ns, making.last_ns);
         let mut node = Node::leaf(shape, &numbers, 0);
+        self.mark_wild(&mut node, making.rank, at);
         let is_first = std::mem::take(&mut making.begins_late);
         let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
-        node.gap = Gap::once(start_ns.saturating_sub(last_ns), waits);
+        let ns = start_ns.saturating_sub(last_ns);
+        node.gap = Gap::once(ns, waits);
+        if self.exact {
+            node.gap.each.push((making.rank, ns));
+        }
         making.last_ns = making.last_ns.max(entry.event.end_ns);
         making.push(node);
         making.operations += 1;
+    }
+
+    /// Numbers that follow no rule break no loops.
+    fn mark_wild(&self, node: &mut Node, rank: u32, at: usize) {
+        let Some(near) = &self.near else { return };
+        let (size, place) = near.is_wild(rank, at);
+        if !size && !place {
+            return;
+        }
+        let kinds = kinds(&self.shapes.all[node.shape as usize], &self.names);
+        let bytes = node.numbers.iter_mut().zip(kinds);
+        let bytes = bytes.filter(|(_, kind)| *kind == NumberKind::Bytes);
+        for ((number, _), _) in bytes.zip([size, place]).filter(|(_, is_wild)| *is_wild) {
+            number.wild.push(std::mem::take(&mut number.base));
+        }
     }
 
     /// The operation as it has to be written: at an offset where several ranks share a position.
@@ -489,92 +523,6 @@ impl Arguments<'_> {
     fn guess(&mut self, text: &'static str) -> Option<bool> {
         self.args.push(Arg::Fixed(text));
         Some(true)
-    }
-}
-
-/// A label that is open, or the program.
-#[derive(Debug, Default)]
-struct Level {
-    /// Number of its name, its shape and the numbers in it.
-    label: Option<(u32, u32, Vec<i64>)>,
-    folder: Folder,
-}
-
-/// A rank's statements so far.
-#[derive(Debug, Default)]
-struct Making {
-    levels: Vec<Level>,
-    /// Variables of open files.
-    variables: HashMap<u32, u32>,
-    taken: Vec<bool>,
-    /// End of the last operation.
-    last_ns: u64,
-    /// It is a process that was started later, and has not begun yet.
-    begins_late: bool,
-    operations: u64,
-    adopted: Vec<u64>,
-}
-
-impl Making {
-    fn push(&mut self, node: Node) {
-        if let Some(level) = self.levels.last_mut() {
-            level.folder.push(node);
-        }
-    }
-
-    /// Labels that are open and wanted.
-    fn common(&self, wanted: &[u32]) -> usize {
-        let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());
-        open.zip(wanted).take_while(|(label, wanted)| label.0 == **wanted).count()
-    }
-
-    /// Closes labels until so many are open.
-    fn leave(&mut self, keep: usize, alike: &mut Alike<'_>) {
-        while self.levels.len() > keep + 1 {
-            let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
-                return;
-            };
-            self.push(Node::block(shape, &numbers, folder.finish(alike)));
-        }
-    }
-
-    /// The lowest variable that is free.
-    fn free(&self) -> u32 {
-        self.taken.iter().position(|taken| !taken).unwrap_or(self.taken.len()) as u32
-    }
-
-    fn take(&mut self, instance: u32) -> u32 {
-        let variable = self.free();
-        if variable as usize == self.taken.len() {
-            self.taken.push(false);
-        }
-        self.taken[variable as usize] = true;
-        self.variables.insert(instance, variable);
-        variable
-    }
-
-    /// The variable that an operation that opens gives its file to.
-    fn opens(&mut self, entry: &Logged) -> u32 {
-        match entry.details.instance {
-            instance if instance != NO_ID && entry.is_ok() => self.take(instance),
-            _ => self.free(),
-        }
-    }
-
-    /// The variable of an operation's file; that of an open that failed is still free.
-    fn variable(&mut self, entry: &Logged, closes: bool) -> Option<u32> {
-        let instance = entry.details.instance;
-        match self.variables.get(&instance).copied() {
-            Some(variable) => {
-                if closes {
-                    self.variables.remove(&instance);
-                    self.taken[variable as usize] = false;
-                }
-                Some(variable)
-            }
-            None if entry.event.errno == EBADF => Some(self.free()),
-            None => None,
-        }
     }
 }
 

@@ -26,7 +26,10 @@ pub fn starts(log: &Log, think: Think) -> Vec<i64> {
     let start_us = |at: Option<u64>| {
         let mean = at.and_then(|at| groups.iter().rev().find(|group| group.first <= at));
         let late_ns = mean.map_or(0, |group| group.mean).saturating_sub(groups[0].mean);
-        rounded((late_ns as f64 * think.scale() / 1e3) as u64)
+        match (think, at) {
+            (Think::Exact, Some(at)) if late_ns > 0 => ((at - first) / 1000) as i64,
+            _ => rounded((late_ns as f64 * think.scale() / 1e3) as u64),
+        }
     };
     let starts: Vec<i64> = firsts.into_iter().map(start_us).collect();
     if starts.iter().all(|start| *start == 0) { Vec::new() } else { starts }

@@ -19,6 +19,8 @@ pub enum Think {
     Scaled(f64),
     /// Drawn from an exponential distribution with the mean of the place.
     Drawn,
+    /// Every one as it was.
+    Exact,
     /// None.
     None,
 }
@@ -37,7 +39,7 @@ impl Think {
         match self {
             Think::Scaled(factor) => factor,
             Think::None => 0.0,
-            Think::Typical | Think::Drawn => 1.0,
+            Think::Typical | Think::Drawn | Think::Exact => 1.0,
         }
     }
 }
@@ -67,17 +69,19 @@ impl Places {
     }
 
     /// The pause of a place, nanoseconds.
-    pub fn think_ns(&self, gap: Gap) -> Option<u64> {
-        if gap.sum_ns < self.least_ns || gap.count == 0 || self.scale <= 0.0 {
-            return None;
-        }
-        let ns = (gap.sum_ns as f64 / gap.count as f64 * self.scale).round() as u64;
-        (ns >= SHORTEST_NS).then_some(ns)
+    pub fn think_ns(&self, gap: &Gap) -> Option<u64> {
+        let ns = self.mean_ns(gap);
+        (gap.sum_ns >= self.least_ns && ns >= SHORTEST_NS).then_some(ns)
+    }
+
+    /// The mean of the pauses of a place, nanoseconds.
+    pub fn mean_ns(&self, gap: &Gap) -> u64 {
+        (gap.sum_ns as f64 / gap.count.max(1) as f64 * self.scale).round() as u64
     }
 }
 
 /// Shorter pauses are those of the recorder and of the machine that executes statements.
-const SHORTEST_NS: u64 = 10_000;
+pub(super) const SHORTEST_NS: u64 = 10_000;
 
 fn collect(item: &Item, sums: &mut Vec<u64>) {
     sums.push(item.gap.sum_ns);

@@ -2,7 +2,6 @@
 
 use super::expr::{Linear, Loop, Sizes, bytes, name_of_loop, quoted};
 use super::log::Log;
-use super::loops::Gap;
 use super::names::Part;
 use super::params::Params;
 use super::procs::Proc;
@@ -12,10 +11,13 @@ use super::think::{Places, Think, duration};
 use crate::strace::open_flag_text;
 use model::Op;
 use model::errno;
+pub use split::Included;
 use std::fmt::Write;
 
 mod calls;
 mod named;
+mod pauses;
+mod split;
 
 /// Writes a program.
 pub struct Writer<'a> {
@@ -31,6 +33,10 @@ pub struct Writer<'a> {
     tables: Vec<Vec<i64>>,
     /// Lists that names stand in.
     names: Vec<Vec<String>>,
+    /// Lists that pauses stand in, nanoseconds.
+    pauses: Vec<Vec<u64>>,
+    /// Places whose pauses are counted, so far.
+    counted_pauses: usize,
     /// Variables that stand in names, with what they are, here and around.
     made: Vec<(String, String)>,
     /// Variables that count over executions of loops, with the loop before which they begin.
@@ -49,10 +55,6 @@ pub struct Writer<'a> {
     crowded: bool,
 }
 
-/// Pauses as long are those of who waits, where not all can have computed. Shorter ones would take
-/// longer by waking up.
-const LONG_NS: u64 = 1_000_000;
-
 /// Why a program cannot be stretched.
 #[derive(Clone, Debug, Default)]
 pub struct Fixed {
@@ -67,6 +69,8 @@ pub struct Fixed {
 pub struct Written {
     /// Its text, not laid out yet.
     pub text: String,
+    /// What it includes.
+    pub parts: Vec<Included>,
     /// Its parameters: names and values.
     pub params: Vec<(String, i64)>,
     /// What cannot be changed.
@@ -98,6 +102,8 @@ impl<'a> Writer<'a> {
             loops: Vec::new(),
             tables: Vec::new(),
             names: Vec::new(),
+            pauses: Vec::new(),
+            counted_pauses: 0,
             made: Vec::new(),
             cursors: Vec::new(),
             counted: 0,
@@ -109,46 +115,54 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The program. `head`: lines of the comment at its head.
-    pub fn program(mut self, items: &[Item], head: &[String]) -> Written {
-        let procs = self.procs;
-        let procs: Lines = procs.iter().map(|proc| self.definition(proc)).collect();
-        let body = [procs, self.body(items)].concat();
-        let mut text = String::new();
-        for line in head {
-            let _ = writeln!(text, "{}", format!("# {line}").trim_end());
-        }
+    /// The program. `head`: lines of the comment at its head. `split`: what it is called, if every
+    /// phase is to be a file of its own.
+    pub fn program(mut self, items: &[Item], head: &[String], split: Option<&str>) -> Written {
+        let files = self.files(items, split);
+        let mut text = comment(head);
         text.push('\n');
         for name in &self.directories {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
         text.push_str(&self.params.text());
-        for (at, table) in self.tables.iter().enumerate() {
-            let values: Vec<String> = table.iter().map(i64::to_string).collect();
-            let _ = writeln!(text, "{} = [{}];", table_name(at), values.join(", "));
-        }
-        for (at, names) in self.names.iter().enumerate() {
-            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-            let _ = writeln!(text, "{} = [{}];", numbered("$names", at), names.join(", "));
-        }
+        files.definitions.iter().for_each(|line| text.push_str(&format!("{line}\n")));
         for (at, shown) in self.of_ranks.iter().enumerate() {
             let _ = writeln!(text, "{} = {shown};", numbered("$r", at));
         }
-        text.push('\n');
-        let mut was_block = false;
-        for line in body {
-            let is_block = line.contains('\n');
-            if is_block || was_block {
-                text.push('\n');
-            }
-            was_block = is_block;
-            text.push_str(&line);
-            text.push('\n');
+        for (_, part) in &files.parts {
+            let _ = writeln!(text, "include \"{}\";", part.name);
         }
-        if text.contains("[$$rank") && self.fixed.ranks.is_none() {
+        text.push('\n');
+        push_apart(&mut text, &files.body);
+        let parts: Vec<Included> =
+            files.parts.into_iter().map(|part| split::with_head(part, head)).collect();
+        let mut all = std::iter::once(&text).chain(parts.iter().map(|part| &part.text));
+        if all.any(|text| text.contains("[$$rank")) && self.fixed.ranks.is_none() {
             self.fixed.ranks = Some("a list has a value for each rank".into());
         }
-        Written { text, params: self.params.all(), fixed: self.fixed }
+        Written { text, parts, params: self.params.all(), fixed: self.fixed }
+    }
+
+    /// Lists of numbers, names and pauses: what they are called, and their definitions.
+    fn named_lists(&self) -> Vec<(String, String)> {
+        let tables = self.tables.iter().enumerate().map(|(at, table)| {
+            let values: Vec<String> = table.iter().map(i64::to_string).collect();
+            (table_name(at), values.join(", "))
+        });
+        let names = self.names.iter().enumerate().map(|(at, names)| {
+            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            (numbered("$names", at), names.join(", "))
+        });
+        let all = tables.chain(names).chain(self.lists_of_pauses());
+        let line = |(name, values): (String, String)| {
+            let line = format!("{name} = [{values}];");
+            (name, line)
+        };
+        all.map(line).collect()
+    }
+
+    fn lists(&self) -> Lines {
+        self.named_lists().into_iter().map(|(_, line)| line).collect()
     }
 
     fn body(&mut self, items: &[Item]) -> Lines {
@@ -180,9 +194,17 @@ impl<'a> Writer<'a> {
                 lines.push(block(&format!("time[{name}]"), body));
             }
             Form::Call(proc) => {
-                self.compute(item.gap, lines);
+                self.pause(&item.gap, lines);
                 let line = self.call(*proc, &item.numbers, lines);
                 lines.push(line);
+            }
+            Form::Mix => {
+                let cases = self.body(&item.body);
+                lines.push(block("mix", cases));
+            }
+            Form::Case(weight) => {
+                let body = self.body(&item.body);
+                lines.push(block(&format!("{weight}:"), body));
             }
             Form::Only(ranks) => {
                 let (head, body) = (self.only(ranks), self.body(&item.body));
@@ -195,7 +217,7 @@ impl<'a> Writer<'a> {
     }
 
     fn leaf(&mut self, shape: u32, item: &Item, lines: &mut Lines) {
-        self.compute(item.gap, lines);
+        self.pause(&item.gap, lines);
         match self.shaper.shapes.all[shape as usize].clone() {
             Shape::Op(statement) => {
                 let line = self.statement(&statement, &item.numbers, lines);
@@ -227,14 +249,6 @@ impl<'a> Writer<'a> {
     /// Numbers that are no multiples of a size.
     fn plain(&self) -> Sizes {
         Sizes { unit: None, ranks: self.ranks.into() }
-    }
-
-    fn compute(&self, gap: Gap, lines: &mut Lines) {
-        if let Some(ns) = self.places.think_ns(gap) {
-            let waits = gap.waited_ns > gap.sum_ns / 2 || self.crowded && ns >= LONG_NS;
-            let pause = if waits { Op::Sleep } else { Op::Compute };
-            lines.push(format!("{}({});", pause.name(), self.think.shown(ns)));
-        }
     }
 
     fn statement(
@@ -466,6 +480,25 @@ pub(super) fn table_name(at: usize) -> String {
 /// `$x`, `$x2`, `$x3`
 pub(super) fn numbered(name: &str, at: usize) -> String {
     if at == 0 { name.to_string() } else { format!("{name}{}", at + 1) }
+}
+
+/// Lines of a comment.
+fn comment(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{}\n", format!("# {line}").trim_end())).collect()
+}
+
+/// Adds statements; around a block stands an empty line.
+fn push_apart(text: &mut String, lines: &[String]) {
+    let mut was_block = false;
+    for line in lines {
+        let is_block = line.contains('\n');
+        if is_block || was_block {
+            text.push('\n');
+        }
+        was_block = is_block;
+        text.push_str(line);
+        text.push('\n');
+    }
 }
 
 /// A head and its body, in braces unless it is one statement of one line.

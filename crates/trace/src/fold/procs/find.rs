@@ -159,7 +159,7 @@ fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
         },
         Form::Call(proc) => (1, proc).hash(&mut hasher),
         Form::Loop => 2.hash(&mut hasher),
-        Form::Block(_) | Form::Only(_) => return None,
+        Form::Block(_) | Form::Only(_) | Form::Mix | Form::Case(_) => return None,
     }
     for number in &item.numbers {
         number.steps.iter().take(depth).for_each(|step| step.hash(&mut hasher));

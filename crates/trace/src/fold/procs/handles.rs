@@ -37,7 +37,7 @@ impl Handles {
                     let opened = statement.gives.filter(|_| statement.errno == 0);
                     opened.into_iter().for_each(|variable| all.leaves.push(variable));
                 }
-                Form::Loop => {
+                Form::Loop | Form::Only(_) | Form::Mix | Form::Case(_) => {
                     let inner = Handles::of(&item.body, shaper, procs)?;
                     if !inner.leaves.is_empty() || !inner.closes.is_empty() {
                         return None;
@@ -50,7 +50,12 @@ impl Handles {
                     inner.closes.iter().for_each(|variable| all.close(*variable));
                     all.leaves.extend(inner.leaves);
                 }
-                Form::Block(_) | Form::Only(_) => return None,
+                Form::Block(_) => {
+                    let inner = Handles::of(&item.body, shaper, procs)?;
+                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
+                    inner.closes.iter().for_each(|variable| all.close(*variable));
+                    all.leaves.extend(inner.leaves);
+                }
             }
         }
         Some(all)

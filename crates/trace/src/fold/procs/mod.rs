@@ -18,6 +18,8 @@ use super::loops::Gap;
 use super::ranks::{Form, Item};
 use super::shape::Shaper;
 use find::Place;
+pub(super) use handles::Handles;
+pub(super) use name::{stem, text as text_of};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -79,7 +81,7 @@ fn called(
         called(inner, number, by_body, proc, statements);
     }
     for place in places.into_iter().rev() {
-        let gap = item.body[place.at].gap;
+        let gap = item.body[place.at].gap.clone();
         let call = Item { form: Form::Call(proc), numbers: place.args, gap, body: Vec::new() };
         let mut taken: Vec<Item> =
             item.body.splice(place.at..place.at + place.length, [call]).collect();

@@ -47,7 +47,8 @@ fn collect(item: &Item, shaper: &Shaper<'_>, ops: &mut Vec<Op>, path: &mut Optio
     item.body.iter().for_each(|item| collect(item, shaper, ops, path));
 }
 
-fn text(template: &[Part]) -> Vec<u8> {
+/// A template without its numbers.
+pub fn text(template: &[Part]) -> Vec<u8> {
     let texts = template.iter().map(|part| match part {
         Part::Text(text) => &text[..],
         Part::Number { .. } => &b"-"[..],
@@ -56,7 +57,7 @@ fn text(template: &[Part]) -> Vec<u8> {
 }
 
 /// The last part of a path, in letters and underscores.
-fn stem(path: &[u8]) -> String {
+pub fn stem(path: &[u8]) -> String {
     let last =
         path.rsplit(|byte| *byte == b'/').find(|part| part.iter().any(u8::is_ascii_alphabetic));
     let letters = last.unwrap_or_default().iter();

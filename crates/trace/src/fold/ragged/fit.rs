@@ -29,7 +29,7 @@ pub fn fit(around: &[Around], paths: &[Path], values: &[i64], is_name: bool) -> 
     let steps = if even { steps(paths, values) } else { vec![0; levels] };
     if let Some(base) = constant(paths, values, &steps) {
         let steps = steps.into_iter().rev().collect();
-        return Number { base, steps, list: None };
+        return Number { base, steps, ..Number::default() };
     }
     let listed = (0..levels).filter_map(|level| by_execution(around, paths, values, &steps, level));
     let indexed = (1..levels).filter_map(|level| by_iteration(around, paths, values, level));
@@ -88,7 +88,12 @@ fn by_execution(
     let (depth, root) = (inner - level, inner);
     Some((
         cost::values(&list) + runs,
-        Number { base: 0, steps, list: Some(List { depth, root, values: list.into() }) },
+        Number {
+            base: 0,
+            steps,
+            list: Some(List { depth, root, values: list.into() }),
+            ..Number::default()
+        },
     ))
 }
 
@@ -105,7 +110,9 @@ fn by_iteration(
     let levels = paths[0].len();
     let depth = levels - 1 - level;
     let list = List { depth, root: depth, values: list.into() };
-    Some((cost::values(&list.values), Number { base: 0, steps: vec![0; levels], list: Some(list) }))
+    let cost = cost::values(&list.values);
+    let steps = vec![0; levels];
+    Some((cost, Number { base: 0, steps, list: Some(list), ..Number::default() }))
 }
 
 /// The values by place, if every place has one only. Where a statement is left out the list has a

@@ -1,0 +1,156 @@
+//! Options of `parabench fold`: pauses one by one, a file per phase, shorter programs that do nearly
+//! the same.
+
+use crate::scene::Scene;
+
+/// Runs a program on files in memory and keeps its events.
+fn ran(text: &str, options: &str) -> Scene {
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench(&format!("run x.ppl --backend mem --events --out r {options}")).exits(0);
+    scene
+}
+
+/// The text without its comment.
+fn statements(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
+}
+
+/// The program has neither mistakes nor warnings, and is laid out.
+fn sound(scene: &Scene, program: &str) {
+    let done = scene.parabench(&format!("check {program}")).exits(0);
+    let said = done.out + &done.err;
+    assert!(said.contains("nothing wrong"), "{said}\n{}", scene.text(program));
+    scene.parabench(&format!("fmt --check {program}")).exits(0);
+}
+
+const PAUSES: &str = "$f = fopen(\"log-$$rank\", \"w\");
+     time[\"load\"] repeat $i 20 {
+         compute(rand(20us, 90us));
+         repeat 3 { compute(rand(15us, 40us)); fwrite($f, 100); }
+     }
+     compute(1234567ns); mkdir(\"d-$$rank\");
+     time[\"query\"] repeat $i 30 { compute([15us, 30us][$i % 2]); stat(\"log-$$rank\"); }
+     repeat $i 12 { compute(20us + $i * 5us); utime(\"log-$$rank\"); }
+     fclose($f);";
+
+#[test]
+fn every_pause_can_be_kept() {
+    for ranks in [1, 3] {
+        let scene = ran(PAUSES, &format!("-n {ranks}"));
+        let fold = "--think exact --force -o";
+        scene.parabench(&format!("fold r {fold} s.ppl")).exits(0).err_has("without loss");
+        let text = scene.text("s.ppl");
+        sound(&scene, "s.ppl");
+        // Those of the program are those of the run: it has the same text again.
+        scene.parabench(&format!("run s.ppl -n {ranks} --backend mem --events --out s")).exits(0);
+        scene.parabench(&format!("fold s {fold} t.ppl")).exits(0);
+        assert_eq!(statements(&scene.text("t.ppl")), statements(&text));
+        for part in ["$pauses", "1234567ns", "% 2]", " * 5us"] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+    }
+    let scene = ran(PAUSES, "");
+    scene.parabench("fold r --think typical").exits(0).out_has("compute(");
+}
+
+const PHASES: &str = "mkdir(\"d-$$rank\");
+     $log = fopen(\"log-$$rank\", \"w\");
+     $sizes = [7000, 120, 9, 4400, 81, 4, 2500, 777, 5, 13];
+     time[\"load all/of it\"] repeat $i 10 { write(\"d-$$rank/f-$i\", $sizes[$i]); fwrite($log, 10); }
+     time[\"create\"] { $g = fopen(\"d-$$rank/f-0\", \"r\"); repeat 5 fread($g, 10); }
+     barrier;
+     if ($$rank == 1) time[\"check\"] stat(\"d-0/f-1\");
+     time[\"read\"] { repeat 4 fread($g, 10); fclose($g); }
+     fclose($log);";
+
+#[test]
+fn every_phase_can_be_a_file() {
+    let scene = ran(PHASES, "-n 2");
+    scene.parabench("fold r -o app.ppl --split").exits(0).err_has("files, without loss");
+    sound(&scene, "app.ppl");
+    let text = scene.text("app.ppl");
+    for part in ["include \"app-create.ppl\";", "$file2 = phase_create();", "phase_read($file2);"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(!text.contains("time[") && !text.contains("4400"), "{text}");
+    for (file, part) in [
+        ("app-load-all.ppl", "4400"),
+        ("app-create.ppl", "return $file"),
+        ("app-check.ppl", "define proc phase_check() {"),
+        ("app-read.ppl", "fclose("),
+    ] {
+        let text = scene.text(file);
+        assert!(text.contains(part) && text.starts_with("# Folded from "), "{part} in\n{text}");
+        scene.parabench(&format!("fmt --check {file}")).exits(0);
+    }
+    // Together they do the same, and fold to the same program.
+    scene.parabench("run app.ppl -n 2 --backend mem --events --out s").exits(0);
+    let one = |run: &str| statements(&scene.parabench(&format!("fold {run}")).exits(0).out.clone());
+    assert_eq!(one("s"), one("r"));
+    // Files of others stay, and one's own that may have been changed.
+    scene.parabench("fold r -o app.ppl --split").exits(2).err_has("--force");
+    std::fs::remove_file(scene.path("app.ppl")).unwrap();
+    scene.parabench("fold r -o app.ppl --split").exits(2).err_has("--split").err_has("--force");
+    scene.parabench("fold r -o app.ppl --split --force").exits(0);
+    scene.parabench("fold r --split").exits(2).err_has("--out");
+    let plain = ran("write(\"a\", 1);", "");
+    plain.parabench("fold r -o a.ppl --split").exits(0).err_has("no labels");
+    assert!(!plain.text("a.ppl").contains("include"));
+}
+
+#[test]
+fn sizes_within_the_bound_become_one_and_random_ones_are_drawn() {
+    let program = "$f = fopen(\"a\", \"w+\"); fwrite($f, 4m, 0);
+         repeat $i 300 fwrite($f, 4000 + rand(0, 60), $i * 4k);
+         repeat 300 fread($f, 4k, rand(0, 999) * 4k);
+         fclose($f); $f = fopen(\"a\", \"r\");
+         repeat $i 300 fread($f, 8k, perm($i, 300) * 8k);
+         repeat 900 append(\"log\", rand(100, 300));
+         fclose($f);";
+    let scene = ran(program, "");
+    scene.parabench("fold r -o exact.ppl").exits(0).err_has("without loss");
+    let done = scene.parabench("fold r -o x2.ppl --approx 2%").exits(0);
+    let text = scene.text("x2.ppl");
+    for part in ["fread($file, $size2, rand(", "perm($i, 300) * $size3", "Nearly, within 2 %"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(!text.contains('[') && text.lines().count() <= 20, "{text}");
+    let done = done.err_has("sizes differ by at most").err_has("places by at most");
+    assert!(!done.err.contains("without loss"), "{}", done.err);
+    sound(&scene, "x2.ppl");
+    // A tighter bound keeps the sizes.
+    scene.parabench("fold r --approx 0.1%").exits(0).out_has("$values");
+    for wrong in ["0", "-1%", "x", "80%"] {
+        scene.parabench(&format!("fold r --approx={wrong}")).exits(2).err_has("2%");
+    }
+}
+
+#[test]
+fn what_some_iterations_leave_out_is_drawn() {
+    let program = "write(\"a\", 1m); $f = fopen(\"a\", \"r+\");
+         repeat 400 {
+             fstat($f);
+             $n = rand(0, 99);
+             if ($n < 70) fread($f, 4k, rand(0, 255) * 4k); else fwrite($f, 4k, rand(0, 255) * 4k);
+             if (rand(0, 9) == 0) fdatasync($f);
+         }
+         fclose($f);";
+    let scene = ran(program, "");
+    let exact = scene.parabench("fold r").exits(0).out.clone();
+    let done = scene.parabench("fold r --approx 10%");
+    for part in ["mix {", "rand(0, 255) * $size"] {
+        assert!(done.out.contains(part), "{part} in\n{}\n{}", done.out, done.err);
+    }
+    assert!(done.out.len() * 3 < exact.len(), "{}", done.out);
+    // What it does is near: as many operations of each kind as chance allows.
+    assert!(done.err.contains("fread: 2") && done.err.contains("of the program"), "{}", done.err);
+}
+
+#[test]
+fn regular_programs_stay_exact() {
+    let program = "repeat $i 50 { write(\"f-$i\", 64k); if ($i % 10 == 9) stat(\"f-$i\"); }";
+    let scene = ran(program, "");
+    let exact = scene.parabench("fold r").exits(0).out.clone();
+    let done = scene.parabench("fold r --approx 5%").exits(0).err_has("without loss");
+    assert_eq!(statements(&done.out), statements(&exact));
+}

@@ -1,0 +1,97 @@
+//! The statements of a rank as they are made: labels that are open, variables of open files.
+
+use super::alike::Alike;
+use super::log::Logged;
+use super::loops::{Folder, Node};
+use model::event::NO_ID;
+use std::collections::HashMap;
+
+/// EBADF: an operation on a file that could not be opened.
+const EBADF: u16 = 9;
+
+/// A label that is open, or the program.
+#[derive(Debug, Default)]
+pub struct Level {
+    /// Number of its name, its shape and the numbers in it.
+    pub label: Option<(u32, u32, Vec<i64>)>,
+    pub folder: Folder,
+}
+
+/// A rank's statements so far.
+#[derive(Debug, Default)]
+pub struct Making {
+    pub rank: u32,
+    pub levels: Vec<Level>,
+    /// Variables of open files.
+    pub variables: HashMap<u32, u32>,
+    pub taken: Vec<bool>,
+    /// End of the last operation.
+    pub last_ns: u64,
+    /// It is a process that was started later, and has not begun yet.
+    pub begins_late: bool,
+    pub operations: u64,
+    pub adopted: Vec<u64>,
+}
+
+impl Making {
+    pub fn push(&mut self, node: Node) {
+        if let Some(level) = self.levels.last_mut() {
+            level.folder.push(node);
+        }
+    }
+
+    /// Labels that are open and wanted.
+    pub fn common(&self, wanted: &[u32]) -> usize {
+        let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());
+        open.zip(wanted).take_while(|(label, wanted)| label.0 == **wanted).count()
+    }
+
+    /// Closes labels until so many are open.
+    pub fn leave(&mut self, keep: usize, alike: &mut Alike<'_>) {
+        while self.levels.len() > keep + 1 {
+            let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
+                return;
+            };
+            self.push(Node::block(shape, &numbers, folder.finish(alike)));
+        }
+    }
+
+    /// The lowest variable that is free.
+    pub fn free(&self) -> u32 {
+        self.taken.iter().position(|taken| !taken).unwrap_or(self.taken.len()) as u32
+    }
+
+    pub fn take(&mut self, instance: u32) -> u32 {
+        let variable = self.free();
+        if variable as usize == self.taken.len() {
+            self.taken.push(false);
+        }
+        self.taken[variable as usize] = true;
+        self.variables.insert(instance, variable);
+        variable
+    }
+
+    /// The variable that an operation that opens gives its file to.
+    pub fn opens(&mut self, entry: &Logged) -> u32 {
+        match entry.details.instance {
+            instance if instance != NO_ID && entry.is_ok() => self.take(instance),
+            _ => self.free(),
+        }
+    }
+
+    /// The variable of an operation's file; that of an open that failed is still free.
+    pub fn variable(&mut self, entry: &Logged, closes: bool) -> Option<u32> {
+        let instance = entry.details.instance;
+        match self.variables.get(&instance).copied() {
+            Some(variable) => {
+                if closes {
+                    self.variables.remove(&instance);
+                    self.taken[variable as usize] = false;
+                }
+                Some(variable)
+            }
+            None if entry.event.errno == EBADF => Some(self.free()),
+            None => None,
+        }
+    }
+}

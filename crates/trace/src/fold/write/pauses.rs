@@ -1,0 +1,162 @@
+//! Pauses before statements: one for a place, or every one as it was.
+//!
+//! ```text
+//! $t = 0;
+//! repeat 100 { compute($pauses[$t]); $t = $t + 1; fread($file, 4k); }
+//! ```
+
+use super::super::expr::index;
+use super::super::loops::Gap;
+use super::super::think::{SHORTEST_NS, Think};
+use super::{Lines, Writer, numbered};
+use model::Op;
+
+/// Pauses as long are those of who waits, where not all can have computed. Shorter ones would take
+/// longer by waking up.
+const LONG_NS: u64 = 1_000_000;
+
+/// How long the pauses of a place are.
+struct Pauses {
+    /// An expression.
+    shown: String,
+    /// The variable in it that counts them.
+    counter: Option<String>,
+}
+
+impl Writer<'_> {
+    /// `compute(12us);`
+    pub(super) fn pause(&mut self, gap: &Gap, lines: &mut Lines) {
+        let pauses = match self.think {
+            Think::Exact => self.exact(gap),
+            think => {
+                let shown = self.places.think_ns(gap).map(|ns| think.shown(ns));
+                shown.map(|shown| Pauses { shown, counter: None })
+            }
+        };
+        let Some(Pauses { shown, counter }) = pauses else { return };
+        let waits =
+            gap.waited_ns > gap.sum_ns / 2 || self.crowded && self.places.mean_ns(gap) >= LONG_NS;
+        let pause = if waits { Op::Sleep } else { Op::Compute };
+        lines.push(format!("{}({shown});", pause.name()));
+        lines.extend(counter.map(|counter| format!("{counter} = {counter} + 1;")));
+    }
+
+    /// Every pause of a place; `None`: all are those of the recorder.
+    fn exact(&mut self, gap: &Gap) -> Option<Pauses> {
+        let rows = rows(gap);
+        let all = || rows.iter().flat_map(|(_, row)| row);
+        let first = *all().next()?;
+        if all().all(|ns| *ns == first) {
+            return (first > 0).then(|| Pauses { shown: exact(first), counter: None });
+        }
+        if rows.iter().all(|(_, row)| row.len() == 1) {
+            let list = self.list_of_pauses(all().copied().collect());
+            let shown = format!("{list}[{}]", self.number_among(&rows));
+            return Some(Pauses { shown, counter: None });
+        }
+        let counter = numbered("$t", self.counted_pauses);
+        self.counted_pauses += 1;
+        self.cursors.push((counter.clone(), 0));
+        let is_same = rows.iter().all(|(_, row)| *row == rows[0].1);
+        let shown = match even_step(&rows[0].1).filter(|_| is_same) {
+            Some(step) => format!("{} + {counter} * {}", exact(first), exact(step)),
+            None => self.listed(&rows, is_same, &counter),
+        };
+        Some(Pauses { shown, counter: Some(counter) })
+    }
+
+    /// A list, row by row, or one row if all are the same; of what repeats once.
+    fn listed(&mut self, rows: &[(u32, Vec<u64>)], is_same: bool, counter: &str) -> String {
+        let rows = if is_same { &rows[..1] } else { rows };
+        let longest = rows.iter().map(|(_, row)| row.len()).max().unwrap_or(0);
+        let cycle = cycle(&rows[0].1);
+        let repeats = |row: &[u64]| row.iter().skip(cycle).zip(row).all(|(a, b)| a == b);
+        let is_cycle = 2 * cycle <= longest && rows.iter().all(|(_, row)| repeats(row));
+        let length = if is_cycle { cycle } else { longest };
+        let mut values = Vec::with_capacity(length * rows.len());
+        for (_, row) in rows {
+            let end = values.len() + length;
+            values.extend(row.iter().take(length));
+            values.resize(end, 0);
+        }
+        let place = if is_cycle { format!("{counter} % {length}") } else { counter.to_string() };
+        let list = self.list_of_pauses(values);
+        match rows {
+            [_] => format!("{list}[{place}]"),
+            _ if is_cycle => format!("{list}[{} * {length} + ({place})]", self.number_among(rows)),
+            _ => format!("{list}[{} * {length} + {place}]", self.number_among(rows)),
+        }
+    }
+
+    fn number_among(&mut self, rows: &[(u32, Vec<u64>)]) -> String {
+        let ranks: Vec<u32> = rows.iter().map(|(rank, _)| *rank).collect();
+        index(&ranks, &mut self.tables)
+    }
+
+    fn list_of_pauses(&mut self, values: Vec<u64>) -> String {
+        let known = self.pauses.iter().position(|list| *list == values);
+        let at = known.unwrap_or_else(|| {
+            self.pauses.push(values);
+            self.pauses.len() - 1
+        });
+        numbered("$pauses", at)
+    }
+
+    /// `$pauses = [12us, 34567ns];`
+    pub(super) fn lists_of_pauses(&self) -> impl Iterator<Item = (String, String)> {
+        self.pauses.iter().enumerate().map(|(at, values)| {
+            let values: Vec<String> = values.iter().map(|ns| exact(*ns)).collect();
+            (numbered("$pauses", at), values.join(", "))
+        })
+    }
+}
+
+/// By rank its pauses in order; those of the recorder are 0.
+fn rows(gap: &Gap) -> Vec<(u32, Vec<u64>)> {
+    let mut each = gap.each.clone();
+    each.sort_by_key(|(rank, _)| *rank);
+    let long = |(_, ns): &(u32, u64)| if *ns < SHORTEST_NS { 0 } else { *ns };
+    let rows = each.chunk_by(|a, b| a.0 == b.0);
+    rows.map(|row| (row[0].0, row.iter().map(long).collect())).collect()
+}
+
+/// How much the values grow, if they do so evenly.
+fn even_step(values: &[u64]) -> Option<u64> {
+    let step = values.get(1)?.checked_sub(values[0])?;
+    let grows = |pair: &[u64]| pair[1].checked_sub(pair[0]) == Some(step);
+    values.windows(2).all(grows).then_some(step)
+}
+
+/// The length of the shortest beginning that the values repeat (Knuth, Morris, Pratt 1977).
+fn cycle(values: &[u64]) -> usize {
+    let mut borders = vec![0; values.len()];
+    let mut border = 0;
+    for at in 1..values.len() {
+        while border > 0 && values[at] != values[border] {
+            border = borders[border - 1];
+        }
+        border += usize::from(values[at] == values[border]);
+        borders[at] = border;
+    }
+    values.len() - border
+}
+
+/// All digits, and a unit.
+fn exact(ns: u64) -> String {
+    if ns % 1000 == 0 { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_cycle_is_found() {
+        for (values, expected) in
+            [(&[1, 2, 1, 2, 1][..], 2), (&[1, 1, 1], 1), (&[1, 2, 3], 3), (&[1, 1, 2, 1, 1], 3)]
+        {
+            assert_eq!(cycle(values), expected, "{values:?}");
+        }
+        assert_eq!((even_step(&[5, 7, 9]), even_step(&[5, 7, 8])), (Some(2), None));
+    }
+}
