@@ -35,6 +35,40 @@ pub struct Sweep {
     /// is a block in which they follow one another. Cell 2 k is A and cell 2 k + 1 is B.
     #[serde(default)]
     pub versus: bool,
+    /// As long as executions are missing and can be made up for: how. `None`: all are there, or
+    /// the sweep is not stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
+    /// When the sweep was resumed, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
+}
+
+/// What resuming a sweep needs. Stored before the first execution. Which executions are missing, and
+/// their order, follows from the seed, the cells and the repetitions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// Folder beside run.json with the executions so far.
+    pub executions: String,
+    /// Words of the command line; empty if they are not text.
+    pub command: Vec<String>,
+    /// The current directory it was given in.
+    pub folder: String,
+    /// Options that decide what is executed: names and values.
+    pub options: Vec<Param>,
+    /// By cell: a number that changes with the plan, in hexadecimal digits.
+    pub plans: Vec<String>,
+}
+
+/// A sweep was resumed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// When, in UTC.
+    pub started: String,
+    /// On which machine.
+    pub host: String,
+    /// Number of executions that were there.
+    pub executions: u32,
 }
 
 /// One thing that varies.

@@ -113,6 +113,12 @@ pub fn parse(words: Vec<OsString>, speaks: bool) -> std::result::Result<Verb, Ex
     })
 }
 
+/// Reads a command line that was read before.
+pub fn parse_again(words: &[String]) -> std::result::Result<Verb, String> {
+    let words = with_amounts(words.iter().map(OsString::from).collect());
+    Cli::try_parse_from(words).map(|cli| cli.verb).map_err(|error| error.to_string())
+}
+
 /// The first word is what should have been a subcommand: `parabench mpi nosuch` has one.
 fn takes_none(words: &[OsString]) -> bool {
     let first = words.get(1).and_then(|word| word.to_str());

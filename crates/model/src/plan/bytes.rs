@@ -27,6 +27,16 @@ impl Plan {
         sealed(&payload)
     }
 
+    /// A number that changes when the plan does, wherever the directories `paths` lie: of equal
+    /// length, such as those of fresh names beside each other, they count as the same.
+    pub fn fingerprint<'a>(&self, paths: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+        let mut bytes = self.to_bytes();
+        // The checksum in the head knows the paths.
+        bytes.drain(..bytes.len().min(MAGIC.len() + VERSION.len() + 1 + 8));
+        paths.into_iter().for_each(|path| blank(&mut bytes, path));
+        hash(&bytes)
+    }
+
     /// The plan that [`Plan::to_bytes`] made these bytes of. All that it refers to is there
     /// ([`Plan::verify`]).
     ///
@@ -63,6 +73,20 @@ pub fn sealed(payload: &[u8]) -> Vec<u8> {
 
 fn damaged(why: &str) -> String {
     format!("the plan is damaged: {why}")
+}
+
+/// Overwrites a path wherever it stands.
+fn blank(bytes: &mut [u8], path: &[u8]) {
+    let mut at = 0;
+    while !path.is_empty() && at + path.len() <= bytes.len() {
+        let here = &mut bytes[at..at + path.len()];
+        if here == path {
+            here.fill(0);
+            at += path.len();
+        } else {
+            at += 1;
+        }
+    }
 }
 
 /// FNV-1a: bytes that were changed by accident hardly keep it.

@@ -3,7 +3,7 @@
 //! ```text
 //! DIR/run.json         the run; as long as it goes on `recording` says where its records lie
 //! DIR/events.parquet   with --events
-//! DIR/executions-*/    of a sweep, while it goes on: its executions
+//! DIR/executions-*/    of a sweep, as long as executions are missing: those that there are
 //! ```
 //!
 //! Ranks record in memory, so that nothing of it touches the storage that is measured
@@ -16,12 +16,14 @@ mod import;
 mod leftover;
 mod own;
 mod recording;
+mod resume;
 mod stored;
 mod sweep;
 
 pub use data::store_data;
 pub use import::{Origin, store_import};
 pub use own::{import_own, is_own};
+pub use resume::{Begun, Unfinished, advice as resume_advice};
 pub use stored::{Stored, read};
 
 use crate::error::{Error, Result};
@@ -62,6 +64,8 @@ pub struct Folder {
     held: Option<OwnFolder>,
     /// The run that was here, as long as nothing has taken its place.
     replaced: Option<Stored>,
+    /// Executions of a sweep were here before: they stay, whatever happens.
+    is_resumed: bool,
 }
 
 /// Where the events of the ranks are at the end.
@@ -131,6 +135,7 @@ impl Folder {
             is_execution: false,
             held: None,
             replaced: None,
+            is_resumed: false,
         }
     }
 
@@ -235,6 +240,9 @@ impl Folder {
             executions: self.executions.as_ref().and_then(name),
             ..recording::here()
         });
+        if let Some(rest) = run.run.sweep.as_mut().and_then(|sweep| sweep.rest.as_mut()) {
+            rest.executions = self.executions.as_ref().and_then(name).unwrap_or_default();
+        }
         let failed = |error: StoreError| match self.is_execution {
             true => Error::failed(error.to_string()),
             false => Error::input(error.to_string()),
@@ -318,11 +326,13 @@ impl Folder {
             recording.memory.as_deref() == memory
         };
         let stored = store::read(&self.path).ok().and_then(|run| run.run.recording);
-        if self.temporary.is_none() && stored.is_some_and(ours) {
+        if !self.is_resumed && self.temporary.is_none() && stored.is_some_and(ours) {
             // A run.json that cannot be removed tells that nothing was measured.
             let _ = fs::remove_file(self.path.join(RUN_FILE));
         }
-        let _ = self.executions.as_ref().map(sweep::remove);
+        if !self.is_resumed {
+            let _ = self.executions.as_ref().map(sweep::remove);
+        }
         let _ = self.clear(ranks);
     }
 

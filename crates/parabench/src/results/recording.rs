@@ -137,7 +137,7 @@ fn open_memory(path: &Path) -> io::Result<OwnFolder> {
 }
 
 /// The name is one that [`OwnFolder::fresh`] gives.
-fn is_made_from(name: &str, prefix: &str) -> bool {
+pub(super) fn is_made_from(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }

@@ -3,7 +3,7 @@
 
 use super::recording::{Found, State};
 use super::sweep::Part;
-use super::{Folder, events, fill, sweep};
+use super::{Folder, events, fill, resume, sweep};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
@@ -30,8 +30,10 @@ pub fn read(path: &Path) -> Result<Stored> {
     let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
     let folder = folder_of(path);
     let Some(recording) = run.run.recording.clone() else {
-        let (records, parts) = (Vec::new(), Vec::new());
-        return Ok(Stored { run, folder, found: Found::nothing(), records, parts });
+        let rest = run.run.sweep.as_ref().and_then(|sweep| sweep.rest.as_ref());
+        let executions = rest.and_then(|rest| resume::executions(&folder, rest).ok());
+        let found = Found { executions, ..Found::nothing() };
+        return Ok(Stored::of(run, folder, found));
     };
     let found = Found::look(&folder, &recording);
     let (mut records, mut parts) = (Vec::new(), Vec::new());
@@ -43,6 +45,9 @@ pub fn read(path: &Path) -> Result<Stored> {
         run.run.outcome = "under way".into();
     }
     run.run.evidence.notes.push(found.remark.clone());
+    if found.state == State::CutOff && is_resumable(&run) {
+        run.run.evidence.notes.push(resume::advice(&folder));
+    }
     Ok(Stored { run, folder, found, records, parts })
 }
 
@@ -82,7 +87,16 @@ pub(super) fn merge(run: &mut Run, found: &Found) -> Vec<RankRecord> {
     records
 }
 
+fn is_resumable(run: &Run) -> bool {
+    run.run.sweep.as_ref().is_some_and(|sweep| sweep.rest.is_some())
+}
+
 impl Stored {
+    /// A run with nothing besides.
+    pub(super) fn of(run: Run, folder: PathBuf, found: Found) -> Stored {
+        Stored { run, folder, found, records: Vec::new(), parts: Vec::new() }
+    }
+
     /// Its pictures. A damaged event table is the input's fault.
     pub fn views(&mut self) -> Result<Views> {
         let broken = |error: ::report::StoreError| Error::input(error.to_string());
@@ -113,22 +127,33 @@ impl Stored {
                 "--settle: there is nothing to store: {}",
                 self.found.remark
             ))),
-            State::CutOff => self.finish(),
+            State::CutOff => {
+                if let Some(sweep) = &mut self.run.run.sweep {
+                    sweep.rest = None;
+                }
+                self.finish()
+            }
         }
     }
 
-    /// The same for a run whose processes are known to be gone, or going.
+    /// The same for a run whose processes are known to be gone, or going. A sweep can be resumed.
     pub fn finish(&mut self) -> Result<()> {
         let mut run = self.run.clone();
         run.run.recording = None;
         run.run.outcome = "cut off".into();
-        run.run.evidence.notes.retain(|note| *note != self.found.remark);
+        let rests = is_resumable(&run);
+        let advice = resume::advice(&self.folder);
+        let is_past = |note: &String| *note == self.found.remark || (!rests && *note == advice);
+        run.run.evidence.notes.retain(|note| !is_past(note));
         let remark = "the run was cut off: this is what its ranks had measured";
         run.run.evidence.notes.push(remark.into());
         self.store_events(&self.folder, &mut run)?;
         store::write(&self.folder, &run).map_err(|error| Error::failed(error.to_string()))?;
         let ranks = run.run.ranks;
         self.run = run;
+        if rests {
+            self.found.executions = None;
+        }
         self.clear(ranks)
     }
 

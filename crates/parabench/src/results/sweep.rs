@@ -43,8 +43,12 @@ impl Folder {
     }
 
     fn make_executions(&mut self) -> Result<()> {
-        let made = OwnFolder::fresh(&self.path, EXECUTIONS);
-        self.executions = Some(made.map_err(|error| self.refused("prepare", &error))?);
+        if self.executions.is_none() {
+            let made = OwnFolder::fresh(&self.path, EXECUTIONS);
+            self.executions = Some(made.map_err(|error| self.refused("prepare", &error))?);
+        }
+        // Nobody else resumes it meanwhile, as far as the file system has locks.
+        let _ = self.executions.as_ref().map(OwnFolder::hold);
         Ok(())
     }
 
@@ -59,14 +63,15 @@ impl Folder {
     }
 
     /// At the end of a sweep, whose executions are in `run`: their events are joined, and their
-    /// folders go.
+    /// folders go, unless executions are missing that can be made up for.
     pub fn finish_sweep(&self, run: &mut Run) -> Result<()> {
         run.run.recording = None;
+        let is_whole = run.run.sweep.as_ref().is_none_or(|sweep| sweep.rest.is_none());
         if run.run.events.is_some() {
             join_events(&self.path, run, &self.parts()?)?;
         }
         store::write(&self.path, run).map_err(failed)?;
-        let removed = self.executions.as_ref().map_or(Ok(()), remove);
+        let removed = self.executions.as_ref().filter(|_| is_whole).map_or(Ok(()), remove);
         removed.map_err(|error| self.failed("tidy up", &error))?;
         self.clear(run.run.ranks)
     }
@@ -94,7 +99,7 @@ impl Part {
 }
 
 /// The folders of executions in their order.
-fn names(executions: &Path) -> Vec<PathBuf> {
+pub(super) fn names(executions: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(executions).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -173,16 +178,19 @@ pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Resul
 
 /// Removes the executions of a sweep, and nothing else that may lie there.
 pub(super) fn remove(executions: &OwnFolder) -> io::Result<()> {
-    for path in names(executions.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let own = executions.open_in(&name)?;
-        for file in [RUN_FILE, EVENTS_FILE] {
-            own.remove_file(file)?;
-        }
-        remove_unfinished(&own)?;
-        executions.remove_folder(&name)?;
-    }
+    names(executions.path()).iter().try_for_each(|path| remove_one(executions, path))?;
     executions.remove()
+}
+
+/// Removes an execution.
+pub(super) fn remove_one(executions: &OwnFolder, path: &Path) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let own = executions.open_in(&name)?;
+    for file in [RUN_FILE, EVENTS_FILE] {
+        own.remove_file(file)?;
+    }
+    remove_unfinished(&own)?;
+    executions.remove_folder(&name)
 }
 
 /// Files that a killed process was writing: `.run.json.a7Bc3d.tmp`.

@@ -50,6 +50,7 @@ mod refused;
 mod rehearsal;
 mod replay;
 mod results;
+mod resume;
 mod run;
 mod statistics;
 mod storage;

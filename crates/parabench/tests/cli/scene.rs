@@ -114,6 +114,12 @@ impl Call {
         self
     }
 
+    /// Makes this folder the current one.
+    pub fn inside(mut self, folder: impl AsRef<Path>) -> Call {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// What it finds on standard input.
     pub fn input(mut self, text: impl AsRef<[u8]>) -> Call {
         self.input = text.as_ref().to_vec();

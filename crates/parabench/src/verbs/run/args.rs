@@ -1,10 +1,10 @@
 //! The options of `parabench run`.
 
-use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, size};
+use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, Seed, size};
 use clap::builder::{
-    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+    ArgPredicate, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use engine::config::BackendKind;
 use report::fidelity::Gate;
 use std::path::PathBuf;
@@ -20,6 +20,7 @@ Examples:
   parabench run x.ppl --dry-run                        the tool measured by itself
   parabench run x.ppl --sweep block=4k..1m*4 --reps 10 --settle 2s --warm-up 1
   parabench run x.ppl --sweep-ranks 1,2,4,8 --until-ci 2% --out results
+  parabench run --resume results                       go on with a sweep that was killed
   parabench run -n 4 --mpi x.ppl                       ranks under MPI on this machine
   mpiexec -n 64 -f hosts parabench run x.ppl --dir /scratch/me     ...and on many
 
@@ -38,6 +39,7 @@ Exit codes: 0 ok · 1 an operation or rank failed · 2 the input was wrong · 3 
 /// Run a program and print what was measured
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("program", needless_to_resume), mut_arg("params", |params| params.index(2)))]
 pub struct Run {
     #[command(flatten)]
     pub program: ProgramArgs,
@@ -68,6 +70,19 @@ pub struct Run {
 
     #[command(flatten)]
     pub released: Released,
+
+    /// Of a sweep that is resumed: where this command line comes from.
+    #[arg(skip)]
+    pub origin: Option<super::sweep::resume::Origin>,
+}
+
+/// The name of the program where a sweep is resumed that knows it.
+pub const AS_STORED: &str = "(as stored)";
+
+/// A sweep that is resumed knows its program.
+fn needless_to_resume(program: Arg) -> Arg {
+    let program = program.index(1).required(false).required_unless_present("resume");
+    program.default_value_if("resume", ArgPredicate::IsPresent, AS_STORED)
 }
 
 /// How ranks are started that MPI connects.
@@ -223,6 +238,10 @@ impl Run {
     /// number of processes in this one's MPI job.
     pub fn resolved(mut self, started: Option<u32>) -> Run {
         self.ranks = self.given_ranks.or(started).unwrap_or(1);
+        if self.sweep.is_asked_for() && self.sweep.resume.is_none() {
+            // One for all points, and for those that are executed later.
+            self.program.seed = Seed::Given(self.program.seed.number());
+        }
         if self.released.e {
             self.results.format = ResultFormat::Json;
             self.results.out.get_or_insert_with(|| "results".into());

@@ -8,13 +8,13 @@ use super::Bound;
 use super::args::Run;
 use super::directory::Directory;
 use super::interrupt::Interrupt;
-use super::sweep::grid;
 use super::sweep::versus::{self, Versus};
+use super::sweep::{grid, resume};
 use super::team::Team;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::program::Text;
-use crate::results::Folder;
+use crate::results::{Begun, Folder};
 use model::sweep::{Cell, Dimension, DimensionKind, Sweep};
 use report::merge;
 use report::schedule::LEAST_UNTIL_CI;
@@ -32,6 +32,8 @@ pub struct Prepared {
     pub folder: Option<Folder>,
     /// Of a sweep: what is known of the whole.
     pub run: model::Run,
+    /// Of a sweep that is resumed: the executions that there are, and the number of the next.
+    pub earlier: (Vec<model::Run>, usize),
 }
 
 /// Everything that can refuse a run, before anything of it happens: all cells are bound and checked.
@@ -57,14 +59,45 @@ pub fn prepare(
         let further = directory.further().each(|one| Folder::outside(out, Some(one.place.path())));
         further.into_iter().collect::<Result<()>>()?;
     }
-    let mut folder = args.folder(directory, team.is_some())?;
     refuse_interrupted(interrupt)?;
-    let mut run = model::Run::default();
-    if args.sweep.is_asked_for() {
-        run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
-        begin_sweep(args, &mut folder, &mut run, &cells, directory)?;
+    if !args.sweep.is_asked_for() {
+        let folder = args.folder(directory, team.is_some())?;
+        let (run, earlier) = (model::Run::default(), Default::default());
+        return Ok(Prepared { cells, grid, folder, run, earlier });
     }
-    Ok(Prepared { cells, grid, folder, run })
+    let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
+    let (mut folder, earlier) = open_folder(args, team, &mut run, &cells, directory)?;
+    begin_sweep(args, &mut folder, &mut run, &cells, directory)?;
+    Ok(Prepared { cells, grid, folder, run, earlier })
+}
+
+/// The folder of a sweep: a new one, or that of one which goes on, with what there is of it.
+fn open_folder(
+    args: &Run,
+    team: Option<&Team>,
+    run: &mut model::Run,
+    cells: &[Bound],
+    directory: &Directory,
+) -> Result<(Option<Folder>, (Vec<model::Run>, usize))> {
+    let rest = || resume::rest(args, cells, directory);
+    let Some(path) = &args.sweep.resume else {
+        let folder = args.folder(directory, team.is_some())?;
+        if let (Some(true), Some(sweep)) = (folder.as_ref().map(Folder::stays), &mut run.run.sweep)
+        {
+            sweep.rest = Some(rest());
+        }
+        return Ok((folder, Default::default()));
+    };
+    Folder::outside(path, directory.path())?;
+    let Begun::Rest(unfinished) = Begun::open(path)? else {
+        return Err(Error::input("--resume: somebody else has finished the sweep meanwhile"));
+    };
+    run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = Some(rest()));
+    resume::check(&unfinished.run.run, &run.run)?;
+    let began = unfinished.run.run.clone();
+    let (folder, earlier, next) = unfinished.take()?;
+    resume::note(&mut run.run, &began, earlier.len());
+    Ok((Some(folder), (earlier, next)))
 }
 
 fn refuse_interrupted(interrupt: &Interrupt) -> Result<()> {
@@ -145,6 +178,7 @@ fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
         settle_ns: given.settle.unwrap_or(0),
         until_ci: given.until_ci,
         versus: versus.pair.is_some(),
+        ..Sweep::default()
     })
 }
 

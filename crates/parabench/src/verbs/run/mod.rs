@@ -56,6 +56,7 @@ use model::rehearsal::{Expected, Rehearsal};
 use mpi::launcher;
 use page::Page;
 use remains::Remains;
+use sweep::resume::{self, Asked, Origin};
 use team::Team;
 
 /// Most ranks that are processes: a typing error must not take the machine down.
@@ -94,16 +95,37 @@ impl Run {
     /// nothing could be run. `team`: the MPI job in which this is rank 0.
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
         let interrupt = Interrupt::watch(team.is_some());
-        let mut run = self.clone();
-        let faithful = Faithful::prepare(&mut run);
-        let page = Page::prepare(&mut run);
+        let (run, end) = match resume::asked(self) {
+            Ok(Asked::Nothing(exit)) => return Ok(exit),
+            Ok(Asked::Run(run)) => {
+                let mut run = run.resolved(team.map(Team::size));
+                let end = run.accompanied(team, &interrupt);
+                (run, end)
+            }
+            Err(error) => (self.clone(), Err(error.into())),
+        };
+        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
+            present::print(&header::refused(&run, error), ResultFormat::Json)?;
+        }
+        end.map_err(Stopped::into_error)
+    }
+
+    /// The run, with the page and the comparison that were asked for.
+    fn accompanied(
+        &mut self,
+        team: Option<&Team>,
+        interrupt: &Interrupt,
+    ) -> std::result::Result<Exit, Stopped> {
+        let run = self;
+        let faithful = Faithful::prepare(run);
+        let page = Page::prepare(run);
         let in_vain = run.sweep.is_asked_for() && run.results.out.is_none();
         if in_vain && run.results.events.take().is_some() {
             console::note("events are not kept: add --out DIR to store them");
         }
-        let end = match (page, faithful) {
+        match (page, faithful) {
             (Ok(page), Ok(faithful)) => {
-                let end = run.attempt(team, &interrupt);
+                let end = run.attempt(team, interrupt);
                 let end = match page {
                     Some(page) => page.finish(end),
                     None => end,
@@ -115,11 +137,7 @@ impl Run {
             }
             (Err(error), Ok(Some(faithful))) => faithful.finish(Err(error.into())),
             (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        };
-        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
-            present::print(&header::refused(&run, error), ResultFormat::Json)?;
         }
-        end.map_err(Stopped::into_error)
     }
 
     /// Takes part in an MPI job. All its processes leave with the same exit code.
@@ -184,7 +202,10 @@ impl Run {
         if team.is_some() {
             self.refuse_sweep()?;
         }
-        let text = program::read(&self.program.program)?;
+        let text = match self.origin.as_ref().and_then(Origin::text) {
+            Some(text) => text,
+            None => program::read(&self.program.program)?,
+        };
         let directory = Directory::open(self)?;
         interrupt.before_end(directory.leftover());
         walk::execute(self, team, text, directory, interrupt)

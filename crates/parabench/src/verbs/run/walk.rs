@@ -32,6 +32,7 @@ use crate::results::{EventSource, Folder};
 use engine::config::Config;
 use model::sweep::Sweep;
 use report::{merge, schedule};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// How soon a pause notices that it is to end.
@@ -52,13 +53,23 @@ struct Walk<'a> {
     /// Without a sweep, between its execution and the end: where its events are.
     events: Option<EventSource>,
     exit: Exit,
-    /// Executions so far, warm-up included.
+    /// Of a sweep that is resumed: executions that are there, by cell and repetition.
+    earlier: HashMap<(u32, u32), model::Run>,
+    /// Number of the first execution of this process.
+    first: usize,
+    /// Executions of this process, warm-up included.
     started: usize,
     /// Executions that are in `run`.
     recorded: usize,
     /// A's and B's directory have been used.
     used: [bool; 2],
     interrupted: bool,
+}
+
+/// Where an execution stands in the grid.
+fn place(run: &model::Run) -> Option<(u32, u32)> {
+    let execution = run.run.sweep.as_ref()?.order.first()?;
+    Some((execution.cell, execution.repetition))
 }
 
 /// Checks, executes, prints, stores and tidies up. `team`: the MPI job in which this is rank 0.
@@ -100,8 +111,10 @@ impl<'a> Walk<'a> {
         directory: Directory,
         versus: Versus,
     ) -> Walk<'a> {
-        let Prepared { cells, grid, folder, run } = prepared;
+        let Prepared { cells, grid, folder, run, earlier: (earlier, first) } = prepared;
         Walk {
+            earlier: earlier.into_iter().filter_map(|run| Some((place(&run)?, run))).collect(),
+            first,
             args,
             team,
             directory,
@@ -114,7 +127,8 @@ impl<'a> Walk<'a> {
             exit: Exit::Success,
             started: 0,
             recorded: 0,
-            used: [false; 2],
+            // What was there before may have been left by a killed execution.
+            used: [first > 0; 2],
             interrupted: false,
         }
     }
@@ -124,6 +138,9 @@ impl<'a> Walk<'a> {
             Err(error) if self.recorded == 0 => return Err(self.give_up(error)),
             done => done,
         };
+        if done.is_ok() && !self.interrupted {
+            self.run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = None);
+        }
         let quiet = self.args.results.quiet;
         let stored = progress::during(quiet, "storing the results", || {
             interrupt.undisturbed(|| self.finish())
@@ -185,7 +202,7 @@ impl<'a> Walk<'a> {
     ) -> Result<()> {
         let repetition = block.checked_sub(self.grid.warm_up);
         for cell in self.order(u64::from(block)) {
-            if !active[cell as usize] {
+            if !active[cell as usize] || self.is_there(cell, repetition) {
                 bar.skip();
                 continue;
             }
@@ -204,6 +221,19 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// An execution before this process: its figures are taken over in the order of all. Nobody warms
+    /// up for executions that are all there.
+    fn is_there(&mut self, cell: u32, repetition: Option<u32>) -> bool {
+        let Some(repetition) = repetition else {
+            return (0..self.grid.reps).all(|one| self.earlier.contains_key(&(cell, one)));
+        };
+        let Some(run) = self.earlier.remove(&(cell, repetition)) else { return false };
+        self.exit = self.exit.and(Exit::from_code(run.run.exit_code));
+        self.recorded += 1;
+        merge::add(&mut self.run, run);
+        true
+    }
+
     /// The cells in the order of a block.
     fn order(&self, block: u64) -> Vec<u32> {
         let order = if self.grid.versus { schedule::pairs } else { schedule::block };
@@ -218,7 +248,9 @@ impl<'a> Walk<'a> {
             self.exit = self.exit.and(Exit::Failed);
         }
         // A and B share the further ones.
-        if self.started > 0 && !self.directory.further().clear(self.args.directory.clean) {
+        if self.first + self.started > 0
+            && !self.directory.further().clear(self.args.directory.clean)
+        {
             self.exit = self.exit.and(Exit::Failed);
         }
         // Virtual time does not settle.
@@ -294,7 +326,7 @@ impl<'a> Walk<'a> {
             self.args.needs(&bound.rehearsal, &self.directory, self.team.map_or(1, Team::nodes));
         let own = match (&mut self.folder, repetition) {
             (Some(whole), Some(repetition)) if is_sweep => {
-                let mut own = whole.execution(self.started)?;
+                let mut own = whole.execution(self.first + self.started)?;
                 merge::stamp(&mut run, cell, repetition);
                 own.begin(&mut run, &bound.plan, &needs)?;
                 Some(own)
@@ -316,7 +348,7 @@ impl<'a> Walk<'a> {
             self.args.config(&bound.rehearsal, directory, &bound.confinement, folder, nodes);
         Config {
             wait_for_signal: config.wait_for_signal && self.started == 0,
-            execution: self.started as u32,
+            execution: (self.first + self.started) as u32,
             events: config.events.filter(|_| repetition.is_some()),
             ..config
         }

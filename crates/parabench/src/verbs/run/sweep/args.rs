@@ -6,7 +6,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// Repeating the program over a grid of parameters.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Sweeps and repetitions")]
 pub struct Sweep {
     /// Run the program with each of these values: 4k,64k or 4k..16m*2 or 1..9+2; several --sweep make a grid
@@ -33,6 +33,11 @@ pub struct Sweep {
     /// Repeat every point, at least 10 times, until the 95 % confidence interval is so narrow
     #[arg(long, value_name = "SHARE%", value_parser = share)]
     pub until_ci: Option<f64>,
+
+    /// Go on with the sweep in this folder, which was interrupted or killed: execute what is missing.
+    /// Alone, or with the same command line as before and this in place of --out
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
 
     /// Compare --dir with this directory: A and B follow one another in blocks in random order, --reps of them
     #[arg(long, value_name = "DIR2", help_heading = VERSUS, requires = "dir",

@@ -1,9 +1,10 @@
 //! What there is to say of a sweep as a whole.
 
 use super::super::args::Run;
+use crate::results;
 use model::errno;
 use model::run::Failure;
-use model::sweep::Sweep;
+use model::sweep::{Resumed, Sweep};
 use report::schedule;
 
 /// Sentences; `run`: all executions, put together.
@@ -15,6 +16,12 @@ pub fn of(args: &Run, run: &model::Run, interrupted: bool) -> Vec<String> {
     if interrupted {
         let (done, all) = (sweep.order.len(), sweep.cells.len() as u64 * u64::from(sweep.reps));
         notes.push(format!("interrupted after {done} of at most {all} executions"));
+    }
+    if let (Some(_), Some(out)) = (&sweep.rest, &args.results.out) {
+        notes.push(results::resume_advice(out));
+    }
+    for Resumed { executions, host, started } in &sweep.resumed {
+        notes.push(format!("resumed after {executions} executions, on {host}, {started}"));
     }
     notes
 }

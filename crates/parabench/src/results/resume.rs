@@ -1,0 +1,131 @@
+//! A stored sweep of which executions are missing: what there is of it, and the folder to go on in.
+//!
+//! ```text
+//! DIR/run.json                          as the sweep left it; `run.sweep.rest` says how to go on
+//! DIR/executions-k3Rw9a/000007/         an execution: it stays if it has ended and can be read
+//! ```
+
+use super::recording::{Found, State, is_made_from};
+use super::stored::Stored;
+use super::{EXECUTIONS, Folder, sweep};
+use crate::error::{Error, Result};
+use ::report::events::{EVENTS_FILE, EventReader};
+use ::report::store;
+use engine::own_folder::OwnFolder;
+use model::run::Run;
+use model::sweep::Rest;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a folder holds that is to be resumed.
+pub enum Begun {
+    /// All executions are there.
+    Whole(Box<Run>),
+    /// Some are missing.
+    Rest(Unfinished),
+}
+
+/// A sweep of which executions are missing.
+pub struct Unfinished {
+    /// The run as it is stored.
+    pub run: Run,
+    folder: PathBuf,
+    found: Found,
+    executions: OwnFolder,
+}
+
+impl Begun {
+    /// Reads what is in a folder. Nothing changes.
+    pub fn open(path: &Path) -> Result<Begun> {
+        let shown = path.display();
+        let wrong = |why: &str| Error::input(format!("--resume {shown}: {why}"));
+        let run = store::read(path).map_err(|error| {
+            wrong(&error.to_string()).help("name the folder that the sweep was started with, --out")
+        })?;
+        let Some(stored) = &run.run.sweep else {
+            return Err(wrong("it holds a run that is no sweep: there is nothing to go on with")
+                .help("start the run again with another --out"));
+        };
+        let Some(rest) = stored.rest.clone() else { return whole(run, &wrong) };
+        let folder = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let found = match &run.run.recording {
+            Some(recording) => Found::look(&folder, recording),
+            None => Found::nothing(),
+        };
+        let executions = executions(&folder, &rest).map_err(|error| {
+            wrong(&format!("the executions so far cannot be found: {error}"))
+                .help("start the sweep again with another --out")
+        })?;
+        if found.state == State::UnderWay || executions.is_held().unwrap_or(false) {
+            return Err(wrong("the sweep is not over").help("wait for its end, or interrupt it"));
+        }
+        Ok(Begun::Rest(Unfinished { run, folder, found, executions }))
+    }
+}
+
+/// A sweep without a rest is whole, or was put together while executions were missing.
+fn whole(run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> {
+    match run.run.outcome.as_str() {
+        "cut off" | "interrupted" => {
+            Err(wrong("the sweep has ended, and its executions are not kept one by one any more")
+                .help("start it again with another --out; `parabench report` prints what there is"))
+        }
+        _ => Ok(Begun::Whole(Box::new(run))),
+    }
+}
+
+/// The folder that a sweep says holds its executions; `None` if it cannot be one.
+pub(super) fn executions(folder: &Path, rest: &Rest) -> io::Result<OwnFolder> {
+    match is_made_from(&rest.executions, EXECUTIONS) {
+        true => OwnFolder::open(&folder.join(&rest.executions)),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "no folder of a sweep is named")),
+    }
+}
+
+/// What can be done about it.
+pub fn advice(folder: &Path) -> String {
+    format!("`parabench run --resume {}` executes what is missing", folder.display())
+}
+
+impl Unfinished {
+    /// How it was to go on.
+    pub fn rest(&self) -> Rest {
+        self.run.run.sweep.as_ref().and_then(|sweep| sweep.rest.clone()).unwrap_or_default()
+    }
+
+    /// The folder to go on in, the executions that there are, and the number of the next. Those that
+    /// have not ended or are damaged go: they are missing.
+    pub fn take(self) -> Result<(Folder, Vec<Run>, usize)> {
+        let Unfinished { run, folder, found, executions } = self;
+        let (mut there, mut next) = (Vec::new(), 0);
+        for path in sweep::names(executions.path()) {
+            match ended(&path) {
+                Some(execution) => there.push(execution),
+                None => sweep::remove_one(&executions, &path).map_err(|error| {
+                    Error::failed(format!("cannot remove {}: {error}", path.display()))
+                })?,
+            }
+            next = next.max(number(&path) + 1);
+        }
+        let found = Found { executions: None, ..found };
+        let mut resumed = Folder::at(folder.clone());
+        resumed.executions = Some(executions);
+        resumed.replaced = Some(Stored::of(run, folder, found));
+        resumed.is_resumed = true;
+        Ok((resumed, there, next))
+    }
+}
+
+fn number(path: &Path) -> usize {
+    path.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(0)
+}
+
+/// An execution that has ended by itself and is whole.
+fn ended(path: &Path) -> Option<Run> {
+    let run = store::read(path).ok()?;
+    let executions = &run.run.sweep.as_ref()?.order;
+    let by_itself = |outcome: &str| outcome == "finished" || outcome == "failed";
+    let ended = run.run.recording.is_none() && by_itself(&run.run.outcome) && executions.len() == 1;
+    let has_events = run.run.events.is_none() || EventReader::open(&path.join(EVENTS_FILE)).is_ok();
+    (ended && has_events).then_some(run)
+}

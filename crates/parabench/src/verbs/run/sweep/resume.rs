@@ -1,0 +1,395 @@
+//! `run --resume DIR`: a sweep goes on with the executions that are missing, if what would be
+//! executed is what was executed.
+//!
+//! ```text
+//! parabench run --resume DIR                               the command line is that of DIR
+//! parabench run x.ppl --sweep block=4k,8k --resume DIR     the same again, in place of --out
+//! ```
+
+use super::super::Bound;
+use super::super::args::{AS_STORED, Run};
+use super::super::directory::Directory;
+use crate::args::{self, ResultFormat, Seed, Verb};
+use crate::console;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::legacy;
+use crate::present;
+use crate::program::{STDIN, Text};
+use crate::results::{Begun, Unfinished};
+use engine::host;
+use model::run::{Header, Node, Param, ProgramFile};
+use model::sweep::{Rest, Resumed, Sweep};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Differences that one message names.
+const DIFFERENCES_MAX: usize = 5;
+
+/// What a command line with or without `--resume` asks for.
+pub enum Asked {
+    /// To execute this.
+    Run(Box<Run>),
+    /// Nothing is missing, which was said.
+    Nothing(Exit),
+}
+
+/// Where a command line that is stored in a sweep comes from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    command: Vec<String>,
+    folder: String,
+    /// The program, if it came from standard input.
+    stdin: Option<String>,
+}
+
+impl Origin {
+    /// The text of a program that was read from standard input when the sweep began.
+    pub fn text(&self) -> Option<Text> {
+        let text = self.stdin.clone()?;
+        Some(Text { name: STDIN.into(), bytes: text.into_bytes() })
+    }
+}
+
+/// Finds out what is to be executed; `given`: the command line of this process.
+pub fn asked(given: &Run) -> Result<Asked> {
+    let Some(folder) = &given.sweep.resume else { return Ok(Asked::Run(Box::new(given.clone()))) };
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+    let unfinished = match Begun::open(&folder)? {
+        Begun::Rest(unfinished) => unfinished,
+        Begun::Whole(run) => {
+            console::note("nothing is missing of the sweep: these are its results");
+            if !given.results.quiet || given.results.format != ResultFormat::Table {
+                present::print(&run, given.results.format)?;
+            }
+            return Ok(Asked::Nothing(Exit::from_code(run.run.exit_code)));
+        }
+    };
+    let mut run = match given.program.program.as_os_str() == AS_STORED {
+        true => as_stored(given, &unfinished)?,
+        false => given.clone(),
+    };
+    if run.program.seed == Seed::Random {
+        run.program.seed = Seed::Given(unfinished.run.run.seed);
+    }
+    run.sweep.resume = Some(folder.clone());
+    run.results.out = Some(folder);
+    match run.sweep.is_asked_for() {
+        true => Ok(Asked::Run(Box::new(run))),
+        false => Err(Error::input("--resume: the command line asks for no sweep")
+            .help("give the options of the sweep again, or --resume DIR alone")),
+    }
+}
+
+/// The run that a sweep says it was started as. Its paths are those of another current directory.
+fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
+    refuse_others(given)?;
+    let Rest { command, folder, .. } = unfinished.rest();
+    let again = |why: String| {
+        Error::input(why).help("give the whole command line again, with --resume in place of --out")
+    };
+    let parsed = args::parse_again(&command).map(|verb| match verb {
+        Verb::Run(run) => Some(*run),
+        _ => None,
+    });
+    let Ok(Some(mut run)) = parsed else {
+        return Err(again("--resume: the command line of the sweep is not stored as text".into()));
+    };
+    std::env::set_current_dir(&folder).map_err(|error| {
+        again(format!(
+            "--resume: the sweep was started in {folder}, which cannot be entered: {error}"
+        ))
+    })?;
+    let is_stdin = run.program.program.as_os_str() == "-";
+    let stdin = unfinished.run.run.program.files.first().filter(|_| is_stdin);
+    let stdin = stdin.map(|file| file.text.clone());
+    run.origin = Some(Origin { command, folder, stdin });
+    run.results.format = given.results.format;
+    run.results.quiet |= given.results.quiet;
+    run.results.html = given.results.html.clone().or(run.results.html);
+    run.job = given.job.clone();
+    Ok(run)
+}
+
+/// Without a program, nothing that decides what is executed may be given.
+fn refuse_others(given: &Run) -> Result<()> {
+    let bare = args::parse_again(&["parabench", "run", "--resume", "x"].map(String::from));
+    let Ok(Verb::Run(bare)) = bare else { return Ok(()) };
+    let sweep = super::Sweep { resume: bare.sweep.resume.clone(), ..given.sweep.clone() };
+    let program = &given.program;
+    let is_bare = sweep == bare.sweep
+        && program.seed == bare.program.seed
+        && (program.params.is_empty() && program.groups.is_empty() && program.mounts.is_empty())
+        && options(given) == options(&bare);
+    match is_bare {
+        true => Ok(()),
+        false => Err(Error::input("--resume without a program takes all options from the sweep")
+            .help(
+                "leave the others out, or give the whole command line again, with --resume in \
+                   place of --out",
+            )),
+    }
+}
+
+/// What resuming this sweep will need.
+pub fn rest(run: &Run, cells: &[Bound], directory: &Directory) -> Rest {
+    let directories = directory.all();
+    let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
+    let plan = |bound: &Bound| format!("{:016x}", bound.plan.fingerprint(paths()));
+    let (command, folder) = match &run.origin {
+        Some(origin) => (origin.command.clone(), origin.folder.clone()),
+        None => here(),
+    };
+    let plans = cells.iter().map(plan).collect();
+    Rest { executions: String::new(), command, folder, options: options(run), plans }
+}
+
+/// The command line of this process, and its current directory, if they are text.
+fn here() -> (Vec<String>, String) {
+    let words = legacy::with_verb(std::env::args_os().collect());
+    let words = words.into_iter().map(|word| word.into_string().ok()).collect::<Option<Vec<_>>>();
+    let folder = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(String::from));
+    match (words, folder) {
+        (Some(words), Some(folder)) => (words, folder),
+        _ => Default::default(),
+    }
+}
+
+/// The options that decide what is executed and that nothing else in a run tells.
+fn options(run: &Run) -> Vec<Param> {
+    let Run { directory, results, execution, .. } = run;
+    let absolute = |path: &Path| {
+        std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
+    };
+    let events = results.events.map(|kept| match kept.max_bytes {
+        Some(bytes) => format!("max={bytes},sample=1/{}", kept.sample_every),
+        None => format!("sample=1/{}", kept.sample_every),
+    });
+    let given = |is_given: bool| is_given.then(|| "yes".to_string());
+    let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(absolute);
+    let (only, on_error) = (execution.only.join(","), format!("{:?}", execution.on_error));
+    let all = [
+        ("--dir", path(&directory.dir)),
+        ("--against", path(&run.sweep.against)),
+        ("--clean", given(directory.clean)),
+        ("--prepare", given(directory.prepare)),
+        ("--against-trace", path(&results.against_trace)),
+        ("--confine", given(directory.confine)),
+        ("--no-confine", given(directory.no_confine)),
+        ("--events", events),
+        ("--strict", given(results.strict)),
+        ("--only", Some(only).filter(|only| !only.is_empty())),
+        ("--on-error", Some(on_error.to_lowercase())),
+        ("--agile", given(execution.agile)),
+    ];
+    let mounts = run.program.mounts.iter();
+    let mounts = mounts.map(|(name, path)| (format!("--mount {name}"), absolute(path)));
+    let all = all.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?)));
+    all.chain(mounts).map(|(name, value)| Param { name, value }).collect()
+}
+
+/// Refuses to go on with what is not the sweep that began.
+pub fn check(began: &Header, now: &Header) -> Result<()> {
+    let mut found = differences(began, now);
+    if found.is_empty() {
+        return Ok(());
+    }
+    let more = found.len().saturating_sub(DIFFERENCES_MAX);
+    found.truncate(DIFFERENCES_MAX);
+    if more > 0 {
+        found.push(format!("{more} more differences"));
+    }
+    let message = format!("--resume: this is not the sweep that began: {}", found.join("; "));
+    Err(Error::input(message)
+        .help("undo the difference, or start another sweep with a new folder and --out"))
+}
+
+/// Everything that differs, in words.
+fn differences(began: &Header, now: &Header) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut compare = |name: &str, began: String, now: String| {
+        if began != now {
+            found.push(format!("{name} was {}, now it is {}", shown(&began), shown(&now)));
+        }
+    };
+    compare("the version of Parabench", began.parabench.clone(), now.parabench.clone());
+    compare("--backend", began.backend.clone(), now.backend.clone());
+    compare("--seed", began.seed.to_string(), now.seed.to_string());
+    compare("the MPI job", job(began), job(now));
+    let (none, other) = (Sweep::default(), Sweep::default());
+    let (a, b) = (began.sweep.as_ref().unwrap_or(&none), now.sweep.as_ref().unwrap_or(&other));
+    compare("the grid", grid(a), grid(b));
+    compare("--reps", a.reps.to_string(), b.reps.to_string());
+    compare("--warm-up", a.warm_up.to_string(), b.warm_up.to_string());
+    compare("--settle", seconds(a.settle_ns), seconds(b.settle_ns));
+    compare("--until-ci", percent(a.until_ci), percent(b.until_ci));
+    for (name, a, b) in pairs(&parameters(began, a), &parameters(now, b)) {
+        compare(&format!("parameter {name}"), a, b);
+    }
+    let (a, b) = (a.rest.clone().unwrap_or_default(), b.rest.clone().unwrap_or_default());
+    for (name, a, b) in pairs(&a.options, &b.options) {
+        compare(&name, a, b);
+    }
+    found.extend(changed_files(&began.program.files, &now.program.files));
+    if found.is_empty() && a.plans != b.plans {
+        found.push(
+            "the program has become another one although its text is the same: look at the \
+             environment variables that it reads, and at the groups"
+                .into(),
+        );
+    }
+    found
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "not given" } else { value }
+}
+
+/// Machines and ranks of an MPI job: hosts may change, their number not.
+fn job(header: &Header) -> String {
+    let ranks = |node: &Node| node.spans();
+    match &header.job {
+        None => "none".into(),
+        Some(job) => {
+            let all: Vec<String> = job.nodes.iter().map(ranks).collect();
+            format!("ranks {} on {} nodes", all.join(" | "), job.nodes.len())
+        }
+    }
+}
+
+fn grid(sweep: &Sweep) -> String {
+    let one = |dimension: &model::sweep::Dimension| {
+        format!("{}={}", dimension.name, dimension.values.join(","))
+    };
+    sweep.dimensions.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{} s", ns as f64 / 1e9)
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or(String::new(), |share| format!("{}%", share * 100.0))
+}
+
+/// Those that all cells share, and those of each cell one after the other, with its ranks.
+fn parameters(header: &Header, sweep: &Sweep) -> Vec<Param> {
+    let mut all = header.params.clone();
+    for cell in &sweep.cells {
+        let at = sweep.describe(cell.cell);
+        let named =
+            |param: &Param| Param { name: format!("{} at {at}", param.name), ..param.clone() };
+        all.extend(cell.params.iter().map(named));
+        all.push(Param { name: format!("ranks at {at}"), value: cell.ranks.to_string() });
+    }
+    all
+}
+
+/// Values of equal names beside each other; "" where there is none.
+fn pairs(a: &[Param], b: &[Param]) -> Vec<(String, String, String)> {
+    let value = |of: &[Param], name: &str| {
+        of.iter().find(|param| param.name == name).map(|param| param.value.clone())
+    };
+    let added = b.iter().filter(|param| value(a, &param.name).is_none());
+    let names = a.iter().chain(added).map(|param| param.name.clone());
+    let both = |name: String| {
+        let (a, b) = (value(a, &name), value(b, &name));
+        (name, a.unwrap_or_default(), b.unwrap_or_default())
+    };
+    names.map(both).collect()
+}
+
+/// Files of the program by their order: the same program may have another name.
+fn changed_files(began: &[ProgramFile], now: &[ProgramFile]) -> Option<String> {
+    if began.len() != now.len() {
+        return Some(format!("the program had {} files, now it has {}", began.len(), now.len()));
+    }
+    let (a, b) = began.iter().zip(now).find(|(a, b)| a.text != b.text)?;
+    let lines = || a.text.lines().zip(b.text.lines());
+    Some(match lines().position(|(a, b)| a != b) {
+        Some(at) => {
+            let (was, is) = lines().nth(at).unwrap_or_default();
+            format!(
+                "{} has changed, first in line {}: it was `{}`, now it is `{}`",
+                b.name,
+                at + 1,
+                was.trim(),
+                is.trim()
+            )
+        }
+        None => format!(
+            "{} has changed: it had {} lines, now it has {}",
+            b.name,
+            a.text.lines().count(),
+            b.text.lines().count()
+        ),
+    })
+}
+
+/// Says in a run that is about to go on that it did.
+pub fn note(run: &mut Header, began: &Header, executions: usize) {
+    run.started.clone_from(&began.started);
+    let (Some(now), Some(before)) = (&mut run.sweep, &began.sweep) else { return };
+    now.resumed.clone_from(&before.resumed);
+    now.resumed.push(Resumed {
+        started: host::utc_now(),
+        host: run.host.name.clone(),
+        executions: executions as u32,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::sweep::Cell;
+
+    fn header(change: impl Fn(&mut Header, &mut Sweep)) -> Header {
+        let param = |name: &str, value: &str| Param { name: name.into(), value: value.into() };
+        let rest = Rest {
+            options: vec![param("--dir", "/d")],
+            plans: vec!["1".into()],
+            ..Rest::default()
+        };
+        let mut sweep =
+            Sweep { reps: 3, cells: vec![Cell::default()], rest: Some(rest), ..Sweep::default() };
+        let file = |name: &str, text: &str| ProgramFile { name: name.into(), text: text.into() };
+        let mut header = Header { seed: 1, params: vec![param("n", "5")], ..Header::default() };
+        header.program.files = vec![file("x.ppl", "a;\nb;\n")];
+        change(&mut header, &mut sweep);
+        Header { sweep: Some(sweep), ..header }
+    }
+
+    #[test]
+    fn every_difference_is_said() {
+        let same = header(|_, _| ());
+        assert_eq!(check(&same, &header(|_, _| ())), Ok(()));
+        type Change = fn(&mut Header, &mut Sweep);
+        let cases: [(Change, &str); 8] = [
+            (|h, _| h.seed = 2, "--seed was 1, now it is 2"),
+            (|h, _| h.params[0].value = "6".into(), "parameter n was 5, now it is 6"),
+            (|h, _| h.params.clear(), "parameter n was 5, now it is not given"),
+            (|_, s| s.reps = 4, "--reps was 3, now it is 4"),
+            (|_, s| s.settle_ns = 5e8 as u64, "--settle was 0 s, now it is 0.5 s"),
+            (
+                |h, _| h.program.files[0].text = "a;\nc;\n".into(),
+                "x.ppl has changed, first in line 2: it was `b;`, now it is `c;`",
+            ),
+            (
+                |h, _| h.program.files[0].text.push_str("c;\n"),
+                "x.ppl has changed: it had 2 lines, now it has 3",
+            ),
+            (
+                |_, s| s.rest.as_mut().expect("a rest").options.clear(),
+                "--dir was /d, now it is not given",
+            ),
+        ];
+        for (change, said) in cases {
+            let why = check(&same, &header(change)).unwrap_err();
+            assert!(why.message.ends_with(said), "{said}: {}", why.message);
+            assert!(why.help.is_some_and(|help| help.contains("--out")));
+        }
+        let other = header(|_, s| s.rest.as_mut().expect("a rest").plans = vec!["2".into()]);
+        let why = check(&same, &other).unwrap_err().message;
+        assert!(why.contains("environment variables"), "{why}");
+    }
+}

@@ -1,0 +1,251 @@
+//! `run --resume DIR`: a sweep that was killed or interrupted goes on with what is missing.
+
+use crate::scene::{Call, Scene, kill};
+use crate::schema::assert_valid;
+use serde_json::{Value, json};
+use std::fs;
+
+/// Three points, three times; the execution in which the log has `$stop` bytes waits for a file.
+const PROGRAM: &str = "param $n = 1; param $stop = 0;\n\
+    append(\"log\", 1);\n\
+    time[\"work\"] write(\"f\", $n * 4k);\n\
+    if (size(\"log\") == $stop) while (!exists(\"go\")) sleep(1ms);\n";
+const LINE: &str = "run x.ppl --dir d --sweep n=1..3+1 --reps 3 --events";
+
+fn scene() -> Scene {
+    Scene::new().file("x.ppl", PROGRAM)
+}
+
+/// Starts the sweep and lets it stand in its fifth execution.
+fn standing(scene: &Scene, line: &str) -> crate::scene::Running {
+    let call = scene.call(line).start();
+    call.until("the fifth execution", || {
+        fs::metadata(scene.path("d/log")).is_ok_and(|log| log.len() == 5)
+    });
+    call
+}
+
+/// Kills it there, by SIGKILL to the process that supervises; the rank goes with it.
+fn killed(scene: &Scene) {
+    killed_as(scene, &format!("{LINE} stop=5 --out r"));
+}
+
+fn killed_as(scene: &Scene, line: &str) {
+    let call = standing(scene, line);
+    let ranks = call.ranks();
+    kill(call.pid(), 9);
+    call.finish();
+    let alive = |pid: &i32| std::path::Path::new(&format!("/proc/{pid}")).exists();
+    while ranks.iter().any(alive) {
+        std::thread::yield_now();
+    }
+    fs::write(scene.path("d/go"), "").expect("written");
+}
+
+/// What a sweep has executed and counted, without times.
+fn essence(run: &Value) -> Value {
+    let order = run["run"]["sweep"]["order"].as_array().expect("an order");
+    let at = |e: &Value| json!([e["cell"], e["repetition"], e["outcome"]]);
+    let rows = run["rows"].as_array().expect("rows").iter();
+    let row = |r: &Value| {
+        json!([r["cell"], r["repetition"], r["label"], r["op"], r["count"], r["bytes"]])
+    };
+    let statistics = run["statistics"].as_array().expect("statistics").iter();
+    let statistic = |s: &Value| json!([s["cell"], s["label"], s["op"], s["metric"], s["n"]]);
+    json!([
+        order.iter().map(at).collect::<Vec<_>>(),
+        rows.map(row).collect::<Vec<_>>(),
+        statistics.map(statistic).collect::<Vec<_>>(),
+        run["run"]["events"]["count"],
+        run["run"]["seed"],
+    ])
+}
+
+fn whole(scene: &Scene) -> Value {
+    assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "the folder is in order");
+    let run = scene.parabench("report r --format json").exits(0).json();
+    assert_valid(&run);
+    assert_eq!(run["run"]["outcome"], "finished");
+    run
+}
+
+fn uninterrupted() -> Value {
+    let scene = scene();
+    scene.parabench(&format!("{LINE} --out r")).exits(0);
+    essence(&whole(&scene))
+}
+
+#[test]
+fn a_killed_sweep_goes_on_and_is_the_same_as_one_that_was_not() {
+    let same = uninterrupted();
+    for line in ["run --resume r", &format!("{LINE} stop=5 --resume r")] {
+        let scene = scene();
+        killed(&scene);
+        let report = scene.parabench("report r").exits(0);
+        report.out_has("executes what is missing");
+        scene.parabench(line).exits(0).out_has("resumed after 4 executions");
+        let run = whole(&scene);
+        assert_eq!(essence(&run), same, "{line}");
+        assert_eq!(run["run"]["sweep"]["resumed"][0]["executions"], 4);
+        let log = fs::metadata(scene.path("d/log")).expect("the log").len();
+        assert_eq!(log, 10, "one execution was made twice, because it was cut off");
+    }
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_as_well_and_can_be_killed_again() {
+    let scene = scene();
+    let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
+    call.signal(15);
+    call.finish().exits(130).out_has("interrupted after").out_has("run --resume");
+    let report = scene.parabench("report r --format json").exits(0).json();
+    assert_eq!(report["run"]["sweep"]["order"].as_array().map(Vec::len), Some(5));
+    assert_valid(&report);
+    // The sixth byte of the log is that of the first execution after it.
+    let text = scene.text("r/run.json");
+    let again = scene.call("run --resume r").start();
+    again.until("an end", || scene.path("d/log").metadata().is_ok_and(|log| log.len() == 10));
+    again.finish().exits(0);
+    assert!(text.contains("\"rest\""));
+    assert_eq!(essence(&whole(&scene)), uninterrupted());
+}
+
+#[test]
+fn executions_that_are_damaged_are_made_again() {
+    let damages: [(&str, fn(&Scene, &str)); 4] = [
+        ("run.json is cut", |scene, one| {
+            let text = scene.text(&format!("{one}/run.json"));
+            fs::write(scene.path(&format!("{one}/run.json")), &text[..text.len() / 2])
+                .expect("cut");
+        }),
+        ("run.json is gone", |scene, one| {
+            fs::remove_file(scene.path(&format!("{one}/run.json"))).expect("removed");
+        }),
+        ("the events are cut", |scene, one| {
+            let path = scene.path(&format!("{one}/events.parquet"));
+            let bytes = fs::read(&path).expect("a table");
+            fs::write(&path, &bytes[..bytes.len() / 2]).expect("cut");
+        }),
+        ("a rest of writing", |scene, one| {
+            fs::rename(
+                scene.path(&format!("{one}/run.json")),
+                scene.path(&format!("{one}/.run.json.a7Bc3d.tmp")),
+            )
+            .expect("renamed");
+        }),
+    ];
+    let same = uninterrupted();
+    for (what, damage) in damages {
+        let scene = scene();
+        killed(&scene);
+        let folder = scene.names("r").into_iter().find(|name| name.starts_with("executions-"));
+        damage(&scene, &format!("r/{}/000002", folder.expect("the executions")));
+        scene.parabench("run --resume r").exits(0).out_has("resumed after 3 executions");
+        let run = whole(&scene);
+        assert_eq!(essence(&run), same, "{what}");
+    }
+}
+
+#[test]
+fn a_sweep_that_is_whole_is_printed() {
+    let scene = scene();
+    let done = scene.parabench(&format!("{LINE} --out r")).exits(0);
+    let before = scene.text("r/run.json");
+    let again = scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    assert_eq!(again.out, done.out);
+    assert_eq!(scene.text("r/run.json"), before);
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused() {
+    let scene = scene().file("y.ppl", PROGRAM.replace("4k", "8k")).file("odd/run.json", "{}");
+    scene.parabench("run --resume none").exits(2).err_has("none").err_has("--out");
+    scene.parabench("run --resume odd").exits(2).err_has("odd");
+    scene.parabench("run x.ppl --out single").exits(0);
+    scene.parabench("run --resume single").exits(2).err_has("no sweep");
+    scene.parabench("run").exits(2).err_has("PROGRAM");
+    let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
+    scene.parabench("run --resume r").exits(2).err_has("is not over");
+    call.signal(2);
+    call.finish().exits(130);
+    let before = scene.text("r/run.json");
+    let same = LINE.replace("run x.ppl ", "");
+    for (line, said) in [
+        (format!("run y.ppl {same} stop=5"), "first in line 3: it was `time[\"work\"] write"),
+        (format!("{LINE} stop=6"), "parameter stop was 5, now it is 6"),
+        (
+            format!("{} stop=5", LINE.replace("n=1..3+1", "n=1,2")),
+            "the grid was n=1,2,3, now it is n=1,2",
+        ),
+        (format!("{} stop=5", LINE.replace("--reps 3", "--reps 4")), "--reps was 3, now it is 4"),
+        (
+            format!("{} stop=5", LINE.replace("--events", "")),
+            "--events was sample=1/1, now it is not given",
+        ),
+        (format!("{LINE} stop=5 --seed 7"), "--seed was 42, now it is 7"),
+        (format!("{LINE} stop=5 --backend mem"), "--backend was posix, now it is mem"),
+        (format!("{LINE} stop=5 -n 2"), "ranks at n=1 was 1, now it is 2"),
+        ("run x.ppl --dir d stop=5".into(), "asks for no sweep"),
+        ("run --reps 9".into(), "takes all options from the sweep"),
+    ] {
+        let done = scene.parabench(&format!("{line} --resume r")).exits(2);
+        done.err_has(said).err_has("help");
+        assert_eq!(scene.text("r/run.json"), before, "{line}");
+    }
+    scene.parabench(&format!("{LINE} --resume r --out o")).exits(2).err_has("--out");
+    fs::write(scene.path("d/go"), "").expect("written");
+    scene.parabench("run --resume r").exits(0);
+}
+
+#[test]
+fn a_sweep_that_was_settled_has_ended() {
+    let scene = scene();
+    killed(&scene);
+    scene.parabench("report r --settle").exits(0);
+    assert_eq!(scene.names("r"), ["events.parquet", "run.json"]);
+    scene.parabench("run --resume r").exits(2).err_has("has ended").err_has("--out");
+}
+
+#[test]
+fn another_run_in_the_folder_of_an_interrupted_sweep_leaves_nothing_of_it() {
+    let scene = scene();
+    let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
+    call.signal(2);
+    call.finish().exits(130);
+    scene.parabench("run x.ppl --dir e --out r --force").exits(0);
+    assert_eq!(scene.names("r"), ["run.json"]);
+}
+
+/// The program came by a pipe, the seed was drawn, the current directory is another.
+#[test]
+fn what_nobody_can_type_again_is_stored() {
+    let scene = scene();
+    let line = "run - --dir d --sweep n=1..3+1 --reps 3 --events stop=5 --out r --seed random";
+    let call = scene.call(line).input(PROGRAM).start();
+    call.until("the fifth execution", || {
+        fs::metadata(scene.path("d/log")).is_ok_and(|log| log.len() == 5)
+    });
+    kill(call.pid(), 9);
+    call.finish();
+    fs::write(scene.path("d/go"), "").expect("written");
+    fs::create_dir(scene.path("elsewhere")).expect("made");
+    let resumed: Call = scene.call("run --resume ../r --format json");
+    let run = resumed.inside(scene.path("elsewhere")).run().exits(0).json();
+    let order = run["run"]["sweep"]["order"].as_array().expect("an order");
+    assert_eq!(order.len(), 9);
+    assert_eq!(run["run"]["sweep"]["resumed"][0]["executions"], 4);
+}
+
+/// With optional stopping the blocks before count as they did.
+#[test]
+fn equal_times_are_narrow_after_ten_repetitions_also_when_resumed() {
+    let text = "param $stop = 0;\nappend(\"log\", 1);\n\
+                if (size(\"log\") == $stop) while (!exists(\"go\")) sleep(1ms);\nassert(1);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    killed_as(&scene, "run x.ppl stop=5 --dir d --until-ci 99% --reps 12 --out r");
+    let run = scene.parabench("run --resume r --format json").exits(0).json();
+    let order = run["run"]["sweep"]["order"].as_array().expect("an order");
+    let repetitions: Vec<u64> = order.iter().filter_map(|e| e["repetition"].as_u64()).collect();
+    let all: Vec<u64> = (0..repetitions.len() as u64).collect();
+    assert!(repetitions.len() >= 10 && repetitions == all, "{repetitions:?}");
+}
