@@ -3,6 +3,7 @@
 //! | stream | seeded by | used by |
 //! |---|---|---|
 //! | [`RankRng`] | seed, rank | `$$rand`, `rand`, `normal`, `exp`, `zipf` |
+//! | [`RankRng::of_schedule`] | seed, rank, schedule | arrivals of `with (rate=...)` |
 //! | [`common_rand`] | seed, member set, site, occurrence | `$$crand` |
 //! | [`Permutation`] | seed, length | `perm`, random patterns |
 //!
@@ -31,6 +32,18 @@ impl RankRng {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
         stream.set_stream(u64::from(rank));
         RankRng { stream }
+    }
+
+    /// The stream of a rank's `nth` schedule of arrivals: the rank's own stream is not touched.
+    pub fn of_schedule(seed: u64, rank: u32, nth: u32) -> RankRng {
+        let mut stream = ChaCha8Rng::seed_from_u64(seed);
+        stream.set_stream((u64::from(nth) + 1) << 32 | u64::from(rank));
+        RankRng { stream }
+    }
+
+    /// An exponential number with mean 1.
+    pub(crate) fn exponential_of_1(&mut self) -> f64 {
+        Exp1.sample(&mut self.stream)
     }
 
     /// `$$rand`: 32 random bits.

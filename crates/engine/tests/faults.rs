@@ -13,7 +13,7 @@ use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::record::{EventsConfig, Medium, Meta, RankRecord, Recorder, Usage, collect};
 use model::plan::{Operand, Options};
-use model::{Event, Op, Plan};
+use model::{Event, Op, Plan, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cell::RefCell;
@@ -26,11 +26,17 @@ const SEEDS: u64 = 1_000;
 const SLOT_BYTES: u64 = 6_000;
 const PLAN_SEED: u64 = 42;
 
+/// No rate, rates that a rank reaches with delays of a millisecond, and that it does not.
+const RATES: [Option<(f64, &str)>; 4] =
+    [None, Some((500.0, "fixed")), Some((20_000.0, "poisson")), Some((1e6, "fixed"))];
+
 /// What a seed lets a rank do.
 struct Program {
     plan: Plan,
     /// Place and length of each write and read.
     pieces: Vec<(u64, u64)>,
+    /// Operations are due at times.
+    scheduled: bool,
 }
 
 fn program(seed: u64) -> Program {
@@ -40,6 +46,7 @@ fn program(seed: u64) -> Program {
     let pieces: Vec<(u64, u64)> =
         (0..count).map(|at| (at * SLOT_BYTES, length(&mut random))).collect();
     let (depth, cut) = (random.random_range(1..20), random.random_range(500..8_000));
+    let rate = RATES[random.random_range(0..RATES.len())];
     let plan = Build::plan(1, |b| {
         let (h, path, flags) = (b.global("h"), b.str("f"), b.str("w+"));
         b.op_to(h, Op::Fopen, &[path, flags]);
@@ -48,6 +55,8 @@ fn program(seed: u64) -> Program {
             depth: Some(b.int(depth)),
             data: Some(b.str("offset")),
             transfer: Some(b.int(cut)),
+            rate: rate.map(|(ops_s, _)| b.value(Value::Float(ops_s))),
+            arrival: rate.map(|(_, arrival)| b.str(arrival)),
             ..Options::default()
         };
         b.with(options, |b| {
@@ -61,7 +70,7 @@ fn program(seed: u64) -> Program {
         });
         b.op(Op::Fclose, &[Operand::slot(h)]);
     });
-    Program { plan: Plan { seed: PLAN_SEED, ..plan }, pieces }
+    Program { plan: Plan { seed: PLAN_SEED, ..plan }, pieces, scheduled: rate.is_some() }
 }
 
 /// Executes a plan with the faults of a seed: what was recorded, and how many errors there were.
@@ -87,6 +96,7 @@ fn by_offset(record: &RankRecord, op: Op) -> BTreeMap<u64, Event> {
     let mut found = BTreeMap::new();
     for event in events {
         assert!(event.end_ns >= event.start_ns, "{event:?}");
+        assert!(event.start_ns >= event.intended_start_ns, "{event:?}");
         assert!(found.insert(event.offset_bytes, event).is_none(), "twice: {event:?}");
     }
     found
@@ -101,7 +111,7 @@ fn content(fs: &Rc<RefCell<MemFs>>, len: usize) -> Vec<u8> {
 }
 
 fn check(seed: u64) {
-    let Program { plan, pieces } = program(seed);
+    let Program { plan, pieces, scheduled } = program(seed);
     let fs = MemFs::shared("/run", true);
     let (record, errors) = run(&plan, &fs, seed);
     let bytes = content(&fs, pieces.len() * SLOT_BYTES as usize);
@@ -127,7 +137,12 @@ fn check(seed: u64) {
     let failed: u64 = rows.iter().map(|row| row.failed).sum();
     assert_eq!(failed, errors, "every error fails one operation");
     assert_eq!(rows.map(|row| row.count), [pieces.len() as u64, pieces.len() as u64, 2]);
+    let arrived: u64 = collected.arrivals.iter().map(|row| row.operations).sum();
+    assert_eq!(arrived, if scheduled { 2 * pieces.len() as u64 + 2 } else { 0 });
     for row in rows {
+        let served = collected.rows.iter().find(|part| part.op == format!("{}.service", row.op));
+        let served = served.map_or(0, |part| part.count);
+        assert_eq!(served, if scheduled { row.count - row.failed } else { 0 }, "{row:?}");
         let busy_ns = row.balance.as_ref().expect("ranks").busy_ns;
         assert!(busy_ns <= collected.duration_wall_ns, "{row:?}");
     }

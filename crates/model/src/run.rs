@@ -4,6 +4,7 @@
 //! (docs/run.schema.json). Units stand last in the names. Rows, times and events
 //! are defined in docs/run-format.md; a trace is a run too.
 
+mod arrivals;
 mod host;
 mod job;
 mod label;
@@ -16,6 +17,7 @@ use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
+pub use arrivals::ArrivalRow;
 pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, spans};
 pub use label::{DirectoryEvidence, LabelEvidence};
@@ -230,6 +232,9 @@ pub struct Header {
     /// Work that went to whichever rank asked first (`share`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ShareRow>,
+    /// Operations that were due at times of a schedule (`with (rate=...)`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<ArrivalRow>,
     /// Operations by place in the program text.
     pub sites: Vec<Site>,
     /// Event table, if one was kept.

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 
 pub use events::Summary;
 
+/// The row of own times beside the one of times from when operations were due: `fread.service`.
+pub const SERVICE: &str = "service";
+
 const MIB: f64 = (1u64 << 20) as f64;
 /// Rates are summed as integers with so many binary places: a sum of floating-point numbers
 /// depends on the order. Exact from 8 bytes per second on.
@@ -29,14 +32,17 @@ pub struct RankFigures {
     pub short: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Of the sum of times, what is in it more than once, because operations were under way together.
+    /// Of the sum of times, what is not time of this rank in such operations: counted more than once,
+    /// because they were under way together, or from when they were due to their start.
     pub overlap_ns: u64,
     /// Earliest start of those that did not fail; `u64::MAX` without any.
     pub first_ns: u64,
     /// Latest end of those that did not fail.
     pub last_ns: u64,
-    /// Own times of those that did not fail.
+    /// Times of those that did not fail: own times, or from when they were due.
     pub done: Histogram,
+    /// Own times of those that were due at a time and did not fail.
+    pub service: Histogram,
     /// Own times of those that failed.
     pub failed_times: Histogram,
     /// Times of the parts of a compound operation, by [`Part`].
@@ -58,6 +64,7 @@ pub struct Figures {
     expected: u64,
     short: u64,
     failed_times: Histogram,
+    service: Timed,
     parts: Vec<Timed>,
     first_ns: u64,
     last_ns: u64,
@@ -85,6 +92,7 @@ impl Default for Figures {
             expected: 0,
             short: 0,
             failed_times: Histogram::default(),
+            service: Timed::default(),
             parts: vec![Timed::default(); Part::COUNT],
             first_ns: u64::MAX,
             last_ns: 0,
@@ -111,6 +119,7 @@ impl Figures {
         self.expected += stat.expected;
         self.short += stat.short;
         self.failed_times.merge(&stat.failed_times);
+        self.service.add_rank(&stat.service, stat.service.sum, 0);
         let parts = stat.parts.iter().flat_map(|parts| parts.iter());
         for ((sum, times), part) in self.parts.iter_mut().zip(parts).zip(Part::ALL) {
             sum.add_rank(times, times.sum, if part == Part::Data { stat.bytes } else { 0 });
@@ -131,6 +140,7 @@ impl Figures {
         self.expected += other.expected;
         self.short += other.short;
         self.failed_times.merge(&other.failed_times);
+        self.service.merge(&other.service);
         for (sum, part) in self.parts.iter_mut().zip(&other.parts) {
             sum.merge(part);
         }
@@ -144,7 +154,7 @@ impl Figures {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// The row of the operation, then one for each part that was executed. None if its
+    /// The row of the operation, then those of its service times and of each part that was executed. None if its
     /// ranks were killed in the first execution. `busy_ns`: how long the label was executed.
     pub fn rows(self, label: &str, op: Op, busy_ns: u64, rows: &mut Vec<Row>) {
         if self.whole.times.count + self.failed + self.expected == 0 {
@@ -161,9 +171,10 @@ impl Figures {
             balance: Some(self.balance),
             ..row
         });
-        for (times, part) in self.parts.into_iter().zip(Part::ALL) {
+        let parts = self.parts.into_iter().zip(Part::ALL.map(Part::name));
+        for (times, part) in [(self.service, SERVICE)].into_iter().chain(parts) {
             if times.times.count > 0 {
-                let name = format!("{op}.{}", part.name());
+                let name = format!("{op}.{part}");
                 let part_of = Some(op.name().into());
                 let row = times.row(label, name, busy_ns);
                 // As often as its operation, whose rate they would repeat.

@@ -18,6 +18,12 @@ use crate::value::{Eval, EvalError, Value};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
+/// The highest `rate`, operations per second.
+pub const RATE_MAX: f64 = 1e9;
+/// The highest rate of a single rank, operations per second: what is due can be counted while more of it
+/// becomes due.
+pub const RANK_RATE_MAX: f64 = 1e7;
+
 /// What an option accepts.
 #[derive(Clone, Debug)]
 pub enum Accepts {
@@ -29,6 +35,8 @@ pub enum Accepts {
     Number(RangeInclusive<i64>, &'static str),
     /// A ratio from 1 to 100.
     Ratio,
+    /// Operations per second, from 0 on.
+    Rate,
     /// Names of errors, joined by commas.
     Errors,
     /// Hints of MPI-IO, or their name.
@@ -174,6 +182,20 @@ options! {
         off &[""], takers Takers::Io, seeming &[],
         help "put the operations that may fail inside",
         doc "Errors that count as expected instead of failed.";
+    Rate rate = "a number of operations per second, such as 1000/s" Accepts::Rate,
+        off &["0", "0.0"], takers Takers::Io, seeming &[],
+        help "put the operations that are to be due inside",
+        doc "So many operations per second are due, however long they take: an operation waits until it is, or is \
+             late, and its time counts from when it was due. 0: the operations inside are due at no time.";
+    Arrival arrival = "\"fixed\" or \"poisson\"" Accepts::Words(&["fixed", "poisson"]),
+        off &["fixed"], takers Takers::Io, seeming &[],
+        help "put the operations that are to be due inside",
+        doc "When they are due: evenly, or with the random gaps of a Poisson process. Stands beside `rate`.";
+    Per per = "\"rank\" or \"group\"" Accepts::Words(&["rank", "group"]),
+        off &["rank"], takers Takers::Io, seeming &[],
+        help "put the operations that are to be due inside",
+        doc "Whose rate it is: that of each rank, or of all members of the active group together. Stands beside \
+             `rate`.";
     Depth depth = "a number from 1 to 65536" Accepts::Number(1..=65536, "a number of transfers"),
         off &["1"], takers Takers::Ops(DEEP), seeming POSIX_DATA,
         help "several operations are under way with engine=\"uring\" (fread, fwrite, fsync, fdatasync), and \
@@ -221,7 +243,7 @@ impl Accepts {
         match self {
             Accepts::Condition => Types::CONDITION,
             Accepts::Number(..) => Types::AS_INT,
-            Accepts::Ratio => Types::FLOAT.or(Types::INT).or(Types::STR),
+            Accepts::Ratio | Accepts::Rate => Types::FLOAT.or(Types::INT).or(Types::STR),
             Accepts::Words(_) | Accepts::Errors | Accepts::Hints | Accepts::Directory => Types::STR,
         }
     }
@@ -236,6 +258,7 @@ impl Accepts {
             Accepts::Words(words) => text.is_some_and(|text| words.contains(&text)),
             Accepts::Number(range, _) => value.as_int().is_ok_and(|n| range.contains(&n)),
             Accepts::Ratio => value.as_float().is_ok_and(|x| (1.0..=100.0).contains(&x)),
+            Accepts::Rate => value.as_float().is_ok_and(|x| (0.0..=RATE_MAX).contains(&x)),
             Accepts::Errors => {
                 text.is_some_and(|text| error_names(text).all(|name| errno::number(name).is_some()))
             }

@@ -51,6 +51,9 @@ pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
     for share in &mut header.shares {
         (share.cell, share.repetition) = (cell, repetition);
     }
+    for arrivals in &mut header.arrivals {
+        (arrivals.cell, arrivals.repetition) = (cell, repetition);
+    }
     for failure in &mut header.failures {
         (failure.cell, failure.repetition) = (cell, repetition);
     }
@@ -84,6 +87,7 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     whole.duration_wall_ns = whole.duration_wall_ns.saturating_add(header.duration_wall_ns);
     whole.times_more.extend(header.times_more);
     whole.shares.extend(header.shares);
+    whole.arrivals.extend(header.arrivals);
     whole.rank_errors.extend(header.rank_errors);
     let room = FAILURES_MAX.saturating_sub(whole.failures.len());
     whole.failures.extend(header.failures.into_iter().take(room));

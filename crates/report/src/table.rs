@@ -14,6 +14,7 @@
 //! the one of the founding paper (Op, Qty, avg/min/max in ms, MiB/s). What is
 //! not here: any arithmetic on measurements besides counting totals.
 
+pub(crate) mod arrivals;
 pub(crate) mod grid;
 mod limits;
 pub(crate) mod remarks;
@@ -51,6 +52,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
         figures,
         labels,
         shares::render(run, terminal),
+        arrivals::render(run, terminal),
         remarks::evidence(run, terminal),
         remarks::marks(run, terminal),
         remarks::failures(run, terminal),
@@ -73,7 +75,10 @@ pub(crate) struct Sheet {
 
 /// The tables of a run that was executed once; none if nothing was executed.
 pub(crate) fn sheets(run: &Run) -> Vec<Sheet> {
-    [summary::sheet(run), times::sheet(run), shares::sheet(run)].into_iter().flatten().collect()
+    [summary::sheet(run), times::sheet(run), shares::sheet(run), arrivals::sheet(run)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The tables of a sweep as text of up to `columns`; "" for a run without one.

@@ -16,7 +16,7 @@ use model::run::{Mark, Run, Storage};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -40,6 +40,7 @@ const RULES: [Rule; 23] = [
     client::saturated,
     client::crowded,
     client::unequal_work,
+    client::rate_not_reached,
 ];
 
 /// Judges a run.

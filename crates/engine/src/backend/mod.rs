@@ -241,6 +241,11 @@ pub trait Backend {
         0
     }
 
+    /// The same for one end, but waits no longer than `ns` nanoseconds.
+    fn wait_within(&mut self, _ns: u64) -> Reply {
+        0
+    }
+
     /// An end that is there already.
     fn ended(&mut self) -> Option<(Tag, Reply)> {
         None
@@ -281,6 +286,10 @@ macro_rules! queue_of {
 
         fn hand_over(&mut self, wait: u32) -> $crate::call::Reply {
             self.$inner.hand_over(wait)
+        }
+
+        fn wait_within(&mut self, ns: u64) -> $crate::call::Reply {
+            self.$inner.wait_within(ns)
         }
 
         fn ended(&mut self) -> Option<($crate::call::Tag, $crate::call::Reply)> {

@@ -251,6 +251,10 @@ impl Backend for Posix {
         self.ring.as_mut().map_or(0, |ring| ring.hand_over(wait))
     }
 
+    fn wait_within(&mut self, ns: u64) -> Reply {
+        self.ring.as_mut().map_or(0, |ring| ring.wait_within(ns))
+    }
+
     #[inline(always)]
     fn ended(&mut self) -> Option<(Tag, Reply)> {
         self.ring.as_mut()?.ended()

@@ -7,6 +7,7 @@ use super::beneath::errno;
 use crate::call::{Fd, QueueSettings, Queued, Reply, Tag, Target};
 use io_uring::{IoUring, opcode, types};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Files that the kernel looks up once; others are looked up at every call.
 const FIXED_FILES: u32 = 1024;
@@ -135,6 +136,20 @@ impl Ring {
     #[inline(always)]
     pub(super) fn hand_over(&mut self, wait: u32) -> Reply {
         match self.ring.submit_and_wait(wait as usize) {
+            Ok(taken) => taken as Reply,
+            Err(_) => -Reply::from(errno()),
+        }
+    }
+
+    /// Hands over and waits for one end, but no longer than `ns`. Where the kernel knows no such wait it only
+    /// looks.
+    pub(super) fn wait_within(&mut self, ns: u64) -> Reply {
+        if !self.ring.params().is_feature_ext_arg() {
+            return self.hand_over(0);
+        }
+        let wait = types::Timespec::from(Duration::from_nanos(ns));
+        let wait = types::SubmitArgs::new().timespec(&wait);
+        match self.ring.submitter().submit_with_args(1, &wait) {
             Ok(taken) => taken as Reply,
             Err(_) => -Reply::from(errno()),
         }

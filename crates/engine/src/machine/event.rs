@@ -1,13 +1,14 @@
 //! What is told of an operation that is over besides its counters: its event, and a word to a
 //! rehearsal.
 
+use super::arrivals::NOT_DUE;
 use super::io::Io;
 use super::shares::counted;
 use super::tally::{Subject, Tally};
 use crate::backend::{Act, Backend, Over};
 use crate::call::Fd;
 use crate::record::Timing;
-use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use model::pattern::Run;
 use model::plan::Pc;
 use model::{Event, Op, Part};
@@ -92,21 +93,31 @@ impl<B: Backend> Io<'_, B> {
             return;
         }
         let (path, path2) = self.event_paths(subject);
+        let (intended_start_ns, flags) = self.due(timing.start_ns);
         self.recorder.event(&Event {
             seq: self.operations,
             offset_bytes,
             requested_bytes,
             start_ns: timing.start_ns,
             end_ns: timing.end_ns,
-            intended_start_ns: timing.start_ns,
+            intended_start_ns,
             busy_ns: timing.busy_ns,
             site,
             label: self.labels.id(),
             path,
             path2,
             op: op as u8,
+            flags,
             ..Event::default()
         });
+    }
+
+    /// When the running operation was due, and the flag that says it.
+    fn due(&self, start_ns: u64) -> (u64, u8) {
+        match self.arrivals.due_ns {
+            NOT_DUE => (start_ns, 0),
+            due_ns => (due_ns, FLAG_DUE),
+        }
     }
 
     /// The ids of a subject's paths in the event table.
@@ -165,11 +176,12 @@ impl<B: Backend> Io<'_, B> {
         let with_parts = op.is_compound() || tally.parts.count_ones() > 1;
         let flag = |flag: u8, set: bool| if set { flag } else { 0 };
         let failed = tally.errno != 0;
+        let (intended_start_ns, due) = self.due(tally.timing.start_ns);
         self.recorder.event(&Event {
             seq: self.operations,
             start_ns: tally.timing.start_ns,
             end_ns: tally.timing.end_ns,
-            intended_start_ns: tally.timing.start_ns,
+            intended_start_ns,
             busy_ns: tally.timing.busy_ns,
             offset_bytes: offset_bytes.max(named.0),
             requested_bytes: tally.requested_bytes.max(named.1),
@@ -181,7 +193,8 @@ impl<B: Backend> Io<'_, B> {
             path2,
             errno: tally.errno as u16,
             op: op as u8,
-            flags: flag(FLAG_FAILED, failed && !expected)
+            flags: due
+                | flag(FLAG_FAILED, failed && !expected)
                 | flag(FLAG_EXPECTED, expected)
                 | flag(FLAG_SHORT, tally.short)
                 | flag(FLAG_UNPLACED, unknown),

@@ -1,5 +1,6 @@
 //! The execute loop: one instruction after the other until the rank has to stop.
 
+use super::arrivals::{self, NOT_DUE};
 use super::control::{self, Flow, Scratch};
 use super::eval::Env;
 use super::fault::Fault;
@@ -172,9 +173,19 @@ fn operation<B: Backend>(
         io.wait_before(step, env)?;
     }
     if io.labels.is_selected() || !step.op.is_io() {
+        let scheduled = io.options.active().schedule != 0 && step.op.is_io();
+        if scheduled {
+            match arrivals::wait(io, comm)? {
+                Flow::Next => {}
+                flow => return Ok(flow),
+            }
+        }
         match perform(step, prepared, env, io, comm, buffers, scratch)? {
             Flow::Next => {}
             flow => return Ok(flow),
+        }
+        if scheduled {
+            io.arrivals.due_ns = NOT_DUE;
         }
     } else {
         io.outcome = Outcome::default();
@@ -283,11 +294,20 @@ fn structure<B: Backend>(
         Instr::Master { .. } => {}
         Instr::Barrier { group } => return barrier(plan, group, pc, env, comm),
         Instr::WithEnter { options } => {
-            io.options.enter(env, pc, &plan.options[options as usize])?;
+            let rate = io.options.enter(env, pc, &plan.options[options as usize])?;
             options_changed(env, io)?;
+            if let Some(rate) = rate {
+                let (seed, label) = ((plan.seed, env.scope.rank), io.labels.id());
+                let schedule = io.arrivals.enter(&rate, (label, pc), seed, io.clock.now());
+                io.options.follow(schedule);
+            }
         }
         Instr::WithLeave => {
+            let schedule = io.options.active().schedule;
             io.options.leave();
+            if schedule > io.options.active().schedule {
+                io.leave_schedule(schedule);
+            }
             options_changed(env, io)?;
         }
         Instr::CallProc { proc, args } => {

@@ -1,5 +1,6 @@
 //! What a rank touches but values, and how an operation that is over is counted.
 
+use super::arrivals::{Arrivals, NOT_DUE};
 use super::event::Touched;
 use super::handles::Handles;
 use super::labels::Labels;
@@ -53,6 +54,8 @@ pub(super) struct Io<'c, B> {
     pub(super) pending: Pending,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
+    /// When operations are due.
+    pub(super) arrivals: Arrivals,
     pub(super) traffic: Traffic,
     pub(super) verified: Verified,
     /// There are further directories.
@@ -94,6 +97,7 @@ impl<'c, B: Backend> Io<'c, B> {
             names: Vec::new(),
             pending: Pending::default(),
             notes: 0,
+            arrivals: Arrivals::new(),
             settings,
             keeps_events: recorder.keeps_events(),
             watched: recorder.keeps_events(),
@@ -144,7 +148,10 @@ impl<'c, B: Backend> Io<'c, B> {
         let timing = Timing { start_ns: shot.start_ns, end_ns, busy_ns };
         self.labels.own_ns += busy_ns;
         let stat = self.labels.stat(&mut self.recorder, op);
-        self.recorder.done(stat, site, timing, 0, false);
+        match self.arrivals.due_ns {
+            NOT_DUE => self.recorder.done(stat, site, timing, 0, false),
+            due_ns => self.recorder.done_due(stat, site, (timing, due_ns), 0, false),
+        }
         if self.watched {
             self.tell_simple(op, site, timing, subject);
         }
@@ -154,6 +161,12 @@ impl<'c, B: Backend> Io<'c, B> {
         self.outcome = Outcome::default();
         self.operations += 1;
         Ok(())
+    }
+
+    /// Nobody asks for more of an operation than its figures.
+    #[inline(always)]
+    pub(super) fn counts_at_once(&self) -> bool {
+        !self.keeps_events && !B::REHEARSES && self.arrivals.due_ns == NOT_DUE
     }
 
     /// So many times the clock went backward during the operation.
@@ -245,7 +258,11 @@ impl<'c, B: Backend> Io<'c, B> {
         self.labels.own_ns += tally.timing.busy_ns;
         self.moved_bytes += tally.done_bytes;
         let stat = self.labels.stat(&mut self.recorder, op);
-        self.recorder.done(stat, site, tally.timing, tally.done_bytes, tally.short);
+        let (bytes, short) = (tally.done_bytes, tally.short);
+        match self.arrivals.due_ns {
+            NOT_DUE => self.recorder.done(stat, site, tally.timing, bytes, short),
+            due_ns => self.recorder.done_due(stat, site, (tally.timing, due_ns), bytes, short),
+        }
         if op.is_compound() {
             for part in Part::ALL {
                 if tally.parts >> part as u8 & 1 != 0 {

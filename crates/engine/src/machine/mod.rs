@@ -5,6 +5,7 @@
 //!   ├─ eval, append            values, operands, templates
 //!   ├─ random, scope           random numbers, groups
 //!   ├─ sharing                 work that goes to whoever asks first
+//!   ├─ arrivals                when operations are due
 //!   ├─ control                 print, sleep, signal, wait, ...
 //!   ├─ perform                 which calls each operation is, one arm for each
 //!   │    ├─ files              operations on open files
@@ -24,6 +25,7 @@
 //! of its state is data. Not here: who runs when (`comm`), processes (`supervise`).
 
 mod append;
+mod arrivals;
 mod attributes;
 mod control;
 mod copy;
@@ -195,6 +197,7 @@ impl<'p, B: Backend> Machine<'p, B> {
             self.io.recorder.rank_error(Some(*site), message);
         }
         self.scratch.sharing.cut_off(&mut self.io);
+        self.io.leave_schedule(1);
         lock::give_all_back(&mut self.io, comm);
         comm.leave(end);
         self.io.close_all();

@@ -202,7 +202,7 @@ pub(super) fn run_whole<B: Backend>(
         _ => (None, None),
     };
     match close {
-        Some(close) if close.reply >= 0 && !io.keeps_events && !B::REHEARSES => {
+        Some(close) if close.reply >= 0 && io.counts_at_once() => {
             let spot = io.spot(step.op, step.site);
             io.settle_file(&spot, (open, data, close));
             Ok(())

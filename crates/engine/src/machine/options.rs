@@ -1,5 +1,6 @@
 //! The options that `with` sets for the I/O inside, procs included.
 
+use super::arrivals::{self, Rate};
 use super::eval::Env;
 use super::fault::Fault;
 use super::place::{self, Place};
@@ -60,6 +61,8 @@ pub(super) struct Active {
     hints: usize,
     /// Where paths begin.
     pub(super) directory: Place,
+    /// The schedule of arrivals, from 1; 0: operations are due at no time.
+    pub(super) schedule: u32,
     expected: [u64; 4],
 }
 
@@ -80,6 +83,7 @@ impl Active {
         alone: false,
         hints: 0,
         directory: 0,
+        schedule: 0,
         expected: [0; 4],
     };
 
@@ -108,6 +112,8 @@ impl Active {
             WithOption::Comm => self.alone = word(value) == "self",
             // Their text has a place in the stack, its name one in the plan.
             WithOption::Hints | WithOption::Dir => {}
+            // They make a schedule together.
+            WithOption::Rate | WithOption::Arrival | WithOption::Per => {}
         }
         Ok(())
     }
@@ -177,13 +183,13 @@ impl OptionStack {
         &self.top
     }
 
-    /// Enters a `with`.
+    /// Enters a `with`. Gives the rate of operations that it asks for, if that is above 0.
     pub(super) fn enter(
         &mut self,
         env: &mut Env<'_>,
         site: Pc,
         options: &Options,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<Rate>, Fault> {
         let (mut next, plan) = (self.top, env.plan);
         for (option, operand) in options.given() {
             let value = env.value(site, operand)?;
@@ -201,8 +207,17 @@ impl OptionStack {
         }
         next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
         next.refuse_contradictions()?;
+        let rate = arrivals::rate(env, site, options)?;
+        if options.rate.is_some() {
+            next.schedule = 0;
+        }
         self.outer.push(std::mem::replace(&mut self.top, next));
-        Ok(())
+        Ok(rate)
+    }
+
+    /// Operations are due by this schedule.
+    pub(super) fn follow(&mut self, schedule: u32) {
+        self.top.schedule = schedule;
     }
 
     /// The queue that the options ask for.
@@ -249,7 +264,7 @@ fn usable(text: &str) -> Result<(), Fault> {
 }
 
 /// The text of a value whose row accepts texts alone.
-fn word(value: &Value) -> &str {
+pub(super) fn word(value: &Value) -> &str {
     match value {
         Value::Str(text) => std::str::from_utf8(text).unwrap_or_default(),
         _ => "",

@@ -13,6 +13,7 @@
 
 mod waits;
 
+use super::arrivals::NOT_DUE;
 use super::fault::Fault;
 use super::handles::Mode;
 use super::io::Io;
@@ -75,6 +76,8 @@ struct Slot {
     /// Its statement waits for it.
     awaited: bool,
     ahead: Ahead,
+    /// When it was due.
+    due_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +142,7 @@ pub(super) fn transfer<B: Backend>(
         batch: 0,
         awaited: step.dst != NO_SLOT,
         ahead: Ahead::NONE,
+        due_ns: io.arrivals.due_ns,
     };
     let number = io.take_slot()?;
     let slot = Slot { ahead: ahead(io, &slot, buffers), ..slot };
@@ -199,6 +203,7 @@ pub(super) fn sync<B: Backend>(
         batch: 0,
         awaited: step.dst != NO_SLOT,
         ahead: Ahead::NONE,
+        due_ns: io.arrivals.due_ns,
     };
     io.start(number, slot)
 }
@@ -296,7 +301,11 @@ impl<B: Backend> Io<'_, B> {
         if slot.awaited {
             return self.await_outcome();
         }
-        if self.pending.under_way == self.pending.depth() { self.turn(1) } else { Ok(()) }
+        if self.pending.under_way == self.pending.depth() {
+            return self.turn(1);
+        }
+        // What is due is not kept back until more of it is.
+        if slot.due_ns == NOT_DUE { Ok(()) } else { self.turn(0) }
     }
 
     fn await_outcome(&mut self) -> Result<(), Fault> {
@@ -339,8 +348,17 @@ impl<B: Backend> Io<'_, B> {
 
     /// Hands over what was submitted, waits for so many ends, and counts all that have ended.
     pub(super) fn turn(&mut self, wait: u32) -> Result<(), Fault> {
+        self.turn_by(|backend| backend.hand_over(wait))
+    }
+
+    /// The same; waits for one end, but no longer than `ns`.
+    pub(super) fn turn_within(&mut self, ns: u64) -> Result<(), Fault> {
+        self.turn_by(|backend| backend.wait_within(ns))
+    }
+
+    fn turn_by(&mut self, enter: impl FnOnce(&mut B) -> Reply) -> Result<(), Fault> {
         let start_ns = self.clock.now();
-        let entered = self.backend.hand_over(wait);
+        let entered = enter(&mut self.backend);
         let end_ns = self.clock.now();
         let refused = entered < 0
             && !matches!(-entered as i32, libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME);
@@ -436,7 +454,9 @@ impl<B: Backend> Io<'_, B> {
         if self.verified.on {
             self.verify_over(number, &slot, &mut tally);
         }
+        let running = std::mem::replace(&mut self.arrivals.due_ns, slot.due_ns);
         let concluded = self.conclude(slot.op, slot.site, &tally, Subject::Handle(slot.at));
+        self.arrivals.due_ns = running;
         self.count_overlap(&slot, &tally);
         if slot.awaited {
             self.pending.outcome = Some(self.outcome);
@@ -495,6 +515,7 @@ impl Pending {
             batch: 0,
             awaited: false,
             ahead: Ahead::NONE,
+            due_ns: NOT_DUE,
         };
         self.settings = Some(settings);
         self.slots = vec![FREE; settings.depth as usize];

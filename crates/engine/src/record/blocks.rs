@@ -1,5 +1,6 @@
 //! Takes one block of an area apart. `None`: its content cannot be.
 
+use super::arrivals::{ARRIVAL_WORDS, Arrived};
 use super::busy::*;
 use super::extents;
 use super::files;
@@ -7,8 +8,8 @@ use super::histograms::Owner;
 use super::labels::{L_COUNT, L_ENTERED, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
 use super::read::{
-    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord, SiteRecord,
-    StatRecord, TrafficRecord,
+    ArrivalRecord, BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord,
+    SiteRecord, StatRecord, TrafficRecord,
 };
 use super::shares::{SHARE_WORDS, Shared};
 use super::stats::*;
@@ -71,6 +72,8 @@ pub(super) fn parse_block(
         }
         Kind::Busy => busy(record, words)?,
         Kind::Share => record.shares.push(share(words, at, record.labels.len())?),
+        Kind::Service => service(record, words)?,
+        Kind::Arrivals => record.arrivals.push(arrivals(words, at, record.labels.len())?),
         Kind::Traffic => record.traffic.push(traffic(words, at, record.labels.len())?),
     }
     Some(())
@@ -137,6 +140,7 @@ fn stat(words: &[u64], at: u32, labels: usize) -> Option<StatRecord> {
             first_ns: words[S_FIRST_NS],
             last_ns: words[S_LAST_NS],
             done: summary(words[S_DONE], words[S_SUM_NS], words[S_MIN_NS], words[S_MAX_NS])?,
+            service: Histogram::default(),
             failed_times: summary(failed, words[sum], words[min], words[max])?,
             parts: None,
         },
@@ -162,6 +166,25 @@ fn share(words: &[u64], position: u32, labels: usize) -> Option<ShareRecord> {
     }
     let known = label == NO_ID || (label as usize) < labels;
     known.then_some(ShareRecord { label, site, position, figures: Shared::of(figures) })
+}
+
+fn arrivals(words: &[u64], position: u32, labels: usize) -> Option<ArrivalRecord> {
+    let words: &[u64; ARRIVAL_WORDS] = words.try_into().ok()?;
+    let (site, label) = halves(words[0]);
+    let figures = *words[1..].first_chunk()?;
+    for figure in figures {
+        (figure <= 1 << 62).then_some(())?;
+    }
+    let known = label == NO_ID || (label as usize) < labels;
+    let figures = Arrived::of(figures).filter(|_| known)?;
+    Some(ArrivalRecord { label, site, position, figures })
+}
+
+fn service(record: &mut RankRecord, words: &[u64]) -> Option<()> {
+    let &[stat, count, sum, min, max] = words else { return None };
+    let stat = id(stat, record.stats.len())?;
+    record.stats[stat].figures.service = summary(count, sum, min, max)?;
+    Some(())
 }
 
 fn parts(record: &mut RankRecord, words: &[u64]) -> Option<()> {

@@ -10,6 +10,7 @@
 //! common memory merge along a tree ([`collect_over`]); no message and no rank ever
 //! holds more than one label table, one histogram per row and bounded lists.
 
+mod arrivals;
 mod busy;
 mod evidence;
 mod failed;
@@ -29,7 +30,9 @@ pub use reduce::{Link, Merge, collect_over, reduce};
 
 use super::RankRecord;
 use model::Plan;
-use model::run::{Evidence, Failure, LabelRow, RankError, Row, ShareRow, Site, TimeRow, TimesMore};
+use model::run::{
+    ArrivalRow, Evidence, Failure, LabelRow, RankError, Row, ShareRow, Site, TimeRow, TimesMore,
+};
 
 /// What the ranks of a run measured, merged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +47,8 @@ pub struct Collected {
     pub times_more: Vec<TimesMore>,
     /// Work that was shared, in order of labels and places.
     pub shares: Vec<ShareRow>,
+    /// Schedules of arrivals, in the same order.
+    pub arrivals: Vec<ArrivalRow>,
     /// Failed operations in full.
     pub failures: Vec<Failure>,
     /// Why ranks did not finish, as they said it themselves.

@@ -25,6 +25,8 @@ impl Owner {
     pub(super) const PARTS: u8 = 2;
     /// Occurrences of a label that were not kept.
     pub(super) const MORE: u8 = 7;
+    /// Own times of operations of a stat that were due at a time.
+    pub(super) const SERVICE: u8 = 8;
 
     pub(super) fn word(self, chunk: usize) -> u64 {
         u64::from(self.id) | u64::from(self.which) << 32 | (chunk as u64) << 40

@@ -90,10 +90,14 @@ pub enum Kind {
     Extents = 19,
     /// What the rank had of work that was shared: [`super::shares`].
     Share = 20,
+    /// Own times of operations that were due at a time: [`super::stats`].
+    Service = 21,
+    /// What became of a schedule of arrivals: [`super::arrivals`].
+    Arrivals = 22,
 }
 
 impl Kind {
-    const ALL: [Kind; 20] = [
+    const ALL: [Kind; 22] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -114,6 +118,8 @@ impl Kind {
         Kind::Traffic,
         Kind::Extents,
         Kind::Share,
+        Kind::Service,
+        Kind::Arrivals,
     ];
 
     /// The kind with this number.

@@ -11,6 +11,7 @@
 //! lacks at most the operation in flight.
 
 mod area;
+mod arrivals;
 mod blocks;
 mod busy;
 mod collect;
@@ -32,11 +33,12 @@ mod stats;
 mod traffic;
 
 pub use area::memory_file;
+pub use arrivals::{Arrived, Process};
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
 pub use live::Live;
 pub use read::{
-    BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord, SiteRecord,
-    StatRecord, TrafficRecord, read, read_file, read_path,
+    ArrivalRecord, BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord,
+    SiteRecord, StatRecord, TrafficRecord, read, read_file, read_path,
 };
 pub use recorder::{Recorder, Spot};
 pub use shares::Shared;

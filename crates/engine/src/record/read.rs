@@ -6,7 +6,7 @@ use super::events::EVENT_WORDS;
 use super::histograms::Owner;
 use super::layout::*;
 use super::source::Source;
-use super::{Count, Shared, State, Usage};
+use super::{Arrived, Count, Shared, State, Usage};
 use crate::clock::align::Alignment;
 use model::histogram::{bucket_low, bucket_mid};
 use model::plan::LabelKind;
@@ -42,6 +42,8 @@ pub struct RankRecord {
     pub traffic: Vec<TrafficRecord>,
     /// What it had of work that was shared.
     pub shares: Vec<ShareRecord>,
+    /// What became of its schedules of arrivals.
+    pub arrivals: Vec<ArrivalRecord>,
     /// Places that were executed, in no particular order.
     pub sites: Vec<SiteRecord>,
     /// Failed operations, at most 10 per site.
@@ -153,6 +155,19 @@ pub struct ShareRecord {
     pub figures: Shared,
 }
 
+/// What became of one `with (rate=...)` on a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrivalRecord {
+    /// Label id, or [`model::event::NO_ID`].
+    pub label: u32,
+    /// Instruction number.
+    pub site: u32,
+    /// Word number of its block: earlier blocks appeared earlier.
+    pub position: u32,
+    /// Over all its executions.
+    pub figures: Arrived,
+}
+
 /// Executions of one place in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteRecord {
@@ -222,6 +237,7 @@ impl RankRecord {
             stats: Vec::new(),
             traffic: Vec::new(),
             shares: Vec::new(),
+            arrivals: Vec::new(),
             sites: Vec::new(),
             failures: Vec::new(),
             failure_counts: Vec::new(),
@@ -269,9 +285,9 @@ impl RankRecord {
     /// Makes summaries agree with counters: a killed rank may have been between the two.
     fn settle(&mut self) {
         for stat in &mut self.stats {
-            let RankFigures { parts, done, failed_times, .. } = &mut stat.figures;
+            let RankFigures { parts, done, service, failed_times, .. } = &mut stat.figures;
             let parts = parts.iter_mut().flat_map(|parts| parts.iter_mut());
-            parts.chain([done, failed_times]).for_each(settle);
+            parts.chain([done, service, failed_times]).for_each(settle);
         }
         for label in &mut self.labels {
             settle(&mut label.more);
@@ -369,6 +385,7 @@ impl RankRecord {
         match owner.which {
             Owner::DONE => Some(&mut stat.done),
             Owner::FAILED => Some(&mut stat.failed_times),
+            Owner::SERVICE => Some(&mut stat.service),
             which => stat.parts.as_mut()?.get_mut(usize::from(which - Owner::PARTS)),
         }
     }

@@ -7,6 +7,7 @@
 //! for an end that is not known.
 
 use super::area::Area;
+use super::arrivals::{Arrivals, Arrived};
 use super::events::Events;
 use super::failures::{Failed, Failures, rank_error};
 use super::labels::Labels;
@@ -34,6 +35,7 @@ pub struct Recorder {
     failures: Failures,
     traffic: Traffic,
     shares: Shares,
+    arrivals: Arrivals,
     events: Option<Events>,
 }
 
@@ -62,6 +64,7 @@ impl Recorder {
             failures: Failures::default(),
             traffic: Traffic::default(),
             shares: Shares::default(),
+            arrivals: Arrivals::default(),
             events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
             area,
         })
@@ -107,6 +110,24 @@ impl Recorder {
     pub fn done(&mut self, stat: StatId, site: u32, time: Timing, bytes: u64, short: bool) {
         let hot = self.stats.hot(stat);
         self.stats.done(&mut self.area, hot, time, bytes, short);
+        self.sites.count(&mut self.area, site, time.busy_ns);
+    }
+
+    /// The same of an operation that was due at a time, from which its time counts.
+    #[cold]
+    pub fn done_due(
+        &mut self,
+        stat: StatId,
+        site: u32,
+        (time, due_ns): (Timing, u64),
+        bytes: u64,
+        short: bool,
+    ) {
+        let since_due_ns = time.end_ns.saturating_sub(due_ns).max(time.busy_ns);
+        let (hot, whole) = (self.stats.hot(stat), Timing { busy_ns: since_due_ns, ..time });
+        self.stats.done(&mut self.area, hot, whole, bytes, short);
+        self.stats.overlapped(&mut self.area, stat, since_due_ns - time.busy_ns);
+        self.stats.service(&mut self.area, stat, time.busy_ns);
         self.sites.count(&mut self.area, site, time.busy_ns);
     }
 
@@ -189,6 +210,11 @@ impl Recorder {
     /// What the rank had of an execution of the `share` at `site` inside a label ([`NO_ID`]: of none).
     pub fn shared(&mut self, label: u32, site: u32, figures: &Shared) {
         self.shares.add(&mut self.area, label, site, figures);
+    }
+
+    /// What became of an execution of the `with (rate=...)` at `site` inside a label ([`NO_ID`]: of none).
+    pub fn arrived(&mut self, label: u32, site: u32, figures: &Arrived) {
+        self.arrivals.add(&mut self.area, label, site, figures);
     }
 
     /// Keeps what is to be told of an MPI file.

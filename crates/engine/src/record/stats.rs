@@ -1,7 +1,8 @@
 //! Figures per label and operation.
 //!
 //! Block [`Kind::Stat`]: the words `S_`. Block [`Kind::Parts`]: stat id, then count,
-//! sum, minimum and maximum of every [`Part`]. Minima without values are `u64::MAX`.
+//! sum, minimum and maximum of every [`Part`]. Block [`Kind::Service`]: stat id, then the same four of own
+//! times, where operations were due at a time and their times count from there. Minima without values are `u64::MAX`.
 
 use super::area::Area;
 use super::histograms::{HistogramId, Histograms, Owner};
@@ -9,6 +10,7 @@ use super::index::{Index, spread};
 use super::layout::{Kind, pair};
 use model::event::NO_ID;
 use model::{Op, Part};
+use std::collections::HashMap;
 
 /// Label id | operation << 32.
 pub(super) const S_LABEL_OP: usize = 0;
@@ -32,7 +34,8 @@ pub(super) const S_LAST_NS: usize = 10;
 pub(super) const S_FAILED_SUM_NS: usize = 11;
 pub(super) const S_FAILED_MIN_NS: usize = 12;
 pub(super) const S_FAILED_MAX_NS: usize = 13;
-/// Of the sum of times, what is in it more than once, because operations were under way together.
+/// Of the sum of times, what is no time of this rank in such operations: counted more than once, because
+/// they were under way together, or from when they were due to their start.
 pub(super) const S_OVERLAP_NS: usize = 14;
 /// Words of a stat.
 pub(super) const STAT_WORDS: usize = 15;
@@ -40,9 +43,11 @@ pub(super) const STAT_WORDS: usize = 15;
 pub(super) const PART_WORDS: usize = 4;
 /// Words of all parts and the stat id before them.
 pub(super) const PARTS_WORDS: usize = 1 + PART_WORDS * Part::COUNT;
+/// Words of a block of own times.
+pub(super) const SERVICE_WORDS: usize = 1 + PART_WORDS;
 
 /// A label and operation of one recorder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StatId(u32);
 
 /// The times of one operation.
@@ -62,6 +67,8 @@ pub(super) struct Stats {
     index: Index,
     keys: Vec<(u32, u32)>,
     pub(super) histograms: Histograms,
+    /// Own times of stats: where they lie, and their histogram.
+    services: HashMap<StatId, (u32, HistogramId)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +164,24 @@ impl Stats {
             let at = hot.parts_at + part as u32 * PART_WORDS as u32;
             self.count(area, at, hot.parts + part as u32, ns);
         }
+    }
+
+    /// Counts the own time of an operation whose time counts from when it was due.
+    #[cold]
+    pub(super) fn service(&mut self, area: &mut Area, stat: StatId, ns: u64) {
+        let place = self.services.get(&stat).copied().or_else(|| self.add_service(area, stat));
+        if let Some((at, histogram)) = place {
+            self.count(area, at, histogram, ns);
+        }
+    }
+
+    fn add_service(&mut self, area: &mut Area, stat: StatId) -> Option<(u32, HistogramId)> {
+        let at = area.append(Kind::Service, SERVICE_WORDS, |words| {
+            (words[0], words[3]) = (u64::from(stat.0), u64::MAX);
+        })?;
+        let histogram = self.histograms.add(Owner { id: stat.0, which: Owner::SERVICE });
+        self.services.insert(stat, (at + 1, histogram));
+        Some((at + 1, histogram))
     }
 
     /// Counts a time in the words count, sum, minimum and maximum at `at`, and in a histogram.

@@ -1,7 +1,7 @@
 //! Rows from events: what an event table or an imported log gives.
 
 use super::{Figures, RankFigures};
-use crate::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
+use crate::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, NO_ID};
 use crate::run::Row;
 use crate::{Event, Histogram, Op, Part};
 use std::collections::BTreeMap;
@@ -70,6 +70,7 @@ impl RankFigures {
             first_ns: u64::MAX,
             last_ns: 0,
             done: Histogram::default(),
+            service: Histogram::default(),
             failed_times: Histogram::default(),
             parts: op.is_compound().then(Box::default),
         }
@@ -92,7 +93,13 @@ impl RankFigures {
         self.bytes = self.bytes.saturating_add(event.done_bytes);
         self.first_ns = self.first_ns.min(event.start_ns);
         self.last_ns = self.last_ns.max(event.end_ns);
-        self.done.record(event.busy_ns);
+        if event.flags & FLAG_DUE == 0 {
+            return self.done.record(event.busy_ns);
+        }
+        let since_due_ns = event.end_ns.saturating_sub(event.intended_start_ns).max(event.busy_ns);
+        self.done.record(since_due_ns);
+        self.service.record(event.busy_ns);
+        self.overlap_ns = self.overlap_ns.saturating_add(since_due_ns - event.busy_ns);
     }
 }
 

@@ -416,6 +416,7 @@ pub fn fill(run: &mut Run, collected: engine::record::Collected) {
     let header = &mut run.run;
     header.times_more = collected.times_more;
     header.shares = collected.shares;
+    header.arrivals = collected.arrivals;
     header.failures = collected.failures;
     header.rank_errors = collected.rank_errors;
     header.name_directories();

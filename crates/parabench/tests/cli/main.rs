@@ -11,6 +11,7 @@ mod tmpfs;
 
 mod application_programs;
 mod applications;
+mod arrivals;
 mod calls;
 mod check;
 mod compare;

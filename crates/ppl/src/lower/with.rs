@@ -16,9 +16,6 @@ use model::plan::{Instr, Operand, Options, Source, Span};
 use model::value::EvalError;
 use model::with::{Accepts, OPTIONS, OptionRow, error_names};
 
-/// Options of the language that are not executed yet.
-const LATER: [&str; 2] = ["rate", "arrival"];
-
 impl Lower<'_> {
     /// `with (name=value, ...) body`
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
@@ -40,6 +37,7 @@ impl Lower<'_> {
         }
         self.shapes_random(&options, list);
         self.verifies_its_own(&options, list);
+        self.has_a_rate(&options, list);
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
         let start = self.emit(Instr::WithEnter { options }, span);
@@ -57,14 +55,8 @@ impl Lower<'_> {
         let Some(Source::Const(number)) = options.data.map(Operand::source) else { return };
         let other =
             matches!(&self.plan.consts[number as usize], Value::Str(word) if **word != *b"random");
-        let shapes = |name: &str| matches!(name, "compress" | "dedup");
-        let given = self.ast.exprs_in(list).find_map(|id| {
-            match self.ast.expr(id) {
-                Expr::Named(name, _) => Some((id, self.ast.names.text(name))),
-                _ => None,
-            }
-            .filter(|(_, name)| shapes(name))
-        });
+        let shapes = &["compress", "dedup"];
+        let given = self.first_of(list, shapes);
         if let Some((id, name)) = given.filter(|_| other) {
             let message = format!("{name} shapes random data: it does nothing to other data");
             let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
@@ -77,18 +69,31 @@ impl Lower<'_> {
         if !self.is_on(options.verify) {
             return;
         }
-        let given = self.ast.exprs_in(list).find_map(|id| {
-            match self.ast.expr(id) {
-                Expr::Named(name, _) => Some((id, self.ast.names.text(name))),
-                _ => None,
-            }
-            .filter(|(_, name)| matches!(*name, "data" | "compress" | "dedup"))
-        });
-        if let Some((id, name)) = given {
+        if let Some((id, name)) = self.first_of(list, &["data", "compress", "dedup"]) {
             let message = format!("verify=true writes data of its own: {name} does nothing to it");
             let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
             self.reports.push(diagnostic.help(format!("leave out {name} or verify")));
         }
+    }
+
+    /// When operations are due and whose rate it is says nothing without a rate.
+    fn has_a_rate(&mut self, options: &Options, list: List) {
+        let given = self.first_of(list, &["arrival", "per"]);
+        if let Some((id, name)) = given.filter(|_| options.rate.is_none()) {
+            let message = format!("{name} stands beside rate, which is missing in this `with`");
+            let help = format!("write with (rate=1000/s, {name}=...)");
+            let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
+            self.reports.push(diagnostic.help(help));
+        }
+    }
+
+    /// The first of these options that is given.
+    fn first_of(&self, list: List, names: &[&'static str]) -> Option<(ExprId, &'static str)> {
+        self.ast.exprs_in(list).find_map(|id| {
+            let Expr::Named(given, _) = self.ast.expr(id) else { return None };
+            let name = names.iter().find(|name| **name == self.ast.names.text(given))?;
+            Some((id, *name))
+        })
     }
 
     /// For certain, whatever the parameters are.
@@ -138,13 +143,8 @@ impl Lower<'_> {
         let span = self.ast.expr_span(id);
         let known = || OPTIONS.iter().map(|row| row.name);
         let names = known().collect::<Vec<_>>().join(", ");
-        if LATER.contains(&name) {
-            let instead = format!("leave it out; {names} are executed");
-            self.later(span, &format!("the option {name}"), &instead);
-            return None;
-        }
         let message = format!("`with` has no option `{name}`");
-        let help = match (words::option(name), nearest(name, known().chain(LATER))) {
+        let help = match (words::option(name), nearest(name, known())) {
             (Some(help), _) => help.into(),
             (None, Some(name)) => format!("the nearest is {name}"),
             (None, None) => format!("there are {names}"),
@@ -158,9 +158,11 @@ impl Lower<'_> {
             Accepts::Condition => self.condition_value(id),
             Accepts::Number(_, what) => self.integer(id, what),
             Accepts::Hints => self.hints_named(id),
-            Accepts::Words(_) | Accepts::Ratio | Accepts::Errors | Accepts::Directory => {
-                self.expr(id)
-            }
+            Accepts::Words(_)
+            | Accepts::Ratio
+            | Accepts::Rate
+            | Accepts::Errors
+            | Accepts::Directory => self.expr(id),
         };
         if ev.is_bad() {
             return None;

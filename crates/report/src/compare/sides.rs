@@ -259,6 +259,8 @@ fn half(run: &Run, sweep: &Sweep, which: u32) -> Run {
     header.times_more.iter_mut().for_each(|more| more.cell /= 2);
     header.shares.retain(|share| own(share.cell));
     header.shares.iter_mut().for_each(|share| share.cell /= 2);
+    header.arrivals.retain(|arrivals| own(arrivals.cell));
+    header.arrivals.iter_mut().for_each(|arrivals| arrivals.cell /= 2);
     let names: Vec<String> = sweep
         .cells
         .iter()

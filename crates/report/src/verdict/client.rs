@@ -1,8 +1,9 @@
 //! Rules about the machines that made the load.
 
 use super::{counts, is_virtual, rank_time_ns, reads_by_mpi, remark};
+use crate::table::arrivals;
 use crate::text::percent;
-use model::run::{Balance, Mark, Row, Run};
+use model::run::{ArrivalRow, Balance, Mark, Row, Run};
 use model::units::format_ns;
 
 /// From this share of busy processors on, the client is the limit.
@@ -29,7 +30,9 @@ pub(super) fn processors(run: &Run) -> f64 {
 
 pub(super) fn saturated(run: &Run) -> Option<Mark> {
     let wall_ns = run.run.duration_wall_ns;
-    if is_virtual(run) || wall_ns < SHORTEST_RUN_NS {
+    // Who waits for due times spins.
+    let waits = run.run.arrivals.iter().any(|row| !row.is_behind());
+    if is_virtual(run) || wall_ns < SHORTEST_RUN_NS || waits {
         return None;
     }
     let share = run.run.evidence.cpu_ns as f64 / (wall_ns as f64 * processors(run));
@@ -49,6 +52,22 @@ pub(super) fn saturated(run: &Run) -> Option<Mark> {
             },
         )
     })?
+}
+
+/// Times of operations that fall behind a schedule tell how long the run was, not how fast storage is.
+pub(super) fn rate_not_reached(run: &Run) -> Option<Mark> {
+    let behind: Vec<&ArrivalRow> = run.run.arrivals.iter().filter(|row| row.is_behind()).collect();
+    let first = arrivals::behind(behind.first()?);
+    let more = match behind.len() {
+        1 => String::new(),
+        n => format!("; so it was in {} more places or executions", n - 1),
+    };
+    counts(
+        "rate-not-reached",
+        format!("{first}{more}"),
+        "ask for a lower rate, use more ranks, or engine=\"uring\" with a larger depth: the times of these \
+         operations grow as long as the run goes on",
+    )
 }
 
 /// More ranks than processors take turns, and their times hold the turns of others.

@@ -3,7 +3,8 @@
 use super::*;
 use crate::tests::sample::listing1;
 use model::run::{
-    Balance, Contention, Device, Directory, DirectoryEvidence, EventsInfo, LabelEvidence, Row, Site,
+    ArrivalRow, Balance, Contention, Device, Directory, DirectoryEvidence, EventsInfo,
+    LabelEvidence, Row, Site,
 };
 
 /// A run on a disk against which nothing can be said.
@@ -353,7 +354,35 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         // One rank alone has nobody to differ from.
         |run| balance(run, Balance { ranks: 1, largest_bytes: 20_480_000, ..EVEN }),
     ),
+    (
+        "rate-not-reached",
+        "stress (x.ppl:1:1): the rate was not reached: 31.25 kop/s of 50.00 kop/s; at the end 180 operations",
+        |run| run.run.arrivals = vec![arrivals(31_250.0, 180)],
+        // A backlog at the end of a rate that was reached.
+        |run| run.run.arrivals = vec![arrivals(49_900.0, 180), arrivals(49_400.0, 0)],
+    ),
 ];
+
+fn arrivals(achieved_ops_s: f64, backlog_end: u64) -> ArrivalRow {
+    ArrivalRow {
+        label: "stress".into(),
+        place: "x.ppl:1:1".into(),
+        due_ops_s: Some(50_000.0),
+        achieved_ops_s: Some(achieved_ops_s),
+        backlog_end,
+        ..ArrivalRow::default()
+    }
+}
+
+/// Who waits for due times spins: a busy processor is no sign of a client at its limit then.
+#[test]
+fn a_rank_that_waits_for_due_times_is_not_saturated() {
+    let mut run = sound();
+    run.run.evidence.cpu_ns = u64::MAX / 4;
+    assert!(codes(&run).contains(&"client-saturated".into()));
+    run.run.arrivals = vec![arrivals(50_000.0, 0)];
+    assert!(!codes(&run).contains(&"client-saturated".into()));
+}
 
 #[test]
 fn each_rule_fires_when_it_should_and_only_then() {

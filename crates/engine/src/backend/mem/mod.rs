@@ -283,6 +283,13 @@ impl Backend for Mem {
         0
     }
 
+    fn wait_within(&mut self, ns: u64) -> Reply {
+        let latest_ns = self.clock.now().saturating_add(ns);
+        let next_ns = self.under_way.peek().map_or(latest_ns, |Reverse(end)| end.0);
+        self.clock.advance(next_ns.min(latest_ns).saturating_sub(self.clock.now()));
+        0
+    }
+
     fn ended(&mut self) -> Option<(Tag, Reply)> {
         let Reverse((end_ns, ..)) = self.under_way.peek()?;
         (*end_ns <= self.clock.now()).then(|| self.reap()).flatten()

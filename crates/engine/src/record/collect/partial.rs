@@ -1,6 +1,7 @@
 //! What some ranks measured, in a form that merges by addition.
 
 use super::Collected;
+use super::arrivals::ArrivalSums;
 use super::busy::{Busy, Interval};
 use super::evidence::Sums;
 use super::failed::Failed;
@@ -48,6 +49,8 @@ struct Label {
     traffic: Vec<Traffic>,
     /// Work that was shared, by site.
     shares: BTreeMap<u32, ShareSums>,
+    /// Schedules of arrivals, by site.
+    arrivals: BTreeMap<u32, ArrivalSums>,
 }
 
 impl Label {
@@ -59,6 +62,7 @@ impl Label {
             busy: Busy::default(),
             traffic: Vec::new(),
             shares: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
         }
     }
 }
@@ -93,6 +97,11 @@ impl Partial {
             let first = (record.rank, share.position);
             let label = self.label(outline.id_of(record, share.label), first);
             label.add_share(share.site, ShareSums::of(record.rank, share));
+        }
+        for arrivals in &record.arrivals {
+            let first = (record.rank, arrivals.position);
+            let label = self.label(outline.id_of(record, arrivals.label), first);
+            label.add_arrivals(arrivals.site, ArrivalSums::of(arrivals));
         }
         let end_ns = record.end_ns();
         for label in &record.labels {
@@ -133,6 +142,9 @@ impl Partial {
             let shares = label.shares.iter();
             let shares = shares.map(|(site, sums)| sums.clone().row(&path, *site, &places));
             collected.shares.extend(shares);
+            let arrivals = label.arrivals.iter();
+            let arrivals = arrivals.map(|(site, sums)| sums.row(&path, *site, &places));
+            collected.arrivals.extend(arrivals);
             let occurrences = [LabelKind::Wall, LabelKind::Calls];
             let occurrences = occurrences.map(|kind| outline.max_count(id, kind)).iter().sum();
             label.finish(&path, occurrences, &mut collected);
@@ -154,6 +166,13 @@ impl Label {
     fn add_share(&mut self, site: u32, sums: ShareSums) {
         match self.shares.entry(site) {
             Entry::Occupied(mut mine) => mine.get_mut().merge(sums),
+            Entry::Vacant(free) => drop(free.insert(sums)),
+        }
+    }
+
+    fn add_arrivals(&mut self, site: u32, sums: ArrivalSums) {
+        match self.arrivals.entry(site) {
+            Entry::Occupied(mut mine) => mine.get_mut().merge(&sums),
             Entry::Vacant(free) => drop(free.insert(sums)),
         }
     }
@@ -195,6 +214,9 @@ impl Label {
         }
         for (site, sums) in other.shares {
             self.add_share(site, sums);
+        }
+        for (site, sums) in other.arrivals {
+            self.add_arrivals(site, sums);
         }
         self.busy = std::mem::take(&mut self.busy).merge(other.busy);
         for (mine, theirs) in self.times.iter_mut().zip(other.times) {

@@ -35,6 +35,9 @@ const KNOWN: &[&str] = &[
     "rwmixread",
     "rwmixwrite",
     "thinktime",
+    "rate",
+    "rate_iops",
+    "rate_process",
     "sync",
     "norandommap",
     "randrepeat",
@@ -98,6 +101,9 @@ pub(super) struct Job {
     end_fsync: bool,
     sync: bool,
     think_us: u64,
+    /// Calls per second, reads and writes together.
+    rate: Option<u64>,
+    poisson: bool,
 }
 
 impl Job {
@@ -158,9 +164,14 @@ impl Job {
             fdatasync: number("fdatasync", 0),
             end_fsync: on("end_fsync") || on("fsync_on_close"),
             sync: get(&["sync"]).is_some_and(|value| value != "0" && value != "none"),
-            think_us: get(&["thinktime"])
-                .and_then(|time| time.trim_end_matches("us").parse().ok())
-                .unwrap_or(0),
+            think_us: get(&["thinktime"]).and_then(think_us).unwrap_or(0),
+            rate: match get(&["rate_iops"]) {
+                Some(calls) => both(calls, (reads, writes), |n| n.parse().ok()),
+                None => get(&["rate"]).and_then(|bytes| {
+                    both(bytes, (reads, writes), |n| Some(first_size(n)? / block))
+                }),
+            },
+            poisson: get(&["rate_process"]) == Some("poisson"),
         }
     }
 
@@ -253,8 +264,11 @@ impl Job {
     fn transfers(&self, page: &mut Page) {
         let mut body = self.transfer();
         if self.writes {
-            body.extend(every("fsync", self.fsync, 2));
-            body.extend(every("fdatasync", self.fdatasync, 1));
+            let syncs = every("fsync", self.fsync, 2).into_iter();
+            let syncs = syncs.chain(every("fdatasync", self.fdatasync, 1));
+            // fio's rate is that of reads and writes alone.
+            let alone = if self.rate.is_some() { "with (rate=0) " } else { "" };
+            body.extend(syncs.map(|sync| format!("{alone}{sync}")));
         }
         if self.think_us > 0 {
             body.push(format!("sleep({}us);", self.think_us));
@@ -264,6 +278,11 @@ impl Job {
             // More calls than can be made in the time.
             Some(seconds) => format!("repeat $i 1t until {seconds}s"),
             None => "repeat $i $count".into(),
+        };
+        let arrival = if self.poisson { ", arrival=\"poisson\"" } else { "" };
+        let head = match self.rate {
+            Some(rate) => format!("with (rate={rate}/s{arrival}) {head}"),
+            None => head,
         };
         page.line(&match body.len() {
             1 => format!("{head} {text}"),
@@ -292,6 +311,32 @@ impl Job {
             _ => vec![format!("fwrite($h, $bs, {place});")],
         }
     }
+}
+
+/// Calls per second of `1000`, or of `1000,500` for reads and writes, of those that there are.
+fn both(
+    text: &str,
+    (reads, writes): (bool, bool),
+    rate: impl Fn(&str) -> Option<u64>,
+) -> Option<u64> {
+    let mut rates = text.split(',').map(|rate_of| rate(rate_of.trim()).unwrap_or(0));
+    let first = rates.next()?;
+    let second = rates.next().unwrap_or(first);
+    let sum = [(reads, first), (writes, second)].into_iter().filter(|of| of.0).map(|of| of.1).sum();
+    (sum > 0).then_some(sum)
+}
+
+/// Microseconds of `10`, `10us`, `5ms`, `1s`.
+fn think_us(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor = match &text[digits..] {
+        "" | "us" | "usec" => 1,
+        "ms" | "msec" => 1000,
+        "s" | "sec" => 1_000_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
 }
 
 /// `fsync=32`: after each 32 writes. `least`: fewer are not said here.

@@ -1,0 +1,172 @@
+//! When operations are due.
+
+use crate::record::Process;
+use crate::rng::RankRng;
+
+/// Gaps of a Poisson process that take as long as so many mean ones. So the mean rate holds, where that of
+/// independent gaps would be off by 1 % after 10,000 of them; bursts within are those of the process, which
+/// has evenly distributed times, given how many there are.
+const POISSON_BLOCK: usize = 256;
+
+/// What a `with` asks for, for one rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) struct Rate {
+    pub(in super::super) process: Process,
+    /// Of this rank, 1/s, above 0.
+    pub(in super::super) own_ops_s: f64,
+    /// When the first operation is due, in mean gaps of this rank.
+    pub(in super::super) first_gaps: f64,
+}
+
+/// Times one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    /// Times before the current one.
+    given: u64,
+    due_ns: f64,
+    gaps: Gaps,
+}
+
+#[derive(Clone, Debug)]
+enum Gaps {
+    Fixed { first_ns: f64, gap_ns: f64 },
+    Poisson(Box<Poisson>),
+}
+
+impl Times {
+    /// Times from `now_ns` on; the `nth` schedule of a rank has its own random numbers.
+    pub(super) fn new(rate: &Rate, now_ns: u64, (seed, rank, nth): (u64, u32, u32)) -> Times {
+        let gap_ns = 1e9 / rate.own_ops_s;
+        let start_ns = now_ns as f64;
+        match rate.process {
+            Process::Fixed => {
+                let first_ns = start_ns + rate.first_gaps * gap_ns;
+                Times { given: 0, due_ns: first_ns, gaps: Gaps::Fixed { first_ns, gap_ns } }
+            }
+            Process::Poisson => {
+                let stream = RankRng::of_schedule(seed, rank, nth);
+                let mut poisson = Box::new(Poisson::new(gap_ns, stream));
+                let due_ns = start_ns + poisson.gap_ns();
+                Times { given: 0, due_ns, gaps: Gaps::Poisson(poisson) }
+            }
+        }
+    }
+
+    /// The current time.
+    #[inline(always)]
+    pub(super) fn due_ns(&self) -> u64 {
+        self.due_ns as u64
+    }
+
+    pub(super) fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// Goes on to the next one.
+    pub(super) fn advance(&mut self) {
+        self.given += 1;
+        self.due_ns = match &mut self.gaps {
+            // Sums of rounded gaps would drift.
+            Gaps::Fixed { first_ns, gap_ns } => *first_ns + self.given as f64 * *gap_ns,
+            Gaps::Poisson(poisson) => self.due_ns + poisson.gap_ns(),
+        };
+    }
+}
+
+/// Exponential gaps. Those of the next block are drawn while those of this one are used, because their sum
+/// has to be known.
+#[derive(Clone, Debug)]
+struct Poisson {
+    stream: RankRng,
+    mean_ns: f64,
+    gaps: [f32; POISSON_BLOCK],
+    at: usize,
+    /// Nanoseconds of a gap of 1.
+    scale_ns: f64,
+    /// Of the gaps that are drawn for the next block.
+    sum: f64,
+}
+
+impl Poisson {
+    fn new(mean_ns: f64, stream: RankRng) -> Poisson {
+        let gaps = [0.0; POISSON_BLOCK];
+        let mut poisson = Poisson { stream, mean_ns, gaps, at: 0, scale_ns: 0.0, sum: 0.0 };
+        for _ in 0..POISSON_BLOCK {
+            poisson.gap_ns();
+        }
+        poisson
+    }
+
+    fn gap_ns(&mut self) -> f64 {
+        let fresh = self.stream.exponential_of_1() as f32;
+        let gap = std::mem::replace(&mut self.gaps[self.at], fresh);
+        let gap_ns = f64::from(gap) * self.scale_ns;
+        self.sum += f64::from(fresh);
+        self.at += 1;
+        if self.at == POISSON_BLOCK {
+            self.scale_ns = self.mean_ns * POISSON_BLOCK as f64 / self.sum;
+            (self.at, self.sum) = (0, 0.0);
+        }
+        gap_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(process: Process, ops_s: f64, count: usize) -> Vec<u64> {
+        let rate = Rate { process, own_ops_s: ops_s, first_gaps: 0.0 };
+        let mut times = Times::new(&rate, 1_000, (42, 3, 0));
+        let mut next = || {
+            let due_ns = times.due_ns();
+            times.advance();
+            due_ns
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn fixed_gaps_do_not_drift() {
+        let due_ns = times(Process::Fixed, 3.0, 3_000_001);
+        assert_eq!(
+            (due_ns[0], due_ns[3], due_ns[3_000_000]),
+            (1_000, 1_000_001_000, 1_000_000_000_001_000)
+        );
+    }
+
+    #[test]
+    fn poisson_gaps_are_exponential_and_keep_their_mean() {
+        for ops_s in [1_000.0, 50_000.0] {
+            let count = (10.0 * ops_s) as usize;
+            let due_ns = times(Process::Poisson, ops_s, count);
+            let mean_ns = 1e9 / ops_s;
+            let mean = due_ns[count - 1] as f64 / count as f64 / mean_ns;
+            assert!((0.995..1.005).contains(&mean), "{ops_s}: {mean}");
+            let gaps: Vec<f64> =
+                due_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / mean_ns).collect();
+            // P(gap > x) = e^-x.
+            for x in [0.1, 0.5, 1.0, 2.0, 4.0] {
+                let share = gaps.iter().filter(|gap| **gap > x).count() as f64 / gaps.len() as f64;
+                assert!((share - (-x).exp()).abs() < 0.02, "{ops_s}: {share} above {x}");
+            }
+            // As many arrivals in windows of 10 mean gaps as variance.
+            let mut windows = vec![0.0; count / 10 + 1];
+            due_ns.iter().for_each(|at| {
+                windows[((*at as f64 / mean_ns / 10.0) as usize).min(count / 10)] += 1.0
+            });
+            let variance = windows.iter().map(|n: &f64| (n - 10.0).powi(2)).sum::<f64>()
+                / windows.len() as f64;
+            assert!((8.5..11.0).contains(&variance), "{ops_s}: {variance}");
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_times_and_each_schedule_others() {
+        let rate = Rate { process: Process::Poisson, own_ops_s: 1e3, first_gaps: 0.0 };
+        let first = |seed, rank, nth| Times::new(&rate, 0, (seed, rank, nth)).due_ns();
+        assert_eq!(first(1, 2, 3), first(1, 2, 3));
+        let others = [first(1, 2, 3), first(2, 2, 3), first(1, 3, 3), first(1, 2, 4)];
+        assert!((1..4).all(|at| !others[..at].contains(&others[at])), "{others:?}");
+    }
+}
