@@ -76,7 +76,7 @@ pub struct Resumed {
 pub struct Dimension {
     /// What it is.
     pub kind: DimensionKind,
-    /// The parameter's name, "ranks", "program" or "directory".
+    /// The parameter's name, "ranks", "nodes", "program" or "directory".
     pub name: String,
     /// Its values in order, as they were given.
     pub values: Vec<String>,
@@ -91,6 +91,8 @@ pub enum DimensionKind {
     Param,
     /// The number of ranks.
     Ranks,
+    /// The number of machines of an MPI job, with all their ranks.
+    Nodes,
     /// The program, which is compared with another.
     Program,
     /// The run directory, which is compared with another.

@@ -5,7 +5,7 @@
 //! program ([`engine::clock::align`]); the first comparison sets them, both are recorded.
 
 use crate::error::MpiError;
-use crate::world::{Reduce, WORLD, World};
+use crate::world::{Reduce, World};
 use engine::clock::Real;
 use engine::clock::align::{Exchange, Offset, offset};
 
@@ -39,7 +39,7 @@ pub(crate) fn offset_now(world: &World, clock: &Real) -> Result<Offset, MpiError
 pub fn compare(world: &World, clock: &Real, takes_part: bool) -> Result<Option<Offset>, MpiError> {
     let mut part = vec![0; world.size as usize];
     part[world.rank as usize] = i64::from(takes_part);
-    world.reduce_all(WORLD, &mut part, Reduce::Max)?;
+    world.reduce_all(world.all, &mut part, Reduce::Max)?;
     if world.rank == 0 {
         for (rank, _) in part.iter().enumerate().skip(1).filter(|(_, part)| **part == 1) {
             answer(world, clock, rank as u32)?;

@@ -3,7 +3,7 @@
 //! All ranks make them in one fixed order. Sets that share no rank are made by one split.
 
 use crate::error::MpiError;
-use crate::world::{Handle, SELF, WORLD, World};
+use crate::world::{Handle, SELF, World};
 use engine::comm::ALONE;
 use model::RankSet;
 use model::plan::{MemberSet, SetId};
@@ -25,14 +25,14 @@ impl Groups {
             if let [set] = layer[..]
                 && groups.ranks[set] == (0..world.size)
             {
-                let handle = world.copy(WORLD)?;
+                let handle = world.copy(world.all)?;
                 groups.handles[set] = Some(handle);
                 groups.made.push(handle);
                 continue;
             }
             let mine = layer.iter().position(|set| groups.ranks[*set].contains(world.rank));
             let color = mine.map(|at| at as u32);
-            let made = world.split(WORLD, color, world.rank)?;
+            let made = world.split(world.all, color, world.rank)?;
             if let (Some(handle), Some(at)) = (made, mine) {
                 groups.handles[layer[at]] = Some(handle);
                 groups.made.push(handle);

@@ -1,5 +1,6 @@
 //! Signals that ask an MPI rank to stop: Ctrl-C (MPICH), SIGTERM (Open MPI's Ctrl-C, batch
-//! systems), a closed terminal, Ctrl-\\; and the one that asks rank 0 to start.
+//! systems), a closed terminal, Ctrl-\\, SIGUSR1 (batch systems, before a limit); the last asks rank
+//! 0 to start where it waits for that.
 //!
 //! The first one lets the rank stop at its next statement; one that comes later than
 //! half a second ends the process. (A terminal and a launcher may both send the first.)
@@ -16,10 +17,10 @@ const TWICE_NS: u64 = 500_000_000;
 
 /// Takes the signals from now on. After MPI's initialisation, which may have handlers too.
 pub fn take() {
-    SIGNALS.iter().for_each(|signal| handle(*signal, stop));
+    SIGNALS.iter().chain(&[libc::SIGUSR1]).for_each(|signal| handle(*signal, stop));
 }
 
-/// Lets SIGUSR1 mean "start" from now on; it would end the process otherwise.
+/// Lets SIGUSR1 mean "start" from now on, in place of "stop".
 pub fn take_start() {
     handle(libc::SIGUSR1, start);
 }

@@ -2,7 +2,7 @@
 
 use crate::error::MpiError;
 use crate::launcher;
-use crate::world::{Reduce, WORLD, World};
+use crate::world::{Reduce, World};
 use engine::{clock, host};
 use model::run::{Job, Node, spans};
 
@@ -19,7 +19,7 @@ const BATCH: &[(&str, &str)] = &[
 pub fn job(world: &World) -> Result<Option<Job>, MpiError> {
     let mut nodes = vec![0; world.size as usize];
     nodes[world.rank as usize] = i64::from(world.node);
-    world.reduce_all(WORLD, &mut nodes, Reduce::Max)?;
+    world.reduce_all(world.all, &mut nodes, Reduce::Max)?;
     let own = i64::from(host::cpus());
     let [fewest, most] = world.reduce(world.node_comm, [-own, own], Reduce::Max)?;
     if world.rank > 0 {

@@ -11,6 +11,8 @@ const YIELDS: u32 = 3;
 const FIRST_NS: u64 = 10_000;
 /// Longest sleep of a rank that is done and only waits for the others.
 const IDLE_NS: u64 = 1_000_000;
+/// Longest sleep of a rank that others measure without.
+const ASLEEP_NS: u64 = 10_000_000;
 
 /// How ranks of this machine may wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +56,11 @@ impl Patience {
     pub fn idle(crowd: Crowd) -> Patience {
         let longest_ns = crowd.longest_ns.max(IDLE_NS);
         Patience { longest_ns, ..Patience::new(crowd) }
+    }
+
+    /// Starts to wait for what may take hours, without loading the processor.
+    pub fn asleep() -> Patience {
+        Patience { longest_ns: ASLEEP_NS, ..Patience::new(Crowd::default()) }
     }
 
     /// How long it has lasted.

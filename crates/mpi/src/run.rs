@@ -13,7 +13,7 @@ use crate::groups::Groups;
 use crate::interrupt;
 use crate::leaving::Running;
 use crate::patience::Patience;
-use crate::world::{Reduce, WORLD, World};
+use crate::world::{Reduce, World};
 use engine::backend::{Null, Posix};
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
@@ -97,7 +97,7 @@ pub fn run_rank(
     let (clock, start) = mpi(clock::shared(world, calibrated))?;
     rank.clock(&Alignment { start, end: None });
     let machine = (world.rank == 0).then(MachineMeter::start);
-    mpi(world.barrier(WORLD))?;
+    mpi(world.barrier(world.all))?;
     let check = Check::start(clock);
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
     let finish = mpi(comm.finish())?;
@@ -156,7 +156,7 @@ fn storage(world: &World, config: &Config) -> Result<Storage, String> {
 /// Either all ranks start or none; the first one that cannot is named by all.
 fn agree_to_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartError> {
     let own = if ready.is_ok() { world.size } else { world.rank };
-    let first = mpi(world.reduce(WORLD, [i64::from(own)], Reduce::Min))?[0] as u32;
+    let first = mpi(world.reduce(world.all, [i64::from(own)], Reduce::Min))?[0] as u32;
     if first == world.size {
         return ready.map_err(StartError::Config);
     }
@@ -227,10 +227,10 @@ fn end(
         let last = mpi(clock::offset_now(world, clock))?;
         recorder.clock(&Alignment { start, end: Some(last) });
         clock_skew_ns = mpi(skew_ns(world, &[start, last]))?;
-        let worst = mpi(world.reduce(WORLD, checked.to_words(), Reduce::Max))?;
+        let worst = mpi(world.reduce(world.all, checked.to_words(), Reduce::Max))?;
         checked = Checked::from_largest(worst);
         let own = [i64::from(notes), i64::from(interrupted)];
-        let all = mpi(world.reduce(WORLD, own, Reduce::Or))?;
+        let all = mpi(world.reduce(world.all, own, Reduce::Or))?;
         (notes, interrupted) = (all[0] as u32, all[1] != 0);
     }
     Ok(RankOutcome {
@@ -253,7 +253,7 @@ fn end(
 fn skew_ns(world: &World, moments: &[Offset]) -> Result<u64, MpiError> {
     let mut skew_ns = 0;
     for moment in moments {
-        let ends = world.reduce(WORLD, [moment.ahead_ns, -moment.ahead_ns], Reduce::Max)?;
+        let ends = world.reduce(world.all, [moment.ahead_ns, -moment.ahead_ns], Reduce::Max)?;
         skew_ns = skew_ns.max((ends[0] + ends[1]) as u64);
     }
     Ok(skew_ns)

@@ -9,6 +9,7 @@ use crate::launcher::{self, Launcher};
 use crate::patience::{Crowd, Patience};
 use crate::shim::Shim;
 use std::ffi::c_int;
+use std::rc::Rc;
 
 /// Transfers longer than an `int` can count are cut into pieces of this size.
 const PIECE_BYTES: usize = 1 << 30;
@@ -39,15 +40,18 @@ impl Handle {
     }
 }
 
-/// The world communicator.
-pub const WORLD: Handle = Handle(0);
+/// The communicator of all processes that were started.
+const STARTED: Handle = Handle(0);
 /// The communicator of this process alone.
 pub const SELF: Handle = Handle(1);
 
-/// MPI, initialised; ended by [`World::finalize`].
+/// MPI, initialised; ended by [`World::finalize`]. Or some of its ranks, a world of their own:
+/// [`World::part`].
 pub struct World {
-    shim: Shim,
-    /// World rank.
+    shim: Rc<Shim>,
+    /// The communicator of its ranks.
+    pub all: Handle,
+    /// Rank in it.
     pub rank: u32,
     /// Number of ranks.
     pub size: u32,
@@ -83,8 +87,17 @@ impl World {
         let mut thread_level = 0;
         // SAFETY: one valid pointer; called once per process.
         shim.check("MPI_Init_thread", unsafe { (shim.init)(&mut thread_level) })?;
+        let mut world = World::over(Rc::new(shim), STARTED, thread_level)?;
+        world.expect_launched()?;
+        world.find_node()?;
+        Ok(world)
+    }
+
+    /// The ranks of a communicator, without knowing their machines.
+    fn over(shim: Rc<Shim>, all: Handle, thread_level: i32) -> Result<World, MpiError> {
         let mut world = World {
             shim,
+            all,
             rank: 0,
             size: 1,
             node: 0,
@@ -97,10 +110,19 @@ impl World {
             crowd: Crowd::default(),
             node_comm: SELF,
         };
-        (world.rank, world.size) = world.place_in(WORLD)?;
-        world.expect_launched()?;
-        world.find_node()?;
+        (world.rank, world.size) = world.place_in(all)?;
         Ok(world)
+    }
+
+    /// Some of the ranks as a world of their own, in the same order; `None` on the others.
+    /// `is_member`: this one belongs to it. Collective over this world.
+    pub fn part(&self, is_member: bool) -> Result<Option<World>, MpiError> {
+        let Some(all) = self.split(self.all, is_member.then_some(0), self.rank)? else {
+            return Ok(None);
+        };
+        let mut part = World::over(Rc::clone(&self.shim), all, self.thread_level)?;
+        part.find_node()?;
+        Ok(Some(part))
     }
 
     /// A library of another MPI than the launcher's makes every process a world of its own.
@@ -116,19 +138,21 @@ impl World {
     fn find_node(&mut self) -> Result<(), MpiError> {
         let mut node = -1;
         // SAFETY: a valid pointer and the world's handle.
-        self.check("MPI_Comm_split_type", unsafe { (self.shim.comm_split_node)(0, &mut node) })?;
+        self.check("MPI_Comm_split_type", unsafe {
+            (self.shim.comm_split_node)(self.all.0, &mut node)
+        })?;
         self.node_comm = Handle(node);
         (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
         // The machines are numbered in the order of their first ranks.
         let mut firsts = vec![0; self.size as usize];
         firsts[self.rank as usize] = i64::from(self.node_rank == 0);
-        self.reduce_all(WORLD, &mut firsts, Reduce::Max)?;
+        self.reduce_all(self.all, &mut firsts, Reduce::Max)?;
         let first = self.reduce(self.node_comm, [i64::from(self.rank)], Reduce::Min)?[0];
         self.nodes = firsts.iter().sum::<i64>() as u32;
         self.node = firsts[..first as usize].iter().sum::<i64>() as u32;
         let mut machines = vec![0; self.size as usize];
         machines[self.rank as usize] = self.node.into();
-        self.reduce_all(WORLD, &mut machines, Reduce::Sum)?;
+        self.reduce_all(self.all, &mut machines, Reduce::Sum)?;
         self.machines = machines.into_iter().map(|machine| machine as u32).collect();
         let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
         self.node_cpus = cpus.iter().map(|word| word.count_ones()).sum();
@@ -149,7 +173,15 @@ impl World {
     /// Waits for a transfer, resting between looks.
     fn settle(&self, call: &'static str, code: c_int, request: c_int) -> Result<(), MpiError> {
         self.check(call, code)?;
-        let mut patience = Patience::new(self.crowd);
+        self.settle_with(Patience::new(self.crowd), call, request)
+    }
+
+    fn settle_with(
+        &self,
+        mut patience: Patience,
+        call: &'static str,
+        request: c_int,
+    ) -> Result<(), MpiError> {
         loop {
             let mut done = 0;
             // SAFETY: a valid pointer; the shim gave the handle and it is not done yet.
@@ -247,10 +279,28 @@ impl World {
     /// Rank 0's bytes on every rank of the world. Collective.
     pub fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), MpiError> {
         let own = bytes.len() as i64 * i64::from(self.rank == 0);
-        let length = self.reduce(WORLD, [own], Reduce::Max)?[0];
+        let length = self.reduce(self.all, [own], Reduce::Max)?[0];
+        self.broadcast_length(bytes, length)
+    }
+
+    /// The same for a rank that may have to wait for long, without loading the processor: rank 0
+    /// calls [`World::broadcast`], the others this.
+    pub fn await_broadcast(&self) -> Result<Vec<u8>, MpiError> {
+        let (mut bytes, mut length, mut request) = (Vec::new(), 0, -1);
+        // SAFETY: one integer, which is borrowed until the transfer is done.
+        let code = unsafe {
+            (self.shim.iallreduce)(self.all.0, &mut length, 1, Reduce::Max as c_int, &mut request)
+        };
+        self.check("MPI_Iallreduce", code)?;
+        self.settle_with(Patience::asleep(), "MPI_Iallreduce", request)?;
+        self.broadcast_length(&mut bytes, length)?;
+        Ok(bytes)
+    }
+
+    fn broadcast_length(&self, bytes: &mut Vec<u8>, length: i64) -> Result<(), MpiError> {
         bytes.resize(length as usize, 0);
         for piece in bytes.chunks_mut(PIECE_BYTES) {
-            self.broadcast_piece(WORLD, piece)?;
+            self.broadcast_piece(self.all, piece)?;
         }
         Ok(())
     }
@@ -279,7 +329,7 @@ impl World {
 
     /// Rank 0's numbers on every rank of the world, such as a clock's. Collective.
     pub fn shared_words<const N: usize>(&self, words: [u64; N]) -> Result<[u64; N], MpiError> {
-        self.share(WORLD, words)
+        self.share(self.all, words)
     }
 
     /// Sends bytes to a rank, which must [`World::receive`] them.
@@ -293,7 +343,7 @@ impl World {
         let (start, count, mut request) = (piece.as_ptr(), piece.len() as c_int, -1);
         // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
         let code = unsafe {
-            (self.shim.isend)(0, start.cast(), count, to as c_int, BYTES_TAG, &mut request)
+            (self.shim.isend)(self.all.0, start.cast(), count, to as c_int, BYTES_TAG, &mut request)
         };
         self.settle("MPI_Isend", code, request)
     }
@@ -314,7 +364,14 @@ impl World {
         let (start, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
         // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
         let code = unsafe {
-            (self.shim.irecv)(0, start.cast(), count, from as c_int, BYTES_TAG, &mut request)
+            (self.shim.irecv)(
+                self.all.0,
+                start.cast(),
+                count,
+                from as c_int,
+                BYTES_TAG,
+                &mut request,
+            )
         };
         self.settle("MPI_Irecv", code, request)
     }
@@ -375,7 +432,15 @@ impl World {
         unsafe { (self.shim.abort)(code) };
     }
 
-    /// Ends MPI. Collective; nothing of MPI may be used afterwards.
+    /// Gives the communicators of a part back. Collective over it.
+    pub fn release(self) -> Result<(), MpiError> {
+        if self.node_comm != SELF {
+            self.free(self.node_comm)?;
+        }
+        self.free(self.all)
+    }
+
+    /// Ends MPI. Collective; nothing of MPI may be used afterwards, parts included.
     pub fn finalize(self) -> Result<(), MpiError> {
         if self.node_comm != SELF {
             self.free(self.node_comm)?;

@@ -167,8 +167,8 @@ impl Supervisor<'_> {
                 on_progress(&Progress::Held);
             }
             match self.signals.next(if ready { PERIOD } else { START_PERIOD }) {
-                Told::Start => told_to_start = true,
-                Told::Stop => self.stops += 1,
+                Told::Start if self.config.wait_for_signal => told_to_start = true,
+                Told::Start | Told::Stop => self.stops += 1,
                 Told::Child | Told::Nothing => {}
             }
         }
@@ -190,6 +190,8 @@ impl Supervisor<'_> {
                 return;
             }
             match self.signals.next(PERIOD) {
+                // Batch systems announce a limit by it; a run that waited for it has started.
+                Told::Start if !self.config.wait_for_signal => self.stop(),
                 Told::Stop => self.stop(),
                 Told::Start | Told::Child => {}
                 Told::Nothing => self.look(on_progress),

@@ -27,7 +27,7 @@ pub(super) enum Told {
     Child,
     /// Stop: one of [`stop::SIGNALS`].
     Stop,
-    /// Start (SIGUSR1).
+    /// Start, or stop if nobody waits for a start (SIGUSR1).
     Start,
 }
 

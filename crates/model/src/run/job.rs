@@ -60,6 +60,18 @@ impl Node {
     }
 }
 
+impl Job {
+    /// The job as if it had these ranks only, in ascending order, which are then counted from 0.
+    pub fn part(&self, members: &[u32]) -> Job {
+        let own = |node: &Node| {
+            let ranks = (0u32..).zip(members).filter(|(_, rank)| node.has(**rank));
+            Node { ranks: spans(ranks.map(|(at, _)| at)), ..node.clone() }
+        };
+        let nodes = self.nodes.iter().map(own).filter(|node| !node.ranks.is_empty()).collect();
+        Job { nodes, ..self.clone() }
+    }
+}
+
 impl Header {
     /// Name of the machine of a rank.
     pub fn host_of(&self, rank: u32) -> &str {
@@ -104,6 +116,11 @@ mod tests {
         };
         let nodes = vec![node("a", 4, &[0, 1, 2, 5]), node("b", 8, &[3, 4])];
         assert_eq!((nodes[0].spans().as_str(), nodes[0].size()), ("0-2,5", 4));
+        let job = Job { nodes: nodes.clone(), ..Job::default() };
+        let part = job.part(&[0, 3, 5]).nodes;
+        let spans: Vec<String> = part.iter().map(Node::spans).collect();
+        assert_eq!(spans, ["0,2", "1"]);
+        assert_eq!(job.part(&[0, 1]).nodes.len(), 1);
         let host = Host { name: "a".into(), cpus: 2, ..Host::default() };
         let mut header = Header { host, ..Header::default() };
         assert_eq!((header.host_of(3), header.cpus()), ("a", 2));

@@ -7,7 +7,7 @@
 //! transport only emulates atomic operations (btl/vader).
 
 use crate::error::MpiError;
-use crate::world::{WORLD, World};
+use crate::world::World;
 use engine::comm::{Claim, Members};
 use model::RankSet;
 use model::plan::SetId;
@@ -33,10 +33,10 @@ impl Claims {
         // SAFETY: a valid pointer and the world's handle.
         let made = unsafe {
             let (initial, shared) = (FIRST.start() as i64, c_int::from(world.nodes == 1));
-            (world.shim().claims_make)(WORLD.number(), words, initial, shared, &mut handle)
+            (world.shim().claims_make)(world.all.number(), words, initial, shared, &mut handle)
         };
         world.check("MPI_Win_allocate", made)?;
-        world.barrier(WORLD)?;
+        world.barrier(world.all)?;
         let (alone, under_way) = (vec![0; sets.len()], vec![false; sets.len()]);
         Ok(Claims { handle, alone, under_way })
     }

@@ -25,7 +25,7 @@ use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
 pub use crate::world::Agreed;
-use crate::world::{Agreement, Handle, Reduce, WORLD, World};
+use crate::world::{Agreement, Handle, Reduce, World};
 use claims::Claims;
 use coordinator::{Coordinator, Letters};
 use engine::comm::{
@@ -106,7 +106,7 @@ impl<'w> Comm<'w> {
         on_progress: Option<&'w mut dyn FnMut(&Progress)>,
     ) -> Result<Comm<'w>, MpiError> {
         let sets = groups.sets();
-        let control = world.copy(WORLD)?;
+        let control = world.copy(world.all)?;
         Ok(Comm {
             world,
             groups,

@@ -11,7 +11,7 @@ use model::plan::*;
 use model::{Op, Value};
 use mpi::clock::compare;
 use mpi::run_rank;
-use mpi::world::{Reduce, SELF, WORLD};
+use mpi::world::{Reduce, SELF};
 use std::path::Path;
 
 pub const CASES: &[Case] = &[
@@ -32,13 +32,13 @@ fn the_world_is_known(place: &Stage<'_>) {
     assert_eq!((world.node_rank, world.node_size), (world.rank, 3));
     assert_eq!(world.place_in(SELF).unwrap(), (0, 1));
     let ranks = [i64::from(world.rank), -i64::from(world.rank)];
-    assert_eq!(world.reduce(WORLD, ranks, Reduce::Sum).unwrap(), [3, -3]);
-    assert_eq!(world.reduce(WORLD, ranks, Reduce::Min).unwrap(), [0, -2]);
-    assert_eq!(world.reduce(WORLD, ranks, Reduce::Max).unwrap(), [2, 0]);
-    assert_eq!(world.reduce(WORLD, [1 << world.rank], Reduce::Or).unwrap(), [7]);
+    assert_eq!(world.reduce(world.all, ranks, Reduce::Sum).unwrap(), [3, -3]);
+    assert_eq!(world.reduce(world.all, ranks, Reduce::Min).unwrap(), [0, -2]);
+    assert_eq!(world.reduce(world.all, ranks, Reduce::Max).unwrap(), [2, 0]);
+    assert_eq!(world.reduce(world.all, [1 << world.rank], Reduce::Or).unwrap(), [7]);
     assert!(!world.library().is_empty() && !world.library().contains('\n'));
     // Of ranks 0 and 2, ordered backwards, rank 2 is the first.
-    let part = world.split(WORLD, (world.rank != 1).then_some(5), 2 - world.rank).unwrap();
+    let part = world.split(world.all, (world.rank != 1).then_some(5), 2 - world.rank).unwrap();
     assert_eq!(part.is_some(), world.rank != 1);
     if let Some(part) = part {
         assert_eq!(world.place_in(part).unwrap(), (u32::from(world.rank == 0), 2));

@@ -123,7 +123,7 @@ fn a_run_under_way_can_be_looked_at() {
 
 #[test]
 fn an_interrupted_run_prints_and_stores_what_was_measured_and_tidies_up() {
-    for signal in [2, 15] {
+    for signal in [2, 15, 10] {
         let scene = Scene::new().file("x.ppl", ENDLESS);
         let call = scene.call("run x.ppl -n 2 --out results --format json").start();
         call.until("a scratch directory with a file", || {

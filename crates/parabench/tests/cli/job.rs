@@ -73,6 +73,20 @@ fn every_batch_system_gets_a_script_that_a_shell_reads() {
     }
 }
 
+#[test]
+fn a_script_of_a_sweep_can_be_submitted_again() {
+    let line = "job x.ppl --nodes 1 --ranks-per-node 2 --time 20m --resume";
+    let text = scene().parabench(&format!("{line} -- --reps 9")).exits(0).out;
+    for part in [
+        "out=results\n",
+        "if [ -e \"$out/run.json\" ]; then store=--resume; else store=--out; fi\n",
+        "srun parabench run x.ppl --reps 9 \"$store\" \"$out\"\n",
+    ] {
+        assert!(text.contains(part), "expected {part:?} in\n{text}");
+    }
+    scene().parabench(line).exits(2).err_has("no sweep").err_has("-- --sweep");
+}
+
 /// With commands of these names that do what those of a site would.
 #[test]
 fn the_script_makes_the_shim_once_and_starts_the_ranks() {

@@ -26,6 +26,8 @@ mod record;
 mod refused;
 mod remarks;
 mod same;
+mod slurm;
+mod sweeps;
 mod together;
 mod traps;
 

@@ -234,7 +234,7 @@ pub fn split(run: &Run) -> Option<(Side, Side)> {
     let pair = sweep.pair()?;
     let side = |which: u32| Side {
         name: match (pair.kind, &pair.values[which as usize]) {
-            (DimensionKind::Param | DimensionKind::Ranks, value) => {
+            (DimensionKind::Param | DimensionKind::Ranks | DimensionKind::Nodes, value) => {
                 format!("{}={value}", pair.name)
             }
             (DimensionKind::Program | DimensionKind::Directory, value) => value.clone(),

@@ -34,7 +34,8 @@ fn command(run: &Run) -> String {
     let params = header.params.iter();
     words.extend(params.map(|param| safe_word(&format!("{}={}", param.name, param.value))));
     let dimensions = header.sweep.iter().flat_map(|sweep| &sweep.dimensions);
-    if dimensions.into_iter().all(|dimension| dimension.kind != DimensionKind::Ranks) {
+    let sets_ranks = |kind| matches!(kind, DimensionKind::Ranks | DimensionKind::Nodes);
+    if dimensions.into_iter().all(|dimension| !sets_ranks(dimension.kind)) {
         words.push(format!("-n {}", header.ranks));
     }
     words.extend(header.sweep.iter().flat_map(sweep_options));
@@ -60,6 +61,7 @@ fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
                 format!("{} --versus {}", word(a), word(b))
             }
             (DimensionKind::Ranks, _) => format!("--sweep-ranks {}", safe_word(&values)),
+            (DimensionKind::Nodes, _) => format!("--sweep-nodes {}", safe_word(&values)),
             _ => {
                 format!("--sweep {}", safe_word(&format!("{}={values}", dimension.name)))
             }

@@ -181,7 +181,9 @@ fn list(sweep: &Sweep, group: &[&Statistic]) -> Table {
 /// Times of labels and rates side by side, a line per number of ranks: one table for every
 /// combination of the other dimensions.
 fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<String> {
-    let of_ranks = |dimension: &Dimension| dimension.kind == DimensionKind::Ranks;
+    let of_ranks = |dimension: &Dimension| {
+        matches!(dimension.kind, DimensionKind::Ranks | DimensionKind::Nodes)
+    };
     let Some(ranks) = sweep.dimensions.iter().position(of_ranks) else { return Vec::new() };
     let side = |s: &&Statistic| matches!(s.metric, Metric::TimeNs | Metric::MibS | Metric::OpsS);
     let groups: Vec<&[&Statistic]> =

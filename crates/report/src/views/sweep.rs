@@ -214,7 +214,7 @@ fn positions(dimension: &Dimension) -> Option<(Axis, Vec<f64>)> {
     let all: Vec<f64> = dimension.values.iter().map(number).collect::<Option<_>>()?;
     let suffixed = |value: &String| value.ends_with(|c: char| c.is_ascii_alphabetic());
     let unit = match dimension.kind {
-        DimensionKind::Ranks => Unit::Count,
+        DimensionKind::Ranks | DimensionKind::Nodes => Unit::Count,
         DimensionKind::Param if dimension.values.iter().any(suffixed) => Unit::Bytes,
         _ => Unit::None,
     };
@@ -223,6 +223,7 @@ fn positions(dimension: &Dimension) -> Option<(Axis, Vec<f64>)> {
     let log = least > 0.0 && most >= LOG_POINTS_FROM * least;
     let title = match dimension.kind {
         DimensionKind::Ranks => "number of ranks",
+        DimensionKind::Nodes => "number of nodes",
         _ => &dimension.name,
     };
     Some((Axis { log, ..axis(title, unit) }, all))

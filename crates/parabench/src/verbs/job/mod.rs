@@ -32,6 +32,7 @@ Examples:
   parabench job x.ppl --nodes 4 --ranks-per-node 16 --time 20m -o x.sh
   sbatch x.sh
   parabench job @random --nodes 8 --ranks-per-node 4 --time 1h --scheduler pbs --module mpich
+  parabench job x.ppl --nodes 2 --ranks-per-node 8 --time 1h --resume -- --reps 100
   parabench job x.ppl num=100 --nodes 2 --ranks-per-node 8 --time 30m --dir /scratch/me/test -- --events")]
 pub struct Job {
     #[command(flatten)]
@@ -60,6 +61,10 @@ pub struct Job {
     /// Folder for the results, with the number of the job behind it
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
+
+    /// The script goes on with its sweep when it is submitted again: results lie in DIR itself
+    #[arg(long)]
+    resume: bool,
 
     /// An environment module to load, such as the site's MPI. Can be given again
     #[arg(long = "module", value_name = "NAME")]
@@ -148,16 +153,20 @@ impl Job {
             words.extend(["--dir".into(), shown(dir)?]);
         }
         words.extend(self.options.iter().cloned());
-        takes(&words)?;
+        let is_sweep = takes(&words)?;
+        if self.resume && !is_sweep {
+            return Err(Error::input("--resume: the job's run is no sweep")
+                .help("after -- stand its options, such as -- --sweep block=4k,64k --reps 10"));
+        }
         Ok(words)
     }
 }
 
-/// `parabench run` with these words and `--out`.
-fn takes(words: &[String]) -> Result<()> {
+/// `parabench run` with these words and `--out`; whether it is a sweep.
+fn takes(words: &[String]) -> Result<bool> {
     let first = ["parabench", "run", "--out", "results"].map(String::from);
     match Cli::try_parse_from(first.iter().chain(words)).map(|cli| cli.verb) {
-        Ok(Verb::Run(_)) => Ok(()),
+        Ok(Verb::Run(run)) => Ok(run.sweep.is_asked_for()),
         Ok(_) => Err(Error::input("expected options of parabench run after --")),
         Err(error) => {
             let said = error.to_string();

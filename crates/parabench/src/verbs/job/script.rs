@@ -77,19 +77,29 @@ impl Script<'_> {
         let scheduler = self.job.scheduler;
         let words: Vec<Cow<'_, str>> = self.options.iter().map(|word| quoted(word)).collect();
         let out = self.job.out.display().to_string();
-        vec![
+        let launcher = scheduler.launcher(&self.request());
+        let mut lines = vec![
             "# The directory of the run is one that all nodes see: --dir D, or a new one here."
                 .into(),
             format!("# {}", scheduler.remark()),
-            format!("out={}-\"{}\"", quoted(&out), scheduler.number()),
-            format!(
-                "{} parabench run {} --out \"$out\"",
-                scheduler.launcher(&self.request()),
-                words.join(" ")
-            ),
+        ];
+        match self.job.resume {
+            false => {
+                lines.push(format!("out={}-\"{}\"", quoted(&out), scheduler.number()));
+                lines.push(format!("{launcher} parabench run {} --out \"$out\"", words.join(" ")));
+            }
+            true => lines.extend([
+                format!("out={}", quoted(&out)),
+                "# Submitted again, the sweep goes on with what is missing.".into(),
+                "if [ -e \"$out/run.json\" ]; then store=--resume; else store=--out; fi".into(),
+                format!("{launcher} parabench run {} \"$store\" \"$out\"", words.join(" ")),
+            ]),
+        }
+        lines.extend([
             "\n# What was measured, also after a limit or a lost node:".into(),
             "#   parabench report RESULTS".into(),
-        ]
+        ]);
+        lines
     }
 }
 

@@ -22,13 +22,13 @@ Examples:
   parabench run x.ppl --sweep-ranks 1,2,4,8 --until-ci 2% --out results
   parabench run --resume results                       go on with a sweep that was killed
   parabench run -n 4 --mpi x.ppl                       ranks under MPI on this machine
+  mpiexec -n 8 parabench run x.ppl --sweep-ranks 1,2,4,8 --reps 5
   mpiexec -n 64 -f hosts parabench run x.ppl --dir /scratch/me     ...and on many
 
 MPI: under mpiexec or srun the processes of the job are the ranks, and -n is not needed.
 Rank 0 reads the program, prints the tables and writes the results. The directory must be
-one that all machines share. One job executes a program once: sweeps and repetitions
-(--sweep, --sweep-ranks, --reps, --warm-up, --until-ci) are refused under MPI. Instead, a job
-with an --out of its own for each, and `parabench compare --base DIR... --new DIR...`.
+one that all machines share. One job executes all of a sweep; --sweep-ranks takes the first
+ranks of the job, --sweep-nodes all ranks of its first machines, and the others wait.
 
 Where: without --dir in a fresh scratch directory below the current one, which is removed
 at the end. A program can touch nothing outside its directory.
@@ -234,6 +234,12 @@ fn backends() -> impl TypedValueParser<Value = BackendKind> {
 }
 
 impl Run {
+    /// Ranks of a job that this run starts: those of the largest point.
+    pub fn started_ranks(&self) -> u32 {
+        let swept = self.sweep.ranks.iter().flat_map(|ranks| &ranks.0).copied().max();
+        self.given_ranks.or(swept).unwrap_or(self.ranks)
+    }
+
     /// The run as it was meant: short forms are turned into what they stand for. `started`:
     /// number of processes in this one's MPI job.
     pub fn resolved(mut self, started: Option<u32>) -> Run {

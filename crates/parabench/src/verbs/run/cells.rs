@@ -66,8 +66,9 @@ pub fn prepare(
         return Ok(Prepared { cells, grid, folder, run, earlier });
     }
     let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
+    run.run.job = team.and_then(Team::job).cloned();
     let (mut folder, earlier) = open_folder(args, team, &mut run, &cells, directory)?;
-    begin_sweep(args, &mut folder, &mut run, &cells, directory)?;
+    begin_sweep(args, team, &mut folder, &mut run, &cells, directory)?;
     Ok(Prepared { cells, grid, folder, run, earlier })
 }
 
@@ -131,12 +132,14 @@ fn bind(
 /// Stores the grid before the first execution.
 fn begin_sweep(
     args: &Run,
+    team: Option<&Team>,
     folder: &mut Option<Folder>,
     run: &mut model::Run,
     cells: &[Bound],
     directory: &Directory,
 ) -> Result<()> {
-    let needs = cells.iter().map(|bound| args.needs(&bound.rehearsal, directory, 1));
+    let nodes = team.map_or(1, Team::nodes);
+    let needs = cells.iter().map(|bound| args.needs(&bound.rehearsal, directory, nodes));
     match (folder, needs.max_by_key(|needs| needs.bytes)) {
         (Some(folder), Some(needs)) => folder.begin_sweep(run, &needs),
         _ => Ok(()),

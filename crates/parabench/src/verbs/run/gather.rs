@@ -3,7 +3,7 @@
 
 use engine::own_folder::OwnFolder;
 use engine::record::RankRecord;
-use mpi::world::{Reduce, WORLD};
+use mpi::world::Reduce;
 use mpi::{MpiError, World};
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub fn gather(
 ) -> Result<Option<OwnFolder>, MpiError> {
     let mut hidden = vec![0; world.size as usize];
     hidden[world.rank as usize] = i64::from(is_hidden && record.is_some());
-    world.reduce_all(WORLD, &mut hidden, Reduce::Sum)?;
+    world.reduce_all(world.all, &mut hidden, Reduce::Sum)?;
     let is_needed = world.rank == 0 && hidden.contains(&1);
     // Without it the events are missing, and the run says so.
     let folder = results.filter(|_| is_needed).and_then(|to| OwnFolder::fresh(to, "records-").ok());

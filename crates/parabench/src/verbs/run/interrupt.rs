@@ -12,15 +12,15 @@
 
 use crate::exit::Exit;
 use engine::supervise::without_signals;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What asks a run to stop.
-const STOPPING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+/// What asks a run to stop. The last one starts a run that waits for it.
+const STOPPING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1];
 /// Looks at whether the run ends by itself, and the time between them: a second in all.
 const LOOKS: u32 = 50;
 const PERIOD: Duration = Duration::from_millis(20);
@@ -47,14 +47,16 @@ type Leftover = Box<dyn FnOnce() + Send>;
 
 impl Interrupt {
     /// Notes it from now on, instead of ending the process. `is_rank`: this process executes
-    /// statements, so that a second thread would slow it down; it has to ask.
-    pub fn watch(is_rank: bool) -> Interrupt {
+    /// statements, so that a second thread would slow it down; it has to ask. `waits`: SIGUSR1 is to
+    /// start the run.
+    pub fn watch(is_rank: bool, waits: bool) -> Interrupt {
         let shared = Arc::new(Shared::default());
-        for signal in STOPPING {
+        let stopping = if waits { &STOPPING[..4] } else { &STOPPING[..] };
+        for &signal in stopping {
             // It fails for signals that cannot be caught only.
             let _ = signal_hook::flag::register(signal, Arc::clone(&shared.requested));
         }
-        if !is_rank && let Ok(signals) = Signals::new(STOPPING) {
+        if !is_rank && let Ok(signals) = Signals::new(stopping) {
             let watching = Arc::clone(&shared);
             let watcher = thread::Builder::new().name("signals".into()).stack_size(STACK);
             // Without the thread a run ends where it asks.
@@ -63,9 +65,9 @@ impl Interrupt {
         Interrupt { shared }
     }
 
-    /// Somebody asked, and the run is going to end.
+    /// Somebody asked, and the run is going to end. A rank of an MPI job has handlers of its own.
     pub fn requested(&self) -> bool {
-        let requested = self.shared.requested.load(Relaxed);
+        let requested = self.shared.requested.load(Relaxed) || mpi::interrupt::is_told();
         self.shared.noticed.fetch_or(requested, Relaxed);
         requested
     }

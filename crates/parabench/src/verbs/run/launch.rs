@@ -15,7 +15,7 @@ use engine::directory::{DirectoryError, Identity, RunDirectory};
 use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
 use mpi::watch::{Ended, Watch};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -58,7 +58,7 @@ fn tempdir() -> Result<tempfile::TempDir> {
 fn command(run: &Run) -> Result<Command> {
     let binary = std::env::current_exe()
         .map_err(|error| Error::failed(format!("cannot find the path of parabench: {error}")))?;
-    let ranks = run.ranks.to_string();
+    let ranks = run.started_ranks().to_string();
     let mut command = match &run.job.launcher {
         Some(text) => {
             let mut words = text.split_whitespace().map(|word| with_ranks(word, &ranks));
@@ -162,7 +162,9 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let before_limit = (!run.execution.wait).then_some(SIGUSR1);
+    let mut signals = Signals::new(usual.iter().chain(&before_limit))
         .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
@@ -177,8 +179,9 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
     let (mut passed, mut lookout) = (0, Lookout::default());
     let status = loop {
         for signal in signals.pending() {
-            // Launchers end at SIGQUIT without a word to their ranks.
-            launched.signal(if signal == SIGQUIT { SIGTERM } else { signal });
+            // Launchers end at SIGQUIT without a word to their ranks, some at SIGUSR1 too.
+            let is_passed = signal != SIGQUIT && signal != SIGUSR1;
+            launched.signal(if is_passed { signal } else { SIGTERM });
             passed += 1;
         }
         match launched.child.try_wait() {

@@ -2,6 +2,7 @@
 
 use super::args::Run;
 use super::directory::Directory;
+use super::members::Members;
 use super::progress;
 use super::remains::{Job, Remains};
 use super::team::Team;
@@ -42,8 +43,12 @@ pub struct Execution<'a> {
     pub plan: &'a Plan,
     /// How.
     pub config: &'a Config,
+    /// Of an MPI job: who does.
+    pub members: Members,
     /// Where what they measure is stored.
     pub folder: Option<&'a Folder>,
+    /// The folder of the run that this is a part of.
+    pub whole: Option<&'a Folder>,
     /// The run directory.
     pub directory: &'a Directory,
 }
@@ -78,13 +83,13 @@ impl Execution<'_> {
         let leave = |processes: &[i64]| self.leave(processes);
         let results = self.folder.map(Folder::path);
         let (outcome, collected, hidden) =
-            team.lead(self.plan, self.config, results, leave, on_progress)?;
+            team.lead(self.members, self.plan, self.config, results, leave, on_progress)?;
         Ok(Measured { outcome, collected, events: EventSource::Files(hidden) })
     }
 
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.
     fn leave(&self, processes: &[i64]) {
-        let (Some(remains), Some(folder)) = (Remains::wanted(), self.folder) else { return };
+        let (Some(remains), Some(folder)) = (Remains::wanted(), self.whole) else { return };
         remains.leave(&Job {
             results: folder.path().to_path_buf(),
             directories: self.directory.removed(self.args),

@@ -17,6 +17,7 @@ mod header;
 mod interrupt;
 mod launch;
 mod measure;
+mod members;
 mod only;
 mod page;
 mod place;
@@ -51,11 +52,13 @@ use engine::record::{Collected, EventsConfig};
 use engine::supervise::Outcome;
 use faithful::Faithful;
 use interrupt::Interrupt;
+use members::Members;
 use model::Plan;
 use model::rehearsal::{Expected, Rehearsal};
 use mpi::launcher;
 use page::Page;
 use remains::Remains;
+use sweep::RankCounts;
 use sweep::resume::{self, Asked, Origin};
 use team::Team;
 
@@ -94,7 +97,7 @@ impl Run {
     /// Runs the program. With `--format json` standard output holds one object even if
     /// nothing could be run. `team`: the MPI job in which this is rank 0.
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
-        let interrupt = Interrupt::watch(team.is_some());
+        let interrupt = Interrupt::watch(team.is_some(), self.execution.wait);
         let (run, end) = match resume::asked(self) {
             Ok(Asked::Nothing(exit)) => return Ok(exit),
             Ok(Asked::Run(run)) => {
@@ -174,23 +177,7 @@ impl Run {
             return Err(Error::input(message));
         }
         self.check_ranks()?;
-        self.refuse_sweep()?;
         launch::launch(self)
-    }
-
-    /// The processes of an MPI job run one plan and end.
-    fn refuse_sweep(&self) -> Result<()> {
-        match self.sweep.is_asked_for() {
-            true if self.sweep.compares() => {
-                Err(Error::input("interleaved comparisons are not possible under MPI yet").help(
-                    "run A and B as jobs of their own in turn, each with an --out, and then \
-                           parabench compare --base A... --new B...",
-                ))
-            }
-            true => Err(Error::input("sweeps and repetitions are not possible under MPI yet")
-                .help("give every point and repetition a run of its own")),
-            false => Ok(()),
-        }
     }
 
     fn attempt(
@@ -199,9 +186,7 @@ impl Run {
         interrupt: &Interrupt,
     ) -> std::result::Result<Exit, Stopped> {
         self.check_ranks()?;
-        if team.is_some() {
-            self.refuse_sweep()?;
-        }
+        self.check_members(team)?;
         let text = match self.origin.as_ref().and_then(Origin::text) {
             Some(text) => text,
             None => program::read(&self.program.program)?,
@@ -227,6 +212,34 @@ impl Run {
         Ok(())
     }
 
+    /// Points of a sweep over ranks or machines are some ranks of the job, or ranks to be started.
+    fn check_members(&self, team: Option<&Team>) -> Result<()> {
+        let most =
+            |counts: &Option<RankCounts>| counts.iter().flat_map(|counts| &counts.0).copied().max();
+        let (ranks, nodes) = (most(&self.sweep.ranks), most(&self.sweep.nodes));
+        let too_many = |option: &str, wanted: u32, there: u32, what: &str| {
+            Err(Error::input(format!("{option}: {wanted} {what}, but the MPI job has {there}"))
+                .help("start a job with more, or sweep over fewer"))
+        };
+        match team {
+            None if nodes.is_some() => {
+                Err(Error::input("--sweep-nodes needs an MPI job: there is one machine without it")
+                    .help("start it with mpiexec or srun, or sweep over ranks: --sweep-ranks"))
+            }
+            None if ranks.is_some() && self.given_ranks.is_some() => {
+                Err(Error::input("-n cannot be used with --sweep-ranks, unless ranks are MPI's")
+                    .help("leave -n out: every point starts its own ranks"))
+            }
+            Some(team) if ranks.is_some_and(|ranks| ranks > team.size()) => {
+                too_many("--sweep-ranks", ranks.unwrap_or(0), team.size(), "ranks")
+            }
+            Some(team) if nodes.is_some_and(|nodes| nodes > team.nodes()) => {
+                too_many("--sweep-nodes", nodes.unwrap_or(0), team.nodes(), "machines")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A program bound to its parameters and ranks, and checked against its directory.
     fn bind(
         &self,
@@ -237,8 +250,11 @@ impl Run {
         warnings: bool,
     ) -> Result<Bound> {
         let name = text.name.clone();
-        let machines = team.map_or_else(Vec::new, |team| team.machines().to_vec());
-        let ranks = Ranks { count: binding.ranks, assumed: false, machines };
+        let all = team.map(Team::machines).unwrap_or_default();
+        let part = binding.members.of(all);
+        let machines: Vec<u32> = part.iter().map(|rank| all[*rank as usize]).collect();
+        let count = if team.is_some() { machines.len() as u32 } else { binding.ranks };
+        let ranks = Ranks { count, assumed: false, machines };
         let config = self.for_rehearsal(directory);
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
@@ -261,11 +277,11 @@ impl Run {
         notes.extend(unheeded::remarks(self, team.is_some()));
         let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
         let mut run = header::provisional(self, &plan, &name, directory);
-        run.run.job = team.and_then(Team::job).cloned();
+        run.run.job = team.and_then(Team::job).map(|job| job.part(&part));
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
-        Ok(Bound { plan, rehearsal, confinement, expected, run })
+        Ok(Bound { plan, members: binding.members, rehearsal, confinement, expected, run })
     }
 
     /// What is to be made before each execution: with `--prepare`. Else what is missing is told.
@@ -450,11 +466,13 @@ fn ranks(rehearsal: &Rehearsal) -> u32 {
 struct Binding {
     program: ProgramArgs,
     ranks: u32,
+    members: Members,
 }
 
 /// A program that can be executed here.
 struct Bound {
     plan: Plan,
+    members: Members,
     rehearsal: Rehearsal,
     confinement: directory::Confinement,
     /// What is made before each execution.

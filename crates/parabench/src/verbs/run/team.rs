@@ -11,6 +11,7 @@
 //! same exit code: nobody waits for somebody who has gone.
 
 use super::gather::gather;
+use super::members::Members;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -21,18 +22,20 @@ use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_pa
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::Job;
-use mpi::world::{Reduce, WORLD};
+use mpi::world::Reduce;
 use mpi::{RankOutcome, World};
 use serde::{Deserialize, Serialize};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize)]
 enum Message {
-    /// Execute the plan whose bytes follow.
-    Task(Box<Config>),
+    /// These execute the plan whose bytes follow.
+    Task(Box<Config>, Members),
     /// There is nothing more to do; the exit code.
     End(u8),
 }
@@ -48,9 +51,13 @@ const LAST_WORDS: Duration = Duration::from_secs(20);
 
 /// The processes of the job, seen from one of them.
 pub struct Team {
-    world: World,
+    world: Rc<World>,
+    /// Worlds of some ranks that were needed so far; `None`: this rank is not in it.
+    parts: RefCell<HashMap<Members, Option<Rc<World>>>>,
     /// What ran where; on rank 0 only.
     job: Option<Job>,
+    /// Process numbers by rank, as their machines count.
+    processes: Vec<i64>,
     /// All processes are there: things can be done together.
     complete: Cell<bool>,
 }
@@ -74,7 +81,9 @@ impl Team {
         let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
         let job = mpi::job::job(&world).map_err(broken)?;
-        Ok(Team { world, job, complete: Cell::new(true) })
+        let processes = processes(&world)?;
+        let (world, parts) = (Rc::new(world), RefCell::default());
+        Ok(Team { world, parts, job, processes, complete: Cell::new(true) })
     }
 
     /// This process leads.
@@ -102,35 +111,44 @@ impl Team {
         self.job.as_ref()
     }
 
-    /// Rank 0's part of a run: tells the others what to execute, executes it and merges.
+    /// All processes are there: things can be done together.
+    pub fn is_complete(&self) -> bool {
+        self.complete.get()
+    }
+
+    /// Rank 0's part of a run: tells the others what to execute, executes it and merges. `members`
+    /// do, the others wait.
     /// `results`: folder of the run; `on_start` gets the process numbers by rank. The last of what
     /// it gives is the folder with records of other machines.
     pub fn lead(
         &self,
+        members: Members,
         plan: &Plan,
         config: &Config,
         results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Collected, Option<OwnFolder>)> {
-        self.tell(&Message::Task(Box::new(config.clone())))?;
+        self.tell(&Message::Task(Box::new(config.clone()), members))?;
         self.world.broadcast(&mut plan.to_bytes()).map_err(broken)?;
-        let (outcome, collected, hidden) =
-            self.execute(Some(plan), config, results, on_start, on_progress)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
+        let world = self.part(members)?.ok_or_else(lost)?;
+        on_start(&self.processes);
+        let (outcome, collected, hidden) =
+            self.execute(&world, Some(plan), config, results, on_progress)?;
         Ok((outcome, collected.ok_or_else(lost)?, hidden))
     }
 
     /// The part of the others: whatever rank 0 says, until it ends.
     pub fn follow(&self) -> Result<Exit> {
         while self.complete.get() {
-            let mut bytes = Vec::new();
-            self.world.broadcast(&mut bytes).map_err(broken)?;
+            let bytes = self.world.await_broadcast().map_err(broken)?;
             match postcard::from_bytes(&bytes) {
-                Ok(Message::Task(config)) => {
+                Ok(Message::Task(config, members)) => {
                     let plan = self.receive_plan()?;
+                    let Some(world) = self.part(members)? else { continue };
                     // Why it failed is known to rank 0, which tells it.
-                    let _ = self.execute(plan.as_ref(), &config, None, |_| (), &mut |_| ());
+                    let _ = self.execute(&world, plan.as_ref(), &config, None, &mut |_| ());
                 }
                 Ok(Message::End(code)) => return Ok(Exit::from_code(code)),
                 Err(error) => return Err(Error::failed(format!("rank 0 sent no task: {error}"))),
@@ -138,6 +156,21 @@ impl Team {
         }
         std::thread::sleep(LAST_WORDS);
         Ok(Exit::Interrupted)
+    }
+
+    /// The world of some ranks, made when it is needed first; `None`: this rank is not in it.
+    fn part(&self, members: Members) -> Result<Option<Rc<World>>> {
+        let world = &self.world;
+        if members == Members::All || members == Members::First(world.size) {
+            return Ok(Some(Rc::clone(world)));
+        }
+        if let Some(known) = self.parts.borrow().get(&members) {
+            return Ok(known.clone());
+        }
+        let made = world.part(members.has(world.rank, &world.machines)).map_err(broken)?;
+        let made = made.map(Rc::new);
+        self.parts.borrow_mut().insert(members, made.clone());
+        Ok(made)
     }
 
     /// What rank 0 has compiled; `None`: it cannot be read here.
@@ -160,7 +193,9 @@ impl Team {
         if !self.complete.get() {
             self.world.abort(i32::from(exit.code()));
         }
-        self.world.finalize().map_err(broken)
+        // Communicators of parts go with MPI.
+        self.parts.take();
+        Rc::into_inner(self.world).map_or(Ok(()), World::finalize).map_err(broken)
     }
 
     fn tell(&self, message: &Message) -> Result<()> {
@@ -169,99 +204,111 @@ impl Team {
         self.world.broadcast(&mut bytes).map_err(broken)
     }
 
-    /// What all processes do together; on rank 0 the outcome counts, and the figures are there.
+    /// What all ranks of a world do together; on rank 0 the outcome counts, and the figures are there.
     fn execute(
         &self,
+        world: &World,
         plan: Option<&Plan>,
         config: &Config,
         results: Option<&Path>,
-        on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Option<Collected>, Option<OwnFolder>)> {
-        let plan = self.agree_on_plan(plan)?;
-        self.agree_on_directories(config)?;
+        let plan = agree_on_plan(world, plan)?;
+        agree_on_directories(world, config, self.job())?;
         let mut config = config.clone();
-        let shelf = Shelf::find(&self.world, &mut config.records)?;
+        let shelf = Shelf::find(world, &mut config.records)?;
         let config = &config;
-        on_start(&self.processes()?);
-        let ran = mpi::run_rank(&self.world, plan, config, on_progress)
+        let ran = mpi::run_rank(world, plan, config, on_progress)
             .map_err(|error| Error::failed(error.to_string()))?;
         self.complete.set(ran.complete);
         let (collected, errors) = match ran.complete {
-            true => self.merge(&ran, plan)?,
-            false => (self.merge_files(config, plan), Vec::new()),
+            true => merge(world, &ran, plan)?,
+            false => (merge_files(world, config, plan), Vec::new()),
         };
         let hidden = match ran.complete && config.events.is_some() {
-            true => gather(&self.world, ran.record.as_ref().ok(), shelf.is_hidden(), results),
+            true => gather(world, ran.record.as_ref().ok(), shelf.is_hidden(), results),
             false => Ok(None),
         };
         let hidden = hidden.map_err(broken)?;
         drop(shelf);
         Ok((outcome(ran, config, errors), collected, hidden))
     }
+}
 
-    /// The figures and the ranks whose figures are lost, on rank 0.
-    fn merge(&self, ran: &RankOutcome, plan: &Plan) -> Result<(Option<Collected>, Lost)> {
-        let record = ran.record.as_ref();
-        let collected = collect_over(record.ok(), plan, &mut Line(&self.world));
-        let own = if record.is_ok() { i64::MAX } else { i64::from(self.world.rank) };
-        let first = self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0];
-        let why = record.err().map_or(String::new(), |why| format!(": {why}"));
-        let lost =
-            u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
-        Ok((collected.map_err(Error::failed)?, lost.into_iter().collect()))
+/// The figures and the ranks whose figures are lost, on rank 0.
+fn merge(world: &World, ran: &RankOutcome, plan: &Plan) -> Result<(Option<Collected>, Lost)> {
+    let record = ran.record.as_ref();
+    let collected = collect_over(record.ok(), plan, &mut Line(world));
+    let own = if record.is_ok() { i64::MAX } else { i64::from(world.rank) };
+    let first = world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0];
+    let why = record.err().map_or(String::new(), |why| format!(": {why}"));
+    let lost = u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
+    Ok((collected.map_err(Error::failed)?, lost.into_iter().collect()))
+}
+
+/// Some ranks are gone: their files are all that is left.
+fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Collected> {
+    if world.rank > 0 {
+        return None;
     }
+    let paths = (0..world.size).filter_map(|rank| config.records.path(rank));
+    let records: Vec<RankRecord> = paths.filter_map(|path| read_path(&path).ok()).collect();
+    Some(collect(&records, plan))
+}
 
-    /// Some ranks are gone: their files are all that is left.
-    fn merge_files(&self, config: &Config, plan: &Plan) -> Option<Collected> {
-        if !self.leads() {
-            return None;
-        }
-        let paths = (0..self.world.size).filter_map(|rank| config.records.path(rank));
-        let records: Vec<RankRecord> = paths.filter_map(|path| read_path(&path).ok()).collect();
-        Some(collect(&records, plan))
-    }
-
-    /// All ranks have the plan of rank 0, or none starts.
-    fn agree_on_plan<'p>(&self, plan: Option<&'p Plan>) -> Result<&'p Plan> {
-        let own = if plan.is_some() { i64::MAX } else { i64::from(self.world.rank) };
-        match (self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0], plan) {
-            (i64::MAX, Some(plan)) => Ok(plan),
-            (rank, _) => {
-                Err(Error::input(format!("rank {rank} cannot read the plan that rank 0 has made"))
-                    .help("start the same version of parabench on all machines"))
-            }
-        }
-    }
-
-    /// All ranks see the directories that rank 0 has marked, or none starts.
-    fn agree_on_directories(&self, config: &Config) -> Result<()> {
-        let run = std::iter::once((&*config.directory, "--dir"));
-        let further = config.directories.iter().map(|(path, _)| (&**path, "--mount"));
-        run.chain(further).try_for_each(|(path, option)| self.agree_on(config, path, option))
-    }
-
-    fn agree_on(&self, config: &Config, path: &Path, option: &str) -> Result<()> {
-        let marker = path.join(engine::backend::MARKER);
-        let missing = config.backend == BackendKind::Posix && !marker.is_file();
-        let own = if missing { i64::from(self.world.rank) } else { i64::MAX };
-        match self.world.reduce(WORLD, [own], Reduce::Min).map_err(broken)?[0] {
-            i64::MAX => Ok(()),
-            rank => Err(Error::input(format!(
-                "rank {rank} does not see the run directory {} that rank 0 uses",
-                path.display()
-            ))
-            .help(format!("choose a directory that all machines share with {option}"))),
+/// All ranks have the plan of rank 0, or none starts.
+fn agree_on_plan<'p>(world: &World, plan: Option<&'p Plan>) -> Result<&'p Plan> {
+    let own = if plan.is_some() { i64::MAX } else { i64::from(world.rank) };
+    match (world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0], plan) {
+        (i64::MAX, Some(plan)) => Ok(plan),
+        (rank, _) => {
+            Err(Error::input(format!("rank {rank} cannot read the plan that rank 0 has made"))
+                .help("start the same version of parabench on all machines"))
         }
     }
+}
 
-    /// Process numbers by rank.
-    fn processes(&self) -> Result<Vec<i64>> {
-        let mut all = vec![0; self.world.size as usize];
-        all[self.world.rank as usize] = i64::from(std::process::id());
-        self.world.reduce_all(WORLD, &mut all, Reduce::Sum).map_err(broken)?;
-        Ok(all)
+/// All ranks see the directories that rank 0 has marked, or none starts.
+fn agree_on_directories(world: &World, config: &Config, job: Option<&Job>) -> Result<()> {
+    let run = std::iter::once((&*config.directory, "--dir"));
+    let further = config.directories.iter().map(|(path, _)| (&**path, "--mount"));
+    run.chain(further).try_for_each(|(path, option)| agree_on(world, config, job, (path, option)))
+}
+
+/// `job`: known to rank 0, which says what is wrong.
+fn agree_on(
+    world: &World,
+    config: &Config,
+    job: Option<&Job>,
+    (path, option): (&Path, &str),
+) -> Result<()> {
+    let marker = path.join(engine::backend::MARKER);
+    let misses = config.backend == BackendKind::Posix && !marker.is_file();
+    let own = if misses { i64::from(world.rank) } else { i64::MAX };
+    let first = world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0];
+    if first == i64::MAX {
+        return Ok(());
     }
+    let mut missing = vec![0; world.nodes as usize];
+    missing[world.node as usize] = i64::from(misses);
+    world.reduce_all(world.all, &mut missing, Reduce::Max).map_err(broken)?;
+    let nodes = job.map(|job| &job.nodes[..]).unwrap_or_default().iter().zip(&missing);
+    let hosts: Vec<&str> =
+        nodes.filter(|(_, misses)| **misses > 0).map(|(node, _)| &*node.host).collect();
+    let path = path.display();
+    Err(Error::input(format!(
+        "rank {first} does not see the run directory {path} that rank 0 uses: it is missing on {}",
+        hosts.join(", ")
+    ))
+    .help(format!("choose a directory that all machines share with {option}")))
+}
+
+/// Process numbers by rank.
+fn processes(world: &World) -> Result<Vec<i64>> {
+    let mut all = vec![0; world.size as usize];
+    all[world.rank as usize] = i64::from(std::process::id());
+    world.reduce_all(world.all, &mut all, Reduce::Sum).map_err(broken)?;
+    Ok(all)
 }
 
 /// How the run ended, as any supervisor tells it.

@@ -285,8 +285,15 @@ impl<'a> Walk<'a> {
             let parts = prepare::missing(&directory.all(), &bound.expected)?;
             prepare::make(&parts, self.run.run.seed)?;
         }
-        let execution =
-            Execution { args: self.args, plan: &bound.plan, config: &config, folder, directory };
+        let execution = Execution {
+            args: self.args,
+            plan: &bound.plan,
+            config: &config,
+            members: bound.members,
+            folder,
+            whole: self.folder.as_ref(),
+            directory,
+        };
         let measured = execution.measure(self.team, &mut |progress| {
             interrupt.pass_on();
             bar.show(progress);
@@ -294,7 +301,9 @@ impl<'a> Walk<'a> {
         let Measured { outcome, collected, events } = measured?;
         self.started += 1;
         let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
-        self.interrupted |= outcome.interrupted;
+        // Without all processes nothing more can be done together.
+        let is_last = self.team.is_some_and(|team| !team.is_complete());
+        self.interrupted |= outcome.interrupted || is_last;
         if repetition.is_some() || outcome.interrupted {
             self.exit = self.exit.and(exit);
         }

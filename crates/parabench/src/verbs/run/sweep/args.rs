@@ -13,9 +13,13 @@ pub struct Sweep {
     #[arg(id = "sweep_params", long = "sweep", value_name = "NAME=VALUES", value_parser = dimension)]
     pub params: Vec<Dimension>,
 
-    /// Run it with each of these numbers of ranks
-    #[arg(id = "sweep_ranks", long = "sweep-ranks", value_name = "VALUES", value_parser = ranks, conflicts_with = "given_ranks")]
+    /// Run it with each of these numbers of ranks; in an MPI job with its first ones
+    #[arg(id = "sweep_ranks", long = "sweep-ranks", value_name = "VALUES", value_parser = ranks)]
     pub ranks: Option<RankCounts>,
+
+    /// Run it on each of these numbers of machines of an MPI job, with all their ranks
+    #[arg(id = "sweep_nodes", long = "sweep-nodes", value_name = "VALUES", value_parser = ranks, conflicts_with = "sweep_ranks")]
+    pub nodes: Option<RankCounts>,
 
     /// Repetitions of every point of the grid; with --until-ci the largest number (default 100); blocks of a
     /// comparison (default 10)
@@ -72,7 +76,7 @@ pub struct RankCounts(pub Vec<u32>);
 impl Sweep {
     /// The program is executed by the rules of a sweep.
     pub fn is_asked_for(&self) -> bool {
-        let grid = !self.params.is_empty() || self.ranks.is_some();
+        let grid = !self.params.is_empty() || self.ranks.is_some() || self.nodes.is_some();
         grid || self.reps.is_some()
             || self.warm_up > 0
             || self.settle.is_some()
@@ -98,9 +102,9 @@ fn ranks(text: &str) -> Result<RankCounts, String> {
     let values = values::parse(text).map_err(|wrong| wrong.draw(text, 0))?;
     let number = |value: &String| {
         let number = value.parse::<u32>().ok();
-        number.filter(|n| (1..=MAX_RANKS).contains(&i64::from(*n))).ok_or_else(|| {
-            format!("expected numbers of ranks from 1 to {MAX_RANKS}, found {value:?}")
-        })
+        number
+            .filter(|n| (1..=MAX_RANKS).contains(&i64::from(*n)))
+            .ok_or_else(|| format!("expected numbers from 1 to {MAX_RANKS}, found {value:?}"))
     };
     values.iter().map(number).collect::<Result<_, _>>().map(RankCounts)
 }

@@ -2,6 +2,7 @@
 
 use super::super::Binding;
 use super::super::args::Run;
+use super::super::members::Members;
 use crate::error::{Error, Result};
 use model::sweep::{Dimension, DimensionKind};
 
@@ -25,6 +26,10 @@ pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>>
         let values = ranks.0.iter().map(u32::to_string).collect();
         dimensions.push(Dimension { kind: DimensionKind::Ranks, name: "ranks".into(), values });
     }
+    if let Some(nodes) = &sweep.nodes {
+        let values = nodes.0.iter().map(u32::to_string).collect();
+        dimensions.push(Dimension { kind: DimensionKind::Nodes, name: "nodes".into(), values });
+    }
     if let Some(pair) = pair {
         if dimensions.iter().any(|known| known.name == pair.name) {
             let message = format!("--versus {}: --sweep varies this parameter too", pair.name);
@@ -42,14 +47,19 @@ pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>>
 
 /// What the program is bound to where the dimensions have these values.
 pub fn binding(run: &Run, dimensions: &[Dimension], values: &[&str]) -> Binding {
-    let mut binding = Binding { program: run.program.clone(), ranks: run.ranks };
+    let (program, members) = (run.program.clone(), Members::All);
+    let mut binding = Binding { program, ranks: run.ranks, members };
     for (dimension, value) in dimensions.iter().zip(values) {
         match dimension.kind {
             DimensionKind::Param => {
                 binding.program.params.retain(|(name, _)| *name != dimension.name);
                 binding.program.params.push((dimension.name.clone(), value.to_string()));
             }
-            DimensionKind::Ranks => binding.ranks = value.parse().unwrap_or(run.ranks),
+            DimensionKind::Ranks => {
+                binding.ranks = value.parse().unwrap_or(run.ranks);
+                binding.members = Members::First(binding.ranks);
+            }
+            DimensionKind::Nodes => binding.members = Members::Nodes(value.parse().unwrap_or(1)),
             DimensionKind::Program | DimensionKind::Directory => {}
         }
     }
