@@ -23,7 +23,7 @@ mod sweep;
 pub use data::store_data;
 pub use import::{Origin, store_import};
 pub use own::{import_own, is_own};
-pub use resume::{Begun, Unfinished, advice as resume_advice};
+pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};
 pub use stored::{Stored, read};
 
 use crate::error::{Error, Result};

@@ -22,7 +22,16 @@ pub enum Begun {
     /// All executions are there.
     Whole(Box<Run>),
     /// Some are missing.
-    Rest(Unfinished),
+    Rest(Box<Unfinished>),
+}
+
+/// Executions of a sweep that is resumed.
+#[derive(Default)]
+pub struct Earlier {
+    /// Those that there are.
+    pub executions: Vec<Run>,
+    /// The number of the next.
+    pub next: usize,
 }
 
 /// A sweep of which executions are missing.
@@ -59,7 +68,7 @@ impl Begun {
         if found.state == State::UnderWay || executions.is_held().unwrap_or(false) {
             return Err(wrong("the sweep is not over").help("wait for its end, or interrupt it"));
         }
-        Ok(Begun::Rest(Unfinished { run, folder, found, executions }))
+        Ok(Begun::Rest(Box::new(Unfinished { run, folder, found, executions })))
     }
 }
 
@@ -93,9 +102,9 @@ impl Unfinished {
         self.run.run.sweep.as_ref().and_then(|sweep| sweep.rest.clone()).unwrap_or_default()
     }
 
-    /// The folder to go on in, the executions that there are, and the number of the next. Those that
+    /// The folder to go on in, and what there is. Those that
     /// have not ended or are damaged go: they are missing.
-    pub fn take(self) -> Result<(Folder, Vec<Run>, usize)> {
+    pub fn take(self) -> Result<(Folder, Earlier)> {
         let Unfinished { run, folder, found, executions } = self;
         let (mut there, mut next) = (Vec::new(), 0);
         for path in sweep::names(executions.path()) {
@@ -112,7 +121,7 @@ impl Unfinished {
         resumed.executions = Some(executions);
         resumed.replaced = Some(Stored::of(run, folder, found));
         resumed.is_resumed = true;
-        Ok((resumed, there, next))
+        Ok((resumed, Earlier { executions: there, next }))
     }
 }
 

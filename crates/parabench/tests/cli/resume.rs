@@ -112,7 +112,8 @@ fn an_interrupted_sweep_goes_on_as_well_and_can_be_killed_again() {
 
 #[test]
 fn executions_that_are_damaged_are_made_again() {
-    let damages: [(&str, fn(&Scene, &str)); 4] = [
+    type Damage = fn(&Scene, &str);
+    let damages: [(&str, Damage); 4] = [
         ("run.json is cut", |scene, one| {
             let text = scene.text(&format!("{one}/run.json"));
             fs::write(scene.path(&format!("{one}/run.json")), &text[..text.len() / 2])

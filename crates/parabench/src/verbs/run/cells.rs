@@ -14,7 +14,7 @@ use super::team::Team;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::program::Text;
-use crate::results::{Begun, Folder};
+use crate::results::{Begun, Earlier, Folder};
 use model::sweep::{Cell, Dimension, DimensionKind, Sweep};
 use report::merge;
 use report::schedule::LEAST_UNTIL_CI;
@@ -32,8 +32,8 @@ pub struct Prepared {
     pub folder: Option<Folder>,
     /// Of a sweep: what is known of the whole.
     pub run: model::Run,
-    /// Of a sweep that is resumed: the executions that there are, and the number of the next.
-    pub earlier: (Vec<model::Run>, usize),
+    /// Of a sweep that is resumed: what there is.
+    pub earlier: Earlier,
 }
 
 /// Everything that can refuse a run, before anything of it happens: all cells are bound and checked.
@@ -62,7 +62,7 @@ pub fn prepare(
     refuse_interrupted(interrupt)?;
     if !args.sweep.is_asked_for() {
         let folder = args.folder(directory, team.is_some())?;
-        let (run, earlier) = (model::Run::default(), Default::default());
+        let (run, earlier) = (model::Run::default(), Earlier::default());
         return Ok(Prepared { cells, grid, folder, run, earlier });
     }
     let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
@@ -79,7 +79,7 @@ fn open_folder(
     run: &mut model::Run,
     cells: &[Bound],
     directory: &Directory,
-) -> Result<(Option<Folder>, (Vec<model::Run>, usize))> {
+) -> Result<(Option<Folder>, Earlier)> {
     let rest = || resume::rest(args, cells, directory);
     let Some(path) = &args.sweep.resume else {
         let folder = args.folder(directory, team.is_some())?;
@@ -87,7 +87,7 @@ fn open_folder(
         {
             sweep.rest = Some(rest());
         }
-        return Ok((folder, Default::default()));
+        return Ok((folder, Earlier::default()));
     };
     Folder::outside(path, directory.path())?;
     let Begun::Rest(unfinished) = Begun::open(path)? else {
@@ -96,9 +96,9 @@ fn open_folder(
     run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = Some(rest()));
     resume::check(&unfinished.run.run, &run.run)?;
     let began = unfinished.run.run.clone();
-    let (folder, earlier, next) = unfinished.take()?;
-    resume::note(&mut run.run, &began, earlier.len());
-    Ok((Some(folder), (earlier, next)))
+    let (folder, earlier) = unfinished.take()?;
+    resume::note(&mut run.run, &began, earlier.executions.len());
+    Ok((Some(folder), earlier))
 }
 
 fn refuse_interrupted(interrupt: &Interrupt) -> Result<()> {

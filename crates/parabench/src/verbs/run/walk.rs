@@ -111,9 +111,14 @@ impl<'a> Walk<'a> {
         directory: Directory,
         versus: Versus,
     ) -> Walk<'a> {
-        let Prepared { cells, grid, folder, run, earlier: (earlier, first) } = prepared;
+        let Prepared { cells, grid, folder, run, earlier } = prepared;
+        let first = earlier.next;
         Walk {
-            earlier: earlier.into_iter().filter_map(|run| Some((place(&run)?, run))).collect(),
+            earlier: earlier
+                .executions
+                .into_iter()
+                .filter_map(|run| Some((place(&run)?, run)))
+                .collect(),
             first,
             args,
             team,

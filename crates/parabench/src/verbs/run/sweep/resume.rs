@@ -82,6 +82,7 @@ pub fn asked(given: &Run) -> Result<Asked> {
 }
 
 /// The run that a sweep says it was started as. Its paths are those of another current directory.
+#[expect(clippy::disallowed_methods, reason = "before anything has looked at a path")]
 fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     refuse_others(given)?;
     let Rest { command, folder, .. } = unfinished.rest();
