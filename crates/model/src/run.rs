@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use arrivals::ArrivalRow;
 pub use host::{Device, Directory, Host, Storage};
-pub use job::{Job, Node, spans};
+pub use job::{Job, Node, NodeRow, spans};
 pub use label::{DirectoryEvidence, LabelEvidence};
 pub use share::{ShareRow, Sharer};
 pub use trace::{
@@ -232,6 +232,9 @@ pub struct Header {
     /// Work that went to whichever rank asked first (`share`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ShareRow>,
+    /// What each machine of a job on several did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub node_rows: Vec<NodeRow>,
     /// Operations that were due at times of a schedule (`with (rate=...)`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<ArrivalRow>,

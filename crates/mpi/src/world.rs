@@ -432,6 +432,12 @@ impl World {
         unsafe { (self.shim.abort)(code) };
     }
 
+    /// The ranks of this machine as a world of their own, which has no communicator to give back.
+    pub fn machine(&self) -> Result<World, MpiError> {
+        let machine = World::over(Rc::clone(&self.shim), self.node_comm, self.thread_level)?;
+        Ok(World { crowd: self.crowd, ..machine })
+    }
+
     /// Gives the communicators of a part back. Collective over it.
     pub fn release(self) -> Result<(), MpiError> {
         if self.node_comm != SELF {

@@ -17,6 +17,7 @@
 pub(crate) mod arrivals;
 pub(crate) mod grid;
 mod limits;
+mod nodes;
 pub(crate) mod remarks;
 mod shares;
 mod summary;
@@ -51,6 +52,7 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
         remarks::title(run, terminal),
         figures,
         labels,
+        nodes::render(run, terminal),
         shares::render(run, terminal),
         arrivals::render(run, terminal),
         remarks::evidence(run, terminal),
@@ -75,10 +77,16 @@ pub(crate) struct Sheet {
 
 /// The tables of a run that was executed once; none if nothing was executed.
 pub(crate) fn sheets(run: &Run) -> Vec<Sheet> {
-    [summary::sheet(run), times::sheet(run), shares::sheet(run), arrivals::sheet(run)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        summary::sheet(run),
+        times::sheet(run),
+        nodes::sheet(run),
+        shares::sheet(run),
+        arrivals::sheet(run),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The tables of a sweep as text of up to `columns`; "" for a run without one.

@@ -39,6 +39,31 @@ pub struct Node {
     pub ranks: Vec<[u32; 2]>,
 }
 
+/// What the ranks of one machine did of a row, in a job on several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeRow {
+    /// Which machine: its place in [`Job::nodes`]; in a sweep, among those that took part.
+    pub node: u32,
+    /// Label path.
+    pub label: String,
+    /// Operation.
+    pub op: String,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// Executions, failed ones included.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Mean time; null without any that did not fail.
+    pub mean_ns: Option<f64>,
+    /// Bytes of the machine / the time in which its ranks were in the label; null without bytes.
+    pub mib_s: Option<f64>,
+    /// The same of operations that did not fail, 1/s.
+    pub ops_s: Option<f64>,
+}
+
 impl Node {
     /// The rank runs here.
     pub fn has(&self, rank: u32) -> bool {

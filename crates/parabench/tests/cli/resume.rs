@@ -154,6 +154,9 @@ fn a_sweep_that_is_whole_is_printed() {
     let before = scene.text("r/run.json");
     let again = scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
     assert_eq!(again.out, done.out);
+    scene.parabench(&format!("{LINE} --resume r")).exits(0).out_is(&done.out);
+    fs::write(scene.path("x.ppl"), PROGRAM.replace("4k", "8k")).expect("written");
+    scene.parabench(&format!("{LINE} --resume r")).exits(2).err_has("x.ppl has changed");
     assert_eq!(scene.text("r/run.json"), before);
 }
 

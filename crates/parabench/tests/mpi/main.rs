@@ -21,6 +21,7 @@ mod death;
 mod launch;
 mod leave;
 mod mounts;
+mod nodes;
 mod options;
 mod record;
 mod refused;

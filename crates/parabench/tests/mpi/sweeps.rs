@@ -180,3 +180,39 @@ fn a_sweep_whose_job_was_lost_is_resumed_by_another_job() {
         }
     }
 }
+
+/// MPICH can take the even and the odd ranks of a machine for those of two.
+#[test]
+fn nodes_are_swept_over_and_stand_side_by_side() {
+    for mpi in testing::all().iter().filter(|mpi| mpi.name == "mpich") {
+        let scene = Scene::new().file(
+            "x.ppl",
+            "print $$rank, \"of\", $$size, \"on\", $$node;\n\
+             time[\"work\"] repeat 3 + $$node write(\"f-$$rank\", 64k);\n",
+        );
+        let two =
+            |line: &str| under(mpi, 5, &scene, line).env("MPIR_CVAR_ODD_EVEN_CLIQUES", "1").run();
+        let line = "run x.ppl --sweep-nodes 1,2 --reps 2 --events --out r";
+        let done = two(line).exits(0).out_has("over nodes");
+        for line in ["[2] 2 of 3 on 0", "[3] 3 of 5 on 1"] {
+            let times = done.out.lines().filter(|l| l.trim_end() == line).count();
+            assert_eq!(times, 2, "{line}: {}", done.out);
+        }
+        let run = scene.json("r/run.json");
+        assert_valid(&run);
+        let cells = &run["run"]["sweep"]["cells"];
+        assert_eq!([&cells[0]["ranks"], &cells[1]["ranks"]], [3, 5]);
+        let rows = run["run"]["node_rows"].as_array().expect("rows of nodes");
+        let of = |r: &Value| (r["cell"].as_u64(), r["node"].as_u64(), r["count"].as_u64());
+        let mut found: Vec<_> = rows.iter().map(of).collect();
+        found.sort_unstable();
+        // A point on one machine has nothing to stand beside.
+        let on = |node, count| (Some(1), Some(node), Some(count));
+        assert_eq!(found, [on(0, 9), on(0, 9), on(1, 8), on(1, 8)]);
+        assert_eq!(crate::figures::events(&scene, "r").len(), 2 * 9 + 2 * 17);
+        let single = two("run x.ppl --format json").exits(0).json();
+        let counts = single["run"]["node_rows"].as_array().expect("rows").iter();
+        assert_eq!(counts.map(|row| row["count"].as_u64()).collect::<Vec<_>>(), [Some(9), Some(8)]);
+        two("run x.ppl").exits(0).out_has("Over nodes:");
+    }
+}

@@ -178,13 +178,15 @@ fn list(sweep: &Sweep, group: &[&Statistic]) -> Table {
     Table { header, rows: group.iter().map(row).collect() }
 }
 
-/// Times of labels and rates side by side, a line per number of ranks: one table for every
+/// Times of labels and rates side by side, a line per number of ranks or nodes: one table for every
 /// combination of the other dimensions.
 fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<String> {
     let of_ranks = |dimension: &Dimension| {
         matches!(dimension.kind, DimensionKind::Ranks | DimensionKind::Nodes)
     };
     let Some(ranks) = sweep.dimensions.iter().position(of_ranks) else { return Vec::new() };
+    // Ranks or nodes.
+    let counted = &sweep.dimensions[ranks].name;
     let side = |s: &&Statistic| matches!(s.metric, Metric::TimeNs | Metric::MibS | Metric::OpsS);
     let groups: Vec<&[&Statistic]> =
         shown.chunk_by(|a, b| same_figure(a, b)).filter(|group| side(&group[0])).collect();
@@ -201,7 +203,7 @@ fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<St
     for (column, size, statistic) in columns {
         let key = others(statistic.cell);
         let at = tables.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-            let header = std::iter::once("ranks".to_string()).chain(titles.iter().cloned());
+            let header = std::iter::once(counted.clone()).chain(titles.iter().cloned());
             tables.push((key, Table { header: header.collect(), rows: Vec::new() }));
             tables.len() - 1
         });
@@ -219,7 +221,7 @@ fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<St
     }
     let draw = |(key, table): (Vec<String>, Table)| {
         let at = if key.is_empty() { String::new() } else { format!(" at {}", key.join(", ")) };
-        let heading = paint(&format!("over ranks{at}, medians"), Paint::Heading, terminal);
+        let heading = paint(&format!("over {counted}{at}, medians"), Paint::Heading, terminal);
         let parts = table.split(terminal.columns).into_iter().map(|part| part.draw(terminal));
         format!("{heading}\n{}", parts.collect::<Vec<_>>().join("\n"))
     };

@@ -5,7 +5,7 @@ use super::directory::Directory;
 use super::members::Members;
 use super::progress;
 use super::remains::{Job, Remains};
-use super::team::Team;
+use super::team::{Led, Team};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{EventSource, Folder};
@@ -14,6 +14,7 @@ use engine::config::Config;
 use engine::record::{Collected, collect};
 use engine::supervise::{self, Outcome, StartError};
 use model::Plan;
+use model::run::NodeRow;
 
 /// What the ranks measured.
 pub struct Measured {
@@ -21,6 +22,8 @@ pub struct Measured {
     pub outcome: Outcome,
     /// What they recorded, merged.
     pub collected: Collected,
+    /// Of a job on several machines: what each did.
+    pub nodes: Vec<NodeRow>,
     /// Where their events are.
     pub events: EventSource,
 }
@@ -75,16 +78,16 @@ impl Execution<'_> {
             collect(&outcome.records, self.plan)
         });
         let events = EventSource::Records(std::mem::take(&mut outcome.records));
-        Ok(Measured { outcome, collected, events })
+        Ok(Measured { outcome, collected, nodes: Vec::new(), events })
     }
 
     /// Ranks that are processes of an MPI job.
     fn together(&self, team: &Team, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
         let leave = |processes: &[i64]| self.leave(processes);
         let results = self.folder.map(Folder::path);
-        let (outcome, collected, hidden) =
+        let Led { outcome, collected, nodes, hidden } =
             team.lead(self.members, self.plan, self.config, results, leave, on_progress)?;
-        Ok(Measured { outcome, collected, events: EventSource::Files(hidden) })
+        Ok(Measured { outcome, collected, nodes, events: EventSource::Files(hidden) })
     }
 
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.

@@ -18,6 +18,7 @@ mod interrupt;
 mod launch;
 mod measure;
 mod members;
+mod nodes;
 mod only;
 mod page;
 mod place;

@@ -12,6 +12,7 @@
 
 use super::gather::gather;
 use super::members::Members;
+use super::nodes;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -21,7 +22,7 @@ use engine::own_folder::OwnFolder;
 use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
-use model::run::Job;
+use model::run::{Job, NodeRow};
 use mpi::world::Reduce;
 use mpi::{RankOutcome, World};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,26 @@ enum Message {
 
 /// Ranks whose figures are lost, and why.
 type Lost = Vec<(u32, String)>;
+
+/// What the ranks recorded, merged; on rank 0.
+#[derive(Default)]
+struct Merged {
+    collected: Option<Collected>,
+    nodes: Vec<NodeRow>,
+    lost: Lost,
+}
+
+/// What rank 0 knows of an execution.
+pub struct Led {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was measured.
+    pub collected: Collected,
+    /// What each machine did.
+    pub nodes: Vec<NodeRow>,
+    /// The folder with records of other machines.
+    pub hidden: Option<OwnFolder>,
+}
 
 /// How long the others leave it to rank 0 to say why there is no MPI.
 const FIRST_WORDS: Duration = Duration::from_secs(1);
@@ -118,8 +139,7 @@ impl Team {
 
     /// Rank 0's part of a run: tells the others what to execute, executes it and merges. `members`
     /// do, the others wait.
-    /// `results`: folder of the run; `on_start` gets the process numbers by rank. The last of what
-    /// it gives is the folder with records of other machines.
+    /// `results`: folder of the run; `on_start` gets the process numbers by rank.
     pub fn lead(
         &self,
         members: Members,
@@ -128,15 +148,16 @@ impl Team {
         results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(Outcome, Collected, Option<OwnFolder>)> {
+    ) -> Result<Led> {
         self.tell(&Message::Task(Box::new(config.clone()), members))?;
         self.world.broadcast(&mut plan.to_bytes()).map_err(broken)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
         let world = self.part(members)?.ok_or_else(lost)?;
         on_start(&self.processes);
-        let (outcome, collected, hidden) =
+        let (outcome, merged, hidden) =
             self.execute(&world, Some(plan), config, results, on_progress)?;
-        Ok((outcome, collected.ok_or_else(lost)?, hidden))
+        let Merged { collected, nodes, .. } = merged;
+        Ok(Led { outcome, collected: collected.ok_or_else(lost)?, nodes, hidden })
     }
 
     /// The part of the others: whatever rank 0 says, until it ends.
@@ -212,7 +233,7 @@ impl Team {
         config: &Config,
         results: Option<&Path>,
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(Outcome, Option<Collected>, Option<OwnFolder>)> {
+    ) -> Result<(Outcome, Merged, Option<OwnFolder>)> {
         let plan = agree_on_plan(world, plan)?;
         agree_on_directories(world, config, self.job())?;
         let mut config = config.clone();
@@ -221,9 +242,9 @@ impl Team {
         let ran = mpi::run_rank(world, plan, config, on_progress)
             .map_err(|error| Error::failed(error.to_string()))?;
         self.complete.set(ran.complete);
-        let (collected, errors) = match ran.complete {
+        let mut merged = match ran.complete {
             true => merge(world, &ran, plan)?,
-            false => (merge_files(world, config, plan), Vec::new()),
+            false => Merged { collected: merge_files(world, config, plan), ..Merged::default() },
         };
         let hidden = match ran.complete && config.events.is_some() {
             true => gather(world, ran.record.as_ref().ok(), shelf.is_hidden(), results),
@@ -231,19 +252,22 @@ impl Team {
         };
         let hidden = hidden.map_err(broken)?;
         drop(shelf);
-        Ok((outcome(ran, config, errors), collected, hidden))
+        let lost = std::mem::take(&mut merged.lost);
+        Ok((outcome(ran, config, lost), merged, hidden))
     }
 }
 
 /// The figures and the ranks whose figures are lost, on rank 0.
-fn merge(world: &World, ran: &RankOutcome, plan: &Plan) -> Result<(Option<Collected>, Lost)> {
+fn merge(world: &World, ran: &RankOutcome, plan: &Plan) -> Result<Merged> {
     let record = ran.record.as_ref();
     let collected = collect_over(record.ok(), plan, &mut Line(world));
     let own = if record.is_ok() { i64::MAX } else { i64::from(world.rank) };
     let first = world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0];
     let why = record.err().map_or(String::new(), |why| format!(": {why}"));
     let lost = u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
-    Ok((collected.map_err(Error::failed)?, lost.into_iter().collect()))
+    let collected = collected.map_err(Error::failed)?;
+    let nodes = nodes::rows(world, record.ok(), plan).map_err(Error::failed)?;
+    Ok(Merged { collected, nodes, lost: lost.into_iter().collect() })
 }
 
 /// Some ranks are gone: their files are all that is left.
@@ -373,7 +397,7 @@ impl Drop for Shelf {
 }
 
 /// Messages of the merging over MPI.
-struct Line<'a>(&'a World);
+pub(super) struct Line<'a>(pub(super) &'a World);
 
 impl Link for Line<'_> {
     fn rank(&self) -> u32 {

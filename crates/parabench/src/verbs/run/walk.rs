@@ -303,7 +303,8 @@ impl<'a> Walk<'a> {
             interrupt.pass_on();
             bar.show(progress);
         });
-        let Measured { outcome, collected, events } = measured?;
+        let Measured { outcome, collected, nodes, events } = measured?;
+        run.run.node_rows = nodes;
         self.started += 1;
         let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
         // Without all processes nothing more can be done together.

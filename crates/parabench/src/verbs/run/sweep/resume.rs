@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::legacy;
 use crate::present;
-use crate::program::{STDIN, Text};
+use crate::program::{self, STDIN, Text};
 use crate::results::{Begun, Unfinished};
 use engine::host;
 use model::run::{Header, Node, Param, ProgramFile};
@@ -57,13 +57,7 @@ pub fn asked(given: &Run) -> Result<Asked> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
     let unfinished = match Begun::open(&folder)? {
         Begun::Rest(unfinished) => unfinished,
-        Begun::Whole(run) => {
-            console::note("nothing is missing of the sweep: these are its results");
-            if !given.results.quiet || given.results.format != ResultFormat::Table {
-                present::print(&run, given.results.format)?;
-            }
-            return Ok(Asked::Nothing(Exit::from_code(run.run.exit_code)));
-        }
+        Begun::Whole(run) => return whole(given, &run),
     };
     let mut run = match given.program.program.as_os_str() == AS_STORED {
         true => as_stored(given, &unfinished)?,
@@ -79,6 +73,25 @@ pub fn asked(given: &Run) -> Result<Asked> {
         false => Err(Error::input("--resume: the command line asks for no sweep")
             .help("give the options of the sweep again, or --resume DIR alone")),
     }
+}
+
+/// Prints a sweep of which nothing is missing, if it is one of the program that was given.
+fn whole(given: &Run, run: &model::Run) -> Result<Asked> {
+    let name = &given.program.program;
+    if name.as_os_str() != AS_STORED {
+        let text = String::from_utf8_lossy(&program::read(name)?.bytes).into_owned();
+        let now = [ProgramFile { name: name.display().to_string(), text }];
+        let first = run.run.program.files.get(..1).unwrap_or_default();
+        if let Some(changed) = changed_files(first, &now) {
+            let message = format!("--resume: nothing is missing of the sweep, but {changed}");
+            return Err(Error::input(message).help("start another sweep with a new folder, --out"));
+        }
+    }
+    console::note("nothing is missing of the sweep: these are its results");
+    if !given.results.quiet || given.results.format != ResultFormat::Table {
+        present::print(run, given.results.format)?;
+    }
+    Ok(Asked::Nothing(Exit::from_code(run.run.exit_code)))
 }
 
 /// The run that a sweep says it was started as. Its paths are those of another current directory.

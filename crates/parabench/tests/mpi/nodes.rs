@@ -1,0 +1,84 @@
+//! Several machines: the second one is this machine with a name, memory and folders of its own, in
+//! which MPICH's launcher starts ranks as it would through ssh.
+
+use crate::scene::{Call, PARABENCH, Scene, skip};
+use crate::schema::assert_valid;
+use crate::testing::{self, Mpi};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// `ssh [OPTIONS] HOST COMMAND...`
+const SSH: &str = "#!/bin/sh\n\
+    while [ \"${1#-}\" != \"$1\" ]; do shift; done\n\
+    shift\n\
+    exec unshare -m -u sh -c \"hostname node-b; mount -t tmpfs none /dev/shm; \
+    mount -t tmpfs none /run; mount -t tmpfs none $PLACE/hidden; cd $PLACE; $*\"\n";
+
+const PROGRAM: &str = "param $n = 3;\ntime[\"work\"] repeat $n write(\"f-$$rank\", 64k);\n\
+    if ($$node == 1) stat(\"f-$$rank\");\n";
+
+/// Ranks 0 and 1 here, 2 and 3 on node-b, which sees nothing of the folder `hidden`.
+fn on_two(mpi: &Mpi, scene: &Scene, line: &str) -> Call {
+    let place = scene.path(".").canonicalize().expect("the scene");
+    let ssh = place.join("ssh");
+    fs::write(&ssh, SSH).expect("written");
+    fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).expect("a program");
+    fs::create_dir_all(place.join("hidden")).expect("made");
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    let hosts = format!("{},127.0.0.2", name.trim());
+    let launch = mpi.command(&mpi.mpiexec).args(["-launcher", "ssh", "-launcher-exec"]);
+    let launch = launch.args([ssh.to_str().expect("text"), "-hosts", &hosts, "-ppn", "2"]);
+    let launch = launch.args(["-n", "4", PARABENCH]).args(line.split_whitespace());
+    scene.command(launch.command).env("PLACE", place.to_str().expect("text"))
+}
+
+/// MPICH, if this user may have namespaces.
+fn mpich() -> Option<Mpi> {
+    let words = ["-m", "-u", "mount", "-t", "tmpfs", "none", "/mnt"];
+    let may = Command::new("unshare").args(words).output().is_ok_and(|done| done.status.success());
+    if !may {
+        skip("a second host needs namespaces: run the tests as root");
+    }
+    testing::all().into_iter().find(|mpi| may && mpi.name == "mpich")
+}
+
+#[test]
+fn figures_of_a_machine_that_does_not_see_the_folder_come_by_messages() {
+    let Some(mpi) = mpich() else { return };
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    let done = on_two(&mpi, &scene, "run x.ppl --events --out hidden/r").run().exits(0);
+    done.out_has("node-b (ranks 2-3)").out_has("over nodes").out_has("Over nodes:");
+    assert_eq!(scene.names("hidden/r"), ["events.parquet", "run.json"]);
+    let run = scene.json("hidden/r/run.json");
+    assert_valid(&run);
+    assert_eq!(run["run"]["events"]["count"], 4 * 3 + 2);
+    let rows = run["run"]["node_rows"].as_array().expect("rows of nodes");
+    let of = |r: &Value| (r["node"].as_u64(), r["op"].to_string(), r["count"].as_u64());
+    let mut found: Vec<_> = rows.iter().map(of).collect();
+    found.sort();
+    let row = |node, op: &str, count| (Some(node), format!("\"{op}\""), Some(count));
+    assert_eq!(found, [row(0, "write", 6), row(1, "stat", 2), row(1, "write", 6)]);
+}
+
+#[test]
+fn a_sweep_over_machines_is_whole_on_all_of_them() {
+    let Some(mpi) = mpich() else { return };
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    let line = "run x.ppl --sweep-nodes 1,2 --sweep n=2,3 --reps 2 --events --out hidden/r";
+    on_two(&mpi, &scene, line).run().exits(0).out_has("over nodes");
+    let run = scene.json("hidden/r/run.json");
+    assert_valid(&run);
+    assert_eq!(run["run"]["sweep"]["order"].as_array().map(Vec::len), Some(8));
+    // Two ranks and four, two and three times, twice; and two that look at node 1.
+    assert_eq!(run["run"]["events"]["count"], 2 * ((2 + 4) * (2 + 3) + 2 * 2));
+}
+
+#[test]
+fn a_directory_that_a_machine_does_not_see_is_refused_with_its_name() {
+    let Some(mpi) = mpich() else { return };
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    let done = on_two(&mpi, &scene, "run x.ppl --dir hidden/d").run().exits(2);
+    done.err_has("rank 2 does not see the run directory").err_has("it is missing on node-b");
+}
