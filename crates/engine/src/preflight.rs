@@ -6,10 +6,12 @@
 use crate::{host, limits};
 use model::rehearsal::{Peak, Rehearsal};
 use model::units::format_bytes;
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt::Write;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Descriptors a rank needs besides the program's: streams, record, directory and the like.
@@ -42,6 +44,73 @@ pub fn further(name: &str, directory: &Path, peak: Peak, complete: bool) -> Find
     // That not all is known is said of the run directory.
     found.notes.retain(|note| !note.starts_with(UNKNOWN));
     found
+}
+
+/// A directory of a run, and what it holds at its fullest.
+#[derive(Clone, Copy, Debug)]
+pub struct Room<'a> {
+    /// What programs call it; "" is the run directory.
+    pub name: &'a str,
+    /// The directory.
+    pub directory: &'a Path,
+    /// The most of it at one time.
+    pub peak: Peak,
+}
+
+/// Compares what directories on one file system hold together with the room there is. What one of
+/// them alone lacks is not said again.
+pub fn shared(rooms: &[Room<'_>], rehearsal: &Rehearsal) -> Findings {
+    let mut systems: BTreeMap<u64, Vec<&Room<'_>>> = BTreeMap::new();
+    for room in rooms {
+        if let Ok(facts) = std::fs::metadata(room.directory) {
+            systems.entry(facts.dev()).or_default().push(room);
+        }
+    }
+    let mut found = Findings::default();
+    for rooms in systems.values().filter(|rooms| rooms.len() > 1) {
+        let lacking = space(rooms[0].directory).and_then(|free| together(rooms, rehearsal, free));
+        match rehearsal.complete {
+            true => found.errors.extend(lacking),
+            false => found.notes.extend(lacking),
+        }
+    }
+    found
+}
+
+/// Not all of them are full at the same time, so they need no more than the whole program.
+fn together(
+    rooms: &[&Room<'_>],
+    rehearsal: &Rehearsal,
+    (free_bytes, free_files): (u64, Option<u64>),
+) -> Option<String> {
+    let sum = |of: fn(&Peak) -> u64| {
+        rooms.iter().fold(0, |sum: u64, room| sum.saturating_add(of(&room.peak)))
+    };
+    let bytes = sum(|peak| peak.bytes).min(rehearsal.peak_bytes);
+    let files = sum(|peak| peak.files).min(rehearsal.peak_files);
+    let alone = |room: &&Room<'_>| {
+        room.peak.bytes > free_bytes || free_files.is_some_and(|free| room.peak.files > free)
+    };
+    let (needed, there) = match free_files {
+        _ if rooms.iter().any(|room| alone(room)) => return None,
+        _ if bytes > free_bytes => {
+            (format_bytes(bytes), format!("{} free", format_bytes(free_bytes)))
+        }
+        Some(free) if files > free => {
+            (format!("{files} files and directories"), format!("room for {free}"))
+        }
+        _ => return None,
+    };
+    let names = rooms.iter().map(|room| match room.name {
+        "" => "the run directory",
+        name => name,
+    });
+    let names = names.collect::<Vec<_>>().join(" and ");
+    Some(format!(
+        "the program needs {needed} at one time in {names} together, which lie on one file system that has \
+         {there}; choose another directory with --dir or --mount, make the program smaller, or start \
+         with --no-preflight"
+    ))
 }
 
 /// Raises the soft limit of open files to the hard one; the limit that then holds.
@@ -303,6 +372,33 @@ mod tests {
         let needs = Needs::of(&rehearsal);
         assert_eq!((needs.bytes, needs.files, needs.handles), (7, 3, 9));
         assert_eq!((needs.buffers_bytes, needs.complete), (u64::MAX, false));
+    }
+
+    #[test]
+    fn directories_on_one_file_system_share_its_room() {
+        let rehearsal = Rehearsal { peak_bytes: 1500, peak_files: 12, ..Rehearsal::default() };
+        let room = |name, bytes, files| Room {
+            name,
+            directory: Path::new("/"),
+            peak: Peak { bytes, files },
+        };
+        let said = |rooms: [Room<'_>; 2], free| {
+            together(&rooms.iter().collect::<Vec<_>>(), &rehearsal, free).unwrap_or_default()
+        };
+        let pair = [room("", 900, 6), room("fast", 900, 6)];
+        let text = said(pair, (1400, None));
+        assert!(
+            text.contains("needs 1.46 KiB at one time in the run directory and fast"),
+            "{text}"
+        );
+        assert_eq!(said(pair, (1500, Some(12))), "", "both are never full together");
+        assert!(said(pair, (1500, Some(11))).contains("needs 12 files"));
+        assert_eq!(
+            said([room("", 900, 6), room("fast", 1600, 6)], (1400, None)),
+            "",
+            "it is said of fast"
+        );
+        assert_eq!(said([room("", 600, 6), room("fast", 700, 6)], (1300, Some(12))), "");
     }
 
     #[test]

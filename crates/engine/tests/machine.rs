@@ -166,7 +166,8 @@ fn options_change_the_calls() {
     );
     let (outcome, collected) = run(&plan);
     assert_eq!(outcome.notes, note::DIRECT_MISALIGNED);
-    assert!(note::sentences(outcome.notes, "ext4")[0].contains("multiples"));
+    let ext4 = note::Named { name: "", file_system: "ext4" };
+    assert!(note::sentences(outcome.notes, &[ext4])[0].contains("multiples"));
     assert_eq!(collected.failures[0].errno, libc::EINVAL as u16);
 }
 

@@ -33,3 +33,60 @@ pub fn mode(text: &str) -> Option<&'static str> {
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(['|', ',', ' ', '\t']).filter(|word| !word.is_empty())
 }
+/// What an open file allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Reading.
+    pub reads: bool,
+    /// Writing.
+    pub writes: bool,
+}
+
+impl Access {
+    /// That of open flags.
+    pub fn of_flags(text: &str) -> Access {
+        if let Some(mode) = mode(text) {
+            let both = mode.ends_with('+');
+            let reads = mode.starts_with('r');
+            return Access { reads: both || reads, writes: both || !reads };
+        }
+        let has = |name: &str| names(text).any(|word| word == name);
+        let both = has("O_RDWR") || has("O_PATH");
+        Access { reads: both || !has("O_WRONLY"), writes: both || has("O_WRONLY") }
+    }
+
+    /// That of the letters of an MPI open mode.
+    pub fn of_mpi_mode(text: &str) -> Access {
+        Access { reads: text.contains('r'), writes: text.contains('w') }
+    }
+
+    /// It allows one of them alone.
+    pub fn is_one_way(self) -> bool {
+        self.reads != self.writes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_tell_what_they_allow() {
+        for (text, reads, writes) in [
+            ("r", true, false),
+            ("rb", true, false),
+            ("w", false, true),
+            ("a", false, true),
+            ("r+", true, true),
+            ("w+b", true, true),
+            ("O_RDONLY", true, false),
+            ("O_CREAT|O_WRONLY", false, true),
+            ("O_RDWR, O_CREAT", true, true),
+            ("O_DIRECT", true, false),
+        ] {
+            assert_eq!(Access::of_flags(text), Access { reads, writes }, "{text}");
+        }
+        assert_eq!(Access::of_mpi_mode("cw"), Access { reads: false, writes: true });
+        assert!(Access::of_mpi_mode("r").is_one_way() && !Access::of_mpi_mode("crw").is_one_way());
+    }
+}

@@ -353,6 +353,9 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (a, Value::Outcome(outcome)) => binary(op, a, &Value::Int(outcome.bytes as i64)),
         (Value::Str(a), Value::Str(b)) => strings(op, a, b),
         (Value::Bool(a), Value::Bool(b)) if is_equality(op) => compare(op, a.partial_cmp(b)),
+        (Value::List(a), Value::List(b)) if is_equality(op) => {
+            Ok(Value::Bool(are_equal(a, b) == (op == B::Eq)))
+        }
         (Value::List(a), Value::List(b)) if op == B::Add => crate::limits::list([&**a, b].concat()),
         (Value::Duration(x), Value::Duration(y)) => durations(op, *x, *y, a, b),
         (Value::Duration(_), _) | (_, Value::Duration(_)) => scale_duration(op, a, b),
@@ -362,6 +365,12 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (Value::Str(_) | Value::Int(_), Value::Str(_) | Value::Int(_)) => numeric_strings(op, a, b),
         _ => Err(mismatch(op, a, b)),
     }
+}
+
+/// As many elements, each equal to that in its place; what cannot be compared is not equal.
+fn are_equal(a: &[Value], b: &[Value]) -> bool {
+    let equal = |(a, b)| matches!(binary(BinaryOp::Eq, a, b), Ok(Value::Bool(true)));
+    a.len() == b.len() && a.iter().zip(b).all(equal)
 }
 
 fn is_equality(op: BinaryOp) -> bool {

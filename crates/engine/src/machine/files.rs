@@ -203,7 +203,7 @@ pub(super) fn alignment<B: Backend>(io: &Io<'_, B>, fd: Fd, flags: i32) -> Optio
 #[cold]
 pub(super) fn refused_direct<B>(io: &mut Io<'_, B>, flags: i32, errno: i32) {
     if flags & libc::O_DIRECT != 0 && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP) {
-        io.notes |= note::DIRECT_REFUSED;
+        io.notes |= note::DIRECT_REFUSED | note::refused_in(io.paths[0].place);
     }
 }
 

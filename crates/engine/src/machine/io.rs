@@ -7,6 +7,7 @@ use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
 use super::pending::Pending;
+use super::place::RUN;
 use super::tally::{Shot, Subject, Tally};
 use super::task;
 use super::text::PathText;
@@ -291,7 +292,8 @@ impl<'c, B: Backend> Io<'c, B> {
             tally.timing = Timing { start_ns: now_ns, end_ns: now_ns, busy_ns: 0 };
         }
         let expected = tally.errno != 0
-            && (self.options.active().expects(tally.errno) || self.is_lacking(op, tally.errno));
+            && (self.options.active().expects(tally.errno)
+                || self.is_lacking(op, tally.errno, subject));
         if tally.errno == 0 {
             self.count(op, site, &tally);
         } else {
@@ -320,10 +322,23 @@ impl<'c, B: Backend> Io<'c, B> {
     }
 
     /// The file system has no such operation, which is remarked.
-    fn is_lacking(&mut self, op: Op, errno: i32) -> bool {
+    fn is_lacking(&mut self, op: Op, errno: i32, subject: Subject) -> bool {
         let bit = note::lacking(op, errno);
-        self.notes |= bit;
+        if bit != 0 {
+            self.notes |= bit | self.refusing(subject);
+        }
         bit != 0
+    }
+
+    /// The directories of an operation's files.
+    fn refusing(&mut self, subject: Subject) -> u32 {
+        let [first, second] = [0, 1].map(|at| note::refused_in(self.paths[at].place));
+        match subject {
+            Subject::Nothing => note::refused_in(RUN),
+            Subject::Path => first,
+            Subject::Paths => first | second,
+            Subject::Handle(at) => note::refused_in(self.handles.get(at).mode.place),
+        }
     }
 
     #[cold]

@@ -1,5 +1,7 @@
 //! Remarks a rank makes for the user beside its figures: one bit each.
 
+use super::place::Place;
+use crate::backend::direct;
 use crate::buffer::Wrote;
 use model::op::OPS;
 use model::{Op, errno};
@@ -40,6 +42,24 @@ fn lackable() -> impl Iterator<Item = (Op, u32)> {
     ops.enumerate().map(|(at, op)| (op, LACKING << at))
 }
 
+/// From here on a bit for each directory in which one of these was refused: the run directory first,
+/// then those of the plan.
+const PLACES: u32 = 1 << 24;
+
+/// The directory with this number refused O_DIRECT or an operation.
+pub(super) fn refused_in(place: Place) -> u32 {
+    PLACES << place
+}
+
+/// A directory of a run, for remarks.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// What programs call it; "" is the run directory.
+    pub name: &'a str,
+    /// The type of its file system; "" where it is unknown.
+    pub file_system: &'a str,
+}
+
 /// The remark that a file system has no such operation; 0: the error says something else.
 #[cold]
 pub(super) fn lacking(op: Op, errno: i32) -> u32 {
@@ -61,9 +81,10 @@ pub(super) fn of_data(wrote: Wrote) -> u32 {
     bits.into_iter().filter(|(set, _)| *set).fold(0, |all, (_, bit)| all | bit)
 }
 
-/// The sentences of a set of remarks. `file_system`: its type, "" where it is not known.
-pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
-    let refused = crate::backend::direct::explain_open(libc::EINVAL, file_system)
+/// The sentences of a set of remarks. `directories`: those of the run, in the order of their numbers.
+pub fn sentences(bits: u32, directories: &[Named<'_>]) -> Vec<String> {
+    let refusing = refusing(bits, directories);
+    let refused = direct::explain_open(libc::EINVAL, &refusing)
         .unwrap_or_else(|| "the file system does not support O_DIRECT".into());
     let misaligned = "with direct=true sizes, offsets and transfer must be multiples of the \
          storage's block (512 or 4096 bytes): such transfers failed with EINVAL without a call";
@@ -99,10 +120,8 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
         (WIDE, wide.to_string()),
         (THROUGH_MEMORY, through_memory.to_string()),
     ];
-    let place = match file_system {
-        "" => "the file system".to_string(),
-        name => format!("the file system {name}"),
-    };
+    let place = format!("the file system {refusing}");
+    let place = place.trim_end();
     let lacks = |(op, bit): (Op, u32)| {
         let said = format!("{op} is not supported by {place}: counted as expected, not as failed");
         (bit, said)
@@ -111,15 +130,41 @@ pub fn sentences(bits: u32, file_system: &str) -> Vec<String> {
     all.filter(|(bit, _)| bits & bit != 0).map(|(_, sentence)| sentence).collect()
 }
 
+/// `ext4`; of several directories those that have refused: `tmpfs of fast or ext4 of the run directory`.
+fn refusing(bits: u32, directories: &[Named<'_>]) -> String {
+    if let [Named { file_system, .. }] = directories {
+        return (*file_system).to_string();
+    }
+    let told = directories.iter().enumerate().filter(|(at, _)| bits & refused_in(*at) != 0);
+    let told = told.map(|(_, Named { name, file_system })| match *name {
+        "" => format!("{file_system} of the run directory"),
+        name => format!("{file_system} of {name}"),
+    });
+    told.collect::<Vec<_>>().join(" or ").trim_start().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::directory::DIRECTORIES_MAX;
+
+    const TMPFS: Named<'_> = Named { name: "", file_system: "tmpfs" };
+
+    #[test]
+    fn of_several_directories_those_are_named_that_refuse() {
+        let fast = Named { name: "fast", file_system: "xfs" };
+        let said = |places: u32| sentences(DIRECT_REFUSED | places, &[TMPFS, fast]).remove(0);
+        assert!(said(refused_in(1)).starts_with("the file system xfs of fast does not support"));
+        let both = said(refused_in(0) | refused_in(1));
+        assert!(both.starts_with("the file system tmpfs of the run directory or xfs of fast does"));
+        assert_eq!(refused_in(DIRECTORIES_MAX), 1 << 31, "each has a bit");
+    }
 
     #[test]
     fn what_a_file_system_lacks_is_told_from_failures() {
         let bit = lacking(Op::Reflink, libc::EOPNOTSUPP);
         assert_eq!(
-            sentences(bit, "tmpfs"),
+            sentences(bit, &[TMPFS]),
             [
                 "reflink is not supported by the file system tmpfs: counted as expected, not as failed"
             ]
@@ -127,6 +172,6 @@ mod tests {
         assert_ne!(bit, lacking(Op::Copy, libc::ENOSYS));
         assert_eq!((lacking(Op::Reflink, libc::ENOSPC), lacking(Op::Stat, libc::ENOSYS)), (0, 0));
         let last = lackable().last().expect("some").1;
-        assert!(last.is_power_of_two(), "a bit is left for each of them");
+        assert!(last.is_power_of_two() && last < PLACES, "a bit is left for each of them");
     }
 }

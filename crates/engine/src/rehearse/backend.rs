@@ -68,6 +68,10 @@ impl Rehearsed {
             Names::One { path, .. } | Names::Link { path, .. } => {
                 let must_exist = !makes || self.expects_present;
                 self.set_up_name(path, must_exist, directory || makes_directory);
+                if matches!(call, Call::Stat { .. }) {
+                    let name = self.name(path.to_bytes());
+                    self.stage.state.borrow_mut().doubts.asked(&name);
+                }
             }
             Names::Two { from, to } => {
                 let exchanges = matches!(call, Call::Rename { flags: libc::RENAME_EXCHANGE, .. });

@@ -40,6 +40,8 @@ struct Name {
     maker: Option<(u32, Pc)>,
     /// Statement that opened it last.
     opened: Option<Pc>,
+    /// Something else has found it there, or asked for its size.
+    used: bool,
     /// The file.
     number: u32,
     writes: u64,
@@ -130,6 +132,13 @@ impl Doubts {
         Some(last)
     }
 
+    /// The program looks whether a file is there, or how large it is.
+    pub(super) fn asked(&mut self, name: &[u8]) {
+        if let Some(known) = self.name(name) {
+            known.used = true;
+        }
+    }
+
     /// An operation of a rank is over, which has changed these files. `found`: its file has to be there
     /// before the program.
     pub(super) fn over(
@@ -157,8 +166,9 @@ impl Doubts {
                     known.opened = Some(over.site);
                     let made = known.maker.is_some();
                     let missing = over.errno == libc::ENOENT;
-                    let needed = missing || (found && !made && known.like.is_none());
-                    if over.op == Op::Pfopen && needed {
+                    let taken = found && !made && known.like.is_none() && !known.used;
+                    known.used |= over.errno == 0;
+                    if over.op == Op::Pfopen && (missing || taken) {
                         self.unmade.entry(over.site).or_insert_with(|| (name.into(), made));
                     }
                 }

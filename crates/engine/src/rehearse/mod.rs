@@ -44,7 +44,7 @@ use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
 use model::plan::{Function, Instr, Internal, NO_SLOT, Piece};
-use model::rehearsal::{Expected, OpFigures, Peak, RankFigures, Rehearsal};
+use model::rehearsal::{Expected, OpFigures, RankFigures, Rehearsal};
 use model::{Op, Plan};
 use part::Part;
 use stage::{Stage, Tally};
@@ -136,7 +136,7 @@ fn perform(
     let directories = 1 + plan.directories.len();
     let peaks = state.peak.peaks(directories);
     let of_rank = |tally: &Tally| figures(tally, about && !state.about, directories);
-    let peak = Peak::all(&peaks);
+    let peak = state.peak.peak_of_all();
     Ok(Rehearsal {
         ranks: by_rank(state.ranks.iter().map(of_rank)),
         peak_bytes: peak.bytes,

@@ -6,11 +6,11 @@ use model::directory::DIRECTORIES_MAX;
 use model::rehearsal::Peak;
 
 /// The run directory and further ones.
-const ALL: usize = DIRECTORIES_MAX + 1;
+const DIRECTORIES: usize = DIRECTORIES_MAX + 1;
 
-/// By directory.
+/// By directory, and last in all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum([One; ALL]);
+pub(super) struct Sum([One; DIRECTORIES + 1]);
 
 /// In one directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,9 +23,13 @@ impl Sum {
     pub(super) fn of(used: &[Used]) -> Sum {
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let mut sum = Sum::default();
-        for (one, used) in sum.0.iter_mut().zip(used) {
+        let mut all = One::default();
+        for (one, used) in sum.0[..DIRECTORIES].iter_mut().zip(used) {
             *one = One { bytes: signed(used.bytes), names: signed(used.nodes) };
+            all.bytes = all.bytes.saturating_add(one.bytes);
+            all.names = all.names.saturating_add(one.names);
         }
+        sum.0[DIRECTORIES] = all;
         sum
     }
 
@@ -73,8 +77,18 @@ impl Sum {
 
     /// The largest sums as figures, by directory, the first so many.
     pub(super) fn peaks(self, directories: usize) -> Vec<Peak> {
+        self.0[..DIRECTORIES].iter().take(directories).map(|one| one.peak()).collect()
+    }
+
+    /// The same in all directories together.
+    pub(super) fn peak_of_all(self) -> Peak {
+        self.0[DIRECTORIES].peak()
+    }
+}
+
+impl One {
+    fn peak(&self) -> Peak {
         let positive = |number: i64| number.max(0) as u64;
-        let peak = |one: &One| Peak { bytes: positive(one.bytes), files: positive(one.names) };
-        self.0.iter().take(directories).map(peak).collect()
+        Peak { bytes: positive(self.bytes), files: positive(self.names) }
     }
 }

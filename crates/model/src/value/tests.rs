@@ -79,3 +79,21 @@ fn integers_render_in_decimal() {
         assert_eq!(String::from_utf8(out).unwrap(), n.to_string());
     }
 }
+
+#[test]
+fn lists_are_equal_if_their_elements_are() {
+    let list = |values: &[Value]| Value::List(values.to_vec().into());
+    let pair = |a, b| list(&[Value::Int(a), b]);
+    for (a, b, equal) in [
+        (list(&[]), list(&[]), true),
+        (pair(1, Value::Int(2)), pair(1, Value::str("2")), true),
+        (pair(1, Value::Int(2)), pair(1, Value::Int(3)), false),
+        (pair(1, Value::Int(2)), list(&[Value::Int(1)]), false),
+        (pair(1, pair(2, Value::Int(3))), pair(1, pair(2, Value::Float(3.0))), true),
+        (pair(1, list(&[])), pair(1, Value::Int(0)), false),
+    ] {
+        assert_eq!(binary(B::Eq, &a, &b), Ok(Value::Bool(equal)), "{a:?} {b:?}");
+        assert_eq!(binary(B::Ne, &a, &b), Ok(Value::Bool(!equal)), "{a:?} {b:?}");
+    }
+    assert!(binary(B::Lt, &list(&[]), &list(&[])).is_err());
+}

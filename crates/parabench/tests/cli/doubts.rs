@@ -89,6 +89,13 @@ const ROWS: &[Row] = &[
          repeat 2 { fread($h); fseek($h, -2k, SEEK_END); }\nfclose($h);\n",
         &[],
     ),
+    // Whoever has asked for a file knows whether it is there.
+    (
+        "-n 2",
+        "if (gall(size(\"f\") > 0)) { $h = pfopen(\"f\", \"w\"); pfclose($h); }\n\
+         stat(\"g\"); $h = pfopen(\"g\", \"w\"); pfclose($h);\n",
+        &[],
+    ),
     // Made by nobody.
     (
         "-n 2",
@@ -167,6 +174,7 @@ const ROWS: &[Row] = &[
         "if ($$rank == 0) signal(\"go\", to=5);\nelse wait(\"go\");\n",
         &[(1, "W0311", "rank 0 cannot give this signal")],
     ),
+    ("-n 2", "signal(\"go\", to=5);\n", &[(1, "W0311", "ranks 0 to 1 cannot give this signal")]),
 ];
 
 #[test]

@@ -53,6 +53,7 @@ mod replay;
 mod results;
 mod resume;
 mod run;
+mod sentences;
 mod statistics;
 mod storage;
 mod sweep;

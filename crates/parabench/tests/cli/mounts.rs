@@ -172,6 +172,28 @@ fn each_directory_has_its_own_room() {
 }
 
 #[test]
+fn directories_of_one_file_system_share_its_room() {
+    let text = "write(\"f\", 600k); write(\"b:f\", 600k);\n";
+    let scene = Scene::new().file("m/mount", "").file("x.ppl", text);
+    let moves = "write(\"f\", 600k); delete(\"f\"); write(\"b:f\", 600k);\n";
+    let scene = scene.file("y.ppl", moves);
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
+    let done = scene.parabench("run x.ppl --dir m/a --mount b=m/b").exits(2);
+    done.err_has("needs 1.17 MiB at one time in the run directory and b together");
+    scene.parabench("run y.ppl --dir m/a --mount b=m/b --clean").exits(0);
+    scene.parabench("run x.ppl --dir d --mount b=m/b").exits(0);
+}
+
+#[test]
+fn a_remark_names_the_directory_that_refuses() {
+    let text = "with (dir=\"b\") { write(\"f\", 4k); reflink(\"f\", \"g\"); }\n";
+    let scene = Scene::new().file("m/mount", "").file("x.ppl", text);
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
+    let done = scene.parabench("run x.ppl --dir d --mount b=m").exits(0);
+    done.out_has("reflink is not supported by the file system tmpfs of b:");
+}
+
+#[test]
 fn a_further_directory_is_locked_like_the_run_directory() {
     let scene = Scene::new().file("x.ppl", "create(\"f\");\n");
     let scene = scene.file("long.ppl", "with (dir=\"b\") create(\"f\"); sleep(60s);\n");

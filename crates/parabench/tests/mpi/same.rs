@@ -38,6 +38,30 @@ fn shipped_programs_and_examples_are_the_same_under_every_mpi() {
     assert!(seen >= 8, "only {seen}");
 }
 
+/// Of the programs that assert what they are about, those whose ranks have to do with each other.
+const TOGETHER: &[&str] =
+    &["collective", "directories", "locks", "perm", "results", "signals", "split", "world"];
+
+#[test]
+fn what_programs_assert_of_the_language_holds_under_every_mpi() {
+    let mut programs = programs("crates/parabench/tests/sentences");
+    programs.retain(|(name, _)| TOGETHER.contains(&&**name));
+    assert_eq!(programs.len(), TOGETHER.len());
+    for (name, text) in programs {
+        for mpi in testing::all() {
+            let call =
+                |scene: &Scene, all: &str| under(&mpi, 4, scene, &format!("run x.ppl {all}"));
+            let (run, essence) = run_with(&text, call);
+            assert_eq!(
+                (&run["run"]["comm"], essence.code),
+                (&"mpi".into(), 0),
+                "{name}: {}",
+                mpi.name
+            );
+        }
+    }
+}
+
 /// Of the whole run, by operation: how many, failed, expected, bytes. Which rank gets a lock or a task
 /// is a matter of time.
 fn totals(run: &Value) -> BTreeMap<String, [u64; 4]> {

@@ -2,6 +2,7 @@
 //! beside it ([`crate::lower::notes`]), of the plan. What needs names and types is checked while the code is
 //! made ([`crate::lower`]).
 
+pub(crate) mod access;
 pub(crate) mod collectives;
 mod direct;
 pub(crate) mod directories;

@@ -1,5 +1,6 @@
-//! `elbencho -w -r -t 4 -b 1m -s 1g --direct /mnt/file` in PPL; with `-n`, `-N` many small files.
+//! `elbencho -w -r -t 4 -b 1m -s 1g --direct /mnt/file{1..4}` in PPL; with `-n`, `-N` many small files.
 
+use super::braces::expand;
 use super::command::Command;
 use super::options::Options;
 use super::page::{Page, bytes, in_folder, place};
@@ -53,16 +54,19 @@ const KNOWN: &[&str] = &[
 
 pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let given = Options::read(&command.words, VALUES).with_letters(LONG);
-    let path = given.value("").unwrap_or("data");
+    let paths: Vec<String> = given.values("").flat_map(expand).collect();
     let many = given.has("n") || given.has("N");
-    let (folder, file) = place(path);
+    let (folder, file) = place(paths.first().map_or("data", String::as_str));
     let folder = if many { folder.map(|folder| format!("{folder}/{file}")) } else { folder };
+    let is_beside = |path: &&String| !many && place(path).0 == folder;
+    let files: Vec<String> = paths.iter().filter(is_beside).map(|path| place(path).1).collect();
     let run = in_folder(folder.as_deref()) + &given.reps("i");
     let ranks = given.number("t").and_then(|ranks| ranks.parse().ok());
     let mut page = Page::new("elbencho", ranks, &run);
     page.param("size", &bytes(given.size("s").unwrap_or(1 << 20)), "-s: bytes of a file");
     page.param("block", &bytes(given.size("b").unwrap_or(1 << 20)), "-b: bytes of a call");
     given.others(KNOWN).for_each(|option| page.leaves_out(option));
+    paths.iter().skip(1).filter(|path| !is_beside(path)).for_each(|path| page.leaves_out(path));
     let phases = Phases {
         write: given.has("w"),
         read: given.has("r"),
@@ -78,7 +82,7 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
             given.number("n").unwrap_or("1"),
             given.number("N").unwrap_or("1"),
         ),
-        false => phases.one_file(&mut page, &file),
+        false => phases.shared_files(&mut page, &files),
     }
     Some(page.finish())
 }
@@ -96,28 +100,36 @@ struct Phases {
 }
 
 impl Phases {
-    /// Every rank has its part of the file.
-    fn one_file(&self, page: &mut Page, file: &str) {
+    /// Every rank has its part of each file.
+    fn shared_files(&self, page: &mut Page, files: &[String]) {
+        let (each, file) = match files {
+            [] => ("", "\"data\"".to_string()),
+            [file] => ("", format!("\"{file}\"")),
+            _ => {
+                let quoted: Vec<String> = files.iter().map(|file| format!("\"{file}\"")).collect();
+                page.line(&format!("$files = [{}];", quoted.join(", ")));
+                ("repeat $file in $files ", "$file".to_string())
+            }
+        };
         page.line("$part = $size / $$size;");
         page.line("$blocks = $part / $block;");
         let at = if self.random { "perm($i, $blocks)" } else { "$i" };
         let place = format!("$$rank * $part + {at} * $block");
         if !self.write {
-            page.line(&format!(
-                "master write(\"{file}\", $size); barrier; # the file that is read"
-            ));
+            page.line(&format!("master {each}write({file}, $size); barrier; # what is read"));
         }
         self.open_options(page, false);
         for (_, label, flags, call) in self.transfers() {
-            page.line(&format!("time[\"{label}\", sync] {{ $h = fopen(\"{file}\", \"{flags}\");"));
+            let open = format!("$h = fopen({file}, \"{flags}\");");
+            page.line(&format!("time[\"{label}\", sync] {each} {{ {open}"));
             page.line(&format!("repeat $i $blocks {call}($h, $block, {place}); fclose($h); }}"));
         }
         self.close_options(page, false);
         if self.stat {
-            page.line(&format!("time[\"stat\", sync] stat(\"{file}\");"));
+            page.line(&format!("time[\"stat\", sync] {each} stat({file});"));
         }
         if self.delete {
-            page.line(&format!("barrier; master time[\"delete\"] delete(\"{file}\");"));
+            page.line(&format!("barrier; master time[\"delete\"] {each} delete({file});"));
         }
     }
 

@@ -10,6 +10,7 @@
 //! with mistakes are looked at, so no program that parses is ever taken for something else; and what
 //! is offered in place of a text has been compiled.
 
+mod braces;
 mod calls;
 mod command;
 mod dd;

@@ -55,6 +55,11 @@ impl<'t> Options<'t> {
         self.0.iter().rev().find(|option| option.0 == name).and_then(|option| option.1)
     }
 
+    /// All its values, in order.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &'t str> {
+        self.0.iter().filter(move |option| option.0 == name).filter_map(|option| option.1)
+    }
+
     /// Its value, if that is a number above 0.
     pub(super) fn number(&self, name: &str) -> Option<&'t str> {
         self.value(name).filter(|n| n.parse::<u32>().is_ok_and(|n| n > 0))

@@ -305,6 +305,7 @@ impl<'a> Lower<'a> {
         if !self.reports.has_errors() {
             found.extend(check::options::check(&self.plan, &self.notes, sources));
             found.extend(check::signals::check(&self.plan));
+            found.extend(check::access::check(self.ast, self.facts, sources));
         }
         found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
     }

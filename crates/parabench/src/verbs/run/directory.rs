@@ -10,7 +10,7 @@ use crate::prepare::Directories;
 use engine::config::{BackendKind, Mounts};
 use engine::confine;
 use engine::directory::{Identity, Survey};
-use engine::preflight;
+use engine::preflight::{self, Findings, Room};
 use model::Plan;
 use model::rehearsal::{Peak, Rehearsal};
 use std::path::{Path, PathBuf};
@@ -163,10 +163,30 @@ impl Directory {
             findings.errors.extend(found.errors);
             findings.notes.extend(found.notes);
         }
+        let found = self.shared_room(path, rehearsal, &peaks);
+        findings.errors.extend(found.errors);
+        findings.notes.extend(found.notes);
         match findings.errors.is_empty() {
             true => Ok(findings.notes),
             false => Err(Error::input(findings.errors.join("\nerror: "))),
         }
+    }
+
+    fn shared_room(&self, path: &Path, rehearsal: &Rehearsal, peaks: &[(&str, Peak)]) -> Findings {
+        let own = rehearsal.peaks.first().copied().unwrap_or_default();
+        let further = self.further.each(|one| {
+            let peak = peaks.iter().find(|(name, _)| *name == one.name);
+            (
+                one.name.clone(),
+                one.place.path().to_path_buf(),
+                peak.map_or_else(Peak::default, |it| it.1),
+            )
+        });
+        let mut rooms = vec![Room { name: "", directory: path, peak: own }];
+        for (name, directory, peak) in &further {
+            rooms.push(Room { name, directory, peak: *peak });
+        }
+        preflight::shared(&rooms, rehearsal)
     }
 
     /// Between two executions: the run directory is as empty as at first if it is a scratch one or

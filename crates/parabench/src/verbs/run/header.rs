@@ -110,7 +110,7 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     }
     let deadlock = outcome.deadlock_message(plan);
     evidence.notes.extend(deadlock.map(|text| header.host.named_in(&text)));
-    evidence.notes.extend(note::sentences(outcome.notes, &header.host.storage.file_system));
+    evidence.notes.extend(note::sentences(outcome.notes, &directories(&header.host, plan)));
     let further = header.host.directories.iter().map(|further| &further.storage.file_system);
     let mut systems = std::iter::once(&header.host.storage.file_system).chain(further);
     if !systems.all(|system| host::page_cache_can_be_told(system)) {
@@ -119,4 +119,16 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
         evidence.page_cache_share = None;
         evidence.labels.iter_mut().for_each(|label| label.fetched_bytes = None);
     }
+}
+
+/// The directories of a run by their numbers in the plan.
+fn directories<'a>(host: &'a Host, plan: &'a Plan) -> Vec<note::Named<'a>> {
+    let of_name = |name: &'a str| {
+        let known = host.directories.iter().find(|known| known.name == name);
+        let file_system = known.map_or("", |known| &*known.storage.file_system);
+        note::Named { name, file_system }
+    };
+    let own = note::Named { name: "", file_system: &host.storage.file_system };
+    let further = plan.directories.iter().map(|directory| of_name(&directory.name));
+    std::iter::once(own).chain(further).collect()
 }
