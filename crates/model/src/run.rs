@@ -11,6 +11,7 @@ mod label;
 mod share;
 mod trace;
 mod verified;
+mod writes;
 
 use crate::histogram::Histogram;
 use crate::pattern::Run as Pieces;
@@ -26,6 +27,7 @@ pub use trace::{
     MovedByRanks, Recorded, Trace, TraceGap, TraceLayout, TraceLog, TraceMoved, TraceThread,
 };
 pub use verified::VerifiedData;
+pub use writes::PatternWrites;
 
 /// Version of the format that this code writes, and the newest it reads.
 pub const VERSION: u32 = 2;
@@ -443,6 +445,9 @@ pub struct Evidence {
     /// MPI files as they were opened: the first 64 of each member 0 with different names or hints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mpi_io: Vec<MpiFileFacts>,
+    /// Patterns that statements of MPI-IO write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mpi_writes: Vec<PatternWrites>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
 }

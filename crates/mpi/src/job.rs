@@ -5,6 +5,7 @@ use crate::launcher;
 use crate::world::{Reduce, World};
 use engine::{clock, host};
 use model::run::{Job, Node, spans};
+use std::ffi::OsString;
 
 /// Variables with the number of a batch system's job.
 const BATCH: &[(&str, &str)] = &[
@@ -13,6 +14,18 @@ const BATCH: &[(&str, &str)] = &[
     ("lsf", "LSB_JOBID"),
     ("flux", "FLUX_JOB_ID"),
     ("sge", "JOB_ID"),
+];
+
+/// Beginnings of variables that change what the library does to files, or how it was started.
+const SETTINGS: &[&str] = &[
+    "OMPI_MCA_io",
+    "OMPI_MCA_fbtl_",
+    "OMPI_MCA_fcoll",
+    "OMPI_MCA_fs_",
+    "ROMIO_",
+    "MPIR_CVAR_ROMIO_",
+    "MPICH_MPIIO_",
+    "SLURM_MPI_TYPE",
 ];
 
 /// What ran where; `Some` on rank 0. Collective over the world.
@@ -66,8 +79,21 @@ fn named(world: &World, nodes: Vec<Node>) -> Job {
         standard: format!("{major}.{minor}"),
         launcher: launcher::job().map_or("", |job| job.launcher.name()).into(),
         batch: batch(|name| std::env::var(name).ok()),
+        settings: settings(std::env::vars_os()),
         nodes,
     }
+}
+
+/// The variables among these that concern MPI-IO, in order.
+fn settings(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let concerns = |name: &str| SETTINGS.iter().any(|start| name.starts_with(start));
+    let told = variables.filter_map(|(name, value)| {
+        let name = name.to_str().filter(|name| concerns(name))?.to_string();
+        Some(format!("{name}={}", value.to_string_lossy()))
+    });
+    let mut told: Vec<String> = told.collect();
+    told.sort_unstable();
+    told
 }
 
 /// The batch system and its number for the job.
@@ -88,5 +114,17 @@ mod tests {
         assert_eq!(of(&[("SLURM_JOB_ID", "4711"), ("JOB_ID", "1")]), "slurm 4711");
         assert_eq!(of(&[("PBS_JOBID", "12.server")]), "pbs 12.server");
         assert_eq!(of(&[]), "");
+    }
+
+    #[test]
+    fn variables_that_concern_files_are_kept() {
+        let all = [
+            ("ROMIO_HINTS", "/h"),
+            ("HOME", "/root"),
+            ("OMPI_MCA_io", "^ompio"),
+            ("OMPI_MCA_pml", "ob1"),
+        ];
+        let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        assert_eq!(settings(all.into_iter()), ["OMPI_MCA_io=^ompio", "ROMIO_HINTS=/h"]);
     }
 }

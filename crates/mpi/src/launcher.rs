@@ -62,6 +62,17 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// This process leaves the job before MPI_Init. Others wait for it there, and MPICH's launcher lets
+/// them: it is told to end the job. Open MPI's sees the exit code.
+pub fn abandon(code: u8) {
+    let connection =
+        job().filter(|job| job.launcher == Launcher::Pmi).and_then(|_| variable("PMI_FD"));
+    let Some(fd) = connection.and_then(|fd| fd.parse::<i32>().ok()) else { return };
+    let words = format!("cmd=abort exitcode={code}\n");
+    // SAFETY: the bytes are valid for the call. The descriptor is the launcher's, which `job` has found open.
+    unsafe { libc::write(fd, words.as_ptr().cast(), words.len()) };
+}
+
 /// The same from given variables. Variables that a shell has inherited from a job that is gone
 /// make no job: a rank that there cannot be, no connection to the launcher or a closed one.
 pub fn job_in(

@@ -171,6 +171,9 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     whole.program_write_bytes = whole.program_write_bytes.saturating_add(added.program_write_bytes);
     whole.labels.extend(added.labels);
     whole.crowded |= added.crowded;
+    let known = std::mem::take(&mut whole.mpi_writes);
+    let new = added.mpi_writes.into_iter().filter(|one| !known.contains(one)).collect::<Vec<_>>();
+    whole.mpi_writes = [known, new].concat();
     let wait_ns = |of: &Option<Contention>| of.as_ref().map(|all| all.longest_wait_ns);
     if wait_ns(&added.contention) > wait_ns(&whole.contention) {
         whole.contention = added.contention;

@@ -8,6 +8,7 @@ mod client;
 mod data;
 mod labels;
 mod machine;
+mod mpi;
 mod run;
 
 use model::run::{Mark, Run, Storage};
@@ -16,7 +17,7 @@ use model::run::{Mark, Run, Storage};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 27] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -34,6 +35,9 @@ const RULES: [Rule; 24] = [
     data::unstable_writes,
     data::warm_names,
     data::serial_queue,
+    mpi::lost_bytes,
+    mpi::holes,
+    mpi::hang,
     machine::starved,
     machine::stolen_time,
     machine::throttled,

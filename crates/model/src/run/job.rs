@@ -14,6 +14,9 @@ pub struct Job {
     pub launcher: String,
     /// Batch system and the job's number in it, "slurm 4711"; "" outside of one.
     pub batch: String,
+    /// Variables of rank 0 that concern MPI-IO, `NAME=VALUE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// Machines, in the order of their first ranks.
     pub nodes: Vec<Node>,
 }

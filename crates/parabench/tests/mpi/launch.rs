@@ -89,6 +89,27 @@ fn what_cannot_be_started_is_told_with_what_to_do() {
     assert_eq!(scene.names("."), ["x.ppl"]);
 }
 
+/// The first rank finds the library, the second one, which says that it is alone on its machine, does not.
+#[test]
+fn a_host_without_the_shim_ends_the_job_and_is_named() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let second =
+            "env PARABENCH_MPI_SHIM=/no/such/shim MPI_LOCALRANKID=0 OMPI_COMM_WORLD_LOCAL_RANK=0";
+        let both = |first: &str| {
+            let launch = mpi.launch(1, "env").args(first.split_whitespace());
+            let launch = launch.args([PARABENCH, "run", "x.ppl", ":", "-n", "1"]);
+            launch.args(second.split_whitespace()).args([PARABENCH, "run", "x.ppl"])
+        };
+        let done = scene.command(both("A=B").command).run();
+        assert_eq!(done.code, Some(2), "{}: {}", mpi.name, done.err);
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+        let told = format!("{}: ", host.trim());
+        assert!(done.err.contains(&told), "{}: {}", mpi.name, done.err);
+        done.err_has("/no/such/shim").err_has("parabench mpi build");
+    }
+}
+
 /// Open MPI starts no more ranks than there are slots.
 #[test]
 fn a_launcher_without_slots_is_told_how_to_allow_them() {

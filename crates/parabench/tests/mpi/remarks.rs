@@ -111,3 +111,21 @@ fn a_dry_run_needs_no_mpi() {
     let done = scene.parabench("run x.ppl -n 2 --format json").exits(1);
     assert!(done.err.contains("W0401") && done.err.contains("x.ppl:1:"), "{}", done.err);
 }
+
+#[test]
+fn a_library_that_fills_holes_is_marked() {
+    let text = "define pattern \"p\" level LEVEL { repeat $i 6 extent(($i * $$gsize + $$grank) * 2000, 1000); }\n\
+                pwrite(\"f\", \"p\");\n";
+    for mpi in testing::all() {
+        let filling = if mpi.name == "openmpi" { 1 } else { 2 };
+        for level in [0, filling] {
+            let scene = Scene::new().file("x.ppl", &text.replace("LEVEL", &level.to_string()));
+            let run = run_object(&under(&mpi, 2, &scene, "run x.ppl --format json").run());
+            let marked = marks(&run).contains(&"mpi-holes");
+            let ompio_of_old = run["run"]["job"]["mpi"]
+                .as_str()
+                .is_some_and(|mpi| mpi.starts_with("Open MPI v4.0"));
+            assert_eq!(marked, level == filling && !ompio_of_old, "{}: level {level}", mpi.name);
+        }
+    }
+}

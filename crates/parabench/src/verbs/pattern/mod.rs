@@ -189,6 +189,12 @@ impl Pattern {
     }
 }
 
+/// Members leave bytes between the first and the last that any of them accesses; false where that is
+/// too much to find out.
+pub fn has_holes(plan: &Plan, pattern: &Defined) -> bool {
+    layout(plan, pattern).is_ok_and(|layout| layout.coverage.holes > 0)
+}
+
 fn layout<'p>(plan: &'p Plan, pattern: &'p Defined) -> Result<Layout<'p>> {
     let group = pattern.group.as_ref();
     let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));

@@ -4,6 +4,7 @@
 use super::args::Run;
 use super::directory::Directory;
 use super::further::Further;
+use super::mpi_writes;
 use crate::error::Error;
 use engine::host;
 use engine::machine::note;
@@ -107,6 +108,9 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
             preemptions: ranks.preemptions,
             ..machine.clone()
         });
+    }
+    if outcome.comm == "mpi" {
+        evidence.mpi_writes = mpi_writes::of(plan);
     }
     let deadlock = outcome.deadlock_message(plan);
     evidence.notes.extend(deadlock.map(|text| header.host.named_in(&text)));

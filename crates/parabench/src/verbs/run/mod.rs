@@ -18,6 +18,7 @@ mod interrupt;
 mod launch;
 mod measure;
 mod members;
+mod mpi_writes;
 mod nodes;
 mod only;
 mod page;
@@ -155,7 +156,10 @@ impl Run {
             let message = format!("-n {}: but {name} has started {started} ranks", self.ranks);
             return Err(Error::input(message).help("leave -n out: the launcher's number counts"));
         }
-        let team = Team::join(job.rank)?;
+        let team = match Team::join(job.rank) {
+            Ok(team) => team,
+            Err(exit) => return Ok(exit),
+        };
         self.ranks = team.size();
         if !team.leads() {
             let exit = team.follow()?;

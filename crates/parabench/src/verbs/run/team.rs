@@ -18,11 +18,13 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use engine::comm::Progress;
 use engine::config::{BackendKind, Config, Records};
+use engine::host;
 use engine::own_folder::OwnFolder;
 use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::{Job, NodeRow};
+use mpi::launcher;
 use mpi::world::Reduce;
 use mpi::{RankOutcome, World};
 use serde::{Deserialize, Serialize};
@@ -67,6 +69,9 @@ pub struct Led {
 /// How long the others leave it to rank 0 to say why there is no MPI.
 const FIRST_WORDS: Duration = Duration::from_secs(1);
 
+/// What a process has said reaches the launcher's terminal in this time; when the job ends, no more.
+const FORWARDED: Duration = Duration::from_millis(300);
+
 /// How long the others leave rank 0 to store what is left, when some of them are gone.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
@@ -85,15 +90,24 @@ pub struct Team {
 
 impl Team {
     /// Joins the job. All its processes call it.
-    pub fn join(rank: u32) -> Result<Team> {
-        Team::try_join().inspect_err(|error| {
+    ///
+    /// # Errors
+    /// It cannot, which is told: of each machine once, with its name. The others wait for this process
+    /// in MPI_Init, so the launcher is asked to end them.
+    pub fn join(rank: u32) -> std::result::Result<Team, Exit> {
+        Team::try_join().map_err(|error| {
+            let message = format!("{}: {}", host::machine().name, error.message);
+            let error = Error { message, ..error };
             // A launcher may end rank 0 as soon as another process is gone: it speaks first.
             if rank > 0 {
                 std::thread::sleep(FIRST_WORDS);
             }
-            if rank > 0 && is_first_of_machine() {
-                console::error(error);
+            if rank == 0 || is_first_of_machine() {
+                console::error(&error);
+                std::thread::sleep(FORWARDED);
             }
+            launcher::abandon(error.exit.code());
+            error.exit
         })
     }
 
