@@ -24,6 +24,7 @@ mod raw;
 mod record;
 mod single;
 mod traces;
+mod uring;
 mod verified;
 mod worker;
 
@@ -62,6 +63,7 @@ const BENCHES: &[Bench] = &[
     ("traces", traces::traces),
     ("record", record::record),
     ("verified", verified::verified),
+    ("uring", uring::uring),
 ];
 
 fn main() -> ExitCode {

@@ -134,6 +134,12 @@ impl Outcome {
         first.ok_or_else(|| format!("no label {label} in the report").into())
     }
 
+    /// Processor time of all ranks.
+    pub fn cpu_ns(&self) -> Result<f64> {
+        let cpu_ns = self.report["run"]["evidence"]["cpu_ns"].as_f64();
+        cpu_ns.ok_or_else(|| "no processor time in the report".into())
+    }
+
     /// Executions over all rows that are not parts of others.
     pub fn operations(&self) -> Result<f64> {
         let rows = self.report["rows"].as_array().ok_or("no rows in the report")?;

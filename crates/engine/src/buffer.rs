@@ -7,6 +7,7 @@
 //! | shaped | the same, but blocks compress or repeat as often as was asked for |
 //! | zero | zeros |
 //! | marked | says where it belongs and who wrote it: `verify=true` |
+//! | sample | what a file beside the program holds, at each place of a file the byte at that place |
 //! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
 
 mod area;
@@ -21,16 +22,18 @@ mod wide;
 
 pub use area::Area;
 pub use content::{Content, Ratio, Shape};
-pub use fill::fill_offset;
+pub use fill::{fill_offset, fill_sample};
 pub use slots::Slots;
 
 use crate::rng::mix;
 use crate::verify::Mark;
 use mapping::Mapping;
+use model::plan::Sample;
 use pool::Pool;
 use repeated::Repeated;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use wide::Wide;
 
 /// Alignment of every buffer in bytes: enough for `O_DIRECT` everywhere.
@@ -48,7 +51,7 @@ pub const WIDE_BYTES: usize = 256 << 20;
 pub struct Wrote {
     /// `data="zero"`
     pub zeros: bool,
-    /// `data="offset"`
+    /// `data="offset"`, `data="file:NAME"`
     pub by_offset: bool,
     /// `compress=R` or `dedup=R`
     pub shaped: bool,
@@ -74,6 +77,7 @@ pub struct Buffers {
     target: Mapping,
     gathered: Gathered,
     mark: Mark,
+    samples: Vec<Arc<Vec<u8>>>,
     wrote: Wrote,
 }
 
@@ -109,8 +113,15 @@ impl Buffers {
             target: Mapping::default(),
             gathered: Gathered::Offset,
             mark: Mark::default(),
+            samples: Vec::new(),
             wrote: Wrote::default(),
         }
+    }
+
+    /// The same with the samples of a plan.
+    pub fn with_samples(self, samples: &[Sample]) -> Buffers {
+        let samples = samples.iter().map(|sample| Arc::clone(&sample.bytes)).collect();
+        Buffers { samples, ..self }
     }
 
     /// Buffers for back-ends that do not look at the bytes: only address space, no memory.
@@ -165,6 +176,13 @@ impl Buffers {
                 fill_offset(bytes, offset_bytes, self.seed);
                 Ok(bytes)
             }
+            Content::Sample(number) if self.filled => {
+                self.wrote.by_offset = true;
+                self.offset.grow(len, true)?;
+                let bytes = &mut self.offset.bytes_mut()[..len];
+                fill_sample(bytes, offset_bytes, &self.samples[number as usize]);
+                Ok(bytes)
+            }
             Content::Random | Content::Shaped(_) if self.filled => {
                 Ok(self.pool(content, len)?.take(len, offset_bytes))
             }
@@ -204,7 +222,7 @@ impl Buffers {
         len: usize,
         offset_bytes: u64,
     ) -> io::Result<&[u8]> {
-        let by_place = matches!(content, Content::Offset | Content::Marked);
+        let by_place = matches!(content, Content::Offset | Content::Sample(_) | Content::Marked);
         if len <= WIDE_BYTES || by_place || !self.filled {
             return self.source(content, len, offset_bytes);
         }
@@ -246,12 +264,15 @@ impl Buffers {
             _ => self.offset.grow(len, self.filled)?,
         }
         if self.filled {
-            self.wrote.by_offset |= content == Content::Offset;
+            self.wrote.by_offset |= matches!(content, Content::Offset | Content::Sample(_));
             let mut rest = &mut self.offset.bytes_mut()[..len];
             for (offset_bytes, piece_len) in places {
                 let (piece, after) = rest.split_at_mut(piece_len.min(rest.len()));
                 match content {
                     Content::Marked => self.mark.fill(piece, offset_bytes),
+                    Content::Sample(number) => {
+                        fill_sample(piece, offset_bytes, &self.samples[number as usize]);
+                    }
                     _ => fill_offset(piece, offset_bytes, self.seed),
                 }
                 rest = after;

@@ -2,7 +2,7 @@
 //!
 //! | stream | seeded by | used by |
 //! |---|---|---|
-//! | [`RankRng`] | seed, rank | `$$rand`, `rand`, `normal`, `exp`, `zipf` |
+//! | [`RankRng`] | seed, rank | `$$rand`, `rand`, `normal`, `exp`, `zipf`, `empirical` |
 //! | [`RankRng::of_schedule`] | seed, rank, schedule | arrivals of `with (rate=...)` |
 //! | [`common_rand`] | seed, member set, site, occurrence | `$$crand` |
 //! | [`Permutation`] | seed, length | `perm`, random patterns |
@@ -79,6 +79,11 @@ impl RankRng {
         }
         let deviate: f64 = Exp1.sample(&mut self.stream);
         Ok(mean * deviate)
+    }
+
+    /// `empirical(list)`: a number from 0 to below `end`, as likely as any other.
+    pub fn below(&mut self, end: f64) -> f64 {
+        self.stream.random::<f64>() * end
     }
 
     /// `zipf(n, theta)`: an integer in `0..n`, `k` with a probability proportional to

@@ -130,6 +130,32 @@ fn mean_rates_hold() {
 }
 
 #[test]
+fn times_of_a_list_begin_anew_and_members_deal_them() {
+    let listed = |per: &str| {
+        Build::plan(2, |b| {
+            let (i, count, label) = (b.global("i"), b.int(3), b.str("l"));
+            let times = [0, 2_000_000, 10_000_000].map(Value::Duration).to_vec();
+            let options = Options {
+                arrival: Some(b.value(Value::List(times.into()))),
+                per: Some(b.str(per)),
+                ..Options::default()
+            };
+            b.time(label, true, |b| b.with(options, |b| b.repeat(i, count, stat)));
+        })
+    };
+    for (per, expected) in [("rank", [0, 0, 2, 2, 10, 10]), ("group", [0, 2, 10, 10, 12, 20])] {
+        let plan = listed(per);
+        let mut starts: Vec<u64> =
+            events(&plan).iter().map(|event| event.start_ns / 1_000_000).collect();
+        starts.sort_unstable();
+        assert_eq!(starts, expected, "{per}");
+        let row = arrivals(&run(&plan).1).clone();
+        let asked = if per == "rank" { 600.0 } else { 300.0 };
+        assert_eq!((row.process.as_str(), row.asked_ops_s), ("times", asked));
+    }
+}
+
+#[test]
 fn members_of_a_group_take_turns() {
     let plan = plan(4, (1000.0, "fixed", "group"), 3, stat);
     let mut starts: Vec<u64> = events(&plan).iter().map(|event| event.start_ns).collect();

@@ -30,6 +30,9 @@ pub enum Accepts {
     Int,
     /// An integer, or a string that holds one, or a duration.
     Whole,
+    /// A list of values, or of values with their weights; or the name of a file beside the program, which
+    /// the plan holds as such a list.
+    Samples,
     /// A list or a string.
     Sequence,
     /// A list.
@@ -59,6 +62,10 @@ impl Accepts {
             ),
             Accepts::Whole => (Types::AS_INT.or(Types::DURATION), "an integer or a duration"),
             Accepts::List => (Types::LIST, "a list"),
+            Accepts::Samples => (
+                Types::LIST,
+                "a list of values, of [value, weight], or the name of a file in quotes",
+            ),
             Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
             Accepts::Condition => (Types::CONDITION, "a condition"),
             Accepts::Path => (Types::STR, "a path in quotes"),
@@ -81,6 +88,8 @@ pub enum Gives {
     Str,
     /// A list.
     List,
+    /// An element of the list: a number or a duration.
+    Element,
     /// The kind of number that one of the arguments is.
     Number,
     /// An integer; of durations a duration.
@@ -124,6 +133,8 @@ pub enum Draw {
     Zipf,
     /// Exponential.
     Exponential,
+    /// Elements of a list, by their weights.
+    Empirical,
 }
 
 /// What a rank asks the back-end, the patterns or the other ranks for.
@@ -213,6 +224,8 @@ functions! {
         "A random integer from 0 to below n after Zipf's law; 0 is the most frequent one.";
     Exp "exp" "exp(mean)" [Number] Once Drawn Drawn(Draw::Exponential),
         "A random number of the exponential distribution; of a duration a duration.";
+    Empirical "empirical" "empirical(list)" [Samples] Once Element Drawn(Draw::Empirical),
+        "An element of a list, each as likely as the others, or by weights: [[4k, 70], [64k, 30]]; or of the file with this name beside the program: a value in each line, or a value and its weight.";
     Perm "perm" "perm(i, n [, salt])" [Int Int Int] Optional Int Pure(permuted),
         "The i-th element of a random order of 0 to n-1, the same on all ranks; another order for each salt.";
     Pieces "pieces" "pieces(pattern)" [Pattern] Once Int Asked(Question::Pieces),
@@ -275,6 +288,7 @@ impl FunctionRow {
             Gives::Bool => Types::BOOL,
             Gives::Str => Types::STR,
             Gives::List => Types::LIST,
+            Gives::Element => Types::INT.or(Types::FLOAT).or(Types::DURATION),
             Gives::Number => numbers(),
             Gives::DrawnWhole => drawn(numbers(), Types::INT),
             Gives::Drawn => drawn(numbers(), Types::FLOAT),

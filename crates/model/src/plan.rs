@@ -454,6 +454,15 @@ pub struct SourceFile {
     pub text: Arc<String>,
 }
 
+/// A file beside the program from which it takes the data that it writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Its name in the program.
+    pub name: String,
+    /// What it holds, at least one byte; shared by the ranks of a process.
+    pub bytes: Arc<Vec<u8>>,
+}
+
 /// A path that lowering could not prove to stay inside the run directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unproved {
@@ -508,6 +517,8 @@ pub struct Plan {
     pub seed: u64,
     /// Directories that it uses besides the run directory.
     pub directories: Vec<Directory>,
+    /// Files from which data is taken (`with (data="file:NAME")`).
+    pub samples: Vec<Sample>,
     /// Paths without proof; empty: the program may run unconfined.
     pub unproved: Vec<Unproved>,
     /// The program text.

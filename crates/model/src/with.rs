@@ -37,6 +37,10 @@ pub enum Accepts {
     Ratio,
     /// Operations per second, from 0 on.
     Rate,
+    /// One of these words, or `file:` and the name of a file beside the program, which the plan holds.
+    WordsOrFile(&'static [&'static str]),
+    /// The same, or the times themselves: a list of ascending durations, the last of them above 0.
+    WordsOrTimes(&'static [&'static str]),
     /// Names of errors, joined by commas.
     Errors,
     /// Hints of MPI-IO, or their name.
@@ -160,11 +164,13 @@ options! {
         help "it cuts operations that read or write data",
         doc "The largest number of bytes of one call; without it the whole request, at most 256 MiB, and 1 MiB for \
              the rest of a file.";
-    Data data = "\"random\", \"zero\" or \"offset\"" Accepts::Words(&["random", "zero", "offset"]),
+    Data data = "\"random\", \"zero\", \"offset\" or \"file:NAME\""
+        Accepts::WordsOrFile(&["random", "zero", "offset"]),
         off &["random"], takers Takers::Ops(WRITES), seeming &[],
         help "it fills the buffers of operations that write data",
         doc "What is written: blocks that are all different, zeros, or a function of the position in the file and \
-             the seed, so that whoever writes a place writes the same.";
+             the seed, so that whoever writes a place writes the same; or what a file beside the program holds, at each \
+             place the byte of the file at that place, which begins anew at its end.";
     Compress compress = "a ratio from 1 to 100" Accepts::Ratio,
         off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
         help "it shapes the random data of operations that write",
@@ -187,15 +193,18 @@ options! {
         help "put the operations that are to be due inside",
         doc "So many operations per second are due, however long they take: an operation waits until it is, or is \
              late, and its time counts from when it was due. 0: the operations inside are due at no time.";
-    Arrival arrival = "\"fixed\" or \"poisson\"" Accepts::Words(&["fixed", "poisson"]),
+    Arrival arrival = "\"fixed\", \"poisson\", \"file:NAME\" or a list of ascending durations"
+        Accepts::WordsOrTimes(&["fixed", "poisson"]),
         off &["fixed"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",
-        doc "When they are due: evenly, or with the random gaps of a Poisson process. Stands beside `rate`.";
+        doc "When they are due: evenly, or with the random gaps of a Poisson process, both beside `rate`; or at the \
+             times of a list or of a file beside the program, seconds, one in each line, which begin anew after the \
+             last.";
     Per per = "\"rank\" or \"group\"" Accepts::Words(&["rank", "group"]),
         off &["rank"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",
-        doc "Whose rate it is: that of each rank, or of all members of the active group together. Stands beside \
-             `rate`.";
+        doc "Whose rate or times they are: those of each rank, or of all members of the active group together. \
+             Stands beside `rate` or `arrival`.";
     Depth depth = "a number from 1 to 65536" Accepts::Number(1..=65536, "a number of transfers"),
         off &["1"], takers Takers::Ops(DEEP), seeming POSIX_DATA,
         help "several operations are under way with engine=\"uring\" (fread, fwrite, fsync, fdatasync), and \
@@ -244,7 +253,12 @@ impl Accepts {
             Accepts::Condition => Types::CONDITION,
             Accepts::Number(..) => Types::AS_INT,
             Accepts::Ratio | Accepts::Rate => Types::FLOAT.or(Types::INT).or(Types::STR),
-            Accepts::Words(_) | Accepts::Errors | Accepts::Hints | Accepts::Directory => Types::STR,
+            Accepts::WordsOrTimes(_) => Types::STR.or(Types::LIST),
+            Accepts::Words(_)
+            | Accepts::WordsOrFile(_)
+            | Accepts::Errors
+            | Accepts::Hints
+            | Accepts::Directory => Types::STR,
         }
     }
 
@@ -258,6 +272,13 @@ impl Accepts {
             Accepts::Words(words) => text.is_some_and(|text| words.contains(&text)),
             Accepts::Number(range, _) => value.as_int().is_ok_and(|n| range.contains(&n)),
             Accepts::Ratio => value.as_float().is_ok_and(|x| (1.0..=100.0).contains(&x)),
+            Accepts::WordsOrFile(words) => {
+                text.is_some_and(|text| words.contains(&text) || file_named(text).is_some())
+            }
+            Accepts::WordsOrTimes(words) => match value {
+                Value::List(times) => are_times(times),
+                _ => text.is_some_and(|text| words.contains(&text)),
+            },
             Accepts::Rate => value.as_float().is_ok_and(|x| (0.0..=RATE_MAX).contains(&x)),
             Accepts::Errors => {
                 text.is_some_and(|text| error_names(text).all(|name| errno::number(name).is_some()))
@@ -268,6 +289,21 @@ impl Accepts {
             }
         }
     }
+}
+
+/// NAME of `file:NAME`.
+pub fn file_named(text: &str) -> Option<&str> {
+    text.strip_prefix("file:").filter(|name| !name.is_empty())
+}
+
+/// Ascending durations, the last of them above 0.
+fn are_times(times: &[Value]) -> bool {
+    let mut last_ns = 0;
+    let ascends = times.iter().all(|time| {
+        let before_ns = std::mem::replace(&mut last_ns, time.as_duration_ns().unwrap_or(0));
+        matches!(time, Value::Duration(_)) && before_ns <= last_ns
+    });
+    ascends && last_ns > 0
 }
 
 /// The names in the value of `expect`.

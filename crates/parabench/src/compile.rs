@@ -5,7 +5,7 @@ pub use crate::args::{ProgramArgs, Seed};
 use crate::console;
 use crate::diagnostics;
 use crate::error::{Error, Result};
-use crate::loader::Includes;
+use crate::loader::{Includes, data_of};
 use crate::program::Text;
 use model::Plan;
 use ppl::{Binding, Compiled};
@@ -60,6 +60,7 @@ pub fn compile(
         directory: places.directory,
         directories: places.further,
         env: Box::new(|name| std::env::var(name).ok()),
+        files: data_of(&text.name, &args.include_dirs),
         mpi,
         ..Binding::new(ranks.count)
     };

@@ -57,6 +57,13 @@ impl Includes {
     }
 }
 
+/// Reads files of data beside the program called `root`, which is kept to the same folders.
+pub fn data_of(root: &str, folders: &[PathBuf]) -> ppl::Files {
+    let (root, folders) = (root.to_string(), folders.to_vec());
+    let from = if root.starts_with('@') { String::new() } else { root.clone() };
+    Box::new(move |path| Includes::of(&root, &folders).file(&from, path).map(|found| found.1))
+}
+
 impl Loader for Includes {
     fn load(&mut self, from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
         if !path.starts_with('@') && !from.starts_with('@') {

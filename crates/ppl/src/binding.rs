@@ -5,6 +5,9 @@ use std::fmt;
 /// Looks up an environment variable.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
 
+/// Reads a file of data that lies beside the program; an error says in a few words why not.
+pub type Files = Box<dyn Fn(&str) -> Result<Vec<u8>, String>>;
+
 /// Everything outside the text that a plan depends on.
 pub struct Binding {
     /// Number of ranks, at least 1.
@@ -28,6 +31,8 @@ pub struct Binding {
     pub directories: Vec<(String, String)>,
     /// The environment: `$$env(NAME)`, and `PARABENCH_NAME` for the parameter NAME.
     pub env: Environment,
+    /// The files beside the program that hold data: values, times, bytes to write.
+    pub files: Files,
     /// MPI statements can be executed, or nothing is executed at all. Otherwise the
     /// first of them gets a warning.
     pub mpi: bool,
@@ -52,6 +57,7 @@ impl Binding {
             directory: None,
             directories: Vec::new(),
             env: Box::new(|_| None),
+            files: Box::new(|_| Err("there are no files here".into())),
             mpi: true,
         }
     }

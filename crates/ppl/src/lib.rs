@@ -33,7 +33,7 @@ pub mod token;
 mod unknown;
 pub mod word;
 
-pub use binding::Binding;
+pub use binding::{Binding, Files};
 pub use compile::{Compiled, compile};
 pub use diag::{Diagnostic, Severity};
 pub use facts::Facts;

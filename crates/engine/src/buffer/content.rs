@@ -12,6 +12,8 @@ pub enum Content {
     Zero,
     /// `data="offset"`
     Offset,
+    /// `data="file:NAME"`: what the sample with this number has at that place.
+    Sample(u32),
     /// `verify=true`: what [`super::Buffers::mark`] says.
     Marked,
 }

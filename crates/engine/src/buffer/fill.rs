@@ -26,6 +26,16 @@ pub fn fill_offset(buf: &mut [u8], offset_bytes: u64, seed: u64) {
     tail.copy_from_slice(&piece(key, index)[..tail.len()]);
 }
 
+/// Fills `buf` with the bytes that a sample has at `offset_bytes`; it begins anew at its end.
+pub fn fill_sample(buf: &mut [u8], offset_bytes: u64, sample: &[u8]) {
+    let start = (offset_bytes % sample.len() as u64) as usize;
+    let (head, rest) = buf.split_at_mut(buf.len().min(sample.len() - start));
+    head.copy_from_slice(&sample[start..start + head.len()]);
+    for part in rest.chunks_mut(sample.len()) {
+        part.copy_from_slice(&sample[..part.len()]);
+    }
+}
+
 /// One hash, spread to four words by multiplications (odd numbers out of the fractions
 /// of the golden ratio and of the roots of 2, 3 and 5).
 #[inline(always)]

@@ -1,12 +1,13 @@
 //! Memory of transfers that are under way together.
 
 use super::stamp::{BLOCK_BYTES, Position, Stamps};
-use super::{Buffers, Content, fill_offset};
+use super::{Buffers, Content, fill_offset, fill_sample};
 use crate::call::{Lent, Memory, Reply, Tag};
 use crate::verify::Mark;
 use model::pattern::Extent;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 
 /// Memory borrowed from the buffers until all transfers have ended; each has a slot.
 pub struct Slots<'b> {
@@ -32,6 +33,8 @@ enum Fill<'b> {
     Same,
     /// Writes of bytes that go by their offset, with this seed.
     ByOffset(u64),
+    /// Writes of bytes of a sample.
+    Sample(Arc<Vec<u8>>),
     /// Writes of bytes that say so.
     Marked(Mark),
     /// Writes of random bytes.
@@ -57,6 +60,11 @@ impl Buffers {
             Some(Content::Offset) if self.filled => {
                 self.wrote.by_offset = true;
                 (self.target(all)?.as_mut_ptr(), depth, Fill::ByOffset(seed))
+            }
+            Some(Content::Sample(number)) if self.filled => {
+                self.wrote.by_offset = true;
+                let sample = Arc::clone(&self.samples[number as usize]);
+                (self.target(all)?.as_mut_ptr(), depth, Fill::Sample(sample))
             }
             Some(Content::Marked) if self.filled => {
                 let mark = self.mark;
@@ -141,6 +149,10 @@ impl Slots<'_> {
                 Fill::ByOffset(seed) => {
                     let bytes = std::slice::from_raw_parts_mut(address, len);
                     fill_offset(bytes, offset_bytes, *seed);
+                }
+                Fill::Sample(sample) => {
+                    let bytes = std::slice::from_raw_parts_mut(address, len);
+                    fill_sample(bytes, offset_bytes, sample);
                 }
                 Fill::Marked(mark) => {
                     let bytes = std::slice::from_raw_parts_mut(address, len);

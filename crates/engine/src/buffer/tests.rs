@@ -1,6 +1,7 @@
 //! What buffers hold.
 
 use super::*;
+use crate::call::Memory;
 use model::pattern::Extent;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -175,6 +176,22 @@ fn a_shape_that_comes_again_brings_other_blocks() {
     let turns = [shaped(2.0, 1.0), shaped(3.0, 1.0), shaped(2.0, 1.0)];
     let blocks = turns.map(|content| buffers.source(content, 4096, 0).unwrap().to_vec());
     assert_ne!(blocks[0], blocks[2]);
+}
+
+#[test]
+fn samples_go_by_place_and_begin_anew() {
+    let sample = Sample { name: "s".into(), bytes: Arc::new((0..10).collect()) };
+    let mut buffers = Buffers::new(1, 0).with_samples(&[sample]);
+    let content = Content::Sample(0);
+    assert_eq!(buffers.source(content, 5, 3).unwrap(), [3, 4, 5, 6, 7]);
+    assert_eq!(buffers.source(content, 4, 28).unwrap(), [8, 9, 0, 1]);
+    let long = buffers.source(content, 1003, 17).unwrap();
+    assert!((17u64..).zip(long).all(|(at, byte)| u64::from(*byte) == at % 10));
+    buffers.gather(content, 7, [(9, 2), (100, 5)].into_iter()).unwrap();
+    assert_eq!(buffers.gathered(0..7), [9, 0, 0, 1, 2, 3, 4]);
+    let mut slots = buffers.slots(Some(content), 8, 2).unwrap();
+    let mut memory = slots.lend(Extent { offset_bytes: 19, length_bytes: 3 }).unwrap().1;
+    assert!(matches!(memory.memory(), Memory::Write([9, 0, 1])));
 }
 
 #[test]

@@ -20,7 +20,8 @@ use super::options::word;
 use crate::backend::Backend;
 use crate::comm::{Check, Comm};
 use crate::record::{Arrived, Process};
-use model::plan::{Operand, Options, Pc};
+use model::Value;
+use model::plan::{Options, Pc};
 use model::value::Eval;
 use model::with::RANK_RATE_MAX;
 pub(super) use times::Rate;
@@ -212,26 +213,39 @@ impl<B: Backend> Io<'_, B> {
 
 /// The rate of this rank that a `with` asks for; `None`: none, or 0.
 pub(super) fn rate(env: &mut Env<'_>, site: Pc, options: &Options) -> Result<Option<Rate>, Fault> {
-    let Some(operand) = options.rate else { return Ok(None) };
-    let ops_s = env.value(site, operand)?.as_float()?;
-    let mut is = |option: Option<Operand>, name: &str| -> Eval<bool> {
-        option.map_or(Ok(false), |operand| Ok(word(env.value(site, operand)?) == name))
-    };
-    let process = if is(options.arrival, "poisson")? { Process::Poisson } else { Process::Fixed };
-    let (member, members) = match is(options.per, "group")? {
-        true => {
-            let ranks = &env.scope.members().ranks;
-            (ranks.position(env.scope.rank).unwrap_or(0), ranks.len().max(1) as f64)
+    let mut process = Process::Fixed;
+    let mut times: Vec<u64> = Vec::new();
+    if let Some(operand) = options.arrival {
+        match env.value(site, operand)? {
+            Value::List(list) => {
+                process = Process::Times;
+                times = list.iter().map(Value::as_duration_ns).collect::<Eval<_>>()?;
+            }
+            value if word(value) == "poisson" => process = Process::Poisson,
+            _ => {}
         }
-        false => (0, 1.0),
+    }
+    let ops_s = match (options.rate, times.last()) {
+        (Some(_), Some(_)) => {
+            return Err(Fault::message("the times of arrival are the rate: leave out rate"));
+        }
+        (Some(operand), None) => env.value(site, operand)?.as_float()?,
+        (None, Some(last_ns)) => times.len() as f64 * 1e9 / *last_ns as f64,
+        (None, None) => return Ok(None),
     };
-    let own_ops_s = ops_s / members;
+    let member = match options.per {
+        Some(operand) if word(env.value(site, operand)?) == "group" => {
+            let ranks = &env.scope.members().ranks;
+            (ranks.position(env.scope.rank).unwrap_or(0), ranks.len().max(1) as u32)
+        }
+        _ => (0, 1),
+    };
+    let own_ops_s = ops_s / f64::from(member.1);
     if own_ops_s > RANK_RATE_MAX {
         return Err(Fault::message(format!(
             "a rank makes at most {RANK_RATE_MAX} operations per second, found a rate of {own_ops_s} for each; \
              use a lower one, or more ranks and per=\"group\""
         )));
     }
-    let first_gaps = f64::from(member) / members;
-    Ok((ops_s > 0.0).then_some(Rate { process, own_ops_s, first_gaps }))
+    Ok((ops_s > 0.0).then(|| Rate { process, own_ops_s, member, times: times.into() }))
 }

@@ -92,7 +92,7 @@ pub fn sentences(bits: u32, directories: &[Named<'_>]) -> Vec<String> {
          they went through the page cache unless its hints say otherwise";
     let zeros = "data=\"zero\": zeros were written; storage that compresses or deduplicates hardly \
          stores them";
-    let by_offset = "data=\"offset\": files were written whose blocks are equal at equal positions; \
+    let by_offset = "data=\"offset\" or from a file: files were written whose blocks are equal at equal positions; \
          storage that deduplicates stores them once";
     let shaped =
         "compress or dedup: data was written that compresses or repeats as the program says";

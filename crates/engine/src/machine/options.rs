@@ -11,7 +11,7 @@ use model::errno;
 use model::hints;
 use model::plan::{Options, Pc};
 use model::value::{Eval, EvalError, Value};
-use model::with::{WithOption, error_names};
+use model::with::{WithOption, error_names, file_named};
 
 /// When files are made stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,7 @@ impl Active {
             WithOption::Engine => self.engine = engine(word(value)),
             WithOption::Fsync => self.fsync = fsync(word(value)),
             WithOption::Transfer => self.transfer = Some(value.as_size()?),
+            // Of files the plan knows the number.
             WithOption::Data => self.data = Content::find(word(value)).unwrap_or(self.data),
             WithOption::Compress => self.shape.compress = ratio(value)?,
             WithOption::Dedup => self.shape.dedup = ratio(value)?,
@@ -201,6 +202,9 @@ impl OptionStack {
             if option == WithOption::Hints {
                 next.hints = self.hints_number(word(value));
             }
+            if let (WithOption::Data, Some(name)) = (option, file_named(word(value))) {
+                next.data = sample(plan, name)?;
+            }
             if option == WithOption::Dir {
                 next.directory = directory(plan, word(value))?;
             }
@@ -208,7 +212,7 @@ impl OptionStack {
         next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
         next.refuse_contradictions()?;
         let rate = arrivals::rate(env, site, options)?;
-        if options.rate.is_some() {
+        if options.rate.is_some() || rate.is_some() {
             next.schedule = 0;
         }
         self.outer.push(std::mem::replace(&mut self.top, next));
@@ -248,6 +252,15 @@ impl OptionStack {
     pub(super) fn leave(&mut self) {
         self.top = self.outer.pop().unwrap_or(Active::DEFAULT);
     }
+}
+
+/// Data of the file with this name.
+fn sample(plan: &Plan, name: &str) -> Result<Content, Fault> {
+    let number = plan.samples.iter().position(|sample| sample.name == name);
+    number.map(|number| Content::Sample(number as u32)).ok_or_else(|| {
+        let why = "is not known before the run: write its name, or a parameter, into the `with`";
+        Fault::message(format!("the file {name} of data=\"file:{name}\" {why}"))
+    })
 }
 
 /// The directory with this name.

@@ -6,10 +6,11 @@ use super::shares::Ready;
 use crate::rng::{self, RankRng};
 use model::function::{Calc, Draw, Question};
 use model::pattern::Extent;
-use model::plan::{Args, Function, Operand, Pc, Slot};
+use model::plan::{Args, Function, Operand, Pc, Slot, Source};
 use model::value::{self, Eval, EvalError};
 use model::{RankSet, Value};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The streams of one rank.
 pub(super) struct Random {
@@ -17,11 +18,18 @@ pub(super) struct Random {
     seed: u64,
     /// How often a site has drawn `$$crand`.
     drawn: HashMap<Pc, u64>,
+    /// Sums of weights, of lists that are constants, by their number.
+    weights: HashMap<u32, Vec<f64>>,
 }
 
 impl Random {
     pub(super) fn new(seed: u64, rank: u32) -> Random {
-        Random { rank: RankRng::new(seed, rank), seed, drawn: HashMap::new() }
+        Random {
+            rank: RankRng::new(seed, rank),
+            seed,
+            drawn: HashMap::new(),
+            weights: HashMap::new(),
+        }
     }
 
     /// `$$crand` at a site.
@@ -89,7 +97,64 @@ fn of_piece(
     })
 }
 
+/// `empirical(list)`
+fn element(env: &mut Env<'_>, site: Pc, list: Operand) -> Eval<Value> {
+    let Value::List(items) = env.value(site, list)?.clone() else {
+        return Err(EvalError::Type("a list", env.value(site, list)?.describe()));
+    };
+    let weighted = matches!(items.first(), Some(Value::List(_)));
+    if items.is_empty() {
+        return Err(EvalError::Range("expected a list with a value", "an empty one".into()));
+    }
+    let Random { rank: stream, weights, .. } = &mut env.random;
+    if !weighted {
+        let at = stream.uniform(0, items.len() as i64 - 1)?;
+        return value::number(&items[at as usize]);
+    }
+    let made;
+    let sums = match list.source() {
+        Source::Const(number) => match weights.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(sums_of_weights(&items)?),
+        },
+        _ => {
+            made = sums_of_weights(&items)?;
+            &made
+        }
+    };
+    let chosen = stream.below(sums[sums.len() - 1]);
+    let at = sums.partition_point(|sum| *sum <= chosen).min(sums.len() - 1);
+    value::number(pair(&items[at])?.0)
+}
+
+fn pair(item: &Value) -> Eval<(&Value, f64)> {
+    let wrong = || EvalError::Type("a value and its weight, such as [4k, 70]", item.describe());
+    let Value::List(pair) = item else { return Err(wrong()) };
+    let [value, weight] = &pair[..] else { return Err(wrong()) };
+    let weight = weight.as_float()?;
+    let usable = weight.is_finite() && weight >= 0.0;
+    usable.then_some((value, weight)).ok_or_else(|| {
+        EvalError::Range("expected a weight that is not negative", weight.to_string())
+    })
+}
+
+fn sums_of_weights(items: &[Value]) -> Eval<Vec<f64>> {
+    let mut sum = 0.0;
+    let sums = items.iter().map(|item| {
+        sum += pair(item)?.1;
+        Ok(sum)
+    });
+    let sums = sums.collect::<Eval<Vec<f64>>>()?;
+    match sum > 0.0 && sum.is_finite() {
+        true => Ok(sums),
+        false => Err(EvalError::Range("expected a weight above 0", "none".into())),
+    }
+}
+
 fn drawn(env: &mut Env<'_>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Value> {
+    if what == Draw::Empirical {
+        return element(env, site, args[0]);
+    }
     let first = value::number(env.value(site, args[0])?)?;
     let second = match args.get(1) {
         Some(operand) => value::number(env.value(site, *operand)?)?,
@@ -104,6 +169,7 @@ fn drawn(env: &mut Env<'_>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Valu
         Draw::Normal => Value::Float(stream.normal(first.as_float()?, second.as_float()?)?),
         Draw::Zipf => Value::Int(stream.zipf(first.as_int()?, second.as_float()?)?),
         Draw::Exponential => Value::Float(stream.exponential(first.as_float()?)?),
+        Draw::Empirical => Value::Unset,
     })
 }
 
@@ -119,7 +185,9 @@ fn duration(stream: &mut RankRng, what: Draw, first_ns: i64, second: &Value) -> 
         Draw::Uniform => return stream.uniform(first_ns, second_ns).map(Value::Duration),
         Draw::Normal => stream.normal(first_ns as f64, second_ns as f64)?,
         Draw::Exponential => stream.exponential(first_ns as f64)?,
-        Draw::Zipf => return Err(EvalError::Type("an integer", "a duration".into())),
+        Draw::Zipf | Draw::Empirical => {
+            return Err(EvalError::Type("an integer", "a duration".into()));
+        }
     };
     Ok(Value::Duration(ns.max(0.0) as i64))
 }

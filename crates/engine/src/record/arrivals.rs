@@ -15,16 +15,19 @@ pub enum Process {
     Fixed = 0,
     /// With exponential gaps.
     Poisson = 1,
+    /// At times of a list.
+    Times = 2,
 }
 
 impl Process {
-    const ALL: [Process; 2] = [Process::Fixed, Process::Poisson];
+    const ALL: [Process; 3] = [Process::Fixed, Process::Poisson, Process::Times];
 
     /// Its name in PPL.
     pub fn name(self) -> &'static str {
         match self {
             Process::Fixed => "fixed",
             Process::Poisson => "poisson",
+            Process::Times => "times",
         }
     }
 }

@@ -127,7 +127,8 @@ fn buffers(plan: &Plan, config: &Config, rank: u32) -> Buffers {
     if config.backend == BackendKind::Null {
         return Buffers::unfilled();
     }
-    let mut buffers = Buffers::of_execution(plan.seed, rank, config.execution);
+    let mut buffers =
+        Buffers::of_execution(plan.seed, rank, config.execution).with_samples(&plan.samples);
     let forecast = config.forecast(rank);
     let prepared = |bytes: u64| bytes.min(PREPARED_BYTES) as usize;
     // A failure shows again, with its place, when a program needs the buffer.

@@ -16,7 +16,7 @@ pub struct ArrivalRow {
     pub repetition: u32,
     /// `file:line:column`, or "" if the place is not known.
     pub place: String,
-    /// How times are drawn: "fixed", "poisson".
+    /// How times are drawn: "fixed", "poisson", "times".
     pub process: String,
     /// Ranks that took part.
     pub ranks: u32,

@@ -17,6 +17,7 @@ mod check;
 mod compare;
 mod completions;
 mod crash;
+mod data_files;
 mod docs;
 mod doubts;
 mod engines;

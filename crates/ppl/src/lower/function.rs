@@ -80,6 +80,7 @@ impl Lower<'_> {
                 Some(operand) => Ev { operand, types: Types::STR, differs: false },
                 None => Ev::BAD,
             },
+            Accepts::Samples => self.samples(id),
             _ => self.expr(id),
         }
     }

@@ -14,6 +14,7 @@
 
 mod argument;
 mod assign;
+mod data;
 mod define;
 mod expr;
 mod function;

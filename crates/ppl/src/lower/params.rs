@@ -188,6 +188,13 @@ impl Lower<'_> {
     }
 }
 
+/// An integer or a float, as in a file of values.
+pub(super) fn number(text: &str) -> Option<Value> {
+    let text = Value::str(text);
+    let float = || text.as_float().ok().map(Value::Float);
+    text.as_int().ok().map(Value::Int).or_else(float)
+}
+
 /// The value of a text that is given in place of another; what was expected, if it is none.
 fn value_like(default: &Value, text: &str) -> Result<Value, &'static str> {
     let (value, expected) = match default {
@@ -246,7 +253,7 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 /// Nanoseconds of `30s`, `0.5ms`.
-fn duration(text: &str) -> Option<i64> {
+pub(super) fn duration(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits_end = text.find(|c: char| c.is_ascii_alphabetic())?;
     let factor = duration_factor(&text[digits_end..])?;

@@ -76,12 +76,29 @@ impl Lower<'_> {
         }
     }
 
-    /// When operations are due and whose rate it is says nothing without a rate.
+    /// When operations are due says nothing without a rate, unless it is at times of a list, which are one.
     fn has_a_rate(&mut self, options: &Options, list: List) {
-        let given = self.first_of(list, &["arrival", "per"]);
-        if let Some((id, name)) = given.filter(|_| options.rate.is_none()) {
-            let message = format!("{name} stands beside rate, which is missing in this `with`");
-            let help = format!("write with (rate=1000/s, {name}=...)");
+        let is_listed = match options.arrival.map(Operand::source) {
+            Some(Source::Const(number)) => {
+                matches!(self.plan.consts[number as usize], Value::List(_))
+            }
+            Some(_) => return,
+            // A wrong one is reported already.
+            None if self.first_of(list, &["arrival"]).is_some() => return,
+            None => false,
+        };
+        let (names, message): (&[&str], _) = match (is_listed, options.rate.is_some()) {
+            (true, true) => (&["rate"], "the times of arrival are the rate"),
+            (false, false) => {
+                (&["arrival", "per"], "this stands beside rate, which is missing in this `with`")
+            }
+            _ => return,
+        };
+        if let Some((id, name)) = self.first_of(list, names) {
+            let help = match is_listed {
+                true => "leave out rate".to_string(),
+                false => format!("write with (rate=1000/s, {name}=...)"),
+            };
             let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
             self.reports.push(diagnostic.help(help));
         }
@@ -158,6 +175,8 @@ impl Lower<'_> {
             Accepts::Condition => self.condition_value(id),
             Accepts::Number(_, what) => self.integer(id, what),
             Accepts::Hints => self.hints_named(id),
+            Accepts::WordsOrFile(_) => self.data(id),
+            Accepts::WordsOrTimes(_) => self.arrival(id),
             Accepts::Words(_)
             | Accepts::Ratio
             | Accepts::Rate

@@ -2,6 +2,7 @@
 
 use crate::record::Process;
 use crate::rng::RankRng;
+use std::sync::Arc;
 
 /// Gaps of a Poisson process that take as long as so many mean ones. So the mean rate holds, where that of
 /// independent gaps would be off by 1 % after 10,000 of them; bursts within are those of the process, which
@@ -9,13 +10,15 @@ use crate::rng::RankRng;
 const POISSON_BLOCK: usize = 256;
 
 /// What a `with` asks for, for one rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Rate {
     pub(in super::super) process: Process,
     /// Of this rank, 1/s, above 0.
     pub(in super::super) own_ops_s: f64,
-    /// When the first operation is due, in mean gaps of this rank.
-    pub(in super::super) first_gaps: f64,
+    /// Number of this rank among those whose rate it is, and how many they are.
+    pub(in super::super) member: (u32, u32),
+    /// Of [`Process::Times`]: ascending, nanoseconds, the last above 0.
+    pub(in super::super) times: Arc<[u64]>,
 }
 
 /// Times one after the other.
@@ -31,6 +34,14 @@ pub(super) struct Times {
 enum Gaps {
     Fixed { first_ns: f64, gap_ns: f64 },
     Poisson(Box<Poisson>),
+    Listed { start_ns: f64, times: Arc<[u64]>, member: (u32, u32) },
+}
+
+/// Which time of a list the n-th of a member is; after the last they begin anew.
+fn listed_ns(times: &[u64], (member, members): (u32, u32), nth: u64) -> f64 {
+    let at = u64::from(member) + nth * u64::from(members);
+    let (round, at) = (at / times.len() as u64, at % times.len() as u64);
+    round as f64 * times[times.len() - 1] as f64 + times[at as usize] as f64
 }
 
 impl Times {
@@ -40,7 +51,8 @@ impl Times {
         let start_ns = now_ns as f64;
         match rate.process {
             Process::Fixed => {
-                let first_ns = start_ns + rate.first_gaps * gap_ns;
+                let (member, members) = rate.member;
+                let first_ns = start_ns + f64::from(member) / f64::from(members) * gap_ns;
                 Times { given: 0, due_ns: first_ns, gaps: Gaps::Fixed { first_ns, gap_ns } }
             }
             Process::Poisson => {
@@ -48,6 +60,11 @@ impl Times {
                 let mut poisson = Box::new(Poisson::new(gap_ns, stream));
                 let due_ns = start_ns + poisson.gap_ns();
                 Times { given: 0, due_ns, gaps: Gaps::Poisson(poisson) }
+            }
+            Process::Times => {
+                let (times, member) = (Arc::clone(&rate.times), rate.member);
+                let due_ns = start_ns + listed_ns(&times, member, 0);
+                Times { given: 0, due_ns, gaps: Gaps::Listed { start_ns, times, member } }
             }
         }
     }
@@ -69,6 +86,9 @@ impl Times {
             // Sums of rounded gaps would drift.
             Gaps::Fixed { first_ns, gap_ns } => *first_ns + self.given as f64 * *gap_ns,
             Gaps::Poisson(poisson) => self.due_ns + poisson.gap_ns(),
+            Gaps::Listed { start_ns, times, member } => {
+                *start_ns + listed_ns(times, *member, self.given)
+            }
         };
     }
 }
@@ -116,7 +136,7 @@ mod tests {
     use super::*;
 
     fn times(process: Process, ops_s: f64, count: usize) -> Vec<u64> {
-        let rate = Rate { process, own_ops_s: ops_s, first_gaps: 0.0 };
+        let rate = Rate { process, own_ops_s: ops_s, member: (0, 1), times: Arc::new([]) };
         let mut times = Times::new(&rate, 1_000, (42, 3, 0));
         let mut next = || {
             let due_ns = times.due_ns();
@@ -162,8 +182,19 @@ mod tests {
     }
 
     #[test]
+    fn listed_times_begin_anew_and_members_share_them() {
+        let listed = |member, members| -> Vec<f64> {
+            (0..4).map(|nth| listed_ns(&[10, 20, 50], (member, members), nth)).collect()
+        };
+        assert_eq!(listed(0, 1), [10.0, 20.0, 50.0, 60.0]);
+        assert_eq!(listed(0, 2), [10.0, 50.0, 70.0, 110.0]);
+        assert_eq!(listed(1, 2), [20.0, 60.0, 100.0, 120.0]);
+    }
+
+    #[test]
     fn a_seed_gives_the_same_times_and_each_schedule_others() {
-        let rate = Rate { process: Process::Poisson, own_ops_s: 1e3, first_gaps: 0.0 };
+        let process = Process::Poisson;
+        let rate = Rate { process, own_ops_s: 1e3, member: (0, 1), times: Arc::new([]) };
         let first = |seed, rank, nth| Times::new(&rate, 0, (seed, rank, nth)).due_ns();
         assert_eq!(first(1, 2, 3), first(1, 2, 3));
         let others = [first(1, 2, 3), first(2, 2, 3), first(1, 3, 3), first(1, 2, 4)];

@@ -304,7 +304,7 @@ fn view_calls<B: Backend>(
     let calls = job.calls_at_offsets(io, used.is_collective(), longest_bytes, own_rounds);
     // Zeros are the same everywhere, and random data beyond this size repeats anyway.
     let by_place = match active.data {
-        Content::Offset | Content::Marked => true,
+        Content::Offset | Content::Sample(_) | Content::Marked => true,
         Content::Random | Content::Shaped(_) => facts.bytes <= WIDE_BYTES as u64,
         Content::Zero => false,
     };

@@ -1,0 +1,106 @@
+//! Files of data beside the program: values to draw, times, bytes to write; and random data that compresses
+//! and repeats as asked.
+
+use crate::run::row;
+use crate::scene::Scene;
+use crate::schema::run_object;
+use std::collections::BTreeSet;
+use std::fs;
+
+#[test]
+fn values_of_a_file_are_drawn_by_their_weights() {
+    let program =
+        "param $file = \"sizes.txt\";\nrepeat $i 1000 write(\"f-$$rank-$i\", empirical($file));";
+    let scene = Scene::new()
+        .file("x.ppl", program)
+        .file("sizes.txt", "# observed\n4k 90\n64k 10\n")
+        .file("other.txt", "1\n");
+    let bytes = |line: &str| {
+        let run = run_object(&scene.parabench(&format!("{line} --format json")).exits(0));
+        row(&run, "", "write")["bytes"].as_u64().expect("a number")
+    };
+    let first = bytes("run x.ppl -n 2 --backend mem");
+    // 2,000 draws, 200 of them large: the deviation of that is 13.
+    let large = (first - 2000 * 4096) / (60 << 10);
+    assert!((150..250).contains(&large), "{large}");
+    assert_eq!(bytes("run x.ppl -n 2"), first, "the seed gives the same everywhere");
+    assert_ne!(bytes("run x.ppl -n 2 --backend mem --seed 7"), first);
+    assert_eq!(bytes("run x.ppl -n 2 file=other.txt --backend mem"), 2000);
+    scene.parabench("plan x.ppl -n 2").exits(0).out_has("write");
+}
+
+#[test]
+fn times_of_a_file_are_when_operations_are_due() {
+    let scene = Scene::new()
+        .file("x.ppl", "time[\"w\"] with (arrival=\"file:t.txt\") repeat $i 4 mkdir(\"d-$i\");")
+        .file("t.txt", "0\n0.001\n0.001\n0.005\n");
+    let run = run_object(&scene.parabench("run x.ppl --backend mem --format json").exits(0));
+    assert_eq!(run["run"]["arrivals"][0]["process"], "times");
+    assert_eq!(run["labels"][0]["busy_ns"], 5_001_000);
+    let scene = scene.file("t.txt", "0\n0.005\n0.001\n");
+    scene.parabench("check x.ppl").exits(2).err_has("in line 3, found \"0.001\"");
+}
+
+#[test]
+fn written_data_comes_from_a_file() {
+    let sample: Vec<u8> = (0..10_000u32).map(|at| (at % 251) as u8).collect();
+    let program = "with (data=\"file:sample.bin\") { write(\"a\", 25000); $h = fopen(\"b\", \"w\"); \
+                   fwrite($h, 100, 9950); fclose($h); }\n\
+                   with (data=\"file:sample.bin\", engine=\"uring|posix\", depth=4) { $h = fopen(\"c\", \"w\"); \
+                   repeat $i 5 fwrite($h, 5000, $i * 5000); fclose($h); }";
+    let scene = Scene::new().file("x.ppl", program).file("sample.bin", &sample);
+    scene.parabench("run x.ppl --dir d").exits(0).out_has("from a file");
+    let expected: Vec<u8> = sample.iter().cycle().take(25_000).copied().collect();
+    for name in ["d/a", "d/c"] {
+        assert!(fs::read(scene.path(name)).unwrap() == expected, "{name}");
+    }
+    assert!(fs::read(scene.path("d/b")).unwrap()[9950..] == expected[9950..10_050]);
+}
+
+#[test]
+fn files_outside_of_the_programs_folder_are_not_read() {
+    let scene = Scene::new()
+        .file("p/x.ppl", "write(\"a\", empirical(\"../secret.txt\"));")
+        .file("p/y.ppl", "with (data=\"file:/etc/hostname\") write(\"a\", 4k);")
+        .file("p/z.ppl", "$x = \"a\" + $$rand; with (data=\"file:$x\") write(\"a\", 4k);")
+        .file("secret.txt", "4k\n");
+    for program in ["p/x.ppl", "p/y.ppl"] {
+        let done = scene.parabench(&format!("run {program} --backend mem")).exits(2);
+        done.err_has("outside of the program's folder").err_has("--include-dir");
+    }
+    scene.parabench("run p/x.ppl --backend mem --include-dir .").exits(0);
+    scene.parabench("run p/z.ppl --backend mem").exits(1).out_has("is not known before the");
+}
+
+/// As storage sees it: blocks of 4 KiB, each compressed by itself, and those that differ.
+#[test]
+fn random_data_compresses_and_repeats_as_asked() {
+    for (options, compress, dedup) in [
+        ("", 1.0, 1.0),
+        ("compress=2, ", 2.0, 1.0),
+        ("dedup=3, ", 1.0, 3.0),
+        ("compress=4, dedup=2, ", 4.0, 2.0),
+    ] {
+        let program = format!("with ({options}transfer=64k) write(\"a\", 3m);");
+        let scene = Scene::new().file("x.ppl", program);
+        scene.parabench("run x.ppl --dir d").exits(0);
+        let bytes = fs::read(scene.path("d/a")).unwrap();
+        let different: BTreeSet<&[u8]> = bytes.chunks(4096).collect();
+        let found = 768.0 / different.len() as f64;
+        assert!(
+            (found / dedup - 1.0).abs() < 0.02,
+            "{options}: {found} blocks for each that differs"
+        );
+        let packed: usize = different.iter().map(|block| compressed_bytes(block)).sum();
+        let found = (4096 * different.len()) as f64 / packed as f64;
+        assert!((found / compress - 1.0).abs() < 0.1, "{options}: compresses by {found}");
+    }
+}
+
+fn compressed_bytes(block: &[u8]) -> usize {
+    use flate2::{Compression, write::DeflateEncoder};
+    use std::io::Write;
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(block).expect("memory");
+    encoder.finish().expect("memory").len()
+}
