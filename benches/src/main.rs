@@ -12,6 +12,7 @@
 
 mod cases;
 mod figure;
+mod fold;
 mod language;
 mod machine;
 mod mpi;
@@ -61,6 +62,7 @@ const BENCHES: &[Bench] = &[
     ("mpi", mpi::mpi),
     ("pictures", pictures::pictures),
     ("traces", traces::traces),
+    ("fold", fold::fold),
     ("record", record::record),
     ("verified", verified::verified),
     ("uring", uring::uring),

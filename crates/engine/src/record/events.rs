@@ -6,6 +6,7 @@
 use super::EventsConfig;
 use super::area::Area;
 use super::extents;
+use super::heard::{Listener, Paths};
 use super::index::{Index, hash_text};
 use super::layout::*;
 use crate::clock::monotonic_raw_ns;
@@ -38,6 +39,8 @@ pub(super) struct Events {
     latest_path: u32,
     /// Blocks of extents so far.
     extents: u32,
+    /// Who takes events instead of a longer table.
+    listener: Option<Listener>,
 }
 
 impl Events {
@@ -54,6 +57,7 @@ impl Events {
             path_places: Vec::new(),
             latest_path: 0,
             extents: 0,
+            listener: None,
         };
         // A quarter is left to path names.
         let affordable = config.max_bytes / 4 * 3 / size_of::<Event>() as u64;
@@ -92,8 +96,28 @@ impl Events {
         area.publish_word(self.block as usize, u64::from(self.filled));
     }
 
+    /// Somebody takes the events from now on.
+    pub(super) fn listen(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    /// Gives what was not given yet to who listens.
+    pub(super) fn hand_over(&mut self, area: &mut Area) {
+        let Some(listener) = self.listener.as_ref().filter(|_| self.filled > 0) else { return };
+        let words = area.read();
+        let from = self.block as usize + 1;
+        let events = &words[from..from + self.filled as usize * EVENT_WORDS];
+        listener.hear(self.rank, events, &Paths { words, places: &self.path_places });
+        area.publish_word(self.block as usize, 0);
+        self.filled = 0;
+    }
+
     #[cold]
     fn add_next_block(&mut self, area: &mut Area) -> bool {
+        if self.listener.is_some() && self.room > 0 {
+            self.hand_over(area);
+            return true;
+        }
         let wanted = (2 * self.room as usize).clamp(BLOCK_EVENTS.0, BLOCK_EVENTS.1);
         self.add_block(area, wanted)
     }

@@ -19,6 +19,7 @@ mod events;
 mod extents;
 mod failures;
 mod files;
+mod heard;
 mod histograms;
 mod index;
 mod labels;
@@ -35,6 +36,7 @@ mod traffic;
 pub use area::memory_file;
 pub use arrivals::{Arrived, Process};
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
+pub use heard::{Listen, Listener, Paths};
 pub use live::Live;
 pub use read::{
     ArrivalRecord, BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord,

@@ -10,6 +10,7 @@ use super::area::Area;
 use super::arrivals::{Arrivals, Arrived};
 use super::events::Events;
 use super::failures::{Failed, Failures, rank_error};
+use super::heard::Listener;
 use super::labels::Labels;
 use super::layout::*;
 use super::shares::{Shared, Shares};
@@ -68,6 +69,13 @@ impl Recorder {
             events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
             area,
         })
+    }
+
+    /// Gives events to somebody instead of keeping them.
+    pub fn listen(&mut self, listener: Listener) {
+        if let Some(events) = &mut self.events {
+            events.listen(listener);
+        }
     }
 
     /// The id of the label `text` directly inside the label `parent` ([`NO_ID`]: inside
@@ -309,7 +317,10 @@ impl Recorder {
     }
 
     /// What was recorded.
-    pub fn into_record(self) -> Result<RankRecord, String> {
+    pub fn into_record(mut self) -> Result<RankRecord, String> {
+        if let Some(events) = &mut self.events {
+            events.hand_over(&mut self.area);
+        }
         if self.area.is_heap() {
             let words = self.area.into_words().unwrap_or_default();
             return RankRecord::from_words(words);

@@ -39,7 +39,7 @@ mod waits;
 use crate::backend::MemFs;
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
-use crate::comm::{Comm, Sim};
+use crate::comm::{Comm, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
@@ -118,11 +118,13 @@ fn perform(
         sim.observed(Box::new(part))
     };
     let buffers = Buffers::unfilled();
-    let outcome = simulate(plan, &config, clock, buffers, (backend, part), &mut |world, _| {
+    let mut on_turn = |world: &World, _: &dyn Fn() -> Sample| {
         if stage.is_over() && !world.is_interrupted() {
             world.interrupt();
         }
-    })?;
+    };
+    let make = (backend, part);
+    let outcome = simulate(plan, &config, clock, buffers, make, &mut on_turn, None)?;
     let state = stage.state.borrow();
     let mut doubts = state.doubts.tell(plan, &fs.borrow());
     // Skipped iterations may have given what is waited for.

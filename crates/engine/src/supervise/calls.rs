@@ -68,7 +68,7 @@ pub fn list_calls(
         }
     };
     let make = (backend, alone);
-    let outcome = simulate(plan, &config, clock, Buffers::unfilled(), make, &mut enough)?;
+    let outcome = simulate(plan, &config, clock, Buffers::unfilled(), make, &mut enough, None)?;
     let mut errors: Vec<String> = outcome.deadlock_message(plan).into_iter().collect();
     // Ranks that went on after the last call that is shown were refused everything.
     let whole = log.borrow().wanting > 0;

@@ -9,7 +9,7 @@ use crate::clock::{self, Real, Virtual};
 use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
-use crate::record::{Medium, Meta, RankRecord, Recorder, Usage};
+use crate::record::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
 use crate::{limits, stop};
 use model::directory::absolute;
 use model::units::format_bytes;
@@ -27,23 +27,34 @@ pub fn run_sim(
     config: &Config,
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, StartError> {
-    run_sim_among(plan, config, &[], on_progress)
+    run_sim_with(plan, config, &[], on_progress, None)
 }
 
 /// The same among files that are there before: names below the directory, directories before what is
 /// in them, and the size of files in bytes, `None` for directories. What cannot be there is left out.
+/// Events are not kept: somebody listens to them.
 pub fn run_sim_among(
     plan: &Plan,
     config: &Config,
     before: &[(&[u8], Option<u64>)],
+    listener: &Listener,
+) -> Result<Outcome, StartError> {
+    run_sim_with(plan, config, before, &mut |_| (), Some(listener))
+}
+
+fn run_sim_with(
+    plan: &Plan,
+    config: &Config,
+    before: &[(&[u8], Option<u64>)],
     on_progress: &mut dyn FnMut(&Progress),
+    listener: Option<&Listener>,
 ) -> Result<Outcome, StartError> {
     let clock = Virtual::start();
     let mut looks = Looks::new(config);
     let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
     if config.backend == BackendKind::Null {
         let make = (|_, _| Null, alone);
-        return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn);
+        return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, listener);
     }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
@@ -56,7 +67,7 @@ pub fn run_sim_among(
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
         Mem::new(Rc::clone(&fs), clock, cost)
     };
-    simulate(plan, config, clock, Buffers::unfilled(), (backend, alone), &mut on_turn)
+    simulate(plan, config, clock, Buffers::unfilled(), (backend, alone), &mut on_turn, listener)
 }
 
 /// A rank that is simulated and nothing else.
@@ -104,7 +115,7 @@ struct Simulation<'p, B> {
 }
 
 /// Runs all ranks to their end. `make`: gives a rank its back-end, and its end of the world.
-/// `on_turn` is asked after every turn and may interrupt.
+/// `on_turn` is asked after every turn and may interrupt. `listener`: takes the events.
 pub(crate) fn simulate<B: Backend>(
     plan: &Plan,
     config: &Config,
@@ -112,12 +123,13 @@ pub(crate) fn simulate<B: Backend>(
     buffers: Buffers,
     make: (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
     on_turn: &mut dyn FnMut(&World, &dyn Fn() -> Sample),
+    listener: Option<&Listener>,
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
     check_memory(plan)?;
     let _heard = stop::Heard::new();
     let prepared = Prepared::new(plan);
-    let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make)?;
+    let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, listener)?;
     while simulation.turn() {
         on_turn(&simulation.world, &|| simulation.sample());
         if stop::requested() {
@@ -153,6 +165,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
         clock: Virtual,
         buffers: Buffers,
         (mut backend, mut comm): (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
+        listener: Option<&Listener>,
     ) -> Result<Simulation<'p, B>, StartError> {
         let ranks = plan.ranks;
         let world = Rc::new(World::new(ranks, &sets(plan), clock.clone()));
@@ -163,9 +176,10 @@ impl<'p, B: Backend> Simulation<'p, B> {
             }
             let sites = plan.code.len() as u32;
             let meta = Meta { rank, ranks, sites, events: config.events };
-            let recorder = Recorder::create(Medium::Heap, &meta).map_err(|error| {
+            let mut recorder = Recorder::create(Medium::Heap, &meta).map_err(|error| {
                 StartError::Rank { rank, message: format!("cannot keep what is measured: {error}") }
             })?;
+            listener.into_iter().for_each(|listener| recorder.listen(listener.clone()));
             let comm = comm(Sim::new(Rc::clone(&world), rank));
             let backend = backend(rank, clock.clone());
             let settings = &config.settings;

@@ -1,11 +1,13 @@
 //! A stored run -> a program, and the proof that it does the same.
 
+mod compare;
 mod proof;
 mod read;
 mod sites;
 mod stretch;
 mod tally;
 
+pub use compare::OF_LINE_MAX;
 pub use proof::{Difference, Proof, prove, shown, try_out};
 pub use read::read;
 pub use stretch::{for_ranks, scaled};

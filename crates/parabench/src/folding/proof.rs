@@ -1,15 +1,18 @@
 //! A folded program is executed on files in memory and compared with its log: only what does the same
 //! is called lossless.
 
-use super::tally::{Kind, Tally, difference};
+use super::compare::{Comparison, Failures};
+use super::tally::{Kind, Tally};
 use engine::config::{BackendKind, Config};
-use engine::record::{EventsConfig, RankRecord};
+use engine::record::{EventsConfig, Listen, Listener};
 use engine::supervise::{Outcome, run_sim_among};
-use model::event::{Event, FLAG_FAILED, NO_ID};
+use model::event::{Event, NO_ID};
 use model::{Op, Plan, errno};
 use ppl::{Binding, Loader};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use trace::fold::{Before, Folded, Included, Kind as There, Log};
 
 /// How far a program does what its log shows.
@@ -25,8 +28,11 @@ pub struct Proof {
     pub first: Option<Difference>,
     /// Why the program could not be executed to its end.
     pub failure: Option<String>,
-    /// By rank and operation of the log: the line of the text that it comes from.
-    pub lines: Vec<Vec<u32>>,
+    /// Ranks and numbers of the first operations of the log that the line stands for which was asked
+    /// for.
+    pub of_line: Vec<(u32, usize)>,
+    /// How many it stands for.
+    pub of_line_total: u64,
 }
 
 /// Two operations that should be the same.
@@ -55,28 +61,31 @@ impl Proof {
     }
 }
 
-/// Executes the text of a folded program among the files that it expects, and compares.
-pub fn prove(log: &Log, folded: &Folded) -> Proof {
-    let mut proof = Proof {
-        operations: log.ranks.iter().map(|rank| rank.len() as u64).sum(),
-        adopted: folded.adopted.iter().map(|rank| rank.len() as u64).sum(),
-        ..Proof::default()
-    };
-    match execute(log.ranks.len() as u32, folded) {
-        Ok((plan, outcome)) => {
-            if !outcome.finished() {
-                proof.failure = Some(outcome.ending(&plan));
-            }
-            for (rank, record) in (0..).zip(&outcome.records) {
-                compare(rank, log, folded, &plan, record, &mut proof);
-            }
-        }
+/// Executes the text of a folded program among the files that it expects, and compares. `line`: what
+/// this line of the text stands for is remembered.
+pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, line: Option<u32>) -> Proof {
+    let mut proof = match compiled(log.ranks.len() as u32, folded) {
+        Ok(plan) => compared(log, folded, &Rc::new(plan), line),
         Err(why) => {
-            proof.failure = Some(why);
+            let mut proof = Proof { failure: Some(why), ..Proof::default() };
             let all = log.ranks.iter().flatten();
             all.for_each(|entry| proof.tally.add(Some(&entry.event), None, Some(Kind::Operation)));
+            proof
         }
-    }
+    };
+    proof.operations = log.ranks.iter().map(|rank| rank.len() as u64).sum();
+    proof.adopted = folded.adopted.iter().map(|rank| rank.len() as u64).sum();
+    proof
+}
+
+fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, line: Option<u32>) -> Proof {
+    let comparison = Comparison::new(log, folded, plan, line);
+    let comparison = Rc::new(RefCell::new(comparison));
+    let ended = execute(plan, folded, &Listener(Rc::clone(&comparison) as Rc<RefCell<dyn Listen>>));
+    let mut comparison = comparison.borrow_mut();
+    comparison.end();
+    let mut proof = std::mem::take(&mut comparison.proof);
+    proof.failure = ended.err();
     proof
 }
 
@@ -85,29 +94,27 @@ pub fn prove(log: &Log, folded: &Folded) -> Proof {
 /// # Errors
 /// What went wrong first.
 pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
-    let (plan, outcome) = execute(ranks, folded)?;
-    if !outcome.finished() {
-        return Err(outcome.ending(&plan));
-    }
-    for record in &outcome.records {
-        if let Some(event) = record.events().find(|event| event.flags & FLAG_FAILED != 0) {
-            let path = |id: u32| plan.named(record.path(id).unwrap_or_default());
-            let failed = told(&event, path);
-            return Err(format!("rank {}: {failed}", record.rank));
-        }
-    }
-    Ok(())
+    let plan = Rc::new(compiled(ranks, folded)?);
+    let failures = Failures { plan: Rc::clone(&plan), first: None };
+    let failures = Rc::new(RefCell::new(failures));
+    execute(&plan, folded, &Listener(Rc::clone(&failures) as Rc<RefCell<dyn Listen>>))?;
+    let first = failures.borrow_mut().first.take();
+    first.map_or(Ok(()), Err)
 }
 
-fn execute(ranks: u32, folded: &Folded) -> Result<(Plan, Outcome), String> {
+fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
     let binding = Binding::new(ranks);
     let text = folded.text.clone().into_bytes();
     let compiled = ppl::compile("folded", text, &mut Parts(&folded.parts), &binding);
-    let Some(plan) = compiled.plan else {
+    compiled.plan.ok_or_else(|| {
         let mistake = compiled.diagnostics.first();
         let mistake = mistake.map_or(String::new(), |found| found.message.clone());
-        return Err(format!("the text does not compile: {mistake}"));
-    };
+        format!("the text does not compile: {mistake}")
+    })
+}
+
+/// Executes a program on files in memory; an error tells why it did not come to its end.
+fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Result<(), String> {
     let events = EventsConfig { max_bytes: 1 << 40, expected: 0, sample_every: 1 };
     let mut config = Config {
         directory: PathBuf::from("/folded"),
@@ -117,8 +124,9 @@ fn execute(ranks: u32, folded: &Folded) -> Result<(Plan, Outcome), String> {
     };
     config.settings.print_fd = None;
     let before: Vec<(&[u8], Option<u64>)> = folded.before.iter().map(planted).collect();
-    let outcome = run_sim_among(&plan, &config, &before, &mut |_| ());
-    outcome.map(|outcome| (plan, outcome)).map_err(|error| error.to_string())
+    let outcome = run_sim_among(plan, &config, &before, listener);
+    let outcome = outcome.map_err(|error| error.to_string())?;
+    if outcome.finished() { Ok(()) } else { Err(ending(plan, &outcome)) }
 }
 
 /// The files of a program that are not written yet.
@@ -139,49 +147,11 @@ fn planted(before: &Before) -> (&[u8], Option<u64>) {
     (&before.path, size_bytes)
 }
 
-fn compare(
-    rank: u32,
-    log: &Log,
-    folded: &Folded,
-    plan: &Plan,
-    record: &RankRecord,
-    proof: &mut Proof,
-) {
-    let expected = &log.ranks[rank as usize];
-    let adopted = folded.adopted.get(rank as usize).map_or(&[][..], Vec::as_slice);
-    let own = (0u64..).zip(record.events()).filter(|(at, _)| adopted.binary_search(at).is_err());
-    let mut own = own.map(|(_, event)| event);
-    let mut lines = Vec::with_capacity(expected.len());
-    for (number, entry) in expected.iter().enumerate() {
-        let found = own.next();
-        let line = found.and_then(|event| plan.locate_site(event.site));
-        lines.push(line.map_or(0, |(_, line, _)| line as u32));
-        let path = |id: u32| plan.named(record.path(id).unwrap_or_default());
-        let kind = match &found {
-            Some(event) => difference((&entry.event, log), (event, &path)),
-            None => Some(Kind::Operation),
-        };
-        proof.tally.add(Some(&entry.event), found.as_ref(), kind);
-        if kind.is_some() {
-            proof.first.get_or_insert_with(|| Difference {
-                rank,
-                number,
-                expected: shown(&entry.event, log),
-                found: found.map_or("nothing".into(), |event| told(&event, path)),
-            });
-        }
-    }
-    let mut more = 0;
-    for event in own {
-        more += 1;
-        proof.tally.add(None, Some(&event), Some(Kind::Operation));
-    }
-    if more > 0 && proof.first.is_none() {
-        let number = expected.len();
-        let (expected, found) = ("nothing".into(), format!("{more} more operations"));
-        proof.first = Some(Difference { rank, number, expected, found });
-    }
-    proof.lines.push(lines);
+fn ending(plan: &Plan, outcome: &Outcome) -> String {
+    let message = outcome.deadlock_message(plan);
+    let errors = outcome.records.iter().flat_map(|record| &record.errors);
+    let first = errors.map(|(_, message)| message.clone()).next();
+    message.or(first).unwrap_or_else(|| "a rank did not come to its end".into())
 }
 
 /// It moves bytes between memory and a file at a place.
@@ -195,7 +165,7 @@ pub fn shown(event: &Event, log: &Log) -> String {
     told(event, |path| log.path(path).into())
 }
 
-fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> String {
+pub(super) fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> String {
     let op = Op::from_u8(event.op).map_or("?", Op::name);
     let name = |id: u32| model::escape::line(&String::from_utf8_lossy(&path(id)));
     let mut text = format!("{op} \"{}\"", name(event.path));

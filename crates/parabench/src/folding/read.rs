@@ -6,7 +6,7 @@ use crate::results;
 use ::report::events::EventReader;
 use model::run::Run;
 use std::path::Path;
-use trace::fold::{Log, Logged};
+use trace::fold::{Events, Log, Logged};
 
 /// Reads a run and all its events.
 ///
@@ -29,7 +29,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     let mut reader = EventReader::open(dir).map_err(broken)?;
     let ranks = run.run.ranks as usize;
     let mut log = Log {
-        ranks: vec![Vec::new(); ranks],
+        ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),
         processors: processors(&run),
         site_flags: sites::flags(&run),
@@ -40,7 +40,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         // Of a sweep the first execution.
         if let (0, 0, Some(rank)) = (row.cell, row.repetition, log.ranks.get_mut(row.rank as usize))
         {
-            rank.push(Logged { event: row.event, details: row.details });
+            rank.push(&Logged { event: row.event, details: row.details });
         }
     }
     log.paths = reader.paths().to_vec();

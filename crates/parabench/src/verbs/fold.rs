@@ -7,7 +7,8 @@ use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
 use std::path::{Path, PathBuf};
-use trace::fold::{self, Folded, Included, Log, Only, Options, Think};
+use std::rc::Rc;
+use trace::fold::{self, Events, Folded, Included, Log, Only, Options, Think};
 
 /// What folded programs begin with; others are not replaced.
 pub(super) const HEAD: &str = "# Folded from ";
@@ -93,12 +94,14 @@ impl Fold {
         let split = self.split_name();
         let folded =
             fold::fold(&log, &Options { think: self.think, head, split, approx: self.approx });
-        let proof = folding::prove(&log, &folded);
+        let (log, folded) = (Rc::new(log), Rc::new(folded));
+        let proof = folding::prove(&log, &folded, self.explain);
         if let Some(line) = self.explain {
             explain(&log, &run, &folded, &proof, line)?;
             return Ok(Exit::Success);
         }
-        let folded = folding::scaled(folded, &self.scale, log.ranks.len() as u32)?;
+        let ranks = log.ranks.len() as u32;
+        let folded = folding::scaled(Rc::unwrap_or_clone(folded), &self.scale, ranks)?;
         self.ranks.map_or(Ok(()), |ranks| folding::for_ranks(&folded, ranks))?;
         if let Some((map, words)) = words {
             let lines: String = words.iter().map(|(old, new)| format!("{new}\t{old}\n")).collect();
@@ -150,8 +153,10 @@ pub(super) struct Translated {
 pub(super) fn translated(folder: &Path, think: Think) -> Result<Translated> {
     let (run, log) = folding::read(folder)?;
     let folded = fold::fold(&log, &Options { think, head: head(&run, &log), ..Options::default() });
-    say(&folded, &folding::prove(&log, &folded), None);
-    Ok(Translated { text: folded.text, ranks: log.ranks.len() as u32 })
+    let (log, folded) = (Rc::new(log), Rc::new(folded));
+    say(&folded, &folding::prove(&log, &folded, None), None);
+    let ranks = log.ranks.len() as u32;
+    Ok(Translated { text: Rc::unwrap_or_clone(folded).text, ranks })
 }
 
 /// `typical`, `exact`, `none`, `drawn`, `scale=0.5`
@@ -206,7 +211,7 @@ fn only(log: &mut Log, text: &str) -> Result<()> {
 /// The comment at the head: what was recorded, when, how complete.
 fn head(run: &Run, log: &Log) -> Vec<String> {
     let header = &run.run;
-    let operations: usize = log.ranks.iter().map(Vec::len).sum();
+    let operations: usize = log.ranks.iter().map(Events::len).sum();
     let ranks = match log.ranks.len() {
         1 => "1 rank".to_string(),
         ranks => format!("{ranks} ranks"),
@@ -284,25 +289,19 @@ fn percent(share: f64) -> f64 {
     (share * 1e5).round() / 1e3
 }
 
-/// Most operations that are shown.
-const SHOWN: usize = 20;
-
 fn explain(log: &Log, run: &Run, folded: &Folded, proof: &folding::Proof, line: u32) -> Result<()> {
     let lines = folded.text.lines().count();
     let Some(text) = folded.text.lines().nth((line as usize).wrapping_sub(1)) else {
         return Err(Error::input(format!("--explain {line}: the program has {lines} lines")));
     };
     let mut out = format!("{line}: {}\n", text.trim());
-    let (mut count, mut total) = (0, 0);
-    for (rank, places) in proof.lines.iter().enumerate() {
-        for (number, _) in places.iter().enumerate().filter(|(_, at)| **at == line) {
-            total += 1;
-            if count < SHOWN {
-                count += 1;
-                out.push_str(&origin(log, run, rank, number));
-            }
-        }
+    let mut shown = proof.of_line.clone();
+    shown.sort_unstable();
+    shown.truncate(folding::OF_LINE_MAX);
+    for (rank, number) in &shown {
+        out.push_str(&origin(log, run, *rank, *number));
     }
+    let (total, count) = (proof.of_line_total, shown.len() as u64);
     match total {
         0 => out.push_str("  no operation of the run\n"),
         _ if total > count => out.push_str(&format!("  and {} more\n", total - count)),
@@ -312,8 +311,8 @@ fn explain(log: &Log, run: &Run, folded: &Folded, proof: &folding::Proof, line: 
 }
 
 /// One operation of the run, with its line in the log or its number.
-fn origin(log: &Log, run: &Run, rank: usize, number: usize) -> String {
-    let entry = &log.ranks[rank][number];
+fn origin(log: &Log, run: &Run, rank: u32, number: usize) -> String {
+    let entry = log.ranks[rank as usize].get(number).unwrap_or_default();
     let logs = run.run.trace.as_ref().map_or(&[][..], |trace| &trace.logs);
     let place = match logs.get(entry.details.log as usize) {
         Some(log) if entry.details.line > 0 => format!("{}:{}", log.name, entry.details.line),

@@ -4,6 +4,7 @@
 //! meet bytes which nobody has written.
 
 use super::log::{Log, Logged};
+use super::merged::Merged;
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
@@ -33,15 +34,9 @@ pub struct Before {
 
 /// What a log shows of what was there before it, directories before what is in them.
 pub fn before(log: &Log) -> Vec<Before> {
-    let mut places: Vec<(u64, usize, usize)> = Vec::new();
-    for (rank, entries) in log.ranks.iter().enumerate() {
-        let starts = entries.iter().enumerate().map(|(at, e)| (e.event.start_ns, rank, at));
-        places.extend(starts);
-    }
-    places.sort_unstable();
     let mut world = World::default();
-    for (_, rank, at) in places {
-        world.follow(log, &log.ranks[rank][at]);
+    for (_, entry) in Merged::of(log, |entry| entry.event.start_ns) {
+        world.follow(log, &entry);
     }
     let mut found = world.found();
     found.retain(|before| !is_whole(&log.directories, &before.path));

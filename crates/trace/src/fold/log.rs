@@ -1,6 +1,7 @@
 //! The operations of a run, as folding reads them; and which open file each works on where the run
 //! does not tell.
 
+use super::events::Events;
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
 use model::directory::prefixed;
@@ -44,7 +45,7 @@ pub struct Log {
     /// Paths of labels.
     pub labels: Vec<String>,
     /// Operations by rank, in order of start.
-    pub ranks: Vec<Vec<Logged>>,
+    pub ranks: Vec<Events>,
     /// Flags of open(2) by place in the program, of runs of our own.
     pub site_flags: HashMap<u32, u32>,
     /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
@@ -91,19 +92,19 @@ impl Log {
 impl Log {
     /// Logs without opens tell names only: a rank has each file open once.
     fn name_instances(&mut self) {
-        let known = |entry: &Logged| Some(entry.details.instance).filter(|i| *i != NO_ID);
+        let known = |entry: Logged| Some(entry.details.instance).filter(|i| *i != NO_ID);
         let mut next = self.ranks.iter().flatten().filter_map(known).max().map_or(0, |i| i + 1);
         for rank in &mut self.ranks {
             let mut by_name: HashMap<u32, u32> = HashMap::new();
-            let nameless = rank.iter_mut().filter(|entry| {
-                entry.details.instance == NO_ID && entry.op().is_some_and(takes_handle)
+            rank.change(|entry| {
+                if entry.details.instance == NO_ID && entry.op().is_some_and(takes_handle) {
+                    entry.details.instance =
+                        *by_name.entry(entry.event.path).or_insert_with(|| {
+                            next += 1;
+                            next - 1
+                        });
+                }
             });
-            for entry in nameless {
-                entry.details.instance = *by_name.entry(entry.event.path).or_insert_with(|| {
-                    next += 1;
-                    next - 1
-                });
-            }
         }
     }
 }
@@ -118,16 +119,22 @@ impl Log {
             *reads |= matches!(op, Op::Fread | Op::Readv);
             *writes |= needs_writing(op);
         }
-        let all = self.ranks.iter_mut().flatten();
-        let untold = all.filter(|entry| {
+        let is_untold = |entry: &Logged| {
             entry.details.open_flags == NO_ID && entry.op() == Some(Op::Fopen) && entry.is_ok()
-        });
-        for entry in untold {
-            entry.details.open_flags = match used.get(&entry.details.instance) {
-                Some((true, true)) => O_RDWR | O_CREAT,
-                Some((false, true)) => O_WRONLY | O_CREAT,
-                _ => 0,
-            };
+        };
+        for rank in &mut self.ranks {
+            if !rank.iter().any(|entry| is_untold(&entry)) {
+                continue;
+            }
+            rank.change(|entry| {
+                if is_untold(entry) {
+                    entry.details.open_flags = match used.get(&entry.details.instance) {
+                        Some((true, true)) => O_RDWR | O_CREAT,
+                        Some((false, true)) => O_WRONLY | O_CREAT,
+                        _ => 0,
+                    };
+                }
+            });
         }
     }
 }
@@ -139,7 +146,7 @@ fn needs_writing(op: Op) -> bool {
 
 /// Open files of one rank. Two of the same name are told apart by what can be done with them.
 struct Handles<'a> {
-    /// By name: number, flags, and the place of the operation that opened it.
+    /// By name.
     open: HashMap<u32, Vec<Open>>,
     next: &'a mut u32,
     flags: &'a HashMap<u32, u32>,
@@ -150,38 +157,33 @@ struct Open {
     instance: u32,
     flags: u32,
     known: bool,
-    opened_at: usize,
     position: u64,
     /// All transfers so far were where the last one ended.
     sequential: bool,
 }
 
 impl Handles<'_> {
-    fn follow(&mut self, rank: &mut [Logged]) {
+    fn follow(&mut self, rank: &mut Events) {
         let mut all: Vec<Open> = Vec::new();
-        for at in 0..rank.len() {
-            let Some(op) = rank[at].op() else { continue };
-            if op.row().gives_handle {
-                self.opens(rank, at, op);
-            } else if takes_handle(op) {
-                self.uses(rank, at, op, &mut all);
-            }
-        }
+        rank.change(|entry| match entry.op() {
+            Some(op) if op.row().gives_handle => self.opens(entry, op),
+            Some(op) if takes_handle(op) => self.uses(entry, op, &mut all),
+            _ => {}
+        });
         all.extend(self.open.values().flatten());
         let by_number: HashMap<u32, Open> = all.iter().map(|open| (open.instance, *open)).collect();
-        for open in &all {
-            rank[open.opened_at].details.open_flags = open.flags;
-        }
-        for entry in rank.iter_mut().filter(|entry| entry.details.instance != NO_ID) {
-            let Some(open) = by_number.get(&entry.details.instance) else { continue };
+        rank.change(|entry| {
+            let Some(open) = by_number.get(&entry.details.instance) else { return };
+            if entry.op().is_some_and(|op| op.row().gives_handle) {
+                entry.details.open_flags = open.flags;
+            }
             if open.sequential || open.flags & O_APPEND != 0 {
                 entry.event.flags |= FLAG_AT_POSITION;
             }
-        }
+        });
     }
 
-    fn opens(&mut self, rank: &mut [Logged], at: usize, op: Op) {
-        let entry = &mut rank[at];
+    fn opens(&mut self, entry: &mut Logged, op: Op) {
         let known = self.flags.get(&entry.event.site).copied();
         let flags = match op {
             Op::Fcreat => O_WRONLY | O_CREAT | O_TRUNC,
@@ -195,12 +197,11 @@ impl Handles<'_> {
         *self.next += 1;
         entry.details.instance = instance;
         let known = known.is_some() || op != Op::Fopen;
-        let open = Open { instance, flags, known, opened_at: at, position: 0, sequential: true };
+        let open = Open { instance, flags, known, position: 0, sequential: true };
         self.open.entry(entry.event.path).or_default().push(open);
     }
 
-    fn uses(&mut self, rank: &mut [Logged], at: usize, op: Op, closed: &mut Vec<Open>) {
-        let entry = &mut rank[at];
+    fn uses(&mut self, entry: &mut Logged, op: Op, closed: &mut Vec<Open>) {
         let Some(same) = self.open.get_mut(&entry.event.path) else { return };
         let fits = |open: &Open| match op {
             Op::Fwrite | Op::Writev => !open.known || open.flags & 3 != 0,
@@ -277,7 +278,8 @@ mod tests {
         let mut rank: Vec<Logged> = rank.into_iter().map(|(op, at)| entry(op, at)).collect();
         rank.extend([entry(Op::Fread, 2), entry(Op::Fallocate, 2)]);
         rank[0].details.open_flags = 7;
-        let mut log = Log { ranks: vec![rank], imported: true, ..Log::default() };
+        let ranks = vec![rank.into_iter().collect()];
+        let mut log = Log { ranks, imported: true, ..Log::default() };
         log.complete();
         let flags: Vec<u32> = log.ranks[0].iter().map(|entry| entry.details.open_flags).collect();
         assert_eq!(flags[..3], [7, O_WRONLY | O_CREAT, O_RDWR | O_CREAT]);
@@ -317,7 +319,8 @@ mod tests {
             entry(Op::Fopen, 0, 0, 0),
             entry(Op::Fread, 0, 0, 4),
         ];
-        let mut log = Log { ranks: vec![rank], ..Log::default() };
+        let ranks = vec![rank.into_iter().collect()];
+        let mut log = Log { ranks, ..Log::default() };
         log.complete();
         let instances: Vec<u32> = log.ranks[0].iter().map(|e| e.details.instance).collect();
         assert_eq!(instances, [0, 1, 0, 1, 0, 0, 2, 2]);

@@ -1,5 +1,6 @@
 //! A part of a log: one rank, one phase, or the files at and below one name.
 
+use super::events::Events;
 use super::log::{Log, Logged};
 use model::event::NO_ID;
 
@@ -49,7 +50,7 @@ impl Only {
     }
 }
 
-fn retain(ranks: &mut [Vec<Logged>], keeps: impl Fn(&Logged) -> bool) {
+fn retain(ranks: &mut [Events], keeps: impl Fn(&Logged) -> bool) {
     ranks.iter_mut().for_each(|rank| rank.retain(&keeps));
 }
 
@@ -73,7 +74,10 @@ mod tests {
         let log = Log {
             paths: vec![b"d/a".to_vec(), b"da".to_vec()],
             labels: vec!["load".into(), "load/read".into(), "loading".into()],
-            ranks: vec![vec![entry(0, 0), entry(1, 1), entry(2, 0)], vec![entry(NO_ID, 1)]],
+            ranks: vec![
+                Events::from_iter([entry(0, 0), entry(1, 1), entry(2, 0)]),
+                Events::from_iter([entry(NO_ID, 1)]),
+            ],
             ..Log::default()
         };
         for (text, left) in
@@ -81,7 +85,7 @@ mod tests {
         {
             let mut part = log.clone();
             Only::of(text, &log).expect(text).keep(&mut part);
-            let counts: Vec<usize> = part.ranks.iter().map(Vec::len).collect();
+            let counts: Vec<usize> = part.ranks.iter().map(Events::len).collect();
             assert_eq!(counts, left, "{text}");
         }
         assert_eq!((Only::of("2", &log), Only::of("l", &log)), (None, None));

@@ -4,11 +4,13 @@
 //! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
 //! possible are chosen, where ranks come to another label or to their longest pause.
 
+use super::events::Events;
 use super::log::{Log, Logged, takes_handle};
+use super::merged::{Merged, Place};
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
-use model::event::NO_ID;
-use std::collections::{BTreeMap, HashMap};
+use model::event::{Event, NO_ID};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a rank does between two operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +57,6 @@ impl Order {
     }
 }
 
-/// Place of an operation: rank and number.
-type Place = (u32, usize);
-
 /// One operation has to end before another begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Edge {
@@ -88,7 +87,7 @@ pub fn barriers(log: &Log) -> Order {
 }
 
 /// The label that goes on over a place; none where it ends.
-fn around(rank: &[Logged], place: usize) -> u32 {
+fn around(rank: &Events, place: usize) -> u32 {
     let label = |at: usize| rank.get(at).map_or(NO_ID, |entry| entry.event.label);
     let before = place.checked_sub(1).map_or(NO_ID, label);
     if before == label(place) { before } else { NO_ID }
@@ -98,7 +97,8 @@ fn around(rank: &[Logged], place: usize) -> u32 {
 pub fn signals(log: &Log) -> Order {
     let mut actions = vec![Vec::new(); log.ranks.len()];
     for Edge { from, to } in Dependences::of(log) {
-        let free_ns = log.ranks[from.0 as usize][from.1].event.end_ns;
+        let from_entry = log.ranks[from.0 as usize].get(from.1);
+        let free_ns = from_entry.map_or(0, |entry| entry.event.end_ns);
         // A signal is given after an operation, so before the next one.
         actions[from.0 as usize].push((from.1 + 1, Action::Signal { to: to.0 }));
         let waits: &mut Vec<(usize, Action)> = &mut actions[to.0 as usize];
@@ -126,19 +126,20 @@ pub fn signals(log: &Log) -> Order {
 
 /// As few meetings as satisfy all edges; each is a place per rank.
 fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
-    let at = |(rank, place): Place| log.ranks[rank as usize][place].event.start_ns;
-    let mut sorted: Vec<&Edge> = edges.iter().collect();
-    sorted.sort_by_key(|edge| (at(edge.to), edge.to, edge.from));
-    // Later edges end later: no rank may have gone further by then.
-    let reached = |ns: u64| -> Vec<usize> {
-        let place = |rank: &Vec<Logged>| rank.partition_point(|entry| entry.event.start_ns < ns);
-        log.ranks.iter().map(place).collect()
+    let start_ns = |(rank, place): Place| {
+        log.ranks[rank as usize].get(place).map_or(0, |entry| entry.event.start_ns)
     };
+    let mut sorted: Vec<(u64, Edge)> =
+        edges.iter().map(|edge| (start_ns(edge.to), *edge)).collect();
+    sorted.sort_by_key(|(ns, edge)| (*ns, edge.to, edge.from));
+    // Later edges end later: no rank may have gone further by then.
+    let reached =
+        |ns: u64| -> Vec<usize> { log.ranks.iter().map(|rank| rank.begun_before(ns)).collect() };
     let mut all: Vec<Vec<usize>> = Vec::new();
     let mut from = vec![0; log.ranks.len()];
     let (mut low, mut high) = (from.clone(), from.clone());
     let mut pending = false;
-    for edge in sorted {
+    for (ns, edge) in sorted {
         let ((p, i), (q, j)) = (edge.from, edge.to);
         let (p, q) = (p as usize, q as usize);
         if from[p] > i && from[q] <= j {
@@ -155,7 +156,7 @@ fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
             }
         }
         if !pending {
-            high = reached(at(edge.to));
+            high = reached(ns);
         }
         low[p] = low[p].max(i + 1);
         high[q] = high[q].min(j);
@@ -176,9 +177,8 @@ fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
     let place = |rank: usize| {
         let entries = &log.ranks[rank];
         let (low, high) = (low[rank], high[rank].max(low[rank]));
-        let score = |at: usize| {
-            let (Some(before), Some(here)) = (entries.get(at.wrapping_sub(1)), entries.get(at))
-            else {
+        let score = |at: usize, before: Option<Logged>, here: Option<Logged>| {
+            let (Some(before), Some(here)) = (before, here) else {
                 return (u8::from(at == low), 0, 0);
             };
             let label = u8::from(before.event.label != here.event.label);
@@ -188,7 +188,13 @@ fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
         };
         // Pauses far behind the first possible place belong to something else.
         let last = high.min(low.saturating_add(REACH));
-        (low..=last).rev().max_by_key(|at| score(*at)).unwrap_or(low)
+        let mut before = low.checked_sub(1).and_then(|at| entries.get(at));
+        let mut rest = entries.from(low);
+        let scores = (low..=last).map(|at| {
+            let here = rest.next();
+            (score(at, std::mem::replace(&mut before, here), here), std::cmp::Reverse(at))
+        });
+        scores.max().map_or(low, |(_, at)| at.0)
     };
     (0..low.len()).map(place).collect()
 }
@@ -213,8 +219,9 @@ struct Touched {
     resized: Option<Place>,
 }
 
-struct Dependences<'a> {
-    log: &'a Log,
+struct Dependences {
+    /// Files that somebody reads.
+    read: HashSet<u32>,
     by_path: HashMap<u32, Touched>,
     parents: HashMap<u32, Vec<u32>>,
     /// Ranks that opened files, by open instance.
@@ -224,35 +231,29 @@ struct Dependences<'a> {
     edges: Vec<Edge>,
 }
 
-impl Dependences<'_> {
+impl Dependences {
     fn of(log: &Log) -> Vec<Edge> {
-        let mut places: Vec<Place> = Vec::new();
-        for (rank, entries) in (0..).zip(&log.ranks) {
-            places.extend((0..entries.len()).map(|at| (rank, at)));
-        }
-        places.sort_by_key(|(rank, at)| {
-            let event = &log.ranks[*rank as usize][*at].event;
-            // Who fails because a name is there comes after who made it, though both began at once.
-            let ns = if event.errno == EEXIST { event.end_ns } else { event.start_ns };
-            (ns, *rank, *at)
-        });
         let ranks = log.ranks.len();
         let mut all = Dependences {
-            log,
+            read: read(log),
             by_path: HashMap::new(),
             parents: parents(log),
             openers: openers(log),
             seen: vec![vec![0; ranks]; ranks],
             edges: Vec::new(),
         };
-        for place in places {
-            all.visit(place);
+        // Who fails because a name is there comes after who made it, though both began at once.
+        let when = |Logged { event, .. }: &Logged| match event.errno {
+            EEXIST => event.end_ns,
+            _ => event.start_ns,
+        };
+        for (place, entry) in Merged::of(log, when) {
+            all.visit(place, &entry);
         }
         all.edges
     }
 
-    fn visit(&mut self, place: Place) {
-        let entry = self.log.ranks[place.0 as usize][place.1];
+    fn visit(&mut self, place: Place, entry: &Logged) {
         let Some(op) = entry.op() else { return };
         let event = entry.event;
         if event.path == NO_ID {
@@ -274,7 +275,7 @@ impl Dependences<'_> {
             self.change(event.path2, place);
         }
         if event.errno == 0 {
-            self.data(op, flags, place);
+            self.data(op, flags, place, &event);
         }
     }
 
@@ -328,8 +329,7 @@ impl Dependences<'_> {
     }
 
     /// Bytes of a file: who reads comes after who wrote, who appends after who wrote the end.
-    fn data(&mut self, op: Op, flags: u32, place: Place) {
-        let event = self.log.ranks[place.0 as usize][place.1].event;
+    fn data(&mut self, op: Op, flags: u32, place: Place, event: &Event) {
         let (start, end) = (event.offset_bytes, event.offset_bytes + event.done_bytes);
         let touched = self.by_path.entry(event.path).or_default();
         match op {
@@ -340,7 +340,7 @@ impl Dependences<'_> {
                 writers.into_iter().for_each(|from| self.edge(from, place));
             }
             Op::Fwrite | Op::Writev | Op::Write => {
-                if end > start {
+                if end > start && self.read.contains(&event.path) {
                     wrote(&mut touched.written, start, end, place);
                 }
                 touched.resized = Some(place);
@@ -424,10 +424,17 @@ fn wrote(written: &mut BTreeMap<u64, (u64, Place)>, start: u64, end: u64, place:
     written.insert(end, (start, place));
 }
 
+/// Files of which bytes are read: of others nobody has to know who wrote them.
+fn read(log: &Log) -> HashSet<u32> {
+    let reads =
+        |entry: &Logged| matches!(entry.op(), Some(Op::Fread | Op::Readv | Op::Read | Op::Append));
+    log.ranks.iter().flatten().filter(reads).map(|entry| entry.event.path).collect()
+}
+
 fn openers(log: &Log) -> HashMap<u32, u32> {
     let mut openers = HashMap::new();
     for (rank, entries) in (0..).zip(&log.ranks) {
-        let opens = |entry: &&Logged| entry.op().is_some_and(|op| op.row().gives_handle);
+        let opens = |entry: &Logged| entry.op().is_some_and(|op| op.row().gives_handle);
         openers.extend(entries.iter().filter(opens).map(|entry| (entry.details.instance, rank)));
     }
     openers

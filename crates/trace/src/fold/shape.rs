@@ -228,10 +228,10 @@ impl<'a> Shaper<'a> {
             let first = log.ranks[rank as usize].first();
             making.last_ns = first.map_or(0, |entry| entry.event.start_ns.saturating_sub(own_ns));
         }
+        let mut last = NO_ID;
         for (at, entry) in log.ranks[rank as usize].iter().enumerate() {
             let here = actions.iter().take_while(|(place, _)| *place <= at).count();
             let (now, later) = actions.split_at(here);
-            let last = if at == 0 { NO_ID } else { log.ranks[rank as usize][at - 1].event.label };
             if !now.is_empty() && entry.event.label != last {
                 self.leave_for(&mut making, entry.event.label);
             }
@@ -239,7 +239,8 @@ impl<'a> Shaper<'a> {
                 self.act(&mut making, *action);
             }
             actions = later;
-            self.add(&mut making, entry, at);
+            last = entry.event.label;
+            self.add(&mut making, &entry, at);
         }
         for (_, action) in actions {
             making.leave(0, &mut self.alike());

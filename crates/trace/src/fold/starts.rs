@@ -6,7 +6,8 @@
 //! first operations at 2, 3, 391, 395 ms  ─▶  0, 0, 390, 390 ms
 //! ```
 
-use super::log::{Log, Logged};
+use super::events::Events;
+use super::log::Log;
 use super::think::Think;
 
 /// Ranks that begin within this share of the whole time begin together.
@@ -64,7 +65,7 @@ pub struct Lifetimes {
 impl Lifetimes {
     /// Those of all ranks.
     pub fn of(log: &Log) -> Lifetimes {
-        let span = |rank: &Vec<Logged>| {
+        let span = |rank: &Events| {
             let last_ns = rank.iter().map(|entry| entry.event.end_ns).max()?;
             Some((rank.first()?.event.start_ns, last_ns))
         };
@@ -107,6 +108,7 @@ fn rounded(us: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::log::Logged;
     use super::*;
 
     #[test]
@@ -115,12 +117,12 @@ mod tests {
         let rank = |start_ms: u64, end_ms: u64| {
             let mut logged = Logged::default();
             (logged.event.start_ns, logged.event.end_ns) = (start_ms * MS, end_ms * MS);
-            vec![logged]
+            Events::from_iter([logged])
         };
         for (ranks, think, expected) in [
             (vec![rank(2, 9), rank(3, 9)], Think::Typical, vec![]),
             (
-                vec![rank(2, 3), vec![], rank(4, 9), rank(391, 402), rank(395, 402)],
+                vec![rank(2, 3), Events::default(), rank(4, 9), rank(391, 402), rank(395, 402)],
                 Think::Typical,
                 vec![0, 0, 0, 390_000, 390_000],
             ),
@@ -139,7 +141,7 @@ mod tests {
         let rank = |start_ns: u64, end_ns: u64| {
             let mut logged = Logged::default();
             (logged.event.start_ns, logged.event.end_ns) = (start_ns, end_ns);
-            vec![logged]
+            Events::from_iter([logged])
         };
         let log = Log { ranks: vec![rank(0, 100), rank(20, 30), rank(25, 70)], ..Log::default() };
         let lifetimes = Lifetimes::of(&log);

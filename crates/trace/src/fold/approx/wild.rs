@@ -1,6 +1,7 @@
 //! Before loops are looked for: sizes that are nearly the same become one, and numbers that follow no
 //! rule are marked, so that they break no loop.
 
+use super::super::events::Events;
 use super::super::log::{Log, Logged};
 use super::super::names::Names;
 use model::Op;
@@ -29,7 +30,7 @@ impl Near {
     pub fn of(log: &Log, names: &Names, bound: f64) -> Near {
         let mut all: HashMap<Key, HashMap<u64, u64>> = HashMap::new();
         for entry in log.ranks.iter().flatten() {
-            if let Some(key) = key(entry, names) {
+            if let Some(key) = key(&entry, names) {
                 let times = all.entry(key).or_default();
                 *times.entry(entry.event.requested_bytes).or_default() += 1;
             }
@@ -53,16 +54,18 @@ impl Near {
         self.wild[rank as usize][at]
     }
 
-    fn wild_in(&self, rank: &[Logged], names: &Names) -> Vec<(bool, bool)> {
-        let mut by_key: HashMap<Key, Vec<usize>> = HashMap::new();
+    fn wild_in(&self, rank: &Events, names: &Names) -> Vec<(bool, bool)> {
+        let mut by_key: HashMap<Key, (Vec<usize>, Vec<u64>, Vec<u64>)> = HashMap::new();
         for (at, entry) in rank.iter().enumerate() {
-            key(entry, names).into_iter().for_each(|key| by_key.entry(key).or_default().push(at));
+            let Some(key) = key(&entry, names) else { continue };
+            let (places, sizes, offsets) = by_key.entry(key).or_default();
+            places.push(at);
+            sizes.push(self.size(&entry, names));
+            offsets.push(entry.event.offset_bytes);
         }
         let mut wild = vec![(false, false); rank.len()];
-        for places in by_key.values() {
-            let sizes: Vec<u64> = places.iter().map(|at| self.size(&rank[*at], names)).collect();
-            let offsets: Vec<u64> = places.iter().map(|at| rank[*at].event.offset_bytes).collect();
-            for ((at, size), place) in places.iter().zip(ruleless(&sizes)).zip(ruleless(&offsets)) {
+        for (places, sizes, offsets) in by_key.values() {
+            for ((at, size), place) in places.iter().zip(ruleless(sizes)).zip(ruleless(offsets)) {
                 wild[*at] = (size, place);
             }
         }

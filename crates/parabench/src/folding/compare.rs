@@ -1,0 +1,149 @@
+//! Operations of a folded program are compared with its log as they are executed.
+
+use super::proof::{Difference, Proof, told};
+use super::tally::{Kind, difference};
+use engine::record::{Listen, Paths};
+use model::event::FLAG_FAILED;
+use model::{Event, Plan};
+use std::borrow::Cow;
+use std::rc::Rc;
+use trace::fold::{Folded, Log, Logged};
+
+/// Operations of the log that are unpacked at a time.
+const UNPACKED: usize = 1024;
+/// Most operations of a line that are remembered, of each rank.
+pub const OF_LINE_MAX: usize = 20;
+
+/// Compares; holds what came of it so far.
+pub struct Comparison {
+    log: Rc<Log>,
+    folded: Rc<Folded>,
+    plan: Rc<Plan>,
+    ranks: Vec<Rank>,
+    line: Option<u32>,
+    /// What came of it.
+    pub proof: Proof,
+}
+
+/// How far a rank is.
+#[derive(Default)]
+struct Rank {
+    /// Operations of the program.
+    executed: u64,
+    /// Operations of the log.
+    compared: usize,
+    /// Operations of the line.
+    of_line: usize,
+    /// Those that come next, the last one first.
+    next: Vec<Logged>,
+}
+
+impl Comparison {
+    /// Nothing was executed yet. `line`: of this line of the text operations are remembered.
+    pub fn new(
+        log: &Rc<Log>,
+        folded: &Rc<Folded>,
+        plan: &Rc<Plan>,
+        line: Option<u32>,
+    ) -> Comparison {
+        let ranks = log.ranks.iter().map(|_| Rank::default()).collect();
+        let (log, folded, plan) = (Rc::clone(log), Rc::clone(folded), Rc::clone(plan));
+        Comparison { log, folded, plan, ranks, line, proof: Proof::default() }
+    }
+
+    /// All ranks have ended: what is left of the log is missing.
+    pub fn end(&mut self) {
+        for rank in 0..self.ranks.len() as u32 {
+            while let Some(expected) = self.expected(rank) {
+                self.compare(rank, Some(&expected), None, &|_| Cow::Borrowed(&[]));
+            }
+        }
+    }
+
+    /// The next operation of a rank in the log.
+    fn expected(&mut self, rank: u32) -> Option<Logged> {
+        let own = &mut self.ranks[rank as usize];
+        if own.next.is_empty() {
+            let events = &self.log.ranks[rank as usize];
+            own.next.extend(events.from(own.compared).take(UNPACKED));
+            own.next.reverse();
+        }
+        own.next.pop()
+    }
+
+    fn compare<'p>(
+        &mut self,
+        rank: u32,
+        expected: Option<&Logged>,
+        found: Option<&Event>,
+        path: &impl Fn(u32) -> Cow<'p, [u8]>,
+    ) {
+        let number = self.ranks[rank as usize].compared;
+        self.ranks[rank as usize].compared += 1;
+        let run = expected.map(|entry| &entry.event);
+        let kind = match (run, found) {
+            (Some(run), Some(found)) => difference((run, &self.log), (found, path)),
+            _ => Some(Kind::Operation),
+        };
+        self.proof.tally.add(run, found, kind);
+        if kind.is_some() && self.proof.first.is_none() {
+            let log = &self.log;
+            let nothing = || "nothing".to_string();
+            self.proof.first = Some(Difference {
+                rank,
+                number,
+                expected: run.map_or_else(nothing, |event| super::proof::shown(event, log)),
+                found: found.map_or_else(nothing, |event| told(event, path)),
+            });
+        }
+        if expected.is_some() && self.line.is_some() {
+            self.remember(rank, number, found);
+        }
+    }
+
+    /// Remembers what a line stands for.
+    fn remember(&mut self, rank: u32, number: usize, found: Option<&Event>) {
+        let place = found.and_then(|event| self.plan.locate_site(event.site));
+        if place.map(|(_, line, _)| line as u32) == self.line {
+            self.proof.of_line_total += 1;
+            let own = &mut self.ranks[rank as usize].of_line;
+            *own += 1;
+            if *own <= OF_LINE_MAX {
+                self.proof.of_line.push((rank, number));
+            }
+        }
+    }
+}
+
+impl Listen for Comparison {
+    fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
+        let own = &mut self.ranks[rank as usize];
+        let number = own.executed;
+        own.executed += 1;
+        let adopted = self.folded.adopted.get(rank as usize);
+        if adopted.is_some_and(|adopted| adopted.binary_search(&number).is_ok()) {
+            return;
+        }
+        let plan = Rc::clone(&self.plan);
+        let path = |id: u32| plan.named(paths.path(id).unwrap_or_default());
+        let expected = self.expected(rank);
+        self.compare(rank, expected.as_ref(), Some(event), &path);
+    }
+}
+
+/// Looks whether an operation fails that should not.
+pub struct Failures {
+    /// Names of the program.
+    pub plan: Rc<Plan>,
+    /// The first one, in words.
+    pub first: Option<String>,
+}
+
+impl Listen for Failures {
+    fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
+        if event.flags & FLAG_FAILED != 0 && self.first.is_none() {
+            let path = |id: u32| self.plan.named(paths.path(id).unwrap_or_default());
+            self.first = Some(format!("rank {rank}: {}", told(event, path)));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The operations of a rank, packed: some ten bytes each where they are regular, so that tens of
+//! millions fit into memory.
+//!
+//! What repeats (operation, names, size, open file) is a kind and stored once; of an operation stand
+//! its kind and the differences of its times and its place from those before it. Blocks begin anew, so
+//! that any operation is found without reading all before it.
+
+use super::log::Logged;
+use model::event::{Details, Event};
+use model::op::Part;
+use std::collections::HashMap;
+
+/// Operations of a block.
+const BLOCK: usize = 64;
+
+/// Operations in order of start.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    kinds: Vec<Kind>,
+    numbers: HashMap<Kind, u32>,
+    bytes: Vec<u8>,
+    blocks: Vec<Block>,
+    len: usize,
+    last: State,
+}
+
+/// What repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Kind {
+    op: u8,
+    flags: u8,
+    errno: u16,
+    site: u32,
+    label: u32,
+    path: u32,
+    path2: u32,
+    pieces: u32,
+    extents: u32,
+    log: u32,
+    instance: u32,
+    file: u32,
+    open_flags: u32,
+    requested_bytes: u64,
+    done_bytes: u64,
+    syncs: bool,
+}
+
+/// What differs from one operation to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    start_ns: u64,
+    end_bytes: u64,
+    line: u64,
+}
+
+/// Where a block begins, and what came before it.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    byte: usize,
+    before: State,
+}
+
+impl Events {
+    /// Adds the next one.
+    pub fn push(&mut self, entry: &Logged) {
+        if self.len.is_multiple_of(BLOCK) {
+            self.blocks.push(Block { byte: self.bytes.len(), before: self.last });
+        }
+        let kind = Kind::of(entry);
+        let number = *self.numbers.entry(kind).or_insert_with(|| {
+            self.kinds.push(kind);
+            self.kinds.len() as u32 - 1
+        });
+        let event = &entry.event;
+        self.put(u64::from(number));
+        self.put(zigzag(event.start_ns.wrapping_sub(self.last.start_ns)));
+        self.put(zigzag(event.end_ns.wrapping_sub(event.start_ns)));
+        self.put(zigzag(event.offset_bytes.wrapping_sub(self.last.end_bytes)));
+        self.put(zigzag(entry.details.line.wrapping_sub(self.last.line)));
+        self.last = State {
+            start_ns: event.start_ns,
+            end_bytes: event.offset_bytes.wrapping_add(event.done_bytes),
+            line: entry.details.line,
+        };
+        self.len += 1;
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// None.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Option<Logged> {
+        self.get(0)
+    }
+
+    /// The one with this number.
+    pub fn get(&self, at: usize) -> Option<Logged> {
+        self.from(at).next()
+    }
+
+    /// All.
+    pub fn iter(&self) -> Iter<'_> {
+        self.from(0)
+    }
+
+    /// Those from this number on.
+    pub fn from(&self, at: usize) -> Iter<'_> {
+        let at = at.min(self.len);
+        let block = at / BLOCK;
+        let mut iter = Iter { events: self, at: block * BLOCK, byte: 0, last: State::default() };
+        if let Some(block) = self.blocks.get(block) {
+            (iter.byte, iter.last) = (block.byte, block.before);
+        }
+        while iter.at < at && iter.next().is_some() {}
+        iter
+    }
+
+    /// How many begin before a time.
+    pub fn begun_before(&self, ns: u64) -> usize {
+        let block = self.blocks.partition_point(|block| block.before.start_ns < ns);
+        let from = block.saturating_sub(1) * BLOCK;
+        let more = self.from(from).take_while(|entry| entry.event.start_ns < ns);
+        from + more.count()
+    }
+
+    /// Changes every one.
+    pub fn change(&mut self, mut change: impl FnMut(&mut Logged)) {
+        let all = std::mem::take(self);
+        for mut entry in all.iter() {
+            change(&mut entry);
+            self.push(&entry);
+        }
+    }
+
+    /// Keeps some.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&Logged) -> bool) {
+        let all = std::mem::take(self);
+        *self = all.iter().filter(|entry| keeps(entry)).collect();
+    }
+
+    /// Seven bits in each byte, the lowest first; the highest bit tells that more follow.
+    fn put(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+}
+
+impl FromIterator<Logged> for Events {
+    fn from_iter<T: IntoIterator<Item = Logged>>(all: T) -> Events {
+        let mut events = Events::default();
+        all.into_iter().for_each(|entry| events.push(&entry));
+        events
+    }
+}
+
+impl<'a> IntoIterator for &'a Events {
+    type Item = Logged;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// Gives operations one after the other.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    events: &'a Events,
+    at: usize,
+    byte: usize,
+    last: State,
+}
+
+impl Iter<'_> {
+    fn take(&mut self) -> u64 {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.events.bytes[self.byte];
+            self.byte += 1;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return number;
+            }
+            shift += 7;
+        }
+    }
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Logged;
+
+    fn next(&mut self) -> Option<Logged> {
+        if self.at == self.events.len {
+            return None;
+        }
+        self.at += 1;
+        let kind = self.events.kinds[self.take() as usize];
+        let start_ns = self.last.start_ns.wrapping_add(unzigzag(self.take()));
+        let end_ns = start_ns.wrapping_add(unzigzag(self.take()));
+        let offset_bytes = self.last.end_bytes.wrapping_add(unzigzag(self.take()));
+        let line = self.last.line.wrapping_add(unzigzag(self.take()));
+        let end_bytes = offset_bytes.wrapping_add(kind.done_bytes);
+        self.last = State { start_ns, end_bytes, line };
+        Some(kind.logged(start_ns, end_ns, offset_bytes, line))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.events.len - self.at;
+        (left, Some(left))
+    }
+}
+
+impl Kind {
+    fn of(entry: &Logged) -> Kind {
+        let Logged { event, details } = entry;
+        Kind {
+            op: event.op,
+            flags: event.flags,
+            errno: event.errno,
+            site: event.site,
+            label: event.label,
+            path: event.path,
+            path2: event.path2,
+            pieces: event.pieces,
+            extents: event.extents,
+            log: details.log,
+            instance: details.instance,
+            file: details.file,
+            open_flags: details.open_flags,
+            requested_bytes: event.requested_bytes,
+            done_bytes: event.done_bytes,
+            syncs: event.parts_ns[Part::Sync as usize] > 0,
+        }
+    }
+
+    fn logged(&self, start_ns: u64, end_ns: u64, offset_bytes: u64, line: u64) -> Logged {
+        let mut event = Event {
+            start_ns,
+            end_ns,
+            offset_bytes,
+            requested_bytes: self.requested_bytes,
+            done_bytes: self.done_bytes,
+            site: self.site,
+            label: self.label,
+            path: self.path,
+            path2: self.path2,
+            errno: self.errno,
+            op: self.op,
+            flags: self.flags,
+            pieces: self.pieces,
+            extents: self.extents,
+            ..Event::default()
+        };
+        // How long it took is not kept, only that it took time.
+        event.parts_ns[Part::Sync as usize] = u64::from(self.syncs);
+        let details = Details {
+            line,
+            log: self.log,
+            instance: self.instance,
+            file: self.file,
+            open_flags: self.open_flags,
+            ..Details::default()
+        };
+        Logged { event, details }
+    }
+}
+
+/// Small numbers for small differences, whatever their sign.
+fn zigzag(difference: u64) -> u64 {
+    (difference << 1) ^ ((difference as i64) >> 63) as u64
+}
+
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(at: u64) -> Logged {
+        let mut entry = Logged::default();
+        (entry.event.op, entry.event.path) = ((at % 3) as u8, (at % 5) as u32);
+        (entry.event.start_ns, entry.event.end_ns) = (at * 1000, at * 1000 + at % 77);
+        entry.event.offset_bytes = if at == 70 { u64::MAX } else { at * at * 4096 % 100_003 };
+        (entry.event.done_bytes, entry.details.line) = (at % 2 * 4096, 2 * at);
+        entry
+    }
+
+    #[test]
+    fn what_was_put_in_comes_out() {
+        let all: Vec<Logged> = (0..1000).map(entry).collect();
+        let mut events: Events = all.iter().copied().collect();
+        assert_eq!((events.len(), events.iter().collect::<Vec<_>>()), (1000, all.clone()));
+        for at in [0, 1, 63, 64, 65, 640, 999] {
+            assert_eq!(events.get(at), Some(all[at]), "{at}");
+            assert_eq!(events.begun_before(all[at].event.start_ns), at);
+        }
+        assert_eq!((events.get(1000), events.begun_before(u64::MAX)), (None, 1000));
+        events.change(|entry| entry.details.instance = 7);
+        events.retain(|entry| entry.event.op == 1);
+        assert!(events.len() == 333 && events.iter().all(|entry| entry.details.instance == 7));
+    }
+
+    #[test]
+    fn regular_operations_take_some_bytes() {
+        let regular = |at: u64| {
+            let mut entry = Logged::default();
+            (entry.event.start_ns, entry.event.end_ns) = (at * 12_345, at * 12_345 + 4_321);
+            (entry.event.offset_bytes, entry.event.done_bytes) = (at * 16_384, 4096);
+            entry
+        };
+        let events: Events = (0..100_000).map(regular).collect();
+        assert!(events.bytes.len() < 1_200_000, "{}", events.bytes.len());
+    }
+}
