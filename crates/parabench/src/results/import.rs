@@ -6,16 +6,16 @@ use ::report::events::{EventWriter, Imported as Names};
 use ::report::store;
 use model::op::Class;
 use model::run::{
-    EventExtents, Evidence, Header, Host, Program, Recorded, Row, Run, Site, Trace, TraceLayout,
-    VERSION,
+    EventExtents, Evidence, Header, Host, Program, Recorded, Row, Run, Site, Trace, TraceGap,
+    TraceLayout, VERSION,
 };
 use model::summary::Summary;
 use model::units::format_bytes;
 use model::{Op, escape};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
+use std::{fs, iter};
 use trace::{Imported, Told};
 
 /// Where imported logs come from.
@@ -153,16 +153,21 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// What a log does not tell, and the first lines that say so.
+fn gap_notes(gap: &TraceGap) -> Vec<String> {
+    let mut examples = gap.examples.iter();
+    let first = examples.next().map(|first| format!(", first {first}")).unwrap_or_default();
+    let whole = format!("the log: {}{first}", gap.says);
+    iter::once(whole).chain(examples.map(|next| format!("the log: then {next}"))).collect()
+}
+
 /// Every report prints notes: what a log does not tell stands there.
 fn evidence(told: &Told, rows: &[Row]) -> Evidence {
     let sum = |class: Class| {
         let of_class = |row: &&Row| Op::find(&row.op).is_some_and(|op| op.row().class == class);
         rows.iter().filter(of_class).map(|row| row.bytes).sum()
     };
-    let gaps = told.gaps.iter().map(|gap| {
-        let first = gap.examples.first().map(|first| format!(", first {first}"));
-        format!("the log: {}{}", gap.says, first.unwrap_or_default())
-    });
+    let gaps = told.gaps.iter().flat_map(gap_notes);
     let cost = (told.call_ns > 0)
         .then(|| format!("recording added about {} ns to each call", told.call_ns));
     let notes = cost.into_iter().chain(striping(&told.layouts)).chain(gaps);

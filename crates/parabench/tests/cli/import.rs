@@ -43,6 +43,8 @@ fn a_log_becomes_a_run_that_all_verbs_read() {
     table
         .out_has("1 line is in no form that is known, first app.strace:10: what is this?")
         .out_has("flock 1");
+    let program = scene.parabench("fold r").exits(0);
+    program.out_has("# 1 line is in no form that is known.").out_has("flock 1.\n");
     scene.parabench("report r --html a.html --svg svg --data data").exits(0);
     assert!(scene.names("data").contains(&"bandwidth-over-time.csv".into()));
     assert!(scene.text("a.html").contains("what is this?"));
@@ -96,6 +98,28 @@ fn logs_come_from_pipes_and_compressed_and_are_kept_by_place() {
     scene.parabench("report darshan --html d.html").exits(0);
     scene.call("import - -o r").input(LOG).run().exits(2).err_has("--force");
     scene.call("import - -o r --force --all").input(LOG).run().exits(0);
+}
+
+#[test]
+fn compressed_logs_come_from_standard_input_and_the_first_ten_lines_of_a_gap_are_shown() {
+    let scene = Scene::new();
+    for (name, says) in [
+        ("dftracer.pfw.gz", "imported from a log of dftracer"),
+        ("dxt-simple.dxt.txt.xz", "imported from a log of darshan-dxt"),
+        ("fio.iolog", "imported from a log of fio-iolog"),
+        ("lustre-own.darshan", "imported from a log of darshan"),
+    ] {
+        let log = std::fs::read(root().join("crates/trace/tests/real").join(name)).unwrap();
+        scene.call("import - -o r --force").input(log).run().exits(0).out_has(says);
+    }
+    let unknown: String = (1..=12).map(|number| format!("what is this {number}?\n")).collect();
+    let done = scene.call("import - -o s").env("COLUMNS", "300").input(LOG.to_string() + &unknown);
+    let done = done.run().exits(0);
+    done.out_has("13 lines are in no form that is known, first -:10: what is this?\n")
+        .out_has("the log: then -:12: what is this 1?\n")
+        .out_has("the log: then -:20: what is this 9?\n");
+    let json = scene.text("s/run.json");
+    assert!(json.contains("what is this 9?") && !json.contains("what is this 10?"));
 }
 
 #[test]

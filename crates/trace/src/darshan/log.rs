@@ -20,7 +20,9 @@ use crate::sums::Sums;
 use hashbrown::{HashMap, HashSet};
 use model::op::Class;
 use rustc_hash::FxBuildHasher;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
+use std::rc::Rc;
 
 const MAGIC: i64 = 6_567_223;
 /// Largest log that is read: its regions lie anywhere in it.
@@ -28,6 +30,7 @@ const LOG_MAX: u64 = 1 << 32;
 /// Names of all files together, bytes; jobs with a million files have a tenth.
 const NAMES_MAX: u64 = 1 << 30;
 const JOB_BYTES: u64 = 4096;
+const BUFFER: usize = 1 << 16;
 const VERSION_BYTES: u64 = 8;
 const RANK_MAX: i64 = 1 << 24;
 /// Record of a file in a DXT module, and of a transfer.
@@ -58,12 +61,12 @@ pub(super) struct Header {
 /// Reads one log.
 pub struct Binary {
     pub(super) header: Header,
-    pub(super) log: Vec<u8>,
+    pub(super) log: Rc<Vec<u8>>,
     pub(super) paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
     pub(super) owner: Owner,
     /// Regions that are still to be read, the last one first.
     layers: Vec<(Layer, Region)>,
-    reader: Option<(Layer, Box<dyn Read>)>,
+    reader: Option<(Layer, BufReader<Box<dyn Read>>)>,
     /// Transfers left of the file: writes, then reads.
     left: (u64, u64),
     segment: Option<Segment>,
@@ -81,6 +84,7 @@ impl Binary {
         input.by_ref().take(VERSION_BYTES).read_to_end(&mut log)?;
         known_format(&log)?;
         input.read_to_end(&mut log)?;
+        let log = Rc::new(log);
         let header = Header::read(&log)?;
         let mut owner = Owner::default();
         header.job(&log, &mut owner)?;
@@ -97,7 +101,8 @@ impl Binary {
         loop {
             if self.reader.is_none() {
                 let Some((layer, region)) = self.layers.pop() else { return Ok(false) };
-                self.reader = Some((layer, self.header.open(&self.log, region)?));
+                let region = self.header.open(&self.log, region)?;
+                self.reader = Some((layer, BufReader::with_capacity(BUFFER, region)));
             }
             let Some((layer, reader)) = &mut self.reader else { return Ok(false) };
             let mut record = [0; FILE_BYTES];
@@ -327,7 +332,7 @@ impl Header {
         }
     }
 
-    fn job(&self, log: &[u8], owner: &mut Owner) -> io::Result<()> {
+    fn job(&self, log: &Rc<Vec<u8>>, owner: &mut Owner) -> io::Result<()> {
         let length = self.names.offset.saturating_sub(self.length);
         let region = Region { offset: self.length, length };
         let mut bytes = Vec::new();
@@ -350,7 +355,7 @@ impl Header {
     }
 
     /// Paths by number. Format 3.00 has their length before them.
-    fn paths(&self, log: &[u8]) -> io::Result<HashMap<u64, Box<[u8]>, FxBuildHasher>> {
+    fn paths(&self, log: &Rc<Vec<u8>>) -> io::Result<HashMap<u64, Box<[u8]>, FxBuildHasher>> {
         let mut bytes = Vec::new();
         self.open(log, self.names)?.take(NAMES_MAX).read_to_end(&mut bytes)?;
         let mut paths = HashMap::default();
@@ -371,12 +376,9 @@ impl Header {
     }
 
     /// A region without its compression.
-    pub(super) fn open(&self, log: &[u8], region: Region) -> io::Result<Box<dyn Read>> {
-        let end = region.offset.checked_add(region.length);
-        let within =
-            end.and_then(|end| log.get(region.offset as usize..usize::try_from(end).ok()?));
-        let bytes = within.ok_or_else(|| damaged("a region lies behind its end"))?;
-        let bytes = io::Cursor::new(bytes.to_vec());
+    pub(super) fn open(&self, log: &Rc<Vec<u8>>, region: Region) -> io::Result<Box<dyn Read>> {
+        let part = Part::of(log, region).ok_or_else(|| damaged("a region lies behind its end"))?;
+        let bytes = io::Cursor::new(part);
         Ok(match self.compression {
             _ if region.length == 0 => Box::new(io::empty()),
             0 => Box::new(Streams { bytes: Some(bytes), stream: None }),
@@ -387,10 +389,31 @@ impl Header {
     }
 }
 
+/// A region's bytes where they are: the log is held in memory once.
+struct Part {
+    log: Rc<Vec<u8>>,
+    range: Range<usize>,
+}
+
+impl Part {
+    fn of(log: &Rc<Vec<u8>>, region: Region) -> Option<Part> {
+        let end = usize::try_from(region.offset.checked_add(region.length)?).ok()?;
+        let range = region.offset as usize..end;
+        log.get(range.clone())?;
+        Some(Part { log: log.clone(), range })
+    }
+}
+
+impl AsRef<[u8]> for Part {
+    fn as_ref(&self) -> &[u8] {
+        &self.log[self.range.clone()]
+    }
+}
+
 /// Streams of zlib one after the other, as one.
 struct Streams {
-    bytes: Option<io::Cursor<Vec<u8>>>,
-    stream: Option<flate2::bufread::ZlibDecoder<io::Cursor<Vec<u8>>>>,
+    bytes: Option<io::Cursor<Part>>,
+    stream: Option<flate2::bufread::ZlibDecoder<io::Cursor<Part>>>,
 }
 
 impl Read for Streams {
@@ -404,7 +427,7 @@ impl Read for Streams {
                 self.bytes = self.stream.take().map(flate2::bufread::ZlibDecoder::into_inner);
             }
             match self.bytes.take() {
-                Some(bytes) if bytes.position() < bytes.get_ref().len() as u64 => {
+                Some(bytes) if bytes.position() < bytes.get_ref().range.len() as u64 => {
                     self.stream = Some(flate2::bufread::ZlibDecoder::new(bytes));
                 }
                 _ => return Ok(0),
@@ -434,7 +457,7 @@ impl Fields<'_> {
 }
 
 /// Fills a record; false if there is none left.
-pub(super) fn fill(reader: &mut dyn Read, record: &mut [u8]) -> io::Result<bool> {
+pub(super) fn fill(reader: &mut (impl Read + ?Sized), record: &mut [u8]) -> io::Result<bool> {
     let mut filled = 0;
     while filled < record.len() {
         match reader.read(&mut record[filled..])? {

@@ -112,6 +112,22 @@ impl Owner {
 
 /// Seconds as nanoseconds; what is no time is 0.
 pub fn nanoseconds(seconds: f64) -> u64 {
-    // A cast saturates.
-    (seconds * 1e9).round() as u64
+    // A cast saturates. `round` would be a call of the C library for each time of a log.
+    let ns = seconds * 1e9;
+    let whole = ns as u64;
+    whole.saturating_add(u64::from(ns - whole as f64 >= 0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_rounded_to_the_nearest_nanosecond() {
+        let odd = [-1.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 4.5e6 + 0.3e-9];
+        let even = (0..10_000).map(|number| f64::from(number) * 1.7e-10);
+        for seconds in odd.into_iter().chain(even) {
+            assert_eq!(nanoseconds(seconds), (seconds * 1e9).round() as u64, "{seconds}");
+        }
+    }
 }

@@ -130,7 +130,15 @@ impl Resolver<'_> {
 
     /// The node of the name that a descriptor stands for.
     pub(super) fn shown_node(&mut self, fd: Fd<'_>) -> Option<Node> {
-        let text = self.shown_name(fd);
+        self.walked(Name { text: fd.shown, escaped: fd.escaped, cut: false })
+    }
+
+    /// The node of a name that starts where the log begins, or is absolute.
+    fn walked(&mut self, name: Name<'_>) -> Option<Node> {
+        if !name.escaped {
+            return self.names.walk(START, name.text);
+        }
+        let text = self.decoded(name);
         let node = self.names.walk(START, &text);
         self.text = text;
         node
@@ -353,10 +361,7 @@ impl Resolver<'_> {
     /// An operation of a log without descriptors: its file has no open instance.
     fn whole(&mut self, thread: u32, r: &Record<'_>) {
         let Call::Whole { op, path, offset, bytes, flags } = r.call else { return };
-        let text = self.decoded(path);
-        let node = self.names.walk(START, &text);
-        self.text = text;
-        let Some(node) = node else { return self.gaps.add(Gap::Impossible) };
+        let Some(node) = self.walked(path) else { return self.gaps.add(Gap::Impossible) };
         let (path, file) = (self.names.path(node), self.names.file(node));
         let moves = matches!(op.row().class, Class::Read | Class::Write);
         let moved = moved(r);

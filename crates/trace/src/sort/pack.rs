@@ -22,41 +22,66 @@ const _: () = assert!(WORDS <= 32 && size_of::<Traced>().is_multiple_of(8));
 type Words = [u64; WORDS];
 
 /// Writes events into a file without a name in the folder for temporary files.
-pub fn written(events: impl Iterator<Item = io::Result<Traced>>) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    let (mut last, mut bytes) = ([0; WORDS], Vec::with_capacity(BUFFER + PACKED_MAX));
-    for event in events {
-        pack(&event?, &mut last, &mut bytes);
-        if bytes.len() >= BUFFER {
-            file.write_all(&bytes)?;
-            bytes.clear();
-        }
+pub struct Writer {
+    file: File,
+    last: Words,
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// An empty file.
+    pub fn new() -> io::Result<Writer> {
+        let bytes = Vec::with_capacity(BUFFER + PACKED_MAX);
+        Ok(Writer { file: tempfile::tempfile()?, last: [0; WORDS], bytes })
     }
-    file.write_all(&bytes)?;
-    Ok(file)
+
+    /// Appends an event.
+    pub fn add(&mut self, event: &Traced) -> io::Result<()> {
+        pack(event, &mut self.last, &mut self.bytes);
+        if self.bytes.len() >= BUFFER {
+            self.file.write_all(&self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    /// The event that was appended last.
+    pub fn last(&self) -> &Traced {
+        bytemuck::cast_ref(&self.last)
+    }
+
+    /// The file with all events.
+    pub fn finish(mut self) -> io::Result<File> {
+        self.file.write_all(&self.bytes)?;
+        Ok(self.file)
+    }
 }
 
 fn pack(event: &Traced, last: &mut Words, bytes: &mut Vec<u8>) {
     let words: &Words = bytemuck::cast_ref(event);
-    let (head, mut differ) = (bytes.len(), 0u32);
-    bytes.extend([0; 4]);
-    for (at, (word, last)) in words.iter().zip(last.iter()).enumerate() {
-        if word != last {
-            differ |= 1 << at;
-            let difference = word.wrapping_sub(*last) as i64;
-            put(((difference << 1) ^ (difference >> 63)) as u64, bytes);
-        }
+    let (mut packed, mut end) = ([0; PACKED_MAX], 4);
+    // Without branches: most words are as before, but which ones differs from event to event.
+    let differ = (0..WORDS).fold(0u32, |all, at| all | u32::from(words[at] != last[at]) << at);
+    packed[..4].copy_from_slice(&differ.to_le_bytes());
+    let mut rest = differ;
+    while rest != 0 {
+        let at = rest.trailing_zeros() as usize;
+        let difference = words[at].wrapping_sub(last[at]) as i64;
+        put(((difference << 1) ^ (difference >> 63)) as u64, &mut packed, &mut end);
+        rest &= rest - 1;
     }
-    bytes[head..head + 4].copy_from_slice(&differ.to_le_bytes());
+    bytes.extend_from_slice(&packed[..end]);
     *last = *words;
 }
 
-fn put(mut number: u64, bytes: &mut Vec<u8>) {
+fn put(mut number: u64, packed: &mut [u8; PACKED_MAX], end: &mut usize) {
     while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
+        packed[*end] = number as u8 | 0x80;
+        *end += 1;
         number >>= 7;
     }
-    bytes.push(number as u8);
+    packed[*end] = number as u8;
+    *end += 1;
 }
 
 /// Reads such a file.
@@ -80,8 +105,8 @@ impl Reader {
         self.file.seek(SeekFrom::Start(0)).map(drop)
     }
 
-    /// The next event; `None` at the end.
-    pub fn next(&mut self) -> io::Result<Option<Traced>> {
+    /// Goes on to the next event; false at the end.
+    pub fn advance(&mut self) -> io::Result<bool> {
         if self.bytes.len() - self.at < PACKED_MAX {
             self.bytes.drain(..self.at);
             self.at = 0;
@@ -89,39 +114,44 @@ impl Reader {
             (&mut self.file).take(wanted).read_to_end(&mut self.bytes)?;
         }
         if self.at == self.bytes.len() {
-            return Ok(None);
+            return Ok(false);
         }
         let cut =
             || io::Error::new(io::ErrorKind::UnexpectedEof, "a file of sorted events was cut");
-        self.unpack().ok_or_else(cut)?;
-        Ok(Some(bytemuck::cast(self.last)))
+        self.at += unpack(&self.bytes[self.at..], &mut self.last).ok_or_else(cut)?;
+        Ok(true)
     }
 
-    fn unpack(&mut self) -> Option<()> {
-        let head = self.bytes.get(self.at..self.at + 4)?;
-        let mut differ = u32::from_le_bytes(head.try_into().ok()?);
-        self.at += 4;
-        while differ != 0 {
-            let number = self.number()?;
-            let difference = (number >> 1) as i64 ^ -((number & 1) as i64);
-            let word = self.last.get_mut(differ.trailing_zeros() as usize)?;
-            *word = word.wrapping_add(difference as u64);
-            differ &= differ - 1;
-        }
-        Some(())
+    /// The event to which [`Reader::advance`] went.
+    pub fn current(&self) -> &Traced {
+        bytemuck::cast_ref(&self.last)
     }
+}
 
-    fn number(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0u64, 0u32);
-        loop {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte < 0x80 {
-                return Some(number);
-            }
-            shift += 7;
+/// Makes the next event of the last one; gives how many bytes it took.
+fn unpack(bytes: &[u8], last: &mut Words) -> Option<usize> {
+    let (head, mut rest) = bytes.split_first_chunk::<4>()?;
+    let mut differ = u32::from_le_bytes(*head);
+    while differ != 0 {
+        let number = number(&mut rest)?;
+        let difference = (number >> 1) as i64 ^ -((number & 1) as i64);
+        let word = last.get_mut(differ.trailing_zeros() as usize)?;
+        *word = word.wrapping_add(difference as u64);
+        differ &= differ - 1;
+    }
+    Some(bytes.len() - rest.len())
+}
+
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let (mut number, mut shift) = (0u64, 0u32);
+    loop {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if *byte < 0x80 {
+            return Some(number);
         }
+        shift += 7;
     }
 }
 
@@ -129,6 +159,12 @@ impl Reader {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn written(events: &[Traced]) -> File {
+        let mut writer = Writer::new().expect("a file");
+        events.iter().for_each(|event| writer.add(event).expect("added"));
+        writer.finish().expect("written")
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
@@ -138,12 +174,12 @@ mod tests {
         ) {
             let words = rows.iter().map(|row| -> Words { row[..].try_into().expect("so many") });
             let events: Vec<Traced> = words.map(bytemuck::cast).collect();
-            let mut reader = Reader::new(written(events.iter().copied().map(Ok)).expect("a file"));
+            let mut reader = Reader::new(written(&events));
             for _ in 0..2 {
                 reader.begin().expect("the first one");
                 let mut found = Vec::new();
-                while let Some(event) = reader.next().expect("an event") {
-                    found.push(event);
+                while reader.advance().expect("an event") {
+                    found.push(*reader.current());
                 }
                 prop_assert_eq!(&found, &events);
             }
@@ -153,10 +189,10 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_is_an_error() {
         let event = Traced { rank: u64::MAX, ..Traced::default() };
-        let file = written(std::iter::once(Ok(event))).expect("a file");
+        let file = written(&[event]);
         file.set_len(5).expect("cut");
         let mut reader = Reader::new(file);
         reader.begin().expect("the first one");
-        assert!(reader.next().is_err());
+        assert!(reader.advance().is_err());
     }
 }
