@@ -76,8 +76,8 @@ pub fn label(mut events: Sorted, told: &mut Told) -> io::Result<Sorted> {
         return Ok(events);
     }
     let mut finder = Finder::new(&told.paths);
-    for traced in events.by_ref() {
-        let traced = traced?;
+    while events.advance()? {
+        let traced = events.current();
         finder.add(traced.rank, &traced.event, &traced.details);
     }
     let cuts = finder.finish(&mut told.labels);
@@ -129,6 +129,9 @@ impl Finder {
 
     /// A word ends a phase that has learnt its own, or is learnt.
     fn hear(&mut self, verb: Verb, pattern: u32, event: &Event) {
+        if self.phase.says_again(verb, pattern, event.done_bytes) {
+            return;
+        }
         if !self.phase.knows(verb, pattern) {
             if self.phase.is_settled() {
                 self.begin(self.rank, event, Some(()));
@@ -194,6 +197,16 @@ impl Phase {
         let is_full = self.words.len() >= WORDS_MAX;
         let same = |word: &Word| word.verb == verb && (is_full || word.pattern == pattern);
         self.words.iter().position(same)
+    }
+
+    /// Counts a word that it has; false if it has not.
+    fn says_again(&mut self, verb: Verb, pattern: u32, bytes: u64) -> bool {
+        let Some(at) = self.find(verb, pattern) else { return false };
+        let word = &mut self.words[at];
+        word.count += 1;
+        word.bytes = word.bytes.saturating_add(bytes);
+        self.quiet = self.quiet.saturating_add(1);
+        true
     }
 
     /// Opening and closing a file that is read or written is no new word.

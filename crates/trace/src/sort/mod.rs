@@ -132,8 +132,11 @@ impl Sorter {
             return Ok(());
         }
         let parts = std::mem::take(&mut self.parts[size]);
-        let mut whole = Writer::new()?;
-        Merge::of(parts, Vec::new())?.try_for_each(|event| whole.add(&event?))?;
+        let (mut whole, mut event) = (Writer::new()?, Traced::default());
+        let mut merge = Merge::of(parts, Vec::new())?;
+        while merge.advance(&mut event)? {
+            whole.add(&event)?;
+        }
         self.put(whole.finish()?, size + 1)
     }
 
@@ -151,8 +154,17 @@ impl Sorter {
         }
         let parts = self.parts.into_iter().flatten().collect();
         let merge = Merge::of(parts, self.events)?;
-        let (rank, seq, cuts) = (u64::MAX, 0, Vec::new().into_iter().peekable());
-        Ok(Sorted { merge, count: self.count, rank, seq, cuts, label: None })
+        let mut sorted = Sorted {
+            merge,
+            count: self.count,
+            current: Traced::default(),
+            rank: u64::MAX,
+            seq: 0,
+            cuts: Vec::new().into_iter().peekable(),
+            label: None,
+        };
+        sorted.again(Vec::new())?;
+        Ok(sorted)
     }
 }
 
@@ -231,19 +243,15 @@ impl Merge {
     }
 }
 
-impl Iterator for Merge {
-    type Item = io::Result<Traced>;
-
-    fn next(&mut self) -> Option<io::Result<Traced>> {
-        let Reverse((_, part)) = *self.heads.peek()?;
-        let event = *self.current(part);
-        match self.step(part) {
-            Ok(()) => Some(Ok(event)),
-            Err(error) => {
-                self.heads.clear();
-                Some(Err(error))
-            }
-        }
+impl Merge {
+    /// Writes the next event to `event`; false at the end.
+    fn advance(&mut self, event: &mut Traced) -> io::Result<bool> {
+        let Some(Reverse((_, part))) = self.heads.peek() else { return Ok(false) };
+        let part = *part;
+        *event = *self.current(part);
+        let stepped = self.step(part);
+        stepped.inspect_err(|_| self.heads.clear())?;
+        Ok(true)
     }
 }
 
@@ -262,6 +270,7 @@ pub struct Cut {
 pub struct Sorted {
     merge: Merge,
     count: u64,
+    current: Traced,
     rank: u64,
     seq: u64,
     /// Where labels begin.
@@ -286,12 +295,34 @@ impl Sorted {
         self.merge.begin()
     }
 
-    fn relabel(&mut self, traced: &mut Traced) {
-        let begins = |cut: &Cut| (cut.rank, cut.seq) == (traced.rank, traced.event.seq);
-        if let Some(cut) = self.cuts.next_if(begins) {
+    /// Goes on to the next event; false at the end.
+    ///
+    /// # Errors
+    /// As for [`Sorted::again`].
+    pub fn advance(&mut self) -> io::Result<bool> {
+        if !self.merge.advance(&mut self.current)? {
+            return Ok(false);
+        }
+        let rank = self.current.rank;
+        self.seq = if rank == self.rank { self.seq + 1 } else { 0 };
+        self.rank = rank;
+        self.current.event.seq = self.seq;
+        self.relabel();
+        Ok(true)
+    }
+
+    /// The event to which [`Sorted::advance`] went.
+    pub fn current(&self) -> &Traced {
+        &self.current
+    }
+
+    fn relabel(&mut self) {
+        let place = (self.rank, self.seq);
+        if let Some(cut) = self.cuts.next_if(|cut| (cut.rank, cut.seq) == place) {
             self.label = Some(cut.label);
         }
-        traced.event.label = self.label.unwrap_or(traced.event.label);
+        let event = &mut self.current.event;
+        event.label = self.label.unwrap_or(event.label);
     }
 }
 
@@ -299,14 +330,11 @@ impl Iterator for Sorted {
     type Item = io::Result<Traced>;
 
     fn next(&mut self) -> Option<io::Result<Traced>> {
-        let found = self.merge.next()?;
-        Some(found.map(|mut traced| {
-            self.seq = if traced.rank == self.rank { self.seq + 1 } else { 0 };
-            self.rank = traced.rank;
-            traced.event.seq = self.seq;
-            self.relabel(&mut traced);
-            traced
-        }))
+        match self.advance() {
+            Ok(true) => Some(Ok(self.current)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 
