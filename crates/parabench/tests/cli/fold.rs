@@ -304,6 +304,26 @@ fn bodies_of_different_lengths_become_loops_over_lists() {
     }
 }
 
+/// The phase begins in the middle of a file.
+#[test]
+fn a_loop_may_begin_with_a_file_that_an_earlier_phase_opened() {
+    let program = "repeat $i 60 write(\"f-${i:02}\", 40k);
+         time[\"first\"] $f = fopen(\"f-00\", \"r\");
+         time[\"rest\"] {
+             repeat $i 60 {
+                 repeat rand(1, 5) fread($f, rand(100, 9000));
+                 fclose($f);
+                 $n = perm($i, 60);
+                 $f = fopen(\"f-${n:02}\", \"r\");
+                 fstat($f);
+             }
+             fclose($f);
+         }";
+    let scene = ran(program, "-n 1");
+    let text = folded(&scene, "r");
+    assert!(lines_without_lists(&text) <= 35, "{text}");
+}
+
 #[test]
 fn names_without_numbers_stand_in_lists() {
     let program = "$all = [\"alpha\", \"beta\", \"gamma\", \"delta\", \"eta\", \"mu\", \"nu\", \"pi\", \"rho\"];

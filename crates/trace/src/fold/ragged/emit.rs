@@ -12,8 +12,16 @@ use std::rc::Rc;
 
 /// The nodes that a parsed sequence of statements is; loops only where they are shorter.
 pub fn emit(parsed: &Parsed, nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
-    let mut emitter =
-        Emitter { parsed, nodes, alike, all: Vec::new(), plain: Vec::new(), around: vec![] };
+    let mut emitter = Emitter {
+        parsed,
+        nodes,
+        alike,
+        all: Vec::new(),
+        plain: Vec::new(),
+        around: Vec::new(),
+        open: HashSet::new(),
+    };
+    emitter.open = emitter.open_before();
     parsed.elements.iter().for_each(|element| emitter.top(element));
     emitter.flush();
     emitter.all
@@ -28,6 +36,8 @@ struct Emitter<'a, 'b> {
     plain: Vec<Node>,
     /// The loops around what is made, outermost first.
     around: Vec<Around>,
+    /// Variables of files that were opened before the sequence.
+    open: HashSet<u32>,
 }
 
 /// An element of each execution, if it is not left out there.
@@ -57,9 +67,18 @@ impl<'a> Emitter<'a, '_> {
         iterations.iter().flatten().flatten().for_each(|inner| self.top(inner));
     }
 
+    /// What is used before it is opened here was opened before.
+    fn open_before(&self) -> HashSet<u32> {
+        let (mut opened, mut used) = (HashSet::new(), HashSet::new());
+        self.nodes.iter().for_each(|node| {
+            self.follow(node, &mut opened, &mut used);
+        });
+        used
+    }
+
     /// No open file is used before the text shows where it is opened, in an iteration before.
     fn opens_first(&self, nodes: &[Node]) -> bool {
-        let mut opened = HashSet::new();
+        let mut opened = self.open.clone();
         let before = self.all.iter().chain(&self.plain);
         before.for_each(|node| {
             self.follow(node, &mut opened, &mut HashSet::new());
