@@ -62,17 +62,6 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// This process leaves the job before MPI_Init. Others wait for it there, and MPICH's launcher lets
-/// them: it is told to end the job. Open MPI's sees the exit code.
-pub fn abandon(code: u8) {
-    let connection =
-        job().filter(|job| job.launcher == Launcher::Pmi).and_then(|_| variable("PMI_FD"));
-    let Some(fd) = connection.and_then(|fd| fd.parse::<i32>().ok()) else { return };
-    let words = format!("cmd=abort exitcode={code}\n");
-    // SAFETY: the bytes are valid for the call. The descriptor is the launcher's, which `job` has found open.
-    unsafe { libc::write(fd, words.as_ptr().cast(), words.len()) };
-}
-
 /// The same from given variables. Variables that a shell has inherited from a job that is gone
 /// make no job: a rank that there cannot be, no connection to the launcher or a closed one.
 pub fn job_in(
@@ -98,6 +87,23 @@ fn told_in(variable: &impl Fn(&str) -> Option<String>) -> Option<Job> {
 
 fn is_connected(job: Job, variable: &impl Fn(&str) -> Option<String>) -> bool {
     job.launcher == Launcher::Slurm || CONNECTIONS.iter().any(|name| variable(name).is_some())
+}
+
+/// Asks the launcher to end the job, of which this process cannot become a part: the others would
+/// wait for it in `MPI_Init`. mpiexec of MPICH hears it by PMI-1 (`cmd=abort`, MPICH's wire protocol);
+/// other launchers end a job when a process of it fails.
+pub fn end_job(exit_code: u8) {
+    let is_pmi = job().is_some_and(|job| job.launcher == Launcher::Pmi);
+    let connection = variable("PMI_FD").and_then(|fd| fd.parse().ok()).filter(|_| is_pmi);
+    if let Some(connection) = connection {
+        send(connection, &format!("cmd=abort exitcode={exit_code}\n"));
+    }
+}
+
+/// Without a launcher at the other end nobody hears it.
+fn send(connection: i32, words: &str) {
+    // SAFETY: the pointer and the length are those of the text.
+    unsafe { libc::send(connection, words.as_ptr().cast(), words.len(), libc::MSG_NOSIGNAL) };
 }
 
 /// Variables, as `NAME=VALUE`, that make this process part of a job although nothing tells how to

@@ -76,9 +76,21 @@ pub fn find() -> Result<Found, MpiError> {
     Err(MpiError::NoShim(looked))
 }
 
-/// The compiler to take if none is named: `MPICC`, else "mpicc".
+/// The compiler to take if none is named: `MPICC`; else the first `mpicc_abi` or `mpicc` beside the
+/// binary, which may lie in an environment of Python with an MPI, and in `PATH`.
 pub fn default_mpicc() -> String {
-    env::var("MPICC").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "mpicc".into())
+    let named = env::var("MPICC").ok().filter(|name| !name.is_empty());
+    let beside = env::current_exe().ok().and_then(|binary| Some(binary.parent()?.to_path_buf()));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut places = beside.into_iter().chain(env::split_paths(&path));
+    named.or_else(|| places.find_map(mpicc_in)).unwrap_or_else(|| "mpicc".into())
+}
+
+/// The compiler for the standard's ABI comes first: its shim goes with every MPI that has that.
+fn mpicc_in(place: PathBuf) -> Option<String> {
+    let found = ["mpicc_abi", "mpicc"].map(|name| place.join(name));
+    let found = found.into_iter().find(|file| file.is_file())?;
+    found.into_os_string().into_string().ok()
 }
 
 /// Where [`build`] should put the shim so that [`find`] finds it: beside the binary.
@@ -108,6 +120,17 @@ pub fn build(mpicc: &str, output: &Path) -> Result<(), MpiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_compiler_of_an_environment_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().to_path_buf();
+        assert_eq!(mpicc_in(place.clone()), None);
+        for name in ["mpicc", "mpicc_abi"] {
+            std::fs::write(place.join(name), "").unwrap();
+            assert_eq!(mpicc_in(place.clone()), Some(format!("{}/{name}", place.display())));
+        }
+    }
 
     #[test]
     fn what_cannot_compile_says_why_and_leaves_nothing() {

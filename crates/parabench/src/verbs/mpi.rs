@@ -40,7 +40,8 @@ enum Action {
 /// Compile the shim with an mpicc
 #[derive(Args)]
 struct Build {
-    /// The compiler of the MPI to use [default: the variable MPICC, else mpicc]
+    /// The compiler of the MPI to use [default: the variable MPICC, else mpicc_abi or mpicc beside
+    /// the binary or in PATH]
     #[arg(long, value_name = "MPICC")]
     mpicc: Option<String>,
 

@@ -63,7 +63,7 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let neither = !["w", "r", "W", "R"].iter().any(|name| given.has(name));
     let own_files = given.has("F");
     let job = Job {
-        mpi: !own_files && given.value("a").is_some_and(|api| !api.eq_ignore_ascii_case("posix")),
+        mpi: given.value("a").is_some_and(|api| !api.eq_ignore_ascii_case("posix")),
         collective: given.has("c"),
         own_files,
         reorder: given.has("C"),
@@ -121,6 +121,9 @@ impl Job {
 
     fn options(&self) -> String {
         let mut options = Vec::new();
+        if self.mpi && self.own_files {
+            options.push("comm=\"self\"");
+        }
         if self.direct && !self.mpi {
             options.push("direct=true");
         }

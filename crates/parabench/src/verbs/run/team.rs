@@ -106,7 +106,7 @@ impl Team {
                 console::error(&error);
                 std::thread::sleep(FORWARDED);
             }
-            launcher::abandon(error.exit.code());
+            launcher::end_job(error.exit.code());
             error.exit
         })
     }

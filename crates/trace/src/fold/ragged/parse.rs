@@ -192,8 +192,10 @@ fn best_of(classes: &[u64], width: usize) -> Option<(&[u64], usize)> {
     }
     let varies = |runs: &Runs| runs.most > 2 || (runs.runs > 1 && runs.places > runs.times);
     let worth = all.into_iter().filter(|(_, runs)| varies(runs));
+    // Of each run one element is left.
     let gain = |runs: &Runs| {
-        ((runs.times - runs.runs) * width * STATEMENT).saturating_sub(OPTION + ENTRY * runs.runs)
+        let gone = (runs.times * width - runs.runs) * STATEMENT;
+        gone.saturating_sub(width * STATEMENT + OPTION + ENTRY * runs.runs)
     };
     let best = worth.map(|(body, runs)| (gain(&runs), body)).max();
     best.filter(|(gain, _)| *gain > 0).map(|(gain, body)| (body, gain))
