@@ -153,5 +153,5 @@ fn a_directory_that_a_machine_does_not_see_is_told() {
     fs::create_dir(cluster.scene.path("home/data")).unwrap();
     let dir = cluster.scene.path("home/data");
     let done = cluster.run(&format!("run x.ppl --dir {}", dir.display()));
-    done.exits(2).err_has("does not see the run directory");
+    done.exits(2).err_has("does not see the run directory").err_has("missing on node2");
 }
