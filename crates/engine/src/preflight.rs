@@ -92,7 +92,7 @@ fn together(
         room.peak.bytes > free_bytes || free_files.is_some_and(|free| room.peak.files > free)
     };
     let (needed, there) = match free_files {
-        _ if rooms.iter().any(|room| alone(room)) => return None,
+        _ if rooms.iter().any(alone) => return None,
         _ if bytes > free_bytes => {
             (format_bytes(bytes), format!("{} free", format_bytes(free_bytes)))
         }

@@ -119,7 +119,7 @@ fn a_library_that_fills_holes_is_marked() {
     for mpi in testing::all() {
         let filling = if mpi.name == "openmpi" { 1 } else { 2 };
         for level in [0, filling] {
-            let scene = Scene::new().file("x.ppl", &text.replace("LEVEL", &level.to_string()));
+            let scene = Scene::new().file("x.ppl", text.replace("LEVEL", &level.to_string()));
             let run = run_object(&under(&mpi, 2, &scene, "run x.ppl --format json").run());
             let marked = marks(&run).contains(&"mpi-holes");
             let ompio_of_old = run["run"]["job"]["mpi"]

@@ -55,22 +55,31 @@ impl Near {
     }
 
     fn wild_in(&self, rank: &Events, names: &Names) -> Vec<(bool, bool)> {
-        let mut by_key: HashMap<Key, (Vec<usize>, Vec<u64>, Vec<u64>)> = HashMap::new();
+        let mut by_key: HashMap<Key, Like> = HashMap::new();
         for (at, entry) in rank.iter().enumerate() {
             let Some(key) = key(&entry, names) else { continue };
-            let (places, sizes, offsets) = by_key.entry(key).or_default();
-            places.push(at);
-            sizes.push(self.size(&entry, names));
-            offsets.push(entry.event.offset_bytes);
+            let like = by_key.entry(key).or_default();
+            like.places.push(at);
+            like.sizes.push(self.size(&entry, names));
+            like.offsets.push(entry.event.offset_bytes);
         }
         let mut wild = vec![(false, false); rank.len()];
-        for (places, sizes, offsets) in by_key.values() {
-            for ((at, size), place) in places.iter().zip(ruleless(sizes)).zip(ruleless(offsets)) {
-                wild[*at] = (size, place);
+        for like in by_key.values() {
+            let ruleless = ruleless(&like.sizes).zip(ruleless(&like.offsets));
+            for (at, no_rule) in like.places.iter().zip(ruleless) {
+                wild[*at] = no_rule;
             }
         }
         wild
     }
+}
+
+/// Operations of one rank with one key.
+#[derive(Default)]
+struct Like {
+    places: Vec<usize>,
+    sizes: Vec<u64>,
+    offsets: Vec<u64>,
 }
 
 fn key(entry: &Logged, names: &Names) -> Option<Key> {

@@ -143,7 +143,7 @@ fn cycle(values: &[u64]) -> usize {
 
 /// All digits, and a unit.
 fn exact(ns: u64) -> String {
-    if ns % 1000 == 0 { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
+    if ns.is_multiple_of(1000) { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
 }
 
 #[cfg(test)]
