@@ -28,6 +28,7 @@ mod fidelity_commands;
 mod file_programs;
 mod fmt;
 mod fold;
+mod fold_kinds;
 mod fold_options;
 mod foreign;
 mod golden;

@@ -87,6 +87,7 @@ impl Value {
         affine
             .filter(|value| fits(value))
             .or_else(|| shifted().filter(|_| values.len() == size as usize).filter(|v| fits(v)))
+            .or_else(|| Value::every((first_rank, first), values[1]).filter(|value| fits(value)))
             .or_else(|| grids().find(|value| fits(value)))
             .unwrap_or_else(|| Value::table(values))
     }
@@ -109,6 +110,14 @@ impl Value {
             step.checked_mul(at).and_then(|grown| grown.checked_add(of_zero)) == Some(*v)
         });
         fits.then_some(value)
+    }
+
+    /// Of ranks at equal distances, by the number of such distances: `base + outer * (rank / width)`
+    fn every((a, first): (u32, i64), (b, second): (u32, i64)) -> Option<Value> {
+        let (width, outer) = (i64::from(b) - i64::from(a), second.checked_sub(first)?);
+        let base = first.checked_sub(outer.checked_mul(i64::from(a) / width)?)?;
+        let all_small = small(base) && small(outer);
+        (width > 1 && all_small).then_some(Value::Grid { base, outer, inner: 0, width })
     }
 
     fn grid(values: &[(u32, i64)], width: i64) -> Option<Value> {
@@ -479,6 +488,8 @@ mod tests {
         }
         let some = Value::of(&[(1, 3), (3, 9)], 4);
         assert_eq!(some, Value::Affine { base: 0, step: 3 });
+        let odd = Value::of(&[(1, 7), (3, 8), (5, 9)], 6);
+        assert_eq!(odd, Value::Grid { base: 7, outer: 1, inner: 0, width: 2 });
     }
 
     fn shown(items: &[Item]) -> String {

@@ -208,7 +208,7 @@ impl<'a> Writer<'a> {
             }
             Form::Only(ranks) => {
                 let (head, body) = (self.only(ranks), self.body(&item.body));
-                if head != "master" && self.fixed.ranks.is_none() {
+                if names_ranks(&head) && self.fixed.ranks.is_none() {
                     self.fixed.ranks = Some(head.clone());
                 }
                 lines.push(block(&head, body));
@@ -459,6 +459,12 @@ impl<'a> Writer<'a> {
             }
         }
     }
+}
+
+/// The head of a block for some ranks says something else of a larger number of them: it is neither for
+/// the first one, nor for all others, nor for every so many.
+fn names_ranks(head: &str) -> bool {
+    head != "master" && head != "if ($$rank >= 1)" && !head.contains(" % ")
 }
 
 /// Iterations are one or none each time.
