@@ -110,6 +110,9 @@ calls! {
     /// Copies into a file's mapping, which makes the file longer where it must; the bytes.
     MapWrite { fd: Fd, buf: &'a [u8], offset: u64 } => Data, Names::None, buf.len() as Reply,
         "memcpy", [&Mapped(*fd, *offset), buf];
+    /// No call: bytes that count as moved. `rest`: part of "read to the end of the file".
+    Nothing { bytes: u64, rest: bool } => Nothing, Names::None,
+        if *rest { 0 } else { *bytes as Reply }, "nothing", [bytes];
     /// msync(fd's mapping, MS_SYNC)
     Msync { fd: Fd } => Sync, Names::None, 0, "msync", [fd, &Text("MS_SYNC")];
     /// ftruncate(fd, size)
@@ -237,6 +240,8 @@ pub enum Work {
     Metadata,
     /// Data is made stable, or caches are dropped.
     Sync,
+    /// Nothing.
+    Nothing,
 }
 
 /// A name that is only looked at.

@@ -46,6 +46,7 @@ fn program(seed: u64) -> Program {
     let pieces: Vec<(u64, u64)> =
         (0..count).map(|at| (at * SLOT_BYTES, length(&mut random))).collect();
     let (depth, cut) = (random.random_range(1..20), random.random_range(500..8_000));
+    let batch = random.random_range(0..=depth);
     let rate = RATES[random.random_range(0..RATES.len())];
     let plan = Build::plan(1, |b| {
         let (h, path, flags) = (b.global("h"), b.str("f"), b.str("w+"));
@@ -53,6 +54,7 @@ fn program(seed: u64) -> Program {
         let options = Options {
             engine: Some(b.str("uring")),
             depth: Some(b.int(depth)),
+            batch: (batch > 0).then(|| b.int(batch)),
             data: Some(b.str("offset")),
             transfer: Some(b.int(cut)),
             rate: rate.map(|(ops_s, _)| b.value(Value::Float(ops_s))),

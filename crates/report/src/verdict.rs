@@ -17,7 +17,7 @@ use model::run::{Mark, Run, Storage};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 28] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -35,6 +35,7 @@ const RULES: [Rule; 27] = [
     data::unstable_writes,
     data::warm_names,
     data::serial_queue,
+    data::null_engine,
     mpi::lost_bytes,
     mpi::holes,
     mpi::hang,

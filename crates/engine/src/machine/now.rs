@@ -146,7 +146,7 @@ pub(super) fn run_transfer<B: Backend>(
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let first = match transfer.is_plain(io) {
-        true => issue(transfer.call(), transfer.fd, io, buffers).ok(),
+        true => issue(transfer.call(io), transfer.fd, io, buffers).ok(),
         false => None,
     };
     match first {
@@ -173,6 +173,7 @@ fn moved_at_once<B: Backend>(
         io.handles.get(at).position += len;
     }
     match data.writes() {
+        writes if io.options.active().is_null() => io.moved_nothing(writes, len),
         true => io.wrote_to(at, mode, len),
         false => io.was_read(mode.place, false, len),
     }
@@ -321,6 +322,9 @@ pub(super) fn issue<B: Backend>(
                 false => timed(backend, clock, Call::Pread { fd, buf, offset, rest }),
                 true => timed(backend, clock, Call::MapRead { fd, buf, offset, rest }),
             }
+        }
+        Want::Nothing { len, rest } => {
+            timed(backend, clock, Call::Nothing { bytes: len as u64, rest })
         }
         Want::List => {
             let buf = buffers.target(DENTS_BYTES)?;

@@ -33,6 +33,8 @@ pub(super) enum Engine {
     Mmap,
     /// Calls of a queue; where there is none, single calls or an error.
     Uring { or_posix: bool },
+    /// Nothing moves them: reads and writes count as done.
+    Null,
 }
 
 /// The options in force.
@@ -51,6 +53,8 @@ pub(super) struct Active {
     shape: Shape,
     /// Operations, or transfers of MPI-IO, under way at one time.
     pub(super) depth: u32,
+    /// Operations that are handed over together; 0: as many as may be under way.
+    pub(super) batch: u32,
     sqpoll: bool,
     iopoll: bool,
     /// MPI files are opened in atomic mode.
@@ -77,6 +81,7 @@ impl Active {
         verify: false,
         shape: Shape::PLAIN,
         depth: 1,
+        batch: 0,
         sqpoll: false,
         iopoll: false,
         atomic: false,
@@ -107,6 +112,7 @@ impl Active {
             WithOption::Verify => self.verify = value.as_condition()?,
             WithOption::Expect => self.expect(word(value)),
             WithOption::Depth => self.depth = value.as_int()? as u32,
+            WithOption::Batch => self.batch = value.as_int()? as u32,
             WithOption::Sqpoll => self.sqpoll = value.as_condition()?,
             WithOption::Iopoll => self.iopoll = value.as_condition()?,
             WithOption::Atomic => self.atomic = value.as_condition()?,
@@ -154,7 +160,25 @@ impl Active {
                         page cache, which O_DIRECT goes around; leave one of them out";
             return Err(Fault::Message(what.into()));
         }
+        if self.engine == Engine::Null && self.verify {
+            let what = "engine=\"null\" and verify=true contradict each other: nothing is written that \
+                        could be read again; leave one of them out";
+            return Err(Fault::Message(what.into()));
+        }
+        if self.batch > self.depth {
+            let Active { batch, depth, .. } = self;
+            return Err(Fault::message(format!(
+                "batch={batch} is more than depth={depth}: so many operations are never under way \
+                 together; give a larger depth or a smaller batch"
+            )));
+        }
         Ok(())
+    }
+
+    /// Reads and writes are counted as done, without a call.
+    #[inline(always)]
+    pub(super) fn is_null(&self) -> bool {
+        self.engine == Engine::Null
     }
 
     fn expect(&mut self, names: &str) {
@@ -289,6 +313,7 @@ fn engine(word: &str) -> Engine {
         "mmap" => Engine::Mmap,
         "uring" => Engine::Uring { or_posix: false },
         "uring|posix" => Engine::Uring { or_posix: true },
+        "null" => Engine::Null,
         _ => Engine::Posix,
     }
 }

@@ -34,6 +34,9 @@ use model::plan::{NO_SLOT, Pc};
 use model::value::Outcome;
 use model::{Op, Part};
 
+/// Of batches whose ends are waited for in the same system call, one of so many is handed over without
+/// waiting: whether the kernel makes calls one by one shows only there.
+const LOOK_EVERY: u64 = 64;
 /// Larger operations are made by calls: each of those under way has memory of its own.
 const LARGEST_BYTES: u64 = 64 << 20;
 
@@ -301,11 +304,16 @@ impl<B: Backend> Io<'_, B> {
         if slot.awaited {
             return self.await_outcome();
         }
+        let batch = self.options.active().batch;
         if self.pending.under_way == self.pending.depth() {
-            return self.turn(1);
+            if batch > 1 && self.pending.batch.is_multiple_of(LOOK_EVERY) {
+                self.turn(0)?;
+            }
+            return self.turn(batch.clamp(1, self.pending.under_way.max(1)));
         }
         // What is due is not kept back until more of it is.
-        if slot.due_ns == NOT_DUE { Ok(()) } else { self.turn(0) }
+        let is_whole = batch > 0 && self.pending.fresh.len() >= batch as usize;
+        if is_whole || slot.due_ns != NOT_DUE { self.turn(0) } else { Ok(()) }
     }
 
     fn await_outcome(&mut self) -> Result<(), Fault> {
@@ -348,15 +356,16 @@ impl<B: Backend> Io<'_, B> {
 
     /// Hands over what was submitted, waits for so many ends, and counts all that have ended.
     pub(super) fn turn(&mut self, wait: u32) -> Result<(), Fault> {
-        self.turn_by(|backend| backend.hand_over(wait))
+        self.turn_by(wait <= 1, |backend| backend.hand_over(wait))
     }
 
     /// The same; waits for one end, but no longer than `ns`.
     pub(super) fn turn_within(&mut self, ns: u64) -> Result<(), Fault> {
-        self.turn_by(|backend| backend.wait_within(ns))
+        self.turn_by(true, |backend| backend.wait_within(ns))
     }
 
-    fn turn_by(&mut self, enter: impl FnOnce(&mut B) -> Reply) -> Result<(), Fault> {
+    /// `tells`: what has ended at its return did so by itself, not because it was waited for.
+    fn turn_by(&mut self, tells: bool, enter: impl FnOnce(&mut B) -> Reply) -> Result<(), Fault> {
         let start_ns = self.clock.now();
         let entered = enter(&mut self.backend);
         let end_ns = self.clock.now();
@@ -377,7 +386,7 @@ impl<B: Backend> Io<'_, B> {
             at_once += u64::from(self.pending.slots[tag.0 as usize].batch == batch);
             first = first.and(self.ended(tag.0, reply, end_ns));
         }
-        if self.pending.depth() > 1 && handed_over > 0 {
+        if tells && self.pending.depth() > 1 && handed_over > 0 {
             self.count_batch(handed_over as u64, at_once);
         }
         first

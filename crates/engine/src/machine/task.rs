@@ -8,7 +8,7 @@
 //! ```
 //!
 //! With `engine="mmap"` a file is mapped after it is opened and unmapped before it is closed, and data
-//! is copied.
+//! is copied. With `engine="null"` no call is made for data.
 //!
 //! Data is one call or many: partial transfers are continued, large ones cut, patterns have many
 //! pieces. A task holds neither its path nor its memory, so it can wait anywhere. Who makes the
@@ -49,6 +49,8 @@ pub(super) enum Want {
     Append { done: u64, len: usize },
     /// pread, or a copy out of the mapping; `rest`: to the end of the file.
     Read { offset: u64, len: usize, rest: bool, mapped: bool },
+    /// Data that counts as moved; `rest`: to the end of the file.
+    Nothing { len: usize, rest: bool },
     /// getdents64.
     List,
     /// fsync, or msync.
@@ -80,6 +82,29 @@ impl Data {
     }
 }
 
+/// How the bytes of an operation are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By calls.
+    Calls,
+    /// Through a mapping of the file.
+    Mapping,
+    /// Not at all: they count as moved.
+    Nothing,
+}
+
+impl Way {
+    /// Of an open file.
+    #[inline(always)]
+    fn of<B>(io: &Io<'_, B>, mapped: bool) -> Way {
+        match mapped {
+            _ if io.options.active().is_null() => Way::Nothing,
+            true => Way::Mapping,
+            false => Way::Calls,
+        }
+    }
+}
+
 /// Bytes that an operation moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes {
@@ -106,9 +131,12 @@ impl Bytes {
 
 /// The call that moves `len` bytes after `done` ones.
 #[inline(always)]
-fn want(data: Data, mapped: bool, offset_bytes: u64, done: u64, len: usize) -> Want {
-    let offset = offset_bytes + done;
+fn want(data: Data, way: Way, offset_bytes: u64, done: u64, len: usize) -> Want {
+    let (offset, mapped) = (offset_bytes + done, way == Way::Mapping);
     match data {
+        Data::Write | Data::Append | Data::Read | Data::ReadRest if way == Way::Nothing => {
+            Want::Nothing { len, rest: data == Data::ReadRest }
+        }
         Data::Write => Want::Write { offset, len, mapped },
         Data::Append => Want::Append { done, len },
         Data::Read => Want::Read { offset, len, rest: false, mapped },
@@ -136,7 +164,7 @@ impl Whole {
             Data::Read | Data::ReadRest | Data::List => false,
             Data::Write | Data::Append => {
                 let simple = !options.direct && options.fsync == Fsync::None;
-                let simple = simple && !self.is_mapped(io);
+                let simple = simple && self.way(io) == Way::Calls;
                 simple && self.bytes.is_one_call(io)
             }
         }
@@ -147,14 +175,13 @@ impl Whole {
     /// How the file is opened.
     #[inline(always)]
     pub(super) fn open_flags<B>(self, io: &Io<'_, B>) -> i32 {
-        map_flags(self.flags, self.is_mapped(io))
+        map_flags(self.flags, self.way(io) == Way::Mapping)
     }
 
-    /// The bytes are moved through a mapping.
     #[inline(always)]
-    fn is_mapped<B>(self, io: &Io<'_, B>) -> bool {
-        let data = matches!(self.bytes.data, Data::Write | Data::Read | Data::ReadRest);
-        data && io.options.active().engine == Engine::Mmap
+    fn way<B>(self, io: &Io<'_, B>) -> Way {
+        let maps = matches!(self.bytes.data, Data::Write | Data::Read | Data::ReadRest);
+        Way::of(io, maps && io.options.active().engine == Engine::Mmap)
     }
 }
 
@@ -179,14 +206,14 @@ impl Transfer {
 
     /// That call.
     #[inline(always)]
-    pub(super) fn call(&self) -> Want {
+    pub(super) fn call<B>(&self, io: &Io<'_, B>) -> Want {
         let Bytes { data, offset_bytes, len } = self.bytes;
-        want(data, self.mode.mapped, offset_bytes, 0, len as usize)
+        want(data, Way::of(io, self.mode.mapped), offset_bytes, 0, len as usize)
     }
 
     #[inline(always)]
     fn syncs<B>(&self, io: &Io<'_, B>) -> bool {
-        self.bytes.data.writes() && io.options.active().fsync == Fsync::Op
+        self.bytes.data.writes() && syncs(io, |fsync| fsync == Fsync::Op)
     }
 }
 
@@ -214,8 +241,7 @@ pub(super) struct Task<'r> {
     flags: i32,
     pub(super) fd: Fd,
     direct: Option<Alignment>,
-    /// Data is moved through a mapping.
-    mapped: bool,
+    way: Way,
     /// The file is made stable after the data.
     sync: bool,
     closes: bool,
@@ -264,6 +290,13 @@ impl More<'_> {
     }
 }
 
+/// What was written is made stable by this option; there is nothing to be made so where nothing is written.
+#[inline(always)]
+fn syncs<B>(io: &Io<'_, B>, meant: impl FnOnce(Fsync) -> bool) -> bool {
+    let options = io.options.active();
+    meant(options.fsync) && !options.is_null()
+}
+
 /// Who changes a mapping must be able to read the file.
 #[inline(always)]
 pub(super) fn map_flags(flags: i32, mapped: bool) -> i32 {
@@ -284,15 +317,16 @@ impl<'r> Task<'r> {
     pub(super) fn whole<B>(io: &Io<'_, B>, whole: Whole) -> Task<'r> {
         let Whole { flags, bytes } = whole;
         let task = Task::new(io, Stage::Open, bytes);
-        let sync = bytes.data.writes() && io.options.active().fsync != Fsync::None;
-        Task { flags, mapped: whole.is_mapped(io), sync, closes: true, ..task }
+        let sync = bytes.data.writes() && syncs(io, |fsync| fsync != Fsync::None);
+        Task { flags, way: whole.way(io), sync, closes: true, ..task }
     }
 
     pub(super) fn transfer<B>(io: &Io<'_, B>, transfer: Transfer) -> Task<'r> {
         let Transfer { at, fd, mode, bytes, moves_position } = transfer;
         let (subject, direct, sync) = (Subject::Handle(at), mode.direct, transfer.syncs(io));
         let task = Task::new(io, Stage::Begin, bytes);
-        Task { subject, fd, direct, mapped: mode.mapped, sync, moves_position, ..task }
+        let way = Way::of(io, mode.mapped);
+        Task { subject, fd, direct, way, sync, moves_position, ..task }
     }
 
     /// Closes an open file; `sync`: makes it stable before.
@@ -304,7 +338,8 @@ impl<'r> Task<'r> {
     ) -> Task<'r> {
         let nothing = Bytes { data: Data::Nothing, offset_bytes: 0, len: 0 };
         let task = Task::new(io, Stage::Sync, nothing);
-        let task = Task { subject: Subject::Handle(at), fd, mapped, sync, closes: true, ..task };
+        let way = if mapped { Way::Mapping } else { Way::Calls };
+        let task = Task { subject: Subject::Handle(at), fd, way, sync, closes: true, ..task };
         if sync { task } else { Task { stage: task.after_sync(), ..task } }
     }
 
@@ -322,7 +357,7 @@ impl<'r> Task<'r> {
             flags: 0,
             fd: Fd(-1),
             direct: None,
-            mapped: false,
+            way: Way::Calls,
             sync: false,
             closes: false,
             offset_bytes,

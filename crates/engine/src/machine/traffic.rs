@@ -188,6 +188,15 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
+    /// Bytes of `engine="null"` count as moved: they are none of what is known of a label's bytes.
+    #[inline(always)]
+    pub(super) fn moved_nothing(&mut self, writes: bool, bytes: u64) {
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        let count = if writes { Count::NullWritten } else { Count::NullRead };
+        self.recorder.count(block, Count::Nulled, 1);
+        self.recorder.count(block, count, bytes);
+    }
+
     /// A file was opened for reading: some are looked at.
     #[inline(always)]
     pub(super) fn opened_for_reading(&mut self, fd: Fd, is_direct: bool) {

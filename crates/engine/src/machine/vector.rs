@@ -39,6 +39,9 @@ pub(super) fn run<B: Backend>(
         tally.fail(libc::EINVAL);
         return io.conclude(step.op, step.site, &tally, Subject::Handle(at));
     }
+    if io.options.active().is_null() {
+        return move_nothing(step, io, tally, at, offset.is_none());
+    }
     if B::REHEARSES {
         io.backend.rehearse(Act::Buffer(all));
     }
@@ -57,6 +60,26 @@ pub(super) fn run<B: Backend>(
     moved_all(step, io, &mut tally, (at, fd));
     if offset.is_none() {
         io.handles.get(at).position += tally.done_bytes;
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
+}
+
+/// With `engine="null"` all bytes count as moved.
+#[cold]
+fn move_nothing<B: Backend>(
+    step: Step<'_>,
+    io: &mut Io<'_, B>,
+    mut tally: Tally,
+    at: usize,
+    moves_position: bool,
+) -> Result<(), Fault> {
+    let bytes = tally.requested_bytes;
+    let call = Call::Nothing { bytes, rest: false };
+    tally.add(Part::Data, now::timed(&mut io.backend, &io.clock, call));
+    tally.done_bytes = bytes;
+    io.moved_nothing(step.op == Op::Writev, bytes);
+    if moves_position {
+        io.handles.get(at).position += bytes;
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(at))
 }

@@ -67,11 +67,17 @@ pub enum Count {
     Written,
     /// See [`Count::Written`].
     Read,
+    /// Operations of `engine="null"`; a number.
+    Nulled,
+    /// Of those, bytes that count as written, and as read.
+    NullWritten,
+    /// See [`Count::NullWritten`].
+    NullRead,
 }
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 27;
+    pub const COUNT: usize = 30;
 }
 
 /// The run directory and further ones.

@@ -90,6 +90,7 @@ fn step(words: &[&str], directory: &str) -> Step {
         "unmap" => Step::Unmap(slot()),
         "mapread" => Step::MapRead(slot(), number(2) as usize, number(3)),
         "mapwrite" => Step::MapWrite(slot(), data(words[2]), number(3)),
+        "nothing" => Step::Nothing(number(1), words.get(2) == Some(&"rest")),
         "msync" => Step::Msync(slot()),
         "seek" => Step::Seek(slot(), number(2) as i64, false),
         "fsync" => Step::Fsync(slot()),

@@ -33,6 +33,8 @@ pub enum Step {
     Unmap(usize),
     MapRead(usize, usize, u64),
     MapWrite(usize, Data, u64),
+    /// Bytes; to the end of the file.
+    Nothing(u64, bool),
     Msync(usize),
     Fsync(usize),
     Fdatasync(usize),
@@ -311,6 +313,7 @@ impl<B: Backend> Runner<B> {
             Step::Utime(path) => Call::Utime { path },
             Step::Statfs(path) => Call::Statfs { path },
             Step::Syncfs => Call::Syncfs { fd: None },
+            Step::Nothing(bytes, rest) => Call::Nothing { bytes: *bytes, rest: *rest },
             other => panic!("{other:?} is not a call on a name"),
         };
         self.issue(call)

@@ -49,6 +49,9 @@ pub struct LabelEvidence {
     /// How often calls were handed over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handed_over: u64,
+    /// Reads and writes of `engine="null"`, which moved nothing: their bytes are in no other number here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub null_operations: u64,
     /// What `verify=true` filled and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<VerifiedData>,

@@ -220,3 +220,101 @@ fn options_of_a_queue_are_for_queues() {
          fclose($h);"
     ));
 }
+
+/// Says itself what must have come of it.
+const NOTHING: &str = r#"
+write("f-$$rank", 64k);
+with (engine="null", fsync="op") {
+    time["null"] {
+        $h = fopen("f-$$rank", "r+");
+        $n = fwrite($h, 1m);
+        assert($n == 1m);
+        $n = fread($h, 4k);
+        assert($n == 4k);
+        $n = fread($h);
+        assert($n == 0);
+        with (transfer=1k) fread($h, 4k, 0);
+        $n = writev($h, [4k, 4k], 0);
+        assert($n == 8k);
+        readv($h, [512, 512]);
+        fclose($h);
+        write("g-$$rank", 1m);
+        append("g-$$rank", 4k);
+        read("f-$$rank", 1m);
+        with (expect="ENOENT") read("missing", 1m);
+        $a = fopen("g-$$rank", "a");
+        fwrite($a, 4k);
+        fclose($a);
+    }
+}
+assert(size("f-$$rank") == 64k);
+assert(size("g-$$rank") == 0);
+time["real"] { write("r-$$rank", 64k); read("r-$$rank", 64k); }
+"#;
+
+#[test]
+fn the_null_engine_moves_nothing_and_no_figure_of_it_is_taken_for_storage() {
+    let scene = Scene::new().file("n.ppl", NOTHING);
+    let run = |options: &str| {
+        let command = format!("run n.ppl -n 2 --format json {options}");
+        run_object(&scene.parabench(&command).exits(0))
+    };
+    let posix = run("");
+    for options in ["--confine", "--backend mem", "--events"] {
+        assert_eq!(counts(&run(options)), counts(&posix), "{options}");
+    }
+    let evidence = &posix["run"]["evidence"];
+    let labels = evidence["labels"].as_array().expect("labels");
+    let label = |name: &str| labels.iter().find(|label| label["label"] == name).expect(name);
+    assert_eq!(label("null")["null_operations"], 2 * 10, "{labels:#?}");
+    assert_eq!(
+        (&label("null")["read_bytes"], &label("null")["written_bytes"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(label("real")["written_bytes"], 128 << 10);
+    assert!(label("real").get("null_operations").is_none());
+    let marks = evidence["marks"].as_array().expect("marks");
+    let mark = marks.iter().find(|mark| mark["code"] == "null-engine").expect("a mark");
+    let seen = mark["seen"].as_str().expect("a sentence");
+    assert!(seen.starts_with("in label \"null\" 20 reads and writes moved nothing"), "{seen}");
+    assert_eq!(mark["counts"], true);
+    scene.parabench("run n.ppl").exits(0).out_has("null-engine");
+    scene.parabench("plan n.ppl --ops 100").exits(0).out_has("nothing(4096)");
+}
+
+#[test]
+fn the_null_engine_and_batches_are_refused_where_they_cannot_be() {
+    let said = |text: &str, verb: &str, code: i32, said: &str| {
+        let scene = Scene::new().file("x.ppl", text);
+        let ended = scene.parabench(&format!("{verb} x.ppl")).exits(code);
+        assert!(format!("{}{}", ended.out, ended.err).contains(said), "{}{}", ended.out, ended.err);
+    };
+    let verified = "with (engine=\"null\", verify=true) write(\"a\", 4k);";
+    said(verified, "run", 1, "engine=\"null\" and verify=true contradict each other");
+    said(
+        "with (engine=\"null\") copy(\"a\", \"b\");",
+        "check",
+        0,
+        "nothing inside takes it (found copy)",
+    );
+    let partly = "with (engine=\"null\") { write(\"a\", 4k); copy(\"a\", \"b\"); }";
+    said(partly, "check", 0, "has no effect on copy");
+    let opened = "$h = fopen(\"a\", \"w+\"); ";
+    let large = format!("{opened} with (engine=\"uring|posix\", depth=4, batch=8) fwrite($h, 4k);");
+    said(&large, "run", 1, "batch=8 is more than depth=4");
+    said(&format!("{opened} with (batch=1) fwrite($h, 4k);"), "check", 0, "engine=\"uring\"");
+    let none = format!("{opened} with (engine=\"uring\", batch=0) fwrite($h, 4k);");
+    said(&none, "check", 2, "a number from 1 to 65536");
+}
+
+#[test]
+fn operations_of_a_batch_are_handed_over_together() {
+    let text = "$h = fopen(\"f\", \"w+\"); with (engine=\"uring\", depth=32, batch=BATCH) \
+                repeat $i 1000 fwrite($h, 4k, $i * 4k); fclose($h);";
+    for (batch, entered) in [("1", 1000..1100), ("8", 124..180), ("32", 31..80)] {
+        let scene = Scene::new().file("x.ppl", text.replace("BATCH", batch));
+        let calls = scene.parabench("plan x.ppl --ops 5000").exits(0);
+        let count = calls.out.matches("io_uring_enter").count();
+        assert!(entered.contains(&count), "batch={batch}: {count} system calls");
+    }
+}

@@ -61,7 +61,9 @@ impl Inside {
         let deep: Vec<Op> = self.deep.all().collect();
         let has_queue = |op: &Op| match row.option {
             WithOption::Depth if op.row().needs == Needs::Mpi => deep.contains(op),
-            WithOption::Depth | WithOption::Sqpoll | WithOption::Iopoll => queues,
+            WithOption::Depth | WithOption::Batch | WithOption::Sqpoll | WithOption::Iopoll => {
+                queues
+            }
             _ => true,
         };
         self.ops.all().partition(|op| row.takes(*op, word) && has_queue(op))
@@ -160,6 +162,9 @@ fn seems_to_take(row: &OptionRow, op: Op, word: Option<&str>) -> bool {
     match row.option {
         WithOption::Engine if queued => {
             matches!(op, Op::Write | Op::Read) || row.seeming.contains(&op)
+        }
+        WithOption::Engine if word == Some("null") => {
+            matches!(op, Op::Copy | Op::Pfwrite | Op::Pfread | Op::Pwrite | Op::Pread)
         }
         WithOption::Depth => row.seeming.contains(&op) || row.takes(op, word),
         _ => row.seeming.contains(&op),

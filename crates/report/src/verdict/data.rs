@@ -206,6 +206,24 @@ pub(super) fn warm_names(run: &Run) -> Option<Mark> {
     )
 }
 
+/// Reads and writes that moved nothing stand in the rows with bytes and times: nobody may take them for
+/// those of storage.
+pub(super) fn null_engine(run: &Run) -> Option<Mark> {
+    let say = |label: &LabelEvidence| {
+        let count = label.null_operations;
+        (count > 0).then(|| format!("{} {count} reads and writes", inside(label)))
+    };
+    let seen = named(run, say)?;
+    counts(
+        "null-engine",
+        format!(
+            "{seen} moved nothing (engine=\"null\"): their bytes, times and rates are those of Parabench \
+             itself, of no storage"
+        ),
+        "leave engine=\"null\" out to measure storage",
+    )
+}
+
 /// Of the calls handed over to a queue, this share had ended at once: they were executed one by one.
 const AT_ONCE_SHARE: f64 = 0.5;
 

@@ -38,6 +38,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     directories: Vec::new(),
     queued_at_once: 100,
     handed_over: 20,
+    null_operations: 0,
     verified: None,
 };
 
@@ -259,6 +260,12 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         "in label \"stress\" 50 % of 320 calls given to io_uring had ended when the system call",
         |run| label(run).queued_at_once = 160,
         |run| (label(run).queued_at_once, label(run).handed_over) = (320, 320),
+    ),
+    (
+        "null-engine",
+        "in label \"stress\" 7 reads and writes moved nothing (engine=\"null\")",
+        |run| label(run).null_operations = 7,
+        |run| label(run).null_operations = 0,
     ),
     (
         "memory-storage",

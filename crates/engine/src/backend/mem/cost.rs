@@ -55,6 +55,7 @@ impl Cost {
             Work::Data => self.data_ns,
             Work::Metadata => self.metadata_ns,
             Work::Sync => self.sync_ns,
+            Work::Nothing => 0,
         }
     }
 

@@ -4,7 +4,7 @@ use super::super::files::{alignment, refused_direct};
 use super::super::io::Io;
 use super::super::note;
 use super::super::tally::{Shot, Subject};
-use super::{Data, More, STOPPED, Stage, Task, Want, want};
+use super::{Data, More, STOPPED, Stage, Task, Want, Way, want};
 use crate::backend::direct::Alignment;
 use crate::backend::{Act, Backend};
 use crate::call::{Fd, Reply};
@@ -28,9 +28,9 @@ impl Task<'_> {
             Stage::Map => Want::Map { write: self.data.writes() },
             Stage::NextPiece | Stage::Begin | Stage::Data => {
                 let (done, left) = (self.done_bytes, self.left_bytes as usize);
-                want(self.data, self.mapped, self.offset_bytes, done, left)
+                want(self.data, self.way, self.offset_bytes, done, left)
             }
-            Stage::Sync => Want::Sync { mapped: self.mapped },
+            Stage::Sync => Want::Sync { mapped: self.way == Way::Mapping },
             Stage::Unmap => Want::Unmap,
             Stage::Close => Want::Close,
             Stage::End => return None,
@@ -48,6 +48,8 @@ impl Task<'_> {
             Want::Open { flags } => self.opened(io, flags, shot),
             Want::Write { .. } | Want::Append { .. } => self.written(io, shot),
             Want::Read { len, .. } => self.read(io, len, shot),
+            Want::Nothing { .. } if self.data.writes() => self.written(io, shot),
+            Want::Nothing { len, .. } => self.read(io, len, shot),
             Want::List => {
                 if self.tally.add(Part::Data, shot) <= 0 {
                     self.stage = Stage::Close;
@@ -90,11 +92,11 @@ impl Task<'_> {
         self.stage = match self.data {
             Data::Nothing => Stage::Close,
             Data::List => Stage::Data,
-            Data::Write | Data::Read | Data::ReadRest if self.mapped => Stage::Map,
+            Data::Write | Data::Read | Data::ReadRest if self.way == Way::Mapping => Stage::Map,
             Data::Write | Data::Append | Data::Read | Data::ReadRest => Stage::Begin,
         };
         self.direct = alignment(io, self.fd, flags);
-        if !self.mapped {
+        if self.way != Way::Mapping {
             self.opened_to_read(io);
         }
     }
@@ -102,13 +104,13 @@ impl Task<'_> {
     fn was_mapped<B: Backend>(&mut self, io: &mut Io<'_, B>, shot: Shot) {
         self.stage = Stage::Begin;
         if self.tally.add(Part::Open, shot) < 0 {
-            (self.mapped, self.stage) = (false, Stage::Close);
+            (self.way, self.stage) = (Way::Calls, Stage::Close);
         }
         self.opened_to_read(io);
     }
 
     fn opened_to_read<B: Backend>(&mut self, io: &mut Io<'_, B>) {
-        if self.data.reads() {
+        if self.data.reads() && self.way != Way::Nothing {
             io.opened_for_reading(self.fd, self.direct.is_some());
         }
     }
@@ -123,6 +125,9 @@ impl Task<'_> {
         }
         self.done_bytes = 0;
         self.left_bytes = self.len.min(self.call_bytes);
+        if self.way == Way::Nothing {
+            return self.begin_nothing(io);
+        }
         if self.direct.is_some_and(|alignment| self.is_misaligned(alignment)) {
             io.notes |= note::DIRECT_MISALIGNED;
             self.tally.fail(libc::EINVAL);
@@ -132,6 +137,15 @@ impl Task<'_> {
             return self.rehearse_extent(io);
         }
         self.stage = Stage::Data;
+    }
+
+    /// The bytes are not moved: a rehearsal counts them at once.
+    fn begin_nothing<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+        self.stage = Stage::Data;
+        if B::REHEARSES {
+            self.tally.done_bytes += if self.data == Data::ReadRest { 0 } else { self.len };
+            self.data_over(io);
+        }
     }
 
     /// The bytes as a rehearsal moves them: at once, because the calls can be millions.
@@ -171,7 +185,7 @@ impl Task<'_> {
 
     fn written<B: Backend>(&mut self, io: &mut Io<'_, B>, shot: Shot) {
         let Some(moved) = self.moved(io, shot) else { return };
-        if self.data == Data::Append && io.keeps_events {
+        if self.data == Data::Append && io.keeps_events && self.way != Way::Nothing {
             io.appended(self.fd, moved);
         }
         let wanted = self.left_bytes;
@@ -252,6 +266,10 @@ impl Task<'_> {
     /// All pieces as a rehearsal accesses them: equal ones at once.
     fn rehearse_pieces<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         self.tally.requested_bytes = self.more.as_ref().map_or(0, |more| more.bytes);
+        if self.way == Way::Nothing {
+            self.tally.done_bytes = self.tally.requested_bytes;
+            return;
+        }
         while let Some(run) = self.more.as_mut().and_then(More::next_run) {
             let act = Act::Pieces { fd: self.fd, run, write: self.data.writes() };
             self.rehearse(io, run.length_bytes, act);
@@ -265,6 +283,9 @@ impl Task<'_> {
     /// All data was moved, or no more will be.
     fn data_over<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         let good = self.tally.errno == 0;
+        if self.way == Way::Nothing {
+            return self.nothing_over(io);
+        }
         if self.data.reads() {
             let place = match self.subject {
                 Subject::Handle(at) => io.handles.get(at).mode.place,
@@ -288,10 +309,19 @@ impl Task<'_> {
         self.stage = if good && self.sync { Stage::Sync } else { self.after_sync() };
     }
 
+    /// No data was moved.
+    fn nothing_over<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+        io.moved_nothing(self.data.writes(), self.tally.done_bytes);
+        if let (true, Subject::Handle(at)) = (self.moves_position, self.subject) {
+            io.handles.get(at).position += self.tally.done_bytes;
+        }
+        self.stage = self.after_sync();
+    }
+
     pub(super) fn after_sync(&self) -> Stage {
-        match (self.closes, self.mapped) {
-            (true, true) => Stage::Unmap,
-            (true, false) => Stage::Close,
+        match (self.closes, self.way) {
+            (true, Way::Mapping) => Stage::Unmap,
+            (true, _) => Stage::Close,
             (false, _) => Stage::End,
         }
     }

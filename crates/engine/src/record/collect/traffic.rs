@@ -47,9 +47,13 @@ impl Traffic {
         [written_bytes, read_bytes]: [u64; 2],
         fetched_is_told: bool,
     ) -> Option<LabelEvidence> {
+        let written_bytes = written_bytes.saturating_sub(self.of(Count::NullWritten));
+        let read_bytes = read_bytes.saturating_sub(self.of(Count::NullRead));
+        let null_operations = self.of(Count::Nulled);
         let looked_names = self.of(Count::LookedNames);
         let verified = self.verified();
-        let moved = written_bytes > 0 || read_bytes > 0 || verified.is_some();
+        let moved = written_bytes > 0 || read_bytes > 0 || null_operations > 0;
+        let moved = moved || verified.is_some();
         (moved || looked_names > 0).then(|| LabelEvidence {
             label: label.into(),
             written_bytes,
@@ -68,6 +72,7 @@ impl Traffic {
             queued_calls: self.of(Count::Queued),
             queued_at_once: self.of(Count::AtOnce),
             handed_over: self.of(Count::HandedOver),
+            null_operations,
             verified,
             ..LabelEvidence::default()
         })
