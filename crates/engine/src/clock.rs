@@ -14,7 +14,7 @@ mod simulated;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
-pub use monotonic::{Monotonic, Source, monotonic_raw_ns};
+pub use monotonic::{Monotonic, Source, monotonic_raw_ns, thread_cpu_ns};
 pub use simulated::Virtual;
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Tsc;

@@ -94,8 +94,9 @@ pub struct Config {
     pub records: Records,
     /// Start only when SIGUSR1 arrives: at the supervisor of local ranks, at rank 0 under MPI.
     pub wait_for_signal: bool,
-    /// How often the supervisor of local or simulated ranks looks how far they are, for somebody who
-    /// wants to see it. `None`: nobody does.
+    /// How often it is looked how far the ranks are, for somebody who wants to see it, at most: by the
+    /// supervisor of local or simulated ranks, by the first rank of each machine under MPI. `None`:
+    /// nobody does.
     pub watch: Option<Duration>,
     /// What the program may do.
     pub settings: Settings,

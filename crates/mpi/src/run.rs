@@ -67,8 +67,8 @@ enum Storage {
 
 /// Runs a plan that was made for as many ranks as there are. All ranks call it with the same
 /// plan; every rank ends, whatever happens to another one. `config.confined` must be
-/// `None`, and `config.directory` is entered. `on_progress` is called on rank 0 now and then, never while
-/// it is inside a label, and once before the start if that waits for SIGUSR1. May be called
+/// `None`, and `config.directory` is entered. `on_progress` is called on rank 0 now and then, between two
+/// statements, and once before the start if that waits for SIGUSR1. May be called
 /// again for the next plan. Collective.
 ///
 /// # Errors
@@ -90,7 +90,7 @@ pub fn run_rank(
     if config.wait_for_signal {
         mpi(hold(world, on_progress))?;
     }
-    let mut comm = mpi(Comm::new(world, &groups, Some(on_progress)))?;
+    let mut comm = mpi(Comm::new(world, &groups))?;
     if plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. })) {
         comm = mpi(comm.with_claims())?;
     }
@@ -99,6 +99,7 @@ pub fn run_rank(
     let machine = (world.rank == 0).then(MachineMeter::start);
     mpi(world.barrier(world.all))?;
     let check = Check::start(clock);
+    let mut comm = comm.watched(config, on_progress);
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
     let finish = mpi(comm.finish())?;
     let outcome = RankOutcome {

@@ -93,6 +93,11 @@ pub fn monotonic_raw_ns() -> u64 {
     read_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
+/// Processor time that this thread has used, nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// A clock of the kernel, nanoseconds; 0 where the kernel lacks it.
 #[inline(always)]
 pub(super) fn read_ns(id: libc::clockid_t) -> u64 {

@@ -244,8 +244,4 @@ impl Comm for Local {
     fn progress(&mut self, operations: u64) {
         self.words().publish_operations(operations);
     }
-
-    fn inside(&mut self, label: u32) {
-        self.words().publish_label(label);
-    }
 }

@@ -15,6 +15,7 @@ mod futex;
 mod given;
 mod local;
 mod region;
+mod sample;
 mod signals;
 mod sim;
 mod solo;
@@ -24,7 +25,8 @@ mod world;
 pub use claims::{Claim, MAX_NUMBERS};
 pub use given::{Given, values};
 pub use local::Local;
-pub use region::{Activity, Progress, Region, Sample};
+pub use region::{Activity, Region};
+pub use sample::{Progress, Sample, Slowest, Standing};
 pub use signals::key as signal_key;
 pub use sim::{Observer, Sim};
 pub use solo::Solo;
@@ -236,9 +238,6 @@ pub trait Comm {
 
     /// Tells the supervisor how far this rank is: operations done. Cheap: a store.
     fn progress(&mut self, operations: u64);
-
-    /// Tells it the innermost label this rank is inside of, by its id in the record; `NO_ID`: none.
-    fn inside(&mut self, _label: u32) {}
 
     /// In a rehearsal: an iteration of a `repeat` is over, with `left` more to come. Some are
     /// skipped by moving the numbers on.

@@ -9,7 +9,7 @@
 //! for what is published here: the supervisor finds deadlocks by reading it.
 
 use super::signals::{self, Slot};
-use super::{End, Given, Joint, futex};
+use super::{End, Given, Joint, Sample, futex};
 use crate::clock::Real;
 use model::RankSet;
 use model::function::FUNCTIONS;
@@ -108,8 +108,6 @@ pub(super) struct RankWords {
     /// Changes when a counter of this rank may have changed while it waits.
     pub(super) wake: AtomicU32,
     pub(super) attention: AtomicU32,
-    /// Id of the innermost label in the rank's record, and one; 0: in none.
-    label: AtomicU32,
     notes: AtomicU32,
     operations: AtomicU64,
     text_len: AtomicU32,
@@ -136,34 +134,6 @@ pub struct Activity {
     pub site: Pc,
     /// What it waits for: "a barrier", "the signal \"go\" (2 of 3)".
     pub what: String,
-}
-
-/// What a supervisor tells whoever started the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// The ranks are set up and wait for SIGUSR1; nothing is executed yet.
-    Held,
-    /// The run goes on.
-    Alive,
-    /// So far it is.
-    At(Sample),
-}
-
-/// How far the ranks are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
-    /// When it was taken, nanoseconds since the start.
-    pub at_ns: u64,
-    /// Operations done so far over all ranks.
-    pub operations: u64,
-    /// Bytes they have moved, if that is known.
-    pub bytes: Option<u64>,
-    /// The label in which most ranks are, and how many of them are in it.
-    pub label: Option<(String, u32)>,
-    /// Ranks that have not ended.
-    pub running: u32,
-    /// Ranks that wait for others.
-    pub waiting: u32,
 }
 
 /// Shared memory of the ranks of one run.
@@ -370,7 +340,7 @@ impl Region {
         let mut sum = Sample::default();
         for words in self.all_ranks() {
             let phase = words.phase();
-            sum.operations += words.operations.load(Relaxed);
+            sum.all.operations += words.operations.load(Relaxed);
             if phase.has_ended() {
                 continue;
             }
@@ -378,13 +348,6 @@ impl Region {
             sum.waiting += u32::from(phase.waits());
         }
         sum
-    }
-
-    /// Id of the innermost label that a rank is inside of; `None` if it has ended, too.
-    pub fn label(&self, rank: u32) -> Option<u32> {
-        let words = self.rank(rank);
-        let label = words.label.load(Relaxed).checked_sub(1);
-        label.filter(|_| !words.phase().has_ended())
     }
 
     /// Keeps a text of a rank for the supervisor.
@@ -540,11 +503,6 @@ impl RankWords {
 
     pub(super) fn publish_operations(&self, operations: u64) {
         self.operations.store(operations, Relaxed);
-    }
-
-    /// `NO_ID`: in no label.
-    pub(super) fn publish_label(&self, label: u32) {
-        self.label.store(label.wrapping_add(1), Relaxed);
     }
 
     fn set_text(&self, text: &[u8]) {

@@ -126,8 +126,4 @@ impl Comm for Solo {
     fn progress(&mut self, operations: u64) {
         self.region.rank(0).publish_operations(operations);
     }
-
-    fn inside(&mut self, label: u32) {
-        self.region.rank(0).publish_label(label);
-    }
 }

@@ -469,7 +469,7 @@ fn label_enter<B: Backend>(
     env.render(pc, label.text, &mut io.label_text)?;
     io.label_changes();
     io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
-    comm.inside(io.labels.id());
+    io.recorder.inside(io.labels.id());
     io.labels.start(&mut io.recorder, io.clock.now());
     Ok(Ok(pc + 1))
 }
@@ -486,7 +486,7 @@ fn label_leave<B: Backend>(
         let end_ns = io.clock.now();
         io.label_changes();
         let sync = io.labels.leave(&mut io.recorder, end_ns);
-        comm.inside(io.labels.id());
+        io.recorder.inside(io.labels.id());
         if !sync {
             return Ok(pc + 1);
         }

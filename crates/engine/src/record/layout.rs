@@ -45,6 +45,8 @@ pub const H_LOST: usize = 10;
 pub const H_LEFT_OUT_EVENTS: usize = 11;
 /// Times between two readings of the clock of which the second showed less.
 pub const H_CLOCK_BACKWARD: usize = 12;
+/// Id of the innermost label that the rank is inside of, and one; 0: in none.
+pub const H_INSIDE: usize = 13;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

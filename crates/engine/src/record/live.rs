@@ -1,15 +1,16 @@
 //! What a rank has recorded so far, read while it goes on. The rank does nothing for it: its area
 //! lies in memory, blocks become visible when they are complete, and counters are single words.
 
+use super::State;
 use super::layout::*;
-use super::stats::{S_BYTES, STAT_WORDS};
+use super::stats::{S_BYTES, S_DONE, S_EXPECTED, S_FAILED, STAT_WORDS};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 /// Blocks that are followed in one look: the rest is for the next one.
 const BLOCKS: usize = 4096;
-/// Counters that are read in one look. With more of them, bytes are not known.
+/// Counters that are read in one look. With more of them, sums are not known.
 const STATS: usize = 1024;
 
 /// A reader that remembers what it has seen of a rank's area.
@@ -22,6 +23,18 @@ pub struct Live {
     stats: Vec<u64>,
 }
 
+/// How far one rank is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Operations done, failed ones included, and bytes that they have moved; `None` if that would
+    /// take too long to tell.
+    pub sums: Option<(u64, u64)>,
+    /// Path of the innermost label that the rank is inside of.
+    pub label: Option<Vec<u8>>,
+    /// It has not ended its program.
+    pub runs: bool,
+}
+
 impl Default for Live {
     fn default() -> Live {
         Live { next: HEADER_WORDS as u64, labels: Vec::new(), stats: Vec::new() }
@@ -29,33 +42,41 @@ impl Default for Live {
 }
 
 impl Live {
-    /// Bytes that operations have moved; `None` if that would take too long to tell.
+    /// How far the rank is that records there.
     ///
     /// # Errors
     /// Those of reading, or of an area that is none yet.
-    pub fn bytes(&mut self, area: &File) -> io::Result<Option<u64>> {
-        self.follow(area)?;
+    pub fn look(&mut self, area: &File) -> io::Result<Seen> {
+        let header: [u64; HEADER_WORDS] = words(area, 0)?;
+        if header[H_MAGIC] != MAGIC {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.follow(area, header[H_USED])?;
+        let label = header[H_INSIDE].checked_sub(1);
+        let label = label.and_then(|id| self.labels.get(usize::try_from(id).ok()?));
+        Ok(Seen {
+            sums: self.sums(area)?,
+            label: label.cloned(),
+            runs: header[H_STATE] == State::Running as u64,
+        })
+    }
+
+    fn sums(&self, area: &File) -> io::Result<Option<(u64, u64)>> {
         if self.stats.len() > STATS {
             return Ok(None);
         }
-        let mut bytes = 0u64;
+        let (mut operations, mut bytes) = (0u64, 0u64);
         for at in &self.stats {
-            bytes = bytes.saturating_add(word(area, at + S_BYTES as u64)?);
+            let stat: [u64; S_BYTES + 1] = words(area, *at)?;
+            let done = [S_DONE, S_FAILED, S_EXPECTED].map(|word| stat[word]);
+            operations = done.into_iter().fold(operations, u64::saturating_add);
+            bytes = bytes.saturating_add(stat[S_BYTES]);
         }
-        Ok(Some(bytes))
-    }
-
-    /// The path of a label that has been seen.
-    pub fn label(&self, id: u32) -> Option<&[u8]> {
-        self.labels.get(id as usize).map(Vec::as_slice)
+        Ok(Some((operations, bytes)))
     }
 
     /// Takes note of blocks that were added.
-    fn follow(&mut self, area: &File) -> io::Result<()> {
-        if word(area, H_MAGIC as u64)? != MAGIC {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let used = word(area, H_USED as u64)?;
+    fn follow(&mut self, area: &File, used: u64) -> io::Result<()> {
         for _ in 0..BLOCKS {
             if self.next >= used {
                 return Ok(());
@@ -83,9 +104,13 @@ fn label(area: &File, payload: u64, words: u32) -> io::Result<Vec<u8>> {
 }
 
 fn word(area: &File, at: u64) -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    area.read_exact_at(&mut bytes, 8 * at)?;
-    Ok(u64::from_ne_bytes(bytes))
+    words::<1>(area, at).map(|[word]| word)
+}
+
+fn words<const N: usize>(area: &File, at: u64) -> io::Result<[u64; N]> {
+    let mut words = [0; N];
+    area.read_exact_at(bytemuck::cast_slice_mut(&mut words), 8 * at)?;
+    Ok(words)
 }
 
 #[cfg(test)]
@@ -97,13 +122,14 @@ mod tests {
     use model::plan::LabelKind;
 
     #[test]
-    fn labels_and_bytes_are_seen_while_the_rank_records() {
+    fn labels_and_sums_are_seen_while_the_rank_records() {
         let area = memory_file().unwrap();
         let medium = Medium::Memory(area.try_clone().unwrap().into());
         let meta = Meta { rank: 0, ranks: 1, sites: 4, events: None };
         let mut recorder = Recorder::create(medium, &meta).unwrap();
         let mut live = Live::default();
-        assert_eq!(live.bytes(&area).unwrap(), Some(0));
+        let seen = Seen { sums: Some((0, 0)), label: None, runs: true };
+        assert_eq!(live.look(&area).unwrap(), seen);
         let outer = recorder.label(NO_ID, b"outer", LabelKind::Wall);
         let inner = recorder.label(outer, b"inner", LabelKind::Wall);
         for label in [outer, inner] {
@@ -112,20 +138,25 @@ mod tests {
                 recorder.done(stat, 1, Timing::default(), 1000, false);
             }
         }
-        assert_eq!(live.bytes(&area).unwrap(), Some(4000));
-        assert_eq!(live.label(outer), Some(&b"outer"[..]));
-        assert_eq!(live.label(inner), Some(&b"outer/inner"[..]));
-        assert_eq!(live.label(inner + 1), None);
+        recorder.inside(outer);
+        let label = Some(b"outer".to_vec());
+        assert_eq!(live.look(&area).unwrap(), Seen { sums: Some((4, 4000)), label, runs: true });
+        recorder.inside(inner);
         let stat = recorder.stat(inner, Op::Fread);
         recorder.done(stat, 1, Timing::default(), 24, false);
-        assert_eq!(live.bytes(&area).unwrap(), Some(4024));
+        let label = Some(b"outer/inner".to_vec());
+        assert_eq!(live.look(&area).unwrap(), Seen { sums: Some((5, 4024)), label, runs: true });
+        recorder.inside(NO_ID);
+        recorder.finish(State::Finished, &Default::default());
+        let seen = Seen { sums: Some((5, 4024)), label: None, runs: false };
+        assert_eq!(live.look(&area).unwrap(), seen);
     }
 
     #[test]
     fn what_is_no_area_is_an_error() {
         let file = memory_file().unwrap();
-        assert!(Live::default().bytes(&file).is_err());
+        assert!(Live::default().look(&file).is_err());
         file.write_all_at(&[7; 4096], 0).unwrap();
-        assert!(Live::default().bytes(&file).is_err());
+        assert!(Live::default().look(&file).is_err());
     }
 }

@@ -37,7 +37,7 @@ pub use area::memory_file;
 pub use arrivals::{Arrived, Process};
 pub use collect::{Collected, Link, Merge, Outline, Partial, collect, collect_over, reduce};
 pub use heard::{Listen, Listener, Paths};
-pub use live::Live;
+pub use live::{Live, Seen};
 pub use read::{
     ArrivalRecord, BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord,
     SiteRecord, StatRecord, TrafficRecord, read, read_file, read_path,

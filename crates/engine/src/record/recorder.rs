@@ -84,6 +84,11 @@ impl Recorder {
         self.labels.label(&mut self.area, parent, text, kind)
     }
 
+    /// The innermost label that this rank is inside of ([`NO_ID`]: none), for those who look at it.
+    pub fn inside(&mut self, label: u32) {
+        self.area.words()[H_INSIDE] = u64::from(label.wrapping_add(1));
+    }
+
     /// A label was entered at `start_ns`.
     pub fn entered(&mut self, label: u32, start_ns: u64) {
         self.labels.entered(&mut self.area, label, start_ns);

@@ -66,7 +66,7 @@ pub fn run_local(
         memory: Vec::new(),
         deadlock: Vec::new(),
         clock: None,
-        watch: config.watch.map(|period| Watch::new(period, ranks)),
+        watch: config.watch.map(|period| Watch::new(period, ranks, config)),
         stops: 0,
         machine: None,
     };

@@ -24,6 +24,7 @@ pub use rank::{Ran, Rank, enter, open_directories};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
 pub use sim::{run_sim, run_sim_among};
+pub use watch::Crew;
 
 use crate::clock::check::Checked;
 use crate::comm::{Activity, End, Progress};

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Cost, Mem, MemFs, Null};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
-use crate::comm::{Activity, End, Progress, Sample, Sim, World};
+use crate::comm::{Activity, End, Progress, Sample, Sim, Standing, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
@@ -216,8 +216,9 @@ impl<'p, B: Backend> Simulation<'p, B> {
 
     fn sample(&self) -> Sample {
         let at_work = || self.ranks.iter().flatten();
+        let operations = self.operations + at_work().map(|rank| rank.0.operations()).sum::<u64>();
         Sample {
-            operations: self.operations + at_work().map(|rank| rank.0.operations()).sum::<u64>(),
+            all: Standing { operations, ..Standing::default() },
             running: at_work().count() as u32,
             ..Sample::default()
         }

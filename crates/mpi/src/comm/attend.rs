@@ -1,6 +1,6 @@
 //! Messages: answering them, and what a rank does now and then beside its program.
 
-use super::coordinator::{Coordinator, Letters};
+use super::coordinator::Letters;
 use super::message::{Doing, Message, Status};
 use super::{Comm, Pace};
 use crate::error::MpiError;
@@ -19,9 +19,6 @@ const TELL_NS: u64 = 50_000_000;
 const TELL_RANK_NS: u64 = 100_000;
 /// Time between two rounds of questions, likewise.
 const ROUND_NS: u64 = 20_000_000;
-/// Time between two words about progress, plus so much per rank.
-const PROGRESS_NS: u64 = 200_000_000;
-const PROGRESS_RANK_NS: u64 = 1_000_000;
 
 impl Comm<'_> {
     /// Answers messages and does what its time has come for.
@@ -38,7 +35,7 @@ impl Comm<'_> {
         if self.coordinator.is_some() {
             self.coordinate(monotonic_raw_ns())?;
         }
-        Ok(())
+        self.tell_progress()
     }
 
     fn coordinate(&mut self, now_ns: u64) -> Result<(), MpiError> {
@@ -55,6 +52,7 @@ impl Comm<'_> {
         }
         self.send_all(&mut out)?;
         self.letters = out;
+        self.show(&Progress::Alive);
         Ok(())
     }
 
@@ -159,24 +157,33 @@ impl Comm<'_> {
             return Ok(());
         }
         self.pace.looked_ns = now_ns;
-        self.attend(None)?;
-        self.tell_progress(now_ns)
+        self.attend(None)
     }
 
-    fn tell_progress(&mut self, now_ns: u64) -> Result<(), MpiError> {
-        if self.label_depth > 0 || now_ns < self.pace.progress_ns {
+    /// Tells how far the ranks of this machine are, if it is time; rank 0 shows what all have told.
+    fn tell_progress(&mut self) -> Result<(), MpiError> {
+        let Some(lookout) = &mut self.lookout else { return Ok(()) };
+        let began_ns = monotonic_raw_ns();
+        if !lookout.is_due(began_ns) {
             return Ok(());
         }
-        let period_ns = PROGRESS_NS + PROGRESS_RANK_NS * u64::from(self.world.size);
-        self.pace.progress_ns = now_ns + period_ns;
-        let (label_depth, operations) = (self.label_depth, self.operations);
-        self.deliver(0, Message::Progress { label_depth, operations })?;
-        let sample = self.coordinator.as_ref().and_then(Coordinator::progress);
-        if let (Some(sample), Some(on_progress)) = (sample, &mut self.on_progress) {
-            let at_ns = now_ns - self.pace.started_ns;
-            on_progress(&Progress::At(Sample { at_ns, ..sample }));
+        let standing = lookout.look();
+        self.deliver(0, Message::Progress(standing))?;
+        if let Some(coordinator) = &self.coordinator {
+            let at_ns = began_ns.saturating_sub(self.pace.started_ns);
+            let sample = coordinator.progress(&self.world.machines);
+            self.show(&Progress::At(Sample { at_ns, ..sample }));
+        }
+        if let Some(lookout) = &mut self.lookout {
+            lookout.rest(monotonic_raw_ns());
         }
         Ok(())
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        if let Some(on_progress) = &mut self.on_progress {
+            on_progress(progress);
+        }
     }
 }
 
@@ -190,7 +197,6 @@ impl Pace {
             started_ns: now_ns,
             looked_ns: now_ns,
             round_ns: now_ns,
-            progress_ns: now_ns + PROGRESS_NS,
         }
     }
 

@@ -11,8 +11,9 @@
 //! Mattern, "Algorithms for distributed termination detection", Distributed Computing 2, 1987.
 
 use super::message::{Doing, Message, Status};
-use engine::comm::{Activity, End, Joint, Sample, blame};
+use engine::comm::{Activity, End, Joint, Sample, Standing, blame};
 use model::RankSet;
+use std::collections::BTreeMap;
 
 /// Messages and the ranks they are for.
 pub(super) type Letters = Vec<(u32, Message)>;
@@ -38,7 +39,8 @@ pub(super) struct Coordinator {
     interrupted: bool,
     /// Who waited for what when everybody was stuck.
     pub(super) deadlock: Vec<Activity>,
-    progress: Vec<(u32, u64)>,
+    /// How far the ranks of each machine are, by its first rank.
+    standings: BTreeMap<u32, Standing>,
 }
 
 impl Coordinator {
@@ -58,7 +60,7 @@ impl Coordinator {
             locked: None,
             interrupted: false,
             deadlock: Vec::new(),
-            progress: vec![(0, 0); ranks],
+            standings: BTreeMap::new(),
         }
     }
 
@@ -66,8 +68,8 @@ impl Coordinator {
     pub(super) fn take(&mut self, from: u32, message: Message, out: &mut Letters) {
         match message {
             Message::Status(status) => self.status(from, status, out),
-            Message::Progress { label_depth, operations } => {
-                self.progress[from as usize] = (label_depth, operations);
+            Message::Progress(standing) => {
+                self.standings.insert(from, standing);
             }
             Message::Interrupt => self.interrupt(out),
             Message::Signal { .. } | Message::Probe { .. } | Message::Release { .. } => {}
@@ -249,17 +251,20 @@ impl Coordinator {
         !under_way && answers.iter().all(is_stuck)
     }
 
-    /// How far the ranks are, as far as they have told it; `None` while one is inside a label.
-    pub(super) fn progress(&self) -> Option<Sample> {
-        if self.progress.iter().any(|rank| rank.0 > 0) {
-            return None;
-        }
-        Some(Sample {
-            operations: self.progress.iter().map(|rank| rank.1).sum(),
+    /// How far the ranks are, as far as they have told it. `machines`: those of the ranks.
+    pub(super) fn progress(&self, machines: &[u32]) -> Sample {
+        let mut standings = self.standings.values().cloned();
+        let first = standings.next().unwrap_or_default();
+        let node = |(first, standing): (&u32, &Standing)| {
+            Some((*machines.get(*first as usize)?, standing.clone()))
+        };
+        Sample {
+            at_ns: 0,
+            all: standings.fold(first, |sum, standing| sum.and(&standing)),
             running: (self.ranks.len() - self.ended) as u32,
             waiting: self.waiting as u32,
-            ..Sample::default()
-        })
+            nodes: self.standings.iter().filter_map(node).collect(),
+        }
     }
 
     /// How the ranks have ended; a rank that has not told it is lost.
@@ -478,14 +483,16 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_outside_labels() {
-        let mut world = world(2);
+    fn the_latest_word_of_every_machine_counts() {
+        let mut world = world(4);
         let mut out = Vec::new();
-        world.take(0, Message::Progress { label_depth: 0, operations: 5 }, &mut out);
-        world.take(1, Message::Progress { label_depth: 1, operations: 6 }, &mut out);
-        assert_eq!(world.progress(), None);
-        world.take(1, Message::Progress { label_depth: 0, operations: 7 }, &mut out);
-        let all = Sample { operations: 12, running: 2, ..Sample::default() };
-        assert_eq!(world.progress(), Some(all));
+        let done = |operations| Standing { operations, ..Standing::default() };
+        for (from, operations) in [(2, 6), (0, 5), (2, 7)] {
+            world.take(from, Message::Progress(done(operations)), &mut out);
+        }
+        let nodes = vec![(0, done(5)), (1, done(7))];
+        let all = Sample { all: done(12), running: 4, nodes, ..Sample::default() };
+        assert_eq!(world.progress(&[0, 0, 1, 1]), all);
+        assert_eq!(out, []);
     }
 }

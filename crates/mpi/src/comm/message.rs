@@ -5,11 +5,11 @@
 //! any rank ──Status, Progress──▶ coordinator (rank 0) ──Probe, Release, Interrupt──▶ ranks
 //! ```
 
-use engine::comm::{End, Joint};
+use engine::comm::{End, Joint, Standing};
 use model::plan::{Pc, SetId};
 use serde::{Deserialize, Serialize};
 
-/// Longest name of a signal in a message, bytes: it is shown to people only.
+/// Longest name of a signal or a label in a message, bytes: it is shown to people only.
 const NAME_BYTES: usize = 256;
 /// Words of a status without its counts: packed numbers take up to 10 bytes, and each byte of a name
 /// that is not UTF-8 becomes 3.
@@ -28,8 +28,8 @@ pub(super) enum Message {
     Release { epoch: u64, blame: Option<(u32, End)> },
     /// Stop at your next statement.
     Interrupt,
-    /// How far a rank is.
-    Progress { label_depth: u32, operations: u64 },
+    /// How far the ranks of a machine are.
+    Progress(Standing),
 }
 
 /// What a rank is doing.
@@ -90,7 +90,7 @@ impl Message {
     }
 }
 
-/// The name of a signal as messages have it.
+/// The name of a signal or a label as messages have it.
 pub(super) fn shown(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[..name.len().min(NAME_BYTES)]).into_owned()
 }
@@ -98,6 +98,7 @@ pub(super) fn shown(name: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::comm::Slowest;
     use proptest::prelude::*;
 
     fn ends() -> impl Strategy<Value = End> {
@@ -130,6 +131,17 @@ mod tests {
         ]
     }
 
+    fn standings() -> impl Strategy<Value = Standing> {
+        let slowest = any::<(u32, u64, u64)>();
+        let slowest = slowest.prop_map(|(rank, done, all)| Slowest { rank, done, all });
+        let label = prop::collection::vec(any::<u8>(), 0..1000).prop_map(|path| shown(&path));
+        let label = prop::option::of((label, any::<u32>()));
+        let sums = any::<(u64, Option<u64>)>();
+        (sums, label, prop::option::of(slowest)).prop_map(
+            |((operations, bytes), label, slowest)| Standing { operations, bytes, label, slowest },
+        )
+    }
+
     fn messages() -> impl Strategy<Value = Message> {
         let status = (doings(), any::<[u64; 4]>(), prop::collection::vec(any::<u32>(), 0..9));
         prop_oneof![
@@ -138,9 +150,7 @@ mod tests {
             (any::<u64>(), prop::option::of((0..u32::MAX, ends())))
                 .prop_map(|(epoch, blame)| Message::Release { epoch, blame }),
             Just(Message::Interrupt),
-            any::<(u32, u64)>().prop_map(|(label_depth, operations)| {
-                Message::Progress { label_depth, operations }
-            }),
+            standings().prop_map(Message::Progress),
             status.prop_map(|(doing, [round, epoch, sent, received], started)| {
                 Message::Status(Status { round, doing, epoch, sent, received, started })
             }),

@@ -16,6 +16,7 @@ mod attend;
 mod claims;
 mod coordinator;
 mod finish;
+mod lookout;
 mod message;
 
 pub use finish::Finish;
@@ -32,9 +33,10 @@ use engine::comm::{
     Check, Claim, End, Given, Joint, Members, NodePlace, Poll, Progress, Together, signal_key,
     values,
 };
+use engine::config::Config;
+use lookout::Lookout;
 use message::{Doing, Message, Status};
 use model::Value;
-use model::event::NO_ID;
 use model::plan::{Function, Pc};
 use std::collections::HashMap;
 
@@ -60,9 +62,8 @@ pub struct Comm<'w> {
     reason: String,
     coordinator: Option<Coordinator>,
     on_progress: Option<&'w mut dyn FnMut(&Progress)>,
+    lookout: Option<Lookout>,
     pace: Pace,
-    label_depth: u32,
-    operations: u64,
     /// The wait for a lock that the last try did not end.
     lock: Option<LockWait>,
     /// Locks that this rank has given back.
@@ -94,17 +95,11 @@ struct Pace {
     started_ns: u64,
     looked_ns: u64,
     round_ns: u64,
-    progress_ns: u64,
 }
 
 impl<'w> Comm<'w> {
-    /// A communicator over the sets of a plan. `on_progress` is called on rank 0 now and
-    /// then, never while it is inside a label. Collective over the world.
-    pub fn new(
-        world: &'w World,
-        groups: &'w Groups,
-        on_progress: Option<&'w mut dyn FnMut(&Progress)>,
-    ) -> Result<Comm<'w>, MpiError> {
+    /// A communicator over the sets of a plan. Collective over the world.
+    pub fn new(world: &'w World, groups: &'w Groups) -> Result<Comm<'w>, MpiError> {
         let sets = groups.sets();
         let control = world.copy(world.all)?;
         Ok(Comm {
@@ -123,14 +118,21 @@ impl<'w> Comm<'w> {
             abandoned: None,
             reason: String::new(),
             coordinator: (world.rank == 0).then(|| Coordinator::new(world.size, sets)),
-            on_progress,
+            on_progress: None,
+            lookout: None,
             pace: Pace::start(),
-            label_depth: 0,
-            operations: 0,
             lock: None,
             gave_back: 0,
             claims: None,
         })
+    }
+
+    /// The same; rank 0 calls `on_progress` now and then, and with how far the ranks are as often as
+    /// the configuration asks for it. From now on time counts.
+    pub fn watched(self, config: &Config, on_progress: &'w mut dyn FnMut(&Progress)) -> Comm<'w> {
+        let pace = Pace::start();
+        let lookout = Lookout::new(self.world, config, pace.started_ns);
+        Comm { lookout, pace, on_progress: Some(on_progress), ..self }
     }
 
     /// The same for a plan with a `share`. Collective over the world.
@@ -480,11 +482,6 @@ impl engine::comm::Comm for Comm<'_> {
         let _ = self.tell();
     }
 
-    fn progress(&mut self, operations: u64) {
-        self.operations = operations;
-    }
-
-    fn inside(&mut self, label: u32) {
-        self.label_depth = u32::from(label != NO_ID);
-    }
+    /// Whoever looks reads it in the record.
+    fn progress(&mut self, _operations: u64) {}
 }

@@ -3,7 +3,8 @@
 use crate::common::{Build, P, plans};
 use crate::testing::{CASE, LIMIT, Mpi, PLACE, send};
 use crate::{Case, Stage, names, wait_for};
-use engine::comm::{End, Members, Progress};
+use engine::comm::{End, Members, Progress, Sample};
+use engine::config::{Config, Records};
 use engine::record::{State, read_path};
 use model::plan::*;
 use model::{Op, Plan, Value};
@@ -12,6 +13,7 @@ use mpi::groups::Groups;
 use mpi::run_rank;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 pub const CASES: &[Case] = &[
     ("a failing rank releases the others", 4, a_failing_rank_releases),
@@ -19,7 +21,7 @@ pub const CASES: &[Case] = &[
     ("a late rank is not taken for a lost one", 3, a_late_rank),
     ("a deadlock ends with a list", 3, a_deadlock),
     ("ranks in different barriers are a deadlock", 3, different_barriers),
-    ("progress is told outside labels", 2, progress_is_told),
+    ("progress of all ranks is told, also inside of labels", 2, progress_is_told),
     ("a signal that comes late is no deadlock", 3, a_late_signal),
     ("one interrupted rank stops all", 4, an_interrupt),
     ("agreements give the smallest and the largest number", 3, agreements),
@@ -121,11 +123,11 @@ fn different_barriers(place: &Stage<'_>) {
     }
 }
 
-/// The ranks compute outside of labels first, then inside of one.
+/// The ranks work outside of labels first, then inside of one.
 fn progress_is_told(place: &Stage<'_>) {
     let plan = Build::plan(2, |b| {
         let (path, i, n, ms) =
-            (b.str("."), b.global("i"), b.int(10), b.value(Value::Duration(60_000_000)));
+            (b.str("."), b.global("i"), b.int(20), b.value(Value::Duration(60_000_000)));
         let label = b.str("label");
         let step = |b: &mut Build| {
             b.op(Op::Stat, &[path]);
@@ -137,13 +139,29 @@ fn progress_is_told(place: &Stage<'_>) {
     let mut told = Vec::new();
     let mut note = |progress: &Progress| match progress {
         Progress::At(sample) => told.push(sample.clone()),
-        other => panic!("{other:?}"),
+        Progress::Alive => {}
+        Progress::Held => panic!("it does not wait"),
     };
-    let outcome = run_rank(place.world, &plan, &place.config, &mut note).unwrap();
+    let config = Config { watch: Some(Duration::from_millis(20)), ..place.recorded() };
+    let outcome = run_rank(place.world, &plan, &config, &mut note).unwrap();
     assert_eq!(outcome.end, End::Finished);
     assert_eq!(told.is_empty(), place.rank() != 0, "{told:?}");
-    // Nothing is told while rank 0 is inside the label.
-    assert!(told.iter().all(|sample| sample.operations <= 20), "{told:?}");
+    let outside = told.iter().filter(|sample| sample.all.label.is_none());
+    assert_eq!(outside.count() == 0, place.rank() != 0, "{told:?}");
+    // Both ranks, also while rank 0 is inside of the label.
+    let is_inside = |label: &(String, u32)| label.0 == "label" && label.1 <= 2;
+    let inside = |sample: &&Sample| sample.all.label.as_ref().is_some_and(is_inside);
+    let inside: Vec<&Sample> = told.iter().filter(inside).collect();
+    assert_eq!(inside.is_empty(), place.rank() != 0, "{told:?}");
+    for sample in inside {
+        assert!((20..=80).contains(&sample.all.operations), "{told:?}");
+        assert_eq!(sample.nodes, [(0, sample.all.clone())]);
+    }
+    // Nobody looks: nothing is told.
+    let config = Config { watch: None, records: Records::Memory, ..config };
+    let mut note = |progress: &Progress| assert_eq!(*progress, Progress::Alive);
+    let outcome = run_rank(place.world, &plan, &config, &mut note).unwrap();
+    assert_eq!(outcome.end, End::Finished);
 }
 
 /// Two ranks wait, the third sleeps before it signals: rank 0 waits itself.
@@ -199,7 +217,7 @@ fn agreements(place: &Stage<'_>) {
     let set = |members: Range<u32>| MemberSet { members: members.into(), ..MemberSet::default() };
     let sets = [set(0..3), set(1..3), set(2..3)];
     let groups = Groups::new(place.world, &sets).unwrap();
-    let mut comm = Comm::new(place.world, &groups, None).unwrap();
+    let mut comm = Comm::new(place.world, &groups).unwrap();
     let rank = place.rank();
     for (set, smallest) in [(0, 10), (1, 11), (2, 12)] {
         let members = Members { set, ranks: sets[set as usize].members.clone() };

@@ -1,12 +1,6 @@
 //! The line that tells how far a run is: at a terminal, on standard error, gone at the end.
 
-use crate::scene::{PARABENCH, Scene};
-use rustix::fs::OFlags;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use std::fs::File;
-use std::io::Read;
-use std::process::{Command, Stdio};
-use std::thread;
+use crate::scene::Scene;
 
 /// Three seconds in a label; bytes are moved before.
 const PROGRAM: &str = r#"
@@ -15,24 +9,7 @@ time["outer"] time["slow"] { write("f", 4k); sleep 3s; }
 
 /// Runs the program with a terminal as standard error: what came to it, and to standard output.
 fn at_terminal(scene: &Scene, line: &str) -> (String, String) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it is ours");
-    let name = ptsname(&master, Vec::new()).expect("it has a name");
-    let mode = rustix::fs::Mode::empty();
-    let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, mode).expect("opened");
-    let mut command = Command::new(PARABENCH);
-    command.args(line.split(' ')).current_dir(scene.path(""));
-    command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null());
-    let child = command.stdout(Stdio::piped()).stderr(slave).spawn().expect("started");
-    drop(command);
-    let reader = thread::spawn(move || {
-        let mut seen = Vec::new();
-        // The last end that is closed is EIO, not an end of file.
-        let _ = File::from(master).read_to_end(&mut seen);
-        String::from_utf8_lossy(&seen).into_owned()
-    });
-    let done = child.wait_with_output().expect("it ends");
-    (reader.join().expect("read"), String::from_utf8_lossy(&done.stdout).into_owned())
+    scene.call(line).at_terminal()
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! Scene::new().file("x.ppl", "writ(1);").parabench("check x.ppl").exits(2).err_has("E0202");
 //! ```
 
+use rustix::fs::OFlags;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
@@ -142,6 +144,26 @@ impl Call {
     /// Starts it and waits for its end.
     pub fn run(self) -> Done {
         self.start().finish()
+    }
+
+    /// The same with a terminal as standard error: what came to it, and to standard output.
+    pub fn at_terminal(mut self) -> (String, String) {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("it is ours");
+        let name = ptsname(&master, Vec::new()).expect("it has a name");
+        let mode = rustix::fs::Mode::empty();
+        let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, mode).expect("opened");
+        self.command.env("TERM", "xterm").stdin(Stdio::null());
+        let child = self.command.stdout(Stdio::piped()).stderr(slave).spawn().expect("started");
+        drop(self.command);
+        let reader = spawn(move || {
+            let mut seen = Vec::new();
+            // The last end that is closed is EIO, not an end of file.
+            let _ = fs::File::from(master).read_to_end(&mut seen);
+            text(seen)
+        });
+        let done = child.wait_with_output().expect("it ends");
+        (reader.join().expect("read"), text(done.stdout))
     }
 }
 

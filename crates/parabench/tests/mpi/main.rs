@@ -24,6 +24,7 @@ mod leave;
 mod mounts;
 mod nodes;
 mod options;
+mod progress;
 mod record;
 mod refused;
 mod remarks;

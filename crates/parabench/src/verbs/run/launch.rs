@@ -4,6 +4,7 @@
 use super::Stopped;
 use super::args::Run;
 use super::page::Page;
+use super::relay::Relay;
 use super::remains::{Job, Remains, VARIABLE};
 use crate::args::ResultFormat;
 use crate::console;
@@ -162,6 +163,7 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let relay = Relay::new(&mut command, run.results.quiet);
     let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
     let before_limit = (!run.execution.wait).then_some(SIGUSR1);
     let mut signals = Signals::new(usual.iter().chain(&before_limit))
@@ -173,8 +175,8 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
     let lines = Arc::new(Mutex::new(Vec::new()));
     let child = &mut launched.child;
     let readers = [
-        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines)),
-        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines)),
+        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines, &relay)),
+        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines, &relay)),
     ];
     let (mut passed, mut lookout) = (0, Lookout::default());
     let status = loop {
@@ -184,6 +186,7 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
             launched.signal(if is_passed { signal } else { SIGTERM });
             passed += 1;
         }
+        relay.tick();
         match launched.child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) => lookout.wait(remains),
@@ -200,6 +203,7 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
         }
         std::thread::sleep(PERIOD);
     }
+    relay.clear();
     let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
     Ok(End { status, lines, signals: passed, first: lookout.first() })
 }
@@ -218,17 +222,22 @@ fn pass_through(
     from: impl Read + Send + 'static,
     stream: Stream,
     lines: &Arc<Mutex<Vec<String>>>,
+    relay: &Relay,
 ) -> std::thread::JoinHandle<()> {
-    let lines = Arc::clone(lines);
+    let (lines, relay) = (Arc::clone(lines), relay.clone());
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
         while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
             let text = String::from_utf8_lossy(&line).trim().to_string();
-            let _ = match stream {
+            if relay.takes(&text) {
+                line.clear();
+                continue;
+            }
+            let _ = relay.beside(|| match stream {
                 Stream::Out if !is_launchers(&text) => std::io::stdout().write_all(&line),
                 _ => std::io::stderr().write_all(&line),
-            };
+            });
             line.clear();
             if stream == Stream::Out && !is_launchers(&text) {
                 continue;

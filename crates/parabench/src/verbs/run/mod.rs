@@ -24,6 +24,7 @@ mod only;
 mod page;
 mod place;
 mod progress;
+mod relay;
 mod remains;
 mod sweep;
 mod team;

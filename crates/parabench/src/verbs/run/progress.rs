@@ -1,17 +1,22 @@
 //! How far a run is, in one line on standard error if somebody looks at it:
 //!
 //! ```text
-//! 12 s, in read, 43 % of 2,000,000 operations, 208,043 ops/s, 812 MiB/s, 3 of 4 ranks at work
+//! 12 s, in read, 43 % of 2,000,000 operations, 208,043 ops/s, 812 MiB/s, 3 of 4 ranks at work,
+//! slowest: rank 2 (31 %), nodes 96 (cn07) to 104 (cn02) MiB/s
 //! ```
 //!
 //! The parent of the ranks draws it once in a second, from what they keep in memory anyway, and takes
-//! it away at the end. What follows the ranks' end has a line if it takes longer than a second.
+//! it away at the end. Under MPI rank 0 writes it, and the `parabench run --mpi` that started the job
+//! draws it ([`relay`](super::relay)). What follows the ranks' end has a line if it takes longer than a
+//! second.
 
+use super::relay;
 use crate::console;
-use engine::comm::{Progress, Sample};
+use engine::comm::{Progress, Sample, Slowest, Standing};
 use engine::supervise::without_signals;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::rehearsal::{RankFigures, Rehearsal};
+use model::run::Job;
 use model::units::{format_bytes, significant};
 use std::ops::Range;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -25,14 +30,27 @@ const NAME: usize = 40;
 
 /// How often somebody wants to see how far the ranks are.
 pub fn watch(quiet: bool) -> Option<Duration> {
-    (!quiet && console::is_watched()).then_some(PERIOD)
+    (!quiet && (console::is_watched() || relay::is_wanted())).then_some(PERIOD)
 }
 
 /// The line of a run, or of a sweep with what comes before it.
 pub struct Bar {
-    drawn: Option<ProgressBar>,
+    /// Where nothing is drawn, it tells the time all the same.
+    bar: ProgressBar,
+    to: To,
     line: Line,
     executions: Option<Executions>,
+    /// Names of the machines of a job, in order of their numbers.
+    hosts: Vec<String>,
+}
+
+/// Who shows the line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    Nobody,
+    Terminal,
+    /// Whoever started the job.
+    Relay,
 }
 
 /// Executions of a sweep.
@@ -46,10 +64,25 @@ struct Executions {
 
 impl Bar {
     /// Nothing is drawn yet. `executions`: most that there are, of a sweep.
-    pub fn new(executions: Option<u64>, quiet: bool) -> Bar {
+    pub fn new(executions: Option<u64>, quiet: bool, job: Option<&Job>) -> Bar {
         let (point, done_in) = (String::new(), Duration::ZERO);
         let executions = executions.map(|all| Executions { begun: 0, all, point, done_in });
-        Bar { drawn: drawn(quiet), line: Line::default(), executions }
+        let nodes = job.map(|job| &job.nodes[..]).unwrap_or_default();
+        let hosts = nodes.iter().map(|node| shortened(&node.host)).collect();
+        let (bar, to) = match drawn(quiet) {
+            Some(bar) => (bar, To::Terminal),
+            None if watch(quiet).is_some() => (ProgressBar::hidden(), To::Relay),
+            None => (ProgressBar::hidden(), To::Nobody),
+        };
+        Bar { bar, to, line: Line::default(), executions, hosts }
+    }
+
+    fn text(&self, text: String) {
+        match self.to {
+            To::Nobody => {}
+            To::Terminal => self.bar.set_message(text),
+            To::Relay => relay::tell(&text),
+        }
     }
 
     /// An execution begins, of a sweep at a point of the grid.
@@ -58,9 +91,10 @@ impl Bar {
         let Some(executions) = &mut self.executions else { return };
         executions.begun += 1;
         executions.point = shortened(point);
-        executions.done_in = self.drawn.as_ref().map_or(Duration::ZERO, ProgressBar::elapsed);
-        if let Some(bar) = self.drawn.as_ref().filter(|bar| bar.elapsed() >= PERIOD) {
-            bar.set_message(executions.text(bar.elapsed()));
+        executions.done_in = self.bar.elapsed();
+        if executions.done_in >= PERIOD {
+            let text = executions.text(executions.done_in);
+            self.text(text);
         }
     }
 
@@ -78,19 +112,18 @@ impl Bar {
             Progress::Alive => return,
             Progress::At(sample) => sample,
         };
-        let Some(bar) = &self.drawn else { return };
-        let line = self.line.next(sample);
-        bar.set_message(match &self.executions {
-            Some(executions) => format!("{}: {line}", executions.text(bar.elapsed())),
+        let line = self.line.next(sample, &self.hosts);
+        let text = match &self.executions {
+            Some(executions) => format!("{}: {line}", executions.text(self.bar.elapsed())),
             None => line,
-        });
+        };
+        self.text(text);
     }
 
     /// Takes it off the terminal.
     pub fn clear(&self) {
-        if let Some(bar) = &self.drawn {
-            bar.finish_and_clear();
-        }
+        self.text(String::new());
+        self.bar.finish_and_clear();
     }
 }
 
@@ -126,14 +159,30 @@ impl Line {
         Line { all: operations(rehearsal), before: Sample::default() }
     }
 
+    /// "slowest: rank 2 (31 %)" if that is behind what all ranks together have done.
+    fn slowest(&self, sample: &Sample) -> Option<String> {
+        let Slowest { rank, done, all } = sample.all.slowest.filter(|_| sample.running > 1)?;
+        let percent = |done: u64, all: u64| (done as f64 / all as f64 * 100.0).floor();
+        match self.all {
+            Some(of_all) if of_all > 0 && all > 0 => {
+                let (own, mean) = (percent(done, all), percent(sample.all.operations, of_all));
+                (own < mean).then(|| format!("slowest: rank {rank} ({own} %)"))
+            }
+            _ => {
+                let mean = sample.all.operations / u64::from(sample.running);
+                (done < mean).then(|| format!("slowest: rank {rank} ({})", counted(done)))
+            }
+        }
+    }
+
     /// The line of a sample; its rates are those since the one before.
-    fn next(&mut self, sample: &Sample) -> String {
+    fn next(&mut self, sample: &Sample, hosts: &[String]) -> String {
         let before = std::mem::replace(&mut self.before, sample.clone());
         let passed = sample.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
         let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / passed.max(1e-9);
         let mut parts = vec![seconds(sample.at_ns / 1_000_000_000)];
         parts.extend(label(sample));
-        let done = sample.operations;
+        let (done, of_all) = (sample.all.operations, &before.all);
         parts.push(match self.all {
             Some(all) if all > 0 && done <= all => {
                 let share = (done as f64 / all as f64 * 100.0).floor();
@@ -141,18 +190,48 @@ impl Line {
             }
             _ => counted(done),
         });
-        let per_second = rate(done, before.operations);
+        let per_second = rate(done, of_all.operations);
         parts.push(format!("{} ops/s", HumanCount(per_second as u64)));
-        if let Some(bytes) = sample.bytes.filter(|bytes| *bytes > 0) {
-            let mib_s = rate(bytes, before.bytes.unwrap_or(0)) / 1_048_576.0;
+        if let Some(bytes) = sample.all.bytes.filter(|bytes| *bytes > 0) {
+            let mib_s = rate(bytes, of_all.bytes.unwrap_or(0)) / 1_048_576.0;
             parts.push(match mib_s {
                 0.0 => format!("{} so far", format_bytes(bytes)),
                 _ => format!("{} MiB/s", significant(mib_s)),
             });
         }
         parts.push(at_work(sample));
+        parts.extend(self.slowest(sample));
+        parts.extend(nodes(&before, sample, passed, hosts));
         parts.join(", ")
     }
+}
+
+/// "nodes 96 (cn07) to 104 (cn02) MiB/s": the slowest machine and the fastest one since the sample
+/// before, by bytes if any were moved.
+fn nodes(before: &Sample, now: &Sample, passed_s: f64, hosts: &[String]) -> Option<String> {
+    let grown = |figure: fn(&Standing) -> u64| -> Vec<(u64, u32)> {
+        let then = |node| before.nodes.iter().find(|known| known.0 == node).map(|known| &known.1);
+        let grown = |(node, standing): &(u32, Standing)| {
+            (figure(standing).saturating_sub(then(*node).map_or(0, figure)), *node)
+        };
+        now.nodes.iter().map(grown).collect()
+    };
+    let bytes = grown(|standing| standing.bytes.unwrap_or(0));
+    let by_bytes = bytes.iter().any(|(bytes, _)| *bytes > 0);
+    let grown = if by_bytes { bytes } else { grown(|standing| standing.operations) };
+    let (least, most) = (grown.iter().min()?, grown.iter().max()?);
+    let shown = |(amount, node): &(u64, u32)| {
+        let per_second = *amount as f64 / passed_s.max(1e-9);
+        let rate = match by_bytes {
+            true => significant(per_second / 1_048_576.0).to_string(),
+            false => HumanCount(per_second as u64).to_string(),
+        };
+        let host = hosts.get(*node as usize).map_or_else(|| node.to_string(), String::clone);
+        format!("{rate} ({host})")
+    };
+    let unit = if by_bytes { "MiB/s" } else { "ops/s" };
+    let all = || format!("nodes {} to {} {unit}", shown(least), shown(most));
+    (grown.len() > 1).then(all)
 }
 
 /// "1 operation", "2,000 operations".
@@ -163,7 +242,7 @@ fn counted(operations: u64) -> String {
 
 /// "in read", "in read (3 ranks)" where others are elsewhere.
 fn label(sample: &Sample) -> Option<String> {
-    let (label, ranks) = sample.label.as_ref()?;
+    let (label, ranks) = sample.all.label.as_ref()?;
     let label = shortened(label);
     Some(match *ranks == sample.running {
         true => format!("in {label}"),
@@ -205,10 +284,13 @@ fn say_ready() {
     console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
 }
 
-fn drawn(quiet: bool) -> Option<ProgressBar> {
-    watch(quiet)?;
+/// A line on standard error, if somebody looks there.
+pub fn drawn(quiet: bool) -> Option<ProgressBar> {
+    if quiet || !console::is_watched() {
+        return None;
+    }
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{wide_msg}");
+    let style = ProgressStyle::with_template("{msg}");
     Some(bar.with_style(style.expect("a constant that is well-formed")))
 }
 
@@ -245,21 +327,22 @@ mod tests {
 
     fn sample(at_s: u64, operations: u64, bytes: Option<u64>) -> Sample {
         let label = Some(("read".into(), 4));
-        Sample { at_ns: at_s * 1_000_000_000, operations, bytes, label, running: 4, waiting: 0 }
+        let all = Standing { operations, bytes, label, slowest: None };
+        Sample { at_ns: at_s * 1_000_000_000, all, running: 4, ..Sample::default() }
     }
 
     #[test]
     fn a_line_tells_share_rates_label_and_ranks() {
         let mut line = Line { all: Some(2_000_000), before: Sample::default() };
-        line.next(&sample(11, 650_000, Some(10 << 20)));
+        line.next(&sample(11, 650_000, Some(10 << 20)), &[]);
         assert_eq!(
-            line.next(&sample(12, 860_000, Some(822 << 20))),
+            line.next(&sample(12, 860_000, Some(822 << 20)), &[]),
             "12 s, in read, 43 % of 2,000,000 operations, 210,000 ops/s, 812 MiB/s, 4 ranks"
         );
-        let idle = Sample { waiting: 3, label: Some(("read".into(), 1)), ..line.before.clone() };
-        let idle = Sample { at_ns: 75_000_000_000, ..idle };
+        let mut idle = Sample { waiting: 3, at_ns: 75_000_000_000, ..line.before.clone() };
+        idle.all.label = Some(("read".into(), 1));
         assert_eq!(
-            line.next(&idle),
+            line.next(&idle, &[]),
             "1 min 15 s, in read (1 rank), 43 % of 2,000,000 operations, 0 ops/s, \
              822 MiB so far, 1 of 4 ranks at work"
         );
@@ -268,11 +351,39 @@ mod tests {
     #[test]
     fn what_is_not_known_is_left_out() {
         let mut line = Line::default();
-        let sample = Sample { running: 1, label: None, ..sample(2, 10, None) };
-        assert_eq!(line.next(&sample), "2 s, 10 operations, 5 ops/s, 1 rank");
+        let mut sample = Sample { running: 1, ..sample(2, 10, None) };
+        sample.all.label = None;
+        assert_eq!(line.next(&sample, &[]), "2 s, 10 operations, 5 ops/s, 1 rank");
         // A share above all would be a wrong total.
         let mut line = Line { all: Some(3), before: Sample::default() };
-        assert_eq!(line.next(&sample), "2 s, 10 operations, 5 ops/s, 1 rank");
+        assert_eq!(line.next(&sample, &[]), "2 s, 10 operations, 5 ops/s, 1 rank");
+    }
+
+    #[test]
+    fn the_slowest_rank_and_machine_are_named() {
+        let of = |operations, bytes| Standing { operations, bytes, ..Standing::default() };
+        let at = |at_s, nodes: [Standing; 2], slowest| {
+            let mut sample = sample(at_s, nodes[0].operations + nodes[1].operations, None);
+            sample.all.slowest = Some(slowest);
+            Sample { nodes: (0..).zip(nodes).collect(), ..sample }
+        };
+        let hosts = ["cn02".to_string(), "cn07".to_string()];
+        let mut line = Line { all: Some(1000), before: Sample::default() };
+        let slowest = |done, all| Slowest { rank: 3, done, all };
+        let told = line.next(&at(1, [of(100, Some(0)), of(60, Some(0))], slowest(20, 250)), &hosts);
+        assert!(
+            told.ends_with("slowest: rank 3 (8 %), nodes 60 (cn07) to 100 (cn02) ops/s"),
+            "{told}"
+        );
+        let moved = [of(200, Some(8 << 20)), of(120, Some(4 << 20))];
+        let told = line.next(&at(3, moved.clone(), slowest(80, 250)), &hosts);
+        assert!(told.ends_with("4 ranks, nodes 2 (cn07) to 4 (cn02) MiB/s"), "{told}");
+        let mut line = Line::default();
+        let told = line.next(&at(3, moved, slowest(70, 0)), &[]);
+        assert!(
+            told.contains("slowest: rank 3 (70 operations), nodes 1.33 (1) to 2.67 (0)"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -185,7 +185,8 @@ impl<'a> Walk<'a> {
     fn all_blocks(&mut self, interrupt: &Interrupt) -> Result<()> {
         let blocks = self.grid.warm_up + self.grid.reps;
         let executions = self.cells.len() as u64 * u64::from(blocks);
-        let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
+        let job = self.team.and_then(Team::job);
+        let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet, job);
         let mut active: Vec<bool> = vec![true; self.cells.len()];
         let mut done = Ok(());
         for block in 0..blocks {
