@@ -7,6 +7,7 @@ mod cachestat;
 pub mod direct;
 mod extents;
 pub mod guarded;
+mod joint;
 mod mapped;
 pub mod mem;
 mod names;
@@ -16,6 +17,7 @@ mod ring;
 mod roots;
 
 pub use guarded::Guarded;
+pub(crate) use joint::{Joint, Pointers};
 pub use mem::{Corruption, Corruptions, Cost, Faults, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;

@@ -2,7 +2,7 @@
 
 use super::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Cost, Mem, MemFs, Null};
+use crate::backend::{Backend, Cost, Joint, Mem, MemFs, Null, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
@@ -32,7 +32,7 @@ pub fn run_sim(
 
 /// The same among files that are there before: names below the directory, directories before what is
 /// in them, and the size of files in bytes, `None` for directories. What cannot be there is left out.
-/// Events are not kept: somebody listens to them.
+/// Statements of MPI-IO are executed, too. Events are not kept: somebody listens to them.
 pub fn run_sim_among(
     plan: &Plan,
     config: &Config,
@@ -67,7 +67,13 @@ fn run_sim_with(
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
         Mem::new(Rc::clone(&fs), clock, cost)
     };
-    simulate(plan, config, clock, Buffers::unfilled(), (backend, alone), &mut on_turn, listener)
+    if listener.is_none() {
+        let make = (backend, alone);
+        return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
+    }
+    let pointers = Pointers::default();
+    let joint = |rank, clock: Virtual| Joint::new(backend(rank, clock.clone()), clock, &pointers);
+    simulate(plan, config, clock, Buffers::unfilled(), (joint, alone), &mut on_turn, listener)
 }
 
 /// A rank that is simulated and nothing else.

@@ -7,6 +7,7 @@ use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
 use engine::supervise::{Outcome, run_sim_among};
 use model::event::{Event, NO_ID};
+use model::pattern::{Extents, MAX_STEPS};
 use model::{Op, Plan, errno};
 use ppl::{Binding, Loader};
 use std::borrow::Cow;
@@ -85,8 +86,23 @@ fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, line: Option<u3
     let mut comparison = comparison.borrow_mut();
     comparison.end();
     let mut proof = std::mem::take(&mut comparison.proof);
-    proof.failure = ended.err();
+    proof.failure = ended.err().or_else(|| other_extents(log, folded, plan));
     proof
+}
+
+/// A pattern that is not what a rank moved, in words.
+fn other_extents(log: &Log, folded: &Folded, plan: &Plan) -> Option<String> {
+    let ranks = log.ranks.len() as u32;
+    let mut all = folded.patterns.iter().flat_map(|(name, entries)| {
+        entries.iter().map(move |(rank, entry)| (name, *rank, *entry as usize - 1))
+    });
+    all.find_map(|(name, rank, entry)| {
+        let pattern = plan.patterns.iter().find(|pattern| pattern.name == *name);
+        let share = pattern.and_then(|it| it.share(plan, rank, ranks, MAX_STEPS).ok());
+        let logged = log.extents[entry].runs.iter().copied();
+        let same = share.is_some_and(|share| share.extents().eq(Extents::of(Box::new(logged))));
+        (!same).then(|| format!("the pattern {name} has other extents on rank {rank}"))
+    })
 }
 
 /// Executes a program that was changed on so many ranks: nothing may fail that was not expected.

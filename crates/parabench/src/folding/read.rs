@@ -33,6 +33,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         imported: run.run.trace.is_some(),
         processors: processors(&run),
         site_flags: sites::flags(&run),
+        extents: info.extents.clone(),
         ..Log::default()
     };
     for row in reader.by_ref() {

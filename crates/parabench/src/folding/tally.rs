@@ -148,7 +148,7 @@ pub fn difference<'a>(
         (names && second, Kind::Name),
         (a.errno == b.errno, Kind::Result),
         (!moved || a.requested_bytes == b.requested_bytes, Kind::Size),
-        (!moved || a.offset_bytes == b.offset_bytes, Kind::Place),
+        (!moved || (a.offset_bytes, a.pieces) == (b.offset_bytes, b.pieces), Kind::Place),
         (!moved || a.done_bytes == b.done_bytes, Kind::Moved),
     ];
     all.into_iter().find(|(same, _)| !same).map(|(_, kind)| kind)

@@ -25,7 +25,10 @@ fn help_teaches() {
     let done = Scene::new().parabench("run --help").exits(0);
     let done = done.out_has("--only read").out_has("Exit codes").out_has("PARABENCH_NAME");
     let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["\"mpiexec --oversubscribe -n {ranks}\"", "under mpiexec or srun the processes of the job are the ranks"] {
+    for part in [
+        "\"mpiexec --oversubscribe -n {ranks}\"",
+        "under mpiexec or srun the processes of the job are the ranks",
+    ] {
         assert!(words.contains(part), "{part}: {words}");
     }
     Scene::new().parabench("").exits(2).err_has("Usage");

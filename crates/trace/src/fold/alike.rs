@@ -58,8 +58,8 @@ impl Alike<'_> {
                     let id = self.known.get(&(*template, digits)).copied().unwrap_or(0);
                     numbers.push(Number::constant(id.into()));
                 }
-                Arg::Named | Arg::Bytes | Arg::List => numbers.extend(left.next()),
-                Arg::Handle(_) | Arg::Flags(_) | Arg::Fixed(_) => {}
+                Arg::Named | Arg::Bytes | Arg::Further | Arg::List => numbers.extend(left.next()),
+                Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Fixed(_) => {}
             }
         }
         let shape = self.shapes.number(Shape::Op(nameless(&statement)));
@@ -93,7 +93,10 @@ pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
             Arg::Path(template) => (count(&names.templates[*template as usize]), NumberKind::Count),
             Arg::Named => (1, NumberKind::Name),
             Arg::Bytes | Arg::List => (1, NumberKind::Bytes),
-            Arg::Handle(_) | Arg::Flags(_) | Arg::Fixed(_) => (0, NumberKind::Count),
+            Arg::Further => (1, NumberKind::Count),
+            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Fixed(_) => {
+                (0, NumberKind::Count)
+            }
         };
         all.resize(all.len() + times, kind);
     }

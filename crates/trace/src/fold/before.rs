@@ -123,7 +123,7 @@ impl World {
             }
             Op::Read => {
                 let thing = self.was(&path, false);
-                self.read(thing, entry);
+                self.read(thing, entry, event.offset_bytes + event.done_bytes);
             }
             Op::Mkdir => {
                 let thing = self.put(&path, true);
@@ -178,8 +178,8 @@ impl World {
             }
         };
         match op {
-            Op::Fread | Op::Readv => self.read(thing, entry),
-            Op::Fwrite | Op::Writev => self.wrote(thing, event.offset_bytes + event.done_bytes),
+            Op::Fread | Op::Readv => self.read(thing, entry, log.touched(event).1),
+            Op::Fwrite | Op::Writev => self.wrote(thing, log.touched(event).1),
             Op::Ftruncate => self.things[thing].written_bytes = u64::MAX,
             _ => {}
         }
@@ -192,9 +192,8 @@ impl World {
         self.open.insert(entry.details.instance, thing);
     }
 
-    fn read(&mut self, thing: usize, entry: &Logged) {
+    fn read(&mut self, thing: usize, entry: &Logged, end: u64) {
         let event = &entry.event;
-        let end = event.offset_bytes + event.done_bytes;
         let thing = &mut self.things[thing];
         let shows_end = thing.was_there && event.flags & FLAG_SHORT != 0;
         if end > thing.written_bytes && (event.done_bytes > 0 || shows_end) {

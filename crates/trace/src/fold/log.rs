@@ -7,6 +7,8 @@ use model::Op;
 use model::directory::prefixed;
 use model::event::{Details, Event, FLAG_AT_POSITION, NO_ID};
 use model::open_flags;
+use model::pattern::Run;
+use model::run::EventExtents;
 use std::collections::{HashMap, HashSet};
 
 /// Access mode of open(2) for writing only.
@@ -46,6 +48,8 @@ pub struct Log {
     pub labels: Vec<String>,
     /// Operations by rank, in order of start.
     pub ranks: Vec<Events>,
+    /// Extents that operations by patterns refer to.
+    pub extents: Vec<EventExtents>,
     /// Flags of open(2) by place in the program, of runs of our own.
     pub site_flags: HashMap<u32, u32>,
     /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
@@ -72,6 +76,24 @@ impl Log {
     /// The name with this number; "" for none.
     pub fn path(&self, id: u32) -> &[u8] {
         self.paths.get(id as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The extents that an operation by a pattern asked for, if all of them are told.
+    pub fn extents_of(&self, event: &Event) -> Option<&EventExtents> {
+        let number = (event.extents as usize).checked_sub(1)?;
+        self.extents.get(number).filter(|extents| extents.is_whole() && !extents.runs.is_empty())
+    }
+
+    /// The first byte that an operation touched, and one past the last.
+    pub fn touched(&self, event: &Event) -> (u64, u64) {
+        let plain = (event.offset_bytes, event.offset_bytes.saturating_add(event.done_bytes));
+        let Some(extents) = self.extents_of(event) else { return plain };
+        let start = extents.runs.iter().map(|run| run.offset_bytes).min().unwrap_or(0);
+        let end = extents.runs.iter().map(Run::end_bytes).max().unwrap_or(0);
+        // Offsets count from where the operation began.
+        let moved = |at: u64| at.wrapping_sub(extents.runs[0].offset_bytes);
+        let from = event.offset_bytes;
+        (from.wrapping_add(moved(start)), from.wrapping_add(moved(end)))
     }
 
     /// Tells the open file of every operation, and the flags it was opened with, where the run does

@@ -24,6 +24,7 @@ pub mod names;
 pub mod only;
 pub mod order;
 pub mod params;
+mod patterns;
 mod procs;
 mod ragged;
 pub mod ranks;
@@ -77,6 +78,8 @@ pub struct Folded {
     pub changes: Changes,
     /// Parameters: names and values.
     pub params: Vec<(String, i64)>,
+    /// Patterns: their names, and which extents of the log they are, by rank.
+    pub patterns: Vec<(String, Vec<(u32, u32)>)>,
     /// What keeps the program from other numbers of ranks and other sizes.
     pub fixed: Fixed,
 }
@@ -141,5 +144,18 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     parts.iter_mut().for_each(|part| part.text = ppl::format(&part.text).0);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);
     let before = before(log);
-    (hidden, Folded { text, parts, before, adopted, left_out, guessed, changes, params, fixed })
+    let patterns = shaper.patterns.named();
+    let folded = Folded {
+        text,
+        parts,
+        before,
+        adopted,
+        left_out,
+        guessed,
+        changes,
+        params,
+        patterns,
+        fixed,
+    };
+    (hidden, folded)
 }

@@ -215,8 +215,24 @@ struct Touched {
     used: Vec<Place>,
     /// Who has written it: end, start, place.
     written: BTreeMap<u64, (u64, Place)>,
+    /// Who has written extents here and there in it, the last place of each rank.
+    scattered: Vec<Place>,
+    /// Who has cut it, the last place of each rank.
+    cut: Vec<Place>,
+    /// Ranks that have written it since.
+    after_cut: HashSet<u32>,
     /// Who has cut it or written its end last.
     resized: Option<Place>,
+}
+
+impl Touched {
+    /// It is cut: nobody has to wait for that but who writes.
+    fn is_cut(&mut self, place: Place) -> Vec<Place> {
+        put(&mut self.cut, place);
+        self.after_cut.clear();
+        self.resized = Some(place);
+        Vec::new()
+    }
 }
 
 struct Dependences {
@@ -248,12 +264,12 @@ impl Dependences {
             _ => event.start_ns,
         };
         for (place, entry) in Merged::of(log, when) {
-            all.visit(place, &entry);
+            all.visit(log, place, &entry);
         }
         all.edges
     }
 
-    fn visit(&mut self, place: Place, entry: &Logged) {
+    fn visit(&mut self, log: &Log, place: Place, entry: &Logged) {
         let Some(op) = entry.op() else { return };
         let event = entry.event;
         if event.path == NO_ID {
@@ -275,7 +291,7 @@ impl Dependences {
             self.change(event.path2, place);
         }
         if event.errno == 0 {
-            self.data(op, flags, place, &event);
+            self.data(op, flags, place, &event, log.touched(&event));
         }
     }
 
@@ -286,6 +302,8 @@ impl Dependences {
         let before: Vec<Place> = users.chain(touched.changed).chain(touched.made.take()).collect();
         touched.changed = Some(place);
         touched.written.clear();
+        touched.scattered.clear();
+        touched.cut.clear();
         touched.resized = None;
         before.into_iter().for_each(|from| self.edge(from, place));
         self.use_parents(path, place);
@@ -328,32 +346,47 @@ impl Dependences {
         self.parents.insert(path, parents);
     }
 
-    /// Bytes of a file: who reads comes after who wrote, who appends after who wrote the end.
-    fn data(&mut self, op: Op, flags: u32, place: Place, event: &Event) {
-        let (start, end) = (event.offset_bytes, event.offset_bytes + event.done_bytes);
+    /// Bytes of a file: who reads comes after who wrote, who writes after who cut it, who appends after
+    /// who wrote the end.
+    fn data(&mut self, op: Op, flags: u32, place: Place, event: &Event, (start, end): (u64, u64)) {
+        let is_read = self.read.contains(&event.path);
         let touched = self.by_path.entry(event.path).or_default();
-        match op {
-            Op::Fread | Op::Readv | Op::Read => {
-                let writers: Vec<Place> = overlapping(&touched.written, start, end)
-                    .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
-                    .collect();
-                writers.into_iter().for_each(|from| self.edge(from, place));
-            }
-            Op::Fwrite | Op::Writev | Op::Write => {
-                if end > start && self.read.contains(&event.path) {
+        let before: Vec<Place> = match op {
+            Op::Fread | Op::Readv | Op::Read => overlapping(&touched.written, start, end)
+                .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
+                .chain(touched.scattered.iter().copied())
+                .collect(),
+            Op::Fwrite | Op::Writev => {
+                touched.resized = Some(place);
+                if is_read && event.pieces > 0 {
+                    put(&mut touched.scattered, place);
+                } else if is_read && end > start {
                     wrote(&mut touched.written, start, end, place);
                 }
-                touched.resized = Some(place);
+                // Once for each rank is enough.
+                let is_new = is_read && touched.after_cut.insert(place.0);
+                if is_new { touched.cut.clone() } else { Vec::new() }
+            }
+            Op::Write => {
+                if is_read && end > start {
+                    wrote(&mut touched.written, start, end, place);
+                }
+                touched.is_cut(place)
             }
             Op::Append => {
                 let last = touched.resized.replace(place);
                 wrote(&mut touched.written, start, end.max(start + 1), place);
-                last.into_iter().for_each(|from| self.edge(from, place));
+                last.into_iter().collect()
             }
-            Op::Truncate | Op::Ftruncate | Op::Fallocate => touched.resized = Some(place),
-            Op::Fopen if flags & O_TRUNC != 0 => touched.resized = Some(place),
-            _ => {}
-        }
+            Op::Truncate | Op::Ftruncate => touched.is_cut(place),
+            Op::Fopen | Op::Fcreat if flags & O_TRUNC != 0 => touched.is_cut(place),
+            Op::Fallocate => {
+                touched.resized = Some(place);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        before.into_iter().for_each(|from| self.edge(from, place));
     }
 
     /// Notes a dependence that those noted before do not imply.

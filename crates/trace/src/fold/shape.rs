@@ -15,6 +15,7 @@ use super::making::{Level, Making};
 use super::meet::BARRIER;
 use super::names::{Names, Part};
 use super::order::{Action, Order};
+use super::patterns::Patterns;
 use super::starts::Lifetimes;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
@@ -36,6 +37,8 @@ pub enum Shape {
     Start,
     /// Tells the rank that is its number.
     Signal,
+    /// An extent of a pattern: its numbers are where and how long.
+    Extent,
     /// Waits for signals: its numbers are the rank that gives them and how many.
     Wait,
 }
@@ -72,8 +75,12 @@ pub enum Arg {
     Flags(u32),
     /// Bytes: a number of the statement.
     Bytes,
+    /// How many bytes further on than its pattern it begins: a number of the statement.
+    Further,
     /// A list of one such number.
     List,
+    /// A pattern of the program.
+    Pattern(u32),
     /// Text as it is.
     Fixed(&'static str),
 }
@@ -145,6 +152,8 @@ pub struct Shaper<'a> {
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
     lifetimes: Lifetimes,
+    /// What operations by patterns move.
+    pub patterns: Patterns,
     /// Every pause is kept, not their sum alone.
     exact: bool,
     /// What numbers become that are near others.
@@ -178,6 +187,7 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
+        let patterns = Patterns::of(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
@@ -192,6 +202,7 @@ impl<'a> Shaper<'a> {
             instances,
             placed,
             lifetimes,
+            patterns,
             exact,
             near,
             left_out,
@@ -385,6 +396,7 @@ impl<'a> Shaper<'a> {
             true => making.variable(entry, closes)?,
             false => 0,
         };
+        let by_pattern = entry.event.pieces > 0;
         for param in op.row().params {
             match param.kind {
                 ParamKind::Path | ParamKind::LinkTarget => {
@@ -398,7 +410,13 @@ impl<'a> Shaper<'a> {
                 }
                 ParamKind::Handle if alone => {}
                 ParamKind::Handle => making_args.args.push(Arg::Handle(variable)),
-                ParamKind::Pattern if entry.event.pieces > 0 => return None,
+                ParamKind::Pattern if by_pattern => {
+                    let (pattern, further) = self.patterns.used(self.log, making.rank, entry)?;
+                    making_args.args.push(Arg::Pattern(pattern));
+                    making_args.args.extend(further.map(|_| Arg::Further));
+                    making_args.numbers.extend(further);
+                }
+                ParamKind::Offset if by_pattern => {}
                 kind => {
                     let placed = self.is_placed(entry);
                     self.guessed += u64::from(making_args.other(kind, param.default, placed)?);

@@ -16,6 +16,7 @@ use std::fmt::Write;
 
 mod calls;
 mod named;
+mod patterns;
 mod pauses;
 mod split;
 
@@ -118,6 +119,7 @@ impl<'a> Writer<'a> {
     /// The program. `head`: lines of the comment at its head. `split`: what it is called, if every
     /// phase is to be a file of its own.
     pub fn program(mut self, items: &[Item], head: &[String], split: Option<&str>) -> Written {
+        let patterns = self.patterns();
         let files = self.files(items, split);
         let mut text = comment(head);
         text.push('\n');
@@ -125,6 +127,7 @@ impl<'a> Writer<'a> {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
         text.push_str(&self.params.text());
+        patterns.iter().for_each(|definition| text.push_str(&format!("\n{definition}\n")));
         files.definitions.iter().for_each(|line| text.push_str(&format!("{line}\n")));
         for (at, shown) in self.of_ranks.iter().enumerate() {
             let _ = writeln!(text, "{} = {shown};", numbered("$r", at));
@@ -217,6 +220,10 @@ impl<'a> Writer<'a> {
     }
 
     fn leaf(&mut self, shape: u32, item: &Item, lines: &mut Lines) {
+        if self.shaper.shapes.all[shape as usize] == Shape::Extent {
+            let line = self.extent(&item.numbers);
+            return lines.push(line);
+        }
         self.pause(&item.gap, lines);
         match self.shaper.shapes.all[shape as usize].clone() {
             Shape::Op(statement) => {
@@ -242,7 +249,7 @@ impl<'a> Writer<'a> {
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
             }
-            Shape::Label(_) => {}
+            Shape::Label(_) | Shape::Extent => {}
         }
     }
 
@@ -267,6 +274,11 @@ impl<'a> Writer<'a> {
                 Arg::Handle(variable) => variable_name(*variable),
                 Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
                 Arg::Bytes => self.bytes(statement.op, numbers.next()),
+                Arg::Further => {
+                    let further = numbers.next().map(|number| self.linear(number));
+                    further.unwrap_or_default().shown(&self.plain(), true)
+                }
+                Arg::Pattern(number) => format!("\"{}\"", super::patterns::name(*number)),
                 Arg::List => format!("[{}]", self.bytes(statement.op, numbers.next())),
                 Arg::Fixed(text) => (*text).to_string(),
             });

@@ -1,0 +1,119 @@
+//! Extents that operations by patterns move -> definitions of patterns.
+//!
+//! ```text
+//! rank 0: 0+4k 16k+4k 32k+4k   rank 1: 4k+4k 20k+4k ...
+//!     -> define pattern "extents" level 0 { repeat $i 3 extent($i * 16k + $$grank * 4k, 4k); }
+//! ```
+//!
+//! The first pattern that a rank uses is the first one that the others use, and so on. Extents are
+//! folded as operations are.
+
+use super::lists;
+use super::log::{Log, Logged};
+use super::loops::{Folder, Node};
+use super::ranks::{Item, unify};
+use super::shape::{Interner, Shape};
+use model::run::EventExtents;
+use std::collections::HashMap;
+
+/// Longest list of extents that becomes a pattern.
+const PIECES_MAX: u64 = 1 << 17;
+/// Patterns of a program.
+const PATTERNS_MAX: usize = 256;
+
+/// Patterns of a log.
+#[derive(Debug, Default)]
+pub struct Patterns {
+    all: Vec<Pattern>,
+    /// By rank: the pattern that an entry of the run's table is.
+    numbers: Vec<HashMap<u32, usize>>,
+}
+
+/// What operations of all ranks have in common.
+#[derive(Debug, Default)]
+struct Pattern {
+    /// Which entries it is, by rank.
+    entries: Vec<(u32, u32)>,
+    /// Some operation begins elsewhere than its entry.
+    shifted: bool,
+    /// The extents of all ranks.
+    body: Vec<Item>,
+}
+
+impl Patterns {
+    /// Those that operations use.
+    pub fn of(log: &Log, shapes: &mut Interner<Shape>) -> Patterns {
+        let mut patterns = Patterns { all: Vec::new(), numbers: Vec::new() };
+        for (rank, entries) in (0..).zip(&log.ranks) {
+            let mut numbers: HashMap<u32, usize> = HashMap::new();
+            for entry in entries.iter().filter(|entry| entry.event.pieces > 0) {
+                let Some(extents) = known(log, &entry) else { continue };
+                let next = numbers.len();
+                let number = *numbers.entry(entry.event.extents).or_insert(next);
+                if number == patterns.all.len() {
+                    patterns.all.push(Pattern::default());
+                }
+                let pattern = &mut patterns.all[number];
+                if number == next {
+                    pattern.entries.push((rank, entry.event.extents));
+                }
+                pattern.shifted |= entry.event.offset_bytes != extents.runs[0].offset_bytes;
+            }
+            patterns.numbers.push(numbers);
+        }
+        patterns.all.truncate(PATTERNS_MAX);
+        patterns.all.iter_mut().for_each(|pattern| pattern.body = pattern.body(log, shapes));
+        patterns
+    }
+
+    /// The pattern of an operation, and how much further on it begins than the pattern, if some do.
+    pub fn used(&self, log: &Log, rank: u32, entry: &Logged) -> Option<(u32, Option<i64>)> {
+        let number = *self.numbers[rank as usize].get(&entry.event.extents)?;
+        let first = known(log, entry)?.runs[0].offset_bytes;
+        let further = i64::try_from(entry.event.offset_bytes.checked_sub(first)?).ok()?;
+        let shifted = self.all.get(number)?.shifted;
+        Some((number as u32, shifted.then_some(further)))
+    }
+
+    /// Their extents, over all ranks.
+    pub fn bodies(&self) -> impl Iterator<Item = &[Item]> {
+        self.all.iter().map(|pattern| &pattern.body[..])
+    }
+
+    /// Their names, and which entries of the run's table they are, by rank.
+    pub fn named(&self) -> Vec<(String, Vec<(u32, u32)>)> {
+        let named = |(number, pattern): (u32, &Pattern)| (name(number), pattern.entries.clone());
+        (0..).zip(&self.all).map(named).collect()
+    }
+}
+
+impl Pattern {
+    fn body(&self, log: &Log, shapes: &mut Interner<Shape>) -> Vec<Item> {
+        let mut trees = vec![Vec::new(); log.ranks.len()];
+        for (rank, entry) in &self.entries {
+            trees[*rank as usize] = tree(&log.extents[*entry as usize - 1], shapes);
+        }
+        unify(&trees)
+    }
+}
+
+/// What a pattern is called: `extents`, `extents2`
+pub fn name(number: u32) -> String {
+    super::write::numbered("extents", number as usize)
+}
+
+/// The extents of an operation, if they can be written.
+fn known<'a>(log: &'a Log, entry: &Logged) -> Option<&'a EventExtents> {
+    log.extents_of(&entry.event).filter(|extents| extents.pieces <= PIECES_MAX)
+}
+
+fn tree(extents: &EventExtents, shapes: &mut Interner<Shape>) -> Vec<Node> {
+    let shape = shapes.number(Shape::Extent);
+    let mut nodes = Vec::new();
+    for run in &extents.runs {
+        let offset = |at: u64| run.offset_bytes.wrapping_add(at.wrapping_mul(run.stride_bytes));
+        let node = |at| Node::leaf(shape, &[offset(at) as i64, run.length_bytes as i64], 0);
+        nodes.extend((0..run.count).map(node));
+    }
+    lists::listed(Folder::of(nodes))
+}

@@ -1,0 +1,40 @@
+//! Definitions of patterns, as text.
+
+use super::super::patterns::name;
+use super::super::ranks::{Item, Spread};
+use super::{Lines, Writer, table_name};
+
+impl Writer<'_> {
+    /// `define pattern "extents" { repeat $i 3 extent($i * 16k + $$grank * 4k, 4k); }`
+    pub(super) fn patterns(&mut self) -> Lines {
+        let shaper = self.shaper;
+        let bodies = (0..).zip(shaper.patterns.bodies());
+        bodies.map(|(number, body)| self.pattern(number, body)).collect()
+    }
+
+    fn pattern(&mut self, number: u32, body: &[Item]) -> String {
+        // A pattern reads no lists of the program: it has its own.
+        let tables = std::mem::take(&mut self.tables);
+        let mut lines = self.body(body);
+        let own = std::mem::replace(&mut self.tables, tables);
+        let lists = own.iter().enumerate().map(|(at, values)| {
+            let values: Vec<String> = values.iter().map(i64::to_string).collect();
+            format!("{} = [{}];", table_name(at), values.join(", "))
+        });
+        lines.splice(..0, lists);
+        // All ranks use it, as the group that the program begins with.
+        let text = lines.join("\n").replace("$$rank", "$$grank").replace("$$size", "$$gsize");
+        let text = text.replace("master", "if ($$grank == 0)");
+        format!("define pattern \"{}\" {{\n{text}\n}}", name(number))
+    }
+
+    /// `extent($i * 16k, 4k);`
+    pub(super) fn extent(&mut self, numbers: &[Spread]) -> String {
+        let shown = |number: &Spread, writer: &mut Self| {
+            let linear = writer.linear(number);
+            linear.shown(&writer.plain(), true)
+        };
+        self.sizes.unit = None;
+        format!("extent({}, {});", shown(&numbers[0], self), shown(&numbers[1], self))
+    }
+}
