@@ -122,7 +122,7 @@ fn add(sums: &mut Vec<u64>, bytes: &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::darshan::testing::{Module, log};
+    use crate::darshan::testing::{Form, Module, log};
     use crate::import::Scanner;
     use crate::sums::Sums;
 
@@ -131,7 +131,7 @@ mod tests {
 
     fn told(big_endian: bool, modules: &[Module]) -> io::Result<(Sums, Gaps)> {
         let names = [(FILE, "/scratch/out"), (LAYER, "heatmap:POSIX")];
-        let log = log(big_endian, 4, &names, modules);
+        let log = log(Form::newest(big_endian), 4, &names, modules);
         let (mut sums, mut gaps) = (Sums::default(), Gaps::default());
         let mut binary = Binary::new(Box::new(io::Cursor::new(log)))?;
         while binary.advance(&mut gaps)?.is_some() {}

@@ -144,9 +144,13 @@ impl Binary {
     fn next_segment(&mut self) -> io::Result<Segment> {
         let cut = || damaged("the transfers of a file end in the middle");
         let (layer, reader) = self.reader.as_mut().ok_or_else(cut)?;
-        let mut record = [0; SEGMENT_BYTES];
-        if !fill(reader, &mut record)? {
-            return Err(cut());
+        // Mostly it is in memory as a whole: there are millions of them.
+        let whole = reader.buffer().first_chunk().copied();
+        let mut record = whole.unwrap_or([0; SEGMENT_BYTES]);
+        match whole {
+            Some(_) => reader.consume(SEGMENT_BYTES),
+            None if !fill(reader, &mut record)? => return Err(cut()),
+            None => {}
         }
         let fields = Fields { bytes: &record, big_endian: self.header.big_endian };
         let writes = self.left.0 > 0;
@@ -482,7 +486,7 @@ fn format_of(log: &[u8]) -> Option<(u64, u64)> {
     (format.0 == 3).then_some(format)
 }
 
-const NAMES_300: &[&str] = &[
+pub(super) const NAMES_300: &[&str] = &[
     "NULL",
     "POSIX",
     "MPI-IO",
@@ -494,7 +498,7 @@ const NAMES_300: &[&str] = &[
     "DXT_POSIX",
     "DXT_MPIIO",
 ];
-const NAMES_320: &[&str] = &[
+pub(super) const NAMES_320: &[&str] = &[
     "NULL",
     "POSIX",
     "MPI-IO",

@@ -11,6 +11,8 @@ mod log;
 mod segment;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use log::{Binary, looks_like_log};

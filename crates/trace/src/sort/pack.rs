@@ -25,22 +25,26 @@ type Words = [u64; WORDS];
 pub struct Writer {
     file: File,
     last: Words,
-    bytes: Vec<u8>,
+    bytes: Box<[u8; BUFFER + PACKED_MAX]>,
+    /// Bytes that wait to be written.
+    held: usize,
 }
 
 impl Writer {
     /// An empty file.
     pub fn new() -> io::Result<Writer> {
-        let bytes = Vec::with_capacity(BUFFER + PACKED_MAX);
-        Ok(Writer { file: tempfile::tempfile()?, last: [0; WORDS], bytes })
+        let bytes = Box::new([0; BUFFER + PACKED_MAX]);
+        Ok(Writer { file: tempfile::tempfile()?, last: [0; WORDS], bytes, held: 0 })
     }
 
     /// Appends an event.
     pub fn add(&mut self, event: &Traced) -> io::Result<()> {
-        pack(event, &mut self.last, &mut self.bytes);
-        if self.bytes.len() >= BUFFER {
-            self.file.write_all(&self.bytes)?;
-            self.bytes.clear();
+        if let Some(room) = self.bytes[self.held..].first_chunk_mut() {
+            self.held += pack(event, &mut self.last, room);
+        }
+        if self.held >= BUFFER {
+            self.file.write_all(&self.bytes[..self.held])?;
+            self.held = 0;
         }
         Ok(())
     }
@@ -52,26 +56,26 @@ impl Writer {
 
     /// The file with all events.
     pub fn finish(mut self) -> io::Result<File> {
-        self.file.write_all(&self.bytes)?;
+        self.file.write_all(&self.bytes[..self.held])?;
         Ok(self.file)
     }
 }
 
-fn pack(event: &Traced, last: &mut Words, bytes: &mut Vec<u8>) {
+/// Writes what differs from the last event, which this one then is; gives how many bytes it took.
+fn pack(event: &Traced, last: &mut Words, packed: &mut [u8; PACKED_MAX]) -> usize {
     let words: &Words = bytemuck::cast_ref(event);
-    let (mut packed, mut end) = ([0; PACKED_MAX], 4);
     // Without branches: most words are as before, but which ones differs from event to event.
     let differ = (0..WORDS).fold(0u32, |all, at| all | u32::from(words[at] != last[at]) << at);
     packed[..4].copy_from_slice(&differ.to_le_bytes());
-    let mut rest = differ;
+    let (mut rest, mut end) = (differ, 4);
     while rest != 0 {
         let at = rest.trailing_zeros() as usize;
         let difference = words[at].wrapping_sub(last[at]) as i64;
-        put(((difference << 1) ^ (difference >> 63)) as u64, &mut packed, &mut end);
+        put(((difference << 1) ^ (difference >> 63)) as u64, packed, &mut end);
+        last[at] = words[at];
         rest &= rest - 1;
     }
-    bytes.extend_from_slice(&packed[..end]);
-    *last = *words;
+    end
 }
 
 fn put(mut number: u64, packed: &mut [u8; PACKED_MAX], end: &mut usize) {

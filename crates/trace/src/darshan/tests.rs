@@ -1,0 +1,140 @@
+//! The same job in every format, byte order and compression is the same run.
+
+use super::testing::{Form, Module, log};
+use crate::import::from_inputs;
+use crate::resolve::Which;
+use crate::{Options, input};
+use model::Op;
+use std::io::Cursor;
+
+const FILE: u64 = 7;
+const RANK: u64 = 1;
+
+/// A record of counters and times; those that are not named are 0.
+fn record(sizes: (usize, usize), counters: &[(usize, u64)], times: &[(usize, f64)]) -> Vec<u64> {
+    let mut words = vec![0; 2 + sizes.0 + sizes.1];
+    (words[0], words[1]) = (FILE, RANK);
+    counters.iter().for_each(|(at, count)| words[2 + at] = *count);
+    times.iter().for_each(|(at, s)| words[2 + sizes.0 + at] = s.to_bits());
+    words
+}
+
+/// Writes and reads of a file: offset and length of each.
+fn transfers(form: Form, writes: &[(u64, u64)], reads: &[(u64, u64)]) -> Vec<u64> {
+    let mut words = vec![FILE, RANK, 0, form.text("node1")];
+    words.resize(3 + 8, 0);
+    words.extend([writes.len() as u64, reads.len() as u64]);
+    for (at, (offset, length)) in writes.iter().chain(reads).enumerate() {
+        let start_s = at as f64 + 0.5;
+        words.extend([*offset, *length, start_s.to_bits(), (start_s + 0.25).to_bits()]);
+    }
+    words
+}
+
+/// Three opens, two stats, one fsync, a rename where it is counted: places by darshan-posix-log-format.h.
+fn posix(version: u32) -> Module {
+    let words = match version {
+        2 => record((64, 15), &[(0, 3), (4, 2), (6, 1)], &[]),
+        3 => record((64, 17), &[(0, 3), (4, 2), (6, 1)], &[]),
+        // Five opens with a fileno and a dup.
+        _ => record((69, 17), &[(0, 5), (1, 1), (2, 1), (6, 2), (8, 1)], &[]),
+    };
+    Module { name: "POSIX", version, words }
+}
+
+/// Four writes of 1000 bytes together in 2 s.
+fn stdio(version: u32) -> Module {
+    let times = [(1, 2.0), (5, 0.5), (9, 3.0)];
+    let words = match version {
+        1 => record((13, 15), &[(0, 1), (2, 4), (5, 1000)], &times),
+        _ => record((14, 15), &[(0, 2), (1, 1), (3, 4), (6, 1000)], &times),
+    };
+    Module { name: "STDIO", version, words }
+}
+
+/// Two collective opens and an independent one.
+fn mpi_io(version: u32) -> Module {
+    let times = if version == 3 { 17 } else { 15 };
+    Module { name: "MPI-IO", version, words: record((51, times), &[(0, 1), (1, 2)], &[]) }
+}
+
+fn job(form: Form, [posix_version, mpi_version, stdio_version]: [u32; 3]) -> Vec<u8> {
+    let writes = [(0, 4096), (1 << 40, 10)];
+    let modules = [
+        posix(posix_version),
+        mpi_io(mpi_version),
+        stdio(stdio_version),
+        Module { name: "DXT_POSIX", version: 1, words: transfers(form, &writes, &[(8, 16)]) },
+        Module { name: "DXT_MPIIO", version: 1, words: transfers(form, &[(0, 4096)], &[]) },
+    ];
+    log(form, 4, &[(9, "/d/other"), (FILE, "/d/out file")], &modules)
+}
+
+/// Everything that such a log tells.
+fn told(log: Vec<u8>) -> String {
+    let input = input::decompressed(Box::new(Cursor::new(log))).expect("a log");
+    let options = Options { format: None, which: Which::All };
+    let imported = from_inputs(vec![("log".into(), input)], &options).expect("imported");
+    let told = imported.told;
+    let mut text = format!("{} {:?} {:?}\n", told.ranks, told.hosts, told.started_ns);
+    for traced in imported.events {
+        let (rank, event) = traced.map(|traced| (traced.rank, traced.event)).expect("an event");
+        let path = String::from_utf8_lossy(&told.paths[event.path as usize]);
+        let (op, offset, bytes) =
+            (Op::from_u8(event.op).map_or("", Op::name), event.offset_bytes, event.done_bytes);
+        let (start, end) = (event.start_ns / 1_000_000, event.end_ns / 1_000_000);
+        text += &format!("{rank} {op} {path} @{offset} {bytes} {start}..{end}ms\n");
+    }
+    for row in &told.rows {
+        let (label, op, count, bytes) = (&row.label, &row.op, row.count, row.bytes);
+        text += &format!("{label} {op} {count} {bytes} {:?}\n", row.mean_ns);
+    }
+    for gap in told.gaps.iter().filter(|gap| gap.code == "layers" || gap.code == "aggregated") {
+        text += &format!("{}\n", gap.says);
+    }
+    text
+}
+
+#[test]
+fn every_format_byte_order_and_compression_tells_the_same() {
+    let expected = told(job(Form::newest(false), [4, 3, 2]));
+    expect_test::expect![[r#"
+        4 {1: "node1"} Some(1795253061000000000)
+        1 fwrite out file @0 4096 500..750ms
+        1 fwrite out file @1099511627776 10 1500..1750ms
+        1 fread out file @8 16 2500..2750ms
+        app fopen 3 0 None
+        app fsync 1 0 None
+        app stat 2 0 None
+        app pfopen 3 0 None
+        app/stdio fopen 1 0 None
+        app/stdio fwrite 4 1000 Some(500000000.0)
+        1 transfer of MPI-IO (4096 bytes) was left out: the log has the ones of POSIX that they became
+    "#]]
+    .assert_eq(&expected);
+    for (format, versions) in [
+        ((3, 0), [2, 1, 1]),
+        ((3, 0), [3, 2, 1]),
+        ((3, 10), [3, 2, 1]),
+        ((3, 20), [4, 2, 2]),
+        ((3, 21), [4, 3, 2]),
+        ((3, 41), [4, 3, 2]),
+    ] {
+        for (big_endian, compression) in
+            [(false, 0), (false, 1), (false, 2), (true, 0), (true, 1), (true, 2)]
+        {
+            let form = Form { format, big_endian, compression };
+            assert_eq!(told(job(form, versions)), expected, "{form:?} {versions:?}");
+        }
+    }
+}
+
+#[test]
+fn other_formats_and_compressions_are_refused() {
+    for (at, byte) in [(0, b'4'), (8, 0), (16, 3)] {
+        let mut log = job(Form::newest(false), [4, 3, 2]);
+        log[at] = byte;
+        let binary = super::Binary::new(Box::new(Cursor::new(log)));
+        assert!(binary.is_err(), "{at}");
+    }
+}
