@@ -89,7 +89,9 @@ impl World {
         shim.check("MPI_Init_thread", unsafe { (shim.init)(&mut thread_level) })?;
         let mut world = World::over(Rc::new(shim), STARTED, thread_level)?;
         world.expect_launched()?;
-        world.find_node()?;
+        let together = i64::from(launcher::is_one_machine(world.size));
+        let together = world.reduce(world.all, [together], Reduce::Min)? == [1];
+        world.find_node(together)?;
         Ok(world)
     }
 
@@ -121,7 +123,7 @@ impl World {
             return Ok(None);
         };
         let mut part = World::over(Rc::clone(&self.shim), all, self.thread_level)?;
-        part.find_node()?;
+        part.find_node(self.nodes == 1)?;
         Ok(Some(part))
     }
 
@@ -135,13 +137,24 @@ impl World {
         Ok(())
     }
 
-    fn find_node(&mut self) -> Result<(), MpiError> {
+    /// The ranks of this rank's machine. MPICH's MPI_Comm_split_type blocks, which 64 ranks on two
+    /// processors pay for with seconds.
+    fn split_node(&self) -> Result<Handle, MpiError> {
         let mut node = -1;
         // SAFETY: a valid pointer and the world's handle.
         self.check("MPI_Comm_split_type", unsafe {
             (self.shim.comm_split_node)(self.all.0, &mut node)
         })?;
-        self.node_comm = Handle(node);
+        Ok(Handle(node))
+    }
+
+    /// `together`: all ranks are known to be on one machine.
+    fn find_node(&mut self, together: bool) -> Result<(), MpiError> {
+        if together {
+            let cpus = affinity().iter().map(|word| word.count_ones()).sum();
+            self.crowd = Crowd::new(self.size, cpus);
+        }
+        self.node_comm = if together { self.copy(self.all)? } else { self.split_node()? };
         (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
         // The machines are numbered in the order of their first ranks.
         let mut firsts = vec![0; self.size as usize];

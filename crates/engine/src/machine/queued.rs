@@ -18,7 +18,7 @@ pub(super) fn run<B: Backend>(
     mut slots: Slots<'_>,
     (target, depth): (Target, u32),
     tally: &mut Tally,
-    mut next: impl FnMut(&Tally) -> Option<Extent>,
+    mut next: impl FnMut(&mut Tally) -> Option<Extent>,
 ) {
     let mut under_way = 0;
     loop {

@@ -4,7 +4,7 @@
 use crate::death::process;
 use crate::scene::{Scene, kill};
 use crate::testing::{self, LIMIT};
-use crate::under;
+use crate::{preload, under};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -107,5 +107,49 @@ fn a_rank_that_is_told_to_stop_before_a_collective_call_does_not_strand_the_othe
         let run = scene.parabench("report r --format json").exits(0).json();
         assert_eq!(run["run"]["outcome"], "interrupted", "under {}: {run:#}", mpi.name);
         assert_eq!(crate::figures::row(&run, "", "pfwrite")["count"], 3, "under {}", mpi.name);
+    }
+}
+
+/// Writing takes 5 ms a call; its 4,000 extents would take 20 s.
+const SLOW: &str = r#"
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off_t at)
+{
+    usleep(5000);
+    return syscall(SYS_pwrite64, fd, bytes, count, at);
+}
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at)
+{
+    return pwrite64(fd, bytes, count, at);
+}
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
+{
+    usleep(5000);
+    return syscall(SYS_pwritev, fd, parts, count, at, 0);
+}
+"#;
+
+/// Between the independent extents of one statement a rank looks whether it is to stop: the statement
+/// under way is given up, what was measured before is kept.
+#[test]
+fn a_statement_of_many_extents_ends_when_it_is_told_to() {
+    let text = "define pattern {\"many\", 4000, 4096, 0}\n\
+                stat(\".\"); time[\"w\"] pwrite(\"f\", \"many\"); stat(\"f\");";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let line = "run x.ppl --dir d --format json --out r";
+        let running = preload(&scene, under(&mpi, 2, &scene, line), SLOW).start();
+        let written = || fs::metadata(scene.path("d/f")).map_or(0, |file| file.len());
+        running.until("some extents written", || written() > 64 * 4096);
+        (0..2).for_each(|rank| kill(process(&scene, rank), TERM));
+        assert_ne!(running.finish().code, Some(0), "under {}", mpi.name);
+        let run = scene.parabench("report r --format json").exits(0).json();
+        let what = format!("under {}: {} bytes", mpi.name, written());
+        assert_eq!(run["run"]["outcome"], "interrupted", "{what}");
+        assert_eq!(crate::figures::row(&run, "", "stat")["count"], 2, "{what}");
+        assert!(written() < 2 * 4000 * 4096, "{what}");
     }
 }

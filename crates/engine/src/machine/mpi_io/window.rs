@@ -4,10 +4,12 @@ use super::super::io::Io;
 use super::super::now;
 use super::super::queued;
 use super::super::tally::Tally;
+use super::super::task;
 use super::end::before;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
 use crate::call::{At, FileCall, Memory, MpiFile, Target, ViewId};
+use crate::stop;
 use model::Part;
 use model::pattern::Extent;
 use std::io;
@@ -44,14 +46,18 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// After an error independent calls end; collective ones go on without bytes, because
-    /// the other members wait.
+    /// After an error, or when somebody asked the run to stop, independent calls end; collective ones
+    /// go on, after an error without bytes, because the other members wait.
     fn next(
         &self,
         pieces: &mut impl Iterator<Item = Extent>,
         round: u64,
-        good: bool,
+        tally: &mut Tally,
     ) -> Option<Extent> {
+        if !self.at.is_collective() && stop::requested() {
+            tally.fail(task::STOPPED);
+        }
+        let good = tally.errno == 0;
         let piece = if good { pieces.next() } else { None };
         let pads = good || self.at.is_collective();
         piece.or_else(|| {
@@ -85,7 +91,7 @@ fn one_by_one<B: Backend>(
 ) {
     let content = io.options.active().data;
     let mut round = 0;
-    while let Some(piece) = calls.next(&mut pieces, round, tally.errno == 0) {
+    while let Some(piece) = calls.next(&mut pieces, round, tally) {
         round += 1;
         let memory = match memory(buffers, calls, content, piece) {
             Ok(memory) => memory,
@@ -148,7 +154,7 @@ fn overlapped<B: Backend>(
     let target = Target::Mpi { file: calls.file, collective };
     let mut round = 0;
     queued::run(io, slots, (target, calls.depth), tally, |tally| {
-        let piece = calls.next(&mut pieces, round, tally.errno == 0)?;
+        let piece = calls.next(&mut pieces, round, tally)?;
         round += 1;
         Some(if calls.write { piece } else { before(calls.end_bytes, piece) })
     });
