@@ -145,6 +145,8 @@ calls! {
     Fstat { fd: Fd } => Metadata, Names::None, 0, "fstat", [fd];
     /// stat(path); the size of the file in bytes.
     Stat { path: &'a CStr } => Metadata, looks_at(path), 0, "stat", [path];
+    /// lstat(path); the size in bytes, of a symbolic link that of its text.
+    Lstat { path: &'a CStr } => Metadata, looks_at(path), 0, "lstat", [path];
     /// access(path, F_OK)
     Access { path: &'a CStr } => Metadata, looks_at(path), 0, "access", [path, &Text("F_OK")];
     /// unlink(path)

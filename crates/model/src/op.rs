@@ -304,6 +304,10 @@ ops! {
         Metadata NO_PARTS Backend "the call"
         "Read the attributes of a name."
         "stat(\"a\");";
+    Lstat "lstat" [] (req("path", K::Path)) false
+        Metadata NO_PARTS Backend "the call"
+        "Read the attributes of a name itself: of a symbolic link, not of what it leads to."
+        "lstat(\"a\");";
     Delete "delete" ["unlink"] (req("path", K::Path)) false
         Metadata NO_PARTS Backend "unlink, and rmdir if the name is a directory"
         "Remove a file or an empty directory."

@@ -191,12 +191,15 @@ STAT(__xstat64, stat, stat64, AT_FDCWD, (version, path, facts), int version, con
 STAT(__lxstat, lstat, stat, AT_FDCWD, (version, path, facts), int version, const char *path)
 STAT(__lxstat64, lstat, stat64, AT_FDCWD, (version, path, facts), int version, const char *path)
 
+/* A call that does not follow a link is told as lstat, whatever directory it starts from. */
+#define STAT_OF(flags, kind) ((flags) & AT_SYMLINK_NOFOLLOW ? PB_lstat : PB_##kind)
+
 #define STATAT(name, type, given, ...)                                                         \
     PB_API int name(__VA_ARGS__, int at, const char *path, struct type *facts, int flags) {    \
         PB_NEXT(int, name, __VA_ARGS__, int, const char *, struct type *, int);                \
         uint64_t start = pb_now();                                                             \
         int done = next given;                                                                 \
-        return (int)named(PB_newfstatat, start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
+        return (int)named(STAT_OF(flags, newfstatat), start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
     }
 STATAT(__fxstatat, stat, (version, at, path, facts, flags), int version)
 STATAT(__fxstatat64, stat64, (version, at, path, facts, flags), int version)
@@ -206,7 +209,7 @@ STATAT(__fxstatat64, stat64, (version, at, path, facts, flags), int version)
         PB_NEXT(int, name, int, const char *, struct type *, int);                             \
         uint64_t start = pb_now();                                                             \
         int done = next(at, path, facts, flags);                                               \
-        return (int)named(PB_newfstatat, start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
+        return (int)named(STAT_OF(flags, newfstatat), start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
     }
 FSTATAT(fstatat, stat)
 FSTATAT(fstatat64, stat64)
@@ -216,7 +219,7 @@ PB_API int statx(int at, const char *path, int flags, unsigned mask, struct stat
     uint64_t start = pb_now();
     int done = next(at, path, flags, mask, facts);
     int64_t size = done == 0 && S_ISREG(facts->stx_mode) ? (int64_t)facts->stx_size : -1;
-    return (int)named(PB_statx, start, done, at, path, 0, 0, size);
+    return (int)named(STAT_OF(flags, statx), start, done, at, path, 0, 0, size);
 }
 
 /* Temporary files: their names are made by the call. */

@@ -129,8 +129,10 @@ fn on_name<'a>(called: &Called<'a>) -> Option<Call<'a>> {
     let (at, other) = (at(called.file), at(called.other));
     let named = |op| Call::Named { op, at, bytes: 0 };
     Some(match called.function {
-        b"stat" | b"lstat" | b"__xstat" | b"__lxstat" | b"fstatat" | b"newfstatat" | b"statx"
-        | b"__fxstatat" => Call::NameAttributes { at, size_bytes: None },
+        b"stat" | b"__xstat" | b"fstatat" | b"newfstatat" | b"statx" | b"__fxstatat" => {
+            Call::NameAttributes { at, size_bytes: None, itself: false }
+        }
+        b"lstat" | b"__lxstat" => Call::NameAttributes { at, size_bytes: None, itself: true },
         b"access" | b"faccessat" => named(Op::Lookup),
         b"readlink" | b"readlinkat" => named(Op::Readlink),
         b"chmod" | b"fchmodat" => named(Op::Chmod),

@@ -240,7 +240,9 @@ fn on_name<'a>(name: &str, path: &'a [u8]) -> Call<'a> {
         "mkdir" | "mkdirat" => Call::MakeDirectory { at },
         "unlink" | "unlinkat" => Call::Remove { at, directory: is_directory(path) },
         "rmdir" => Call::Remove { at, directory: true },
-        "stat" | "fstatat" | "statx" => Call::NameAttributes { at, size_bytes: None },
+        "stat" | "fstatat" | "statx" => {
+            Call::NameAttributes { at, size_bytes: None, itself: false }
+        }
         "fstat" => whole(Op::Fstat),
         "fsync" => whole(Op::Fsync),
         "fdatasync" => whole(Op::Fdatasync),

@@ -185,8 +185,8 @@ pub enum Call<'a> {
     List { fd: Fd<'a> },
     /// Asks for the attributes of what is open; `size_bytes` of a regular file.
     Attributes { fd: Fd<'a>, size_bytes: Option<u64> },
-    /// The same by name.
-    NameAttributes { at: At<'a>, size_bytes: Option<u64> },
+    /// The same by name; `itself`: of a symbolic link, not of what it leads to.
+    NameAttributes { at: At<'a>, size_bytes: Option<u64>, itself: bool },
     /// Sets the size of what is open.
     Resize { fd: Fd<'a>, size_bytes: u64 },
     /// Allocates the file up to `end_bytes`; without `keeps_size` it grows.

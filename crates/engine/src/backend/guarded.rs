@@ -185,6 +185,11 @@ impl Guarded {
                     let fd = self.file(libc::O_PATH)?;
                     return Ok(size_of_file(|stat| libc::fstatat(fd, nothing, stat, empty)));
                 }
+                Call::Lstat { .. } => {
+                    let (parent, name) = self.followed_entry()?;
+                    let itself = libc::AT_SYMLINK_NOFOLLOW;
+                    return Ok(size_of_file(|stat| libc::fstatat(parent, name, stat, itself)));
+                }
                 Call::Access { .. } => {
                     let fd = self.file(libc::O_PATH)?;
                     libc::syscall(libc::SYS_faccessat2, fd, nothing, libc::F_OK, empty) as i32
@@ -329,6 +334,7 @@ mod tests {
         for path in [c"src/missing/name", c"missing"] {
             let calls = [
                 Call::Stat { path },
+                Call::Lstat { path },
                 Call::Open { path, flags: libc::O_RDONLY, mode: 0 },
                 Call::Unlink { path },
                 Call::Chmod { path, mode: 0 },

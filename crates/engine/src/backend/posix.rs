@@ -323,6 +323,7 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
             Call::LinkFile { fd, path } => return link_file(fd, libc::AT_FDCWD, at(path)),
             Call::Fstat { fd } => return size_of_file(|stat| libc::fstat(fd.0, stat)),
             Call::Stat { path } => return size_of_file(|stat| libc::stat(at(path), stat)),
+            Call::Lstat { path } => return size_of_file(|stat| libc::lstat(at(path), stat)),
             Call::Access { path } => i64::from(libc::access(at(path), libc::F_OK)),
             Call::Unlink { path } => i64::from(libc::unlink(at(path))),
             Call::Rename { from, to, flags: 0 } => i64::from(libc::rename(at(from), at(to))),

@@ -46,6 +46,7 @@ pub(super) fn perform<B: Backend>(
     let (site, args) = (step.site, step.args);
     match step.op {
         Op::Stat => on_name(step, env, io, |path| Call::Stat { path }),
+        Op::Lstat => on_name(step, env, io, |path| Call::Lstat { path }),
         Op::Lookup => on_name(step, env, io, |path| Call::Access { path }),
         Op::Mkdir => on_path(step, env, io, |path| Call::Mkdir { path }),
         Op::Rmdir => on_path(step, env, io, |path| Call::Rmdir { path }),

@@ -68,7 +68,7 @@ impl Rehearsed {
             Names::One { path, .. } | Names::Link { path, .. } => {
                 let must_exist = !makes || self.expects_present;
                 self.set_up_name(path, must_exist, directory || makes_directory);
-                if matches!(call, Call::Stat { .. }) {
+                if matches!(call, Call::Stat { .. } | Call::Lstat { .. }) {
                     let name = self.name(path.to_bytes());
                     self.stage.state.borrow_mut().doubts.asked(&name);
                 }

@@ -130,6 +130,7 @@ fn on_names(leaving: bool) -> impl Strategy<Value = Step> {
         1 => one().prop_map(Step::Readlink),
         1 => (one(), 0o700u32..=0o777).prop_map(|(path, mode)| Step::Chmod(path, mode)),
         1 => one().prop_map(Step::Utime),
+        1 => one().prop_map(Step::Lstat),
         1 => one().prop_map(Step::Statfs),
     ]
 }
@@ -156,6 +157,7 @@ pub fn placed(step: &Step, directory: &str) -> Step {
         Step::Readlink(path) => Step::Readlink(at(&path)),
         Step::Chmod(path, mode) => Step::Chmod(at(&path), mode),
         Step::Utime(path) => Step::Utime(at(&path)),
+        Step::Lstat(path) => Step::Lstat(at(&path)),
         Step::Statfs(path) => Step::Statfs(at(&path)),
         other => other,
     }

@@ -127,6 +127,7 @@ fn step(words: &[&str], directory: &str) -> Step {
         "readlink" => Step::Readlink(path(1)),
         "chmod" => Step::Chmod(path(1), mode(2)),
         "utime" => Step::Utime(path(1)),
+        "lstat" => Step::Lstat(path(1)),
         "statfs" => Step::Statfs(path(1)),
         "syncfs" => Step::Syncfs,
         other => panic!("unknown call {other}"),

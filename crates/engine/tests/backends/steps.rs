@@ -74,6 +74,7 @@ pub enum Step {
     Readlink(CString),
     Chmod(CString, u32),
     Utime(CString),
+    Lstat(CString),
     Statfs(CString),
     Syncfs,
 }
@@ -133,7 +134,15 @@ impl<B: Backend> Runner<B> {
     }
 
     fn is_directory(&mut self, path: &CStr) -> bool {
-        let flags = libc::O_PATH | libc::O_DIRECTORY;
+        self.opens(path, libc::O_PATH | libc::O_DIRECTORY)
+    }
+
+    /// No link to one, either; slashes behind a link follow it.
+    fn is_directory_itself(&mut self, path: &CStr) -> bool {
+        self.opens(path, libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW)
+    }
+
+    fn opens(&mut self, path: &CStr, flags: i32) -> bool {
         let fd = self.issue(Call::Open { path, flags, mode: 0 });
         fd >= 0 && self.issue(Call::Close { fd: Fd(fd as i32) }) == 0
     }
@@ -224,6 +233,11 @@ impl<B: Backend> Runner<B> {
             Step::Stat(path) => {
                 let size = self.issue(Call::Stat { path });
                 let directory = self.is_directory(path);
+                self.without_directory_size(size, directory)
+            }
+            Step::Lstat(path) => {
+                let size = self.issue(Call::Lstat { path });
+                let directory = self.is_directory_itself(path);
                 self.without_directory_size(size, directory)
             }
             Step::Seek(..) | Step::Fsync(..) | Step::Fdatasync(..) => self.on_file(step),

@@ -56,6 +56,7 @@ const FILE_CALLS: &[&str] = &[
     "faccessat",
     "faccessat2",
     "stat",
+    "lstat",
     "newfstatat",
     "fstat",
     "unlink",
@@ -128,6 +129,7 @@ fn metadata_operations_are_one_call_each() {
     let setup = "write(\"a\", 1); mkdir(\"d\"); stat(\".\"); create(\"b\"); delete(\"b\");\n";
     for (text, variants) in [
         ("repeat 10 stat(\"a\");", &["stat", "newfstatat"][..]),
+        ("repeat 10 lstat(\"a\");", &["lstat", "newfstatat"]),
         ("repeat 10 lookup(\"a\");", &["access", "faccessat", "faccessat2"]),
         ("repeat $i 10 mkdir(\"d/$i\");", &["mkdir", "mkdirat"]),
         (

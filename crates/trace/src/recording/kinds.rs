@@ -27,7 +27,9 @@ pub enum Shape {
     Seek,
     List,
     Attributes,
-    NameAttributes,
+    NameAttributes {
+        itself: bool,
+    },
     Resize,
     Allocate,
     Map,
@@ -88,10 +90,10 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("lseek", Seek),
     ("getdents64", List),
     ("fstat", Attributes),
-    ("stat", NameAttributes),
-    ("lstat", NameAttributes),
-    ("newfstatat", NameAttributes),
-    ("statx", NameAttributes),
+    ("stat", NameAttributes { itself: false }),
+    ("lstat", NameAttributes { itself: true }),
+    ("newfstatat", NameAttributes { itself: false }),
+    ("statx", NameAttributes { itself: false }),
     ("ftruncate", Resize),
     ("truncate", Named(Op::Truncate)),
     ("fallocate", Allocate),
@@ -225,8 +227,10 @@ fn on_name<'a>(shape: Shape, slot: &Slot, at: At<'a>, text2: &'a [u8]) -> Call<'
     match shape {
         Open if KINDS[usize::from(slot.kind) - 1].0 == "creat" => Call::Open { at, flags: CREAT },
         Open => Call::Open { at, flags: slot.flags },
-        NameAttributes if at.name.text.is_empty() => Call::Attributes { fd: at.dir, size_bytes },
-        NameAttributes => Call::NameAttributes { at, size_bytes },
+        NameAttributes { .. } if at.name.text.is_empty() => {
+            Call::Attributes { fd: at.dir, size_bytes }
+        }
+        NameAttributes { itself } => Call::NameAttributes { at, size_bytes, itself },
         Named(op) => Call::Named { op, at, bytes: slot.bytes },
         Remove => Call::Remove { at, directory: slot.flags & AT_REMOVEDIR != 0 },
         RemoveDirectory => Call::Remove { at, directory: true },

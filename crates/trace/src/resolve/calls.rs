@@ -464,8 +464,11 @@ impl Resolver<'_> {
             done.file = self.names.file(node);
         }
         match r.call {
-            Call::NameAttributes { size_bytes, .. } if ok && size_bytes.is_some() => {
-                self.names.set_size(done.file, size_bytes);
+            Call::NameAttributes { size_bytes, itself, .. } => {
+                done.op = if itself { Op::Lstat } else { Op::Stat };
+                if ok && size_bytes.is_some() {
+                    self.names.set_size(done.file, size_bytes);
+                }
             }
             Call::Named { op, bytes, .. } => {
                 (done.op, done.requested) = (op, bytes);

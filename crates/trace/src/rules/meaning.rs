@@ -299,7 +299,7 @@ fn on_handle<'a>(op: Op, fd: Fd<'a>, second: Option<Fd<'a>>, v: &Values) -> Call
         (_, Class::Read) => Call::Read { fd, bytes, offset },
         (_, Class::Write) => Call::Write { fd, bytes, offset },
         (Op::Fseek, _) => Call::Seek { fd },
-        (Op::Fstat | Op::Stat, _) => Call::Attributes { fd, size_bytes: v.size },
+        (Op::Fstat | Op::Stat | Op::Lstat, _) => Call::Attributes { fd, size_bytes: v.size },
         (Op::Ftruncate | Op::Truncate, _) => Call::Resize { fd, size_bytes: bytes },
         (Op::Fallocate, _) => {
             let end_bytes = offset.unwrap_or(0).saturating_add(bytes);
@@ -320,7 +320,9 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
     let second = || f.get(Field::Path2).ok_or_else(|| missing("path2"));
     let (at, bytes) = (at(text), v.asked());
     let call = match op {
-        Op::Stat => Call::NameAttributes { at, size_bytes: v.size },
+        Op::Stat | Op::Lstat => {
+            Call::NameAttributes { at, size_bytes: v.size, itself: op == Op::Lstat }
+        }
         Op::Delete | Op::Pdelete => Call::Remove { at, directory: false },
         Op::Rmdir => Call::Remove { at, directory: true },
         Op::Mkdir => Call::MakeDirectory { at },

@@ -28,15 +28,17 @@ pub fn call<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"lseek" | b"_llseek" | b"llseek" => Call::Seek { fd: first(c)? },
         b"fstat" | b"fstat64" => Call::Attributes { fd: first(c)?, size_bytes: size_of(c) },
         b"stat" | b"stat64" | b"lstat" | b"lstat64" => {
-            let at = here(c)?;
-            Call::NameAttributes { at, size_bytes: size_of(c) }
+            let (at, itself) = (here(c)?, name.starts_with(b"l"));
+            Call::NameAttributes { at, size_bytes: size_of(c), itself }
         }
-        b"newfstatat" | b"fstatat64" => attributes(there(c)?, c),
+        b"newfstatat" | b"fstatat64" => {
+            let (at, size_bytes) = (there(c)?, size_of(c));
+            attributes(at, size_bytes, c.word())
+        }
         b"statx" => {
-            let at = there(c)?;
+            let (at, flags) = (there(c)?, c.word());
             c.next();
-            c.next();
-            attributes(at, c)
+            attributes(at, size_of(c), flags)
         }
         b"openat" => Call::Open { at: there(c)?, flags: open_flags(c.word()) },
         b"open" => Call::Open { at: here(c)?, flags: open_flags(c.word()) },
@@ -209,11 +211,11 @@ fn size_of(c: &mut Cursor<'_>) -> Option<u64> {
     fields.field(b"_size=")
 }
 
-fn attributes<'a>(at: At<'a>, c: &mut Cursor<'a>) -> Call<'a> {
-    let size_bytes = size_of(c);
+fn attributes<'a>(at: At<'a>, size_bytes: Option<u64>, flags: &[u8]) -> Call<'a> {
+    let itself = has(flags, b"AT_SYMLINK_NOFOLLOW");
     match at.name.text.is_empty() {
         true => Call::Attributes { fd: at.dir, size_bytes },
-        false => Call::NameAttributes { at, size_bytes },
+        false => Call::NameAttributes { at, size_bytes, itself },
     }
 }
 

@@ -217,6 +217,7 @@ impl Mem {
             Call::Fstat { fd } => files.stat(fs, fd),
             Call::Getdents { fd, buf } => files.list(fs, fd, buf),
             Call::Stat { path } => fs.stat(path.to_bytes()),
+            Call::Lstat { path } => fs.lstat(path.to_bytes()),
             Call::Access { path }
             | Call::Utime { path }
             | Call::Statfs { path }

@@ -100,6 +100,10 @@ impl MemFs {
         Ok(self.size(self.find(path, Follow::Yes)?))
     }
 
+    pub(super) fn lstat(&self, path: &[u8]) -> Done {
+        Ok(self.size(self.find(path, Follow::Slash)?))
+    }
+
     pub(super) fn exists(&self, path: &[u8]) -> Done {
         self.find(path, Follow::Yes).map(|_| 0)
     }

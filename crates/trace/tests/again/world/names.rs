@@ -38,12 +38,16 @@ impl World {
                 self.attributes(doing.name, Ok(&path), self.files.is_directory(&path), doing.b())
             }
         };
+        let at = matches!(doing.name, "statx" | "newfstatat");
+        let itself = doing.name == "lstat" || at && doing.c() % 2 == 1;
+        let flag = word(if itself { "AT_SYMLINK_NOFOLLOW" } else { "0" });
         match doing.name {
-            "statx" => args.extend([word("AT_STATX_SYNC_AS_STAT"), word("STATX_ALL"), word(facts)]),
-            "newfstatat" => args.extend([word(facts), word(0)]),
+            "statx" => args.extend([flag, word("STATX_ALL"), word(facts)]),
+            "newfstatat" => args.extend([word(facts), flag]),
             _ => args.push(word(facts)),
         }
-        self.answered(doing, Op::Stat, args, found, plain, &path);
+        let op = if itself { Op::Lstat } else { Op::Stat };
+        self.answered(doing, op, args, found, plain, &path);
     }
 
     /// A call on a name that changes nothing: it fails, or says which file the name means.
