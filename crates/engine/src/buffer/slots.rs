@@ -113,6 +113,11 @@ impl Slots<'_> {
         Some((Tag(slot), self.lend_slot(slot, starts_over, len, piece.offset_bytes)))
     }
 
+    /// Their transfers write.
+    pub fn fills(&self) -> bool {
+        !matches!(self.fill, Fill::Reads(_))
+    }
+
     /// What the transfer in a slot has read, and from where; `None`: it has written, or failed.
     pub fn read(&self, slot: Tag, reply: Reply) -> Option<(&[u8], u64)> {
         let piece =

@@ -2,6 +2,7 @@
 
 use super::arrivals::{Arrivals, NOT_DUE};
 use super::event::Touched;
+use super::fillings::Fillings;
 use super::handles::Handles;
 use super::labels::Labels;
 use super::mpi_io::Shared;
@@ -58,6 +59,7 @@ pub(super) struct Io<'c, B> {
     /// When operations are due.
     pub(super) arrivals: Arrivals,
     pub(super) traffic: Traffic,
+    pub(super) fillings: Fillings,
     pub(super) verified: Verified,
     /// There are further directories.
     pub(super) several: bool,
@@ -80,6 +82,7 @@ impl<'c, B: Backend> Io<'c, B> {
     ) -> Self {
         Io {
             traffic: Traffic::start(&backend),
+            fillings: Fillings::new(clock.passes_by_itself() && !B::REHEARSES),
             several: false,
             backend,
             clock,

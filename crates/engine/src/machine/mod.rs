@@ -35,6 +35,7 @@ mod execute;
 mod explain;
 mod fault;
 mod files;
+mod fillings;
 pub(crate) mod flags;
 mod handles;
 mod io;

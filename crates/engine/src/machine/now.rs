@@ -191,9 +191,7 @@ pub(super) fn run_whole<B: Backend>(
     let plain = whole.is_plain(io);
     let Bytes { data, offset_bytes, len } = whole.bytes;
     let source = match data {
-        Data::Write | Data::Append if plain => {
-            buffers.source(io.options.active().data, len as usize, offset_bytes).ok()
-        }
+        Data::Write | Data::Append if plain => io.source(buffers, len as usize, offset_bytes).ok(),
         _ => plain.then_some(&[][..]),
     };
     let flags = whole.open_flags(io);
@@ -299,22 +297,22 @@ pub(super) fn issue<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> io::Result<Shot> {
-    let content = io.options.active().data;
     let (backend, clock) = (&mut io.backend, &io.clock);
     Ok(match want {
         Want::Open { flags } => timed(backend, clock, open(&io.paths, flags)),
         Want::Map { write } => timed(backend, clock, Call::Map { fd, write }),
         Want::Unmap => timed(backend, clock, Call::Unmap { fd }),
         Want::Write { offset, len, mapped } => {
-            let buf = buffers.source(content, len, offset)?;
+            let buf = io.source(buffers, len, offset)?;
+            let (backend, clock) = (&mut io.backend, &io.clock);
             match mapped {
                 false => timed(backend, clock, Call::Pwrite { fd, buf, offset }),
                 true => timed(backend, clock, Call::MapWrite { fd, buf, offset }),
             }
         }
         Want::Append { done, len } => {
-            let buf = buffers.source(content, len, done)?;
-            timed(backend, clock, Call::Append { fd, buf })
+            let buf = io.source(buffers, len, done)?;
+            timed(&mut io.backend, &io.clock, Call::Append { fd, buf })
         }
         Want::Read { offset, len, rest, mapped } => {
             let buf = buffers.target(len)?;

@@ -152,12 +152,14 @@ pub(super) fn transfer<B: Backend>(
     let filling_ns = io.clock_if_verified();
     let content = io.options.active().data;
     let whole = (len as usize, offset_bytes);
+    let watch = if work == Work::Write { io.watch_filling(len) } else { None };
     if work == Work::Write && io.pending.area.fill(number, buffers, content, whole).is_err() {
         io.pending.free.push(number);
         return by_calls(step, transfer, io, buffers);
     }
     if work == Work::Write {
         io.filled_since(filling_ns, len);
+        io.filled(watch, len);
     }
     if transfer.moves_position {
         io.handles.get(at).position += len;

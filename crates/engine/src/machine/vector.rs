@@ -103,7 +103,7 @@ fn write<B: Backend>(
     buffers: &mut Buffers,
 ) -> std::io::Result<()> {
     let (all, start) = (tally.requested_bytes as usize, tally.offset_bytes);
-    let buf = buffers.source(io.options.active().data, all, start)?;
+    let buf = io.source(buffers, all, start)?;
     loop {
         let mut bufs = [IoSlice::new(&[]); BUFFERS_MAX];
         let mut rest = buf;

@@ -52,6 +52,10 @@ pub struct LabelEvidence {
     /// Reads and writes of `engine="null"`, which moved nothing: their bytes are in no other number here.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub null_operations: u64,
+    /// About the time it took to fill the written bytes that were not verified, in no operation's time, from a
+    /// sample, nanoseconds. Absent: not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill_ns: Option<u64>,
     /// What `verify=true` filled and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<VerifiedData>,

@@ -104,3 +104,30 @@ fn compressed_bytes(block: &[u8]) -> usize {
     encoder.write_all(block).expect("memory");
     encoder.finish().expect("memory").len()
 }
+
+#[test]
+fn what_it_costs_to_fill_data_is_told_of_each_label() {
+    let program = "time[\"random\"] write(\"a\", 1m);\n\
+                   time[\"shaped\"] with (compress=2, dedup=2) repeat $i 100 write(\"b-$i\", 4k);\n\
+                   time[\"file\"] with (data=\"file:sample.bin\", engine=\"uring|posix\", depth=4) \
+                   { $h = fopen(\"c\", \"w\"); repeat $i 9 fwrite($h, 4k, $i * 4k); fclose($h); }\n\
+                   time[\"offset\"] with (data=\"offset\") { $h = fopen(\"d\", \"w\"); writev($h, [4k, 4k]); \
+                   append(\"a\", 4k); fclose($h); }\n\
+                   time[\"read\"] read(\"a\");\n\
+                   time[\"verified\"] with (verify=true) write(\"v\", 1m);";
+    let scene = Scene::new().file("x.ppl", program).file("sample.bin", "some bytes");
+    let labels = |options: &str| {
+        let done = scene.parabench(&format!("run x.ppl --format json {options}")).exits(0);
+        let labels = run_object(&done)["run"]["evidence"]["labels"].clone();
+        let all = labels.as_array().expect("labels").iter();
+        let told = |label: &serde_json::Value| label["fill_ns"].as_u64().is_some_and(|ns| ns > 0);
+        let name =
+            |label: &serde_json::Value| label["label"].as_str().expect("a label").to_string();
+        all.filter(|label| told(label)).map(name).collect::<BTreeSet<_>>()
+    };
+    let filled = ["file", "offset", "random", "shaped"].map(String::from);
+    assert_eq!(labels("-n 2"), BTreeSet::from(filled), "what is verified is told of its own");
+    assert_eq!(labels("--backend mem"), BTreeSet::new(), "virtual time does not pass meanwhile");
+    let said = scene.parabench("run x.ppl").exits(0);
+    said.out_has("filling data ").out_has("per rank (label \"file\" ").out_has("and 1 more)");
+}

@@ -5,8 +5,10 @@ use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
 use model::run::{Evidence, Failure, Host, Job, Node, RankError, Run, Storage, Trace};
 use model::units::{format_ns, significant};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+/// Labels whose cost of data is told; the rest is counted.
+const LABELS_SHOWN: usize = 3;
 /// Kinds of failures that are listed; the rest is counted.
 const LISTED: usize = 20;
 /// Machines of an MPI job that are named; the rest is counted.
@@ -123,6 +125,7 @@ pub fn facts(run: &Run) -> Vec<String> {
         facts
             .push(format!("processor {} per rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
     }
+    facts.extend(filling(run));
     facts.extend(sampled(run));
     facts.extend(defects(evidence));
     facts
@@ -163,6 +166,46 @@ fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
         facts.push(format!("paths below {}", escape(&trace.root)));
     }
     facts
+}
+
+/// `filling data 0.21 ns/B, 1.3 % per rank (label "a" 0.2 ns/B, label "b" 0.3 ns/B)`: what it cost to make
+/// the data that was written, outside of every operation.
+fn filling(run: &Run) -> Option<String> {
+    let mut labels: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for label in &run.run.evidence.labels {
+        let verified = label.verified.as_ref().map_or(0, |verified| verified.filled_bytes);
+        let bytes = label.written_bytes.saturating_sub(verified);
+        if let Some(ns) = label.fill_ns.filter(|_| bytes > 0) {
+            let sum = labels.entry(&label.label).or_default();
+            *sum = (sum.0.saturating_add(ns), sum.1.saturating_add(bytes));
+        }
+    }
+    let add = |sum: (u64, u64), one: &(u64, u64)| {
+        (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+    };
+    let (ns, bytes) = labels.values().fold((0, 0), add);
+    let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
+    (bytes > 0 && rank_time_ns > 0.0).then(|| {
+        let (cost, share) = (per_byte((ns, bytes)), percent(ns as f64 / rank_time_ns));
+        format!("filling data {cost}, {share} per rank{}", of_labels(&labels))
+    })
+}
+
+fn per_byte((ns, bytes): (u64, u64)) -> String {
+    format!("{} ns/B", significant(ns as f64 / bytes as f64))
+}
+
+/// The same of each label, if there are several.
+fn of_labels(labels: &BTreeMap<&str, (u64, u64)>) -> String {
+    let one = |(label, cost): (&&str, &(u64, u64))| match *label {
+        "" => format!("outside of labels {}", per_byte(*cost)),
+        label => format!("label \"{}\" {}", escape(label), per_byte(*cost)),
+    };
+    let mut each: Vec<String> = labels.iter().take(LABELS_SHOWN).map(one).collect();
+    if labels.len() > LABELS_SHOWN {
+        each.push(format!("and {} more", labels.len() - LABELS_SHOWN));
+    }
+    if labels.len() > 1 { format!(" ({})", each.join(", ")) } else { String::new() }
 }
 
 /// What the event table holds, if that is not everything by choice.

@@ -39,6 +39,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     queued_at_once: 100,
     handed_over: 20,
     null_operations: 0,
+    fill_ns: None,
     verified: None,
 };
 

@@ -315,9 +315,11 @@ fn view_calls<B: Backend>(
     if gathers {
         let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
         let places = used.extents().map(range);
+        let watch = io.watch_filling(facts.bytes);
         if buffers.gather(active.data, facts.bytes as usize, places).is_err() {
             tally.fail(libc::ENOMEM);
         }
+        io.filled(watch, facts.bytes);
     }
     let calls = Calls { order, filling, ..calls };
     let whole = Extent { offset_bytes: 0, length_bytes: facts.bytes };

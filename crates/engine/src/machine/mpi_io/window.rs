@@ -93,7 +93,11 @@ fn one_by_one<B: Backend>(
     let mut round = 0;
     while let Some(piece) = calls.next(&mut pieces, round, tally) {
         round += 1;
-        let memory = match memory(buffers, calls, content, piece) {
+        let fills = calls.write && calls.filling == Filling::ByOffset;
+        let watch = if fills { io.watch_filling(piece.length_bytes) } else { None };
+        let memory = memory(buffers, calls, content, piece);
+        io.filled(watch, piece.length_bytes);
+        let memory = match memory {
             Ok(memory) => memory,
             Err(_) => {
                 tally.fail(libc::ENOMEM);

@@ -73,8 +73,19 @@ impl Traffic {
             queued_at_once: self.of(Count::AtOnce),
             handed_over: self.of(Count::HandedOver),
             null_operations,
+            fill_ns: self.fill_ns(written_bytes),
             verified,
             ..LabelEvidence::default()
+        })
+    }
+
+    /// About the time it took to fill what was written and not verified; `None`: it was not measured.
+    fn fill_ns(&self, written_bytes: u64) -> Option<u64> {
+        let [sample, ns] = [Count::MadeSample, Count::MadeSampleNs].map(|count| self.of(count));
+        let made = written_bytes.saturating_sub(self.of(Count::Filled));
+        (sample > 0 && made > 0).then(|| {
+            let ns = u128::from(ns) * u128::from(made) / u128::from(sample);
+            u64::try_from(ns).unwrap_or(u64::MAX)
         })
     }
 
