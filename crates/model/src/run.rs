@@ -5,6 +5,7 @@
 //! are defined in docs/run-format.md; a trace is a run too.
 
 mod arrivals;
+mod cache_control;
 mod host;
 mod job;
 mod label;
@@ -19,6 +20,7 @@ use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::ArrivalRow;
+pub use cache_control::CacheControl;
 pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, NodeRow, spans};
 pub use label::{DirectoryEvidence, LabelEvidence};

@@ -27,6 +27,7 @@
 mod append;
 mod arrivals;
 mod attributes;
+mod clearing;
 mod control;
 mod copy;
 mod eval;

@@ -105,9 +105,9 @@ pub(super) fn one<B: Backend>(
     subject: Subject,
     call: Call<'_>,
 ) -> Result<(), Fault> {
-    let (is_sync, drops) = (call.work() == Work::Sync, matches!(call, Call::DropCaches {}));
+    let is_sync = call.work() == Work::Sync;
     let shot = timed(&mut io.backend, &io.clock, call);
-    if is_sync && !drops && shot.reply >= 0 {
+    if is_sync && shot.reply >= 0 {
         match subject {
             Subject::Handle(at) if step.op == Op::Syncfs => {
                 let place = io.handles.get(at).mode.place;

@@ -9,7 +9,7 @@ use super::prepare::Prepared;
 use super::tally::{Subject, Tally};
 use super::task::{Bytes, Data, Whole};
 use super::words::{self, chosen};
-use super::{attributes, control, copy, files, lock, mpi_io, now, vector};
+use super::{attributes, clearing, control, copy, files, lock, mpi_io, now, vector};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
@@ -124,7 +124,10 @@ pub(super) fn perform<B: Backend>(
             let (offset, size) = (env.size(site, args[1])?, env.size(site, args[2])?);
             let advice = chosen(step, env, 3, words::ADVICE)?.unwrap_or(0);
             io.names(offset, size);
-            on_handle(step, env, io, |fd| Call::Fadvise { fd, offset, size, advice })
+            match advice {
+                libc::POSIX_FADV_DONTNEED => clearing::need_no_more(step, env, io, (offset, size)),
+                _ => on_handle(step, env, io, |fd| Call::Fadvise { fd, offset, size, advice }),
+            }
         }
         Op::Linkat => files::linkat(step, env, io),
         Op::Flock => return lock::flock(step, env, io, comm),
@@ -132,7 +135,7 @@ pub(super) fn perform<B: Backend>(
             on_handle(step, env, io, |fd| Call::Syncfs { fd: Some(fd) })
         }
         Op::Sync | Op::Syncfs => sync(step, env, io),
-        Op::Dropcaches => on_nothing(step, io, Call::DropCaches {}),
+        Op::Dropcaches => clearing::drop_caches(step, io),
         Op::Pfopen => return mpi_io::open(step, env, io, comm),
         Op::Pfclose => return mpi_io::close(step, env, io, comm),
         Op::Pdelete => return mpi_io::delete(step, env, io),

@@ -83,9 +83,16 @@ pub(super) struct Traffic {
     fetched: Fetched,
     files: Looks,
     names: Looks,
+    advised: Looks,
 }
 
 impl Traffic {
+    /// One more file is needed no more: whether it is to be looked at.
+    pub(super) fn chooses_advised(&mut self) -> bool {
+        let count = self.advised.met + 1;
+        self.advised.choose(count)
+    }
+
     pub(super) fn start<B: Backend>(backend: &B) -> Traffic {
         let last = backend.fetched_bytes().map(|bytes| (0, bytes));
         Traffic { fetched: Fetched { last, ..Fetched::default() }, ..Traffic::default() }

@@ -12,6 +12,7 @@
 
 mod arrivals;
 mod busy;
+mod cache_control;
 mod evidence;
 mod failed;
 mod hints;

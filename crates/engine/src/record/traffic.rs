@@ -77,11 +77,25 @@ pub enum Count {
     MadeSample,
     /// The time that took, nanoseconds.
     MadeSampleNs,
+    /// How often the page cache was dropped; a number.
+    Drops,
+    /// How often that was refused; a number.
+    DropsRefused,
+    /// Sizes of open files after that.
+    DropLooked,
+    /// What of those stayed in the page cache.
+    DropKept,
+    /// How often files were said to be needed no more; a number.
+    Advised,
+    /// Sizes of those that were looked at then.
+    AdviceLooked,
+    /// What of those stayed in the page cache.
+    AdviceKept,
 }
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 32;
+    pub const COUNT: usize = 39;
 }
 
 /// The run directory and further ones.

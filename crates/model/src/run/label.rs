@@ -1,6 +1,6 @@
 //! Where the bytes of a label came from and went to, in all and by directory.
 
-use super::{VerifiedData, is_zero};
+use super::{CacheControl, VerifiedData, is_zero};
 use serde::{Deserialize, Serialize};
 
 /// Where the bytes of a label came from and went to, over all ranks.
@@ -56,6 +56,9 @@ pub struct LabelEvidence {
     /// sample, nanoseconds. Absent: not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_ns: Option<u64>,
+    /// What emptying the page cache came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_control: Option<CacheControl>,
     /// What `verify=true` filled and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<VerifiedData>,

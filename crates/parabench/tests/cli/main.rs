@@ -4,6 +4,7 @@
 //! that the tests are written in.
 
 mod browser;
+mod cache_control;
 mod scene;
 mod schema;
 mod shares;

@@ -144,3 +144,103 @@ fn shared_work_comes_to_the_same_under_every_mpi() {
         assert_eq!(indices(&run), indices(&local), "under {}", mpi.name);
     }
 }
+
+/// Ways to move bytes: each asserts what must have come of it, and no count depends on time.
+const ENGINES: &str = r#"
+write("f-$$rank", 256k);
+with (engine="uring|posix", depth=8) {
+    $h = fopen("f-$$rank", "r+");
+    time["uring"] {
+        repeat $i 64 fwrite($h, 4k, $i * 4k);
+        fsync($h);
+        repeat $i 100 fread($h, 4k, rand(0, 63) * 4k);
+    }
+    with (batch=4) time["batch"] repeat $i 32 fread($h, 4k, $i * 4k);
+    fclose($h);
+}
+with (engine="mmap", fsync="close") time["mmap"] {
+    $m = fopen("m-$$rank", "w+");
+    repeat $i 16 fwrite($m, 64k);
+    fsync($m);
+    repeat $i 32 fread($m, 4k, rand(0, 255) * 4k);
+    fclose($m);
+}
+assert(size("m-$$rank") == 1m);
+with (engine="null") time["null"] {
+    $n = fopen("f-$$rank", "r+");
+    repeat 100 fwrite($n, 1m);
+    fread($n, 4k, 0);
+    fclose($n);
+}
+assert(size("f-$$rank") == 256k);
+"#;
+
+/// Operations that are due, limits of time that nobody reaches, weights, kinds of data, verified data.
+const SHAPES: &str = r#"
+with (data="offset") write("f-$$rank", 64k);
+$h = fopen("f-$$rank", "r");
+time["due"] {
+    with (rate=5000/s, arrival="poisson") repeat $i 20 fread($h, 4k, rand(0, 15) * 4k);
+    with (rate=5000/s, per="group") repeat $i 20 stat("f-$$rank");
+    with (arrival=[0s, 1ms, 2ms]) repeat $i 4 fread($h, 4k, 0);
+}
+fclose($h);
+time["until"] repeat $i 50 until 1h mkdir("d-$$rank-$i");
+time["level"] repeat $i 50 until 1h level rmdir("d-$$rank-$i");
+time["mix"] repeat $i 200 mix { 70: read("f-$$rank", 4k); 25: stat("f-$$rank"); 5: lookup("f-$$rank"); }
+time["data"] {
+    write("zero-$$rank", 64k);
+    with (data="zero") write("zero-$$rank", 64k);
+    with (compress=2, dedup=2) write("shaped-$$rank", 256k);
+}
+barrier;
+time["verified"] with (verify=true) {
+    write("v-$$rank", 256k);
+    barrier;
+    $next = ($$rank + 1) % $$size;
+    read("v-$next");
+    with (engine="uring|posix", depth=4) {
+        $v = fopen("v-$$rank", "r+");
+        repeat $i 16 fwrite($v, 4k, $i * 8k);
+        repeat $i 16 fread($v, 4k, $i * 8k);
+        fclose($v);
+    }
+}
+assert(size("v-$$rank") == 256k);
+"#;
+
+/// What io_uring is given ends in any order, so rows are compared, by label and operation.
+fn rows(run: &Value) -> BTreeMap<String, [u64; 5]> {
+    let rows = run["rows"].as_array().expect("rows").iter();
+    let figures = ["count", "failed", "expected", "short", "bytes"];
+    let of = |row: &Value| {
+        let name = format!("{}: {}", row["label"], row["op"]);
+        (name, figures.map(|name| row[name].as_u64().expect("a number")))
+    };
+    rows.map(of).collect()
+}
+
+#[track_caller]
+fn assert_same_rows(name: &str, text: &str, ranks: u32) {
+    let (local, essence) = run(text, &format!("-n {ranks}"));
+    assert_eq!(essence.code, 0, "{name}");
+    let (simulated, _) = run(text, &format!("-n {ranks} --backend mem"));
+    assert_eq!(rows(&simulated), rows(&local), "{name} simulated");
+    for mpi in testing::all() {
+        let call =
+            |scene: &Scene, all: &str| under(&mpi, ranks, scene, &format!("run x.ppl {all}"));
+        let (run, essence) = run_with(text, call);
+        assert_eq!((&run["run"]["comm"], essence.code), (&"mpi".into(), 0), "{}", mpi.name);
+        assert_eq!(rows(&run), rows(&local), "{name} under {}", mpi.name);
+    }
+}
+
+#[test]
+fn engines_come_to_the_same_under_every_mpi() {
+    assert_same_rows("engines", ENGINES, 3);
+}
+
+#[test]
+fn shapes_of_load_come_to_the_same_under_every_mpi() {
+    assert_same_rows("shapes", SHAPES, 3);
+}

@@ -40,6 +40,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     handed_over: 20,
     null_operations: 0,
     fill_ns: None,
+    cache_control: None,
     verified: None,
 };
 

@@ -50,7 +50,9 @@ fn kept((kept, looked): (u64, u64), files: &str) -> String {
     }
     let why = match kept {
         0 => "",
-        _ => ": what is not written to storage yet stays, so fsync it before; so does what is mapped",
+        _ => {
+            ": what is not written to storage yet stays, so fsync it before; so does what is mapped"
+        }
     };
     let (kept, looked) = (format_bytes(kept), format_bytes(looked));
     format!(", and of {files} ({looked}) {kept} stayed in the page cache{why}")
@@ -58,13 +60,13 @@ fn kept((kept, looked): (u64, u64), files: &str) -> String {
 
 /// Of labels whose reads were all direct: what they read, and what was fetched from storage meanwhile.
 fn direct(labels: &[LabelEvidence]) -> Option<String> {
-    let is_direct =
-        |label: &&LabelEvidence| label.read_bytes > 0 && label.direct_read_bytes == label.read_bytes;
+    let is_direct = |label: &&LabelEvidence| {
+        label.read_bytes > 0 && label.direct_read_bytes == label.read_bytes
+    };
     let told = labels.iter().filter(is_direct);
     let told = told.filter_map(|label| Some((label.read_bytes, label.fetched_bytes?)));
-    let (read, fetched) = told.fold((0u64, 0u64), |sum, one| {
-        (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-    });
+    let (read, fetched) = told
+        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
     (read > 0).then(|| {
         let came = match fetched >= read / 2 {
             true => "they came from storage",
@@ -122,8 +124,18 @@ mod tests {
             ..LabelEvidence::default()
         };
         for (read, direct, fetched, expected) in [
-            (8192, 8192, Some(8192), Some("8 KiB were read so and 8 KiB fetched from storage: they came")),
-            (8192, 8192, Some(0), Some("8 KiB were read so and 0 B fetched from storage: the rest came")),
+            (
+                8192,
+                8192,
+                Some(8192),
+                Some("8 KiB were read so and 8 KiB fetched from storage: they came"),
+            ),
+            (
+                8192,
+                8192,
+                Some(0),
+                Some("8 KiB were read so and 0 B fetched from storage: the rest came"),
+            ),
             (8192, 4096, Some(8192), None),
             (8192, 8192, None, None),
             (0, 0, Some(0), None),

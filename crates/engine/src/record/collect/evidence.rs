@@ -1,6 +1,6 @@
 //! Sums over ranks that are no rows: time, processor, storage, what was dropped.
 
-use super::{Collected, hints, verified};
+use super::{Collected, cache_control, hints, verified};
 use crate::record::{RankRecord, State, Usage};
 use model::Op;
 use model::op::Class;
@@ -165,6 +165,7 @@ impl Sums {
         let ignored = hints::ignored(self.mpi_files.values());
         let rank_ns = self.end_ns.saturating_mul(self.ranks);
         let verified = verified::sentence(&labels, rank_ns);
+        let controls: Vec<String> = cache_control::sentences(&labels).collect();
         Evidence {
             clock_backward: self.clock_backward,
             failed: whole().map(|row| row.failed).sum(),
@@ -184,7 +185,12 @@ impl Sums {
             event_overhead_ns: self.event_overhead_ns,
             labels_beyond_limit: self.labels_beyond_limit,
             mpi_io: self.mpi_files.into_values().collect(),
-            notes: lost(self.lost).into_iter().chain(ignored).chain(verified).collect(),
+            notes: lost(self.lost)
+                .into_iter()
+                .chain(ignored)
+                .chain(verified)
+                .chain(controls)
+                .collect(),
             ..Evidence::default()
         }
     }

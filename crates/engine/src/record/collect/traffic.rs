@@ -1,22 +1,23 @@
 //! Where the bytes of a label came from and went to, over some ranks.
 
 use crate::record::Count;
-use model::run::{DirectoryEvidence, LabelEvidence, VerifiedData};
+use model::run::{CacheControl, DirectoryEvidence, LabelEvidence, VerifiedData};
 use serde::{Deserialize, Serialize};
 
 /// Sums over some ranks, by [`Count`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Traffic(pub(super) [u64; Count::COUNT]);
+pub(super) struct Traffic(pub(super) Vec<u64>);
 
 impl Traffic {
-    pub(super) fn add(&mut self, counts: &[u64; Count::COUNT]) {
+    pub(super) fn add(&mut self, counts: &[u64]) {
+        self.0.resize(Count::COUNT, 0);
         for (sum, count) in self.0.iter_mut().zip(counts) {
             *sum = sum.saturating_add(*count);
         }
     }
 
     fn of(&self, count: Count) -> u64 {
-        self.0[count as usize]
+        self.0.get(count as usize).copied().unwrap_or(0)
     }
 
     /// The same of one of several directories, if bytes were moved or names looked up there.
@@ -53,7 +54,7 @@ impl Traffic {
         let looked_names = self.of(Count::LookedNames);
         let verified = self.verified();
         let moved = written_bytes > 0 || read_bytes > 0 || null_operations > 0;
-        let moved = moved || verified.is_some();
+        let moved = moved || verified.is_some() || self.cache_control().is_some();
         (moved || looked_names > 0).then(|| LabelEvidence {
             label: label.into(),
             written_bytes,
@@ -74,6 +75,7 @@ impl Traffic {
             handed_over: self.of(Count::HandedOver),
             null_operations,
             fill_ns: self.fill_ns(written_bytes),
+            cache_control: self.cache_control(),
             verified,
             ..LabelEvidence::default()
         })
@@ -87,6 +89,19 @@ impl Traffic {
             let ns = u128::from(ns) * u128::from(made) / u128::from(sample);
             u64::try_from(ns).unwrap_or(u64::MAX)
         })
+    }
+
+    fn cache_control(&self) -> Option<CacheControl> {
+        let control = CacheControl {
+            drops: self.of(Count::Drops),
+            drops_refused: self.of(Count::DropsRefused),
+            drop_looked_bytes: self.of(Count::DropLooked),
+            drop_kept_bytes: self.of(Count::DropKept),
+            advised: self.of(Count::Advised),
+            advice_looked_bytes: self.of(Count::AdviceLooked),
+            advice_kept_bytes: self.of(Count::AdviceKept),
+        };
+        (control != CacheControl::default()).then_some(control)
     }
 
     fn verified(&self) -> Option<VerifiedData> {
