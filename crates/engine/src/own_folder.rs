@@ -125,6 +125,17 @@ impl OwnFolder {
         lock(self.fd(), libc::F_OFD_SETLK, libc::F_RDLCK).map(drop)
     }
 
+    /// Takes it for this value and its copies in forked processes alone; false if another one has it.
+    /// Holding it is something else.
+    pub fn claim(&self) -> io::Result<bool> {
+        // SAFETY: no pointers.
+        match unsafe { libc::flock(self.fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+            0 => Ok(true),
+            _ if errno() == libc::EWOULDBLOCK => Ok(false),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
     /// Somebody holds it. Asking changes nothing.
     pub fn is_held(&self) -> io::Result<bool> {
         let found = lock(self.fd(), libc::F_OFD_GETLK, libc::F_WRLCK)?;

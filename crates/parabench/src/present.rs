@@ -6,6 +6,12 @@ use crate::error::Result;
 use ::report::table::Terminal;
 use model::Run;
 
+/// Says what has failed, and nothing else.
+pub fn failures(run: &Run) {
+    let terminal = Terminal { columns: console::columns(), color: false };
+    console::say_made(&::report::table::failures(run, terminal));
+}
+
 /// Prints a run.
 pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
     match format {

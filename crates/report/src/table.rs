@@ -65,6 +65,12 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     out
 }
 
+/// What has failed, alone: operations, and ranks that did not finish. "" if nothing has.
+pub fn failures(run: &Run, terminal: Terminal) -> String {
+    let sections = [remarks::failures(run, terminal), remarks::rank_errors(run, terminal)];
+    sections.into_iter().filter(|s| !s.is_empty()).map(|s| s + "\n").collect()
+}
+
 /// A table before it is drawn, for other media than the terminal.
 pub(crate) struct Sheet {
     /// What it is: "summary".

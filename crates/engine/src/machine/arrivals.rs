@@ -29,6 +29,9 @@ use times::Times;
 
 /// The running operation is due at no time.
 pub(super) const NOT_DUE: u64 = u64::MAX;
+/// Nothing is due later than this, 146 years: clocks, also the one of rehearsals, go no further than twice
+/// as far.
+const DUE_MAX_NS: u64 = 1 << 62;
 /// So long before it is due a rank stops sleeping: a sleep of the kernel may end later than asked for.
 const SPIN_NS: u64 = 120_000;
 
@@ -133,7 +136,7 @@ impl Schedule {
         at.due_ns
     }
 
-    /// Operations that are due and not started.
+    /// Times of the schedule that have passed without an operation.
     fn backlog(&mut self, now_ns: u64) -> u64 {
         while self.later.due_ns() <= now_ns {
             self.later.advance();
@@ -164,6 +167,9 @@ pub(super) fn wait<B: Backend>(io: &mut Io<'_, B>, comm: &mut dyn Comm) -> Resul
     }
     let schedule = io.options.active().schedule;
     let due_ns = io.arrivals.next_due_ns(schedule);
+    if due_ns > DUE_MAX_NS {
+        return Err(Fault::message("the next operation is due in more than 146 years"));
+    }
     let mut now_ns = io.clock.now();
     if now_ns < due_ns {
         match wait_until(due_ns, io, comm)? {

@@ -137,7 +137,8 @@ impl<B: Backend> Io<'_, B> {
         let verified = &mut self.verified;
         (verified.writer, verified.ranks) = (rank & 0xf_ffff, prepared.plan.ranks);
         verified.run = self.settings.run_mark & 0xfff;
-        verified.has_one_name = !uses(&[Op::Link, Op::Symlink, Op::Linkat]);
+        verified.memory.has_other_names = uses(&[Op::Link, Op::Symlink, Op::Linkat]);
+        verified.has_one_name = !verified.memory.has_other_names;
         verified.keeps_names = verified.has_one_name && !uses(&[Op::Rename, Op::Copy, Op::Reflink]);
         self
     }
@@ -445,8 +446,8 @@ impl<B: Backend> Io<'_, B> {
         match self.verified.mode & !KEEPS {
             0 => {}
             mode if mode & !HOLES == 0 => memory.clear(number, offset..offset.saturating_add(size)),
-            // What lies behind has moved.
-            _ => memory.forget(number),
+            // What lies behind has moved, and says that it belongs elsewhere.
+            _ => memory.put(number, offset..u64::MAX, State::Other),
         }
     }
 

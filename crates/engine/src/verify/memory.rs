@@ -45,6 +45,8 @@ struct File {
 pub struct Memory {
     files: HashMap<u64, File>,
     pieces: usize,
+    /// Files may have several names, and so be written by others than the one they are read by.
+    pub has_other_names: bool,
     /// Generations of files that were forgotten.
     forgotten_floor: u32,
     /// Some of what was written to them does not describe itself.
@@ -199,14 +201,16 @@ impl Memory {
 
     /// This rank knows all that it wrote to a file.
     pub fn is_complete(&self, number: u64) -> bool {
-        self.files.get(&number).map_or(self.forgotten_floor == 0, |file| file.complete)
+        let forgotten = self.forgotten_floor > 0;
+        !self.has_other_names && self.files.get(&number).map_or(!forgotten, |file| file.complete)
     }
 
     /// Data that does not describe itself may lie anywhere in a file. `exact`: what is remembered is
     /// what is there.
     pub fn may_be_plain(&self, number: u64, exact: bool) -> bool {
         match self.files.get(&number) {
-            Some(file) => file.plain && !(exact && file.complete),
+            Some(file) => file.plain && !(exact && self.is_complete(number)),
+            None if self.has_other_names => self.files.values().any(|file| file.plain),
             None => self.forgotten_plain,
         }
     }

@@ -44,18 +44,11 @@ pub struct Unfinished {
 }
 
 impl Begun {
-    /// Reads what is in a folder. Nothing changes.
+    /// Reads what is in a folder. Nothing changes. Nobody else resumes the sweep while the value is there.
     pub fn open(path: &Path) -> Result<Begun> {
-        let shown = path.display();
-        let wrong = |why: &str| Error::input(format!("--resume {shown}: {why}"));
-        let run = store::read(path).map_err(|error| {
-            wrong(&error.to_string()).help("name the folder that the sweep was started with, --out")
-        })?;
-        let Some(stored) = &run.run.sweep else {
-            return Err(wrong("it holds a run that is no sweep: there is nothing to go on with")
-                .help("start the run again with another --out"));
-        };
-        let Some(rest) = stored.rest.clone() else { return whole(run, &wrong) };
+        let wrong = |why: &str| Error::input(format!("--resume {}: {why}", path.display()));
+        let (run, rest) = stored(path, &wrong)?;
+        let Some(rest) = rest else { return whole(run, &wrong) };
         let folder = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let found = match &run.run.recording {
             Some(recording) => Found::look(&folder, recording),
@@ -65,10 +58,32 @@ impl Begun {
             wrong(&format!("the executions so far cannot be found: {error}"))
                 .help("start the sweep again with another --out")
         })?;
-        if found.state == State::UnderWay || executions.is_held().unwrap_or(false) {
+        let is_held = executions.is_held().unwrap_or(false) || !executions.claim().unwrap_or(true);
+        if found.state == State::UnderWay || is_held {
             return Err(wrong("the sweep is not over").help("wait for its end, or interrupt it"));
         }
-        Ok(Begun::Rest(Box::new(Unfinished { run, folder, found, executions })))
+        // Somebody may have gone on with it and come to the end, until the claim.
+        match stored(path, &wrong)? {
+            (run, None) => whole(run, &wrong),
+            (run, Some(_)) => {
+                Ok(Begun::Rest(Box::new(Unfinished { run, folder, found, executions })))
+            }
+        }
+    }
+}
+
+/// The sweep in a folder, and how it was to go on.
+fn stored(path: &Path, wrong: &dyn Fn(&str) -> Error) -> Result<(Run, Option<Rest>)> {
+    let run = store::read(path).map_err(|error| {
+        wrong(&error.to_string()).help("name the folder that the sweep was started with, --out")
+    })?;
+    match &run.run.sweep {
+        Some(sweep) => {
+            let rest = sweep.rest.clone();
+            Ok((run, rest))
+        }
+        None => Err(wrong("it holds a run that is no sweep: there is nothing to go on with")
+            .help("start the run again with another --out")),
     }
 }
 
@@ -112,6 +127,7 @@ impl Unfinished {
                 Some(execution) => there.push(execution),
                 None => sweep::remove_one(&executions, &path).map_err(|error| {
                     Error::failed(format!("cannot remove {}: {error}", path.display()))
+                        .help("it is no execution that this sweep has made: move it elsewhere")
                 })?,
             }
             next = next.max(number(&path) + 1);
@@ -135,6 +151,11 @@ fn ended(path: &Path) -> Option<Run> {
     let executions = &run.run.sweep.as_ref()?.order;
     let by_itself = |outcome: &str| outcome == "finished" || outcome == "failed";
     let ended = run.run.recording.is_none() && by_itself(&run.run.outcome) && executions.len() == 1;
-    let has_events = run.run.events.is_none() || EventReader::open(&path.join(EVENTS_FILE)).is_ok();
+    let has_events = run.run.events.is_none() || is_readable(&path.join(EVENTS_FILE));
     (ended && has_events).then_some(run)
+}
+
+/// All events can be read: they are joined with the others at the end.
+fn is_readable(events: &Path) -> bool {
+    EventReader::open(events).is_ok_and(|events| events.into_iter().all(|event| event.is_ok()))
 }

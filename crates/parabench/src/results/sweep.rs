@@ -48,7 +48,7 @@ impl Folder {
             self.executions = Some(made.map_err(|error| self.refused("prepare", &error))?);
         }
         // Nobody else resumes it meanwhile, as far as the file system has locks.
-        let _ = self.executions.as_ref().map(OwnFolder::hold);
+        let _ = self.executions.as_ref().map(|executions| (executions.hold(), executions.claim()));
         Ok(())
     }
 

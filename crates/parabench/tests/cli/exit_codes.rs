@@ -30,6 +30,17 @@ fn code_1_a_rank_failed() {
         .out_has("no");
 }
 
+/// Who asks for no tables is told all the same why there is nothing to see.
+#[test]
+fn code_1_is_explained_without_tables() {
+    for (text, said) in [("assert(1 == 2);", "x.ppl:1:1"), ("stat(\"missing\");", "ENOENT")] {
+        let done = Scene::new().file("x.ppl", text).parabench("run x.ppl --quiet").exits(1);
+        done.out_is("").err_has(said);
+    }
+    let done = Scene::new().file("x.ppl", "write(\"a\", 1);").parabench("run x.ppl --quiet");
+    done.exits(0).out_is("").err_is("");
+}
+
 /// Variables of an MPI job, in a shell at a terminal: nobody else would speak. Standard input
 /// passes for the launcher's connection.
 #[test]

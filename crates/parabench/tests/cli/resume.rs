@@ -113,7 +113,7 @@ fn an_interrupted_sweep_goes_on_as_well_and_can_be_killed_again() {
 #[test]
 fn executions_that_are_damaged_are_made_again() {
     type Damage = fn(&Scene, &str);
-    let damages: [(&str, Damage); 4] = [
+    let damages: [(&str, Damage); 5] = [
         ("run.json is cut", |scene, one| {
             let text = scene.text(&format!("{one}/run.json"));
             fs::write(scene.path(&format!("{one}/run.json")), &text[..text.len() / 2])
@@ -126,6 +126,12 @@ fn executions_that_are_damaged_are_made_again() {
             let path = scene.path(&format!("{one}/events.parquet"));
             let bytes = fs::read(&path).expect("a table");
             fs::write(&path, &bytes[..bytes.len() / 2]).expect("cut");
+        }),
+        ("the events are damaged inside", |scene, one| {
+            let path = scene.path(&format!("{one}/events.parquet"));
+            let mut bytes = fs::read(&path).expect("a table");
+            bytes[100..500].fill(0xff);
+            fs::write(&path, &bytes).expect("damaged");
         }),
         ("a rest of writing", |scene, one| {
             fs::rename(
@@ -145,6 +151,21 @@ fn executions_that_are_damaged_are_made_again() {
         let run = whole(&scene);
         assert_eq!(essence(&run), same, "{what}");
     }
+}
+
+/// Two would take each other's unfinished executions away.
+#[test]
+fn a_sweep_is_resumed_by_one_process_at_a_time() {
+    let scene = scene();
+    killed(&scene);
+    let names = scene.names("r");
+    let folder = names.iter().find(|name| name.starts_with("executions-")).expect("executions");
+    let other = fs::File::open(scene.path(&format!("r/{folder}"))).expect("the folder");
+    other.lock().expect("nobody has it");
+    scene.parabench("run --resume r").exits(2).err_has("is not over");
+    assert_eq!(scene.names("r"), names);
+    drop(other);
+    scene.parabench("run --resume r").exits(0).out_has("resumed after 4 executions");
 }
 
 #[test]

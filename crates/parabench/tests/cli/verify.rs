@@ -46,6 +46,31 @@ with (verify=true) {
 }
 "#;
 
+/// Other names, and data that has moved: nobody can know what is expected.
+const UNKNOWN: &str = r#"
+with (verify=true) {
+    write("a", 1000); symlink("a", "b"); read("b"); link("a", "c"); read("c");
+    mkdir("d"); write("d/a", 100); symlink("d", "e"); read("e/a");
+    $t = tmpfile(); fwrite($t, 5000); linkat($t, "z"); fclose($t); read("z");
+}
+"#;
+const MOVED: &str = r#"
+with (verify=true, expect="EOPNOTSUPP") {
+    $h = fopen("h", "w+"); fwrite($h, 64k); fallocate($h, 4k, 8k, "collapse"); fread($h, 64k, 0);
+    fwrite($h, 5000, 10000); fread($h, 64k, 0); fclose($h);
+}
+"#;
+
+#[test]
+fn what_cannot_be_known_is_no_alarm() {
+    for text in [UNKNOWN, MOVED] {
+        for backend in ["posix", "mem"] {
+            let done = Scene::new().file("x.ppl", text);
+            done.parabench(&format!("run x.ppl --backend {backend}")).exits(0);
+        }
+    }
+}
+
 fn verified(run: &Value) -> Value {
     run["run"]["evidence"]["labels"][0]["verified"].clone()
 }

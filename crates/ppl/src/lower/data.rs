@@ -23,6 +23,9 @@ const MAX_BYTES: usize = 64 << 20;
 /// The most lines of a file that is a list.
 const MAX_LINES: usize = 1 << 20;
 
+/// The latest time of arrival.
+const CENTURY_NS: i64 = 100 * 366 * 24 * 3600 * 1_000_000_000;
+
 impl Lower<'_> {
     /// What `empirical` draws from: a list, or the name of a file that holds one.
     pub(super) fn samples(&mut self, id: ExprId) -> Ev {
@@ -117,24 +120,33 @@ fn items(text: &str, line_of: LineOf) -> Result<Value, String> {
 /// `4k`, `4k 70`
 fn value_and_weight(words: &[&str], _: Option<&Value>) -> Result<Value, &'static str> {
     let expected = "a value, or a value and its weight, such as 4k 70";
-    let value_of = |word: &str| number(word).or_else(|| duration(word).map(Value::Duration));
+    let finite = |value: &Value| value.as_float().is_ok_and(f64::is_finite);
+    let value_of =
+        |word: &str| number(word).filter(finite).or_else(|| duration(word).map(Value::Duration));
     match words {
         [value] => value_of(value).ok_or(expected),
         [value, weight] => {
             let value = value_of(value).ok_or(expected)?;
-            let weight = number(weight).ok_or(expected)?;
+            let weight = number(weight).filter(is_weight).ok_or(expected)?;
             limits::list(vec![value, weight]).map_err(|_| expected)
         }
         _ => Err(expected),
     }
 }
 
+/// A finite number that is not negative.
+fn is_weight(value: &Value) -> bool {
+    value.as_float().is_ok_and(|weight| weight.is_finite() && weight >= 0.0)
+}
+
 /// Seconds, `0.0125`, or a duration.
 fn time(words: &[&str], before: Option<&Value>) -> Result<Value, &'static str> {
-    let expected = "a time in seconds that is not before the one above it";
+    let expected = "a time in seconds, at most a century and not before the one above it";
     let [word] = words else { return Err(expected) };
-    let seconds = || Value::str(word).as_float().ok().map(|s| (s * 1e9).round() as i64);
-    let ns = duration(word).or_else(seconds).filter(|ns| *ns >= 0).ok_or(expected)?;
+    let seconds = || Value::str(word).as_float().ok();
+    let seconds = || seconds().filter(|s| !s.is_nan()).map(|s| (s * 1e9).round() as i64);
+    let ns = duration(word).or_else(seconds).filter(|ns| (0..=CENTURY_NS).contains(ns));
+    let ns = ns.ok_or(expected)?;
     match before {
         Some(Value::Duration(before_ns)) if *before_ns > ns => Err(expected),
         _ => Ok(Value::Duration(ns)),
@@ -158,7 +170,9 @@ mod tests {
     fn times_ascend() {
         let found = items("0\n0.25\n500ms\n500ms\n2\n", time).unwrap();
         assert_eq!(found.to_string(), "[0s, 250ms, 500ms, 500ms, 2s]");
-        for text in ["1\n0.5\n", "-1\n", "1 2\n", "soon\n"] {
+        for text in
+            ["1\n0.5\n", "-1\n", "1 2\n", "soon\n", "inf\n", "nan\n", "1e300\n", "4000000000\n"]
+        {
             assert!(
                 items(text, time).unwrap_err().contains("expected a time in seconds"),
                 "{text}"

@@ -26,8 +26,8 @@ const COLUMNS: [Column; 11] = [
 const TIMES: usize = 2;
 
 const LEGEND: &str = "Times of these operations count from when they were due; rows \"service\" have the time of \
-                      their calls alone. Late: from when an operation was due to its start. Backlog: operations \
-                      due and not started, at most on one rank, and at the end on all.";
+                      their calls alone. Late: from when an operation was due to its start. Backlog: times \
+                      of the schedule that had passed without an operation, at most on one rank, and at the end on all.";
 
 /// The table; "" without schedules.
 pub fn render(run: &Run, terminal: Terminal) -> String {
@@ -85,8 +85,8 @@ fn name(row: &ArrivalRow) -> String {
 pub(crate) fn behind(row: &ArrivalRow) -> String {
     let rate = |ops_s: Option<f64>| Measure::OpRate.format(ops_s.unwrap_or(0.0), 4);
     format!(
-        "{}: the rate was not reached: {} of {}; at the end {} operations were due and not started, the latest \
-         one started {} late",
+        "{}: the rate was not reached: {} of {}; at the end {} times of the schedule had passed without an \
+         operation, the latest one started {} late",
         name(row),
         rate(row.achieved_ops_s),
         rate(row.due_ops_s),

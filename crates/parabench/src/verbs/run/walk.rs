@@ -171,7 +171,10 @@ impl<'a> Walk<'a> {
     fn show(&self, interrupt: &Interrupt) -> Result<()> {
         let format = self.args.results.format;
         match self.args.results.quiet && format == ResultFormat::Table {
-            true => Ok(()),
+            true => {
+                present::failures(&self.run);
+                Ok(())
+            }
             false => interrupt.last_words(self.interrupted, || present::print(&self.run, format)),
         }
     }
