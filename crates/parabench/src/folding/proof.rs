@@ -172,8 +172,10 @@ fn ending(plan: &Plan, outcome: &Outcome) -> String {
 
 /// It moves bytes between memory and a file at a place.
 pub(super) fn moves(event: &Event) -> bool {
-    let transfers = [Op::Fread, Op::Fwrite, Op::Readv, Op::Writev, Op::Read, Op::Write, Op::Append];
-    Op::from_u8(event.op).is_some_and(|op| transfers.contains(&op))
+    use Op::*;
+    let posix = |op| matches!(op, Fread | Fwrite | Readv | Writev | Read | Write | Append);
+    let by_mpi = |op| matches!(op, Pfread | Pfwrite | Pread | Pwrite);
+    Op::from_u8(event.op).is_some_and(|op| posix(op) || by_mpi(op))
 }
 
 /// An operation of a log in one line.

@@ -32,7 +32,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),
         processors: processors(&run),
-        site_flags: sites::flags(&run),
+        sites: sites::told(&run),
         extents: info.extents.clone(),
         ..Log::default()
     };

@@ -7,58 +7,126 @@ use ppl::ast::{Ast, Expr, ExprId, List, Stmt};
 use ppl::source::{FileId, NoIncludes, Sources};
 use std::collections::HashMap;
 use trace::fold::log::flags_of_text;
+use trace::fold::told::{Told, Way, flags_of_mpi_mode};
 
-/// Flags of open(2) by site, where they stand in the text.
-pub fn flags(run: &Run) -> HashMap<u32, u32> {
+/// What is told of operations that open, and of those of MPI-IO, by site.
+pub fn told(run: &Run) -> HashMap<u32, Told> {
     let mut by_place = HashMap::new();
     for file in &run.run.program.files {
         let mut sources = Sources::default();
         let (root, _) = sources.add(&file.name, file.text.clone().into_bytes());
         let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);
-        by_place.extend(opens(&ast, &sources, root).map(|(place, flags)| {
+        let text = Text { ast: &ast, sources: &sources, root };
+        by_place.extend(text.all().into_iter().map(|(place, told)| {
             let (_, line, column) = sources.locate(place);
-            ((file.name.clone(), line as u32, column as u32), flags)
+            ((file.name.clone(), line as u32, column as u32), told)
         }));
     }
-    let opens = run.run.sites.iter().filter(|site| site.op == Op::Fopen.name());
-    opens
-        .filter_map(|site| {
-            let place = (site.file.clone(), site.line, site.column);
-            by_place.get(&place).map(|flags| (site.site, *flags))
-        })
-        .collect()
+    let sites = run.run.sites.iter().filter_map(|site| {
+        let place = (site.file.clone(), site.line, site.column);
+        by_place.get(&place).map(|told| (site.site, *told))
+    });
+    sites.collect()
 }
 
-/// Places of all `fopen`, as statements and as calls, with their flags.
-fn opens<'a>(
+/// A file of the program.
+struct Text<'a> {
     ast: &'a Ast,
     sources: &'a Sources,
     root: FileId,
-) -> impl Iterator<Item = (u32, u32)> + 'a {
-    let is_here = move |span: Span| sources.file_at(span.start) == root;
-    let calls = (0..ast.exprs.len() as u32).filter_map(move |number| {
-        let id = ExprId(number);
-        let Expr::Call(name, args) = ast.expr(id) else { return None };
-        let opens = ast.names.text(name).eq_ignore_ascii_case("fopen");
-        opens.then(|| Some((id, flags_in(ast, sources, args)?)))?
-    });
-    let calls: Vec<(ExprId, u32)> = calls.collect();
-    let by_call: HashMap<u32, u32> = calls.iter().map(|(id, flags)| (id.0, *flags)).collect();
-    let statements = ast.stmts.iter().zip(&ast.stmt_spans).filter_map(move |(stmt, span)| {
-        let flags = match stmt {
-            Stmt::Assign(_, value) | Stmt::Global(_, value) => by_call.get(&value.0).copied(),
-            Stmt::Op { op: Op::Fopen, args, .. } => flags_in(ast, sources, *args),
-            _ => None,
-        };
-        flags.map(|flags| (*span, flags))
-    });
-    let calls = calls.into_iter().map(|(id, flags)| (ast.expr_span(id), flags));
-    calls.chain(statements).filter(move |(span, _)| is_here(*span)).map(|(s, f)| (s.start, f))
 }
 
-/// The second argument, if it is a text without variables.
-fn flags_in(ast: &Ast, sources: &Sources, args: List) -> Option<u32> {
-    let second = ast.exprs_in(args).nth(1)?;
-    let Expr::Str = ast.expr(second) else { return None };
-    flags_of_text(sources.text(ast.expr_span(second)).trim_matches('"'))
+impl Text<'_> {
+    /// Places of operations, and what is told there.
+    fn all(&self) -> Vec<(u32, Told)> {
+        let alone = self.alone();
+        let levels = self.levels();
+        let stmts = self.ast.stmts.iter().zip(&self.ast.stmt_spans);
+        let stmts = stmts.filter_map(|(stmt, span)| {
+            let (op, args) = match stmt {
+                Stmt::Assign(_, value) | Stmt::Global(_, value) => self.call(*value)?,
+                Stmt::Op { op, args, .. } => (*op, *args),
+                _ => return None,
+            };
+            Some((*span, op, args))
+        });
+        let calls = (0..self.ast.exprs.len() as u32).filter_map(|number| {
+            let (op, args) = self.call(ExprId(number))?;
+            Some((self.ast.expr_span(ExprId(number)), op, args))
+        });
+        let here =
+            stmts.chain(calls).filter(|(span, ..)| self.sources.file_at(span.start) == self.root);
+        here.map(|(span, op, args)| {
+            let mut told = self.told(op, args, &levels);
+            told.alone = alone.iter().any(|with| with.start <= span.start && span.end <= with.end);
+            (span.start, told)
+        })
+        .collect()
+    }
+
+    /// The operation that a call in an expression is.
+    fn call(&self, id: ExprId) -> Option<(Op, List)> {
+        let Expr::Call(name, args) = self.ast.expr(id) else { return None };
+        Some((Op::find(self.ast.names.text(name))?, args))
+    }
+
+    fn told(&self, op: Op, args: List, levels: &HashMap<String, u8>) -> Told {
+        let texts: Vec<&str> = self.ast.exprs_in(args).filter_map(|id| self.text(id)).collect();
+        let second = || self.ast.exprs_in(args).nth(1).and_then(|id| self.text(id));
+        let mut told = Told::default();
+        match op {
+            Op::Fopen => told.flags = second().and_then(flags_of_text),
+            Op::Pfopen => told.flags = second().and_then(flags_of_mpi_mode),
+            Op::Pfread | Op::Pfwrite | Op::Pread | Op::Pwrite => {
+                told.way = texts.last().and_then(|word| Way::of(word)).unwrap_or_default();
+                told.level = texts.iter().find_map(|name| levels.get(*name)).copied();
+                // A pattern in a variable: if all of them have one level, it is that.
+                let mut all = levels.values();
+                let first = all.next().filter(|level| all.all(|other| other == *level));
+                told.level = told.level.or(first.copied());
+            }
+            _ => {}
+        }
+        told
+    }
+
+    /// A text without variables.
+    fn text(&self, id: ExprId) -> Option<&str> {
+        let is_text = self.ast.expr(id) == Expr::Str;
+        is_text.then(|| self.sources.text(self.ast.expr_span(id)).trim_matches('"'))
+    }
+
+    /// What stands inside of `with (comm="self")`.
+    fn alone(&self) -> Vec<Span> {
+        let is_alone = |option: ExprId| match self.ast.expr(option) {
+            Expr::Named(name, value) => {
+                self.ast.names.text(name) == "comm" && self.text(value) == Some("self")
+            }
+            _ => false,
+        };
+        let stmts = self.ast.stmts.iter().zip(&self.ast.stmt_spans);
+        let withs = stmts.filter_map(|(stmt, span)| match stmt {
+            Stmt::With(options, _) => self.ast.exprs_in(*options).any(is_alone).then_some(*span),
+            _ => None,
+        });
+        withs.collect()
+    }
+
+    /// Levels of patterns by name, where they are numbers.
+    fn levels(&self) -> HashMap<String, u8> {
+        let number = |id: ExprId| match self.ast.expr(id) {
+            Expr::Int(number) => u8::try_from(number).ok(),
+            _ => None,
+        };
+        let levels = self.ast.patterns.iter().filter_map(|def| {
+            let last = || self.ast.exprs_in(def.values).filter_map(number).last();
+            let level = match (def.level, def.kind.is_some() || def.body.is_some()) {
+                (Some(level), _) => number(level),
+                (None, true) => Some(0),
+                (None, false) => last(),
+            };
+            Some((self.text(def.name)?.to_string(), level?))
+        });
+        levels.collect()
+    }
 }

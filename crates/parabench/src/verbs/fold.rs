@@ -231,6 +231,9 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
         );
         head.extend(trace.gaps.iter().map(|gap| model::escape::line(&format!("{}.", gap.says))));
     }
+    head.extend(log.tells_transfers_of_mpi_io().then(|| {
+        "Who called MPI-IO together is not told: each rank opens its files for itself.".into()
+    }));
     head
 }
 

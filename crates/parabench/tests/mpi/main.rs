@@ -19,6 +19,7 @@ mod testing;
 
 mod clusters;
 mod death;
+mod fold;
 mod launch;
 mod leave;
 mod mounts;

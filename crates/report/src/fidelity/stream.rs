@@ -5,6 +5,8 @@ use crate::StoreError;
 use crate::events::EventReader;
 use model::Run;
 use model::event::{FLAG_UNPLACED, NO_ID};
+use model::pattern::{Extent, Extents};
+use model::run::EventExtents;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
@@ -54,7 +56,7 @@ pub(super) fn steps(
 ) -> Result<Steps, StoreError> {
     let mut reader = EventReader::open(folder)?;
     let extents: Vec<u64> =
-        run.run.events.iter().flat_map(|info| &info.extents).map(hash).collect();
+        run.run.events.iter().flat_map(|info| &info.extents).map(places).collect();
     let (texts, prefix) = (Rc::clone(texts), prefix.to_vec());
     let (mut labels, mut paths): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     Ok(Box::new(std::iter::from_fn(move || {
@@ -95,6 +97,18 @@ pub(super) fn steps(
             }));
         }
     })))
+}
+
+/// Most pieces that are looked at one by one.
+const PIECES_MAX: u64 = 1 << 20;
+
+/// A number for extents: the same for the same ones, whatever pattern gave them.
+fn places(extents: &EventExtents) -> u64 {
+    if extents.pieces > PIECES_MAX {
+        return hash(extents);
+    }
+    let all: Vec<Extent> = Extents::of(Box::new(extents.runs.iter().copied())).collect();
+    hash(&(extents.pieces, all))
 }
 
 /// A number for a value: equal for equal values.
@@ -181,4 +195,19 @@ pub(super) struct Near {
     /// The last one was passed last.
     pub past: Vec<Step>,
     pub next: Vec<Step>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::pattern::Run as Pieces;
+
+    #[test]
+    fn extents_are_the_same_however_they_are_told() {
+        let told = |runs: Vec<Pieces>| places(&EventExtents { pieces: 3, runs });
+        let run = Pieces { offset_bytes: 8, length_bytes: 4, stride_bytes: 16, count: 3 };
+        let single = |at| Pieces::single(at, 4);
+        assert_eq!(told(vec![run]), told([8, 24, 40].map(single).to_vec()));
+        assert_ne!(told(vec![run]), told([8, 24, 41].map(single).to_vec()));
+    }
 }

@@ -8,7 +8,7 @@ use super::merged::Merged;
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
-use model::event::{FLAG_SHORT, NO_ID};
+use model::event::{FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use std::collections::{BTreeMap, HashMap};
 
 /// What stands at a name.
@@ -100,11 +100,12 @@ impl World {
         let event = &entry.event;
         let flags = if entry.details.open_flags == NO_ID { 0 } else { entry.details.open_flags };
         match op {
-            Op::Fopen if flags & O_CREAT != 0 => {
-                let thing = self.made(&path, flags & O_EXCL != 0);
+            Op::Fopen | Op::Pfopen if flags & O_CREAT != 0 => {
+                // All members of a group have made it.
+                let thing = self.made(&path, op == Op::Fopen && flags & O_EXCL != 0);
                 self.opened(entry, thing, flags & O_TRUNC != 0);
             }
-            Op::Fopen => {
+            Op::Fopen | Op::Pfopen => {
                 let thing = self.was(&path, flags & 0o200000 != 0);
                 self.opened(entry, thing, flags & O_TRUNC != 0);
             }
@@ -125,12 +126,20 @@ impl World {
                 let thing = self.was(&path, false);
                 self.read(thing, entry, event.offset_bytes + event.done_bytes);
             }
+            Op::Pwrite => {
+                let thing = self.made(&path, false);
+                self.wrote(thing, log.touched(event).1);
+            }
+            Op::Pread => {
+                let thing = self.was(&path, false);
+                self.read(thing, entry, log.touched(event).1);
+            }
             Op::Mkdir => {
                 let thing = self.put(&path, true);
                 self.things[thing].is_directory = true;
             }
             Op::Readdir => drop(self.was(&path, true)),
-            Op::Delete | Op::Rmdir => {
+            Op::Delete | Op::Pdelete | Op::Rmdir => {
                 self.was(&path, op == Op::Rmdir);
                 self.names.insert(path, State::Absent);
             }
@@ -171,16 +180,19 @@ impl World {
             None => {
                 let path = log.path(event.path).to_vec();
                 self.parents(&path);
-                let writes = matches!(op, Op::Fwrite | Op::Writev);
+                let writes = matches!(op, Op::Fwrite | Op::Writev | Op::Pfwrite);
                 let thing = if writes { self.made(&path, false) } else { self.was(&path, false) };
                 self.open.insert(entry.details.instance, thing);
                 thing
             }
         };
         match op {
-            Op::Fread | Op::Readv => self.read(thing, entry, log.touched(event).1),
-            Op::Fwrite | Op::Writev => self.wrote(thing, log.touched(event).1),
-            Op::Ftruncate => self.things[thing].written_bytes = u64::MAX,
+            Op::Pfread if event.flags & FLAG_UNPLACED != 0 => {}
+            Op::Fread | Op::Readv | Op::Pfread => self.read(thing, entry, log.touched(event).1),
+            Op::Fwrite | Op::Writev | Op::Pfwrite => self.wrote(thing, log.touched(event).1),
+            Op::Ftruncate | Op::Pfsetsize | Op::Pfpreallocate => {
+                self.things[thing].written_bytes = u64::MAX;
+            }
             _ => {}
         }
     }

@@ -2,10 +2,12 @@
 //! does not tell.
 
 use super::events::Events;
+use super::told::Told;
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
 use model::directory::prefixed;
-use model::event::{Details, Event, FLAG_AT_POSITION, NO_ID};
+use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
+use model::op::ParamKind;
 use model::open_flags;
 use model::pattern::Run;
 use model::run::EventExtents;
@@ -50,8 +52,8 @@ pub struct Log {
     pub ranks: Vec<Events>,
     /// Extents that operations by patterns refer to.
     pub extents: Vec<EventExtents>,
-    /// Flags of open(2) by place in the program, of runs of our own.
-    pub site_flags: HashMap<u32, u32>,
+    /// What the program tells, by place in it, of runs of our own.
+    pub sites: HashMap<u32, Told>,
     /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
     pub processors: Option<u32>,
     /// It was imported: open files are told by number, positions by a flag.
@@ -86,6 +88,9 @@ impl Log {
 
     /// The first byte that an operation touched, and one past the last.
     pub fn touched(&self, event: &Event) -> (u64, u64) {
+        if event.flags & FLAG_UNPLACED != 0 {
+            return (0, u64::MAX);
+        }
         let plain = (event.offset_bytes, event.offset_bytes.saturating_add(event.done_bytes));
         let Some(extents) = self.extents_of(event) else { return plain };
         let start = extents.runs.iter().map(|run| run.offset_bytes).min().unwrap_or(0);
@@ -105,8 +110,7 @@ impl Log {
         }
         let mut instances = 0;
         for rank in &mut self.ranks {
-            Handles { open: HashMap::new(), next: &mut instances, flags: &self.site_flags }
-                .follow(rank);
+            Handles { open: HashMap::new(), next: &mut instances, sites: &self.sites }.follow(rank);
         }
     }
 }
@@ -162,8 +166,9 @@ impl Log {
 }
 
 /// It works on files that are open for writing only.
-fn needs_writing(op: Op) -> bool {
-    matches!(op, Op::Fwrite | Op::Writev | Op::Ftruncate | Op::Fallocate)
+pub(super) fn needs_writing(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Fwrite | Writev | Ftruncate | Fallocate | Pfwrite | Pfsetsize | Pfpreallocate)
 }
 
 /// Open files of one rank. Two of the same name are told apart by what can be done with them.
@@ -171,7 +176,7 @@ struct Handles<'a> {
     /// By name.
     open: HashMap<u32, Vec<Open>>,
     next: &'a mut u32,
-    flags: &'a HashMap<u32, u32>,
+    sites: &'a HashMap<u32, Told>,
 }
 
 #[derive(Clone, Copy)]
@@ -179,6 +184,8 @@ struct Open {
     instance: u32,
     flags: u32,
     known: bool,
+    /// It is a file of MPI.
+    mpi: bool,
     position: u64,
     /// All transfers so far were where the last one ended.
     sequential: bool,
@@ -199,14 +206,14 @@ impl Handles<'_> {
             if entry.op().is_some_and(|op| op.row().gives_handle) {
                 entry.details.open_flags = open.flags;
             }
-            if open.sequential || open.flags & O_APPEND != 0 {
+            if open.sequential || (!open.mpi && open.flags & O_APPEND != 0) {
                 entry.event.flags |= FLAG_AT_POSITION;
             }
         });
     }
 
     fn opens(&mut self, entry: &mut Logged, op: Op) {
-        let known = self.flags.get(&entry.event.site).copied();
+        let known = self.sites.get(&entry.event.site).and_then(|told| told.flags);
         let flags = match op {
             Op::Fcreat => O_WRONLY | O_CREAT | O_TRUNC,
             _ => known.unwrap_or(0),
@@ -218,23 +225,25 @@ impl Handles<'_> {
         let instance = *self.next;
         *self.next += 1;
         entry.details.instance = instance;
-        let known = known.is_some() || op != Op::Fopen;
-        let open = Open { instance, flags, known, position: 0, sequential: true };
+        let known = known.is_some() || !matches!(op, Op::Fopen | Op::Pfopen);
+        let mpi = op.is_mpi_io();
+        let open = Open { instance, flags, known, mpi, position: 0, sequential: true };
         self.open.entry(entry.event.path).or_default().push(open);
     }
 
     fn uses(&mut self, entry: &mut Logged, op: Op, closed: &mut Vec<Open>) {
         let Some(same) = self.open.get_mut(&entry.event.path) else { return };
         let fits = |open: &Open| match op {
-            Op::Fwrite | Op::Writev => !open.known || open.flags & 3 != 0,
-            Op::Fread | Op::Readv => !open.known || open.flags & 3 != O_WRONLY,
+            Op::Fwrite | Op::Writev | Op::Pfwrite => !open.known || open.flags & 3 != 0,
+            Op::Fread | Op::Readv | Op::Pfread => !open.known || open.flags & 3 != O_WRONLY,
             _ => true,
         };
-        let Some(place) = same.iter().rposition(fits) else { return };
+        let same_kind = |open: &Open| open.mpi == op.is_mpi_io() && fits(open);
+        let Some(place) = same.iter().rposition(same_kind) else { return };
         let open = &mut same[place];
         entry.details.instance = open.instance;
         open.learn(op, &entry.event);
-        if op == Op::Fclose {
+        if matches!(op, Op::Fclose | Op::Pfclose) {
             closed.push(same.remove(place));
         }
     }
@@ -247,11 +256,12 @@ impl Open {
             self.flags = if self.flags & 3 == O_RDWR { O_RDWR } else { O_WRONLY } | O_CREAT;
         }
         match op {
-            Op::Fwrite | Op::Writev | Op::Fread | Op::Readv if event.pieces == 0 => {
+            _ if event.pieces > 0 || event.flags & FLAG_UNPLACED != 0 => {}
+            Op::Fwrite | Op::Writev | Op::Fread | Op::Readv | Op::Pfwrite | Op::Pfread => {
                 self.sequential &= event.offset_bytes == self.position;
                 self.position = event.offset_bytes.saturating_add(event.done_bytes);
             }
-            Op::Fseek => self.position = event.offset_bytes,
+            Op::Fseek | Op::Pfseek => self.position = event.offset_bytes,
             _ => {}
         }
     }
@@ -280,7 +290,8 @@ pub fn flags_of_text(text: &str) -> Option<u32> {
 /// The first parameter is an open file.
 pub fn takes_handle(op: Op) -> bool {
     let first = op.row().params.first();
-    first.is_some_and(|param| matches!(param.kind, model::op::ParamKind::Handle))
+    let is_file = |kind| matches!(kind, ParamKind::Handle | ParamKind::MpiHandle);
+    first.is_some_and(|param| is_file(param.kind))
 }
 
 #[cfg(test)]

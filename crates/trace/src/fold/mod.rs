@@ -11,6 +11,7 @@
 mod alike;
 pub mod anonymise;
 pub mod approx;
+mod arguments;
 pub mod before;
 pub mod events;
 pub mod expr;
@@ -28,9 +29,11 @@ mod patterns;
 mod procs;
 mod ragged;
 pub mod ranks;
+mod rounds;
 pub mod shape;
 pub mod starts;
 pub mod think;
+pub mod told;
 pub mod write;
 
 pub use approx::Changes;

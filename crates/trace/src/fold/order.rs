@@ -7,9 +7,10 @@
 use super::events::Events;
 use super::log::{Log, Logged, takes_handle};
 use super::merged::{Merged, Place};
+use super::rounds::Rounds;
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
-use model::event::{Event, NO_ID};
+use model::event::{Event, FLAG_UNPLACED, NO_ID};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a rank does between two operations.
@@ -138,7 +139,8 @@ fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = Vec::new();
     let mut from = vec![0; log.ranks.len()];
     let (mut low, mut high) = (from.clone(), from.clone());
-    let mut pending = false;
+    let rounds = Rounds::of(log);
+    let (mut pending, mut round) = (false, 0);
     for (ns, edge) in sorted {
         let ((p, i), (q, j)) = (edge.from, edge.to);
         let (p, q) = (p as usize, q as usize);
@@ -146,7 +148,8 @@ fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
             // An earlier meeting lies between them.
             continue;
         }
-        if pending && (i + 1 > high[p] || j < low[q]) {
+        let own_round = rounds.after(edge.from);
+        if pending && (i + 1 > high[p] || j < low[q] || own_round != round) {
             let meeting = choose(log, &low, &high);
             from.clone_from(&meeting);
             all.push(meeting);
@@ -156,7 +159,8 @@ fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
             }
         }
         if !pending {
-            high = reached(ns);
+            (high, round) = (reached(ns), own_round);
+            rounds.narrow(round, &mut low, &mut high);
         }
         low[p] = low[p].max(i + 1);
         high[q] = high[q].min(j);
@@ -266,6 +270,9 @@ impl Dependences {
         for (place, entry) in Merged::of(log, when) {
             all.visit(log, place, &entry);
         }
+        // Where all come together, nobody has to wait.
+        let rounds = Rounds::of(log);
+        all.edges.retain(|edge| !rounds.part(edge.from, edge.to));
         all.edges
     }
 
@@ -352,13 +359,16 @@ impl Dependences {
         let is_read = self.read.contains(&event.path);
         let touched = self.by_path.entry(event.path).or_default();
         let before: Vec<Place> = match op {
-            Op::Fread | Op::Readv | Op::Read => overlapping(&touched.written, start, end)
-                .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
-                .chain(touched.scattered.iter().copied())
-                .collect(),
-            Op::Fwrite | Op::Writev => {
+            Op::Fread | Op::Readv | Op::Read | Op::Pfread | Op::Pread => {
+                overlapping(&touched.written, start, end)
+                    .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
+                    .chain(touched.scattered.iter().copied())
+                    .collect()
+            }
+            Op::Fwrite | Op::Writev | Op::Pfwrite | Op::Pwrite => {
                 touched.resized = Some(place);
-                if is_read && event.pieces > 0 {
+                let scatters = event.pieces > 0 || event.flags & FLAG_UNPLACED != 0;
+                if is_read && scatters {
                     put(&mut touched.scattered, place);
                 } else if is_read && end > start {
                     wrote(&mut touched.written, start, end, place);
@@ -378,9 +388,9 @@ impl Dependences {
                 wrote(&mut touched.written, start, end.max(start + 1), place);
                 last.into_iter().collect()
             }
-            Op::Truncate | Op::Ftruncate => touched.is_cut(place),
+            Op::Truncate | Op::Ftruncate | Op::Pfsetsize => touched.is_cut(place),
             Op::Fopen | Op::Fcreat if flags & O_TRUNC != 0 => touched.is_cut(place),
-            Op::Fallocate => {
+            Op::Fallocate | Op::Pfpreallocate => {
                 touched.resized = Some(place);
                 Vec::new()
             }
@@ -427,9 +437,9 @@ fn effect(op: Op, flags: u32, errno: u16) -> Effect {
         _ if errno == EEXIST => Effect::Uses,
         _ if errno != 0 => Effect::Nothing,
         Op::Fopen if flags & O_EXCL != 0 => Effect::Changes,
-        Op::Fopen if flags & O_CREAT != 0 => Effect::Makes,
-        Op::Create | Op::Fcreat | Op::Write | Op::Append => Effect::Makes,
-        Op::Mkdir | Op::Rmdir | Op::Delete | Op::Rename => Effect::Changes,
+        Op::Fopen | Op::Pfopen if flags & O_CREAT != 0 => Effect::Makes,
+        Op::Pwrite | Op::Create | Op::Fcreat | Op::Write | Op::Append => Effect::Makes,
+        Op::Mkdir | Op::Rmdir | Op::Delete | Op::Pdelete | Op::Rename => Effect::Changes,
         Op::Sync | Op::Syncfs => Effect::Nothing,
         _ => Effect::Uses,
     }
@@ -459,8 +469,9 @@ fn wrote(written: &mut BTreeMap<u64, (u64, Place)>, start: u64, end: u64, place:
 
 /// Files of which bytes are read: of others nobody has to know who wrote them.
 fn read(log: &Log) -> HashSet<u32> {
+    use Op::*;
     let reads =
-        |entry: &Logged| matches!(entry.op(), Some(Op::Fread | Op::Readv | Op::Read | Op::Append));
+        |entry: &Logged| matches!(entry.op(), Some(Fread | Readv | Read | Append | Pfread | Pread));
     log.ranks.iter().flatten().filter(reads).map(|entry| entry.event.path).collect()
 }
 

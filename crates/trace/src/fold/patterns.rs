@@ -25,9 +25,12 @@ const PATTERNS_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub struct Patterns {
     all: Vec<Pattern>,
-    /// By rank: the pattern that an entry of the run's table is.
-    numbers: Vec<HashMap<u32, usize>>,
+    /// By rank: the pattern that an entry of the run's table is, and its level, is.
+    numbers: Vec<HashMap<Key, usize>>,
 }
+
+/// An entry of the run's table, and the level at which MPI-IO moves it.
+type Key = (u32, Option<u8>);
 
 /// What operations of all ranks have in common.
 #[derive(Debug, Default)]
@@ -36,6 +39,10 @@ struct Pattern {
     entries: Vec<(u32, u32)>,
     /// Some operation begins elsewhere than its entry.
     shifted: bool,
+    /// Of MPI-IO.
+    level: Option<u8>,
+    /// All ranks move the same.
+    same: bool,
     /// The extents of all ranks.
     body: Vec<Item>,
 }
@@ -45,13 +52,14 @@ impl Patterns {
     pub fn of(log: &Log, shapes: &mut Interner<Shape>) -> Patterns {
         let mut patterns = Patterns { all: Vec::new(), numbers: Vec::new() };
         for (rank, entries) in (0..).zip(&log.ranks) {
-            let mut numbers: HashMap<u32, usize> = HashMap::new();
+            let mut numbers: HashMap<Key, usize> = HashMap::new();
             for entry in entries.iter().filter(|entry| entry.event.pieces > 0) {
                 let Some(extents) = known(log, &entry) else { continue };
                 let next = numbers.len();
-                let number = *numbers.entry(entry.event.extents).or_insert(next);
+                let level = log.level(&entry);
+                let number = *numbers.entry((entry.event.extents, level)).or_insert(next);
                 if number == patterns.all.len() {
-                    patterns.all.push(Pattern::default());
+                    patterns.all.push(Pattern { level, ..Pattern::default() });
                 }
                 let pattern = &mut patterns.all[number];
                 if number == next {
@@ -62,22 +70,32 @@ impl Patterns {
             patterns.numbers.push(numbers);
         }
         patterns.all.truncate(PATTERNS_MAX);
-        patterns.all.iter_mut().for_each(|pattern| pattern.body = pattern.body(log, shapes));
+        for pattern in &mut patterns.all {
+            pattern.body = pattern.body(log, shapes);
+            let first = pattern.entries[0].1;
+            pattern.same = pattern.entries.iter().all(|(_, entry)| *entry == first)
+                && pattern.entries.len() == log.ranks.len();
+        }
         patterns
     }
 
     /// The pattern of an operation, and how much further on it begins than the pattern, if some do.
     pub fn used(&self, log: &Log, rank: u32, entry: &Logged) -> Option<(u32, Option<i64>)> {
-        let number = *self.numbers[rank as usize].get(&entry.event.extents)?;
+        let level = log.level(entry);
+        let number = *self.numbers[rank as usize].get(&(entry.event.extents, level))?;
+        let pattern = self.all.get(number)?;
+        // Who is alone is member 0 of 1; and what is a level's cannot be another's.
+        if pattern.level != level || (log.told(entry).alone && !pattern.same) {
+            return None;
+        }
         let first = known(log, entry)?.runs[0].offset_bytes;
         let further = i64::try_from(entry.event.offset_bytes.checked_sub(first)?).ok()?;
-        let shifted = self.all.get(number)?.shifted;
-        Some((number as u32, shifted.then_some(further)))
+        Some((number as u32, pattern.shifted.then_some(further)))
     }
 
-    /// Their extents, over all ranks.
-    pub fn bodies(&self) -> impl Iterator<Item = &[Item]> {
-        self.all.iter().map(|pattern| &pattern.body[..])
+    /// Their levels and extents, over all ranks.
+    pub fn bodies(&self) -> impl Iterator<Item = (Option<u8>, &[Item])> {
+        self.all.iter().map(|pattern| (pattern.level, &pattern.body[..]))
     }
 
     /// Their names, and which entries of the run's table they are, by rank.

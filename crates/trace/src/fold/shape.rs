@@ -9,7 +9,8 @@
 
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::Near;
-use super::log::{Log, Logged, O_RDWR, O_WRONLY, takes_handle};
+use super::arguments::Arguments;
+use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
 use super::meet::BARRIER;
@@ -58,6 +59,8 @@ pub struct Statement {
     pub syncs: bool,
     /// It is not an operation of the log: it opens what another rank had opened.
     pub adopts: bool,
+    /// Each rank opens a file of MPI for itself.
+    pub alone: bool,
     /// Place among those of the log of the further directory that it makes stable.
     pub directory: Option<usize>,
 }
@@ -362,13 +365,16 @@ impl<'a> Shaper<'a> {
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting());
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
         let variable = making.take(entry.details.instance);
+        // Nobody knows who else would open a file of MPI now.
+        let alone = entry.op().is_some_and(Op::is_mpi_io);
         let statement = Statement {
-            op: Op::Fopen,
+            op: if alone { Op::Pfopen } else { Op::Fopen },
             gives: Some(variable),
             args: vec![Arg::Path(template), Arg::Flags(flags)],
             errno: 0,
             syncs: false,
             adopts: true,
+            alone,
             directory: None,
         };
         let shape = self.shapes.number(Shape::Op(statement));
@@ -388,9 +394,11 @@ impl<'a> Shaper<'a> {
         op: Op,
         entry: &Logged,
     ) -> Option<(Statement, Vec<i64>)> {
-        let mut making_args = Arguments { entry, op, numbers: Vec::new(), args: Vec::new() };
+        let told = self.log.told(entry);
+        let (way, numbers, args) = (told.way, Vec::new(), Vec::new());
+        let mut making_args = Arguments { entry, op, way, numbers, args };
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
-        let closes = op == Op::Fclose;
+        let closes = matches!(op, Op::Fclose | Op::Pfclose);
         let alone = op == Op::Syncfs && entry.details.instance == NO_ID;
         let variable = match takes_handle(op) && !alone {
             true => making.variable(entry, closes)?,
@@ -409,14 +417,17 @@ impl<'a> Shaper<'a> {
                     making_args.numbers.extend(numbers);
                 }
                 ParamKind::Handle if alone => {}
-                ParamKind::Handle => making_args.args.push(Arg::Handle(variable)),
+                ParamKind::Handle | ParamKind::MpiHandle => {
+                    making_args.args.push(Arg::Handle(variable));
+                }
                 ParamKind::Pattern if by_pattern => {
                     let (pattern, further) = self.patterns.used(self.log, making.rank, entry)?;
                     making_args.args.push(Arg::Pattern(pattern));
                     making_args.args.extend(further.map(|_| Arg::Further));
                     making_args.numbers.extend(further);
                 }
-                ParamKind::Offset if by_pattern => {}
+                ParamKind::Offset | ParamKind::Collective if by_pattern => {}
+                ParamKind::Pattern if matches!(op, Op::Pread | Op::Pwrite) => return None,
                 kind => {
                     let placed = self.is_placed(entry);
                     self.guessed += u64::from(making_args.other(kind, param.default, placed)?);
@@ -427,11 +438,14 @@ impl<'a> Shaper<'a> {
         let gives = op.row().gives_handle.then(|| making.opens(entry));
         let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
         let (errno, adopts) = (entry.event.errno, false);
+        let by_itself =
+            told.alone && matches!(op, Op::Pfopen | Op::Pread | Op::Pwrite | Op::Pdelete);
         let directory = match op == Op::Sync || alone {
             true => self.log.directory_of(entry.event.path),
             false => None,
         };
-        Some((Statement { op, gives, args, errno, syncs, adopts, directory }, numbers))
+        let alone = by_itself;
+        Some((Statement { op, gives, args, errno, syncs, adopts, alone, directory }, numbers))
     }
 
     /// Some operation like this begins elsewhere than at 0.
@@ -474,75 +488,11 @@ fn instances(log: &Log) -> HashMap<u32, Instance> {
             }
             instance.shared |= instance.rank.is_some_and(|other| other != rank);
             instance.rank = Some(rank);
-            instance.reads |= matches!(op, Op::Fread | Op::Readv);
-            instance.writes |=
-                matches!(op, Op::Fwrite | Op::Writev | Op::Ftruncate | Op::Fallocate);
+            instance.reads |= matches!(op, Op::Fread | Op::Readv | Op::Pfread);
+            instance.writes |= needs_writing(op);
         }
     }
     all
-}
-
-/// The arguments of one statement.
-struct Arguments<'a> {
-    entry: &'a Logged,
-    op: Op,
-    numbers: Vec<i64>,
-    args: Vec<Arg>,
-}
-
-impl Arguments<'_> {
-    /// Adds an argument that is neither a name nor an open file; whether the run does not tell it.
-    /// `None`: there is no way to write it.
-    fn other(&mut self, kind: ParamKind, default: Option<&str>, placed: bool) -> Option<bool> {
-        let event = &self.entry.event;
-        match kind {
-            ParamKind::Flags => self.args.push(Arg::Flags(match self.entry.details.open_flags {
-                NO_ID => 0,
-                flags => flags,
-            })),
-            ParamKind::Size if self.op == Op::Copy => {}
-            ParamKind::Size | ParamKind::Pattern => {
-                self.bytes(event.requested_bytes, Arg::Bytes)?
-            }
-            ParamKind::Sizes => self.bytes(event.requested_bytes, Arg::List)?,
-            ParamKind::Offset if self.has_offset(default.is_none(), placed) => {
-                self.bytes(event.offset_bytes, Arg::Bytes)?;
-            }
-            ParamKind::Offset if self.op == Op::Fallocate => {
-                self.bytes(event.offset_bytes, Arg::Bytes)?;
-            }
-            _ if default.is_some() => {}
-            ParamKind::Mode => return self.guess("0o644"),
-            ParamKind::Attribute => return self.guess("\"user.name\""),
-            ParamKind::Word(words) => match words.first() {
-                Some(&"shared") => return self.guess("\"exclusive\""),
-                _ => return self.guess("\"normal\""),
-            },
-            _ => return None,
-        }
-        Some(false)
-    }
-
-    fn has_offset(&self, required: bool, placed: bool) -> bool {
-        match self.op {
-            Op::Fread | Op::Fwrite | Op::Readv | Op::Writev => {
-                self.entry.event.flags & FLAG_AT_POSITION == 0
-            }
-            Op::Read | Op::Write => placed,
-            _ => required,
-        }
-    }
-
-    fn bytes(&mut self, bytes: u64, arg: Arg) -> Option<()> {
-        self.numbers.push(i64::try_from(bytes).ok()?);
-        self.args.push(arg);
-        Some(())
-    }
-
-    fn guess(&mut self, text: &'static str) -> Option<bool> {
-        self.args.push(Arg::Fixed(text));
-        Some(true)
-    }
 }
 
 /// Text of a template with these numbers in it.

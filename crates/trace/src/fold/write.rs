@@ -8,6 +8,7 @@ use super::procs::Proc;
 use super::ranks::{Form, Item, Ranks, Spread, Value};
 use super::shape::{Arg, Shape, Shaper, Statement};
 use super::think::{Places, Think, duration};
+use super::told::mpi_mode;
 use crate::strace::open_flag_text;
 use model::Op;
 use model::errno;
@@ -272,6 +273,9 @@ impl<'a> Writer<'a> {
                 Arg::Path(template) => self.text(*template, &mut numbers, lines),
                 Arg::Named => self.named(numbers.next(), lines),
                 Arg::Handle(variable) => variable_name(*variable),
+                Arg::Flags(flags) if statement.op == Op::Pfopen => {
+                    format!("\"{}\"", mpi_mode(*flags))
+                }
                 Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
                 Arg::Bytes => self.bytes(statement.op, numbers.next()),
                 Arg::Further => {
@@ -286,6 +290,9 @@ impl<'a> Writer<'a> {
         let mut text = String::new();
         let named = statement.directory.map(|at| format!("dir=\"{}\"", self.shaper.directory(at)));
         let mut options: Vec<String> = named.into_iter().collect();
+        if statement.alone {
+            options.push("comm=\"self\"".into());
+        }
         if statement.errno != 0 {
             options.push(format!("expect=\"{}\"", errno::name(statement.errno)));
         }
@@ -298,8 +305,7 @@ impl<'a> Writer<'a> {
         if let Some(variable) = statement.gives {
             let _ = write!(text, "{} = ", variable_name(variable));
         }
-        let place =
-            args.len().checked_sub(1).filter(|_| statement.args.last() == Some(&Arg::Bytes));
+        let place = statement.args.iter().rposition(|arg| *arg == Arg::Bytes);
         if let (Some((_, size)), Some(place)) = (&self.sizes.unit, place)
             && size.starts_with('$')
             && args[place] != "0"

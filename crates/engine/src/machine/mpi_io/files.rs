@@ -224,6 +224,10 @@ pub(in super::super) fn on_file<B: Backend>(
             flow => return Ok(flow),
         }
     }
+    match step.op {
+        Op::Pfseek => io.names(number, 0),
+        _ => io.names(0, number),
+    }
     let call = call(io.handles.get(opened.at), opened.file, number);
     let makes_stable = matches!(call, FileCall::Sync { .. });
     let mut tally = Tally::EMPTY;

@@ -53,7 +53,9 @@ fn is_free(item: &Item, shaper: &Shaper<'_>) -> bool {
         number.list.as_ref().is_none_or(|list| list.drawn.is_some())
             && number.steps.first().is_none_or(|step| *step == Value::Same(0))
     };
-    statement.gives.is_none() && statement.op != Op::Fclose && item.numbers.iter().all(own)
+    statement.gives.is_none()
+        && !matches!(statement.op, Op::Fclose | Op::Pfclose)
+        && item.numbers.iter().all(own)
 }
 
 /// As many runs as the order of coins has (Wald and Wolfowitz 1940), at the level of 5 %.

@@ -29,7 +29,7 @@ impl Handles {
                     for arg in &statement.args {
                         if let Arg::Handle(variable) = arg {
                             all.uses(*variable)?;
-                            if statement.op == Op::Fclose {
+                            if matches!(statement.op, Op::Fclose | Op::Pfclose) {
                                 all.close(*variable);
                             }
                         }

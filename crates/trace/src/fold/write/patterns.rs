@@ -9,10 +9,10 @@ impl Writer<'_> {
     pub(super) fn patterns(&mut self) -> Lines {
         let shaper = self.shaper;
         let bodies = (0..).zip(shaper.patterns.bodies());
-        bodies.map(|(number, body)| self.pattern(number, body)).collect()
+        bodies.map(|(number, (level, body))| self.pattern(number, level, body)).collect()
     }
 
-    fn pattern(&mut self, number: u32, body: &[Item]) -> String {
+    fn pattern(&mut self, number: u32, level: Option<u8>, body: &[Item]) -> String {
         // A pattern reads no lists of the program: it has its own.
         let tables = std::mem::take(&mut self.tables);
         let mut lines = self.body(body);
@@ -25,7 +25,8 @@ impl Writer<'_> {
         // All ranks use it, as the group that the program begins with.
         let text = lines.join("\n").replace("$$rank", "$$grank").replace("$$size", "$$gsize");
         let text = text.replace("master", "if ($$grank == 0)");
-        format!("define pattern \"{}\" {{\n{text}\n}}", name(number))
+        let level = level.map_or(String::new(), |level| format!("level {level} "));
+        format!("define pattern \"{}\" {level}{{\n{text}\n}}", name(number))
     }
 
     /// `extent($i * 16k, 4k);`
