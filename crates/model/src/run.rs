@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use arrivals::ArrivalRow;
 pub use cache_control::CacheControl;
 pub use host::{Device, Directory, Host, Storage};
-pub use job::{Job, Node, NodeRow, spans};
+pub use job::{Job, Node, NodeRow, NodeUse, spans};
 pub use label::{DirectoryEvidence, LabelEvidence};
 pub use share::{ShareRow, Sharer};
 pub use trace::{
@@ -239,6 +239,9 @@ pub struct Header {
     /// What each machine of a job on several did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node_rows: Vec<NodeRow>,
+    /// What was seen on each of them meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub node_use: Vec<NodeUse>,
     /// Operations that were due at times of a schedule (`with (rate=...)`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<ArrivalRow>,

@@ -55,8 +55,10 @@ pub struct RankOutcome {
     pub clock_skew_ns: u64,
     /// What the kernels' clocks say about the clocks of all machines.
     pub checked: Checked,
-    /// Who else wanted the processors of this machine meanwhile; on rank 0 only.
+    /// Who else wanted the processors of this machine meanwhile; on its first rank.
     pub contention: Option<Contention>,
+    /// Bytes that its network interfaces received and sent meanwhile; likewise.
+    pub network: Option<[u64; 2]>,
 }
 
 /// A back-end of a run under MPI.
@@ -96,7 +98,7 @@ pub fn run_rank(
     }
     let (clock, start) = mpi(clock::shared(world, calibrated))?;
     rank.clock(&Alignment { start, end: None });
-    let machine = (world.rank == 0).then(MachineMeter::start);
+    let machine = (world.node_rank == 0).then(MachineMeter::start);
     mpi(world.barrier(world.all))?;
     let check = Check::start(clock);
     let mut comm = comm.watched(config, on_progress);
@@ -105,7 +107,8 @@ pub fn run_rank(
     let outcome = RankOutcome {
         clock: clock.name(),
         clock_read_ns,
-        contention: machine.map(|machine| machine.used()),
+        contention: machine.as_ref().map(MachineMeter::used),
+        network: machine.and_then(|machine| machine.network()),
         ..end(world, config, ran, finish, (&clock, start, &check))?
     };
     if outcome.complete {
@@ -247,6 +250,7 @@ fn end(
         clock_skew_ns,
         checked,
         contention: None,
+        network: None,
     })
 }
 

@@ -51,6 +51,9 @@ pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
     for row in &mut header.node_rows {
         (row.cell, row.repetition) = (cell, repetition);
     }
+    for used in &mut header.node_use {
+        (used.cell, used.repetition) = (cell, repetition);
+    }
     for share in &mut header.shares {
         (share.cell, share.repetition) = (cell, repetition);
     }
@@ -90,6 +93,7 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     whole.duration_wall_ns = whole.duration_wall_ns.saturating_add(header.duration_wall_ns);
     whole.times_more.extend(header.times_more);
     whole.node_rows.extend(header.node_rows);
+    whole.node_use.extend(header.node_use);
     whole.shares.extend(header.shares);
     whole.arrivals.extend(header.arrivals);
     whole.rank_errors.extend(header.rank_errors);

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct MachineMeter {
     start: Counters,
+    network: Option<[u64; 2]>,
 }
 
 /// What the kernel counts.
@@ -28,7 +29,7 @@ struct Counters {
 impl MachineMeter {
     /// Counts from now.
     pub fn start() -> MachineMeter {
-        MachineMeter { start: now() }
+        MachineMeter { start: now(), network: network() }
     }
 
     /// What has happened since the start; what only the ranks know is left empty.
@@ -47,6 +48,33 @@ impl MachineMeter {
             ..Contention::default()
         }
     }
+
+    /// Bytes that its network interfaces without the loopback have received and sent since the start;
+    /// `None` where that is unknown.
+    pub fn network(&self) -> Option<[u64; 2]> {
+        let ([received, sent], [more, further]) = (self.network?, network()?);
+        Some([more.saturating_sub(received), further.saturating_sub(sent)])
+    }
+}
+
+/// Bytes that the machine's network interfaces have received and sent, without the loopback.
+fn network() -> Option<[u64; 2]> {
+    interfaces(&fs::read_to_string("/proc/net/dev").ok()?)
+}
+
+/// `eth0: BYTES PACKETS ... (8 words) BYTES ...`, proc(5).
+fn interfaces(text: &str) -> Option<[u64; 2]> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    let others = lines.filter(|(name, _)| name.trim() != "lo");
+    others
+        .map(|(_, words)| {
+            let number = |at| words.split_whitespace().nth(at)?.parse().ok();
+            Some([number(0)?, number(8)?])
+        })
+        .try_fold([0u64; 2], |sum, own: Option<[u64; 2]>| {
+            let [received, sent] = own?;
+            Some([sum[0].saturating_add(received), sum[1].saturating_add(sent)])
+        })
 }
 
 fn now() -> Counters {
@@ -119,6 +147,11 @@ mod tests {
         assert_eq!(throttled_in("nr_throttled 2\nthrottled_usec 5\n"), Some(5000));
         assert_eq!(throttled_in("nr_throttled 2\nthrottled_time 5\n"), Some(5));
         assert_eq!(throttled_in("usage_usec 5\n"), None);
+        let heads = "Inter-|   Receive\n face |bytes packets\n";
+        let own = "  lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n eth0: 5 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0\n";
+        assert_eq!(interfaces(&format!("{heads}{own}ib0:20 1 0 0 0 0 0 0 30 1\n")), Some([25, 37]));
+        assert_eq!(interfaces(heads), Some([0, 0]));
+        assert_eq!(interfaces("eth0: 5 1\n"), None);
     }
 
     #[test]

@@ -67,6 +67,26 @@ pub struct NodeRow {
     pub ops_s: Option<f64>,
 }
 
+/// What was seen on a machine of a job on several while its ranks ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeUse {
+    /// Which machine, as in [`NodeRow::node`].
+    pub node: u32,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// Load of the last minute (getloadavg(3)) before and after; null where it is unknown.
+    pub load_before: Option<f64>,
+    /// The same after.
+    pub load_after: Option<f64>,
+    /// Bytes that its network interfaces without the loopback received meanwhile, whoever they were for;
+    /// null where that is unknown.
+    pub received_bytes: Option<u64>,
+    /// Bytes that they sent.
+    pub sent_bytes: Option<u64>,
+}
+
 impl Node {
     /// The rank runs here.
     pub fn has(&self, rank: u32) -> bool {

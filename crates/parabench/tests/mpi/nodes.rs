@@ -49,12 +49,17 @@ fn figures_of_a_machine_that_does_not_see_the_folder_come_by_messages() {
     let Some(mpi) = mpich() else { return };
     let scene = Scene::new().file("x.ppl", PROGRAM);
     let done = on_two(&mpi, &scene, "run x.ppl --events --out hidden/r").run().exits(0);
-    done.out_has("node-b (ranks 2-3)").out_has("over nodes").out_has("Over nodes:");
+    let done = done.out_has("node-b (ranks 2-3)").out_has("over nodes").out_has("Over nodes:");
     assert_eq!(scene.names("hidden/r"), ["events.parquet", "run.json"]);
     let run = scene.json("hidden/r/run.json");
     assert_valid(&run);
     assert_eq!(run["run"]["events"]["count"], 4 * 3 + 2);
     let rows = run["run"]["node_rows"].as_array().expect("rows of nodes");
+    let used = run["run"]["node_use"].as_array().expect("machines");
+    let nodes: Vec<Option<u64>> = used.iter().map(|used| used["node"].as_u64()).collect();
+    assert_eq!(nodes, [Some(0), Some(1)]);
+    assert!(used.iter().all(|used| used["load_after"].is_number() && used["sent_bytes"].is_u64()));
+    done.out_has("node-b: load ").out_has(" out");
     let of = |r: &Value| (r["node"].as_u64(), r["op"].to_string(), r["count"].as_u64());
     let mut found: Vec<_> = rows.iter().map(of).collect();
     found.sort();

@@ -259,6 +259,8 @@ fn half(run: &Run, sweep: &Sweep, which: u32) -> Run {
     header.times_more.iter_mut().for_each(|more| more.cell /= 2);
     header.node_rows.retain(|row| own(row.cell));
     header.node_rows.iter_mut().for_each(|row| row.cell /= 2);
+    header.node_use.retain(|used| own(used.cell));
+    header.node_use.iter_mut().for_each(|used| used.cell /= 2);
     header.shares.retain(|share| own(share.cell));
     header.shares.iter_mut().for_each(|share| share.cell /= 2);
     header.arrivals.retain(|arrivals| own(arrivals.cell));

@@ -3,8 +3,8 @@
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::text::{escape, flow};
-use model::run::{Job, NodeRow, Run};
-use model::units::Measure;
+use model::run::{Job, NodeRow, NodeUse, Run};
+use model::units::{Measure, format_bytes};
 
 const BYTES: Kind = Kind::Quantity(Measure::ByteRate);
 const OPERATIONS: Kind = Kind::Quantity(Measure::OpRate);
@@ -24,6 +24,9 @@ const BYTE_RATES: std::ops::Range<usize> = 2..5;
 
 const LEGEND: &str =
     "Over nodes: the rate of each, by the time in which its ranks were in the label.";
+
+/// Machines whose load and network are told; run.json has all of them.
+const NODES: usize = 8;
 
 /// The table; "" for a run on one machine, and for a sweep.
 pub fn render(run: &Run, terminal: Terminal) -> String {
@@ -46,7 +49,22 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let mut grid = Grid { columns: COLUMNS.to_vec(), lines };
     let moves_bytes = run.run.node_rows.iter().any(|row| row.bytes > 0);
     grid.retain(|at| !BYTE_RATES.contains(&at) || moves_bytes);
-    Some(Sheet { name: "nodes", grid, notes: vec![LEGEND.to_string()] })
+    let told = run.run.node_use.iter().filter_map(|entry| used(entry, job)).take(NODES);
+    let notes = std::iter::once(LEGEND.to_string()).chain(told).collect();
+    Some(Sheet { name: "nodes", grid, notes })
+}
+
+/// "node cn07: load 0.1 before, 8.2 after, network 1.2 GiB in, 3 MiB out".
+fn used(used: &NodeUse, job: &Job) -> Option<String> {
+    let mut parts = Vec::new();
+    if let (Some(before), Some(after)) = (used.load_before, used.load_after) {
+        parts.push(format!("load {before} before, {after} after"));
+    }
+    if let (Some(received), Some(sent)) = (used.received_bytes, used.sent_bytes) {
+        parts.push(format!("network {} in, {} out", format_bytes(received), format_bytes(sent)));
+    }
+    let host = &job.nodes.get(used.node as usize)?.host;
+    (!parts.is_empty()).then(|| format!("{}: {}", escape(host), parts.join(", ")))
 }
 
 /// Rows of the same label and operation, in order of their first appearance.

@@ -3,6 +3,7 @@
 use super::args::Run;
 use super::directory::Directory;
 use super::members::Members;
+use super::nodes::Nodes;
 use super::progress;
 use super::remains::{Job, Remains};
 use super::team::{Led, Team};
@@ -14,7 +15,6 @@ use engine::config::Config;
 use engine::record::{Collected, collect};
 use engine::supervise::{self, Outcome, StartError};
 use model::Plan;
-use model::run::NodeRow;
 
 /// What the ranks measured.
 pub struct Measured {
@@ -23,7 +23,7 @@ pub struct Measured {
     /// What they recorded, merged.
     pub collected: Collected,
     /// Of a job on several machines: what each did.
-    pub nodes: Vec<NodeRow>,
+    pub nodes: Nodes,
     /// Where their events are.
     pub events: EventSource,
 }
@@ -78,7 +78,7 @@ impl Execution<'_> {
             collect(&outcome.records, self.plan)
         });
         let events = EventSource::Records(std::mem::take(&mut outcome.records));
-        Ok(Measured { outcome, collected, nodes: Vec::new(), events })
+        Ok(Measured { outcome, collected, nodes: Nodes::default(), events })
     }
 
     /// Ranks that are processes of an MPI job.

@@ -12,7 +12,7 @@
 
 use super::gather::gather;
 use super::members::Members;
-use super::nodes;
+use super::nodes::{self, Nodes};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ use engine::own_folder::OwnFolder;
 use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
-use model::run::{Job, NodeRow};
+use model::run::Job;
 use mpi::launcher;
 use mpi::world::Reduce;
 use mpi::{RankOutcome, World};
@@ -50,7 +50,7 @@ type Lost = Vec<(u32, String)>;
 #[derive(Default)]
 struct Merged {
     collected: Option<Collected>,
-    nodes: Vec<NodeRow>,
+    nodes: Nodes,
     lost: Lost,
 }
 
@@ -61,7 +61,7 @@ pub struct Led {
     /// What was measured.
     pub collected: Collected,
     /// What each machine did.
-    pub nodes: Vec<NodeRow>,
+    pub nodes: Nodes,
     /// The folder with records of other machines.
     pub hidden: Option<OwnFolder>,
 }
@@ -280,7 +280,7 @@ fn merge(world: &World, ran: &RankOutcome, plan: &Plan) -> Result<Merged> {
     let why = record.err().map_or(String::new(), |why| format!(": {why}"));
     let lost = u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
     let collected = collected.map_err(Error::failed)?;
-    let nodes = nodes::rows(world, record.ok(), plan).map_err(Error::failed)?;
+    let nodes = nodes::gather(world, ran, plan).map_err(Error::failed)?;
     Ok(Merged { collected, nodes, lost: lost.into_iter().collect() })
 }
 

@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
             bar.show(progress);
         });
         let Measured { outcome, collected, nodes, events } = measured?;
-        run.run.node_rows = nodes;
+        (run.run.node_rows, run.run.node_use) = (nodes.rows, nodes.uses);
         self.started += 1;
         let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
         // Without all processes nothing more can be done together.
