@@ -39,8 +39,10 @@ const BEFORE: &[&str] = &[
     "numactl",
 ];
 
-/// Options of launchers that give the number of ranks.
-const RANKS: &[&str] = &["-n", "-np", "--np", "-N", "--ntasks"];
+/// Options of launchers that give the number of ranks, and of nodes, which have a rank each where
+/// nothing else is said.
+const RANKS: &[&str] = &["-n", "-np", "--np", "--ntasks"];
+const NODES: &[&str] = &["-N", "--nodes"];
 
 /// A call of a benchmark.
 pub(super) struct Command<'t> {
@@ -77,9 +79,12 @@ fn unquoted(word: &str) -> &str {
 }
 
 fn ranks(before: &[&str]) -> Option<u64> {
-    let pairs = before.windows(2);
-    let mut given = pairs.filter(|pair| RANKS.contains(&pair[0])).map(|pair| pair[1].parse());
-    given.next()?.ok()
+    let given = |names: &[&str]| {
+        let apart = before.windows(2).map(|pair| (pair[0], pair[1]));
+        let joined = before.iter().filter_map(|word| word.split_once('='));
+        apart.chain(joined).find(|(name, _)| names.contains(name)).map(|(_, value)| value)
+    };
+    given(RANKS).or_else(|| given(NODES))?.parse().ok()
 }
 
 #[cfg(test)]
@@ -92,6 +97,8 @@ mod tests {
             ("ior -a POSIX", Some(("ior", None, 2))),
             ("$ mpirun -np 8 /opt/bin/ior -w -r | tee log", Some(("ior", Some(8), 2))),
             ("srun --ntasks 16 mdtest -n 3", Some(("mdtest", Some(16), 2))),
+            ("srun -N 2 --ntasks=16 mdtest -n 3", Some(("mdtest", Some(16), 2))),
+            ("srun -N 2 ior -w", Some(("ior", Some(2), 1))),
             ("OMP=1 fio --name=x --bs=4k", Some(("fio", None, 2))),
             ("dd if=a of=b", Some(("dd", None, 2))),
             ("dd 3", None),

@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::options::size;
-use super::page::{Page, bytes, in_folder, place};
+use super::page::{Page, Start, bytes, place};
 
 /// Blocks of a copy whose end dd finds by itself.
 const COUNT: &str = "1024";
@@ -45,8 +45,8 @@ impl Copy<'_> {
     fn program(&self, left_out: &[&str]) -> String {
         let reads = self.from.filter(|path| !is_device(path)).map(place);
         let writes = self.to.filter(|path| !is_device(path)).map(place);
-        let folder = writes.as_ref().or(reads.as_ref()).and_then(|place| place.0.as_deref());
-        let mut page = Page::new("dd", None, &in_folder(folder));
+        let folder = writes.as_ref().or(reads.as_ref()).and_then(|place| place.0.clone());
+        let mut page = Page::new("dd", &Start { folder, ..Start::default() });
         page.param("bs", &bytes(self.block.unwrap_or(512)), "bs: bytes of one call");
         page.param("count", self.count.unwrap_or(COUNT), "count: number of calls");
         left_out.iter().for_each(|word| page.leaves_out(*word));

@@ -3,7 +3,7 @@
 use super::braces::expand;
 use super::command::Command;
 use super::options::Options;
-use super::page::{Page, bytes, in_folder, place};
+use super::page::{After, Page, Start, bytes, folder, place};
 
 /// Options with values; those of one letter have a long name too.
 const VALUES: &[&str] = &[
@@ -56,13 +56,20 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let given = Options::read(&command.words, VALUES).with_letters(LONG);
     let paths: Vec<String> = given.values("").flat_map(expand).collect();
     let many = given.has("n") || given.has("N");
-    let (folder, file) = place(paths.first().map_or("data", String::as_str));
-    let folder = if many { folder.map(|folder| format!("{folder}/{file}")) } else { folder };
+    let first = paths.first().map_or("", String::as_str);
+    let folder = if many { folder(first) } else { place(first).0 };
     let is_beside = |path: &&String| !many && place(path).0 == folder;
     let files: Vec<String> = paths.iter().filter(is_beside).map(|path| place(path).1).collect();
-    let run = in_folder(folder.as_deref()) + &given.reps("i");
-    let ranks = given.number("t").and_then(|ranks| ranks.parse().ok());
-    let mut page = Page::new("elbencho", ranks, &run);
+    // The folders of ranks are ours, and made anew.
+    let cleans = many && (given.has("D") || !given.reps("i").is_empty());
+    let start = Start {
+        ranks: given.number("t").and_then(|ranks| ranks.parse().ok()),
+        folder: folder.clone(),
+        options: given.reps("i"),
+        after: if cleans { After::Clean } else { After::Stay },
+        ..Start::default()
+    };
+    let mut page = Page::new("elbencho", &start);
     page.param("size", &bytes(given.size("s").unwrap_or(1 << 20)), "-s: bytes of a file");
     page.param("block", &bytes(given.size("b").unwrap_or(1 << 20)), "-b: bytes of a call");
     given.others(KNOWN).for_each(|option| page.leaves_out(option));

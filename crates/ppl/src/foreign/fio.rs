@@ -15,7 +15,7 @@
 mod job;
 
 use super::command::Command;
-use super::page::Page;
+use super::page::{Page, Start};
 use job::Job;
 
 /// Options of a section: names and values.
@@ -90,8 +90,8 @@ fn program(what: &str, sections: Vec<(String, Settings)>) -> Option<String> {
         true => jobs.iter().map(|job| job.clones).max()?,
         false => jobs.iter().map(|job| job.clones).sum(),
     };
-    let folder = jobs.iter().find_map(|job| job.folder.as_deref());
-    let mut page = Page::new(what, Some(ranks), &super::page::in_folder(folder));
+    let folder = jobs.iter().find_map(|job| job.folder.clone());
+    let mut page = Page::new(what, &Start { ranks: Some(ranks), folder, ..Start::default() });
     let mut told: Vec<&String> = Vec::new();
     for option in jobs.iter().flat_map(|job| &job.left_out) {
         if !told.contains(&option) {

@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::options::Options;
-use super::page::{Page, bytes, place};
+use super::page::{After, Page, Start, bytes, folder};
 
 /// Options with values.
 const VALUES: &[&str] =
@@ -10,7 +10,10 @@ const VALUES: &[&str] =
 
 /// Options that are in the program, or change nothing of what is measured.
 const KNOWN: &[&str] =
-    &["n", "d", "u", "i", "F", "D", "C", "T", "E", "r", "w", "e", "N", "v", "V", "P"];
+    &["n", "I", "d", "u", "i", "F", "D", "C", "T", "E", "r", "w", "e", "N", "v", "V", "P"];
+
+/// The phases: creation, stat, read, removal.
+const PHASES: [&str; 4] = ["C", "T", "E", "r"];
 
 /// The items of one kind: files or directories.
 struct Items<'a> {
@@ -22,25 +25,26 @@ struct Items<'a> {
 
 pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let given = Options::read(&command.words, VALUES);
-    let run = match given.value("d").map(place) {
-        Some((Some(folder), name)) => format!(" --dir {folder}/{name}"),
-        Some((None, name)) if name != "data" => format!(" --dir {name}"),
-        _ => String::new(),
-    };
-    let mut page = Page::new("mdtest", command.ranks, &(run + &given.reps("i")));
-    page.param("num", given.number("n").unwrap_or("100"), "-n: items of each rank");
+    // Without a phase all of them are meant.
+    let all = !PHASES.iter().any(|name| given.has(name));
+    let phases = PHASES.map(|name| all || given.has(name));
+    let mut page = Page::new("mdtest", &start(command, &given, phases));
+    items(&mut page, &given);
     let written = given.size("w");
     let read = given.size("e");
-    given.others(KNOWN).for_each(|option| page.leaves_out(option));
     let neighbour = given.number("N").map(|shift| format!("$other = ($$rank + {shift}) % $$size;"));
     let other = if neighbour.is_some() { "$other" } else { "$$rank" };
     page.line(neighbour.as_deref().unwrap_or(""));
-    let folder = |rank: &str| {
+    let beneath = |rank: &str| {
         if given.has("u") { format!("rank-{rank}/") } else { format!("shared/{rank}-") }
     };
-    page.line(if given.has("u") { "mkdir(\"rank-$$rank\");" } else { "master mkdir(\"shared\");" });
-    page.line("barrier;");
-    let (own, others) = (folder("$$rank"), folder(other));
+    if phases[0] {
+        let own =
+            if given.has("u") { "mkdir(\"rank-$$rank\");" } else { "master mkdir(\"shared\");" };
+        page.line(own);
+        page.line("barrier;");
+    }
+    let (own, others) = (beneath("$$rank"), beneath(other));
     let files = Items {
         word: "file",
         make: match written {
@@ -55,9 +59,6 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     };
     let directories =
         Items { word: "dir", make: format!("mkdir(\"{own}dir-$i\")"), read: None, remove: "rmdir" };
-    // Without a phase all of them are meant.
-    let all = !["C", "T", "E", "r"].iter().any(|name| given.has(name));
-    let phases = ["C", "T", "E", "r"].map(|name| all || given.has(name));
     if given.has("D") || !given.has("F") {
         directories.phases(&mut page, phases, &own, &others);
     }
@@ -65,6 +66,45 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
         files.phases(&mut page, phases, &own, &others);
     }
     Some(page.finish())
+}
+
+/// How it is started. Each repetition of mdtest has a tree of its own; what is not created is that
+/// of an earlier run.
+fn start(command: &Command<'_>, given: &Options<'_>, [creates, _, _, removes]: [bool; 4]) -> Start {
+    let reps = given.reps("i");
+    let first = given.value("d").and_then(|folders| folders.split('@').next());
+    let after = match () {
+        _ if creates && (removes || !reps.is_empty()) => After::Clean,
+        _ if creates => After::Keep,
+        _ => After::Stay,
+    };
+    Start {
+        ranks: command.ranks,
+        folder: first.and_then(folder),
+        options: if creates { reps } else { format!("{reps} --prepare") },
+        after,
+        ..Start::default()
+    }
+}
+
+/// The number of items, and what of the options is not in the program.
+fn items(page: &mut Page, given: &Options<'_>) {
+    let (number, of_folder) = (given.number("n"), given.number("I"));
+    let text = match (number, of_folder) {
+        (Some(_), _) => "-n: items of each rank",
+        (None, Some(_)) => "-I: items of each rank",
+        (None, None) => "items of each rank; no -n is given",
+    };
+    page.param("num", number.or(of_folder).unwrap_or("100"), text);
+    given.others(KNOWN).for_each(|option| page.leaves_out(option));
+    if let Some(items) =
+        given.value("I").filter(|items| number.is_some() || of_folder != Some(items))
+    {
+        page.leaves_out(format!("-I {items}"));
+    }
+    if let Some(folders) = given.value("d").filter(|folders| folders.contains('@')) {
+        page.leaves_out(format!("-d {folders}: several directories"));
+    }
 }
 
 impl Items<'_> {

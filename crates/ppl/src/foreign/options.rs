@@ -80,6 +80,7 @@ impl<'t> Options<'t> {
     pub(super) fn others(&self, known: &[&str]) -> impl Iterator<Item = String> {
         let others = self.0.iter().filter(|option| !known.contains(&option.0.as_str()));
         others.map(|(name, value)| match value {
+            Some(value) if name.is_empty() => value.to_string(),
             Some(value) => format!("-{name} {value}"),
             None => format!("-{name}"),
         })

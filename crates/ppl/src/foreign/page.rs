@@ -2,6 +2,57 @@
 
 use std::fmt::Write;
 
+/// The root of the file system, which no run may use.
+const ROOT: &str = "/";
+
+/// How a program is started.
+#[derive(Default)]
+pub(super) struct Start {
+    /// Ranks that the text asks for.
+    pub(super) ranks: Option<u64>,
+    /// Calls of MPI-IO are made, which need MPI.
+    pub(super) mpi: bool,
+    /// The folder of its files.
+    pub(super) folder: Option<String>,
+    /// More options of `parabench run`.
+    pub(super) options: String,
+    pub(super) after: After,
+}
+
+/// What the other tool does with its files at the end of each repetition.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) enum After {
+    /// They stay, and the next repetition can use them.
+    #[default]
+    Stay,
+    /// They are asked for.
+    Keep,
+    /// They are removed, or the next repetition makes new ones.
+    Clean,
+}
+
+impl Start {
+    /// The command line. A directory that is named keeps its files, one that is not is removed.
+    fn command(&self) -> String {
+        let run = match (self.mpi, self.ranks) {
+            (true, ranks) => format!("mpiexec -n {} parabench run x.ppl", ranks.unwrap_or(1)),
+            (false, Some(ranks)) => format!("parabench run x.ppl -n {ranks}"),
+            (false, None) => "parabench run x.ppl".to_string(),
+        };
+        let folder = match self.folder.as_deref() {
+            Some(ROOT) => " --dir /parabench".to_string(),
+            Some(folder) => format!(" --dir {folder}"),
+            None => String::new(),
+        };
+        let after = match (self.after, &self.folder) {
+            (After::Clean, Some(_)) => " --clean",
+            (After::Keep, None) => " --keep",
+            _ => "",
+        };
+        format!("{run}{folder}{}{after}", self.options)
+    }
+}
+
 /// Lines of a program. The formatter gives them their layout.
 #[derive(Default)]
 pub(super) struct Page {
@@ -13,11 +64,13 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// A program with a comment that says how to run it. `ranks`: those that the text asks for.
-    pub(super) fn new(what: &str, ranks: Option<u64>, options: &str) -> Page {
-        let ranks = ranks.map(|ranks| format!(" -n {ranks}")).unwrap_or_default();
+    /// A program with a comment that says how to run it.
+    pub(super) fn new(what: &str, start: &Start) -> Page {
         let mut page = Page::default();
-        page.comment(&format!("{what}: parabench run x.ppl{ranks}{options}"));
+        page.comment(&format!("{what}: {}", start.command()));
+        if start.folder.as_deref() == Some(ROOT) {
+            page.comment("No run may use / itself: --dir names a directory of its own there.");
+        }
         page
     }
 
@@ -72,20 +125,83 @@ pub(super) fn bytes(n: u64) -> String {
 
 /// The folder and the name of a path of another tool, in letters that need no escape.
 pub(super) fn place(path: &str) -> (Option<String>, String) {
-    let plain = |text: &str| -> String {
-        let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
-        text.chars().map(|c| if harmless(c) { c } else { '_' }).collect()
-    };
     let path = plain(path.trim_end_matches('/'));
     let (folder, name) = match path.rsplit_once('/') {
+        Some(("", name)) => (Some(ROOT.to_string()), name),
         Some((folder, name)) => (Some(folder.to_string()), name),
         None => (None, path.as_str()),
     };
     let name = if matches!(name, "" | "." | "..") { "data" } else { name };
-    (folder.filter(|folder| !folder.is_empty()), name.to_string())
+    (folder, name.to_string())
 }
 
-/// The options of `parabench run` that name a folder.
-pub(super) fn in_folder(folder: Option<&str>) -> String {
-    folder.map(|folder| format!(" --dir {folder}")).unwrap_or_default()
+/// A path of another tool that is a folder as a whole, in letters that need no escape.
+pub(super) fn folder(path: &str) -> Option<String> {
+    match path.trim_end_matches('/') {
+        "" if path.is_empty() => None,
+        "" => Some(ROOT.to_string()),
+        "." => None,
+        path => Some(plain(path)),
+    }
+}
+
+fn plain(text: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    text.chars().map(|c| if harmless(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_a_folder_and_a_name() {
+        for (path, dir, name) in [
+            ("f", None, "f"),
+            ("/f", Some("/"), "f"),
+            ("//f", Some("/"), "f"),
+            ("/mnt/x", Some("/mnt"), "x"),
+            ("a b/x/", Some("a_b"), "x"),
+            ("/", None, "data"),
+            ("..", None, "data"),
+        ] {
+            assert_eq!(place(path), (dir.map(String::from), name.to_string()), "{path}");
+        }
+    }
+
+    #[test]
+    fn folders_keep_where_they_begin() {
+        for (path, expected) in [
+            ("/scratch", Some("/scratch")),
+            ("/scratch/me/", Some("/scratch/me")),
+            ("scratch", Some("scratch")),
+            ("/", Some("/")),
+            (".", None),
+            ("", None),
+        ] {
+            assert_eq!(folder(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_runs_as_it_is() {
+        let start = |mpi: bool, folder: Option<&str>, after| Start {
+            ranks: mpi.then_some(4),
+            mpi,
+            folder: folder.map(String::from),
+            options: " --reps 3".to_string(),
+            after,
+        };
+        for (start, expected) in [
+            (start(false, None, After::Clean), "parabench run x.ppl --reps 3"),
+            (start(false, None, After::Keep), "parabench run x.ppl --reps 3 --keep"),
+            (
+                start(true, Some("/mnt"), After::Clean),
+                "mpiexec -n 4 parabench run x.ppl --dir /mnt --reps 3 --clean",
+            ),
+            (start(false, Some("/"), After::Keep), "parabench run x.ppl --dir /parabench --reps 3"),
+        ] {
+            assert_eq!(start.command(), expected);
+        }
+    }
 }
