@@ -3,7 +3,7 @@
 mod job;
 
 use super::command::Command;
-use super::options::{Options, size};
+use super::options::Options;
 use super::page::{After, Page, Start, bytes, place};
 use job::{Job, Stonewall};
 
@@ -41,15 +41,20 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     };
     let mut page = Page::new("IOR", &start);
     remarks(&mut page, &given);
-    let amount = |name: &str, default: u64| bytes(given.size(name).unwrap_or(default));
-    page.param("block", &amount("b", BLOCK), "-b: bytes of a rank in a segment");
-    page.param("transfer", &amount("t", TRANSFER), "-t: bytes of a call");
+    let (block, transfer) = sizes(&given);
+    page.param("block", &bytes(block), "-b: bytes of a rank in a segment");
+    page.param("transfer", &bytes(transfer.min(block)), "-t: bytes of a call");
     let segments = given.number("s").unwrap_or("1");
     page.param("segments", segments, "-s: number of segments");
     given.others(KNOWN).for_each(|option| page.leaves_out(option));
     notes(&mut page, command, &given, &job);
     job.program(&mut page);
     Some(page.finish())
+}
+
+/// The bytes of a block and of a transfer.
+fn sizes(given: &Options<'_>) -> (u64, u64) {
+    (given.size("b").unwrap_or(BLOCK), given.size("t").unwrap_or(TRANSFER))
 }
 
 fn job(given: &Options<'_>, file: String) -> Job {
@@ -105,20 +110,27 @@ fn remarks(page: &mut Page, given: &Options<'_>) {
             "-f {script}: the script was not read, and its settings are missing"
         ));
     }
-    let sized = |name: &str, default: &'static str| given.value(name).unwrap_or(default);
-    let (block, transfer) = (sized("b", "1m"), sized("t", "256k"));
-    if let (Some(b), Some(t)) = (size(block), size(transfer))
-        && t > 0
-        && b % t > 0
-    {
-        let (rest, whole) = (bytes(b % t), b / t);
+    let (block, transfer) = sizes(given);
+    let (rest, whole) = (bytes(block % transfer), block / transfer);
+    if block % transfer > 0 {
+        let (block, transfer) = (bytes(block), bytes(transfer));
         page.comment(&format!("IOR refuses -b {block}, which is not a multiple of -t {transfer}:"));
-        page.comment(&format!("here {whole} transfers of a block, without the last {rest} of it"));
+        page.comment(&match whole {
+            0 => format!("here a block is one transfer of {rest}"),
+            _ => format!("here {whole} transfers of a block, without the last {rest} of it"),
+        });
     }
 }
 
 /// Options of which the program has a part, or has them in other cases.
 fn notes(page: &mut Page, command: &Command<'_>, given: &Options<'_>, job: &Job) {
+    let unknown = |name: &str| match name {
+        "s" => given.number("s").is_none(),
+        name => given.size(name).is_none(),
+    };
+    for name in ["b", "t", "s"].into_iter().filter(|name| unknown(name)) {
+        given.values(name).for_each(|value| page.leaves_out(format!("-{name} {value}")));
+    }
     if job.random {
         page.leaves_out("-z across blocks");
     }

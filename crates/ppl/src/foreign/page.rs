@@ -146,7 +146,7 @@ pub(super) fn folder(path: &str) -> Option<String> {
 }
 
 fn plain(text: &str) -> String {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "._-/+,=:@%".contains(c);
     text.chars().map(|c| if harmless(c) { c } else { '_' }).collect()
 }
 
@@ -161,6 +161,7 @@ mod tests {
             ("/f", Some("/"), "f"),
             ("//f", Some("/"), "f"),
             ("/mnt/x", Some("/mnt"), "x"),
+            ("/mnt/a+b@c/x", Some("/mnt/a+b@c"), "x"),
             ("a b/x/", Some("a_b"), "x"),
             ("/", None, "data"),
             ("..", None, "data"),
