@@ -170,7 +170,7 @@ fn even(list: &Listed, bound: f64) -> Option<(i64, i64)> {
 fn drawn(list: &Listed, role: Role, bound: f64) -> Option<(Draw, i64, i64)> {
     match role {
         Role::Size => draw::sizes(&list.values, bound).map(|(draw, unit)| (draw, 0, unit)),
-        Role::Place => {
+        Role::Place if jumps(&list.values) => {
             let first = list.values.iter().copied().min()?;
             let from_first: Option<Vec<i64>> =
                 list.values.iter().map(|value| value.checked_sub(first)).collect();
@@ -179,8 +179,15 @@ fn drawn(list: &Listed, role: Role, bound: f64) -> Option<(Draw, i64, i64)> {
                 .or_else(|| draw::places(&from_first))
                 .map(|(draw, unit)| draw.moved(first, unit))
         }
-        Role::Other | Role::Name => None,
+        Role::Place | Role::Other | Role::Name => None,
     }
+}
+
+/// Places go back in more than a quarter of the steps, as random ones do in half of them: a file that is
+/// written on and on, with gaps of any size, is not accessed at random.
+fn jumps<T: PartialOrd>(places: &[T]) -> bool {
+    let back = places.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    back * 4 > places.len()
 }
 
 /// Every place comes once in the iterations of the loop, on every rank.

@@ -4,6 +4,7 @@
 use super::super::events::Events;
 use super::super::log::{Log, Logged};
 use super::super::names::Names;
+use super::jumps;
 use model::Op;
 use model::event::NO_ID;
 use std::collections::HashMap;
@@ -65,7 +66,8 @@ impl Near {
         }
         let mut wild = vec![(false, false); rank.len()];
         for like in by_key.values() {
-            let ruleless = ruleless(&like.sizes).zip(ruleless(&like.offsets));
+            let places = jumping(&like.offsets);
+            let ruleless = ruleless(&like.sizes).zip(places);
             for (at, no_rule) in like.places.iter().zip(ruleless) {
                 wild[*at] = no_rule;
             }
@@ -115,7 +117,19 @@ fn ruleless(numbers: &[u64]) -> impl Iterator<Item = bool> {
     let is_new = |at: usize| {
         at > 0 && !(1..=CYCLE_MAX.min(at.saturating_sub(1))).any(|p| grown(at) == grown(at - p))
     };
-    let new: Vec<bool> = (0..numbers.len()).map(is_new).collect();
+    in_most((0..numbers.len()).map(is_new).collect())
+}
+
+/// The same of places, which jump to and fro: a file that is written on and on with gaps of any size is
+/// not accessed at random.
+fn jumping(offsets: &[u64]) -> impl Iterator<Item = bool> {
+    let often = offsets.chunks(TOGETHER);
+    let often = often.flat_map(|chunk| std::iter::repeat_n(jumps(chunk), chunk.len()));
+    ruleless(offsets).zip(often).map(|(new, often)| new && often)
+}
+
+/// For each of some numbers whether most of those around are new.
+fn in_most(new: Vec<bool>) -> impl Iterator<Item = bool> {
     let mut all = Vec::with_capacity(new.len());
     for chunk in new.chunks(TOGETHER) {
         let many = chunk.iter().filter(|new| **new).count();
@@ -143,6 +157,9 @@ mod tests {
         let nested: Vec<u64> = (0..64).map(|at| at / 4 * 100 + at % 4 * 8).collect();
         assert_eq!(marked(&nested), 0);
         assert_eq!(marked(&random[..8]), 0);
+        let jumps = |numbers: &[u64]| jumping(numbers).filter(|wild| *wild).count();
+        let growing: Vec<u64> = (0..64u64).map(|at| at * 4096 + at * at * 7919 % 1013).collect();
+        assert_eq!((jumps(&random), marked(&growing), jumps(&growing)), (64, 64, 0));
     }
 
     #[test]
