@@ -230,6 +230,10 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
             cost.map(|it| format!("Recording added about {} ns to each call.", it.call_ns)),
         );
         head.extend(trace.gaps.iter().map(|gap| model::escape::line(&format!("{}.", gap.says))));
+        let unknown = trace.gaps.iter().any(|gap| gap.code == "no-durations");
+        head.extend(unknown.then(|| {
+            "Pauses count from start to start, with the time that the operations took.".into()
+        }));
     }
     head.extend(log.tells_transfers_of_mpi_io().then(|| {
         "Who called MPI-IO together is not told: each rank opens its files for itself.".into()
@@ -247,6 +251,7 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
     let what = format!("{} operations became {lines} lines{files}", proof.operations);
     let adopted = match proof.adopted {
         0 => String::new(),
+        1 => "; one more open gives a rank what another one had opened".into(),
         adopted => format!("; {adopted} more opens give ranks what others had opened"),
     };
     if proof.is_lossless() {
@@ -283,8 +288,11 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         console::note(&format!("{n} operations have {text}: they stand for the usual ones"));
     }
     if !folded.before.is_empty() {
-        let n = folded.before.len();
-        console::note(&format!("the program expects {n} files or directories to be there"));
+        let what = match folded.before.len() {
+            1 => "one file or directory".to_string(),
+            n => format!("{n} files or directories"),
+        };
+        console::note(&format!("the program expects {what} to be there"));
     }
 }
 
