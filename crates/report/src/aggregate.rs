@@ -58,6 +58,8 @@ pub struct Busiest {
     pub op: Op,
     /// Its share of that time.
     pub share: f64,
+    /// Such operations were due at times (`with (rate=...)`); their time here is that from their start.
+    pub is_due: bool,
 }
 
 /// Events of one execution in counters of a fixed size.

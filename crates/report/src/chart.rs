@@ -42,7 +42,7 @@ pub struct Axis {
     pub title: String,
     /// Its unit.
     pub unit: Unit,
-    /// Logarithmic; all values are above 0 then.
+    /// Logarithmic: values of 0 have no place there.
     pub log: bool,
 }
 

@@ -204,7 +204,8 @@ impl Differences {
 pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<Fidelity, Refused> {
     let (ours, theirs) = (executions(originals)?, executions(replays)?);
     let mut found = Bench::of(originals, replays)?.measure(&ours, &theirs)?;
-    found.notes = originals.iter().chain(replays).filter_map(dropped).collect();
+    let all = || originals.iter().chain(replays);
+    found.notes = all().filter_map(dropped).chain(all().filter_map(untold)).collect();
     found.verdict = verdict::sentence(&found);
     Ok(found)
 }
@@ -312,6 +313,21 @@ fn dropped(recorded: &Recorded<'_>) -> Option<String> {
     })
 }
 
+/// The log of the run does not tell how long calls took.
+fn is_untold(run: &Run) -> bool {
+    let gaps = run.run.trace.iter().flat_map(|trace| &trace.gaps);
+    gaps.into_iter().any(|gap| gap.code == "no-durations")
+}
+
+fn untold(recorded: &Recorded<'_>) -> Option<String> {
+    is_untold(recorded.run).then(|| {
+        let name = recorded.name;
+        format!(
+            "{name}: its log does not tell how long calls took: figures that need it are left out"
+        )
+    })
+}
+
 /// What comparisons of one report share.
 struct Bench {
     texts: Rc<RefCell<Texts>>,
@@ -413,6 +429,11 @@ impl Bench {
             // Its phases are those of the operations that replay it.
             let mut tally = self.compare([(0, ours), (1, replay)])?;
             profiles[0].push(std::mem::take(&mut tally.profiles[0]));
+        }
+        for (profiles, parts) in profiles.iter_mut().zip([originals, replays]) {
+            let untold = profiles.iter_mut().zip(parts);
+            let untold = untold.filter(|(_, part)| is_untold(part.recorded.run));
+            untold.for_each(|(profile, _)| profile.forget_untold());
         }
         let texts = self.texts.borrow();
         found.scopes = figures::scopes(&profiles[0], &profiles[1], &texts);

@@ -21,7 +21,7 @@ mod tests;
 use crate::markup::{Element, Markup, element};
 use crate::svg;
 use crate::views::Views;
-pub use figures::figure;
+pub use figures::{figure, figures};
 use model::Run;
 
 /// What the page may load and do: nothing.
@@ -36,7 +36,7 @@ pub fn render(run: &Run, views: &Views) -> String {
         section("figures", "What was measured", tables::tables(run)),
         section("source", "Where the time went", source::source(run)),
         section("failures", "What failed", head::failures(run)),
-        section("pictures", "Pictures", figures::figures(&views.views, &views.absent)),
+        section("pictures", "Pictures", figures(&views.views, &views.absent)),
         section("environment", "Environment", environment::environment(run)),
     ];
     let title = format!("{} – Parabench", run.run.program.name);

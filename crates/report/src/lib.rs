@@ -43,6 +43,7 @@ pub mod table;
 pub mod verdict;
 pub mod views;
 
+mod own_time;
 mod text;
 
 #[cfg(test)]

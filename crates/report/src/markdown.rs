@@ -2,12 +2,17 @@
 //! (GitHub Flavored Markdown, section 4.10 "Tables").
 
 use crate::columns::{Media, ROWS, TIMES, Value, shown};
+use crate::own_time::is_service;
 use crate::table::grid::{self, Kind};
+use crate::table::remarks;
 use crate::text::{at_least, escape};
 use model::run::{Host, LabelRow, Row, Run, TimeRow};
-use model::units::{Measure, format_ns};
+use model::units::Measure;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+
+const DUE: &str = "Where there is a row .service, times of the operation count from when it was due; those of the row \
+                   .service are of its calls alone.\n\n";
 
 /// Writes the report of a run.
 ///
@@ -108,10 +113,13 @@ fn render(run: &Run) -> String {
     } else {
         rows(run, &mut out);
     }
+    if run.rows.iter().any(is_service) {
+        out.push_str(DUE);
+    }
     if !run.times.is_empty() {
         times(run, &mut out);
     }
-    remarks(run, &mut out);
+    evidence(run, &mut out);
     out
 }
 
@@ -122,9 +130,9 @@ fn title(run: &Run) -> String {
         plain(&header.backend),
         plain(&file_systems(&header.host)),
         plain(&header.host.name),
-        format_ns(header.duration_wall_ns as f64),
+        remarks::duration(run).unwrap_or_default(),
         plain(&header.started),
-        format!("seed {}", header.seed),
+        if header.trace.is_none() { format!("seed {}", header.seed) } else { String::new() },
         plain(&header.outcome),
     ];
     facts.retain(|fact| !fact.is_empty());
@@ -140,7 +148,7 @@ fn file_systems(host: &Host) -> String {
 }
 
 /// Evidence, marks, notes, failures: one line each.
-fn remarks(run: &Run, out: &mut String) {
+fn evidence(run: &Run, out: &mut String) {
     let evidence = &run.run.evidence;
     if let Some(share) = evidence.page_cache_share.filter(|share| share.is_finite()) {
         let _ = writeln!(out, "- page cache served {} of the bytes read", at_least(share));

@@ -124,8 +124,11 @@ fn lines(metric: &mut Metric<'_>, row: &Row) {
         }
     }
     if metric.name == SECONDS {
-        let mean_ns = row.mean_ns.filter(|mean| mean.is_finite()).unwrap_or(0.0);
-        metric.line("_sum", &labels(row), mean_ns * done / 1e9);
+        let mean_ns = row.mean_ns.filter(|mean| mean.is_finite());
+        // Logs may tell no durations.
+        if let Some(mean_ns) = mean_ns.or((done == 0.0).then_some(0.0)) {
+            metric.line("_sum", &labels(row), mean_ns * done / 1e9);
+        }
         metric.line("_count", &labels(row), done);
     }
 }

@@ -62,6 +62,10 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     let from_events = |make: fn(&Source<'_>) -> Result<View, String>| {
         source.as_ref().ok_or_else(|| no_events(run)).and_then(make)
     };
+    let over_time = |make: fn(&Source<'_>) -> Result<View, String>| {
+        let timed = source.as_ref().map_or_else(|| Err(no_events(run)), Source::timed)?;
+        make(timed)
+    };
     views.add_all(sweep::NAME, sweep::over_dimensions(run, &colors));
     match moved::told(run) {
         Some(moved) => {
@@ -69,23 +73,23 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
             views.add(ranks::BAND, moved::band(moved));
         }
         None => {
-            views.add(rates::OVER_TIME, from_events(rates::over_time));
-            views.add(ranks::BAND, from_events(ranks::band));
+            views.add(rates::OVER_TIME, over_time(rates::over_time));
+            views.add(ranks::BAND, over_time(ranks::band));
         }
     }
-    views.add(ranks::BANDWIDTH, from_events(ranks::bandwidth));
-    views.add(ranks::LATENCY, from_events(ranks::latency));
-    views.add(rates::CALLS, from_events(rates::calls));
+    views.add(ranks::BANDWIDTH, over_time(ranks::bandwidth));
+    views.add(ranks::LATENCY, over_time(ranks::latency));
+    views.add(rates::CALLS, over_time(rates::calls));
     views.add(latency::HISTOGRAM, latency::histogram(run, &colors));
     views.add(latency::CDF, latency::cdf(run, &colors));
     views.add(latency::PERCENTILES, latency::percentiles(run));
     views.add(calls::COUNT, calls::count(run));
     views.add(calls::TIME, calls::time(run));
-    views.add(offsets::NAME, from_events(offsets::over_time));
+    views.add(offsets::NAME, over_time(offsets::over_time));
     views.add(files::NAME, from_events(files::map));
     let execution = events.map(|events| events.execution);
     views.add(labels::OVER_TIME, labels::over_time(run, execution));
-    views.add(labels::BY_RANK, from_events(labels::by_rank));
+    views.add(labels::BY_RANK, over_time(labels::by_rank));
     views
 }
 
@@ -125,6 +129,15 @@ fn no_events(run: &Run) -> String {
     }
 }
 
+/// Why there is no picture of how long operations took.
+fn no_time(run: &Run) -> &'static str {
+    let mut gaps = run.run.trace.iter().flat_map(|trace| &trace.gaps);
+    match gaps.any(|gap| gap.code == "no-durations") {
+        true => "the log does not tell how long calls took",
+        false => "no operation took time",
+    }
+}
+
 /// Why there is no picture of operations.
 fn nothing(source: &Source<'_>) -> String {
     match source.events.failed {
@@ -141,6 +154,8 @@ struct Source<'a> {
     scale: f64,
     /// "block=4k, repetition 0"; empty where there is one execution.
     point: String,
+    /// Why a picture of times has nothing to show.
+    no_time: &'static str,
     /// The execution has operations in several labels.
     several_labels: bool,
     /// Operations are missing: a sample was kept, or memory ran out.
@@ -172,9 +187,19 @@ impl<'a> Source<'a> {
             colors,
             scale: every as f64,
             point: point(run, events.execution),
+            no_time: no_time(run),
             several_labels: labels.any(|label| Some(label) != first),
             is_partial: every > 1 || dropped > 0,
             note,
+        }
+    }
+
+    /// All of it, if operations lie at different times: else nothing can be drawn over time.
+    fn timed(&self) -> Result<&Self, String> {
+        let time = &self.events.time;
+        match (self.events.events, time.count, time.width_ns) {
+            (1.., 1, 1) => Err("all operations lie at one point in time".into()),
+            _ => Ok(self),
         }
     }
 
@@ -219,11 +244,11 @@ fn axis(title: &str, unit: Unit) -> Axis {
     Axis { title: title.into(), unit, log: false }
 }
 
-/// The axis of `values`: logarithmic if all of them have a place there and the largest is far above
-/// the smallest one.
+/// The axis of `values`: logarithmic if the largest is far above the smallest one, zeros apart, which
+/// have no place there.
 fn axis_of(title: &str, unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
     let (least, most) = values
-        .filter(|value| value.is_finite())
+        .filter(|value| value.is_finite() && *value != 0.0)
         .fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)));
     Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(title, unit) }
 }

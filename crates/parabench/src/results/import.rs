@@ -77,6 +77,9 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let labels: Vec<String> = told.labels.iter().map(|label| lossy(label)).collect();
     let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);
     let mut rows = summary.rows(label, |_| None);
+    if told.gaps.iter().any(|gap| gap.code == NO_DURATIONS) {
+        rows.iter_mut().for_each(forget_times);
+    }
     rows.extend(told.rows.iter().cloned());
     let mut header = header(origin.title, &told, &rows);
     header.trace = Some(Trace {
@@ -97,6 +100,20 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let run = Run { version: VERSION, rows, run: header, ..Run::default() };
     store::write(folder.path(), &run).map_err(failed)?;
     Ok(run)
+}
+
+/// Code of the gap of logs that tell when calls began and not how long they took.
+const NO_DURATIONS: &str = "no-durations";
+
+/// A call without a duration took an unknown time, not 0 ns. A row with such calls has no times.
+fn forget_times(row: &mut Row) {
+    if row.min_ns != Some(0) && row.failed_histogram.as_ref().is_none_or(|times| times.min > 0) {
+        return;
+    }
+    (row.min_ns, row.mean_ns, row.max_ns) = (None, None, None);
+    (row.p50_ns, row.p90_ns, row.p99_ns, row.p999_ns) = (None, None, None, None);
+    (row.rank_mib_s, row.rank_ops_s) = (None, None);
+    (row.histogram, row.failed_histogram) = (None, None);
 }
 
 fn lossy(text: &[u8]) -> String {
@@ -180,5 +197,47 @@ fn evidence(told: &Told, rows: &[Row]) -> Evidence {
         confinement: "none".into(),
         notes: notes.collect(),
         ..Evidence::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Event;
+
+    /// Rows of writes that took so long, and whether the log told it.
+    fn rows(times_ns: &[u64]) -> Vec<Row> {
+        let mut summary = Summary::default();
+        for (seq, busy_ns) in (0..).zip(times_ns) {
+            let (start_ns, end_ns) = (seq * 1_000, seq * 1_000 + busy_ns);
+            let op = Op::Fwrite as u8;
+            let event = Event {
+                seq,
+                op,
+                start_ns,
+                end_ns,
+                busy_ns: *busy_ns,
+                done_bytes: 512,
+                ..Event::default()
+            };
+            summary.add(0, &event);
+        }
+        summary.rows(|_| "", |_| None)
+    }
+
+    #[test]
+    fn unknown_times_are_none_and_not_zero() {
+        for times_ns in [&[0, 0][..], &[0, 700]] {
+            let mut rows = rows(times_ns);
+            assert_eq!(rows[0].min_ns, Some(0));
+            rows.iter_mut().for_each(forget_times);
+            let row = &rows[0];
+            assert_eq!((row.min_ns, row.mean_ns, row.p50_ns, row.max_ns), (None, None, None, None));
+            assert_eq!((row.count, row.bytes, row.histogram.is_none()), (2, 1024, true));
+        }
+        let mut known = rows(&[500, 700]);
+        let before = known.clone();
+        known.iter_mut().for_each(forget_times);
+        assert_eq!(known, before);
     }
 }

@@ -6,6 +6,7 @@ use super::extents::Extents;
 use super::grid::MAX_LABELS;
 use super::{Busiest, Execution, scan};
 use crate::events::{Table, invalid};
+use crate::own_time::{OwnTimes, is_service};
 use model::run::Row;
 use model::{Op, Run};
 use parquet::errors::Result;
@@ -182,11 +183,17 @@ fn read_range(
 /// Label, operation and time of each row of an execution, in nanoseconds of operations that did not
 /// fail.
 fn times(run: &Run, execution: Execution) -> impl Iterator<Item = (&str, &str, f64)> {
-    let own =
+    let is_one =
         move |row: &&Row| row.part_of.is_none() && (row.cell, row.repetition) == execution.pair();
-    run.rows.iter().filter(own).map(|row| {
-        let succeeded = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-        (&*row.label, &*row.op, row.mean_ns.unwrap_or(0.0) * succeeded as f64)
+    let own = OwnTimes::of(run);
+    run.rows.iter().filter(is_one).map(move |row| (&*row.label, &*row.op, own.sum_ns(row)))
+}
+
+/// Operations of the execution were due at times.
+fn is_due(run: &Run, execution: Execution, label: &str, op: &str) -> bool {
+    run.rows.iter().filter(|row| is_service(row)).any(|row| {
+        (row.cell, row.repetition) == execution.pair()
+            && (&*row.label, row.part_of.as_deref()) == (label, Some(op))
     })
 }
 
@@ -198,7 +205,8 @@ fn busiest(run: &Run, execution: Execution, labels: &[String]) -> Option<(usize,
         Some((number, label, Op::find(op)?, busy_ns))
     });
     let (number, label, op, busy_ns) = found.reduce(|a, b| if b.3 > a.3 { b } else { a })?;
-    let busiest = || Busiest { label: label.into(), op, share: busy_ns / all_ns };
+    let is_due = is_due(run, execution, label, op.name());
+    let busiest = || Busiest { label: label.into(), op, share: busy_ns / all_ns, is_due };
     (busy_ns > 0.0).then(|| (number, busiest()))
 }
 

@@ -37,9 +37,9 @@ impl Bins {
         }
     }
 
-    /// Nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.amounts.is_empty()
+    /// All amounts.
+    pub fn total(&self) -> f64 {
+        self.amounts.iter().sum()
     }
 
     fn widen(&mut self) {

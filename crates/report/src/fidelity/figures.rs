@@ -8,6 +8,7 @@
 //! | concurrency | mean number of operations under way, in each hundredth of the elapsed time |
 //! | ks, wasserstein | distances of the distributions of operations' times, weighted by their number |
 //!
+//! Figures that need durations are left out where the log of a side tells none.
 //! With several executions of a side its figure is the median, and distributions are taken together.
 
 use super::names::Texts;
@@ -76,6 +77,7 @@ pub struct Latency {
 
 /// All scopes: the whole, then the phases in the order in which the original enters them.
 pub(super) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) -> Vec<Scope> {
+    let is_untold = originals.iter().chain(replays).any(|profile| profile.is_untold);
     let all = |profile: &Profile| profile.all.clone();
     let side = |side: &[Profile]| side.iter().map(all).collect::<Vec<_>>();
     let mut whole = scope(None, &side(originals), &side(replays));
@@ -86,7 +88,20 @@ pub(super) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) 
         let side = |side: &[Profile]| side.iter().map(of).collect::<Vec<_>>();
         scopes.push(scope(Some(texts.shown(label)), &side(originals), &side(replays)));
     }
+    if is_untold {
+        scopes.iter_mut().for_each(leave_out);
+    }
     scopes
+}
+
+/// Leaves out the figures that need durations, of which the log of a side does not tell some or all.
+fn leave_out(scope: &mut Scope) {
+    let Scope { figures, latency, .. } = scope;
+    figures.retain(|figure| match figure.name {
+        "elapsed" => figure.original > Some(0.0) && figure.replay > Some(0.0),
+        "ks" | "wasserstein" => !latency.is_empty(),
+        _ => false,
+    });
 }
 
 /// Labels by the time at which the original enters them; none if there is only one.

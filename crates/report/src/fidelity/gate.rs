@@ -120,8 +120,10 @@ fn figure(found: &Fidelity, name: &str, phase: Option<&str>) -> (Option<f64>, St
         let known = if phases.is_empty() { "it has none".into() } else { phases.join(", ") };
         return (None, format!("there is no phase \"{}\": {known}", phase.unwrap_or_default()));
     };
-    let error = scope.figures.iter().find(|figure| figure.name == name);
-    match error.and_then(|figure| figure.error_percent) {
+    let Some(found) = scope.figures.iter().find(|figure| figure.name == name) else {
+        return (None, format!("{name} is unknown: the log of a side tells no durations"));
+    };
+    match found.error_percent {
         Some(error) => (Some(error.abs()), format!("{name} is off by {:.2} %", error.abs())),
         None => (None, format!("{name} is 0 in the original and more in the replay")),
     }

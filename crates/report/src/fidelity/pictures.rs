@@ -4,11 +4,12 @@ use super::profile::Profile;
 use super::{Fidelity, show};
 use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::compare::pictures::cumulated;
-use crate::html::{figure, page};
+use crate::html::{figures, page};
 use crate::markup::{Markup, element};
 use crate::table::Terminal;
+use crate::views::{Absent, Views};
 use model::Op;
-use model::units::format_ns;
+use model::units::{format_bytes, format_ns};
 
 /// Columns of a curve over time.
 const COLUMNS: usize = 240;
@@ -19,6 +20,11 @@ const PHASES: usize = 24;
 /// Operations with a picture of their times, those with most time.
 const OPERATIONS: usize = 8;
 
+/// Why pictures over time show nothing.
+const ONE_TIME: &str = "all operations of a side lie at one point in time";
+/// Why pictures of durations show nothing.
+const UNTOLD: &str = "the log of a side does not tell how long calls took";
+
 const SIDES: [&str; 2] = ["original", "replay"];
 
 fn axis(title: &str, unit: Unit, log: bool) -> Axis {
@@ -28,37 +34,75 @@ fn axis(title: &str, unit: Unit, log: bool) -> Axis {
 /// The report as one self-contained page.
 pub fn html(found: &Fidelity) -> String {
     let text = show::table(found, Terminal::default());
+    let pictures = views(found);
     let body = element("section")
         .with(element("p").text(&found.verdict))
         .with(element("pre").preformatted(text.trim_end()))
-        .all(views(found).iter().map(figure));
+        .with(figures(&pictures.views, &pictures.absent));
     let mut all = Markup::from(element("h1").text("Fidelity"));
     all.push(body);
     page("Fidelity – Parabench", all)
 }
 
-fn views(found: &Fidelity) -> Vec<View> {
-    let mut views = vec![phases(found)];
-    let concurrency = over_time(found, "operations under way", Unit::Count, 1.0, |one| &one.busy);
-    views.push(View {
+fn views(found: &Fidelity) -> Views {
+    let mut views = Vec::new();
+    let mut absent = Vec::new();
+    let timeless = found.pictured.iter().any(|one| one.elapsed_ns() == 0);
+    let untold = found.pictured.iter().any(|one| one.is_untold);
+    let mut leave_out = |name, reason: &str| absent.push(Absent { name, reason: reason.into() });
+    match timeless {
+        true => leave_out("phases", ONE_TIME),
+        false => views.push(phases(found)),
+    }
+    if untold {
+        leave_out("concurrency", UNTOLD);
+    } else if timeless {
+        leave_out("concurrency", ONE_TIME);
+    } else {
+        views.push(under_way(found));
+    }
+    for (at, name) in ["bytes-read", "bytes-written"].into_iter().enumerate() {
+        if found.pictured.iter().all(|one| one.moved[at].total() == 0.0) {
+            leave_out(name, "no operation moved bytes");
+        } else if timeless {
+            leave_out(name, ONE_TIME);
+        } else {
+            views.push(bytes_moved(found, at, name));
+        }
+    }
+    let latencies = latencies(found);
+    if latencies.is_empty() && untold {
+        leave_out("latency", UNTOLD);
+    }
+    views.extend(latencies);
+    Views { views, absent }
+}
+
+/// How many operations are under way.
+fn under_way(found: &Fidelity) -> View {
+    View {
         name: "concurrency".into(),
         title: "Operations under way over time".into(),
         summary: figure_words(found, "concurrency"),
-        chart: concurrency,
-    });
-    for (at, word) in ["read", "written"].into_iter().enumerate() {
-        let moves = found.pictured.iter().any(|one| !one.moved[at].is_empty());
-        let scale = 1e9 / f64::from(1 << 20);
-        let chart = over_time(found, "bandwidth", Unit::MibPerSecond, scale, |one| &one.moved[at]);
-        views.extend(moves.then(|| View {
-            name: format!("bytes-{word}"),
-            title: format!("Bytes {word} over time"),
-            summary: figure_words(found, "elapsed"),
-            chart,
-        }));
+        chart: over_time(found, "operations under way", Unit::Count, 1.0, |one| &one.busy),
     }
-    views.extend(latencies(found));
-    views
+}
+
+/// Bytes over time that were read (0) or written (1).
+fn bytes_moved(found: &Fidelity, at: usize, name: &str) -> View {
+    let word = ["read", "written"][at];
+    let [ours, theirs] = [0, 1].map(|side| {
+        let profile = &found.pictured[side];
+        let bytes = format_bytes(profile.moved[at].total().round() as u64);
+        format!("{bytes} in {}", format_ns(profile.elapsed_ns() as f64))
+    });
+    let scale = 1e9 / f64::from(1 << 20);
+    View {
+        name: name.into(),
+        title: format!("Bytes {word} over time"),
+        summary: format!("Bytes {word}: {ours} of the original, {theirs} of the replay."),
+        chart: over_time(found, "bandwidth", Unit::MibPerSecond, scale, |one| &one.moved[at]),
+    }
 }
 
 /// Both time lines: a row for each phase and side, from the first operation on.

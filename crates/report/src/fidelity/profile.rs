@@ -44,6 +44,8 @@ pub(super) struct Profile {
     pub busy: Bins,
     /// Bytes read, bytes written.
     pub moved: [Bins; 2],
+    /// The log of the execution does not tell how long some or all calls took.
+    pub is_untold: bool,
     rank: Option<Rank>,
 }
 
@@ -97,6 +99,15 @@ impl Profile {
         let Some(rank) = self.rank.take() else { return };
         self.phases.entry(rank.phase).or_default().times.add(rank.phase_ns, rank.last_ns);
         self.all.times.add(rank.first_ns, rank.last_ns);
+    }
+
+    /// Leaves out the times of operations of which the log does not tell how long they took: they
+    /// stand in its events as 0.
+    pub fn forget_untold(&mut self) {
+        self.is_untold = true;
+        for scope in self.phases.values_mut().chain([&mut self.all]) {
+            scope.ops.retain(|_, times| times.min > 0);
+        }
     }
 
     /// First start and last end of all operations.

@@ -371,3 +371,27 @@ fn runs_without_all_events_are_refused() {
         assert!(refused.message.contains(words), "{}", refused.message);
     }
 }
+
+#[test]
+fn durations_that_a_log_does_not_tell_are_not_compared() {
+    use model::run::{Trace, TraceGap};
+    let dirs: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
+    let untold = |event: Event| Event { end_ns: event.start_ns, busy_ns: 0, ..event };
+    let mut original = stored(dirs[0].path(), &[writes(100, 10).into_iter().map(untold).collect()]);
+    let gap = TraceGap { code: "no-durations".into(), count: 100, ..TraceGap::default() };
+    original.run.trace = Some(Trace { gaps: vec![gap], ..Trace::default() });
+    let replay = stored(dirs[1].path(), &[writes(100, 10)]);
+    let recorded = |name, at: usize, run| Recorded { name, folder: dirs[at].path(), run };
+    let mut found = compare(&[recorded("a", 0, &original)], &[recorded("b", 1, &replay)]).unwrap();
+    let names = |scope: &Scope| scope.figures.iter().map(|one| one.name).collect::<Vec<_>>();
+    assert_eq!(names(&found.scopes[0]), ["elapsed"]);
+    assert!(found.scopes[0].latency.is_empty());
+    assert!(found.notes[0].starts_with("a: its log does not tell how long"), "{:?}", found.notes);
+    found.judge(&[Gate::parse("ks <= 5%").unwrap()]);
+    assert_eq!(found.gates[0].reasons, ["ks is unknown: the log of a side tells no durations"]);
+    let page = html(&found);
+    assert!(page.contains("Pictures without data: 3") && !page.contains("Kolmogorov"), "{page}");
+    assert!(page.contains(
+        "Bytes written: 50 KiB in 99 µs of the original, 50 KiB in 99 µs of the replay."
+    ));
+}

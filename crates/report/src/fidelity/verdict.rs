@@ -52,8 +52,9 @@ impl Kind {
 }
 
 fn elapsed(found: &Fidelity) -> String {
-    let figure = found.scopes.first().and_then(|scope| scope.figures.first());
-    let Some(figure) = figure else { return "its time is unknown".into() };
+    let figures = found.scopes.first().map_or(&[][..], |scope| &scope.figures[..]);
+    let figure = figures.iter().find(|figure| figure.name == "elapsed");
+    let Some(figure) = figure else { return "how long the original took is unknown".into() };
     let [ours, theirs] = [figure.original, figure.replay].map(Option::unwrap_or_default);
     let time = |ns: f64| Measure::Time.format(ns, 4);
     let took = format!("it took {} instead of {}", time(theirs), time(ours));

@@ -27,6 +27,7 @@ pub fn environment(run: &Run) -> Markup {
     };
     let clock = match evidence.clock.as_str() {
         "" => String::new(),
+        _ if header.trace.is_some() => String::new(),
         clock => format!("{clock}, {} ns per reading", significant(evidence.clock_read_ns)),
     };
     list(&[
@@ -48,7 +49,7 @@ pub fn environment(run: &Run) -> Markup {
         ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),
         ("sent to storage", storage_bytes(evidence.storage_write_bytes)),
         ("parameters", params.collect::<Vec<_>>().join(", ")),
-        ("seed", header.seed.to_string()),
+        ("seed", header.trace.is_none().then(|| header.seed.to_string()).unwrap_or_default()),
         ("started", header.started.clone()),
         ("Parabench", header.parabench.clone()),
         ("run format", run.version.to_string()),

@@ -6,9 +6,9 @@ use crate::svg::value_text;
 use crate::table::{Terminal, remarks};
 use crate::text::safe_word;
 use model::op::Op;
-use model::run::Run;
+use model::run::{Run, Trace};
 use model::sweep::{Dimension, DimensionKind, Sweep};
-use model::units::{format_duration, format_ns};
+use model::units::format_duration;
 
 /// Lines of any length: the browser breaks them.
 const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
@@ -17,18 +17,58 @@ const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
 pub fn head(run: &Run) -> Markup {
     let header = &run.run;
     let started = header.started.replace('T', " ").replace('Z', " UTC");
-    let command = element("p").class("command").with(element("code").text(command(run)));
+    let command = command(run)
+        .map(|command| element("p").class("command").with(element("code").text(command)));
+    let kind = match &header.trace {
+        None => "Parabench run",
+        Some(Trace { recorded: Some(_), .. }) => "Recorded run",
+        Some(_) => "Imported run",
+    };
+    let kicker = [kind, &started].into_iter().filter(|part| !part.is_empty());
+    let kicker = kicker.collect::<Vec<_>>().join(" · ");
     element("header")
-        .with(element("p").class("kicker").text(format!("Parabench run · {started}")))
+        .with(element("p").class("kicker").text(kicker))
         .with(element("h1").text(&header.program.name))
-        .with(command)
+        .all(command)
         .with(keys(run))
         .with(facts(run))
         .into()
 }
 
+/// Logs of an import whose command is shown.
+const LOGS: usize = 8;
+
 /// The command that makes such a run again, as far as a run knows it.
-fn command(run: &Run) -> String {
+fn command(run: &Run) -> Option<String> {
+    match &run.run.trace {
+        Some(trace) => traced(trace),
+        None => Some(executed(run)),
+    }
+}
+
+/// The command that imports such logs or records such a run again; none where it is unknown: rules
+/// of the user's own, a run of Parabench as a log, standard input.
+fn traced(trace: &Trace) -> Option<String> {
+    let words: Vec<&str> = match &trace.recorded {
+        Some(recorded) => {
+            let command = recorded.command.iter().map(String::as_str);
+            ["record", "--"].into_iter().chain(command).collect()
+        }
+        None => {
+            let logs: Vec<&str> = trace.logs.iter().map(|log| &*log.name).collect();
+            let is_known = !matches!(&*trace.format, "" | "rules" | "parabench" | "preload");
+            if !is_known || logs.is_empty() || logs.len() > LOGS || logs.contains(&"-") {
+                return None;
+            }
+            ["import", "--as", &trace.format].into_iter().chain(logs).collect()
+        }
+    };
+    let words = ["parabench"].into_iter().chain(words);
+    Some(words.map(safe_word).collect::<Vec<_>>().join(" "))
+}
+
+/// The command that executes a program again.
+fn executed(run: &Run) -> String {
     let header = &run.run;
     let mut words = vec!["parabench run".to_string(), safe_word(&header.program.name)];
     let params = header.params.iter();
@@ -94,7 +134,7 @@ fn keys(run: &Run) -> Markup {
     let bad = |is_bad: bool| if is_bad { "bad" } else { "" };
     let entries = [
         ("outcome", bad(header.exit_code != 0), header.outcome.clone()),
-        ("duration", "", format_ns(header.duration_wall_ns as f64)),
+        ("duration", "", remarks::duration(run).unwrap_or_else(|| "–".into())),
         ("ranks", "", value_text(f64::from(header.ranks), Unit::Count)),
         ("operations", "", value_text(count as f64, Unit::Count)),
         ("failed", bad(failed != 0), value_text(failed as f64, Unit::Count)),

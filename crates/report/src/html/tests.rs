@@ -175,6 +175,46 @@ fn the_command_of_a_sweep_makes_it_again() {
 }
 
 #[test]
+fn imported_and_recorded_runs_show_the_command_that_made_them() {
+    use model::run::{Recorded, Trace, TraceLog};
+    let log = |name: &str| TraceLog { name: name.into(), lines: 7 };
+    let imported = |format: &str, names: &[&str]| Trace {
+        format: format.into(),
+        logs: names.iter().map(|name| log(name)).collect(),
+        ..Trace::default()
+    };
+    let command = ["tar", "xf", "my file"].map(String::from).to_vec();
+    let recorded = Recorded { command, ..Recorded::default() };
+    let recorded = Trace { recorded: Some(recorded), ..imported("preload", &["tar.run"]) };
+    for (trace, kicker, command) in [
+        (
+            imported("fio-iolog", &["job.iolog", "b c"]),
+            "Imported run",
+            "parabench import --as fio-iolog job.iolog 'b c'",
+        ),
+        (recorded, "Recorded run", "parabench record -- tar xf 'my file'"),
+        // Nobody knows the file of rules, what came from a pipe, and how a run became a log.
+        (imported("rules", &["app.log"]), "Imported run", ""),
+        (imported("strace", &["-"]), "Imported run", ""),
+        (imported("parabench", &["out"]), "Imported run", ""),
+    ] {
+        let mut run = sample::labelled("a");
+        run.run.trace = Some(trace);
+        (run.run.started, run.run.duration_wall_ns) = (String::new(), 0);
+        let page = page_of(&run);
+        let document = parse(&page);
+        let class = |name: &str| {
+            let found = document.descendants().find(|node| node.attribute("class") == Some(name));
+            found.map_or(String::new(), text)
+        };
+        assert_eq!((&*class("kicker"), &*class("command")), (kicker, command));
+        let outline = outline(&page);
+        assert!(!outline.contains("parabench run") && !outline.contains("seed:"), "{outline}");
+        assert!(outline.contains("duration: –"), "{outline}");
+    }
+}
+
+#[test]
 fn the_page_of_a_run_that_failed() {
     let page = page_of(&sample::aborted());
     let outline = outline(&page);

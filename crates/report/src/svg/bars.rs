@@ -48,7 +48,9 @@ pub fn bars(paper: &mut Paper, value: &Axis, names: &[String], series: &[(String
     let height = frame.height;
     frame.draw(paper, |plot| {
         for (group, at, figure) in bars {
-            let Some(end) = scale.place(figure) else { continue };
+            // Nothing has no place on a logarithmic axis, and no length on any.
+            let nothing = (figure == 0.0).then_some(0.0);
+            let Some(end) = scale.place(figure).or(nothing) else { continue };
             let base = scale.place(0.0).unwrap_or(0.0);
             let inner = f64::from(GAP / 2 + at as u32 * BAR);
             let top = 1.0 - (group as f64 * f64::from(group_height) + inner) / f64::from(height);

@@ -28,7 +28,8 @@ fn of_loop(run: &Run, limited: &LabelRow) -> Vec<String> {
                 == (&limited.label, limited.cell, limited.repetition)
     };
     let rows = run.rows.iter().filter(own);
-    rows.filter_map(|row| sentence(row, rest(run, row, &worn), outer, both_ns)).collect()
+    let ns = [limited.busy_ns, both_ns];
+    rows.filter_map(|row| sentence(row, rest(run, row, &worn), outer, ns)).collect()
 }
 
 /// The same operation in the wear-out.
@@ -39,7 +40,13 @@ fn rest<'r>(run: &'r Run, row: &Row, worn: &str) -> Option<&'r Row> {
         .find(|other| other.label == worn && key == (&*other.op, other.cell, other.repetition))
 }
 
-fn sentence(row: &Row, rest: Option<&Row>, outer: &str, both_ns: u64) -> Option<String> {
+/// `limited_ns` and `both_ns`: how long the first part and both took.
+fn sentence(
+    row: &Row,
+    rest: Option<&Row>,
+    outer: &str,
+    [limited_ns, both_ns]: [u64; 2],
+) -> Option<String> {
     let done = |row: &Row| row.count - row.failed.min(row.count) - row.expected.min(row.count);
     let (bytes, count) =
         (row.bytes + rest.map_or(0, |row| row.bytes), done(row) + rest.map_or(0, done));
@@ -60,5 +67,12 @@ fn sentence(row: &Row, rest: Option<&Row>, outer: &str, both_ns: u64) -> Option<
         label => format!("{}, {}", escape(label), escape(&row.op)),
     };
     let both = format_ns(both_ns as f64);
+    if rest.is_none() {
+        let took = format_ns(limited_ns as f64);
+        return Some(format!(
+            "{place}: {early} in {took}: the count ended before the limit, or all members had done as much when \
+             it came; there was no wear-out."
+        ));
+    }
     Some(format!("{place}: {early} up to the limit; {whole} with the wear-out, {both} in all."))
 }

@@ -31,7 +31,7 @@ pub fn title(run: &Run, terminal: Terminal) -> String {
         escape(&header.program.name),
         ranks,
         storage(run),
-        format_ns(header.duration_wall_ns as f64),
+        duration(run).unwrap_or_default(),
         escape(&header.outcome),
     ];
     if header.exit_code != 0 {
@@ -40,6 +40,12 @@ pub fn title(run: &Run, terminal: Terminal) -> String {
     parts.retain(|part| !part.is_empty());
     let how = if header.exit_code == 0 { Paint::Heading } else { Paint::Bad };
     paint_lines(&wrap(&parts, " · ", terminal.columns), how, terminal)
+}
+
+/// How long the run took; none of a log that tells no times.
+pub fn duration(run: &Run) -> Option<String> {
+    let ns = run.run.duration_wall_ns;
+    (ns > 0 || run.run.trace.is_none()).then(|| format_ns(ns as f64))
 }
 
 /// `posix on ext4 (/dev/sda1 at /data) and fast on xfs (/dev/nvme0n1 at /local)`, as far as it is

@@ -4,6 +4,7 @@
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::columns::{self, Media, ROWS, Shown, Value, shown};
+use crate::own_time::is_service;
 use crate::text::{escape, flow};
 use model::op::{Class, Op, Part};
 use model::run::{Row, Run};
@@ -20,6 +21,8 @@ const OPERATION: Column = Column::new("operation", "", Kind::Word, 0);
 const LEGEND: &str = "Times: one operation that did not fail. Rates of 1 rank: by the time it spent in \
                       the operation, mean over ranks; of all: by the busy time of the label; in no label: \
                       by the time from the operation's first start to its last end.";
+const LEGEND_DUE: &str = "Where there is a row .service, times of the operation count from when it was due; \
+                          its rates of 1 rank go by the row .service, the time of its calls alone.";
 const LEGEND_BOUND: &str = "≥: the label was executed more often than is kept apart; gaps between \
                             its occurrences count as time inside.";
 
@@ -45,6 +48,9 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
         lines: [lines(run, &columns), totals(&run.rows, &columns)].concat(),
     };
     let mut notes = vec![LEGEND.to_string()];
+    if run.rows.iter().any(is_service) {
+        notes.push(LEGEND_DUE.to_string());
+    }
     if has_bounds(&grid) {
         notes.push(LEGEND_BOUND.to_string());
     }

@@ -19,6 +19,8 @@ use model::sweep::{Dimension, DimensionKind, Sweep};
 
 const LEGEND: &str = "Median of the repetitions [95 % confidence interval of the median]; rates of all \
                       ranks: by the busy time of the label.";
+const LEGEND_ONCE: &str =
+    "Every point was executed once; rates of all ranks: by the busy time of the label.";
 
 /// The tables; the comparison of a run that is one; "" for a run without a sweep.
 pub fn render(run: &Run, terminal: Terminal) -> String {
@@ -43,8 +45,13 @@ fn same_figure(a: &Statistic, b: &Statistic) -> bool {
     (&a.label, &a.op, a.metric) == (&b.label, &b.op, b.metric)
 }
 
+/// There are figures of several repetitions: else the median is the figure itself.
+fn is_repeated(shown: &[&Statistic]) -> bool {
+    shown.iter().any(|statistic| statistic.n > 1)
+}
+
 fn legend(run: &Run, sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> String {
-    let mut text = LEGEND.to_string();
+    let mut text = if is_repeated(shown) { LEGEND } else { LEGEND_ONCE }.to_string();
     if shown.iter().any(|statistic| statistic.n < LEAST_FOR_INTERVAL) {
         text.push_str(&format!(" Fewer than {LEAST_FOR_INTERVAL} repetitions have no interval."));
     }
@@ -221,7 +228,8 @@ fn over_ranks(sweep: &Sweep, shown: &[&Statistic], terminal: Terminal) -> Vec<St
     }
     let draw = |(key, table): (Vec<String>, Table)| {
         let at = if key.is_empty() { String::new() } else { format!(" at {}", key.join(", ")) };
-        let heading = paint(&format!("over {counted}{at}, medians"), Paint::Heading, terminal);
+        let medians = if is_repeated(shown) { ", medians" } else { "" };
+        let heading = paint(&format!("over {counted}{at}{medians}"), Paint::Heading, terminal);
         let parts = table.split(terminal.columns).into_iter().map(|part| part.draw(terminal));
         format!("{heading}\n{}", parts.collect::<Vec<_>>().join("\n"))
     };
@@ -384,6 +392,19 @@ mod tests {
               time of the label."#]].assert_eq(&render(&run, wide()));
         let narrow = render(&run, Terminal { columns: 40, color: false });
         assert!(narrow.contains("95 % low"), "a list where the matrix does not fit:\n{narrow}");
+    }
+
+    #[test]
+    fn one_repetition_has_no_median() {
+        let mut run = sample::sweep(2, 1);
+        let dimension = &mut run.run.sweep.as_mut().unwrap().dimensions[0];
+        (dimension.kind, dimension.name) = (DimensionKind::Ranks, "ranks".into());
+        let text = render(&run, wide());
+        assert!(text.starts_with("over ranks\n"), "{text}");
+        assert!(
+            text.contains("Every point was executed once; rates") && !text.contains("Median"),
+            "{text}"
+        );
     }
 
     #[test]

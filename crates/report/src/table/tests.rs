@@ -248,6 +248,12 @@ fn a_loop_with_wear_out_has_both_rates() {
     run.rows = vec![row("w/until", 400 << 20, 200.0)];
     assert!(!plain(&run, 100).contains("wear-out"));
     run.labels.push(label("w/wear-out", 3_000_000_000));
+    let text = plain(&run, 400);
+    assert!(
+        text.contains("w, write: 200 MiB/s in 2 s: the count ended before the limit, or"),
+        "{text}"
+    );
+    assert!(!text.contains("up to the limit;"), "{text}");
     run.rows.push(row("w/wear-out", 100 << 20, 33.3));
     let text = plain(&run, 100);
     let both = "w, write: 200 MiB/s up to the limit; 100 MiB/s with the wear-out, 5 s in all.";
@@ -346,4 +352,17 @@ proptest! {
         prop_assert!(text.ends_with('\n'));
         prop_assert!(run.rows.iter().all(|row| text.contains(&row.count.to_string())));
     }
+}
+
+#[test]
+fn a_note_says_what_times_and_rates_of_operations_that_were_due_go_by() {
+    let mut run = sample::open_loop();
+    run.rows[0].rank_mib_s = Some(1_208.0);
+    let text = plain(&run, 400);
+    assert!(
+        text.contains("its rates of 1 rank go by the row .service, the time of its calls alone."),
+        "{text}"
+    );
+    run.rows.remove(1);
+    assert!(!plain(&run, 400).contains("row .service, the time"));
 }

@@ -25,6 +25,20 @@ pub fn histogram(count: u64, value: u64) -> Histogram {
     histogram
 }
 
+/// 3,000 reads that were due at times, 20 ms late on the average and over in 2.5 us, and 100 calls of
+/// stat that were due at no time.
+pub fn open_loop() -> Run {
+    let times = |row: Row, ns: u64| Row { histogram: Some(histogram(row.count, ns)), ..row };
+    let rows = vec![
+        times(row("load", "fread", 3_000, 3_000 << 12, [20_002_500; 5]), 20_002_500),
+        times(row("load", "fread.service", 3_000, 0, [2_500; 5]), 2_500),
+        times(row("load", "stat", 100, 0, [3_000; 5]), 3_000),
+    ];
+    let arrival = ArrivalRow { label: "load".into(), operations: 3_000, ..ArrivalRow::default() };
+    let run = Header { arrivals: vec![arrival], ranks: 1, ..Header::default() };
+    Run { rows, run, ..Run::default() }
+}
+
 /// A row: `times_ns` are minimum, mean, median, 99th percentile, maximum.
 pub fn row(label: &str, op: &str, count: u64, bytes: u64, times_ns: [u64; 5]) -> Row {
     let [min, mean, p50, p99, max] = times_ns;

@@ -2,6 +2,7 @@
 
 use super::client::{SHORTEST_RUN_NS, processors};
 use super::{counts, in_memory, is_virtual, remark};
+use crate::own_time::OwnTimes;
 use crate::text::percent;
 use model::run::{Contention, Device, Mark, Row, Run};
 use model::units::format_ns;
@@ -49,7 +50,9 @@ pub(super) fn starved(run: &Run) -> Option<Mark> {
 
 /// The operation whose mean is farthest above its median.
 fn most_skewed(run: &Run) -> Option<(&Row, f64)> {
-    let whole = run.rows.iter().filter(|row| row.part_of.is_none());
+    // How late operations started that were due at times is no time of theirs.
+    let own = OwnTimes::of(run);
+    let whole = run.rows.iter().filter(|row| row.part_of.is_none()).map(|row| own.row(row));
     let factors = whole.filter_map(|row| Some((row, row.mean_ns? / row.p50_ns? as f64)));
     let skewed = factors.filter(|(_, factor)| *factor >= SKEWED && factor.is_finite());
     skewed.max_by(|a, b| a.1.total_cmp(&b.1))

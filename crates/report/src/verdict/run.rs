@@ -1,6 +1,7 @@
 //! Rules about the run itself: failures, events, time.
 
 use super::{counts, is_virtual};
+use crate::own_time::OwnTimes;
 use crate::text::percent;
 use model::run::{Mark, Run};
 use model::units::{format_ns, significant};
@@ -97,7 +98,8 @@ pub(super) fn too_short(run: &Run) -> Option<Mark> {
 
 pub(super) fn clock_cost(run: &Run) -> Option<Mark> {
     let read_ns = run.run.evidence.clock_read_ns;
-    let rows = run.rows.iter().filter(|row| row.part_of.is_none());
+    let own = OwnTimes::of(run);
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none()).map(|row| own.row(row));
     let quick = rows.filter_map(|row| Some((row, row.mean_ns?)));
     let (row, mean_ns) = quick.min_by(|a, b| a.1.total_cmp(&b.1))?;
     (read_ns > 0.0 && mean_ns < READINGS * read_ns).then(|| {

@@ -339,6 +339,25 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         |run| run.rows[5].mean_ns = Some(7_900.0),
     ),
     (
+        "starved",
+        "times include the wait; the mean of stat.service is 2.0 times its median",
+        |run| {
+            contention(run).longest_wait_ns = 630_000_000;
+            // Late starts are no time of calls.
+            run.rows[5].mean_ns = Some(7_900_000.0);
+            let service = Row {
+                op: "stat.service".into(),
+                part_of: Some("stat".into()),
+                ..run.rows[5].clone()
+            };
+            run.rows.push(Row { mean_ns: Some(1_580.0), ..service });
+        },
+        |run| {
+            contention(run).longest_wait_ns = 62_900_000;
+            run.rows[5].mean_ns = Some(7_900_000.0);
+        },
+    ),
+    (
         "stolen-time",
         "the hypervisor took 10 % of the time",
         |run| contention(run).stolen_ns = Some(200_000_000),

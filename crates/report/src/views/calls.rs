@@ -1,7 +1,8 @@
 //! Which kinds of calls the program made, and what they cost: figure 4 of the founding paper.
 
-use super::{axis, counted, qualified, total};
+use super::{axis, counted, no_time, qualified, total};
 use crate::chart::{Chart, Unit, View};
+use crate::own_time::{OwnTimes, is_service};
 use model::Run;
 use model::units::{format_ns, significant};
 
@@ -21,6 +22,7 @@ struct Kind {
 
 /// Kinds by `size`, largest first; the smallest ones together.
 fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
+    let own = OwnTimes::of(run);
     let mut kinds: Vec<Kind> = Vec::new();
     for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
         let at = kinds.iter().position(|kind| kind.op == row.op).unwrap_or_else(|| {
@@ -30,8 +32,7 @@ fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
         let kind = &mut kinds[at];
         kind.count = kind.count.saturating_add(row.count);
         kind.failed = kind.failed.saturating_add(row.failed);
-        let succeeded = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-        kind.busy_ns += row.mean_ns.unwrap_or(0.0) * succeeded as f64;
+        kind.busy_ns += own.sum_ns(row);
     }
     kinds.retain(|kind| kind.count > 0);
     if kinds.is_empty() {
@@ -105,7 +106,7 @@ pub(super) fn time(run: &Run) -> Result<View, String> {
     let kinds = kinds(run, |kind| kind.busy_ns)?;
     let all: f64 = kinds.iter().map(|kind| kind.busy_ns).sum();
     if all <= 0.0 {
-        return Err("no operation took time".into());
+        return Err(no_time(run).into());
     }
     let most = &kinds[0];
     let share = 100.0 * most.busy_ns / all;
@@ -114,10 +115,14 @@ pub(super) fn time(run: &Run) -> Result<View, String> {
         name: TIME.into(),
         title: qualified(title, &[&together(run)]),
         summary: format!(
-            "Over all ranks calls took {}, of which {} {}.",
+            "Over all ranks calls took {}, of which {} {}.{}",
             format_ns(all),
             most.op,
-            format_ns(most.busy_ns)
+            format_ns(most.busy_ns),
+            match run.rows.iter().any(is_service) {
+                true => " The wait from when operations were due to their start is not in it.",
+                false => "",
+            }
         ),
         chart: Chart::Bars {
             value: axis("sum of the calls' own times, all ranks", Unit::Nanoseconds),
@@ -125,4 +130,21 @@ pub(super) fn time(run: &Run) -> Result<View, String> {
             series: vec![("time".into(), kinds.iter().map(|kind| kind.busy_ns).collect())],
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::sample;
+
+    #[test]
+    fn waits_for_a_start_are_no_time_of_calls() {
+        let view = time(&sample::open_loop()).unwrap();
+        assert_eq!(view.title, "fread took 96.2 % of the time in calls");
+        let summary = "Over all ranks calls took 7.8 ms, of which fread 7.5 ms. The wait from when \
+                       operations were due to their start is not in it.";
+        assert_eq!(view.summary, summary);
+        let Chart::Bars { series, .. } = view.chart else { panic!("bars") };
+        assert_eq!(series[0].1, [7_500_000.0, 300_000.0]);
+    }
 }

@@ -1,5 +1,6 @@
 //! Which colour an operation has: the same in all pictures of a run.
 
+use crate::own_time::OwnTimes;
 use crate::svg::SERIES;
 use model::Op;
 use model::Run;
@@ -15,9 +16,10 @@ pub(super) struct Colors {
 impl Colors {
     /// Those with most time come first.
     pub fn of(run: &Run) -> Colors {
+        let own = OwnTimes::of(run);
         let mut ops: Vec<(String, u64)> = Vec::new();
         for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
-            let busy_ns = (row.mean_ns.unwrap_or(0.0) * row.count as f64) as u64;
+            let busy_ns = own.sum_ns(row) as u64;
             match ops.iter_mut().find(|entry| entry.0 == row.op) {
                 Some(entry) => entry.1 = entry.1.saturating_add(busy_ns),
                 None => ops.push((row.op.clone(), busy_ns)),

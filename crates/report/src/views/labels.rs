@@ -176,7 +176,7 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
         return Err(nothing(source));
     }
     if all_ns == 0 {
-        return Err("no operation took time".into());
+        return Err(source.no_time.into());
     }
     let share = 100.0 * totals_ns[most] as f64 / all_ns as f64;
     let label = shown_label(&grid.labels[most]);

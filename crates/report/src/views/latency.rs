@@ -1,12 +1,13 @@
 //! How long operations took: from the histograms of the rows, no events needed.
 
 use super::colors::Colors;
-use super::{axis, axis_of, log_axis, qualified, shown_label};
+use super::{axis, axis_of, log_axis, no_time, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
+use crate::own_time::OwnTimes;
 use model::Run;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
+use model::run::Row;
 use model::units::format_ns;
-use std::cmp::Reverse;
 
 pub(super) const HISTOGRAM: &str = "latency-histogram";
 pub(super) const CDF: &str = "latency-cdf";
@@ -27,6 +28,16 @@ struct Calls {
     /// "fwrite calls in write at block=4k".
     words: String,
     histogram: Histogram,
+    /// They were due at times, from which their times count.
+    is_due: bool,
+}
+
+/// What was measured of one kind of calls.
+struct Measured {
+    histogram: Histogram,
+    /// Sum of the calls' own times.
+    own_ns: f64,
+    is_due: bool,
 }
 
 /// All that did not fail, most time first.
@@ -39,30 +50,43 @@ struct All {
 }
 
 fn all(run: &Run) -> Result<All, String> {
-    let mut all: Vec<((u32, &str, &str), Histogram)> = Vec::new();
+    let own = OwnTimes::of(run);
+    let mut all: Vec<((u32, &str, &str), Measured)> = Vec::new();
     let rows = run.rows.iter().filter(|row| row.part_of.is_none());
     for (row, histogram) in rows.filter_map(|row| Some((row, row.histogram.as_ref()?))) {
         let key = (row.cell, &*row.label, &*row.op);
+        let (own_ns, is_due) = (own.sum_ns(row), own.service(row).is_some());
         match all.iter_mut().find(|entry| entry.0 == key) {
-            Some(entry) => entry.1.merge(histogram),
-            None => all.push((key, histogram.clone())),
+            Some((_, known)) => {
+                known.histogram.merge(histogram);
+                known.own_ns += own_ns;
+                known.is_due |= is_due;
+            }
+            None => all.push((key, Measured { histogram: histogram.clone(), own_ns, is_due })),
         }
     }
-    all.retain(|entry| entry.1.count > 0);
+    all.retain(|entry| entry.1.histogram.count > 0);
     let Some(&((cell, label, _), _)) = all.first() else {
         return Err(match run.rows.is_empty() {
             true => "nothing was executed".into(),
+            false if is_untold(run) => no_time(run).into(),
             false => "no operation succeeded, or the run holds no histograms".into(),
         });
     };
     let several =
         [all.iter().any(|entry| entry.0.0 != cell), all.iter().any(|entry| entry.0.1 != label)];
-    all.sort_by_key(|entry| Reverse(entry.1.sum));
+    all.sort_by(|a, b| b.1.own_ns.total_cmp(&a.1.own_ns));
     let more = all.len().saturating_sub(MAX_CALLS);
     all.truncate(MAX_CALLS);
-    let calls = all.into_iter().map(|(key, histogram)| Calls::new(run, key, several, histogram));
+    let calls = all.into_iter().map(|(key, measured)| Calls::new(run, key, several, measured));
     let repeated = run.rows.iter().any(|row| row.repetition != run.rows[0].repetition);
     Ok(All { calls: calls.collect(), more, repeated })
+}
+
+/// Operations succeeded, and nobody knows how long they took.
+fn is_untold(run: &Run) -> bool {
+    let succeeded = |row: &Row| row.count > row.failed.saturating_add(row.expected);
+    run.run.trace.is_some() && run.rows.iter().any(|row| succeeded(row) && row.mean_ns.is_none())
 }
 
 impl Calls {
@@ -70,9 +94,13 @@ impl Calls {
         run: &Run,
         (cell, label, op): (u32, &str, &str),
         [several_points, several_labels]: [bool; 2],
-        histogram: Histogram,
+        measured: Measured,
     ) -> Calls {
+        let Measured { histogram, is_due, .. } = measured;
         let (mut name, mut words) = (op.to_string(), format!("{op} calls"));
+        if is_due {
+            name = format!("{name} from when it was due");
+        }
         if several_labels {
             let label = shown_label(label);
             name = format!("{label}: {name}");
@@ -83,7 +111,7 @@ impl Calls {
             name = format!("{name}, {point}");
             words = format!("{words} at {point}");
         }
-        Calls { op: op.into(), name, words, histogram }
+        Calls { op: op.into(), name, words, histogram, is_due }
     }
 
     fn median(&self) -> f64 {
@@ -97,6 +125,9 @@ impl Calls {
 
     /// "Half of all fwrite calls took up to 10 us, one in a hundred more than 2 ms".
     fn headline(&self) -> String {
+        if self.is_due {
+            return self.headline_since_due();
+        }
         let (words, median) = (&self.words, format_ns(self.median()));
         match self.histogram.count {
             1 => format!("The only one of the {words} took {median}"),
@@ -107,6 +138,24 @@ impl Calls {
             ),
             _ => format!(
                 "Half of all {words} took up to {median}, one in a hundred more than {}",
+                format_ns(self.percentile(0.99))
+            ),
+        }
+    }
+
+    /// "Half of all fwrite calls were over within 10 us of when they were due, one in a hundred took more
+    /// than 2 ms".
+    fn headline_since_due(&self) -> String {
+        let (words, median) = (&self.words, format_ns(self.median()));
+        match self.histogram.count {
+            1 => format!("The only one of the {words} was over {median} after it was due"),
+            count @ 2..100 => format!(
+                "Half of the {count} {words} were over within {median} of when they were due, the last {}",
+                format_ns(self.histogram.max as f64)
+            ),
+            _ => format!(
+                "Half of all {words} were over within {median} of when they were due, one in a hundred took \
+                 more than {}",
                 format_ns(self.percentile(0.99))
             ),
         }
@@ -222,15 +271,13 @@ fn shares(histogram: &Histogram) -> Vec<Point> {
 pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
     let all = all(run)?;
     let first = &all.calls[0];
-    let title = match first.histogram.count {
-        0..10 => {
-            let longest = format_ns(first.histogram.max as f64);
-            format!("By {longest} after their start, all {} were over", first.words)
-        }
-        _ => {
-            let slow = format_ns(first.percentile(0.9));
-            format!("Nine of ten {} were over after {slow}", first.words)
-        }
+    let longest = format_ns(first.histogram.max as f64);
+    let slow = format_ns(first.percentile(0.9));
+    let title = match (first.histogram.count, first.is_due) {
+        (0..10, false) => format!("By {longest} after their start, all {} were over", first.words),
+        (0..10, true) => format!("By {longest} after they were due, all {} were over", first.words),
+        (_, false) => format!("Nine of ten {} were over after {slow}", first.words),
+        (_, true) => format!("Nine of ten {} were over {slow} after they were due", first.words),
     };
     Ok(View {
         name: CDF.into(),
@@ -280,19 +327,25 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
     let series = figures
         .iter()
         .map(|(name, figure)| (name.to_string(), all.calls.iter().map(figure).collect()));
+    // Nobody made calls enough for some.
+    let series =
+        series.filter(|(_, values): &(String, Vec<f64>)| values.iter().any(|v| v.is_finite()));
     let series: Vec<(String, Vec<f64>)> = series.collect();
     let values = series.iter().flat_map(|(_, values)| values.iter().copied());
     let tail = |calls: &Calls| calls.histogram.max as f64 / calls.median().max(1.0);
     let repeated = || all.calls.iter().filter(|calls| calls.histogram.count > 1);
+    let longest = all.calls.iter().max_by_key(|calls| calls.histogram.max).unwrap_or(&all.calls[0]);
     let title = match repeated().max_by(|a, b| tail(a).total_cmp(&tail(b))) {
         Some(widest) => format!(
-            "The longest of the {} took {} times their median",
+            "The longest of the {} took {} times their median{}",
             widest.words,
-            model::units::significant(tail(widest))
+            model::units::significant(tail(widest)),
+            if widest.is_due { ", from when they were due" } else { "" }
         ),
         None => format!(
-            "No operation was executed twice; the longest took {}",
-            format_ns(all.calls[0].histogram.max as f64)
+            "No operation was executed twice; the longest took {}{}",
+            format_ns(longest.histogram.max as f64),
+            if longest.is_due { ", from when it was due" } else { "" }
         ),
     };
     Ok(View {
@@ -311,7 +364,6 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
 mod tests {
     use super::*;
     use crate::tests::sample;
-    use model::run::Row;
 
     /// Two labels in which the same operation takes 2.6 us and 922 us.
     fn two_labels() -> Run {
@@ -357,6 +409,26 @@ mod tests {
     }
 
     #[test]
+    fn zeros_do_not_make_the_axis_linear_and_percentiles_of_few_calls_are_not_named() {
+        let mut run = two_labels();
+        run.rows.truncate(2);
+        run.rows[0].histogram = Some(sample::histogram(20, 0));
+        run.rows[1].histogram = Some(sample::histogram(20, 7_000_000));
+        let short = Row {
+            label: "b".into(),
+            histogram: Some(sample::histogram(5, 10_000)),
+            ..run.rows[0].clone()
+        };
+        run.rows.push(short);
+        let Chart::Bars { value, series, .. } = percentiles(&run).unwrap().chart else {
+            panic!("bars")
+        };
+        assert!(value.log);
+        let names: Vec<&str> = series.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["median", "90 %", "longest"]);
+    }
+
+    #[test]
     fn few_calls_are_not_called_one_in_a_hundred() {
         for (count, words) in [(1, "The only one of the"), (20, "Half of the 20 stat calls")] {
             let row = Row {
@@ -388,6 +460,33 @@ mod tests {
         );
         for view in [cdf(&run, &colors), percentiles(&run)] {
             assert!(!view.unwrap().summary.contains("median"));
+        }
+    }
+
+    #[test]
+    fn times_from_when_operations_were_due_are_named_so() {
+        let run = sample::open_loop();
+        let colors = Colors::of(&run);
+        let view = histogram(&run, &colors).unwrap();
+        let title = "Half of all fread calls were over within 20 ms of when they were due, one in a \
+                     hundred took more than 20 ms";
+        assert_eq!(view.title, title);
+        assert!(
+            view.summary.starts_with("fread from when it was due: median 20 ms"),
+            "{}",
+            view.summary
+        );
+        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+        let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
+        assert_eq!(names, ["fread from when it was due", "stat"]);
+        let title = cdf(&run, &colors).unwrap().title;
+        assert_eq!(title, "Nine of ten fread calls were over 20 ms after they were due");
+        let mut few = run.clone();
+        few.rows.iter_mut().for_each(|row| row.histogram = Some(sample::histogram(1, 7_000)));
+        few.rows[2].histogram = Some(sample::histogram(1, 3_000));
+        let titles = [histogram(&few, &colors), cdf(&few, &colors), percentiles(&few)];
+        for title in titles.map(|view| view.unwrap().title) {
+            assert!(title.contains("due"), "{title}");
         }
     }
 }

@@ -136,7 +136,7 @@ pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
 /// Others would be mixed with it in every cell.
 pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
     let Some(busiest) = &source.events.busiest else {
-        return Err("no operation took time".into());
+        return Err(source.no_time.into());
     };
     let op = busiest.op;
     let heat = Heat::of(source, |cell, _, _| {
@@ -153,10 +153,17 @@ pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
         false => String::new(),
     };
     let slowest = format_ns(slowest);
+    let (from, not_due) = match busiest.is_due {
+        true => (
+            " from its start",
+            " The wait from when operations were due to their start is not in it.",
+        ),
+        false => ("", ""),
+    };
     let title = match all.count {
-        1 => format!("The only {op}{place} took {slowest}"),
+        1 => format!("The only {op}{place} took {slowest}{from}"),
         count => format!(
-            "{op}{place} took {} on average, up to {slowest} in a cell",
+            "{op}{place} took {} on average{from}, up to {slowest} in a cell",
             format_ns(all.busy_ns as f64 / count as f64)
         ),
     };
@@ -167,7 +174,7 @@ pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
         }
     };
     let summary = format!(
-        "Slowest were those that {} began in the {} from {} on: {slowest} on average.{others} Columns are {} wide{}.{}",
+        "Slowest were those that {} began in the {} from {} on: {slowest} on average.{not_due}{others} Columns are {} wide{}.{}",
         heat.rows.name(row),
         heat.width(),
         format_ns(heat.x_edges[column]),
@@ -176,7 +183,7 @@ pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
         source.note
     );
     let title = qualified(title, &[&source.point]);
-    let value = format!("mean time of {op}");
+    let value = format!("mean time of {op}{from}");
     Ok(heat.view(LATENCY, title, summary, &value, Unit::Nanoseconds))
 }
 
@@ -248,7 +255,12 @@ impl Heat {
     }
 
     fn view(self, name: &str, title: String, summary: String, value: &str, unit: Unit) -> View {
-        let value = axis_of(value, unit, self.values.iter().flatten().copied());
+        let values = || self.values.iter().flatten().copied();
+        // A cell without a shade would say that nothing happened in it.
+        let value = match values().any(|value| value == 0.0) {
+            true => axis(value, unit),
+            false => axis_of(value, unit, values()),
+        };
         let chart = Chart::Heat {
             x: time_axis(),
             y: axis("rank", Unit::Rank),

@@ -123,6 +123,7 @@ fn over(
     let missing = points().filter(|(_, figure)| figure.ci95_low.is_none()).count();
     summary += &match (positions(dimension).is_some(), missing) {
         (true, 0) => " Bars are 95 % confidence intervals of the median.".into(),
+        (false, _) if points().all(|(_, figure)| figure.n == 1) => String::new(),
         (false, _) => " Bars are medians.".into(),
         (_, n) if n == points().count() => " Intervals need five repetitions.".into(),
         (_, n) => format!(" {n} points have no interval: that needs five repetitions."),
@@ -162,6 +163,9 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, Str
         _ if line.figures.len() == 1 => format!("{name} was measured with {at} alone"),
         Some(true) => format!("{name} was fastest with {at}"),
         Some(false) => format!("Which {} is fastest for {name} cannot be told", dimension.name),
+        None if line.figures.iter().all(|(_, figure)| figure.n == 1) => {
+            format!("{name} was fastest in one execution with {at}")
+        }
         None => format!("{name} had its highest median with {at}"),
     };
     let how = match separated {
@@ -170,8 +174,11 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, Str
         _ => "",
     };
     let summary = format!(
-        "{name} reached {rate} with {at}, the median of {}{how}.",
-        super::counted(best.n as u64, "repetition")
+        "{name} reached {rate} with {at}, {}{how}.",
+        match best.n {
+            1 => "in one execution".to_string(),
+            n => format!("the median of {n} repetitions"),
+        }
     );
     (title, summary)
 }

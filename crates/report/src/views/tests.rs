@@ -179,3 +179,21 @@ fn large_runs_have_small_pictures() {
         assert!(view.summary.contains("every one moved "), "{}", view.summary);
     }
 }
+
+#[test]
+fn unknown_durations_are_in_no_picture() {
+    use model::run::{Trace, TraceGap};
+    let gap = TraceGap { code: "no-durations".into(), count: 4, ..TraceGap::default() };
+    let row = Row { label: "a".into(), op: "fwrite".into(), count: 4, bytes: 64, ..Row::default() };
+    let mut run = Run { rows: vec![row], ..Run::default() };
+    run.run.trace = Some(Trace { gaps: vec![gap], ..Trace::default() });
+    let views = views(&run, None);
+    check_all(&views);
+    let reason =
+        |name: &str| &*views.absent.iter().find(|absent| absent.name == name).unwrap().reason;
+    for name in [latency::HISTOGRAM, latency::CDF, latency::PERCENTILES, calls::TIME] {
+        assert_eq!(reason(name), "the log does not tell how long calls took", "{name}");
+    }
+    let text = crate::table::render(&run, crate::table::Terminal::default());
+    assert!(!text.contains(" ns"), "{text}");
+}
