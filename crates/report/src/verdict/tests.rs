@@ -384,7 +384,7 @@ const CASES: &[(&str, &str, Change, Change)] = &[
     ),
     (
         "rate-not-reached",
-        "stress (x.ppl:1:1): the rate was not reached: 31.25 kop/s of 50.00 kop/s; at the end 180 operations",
+        "stress (x.ppl:1:1): the rate was not reached: 31.25 kop/s of 50.00 kop/s; at the end 180 times of the schedule",
         |run| run.run.arrivals = vec![arrivals(31_250.0, 180)],
         // A backlog at the end of a rate that was reached.
         |run| run.run.arrivals = vec![arrivals(49_900.0, 180), arrivals(49_400.0, 0)],
