@@ -28,8 +28,35 @@ fn of_loop(run: &Run, limited: &LabelRow) -> Vec<String> {
                 == (&limited.label, limited.cell, limited.repetition)
     };
     let rows = run.rows.iter().filter(own);
-    let ns = [limited.busy_ns, both_ns];
-    rows.filter_map(|row| sentence(row, rest(run, row, &worn), outer, ns)).collect()
+    let wears = |row: &Row| {
+        (&row.label, row.cell, row.repetition) == (&worn, limited.cell, limited.repetition)
+    };
+    if !run.rows.iter().any(wears) {
+        return rows.filter_map(|row| without_wear_out(row, outer, limited.busy_ns)).collect();
+    }
+    rows.filter_map(|row| sentence(row, rest(run, row, &worn), outer, both_ns)).collect()
+}
+
+/// Nothing was left to do when the loop was over: the limit need not have come.
+fn without_wear_out(row: &Row, outer: &str, took_ns: u64) -> Option<String> {
+    let rate = match (row.mib_s, row.ops_s) {
+        (Some(mib_s), _) => Measure::ByteRate.format(mib_s, 3),
+        (None, ops_s) => Measure::OpRate.format(ops_s?, 3),
+    };
+    Some(format!(
+        "{}: {rate} in {}: the count ended before the limit, or all members had done as much when it came; there \
+         was no wear-out.",
+        place(row, outer),
+        format_ns(took_ns as f64)
+    ))
+}
+
+/// `w, write`: the label around the loop and the operation.
+fn place(row: &Row, outer: &str) -> String {
+    match outer.trim_end_matches('/') {
+        "" => escape(&row.op),
+        label => format!("{}, {}", escape(label), escape(&row.op)),
+    }
 }
 
 /// The same operation in the wear-out.
@@ -40,13 +67,7 @@ fn rest<'r>(run: &'r Run, row: &Row, worn: &str) -> Option<&'r Row> {
         .find(|other| other.label == worn && key == (&*other.op, other.cell, other.repetition))
 }
 
-/// `limited_ns` and `both_ns`: how long the first part and both took.
-fn sentence(
-    row: &Row,
-    rest: Option<&Row>,
-    outer: &str,
-    [limited_ns, both_ns]: [u64; 2],
-) -> Option<String> {
+fn sentence(row: &Row, rest: Option<&Row>, outer: &str, both_ns: u64) -> Option<String> {
     let done = |row: &Row| row.count - row.failed.min(row.count) - row.expected.min(row.count);
     let (bytes, count) =
         (row.bytes + rest.map_or(0, |row| row.bytes), done(row) + rest.map_or(0, done));
@@ -62,17 +83,6 @@ fn sentence(
         }
         (None, None) => return None,
     };
-    let place = match outer.trim_end_matches('/') {
-        "" => escape(&row.op),
-        label => format!("{}, {}", escape(label), escape(&row.op)),
-    };
-    let both = format_ns(both_ns as f64);
-    if rest.is_none() {
-        let took = format_ns(limited_ns as f64);
-        return Some(format!(
-            "{place}: {early} in {took}: the count ended before the limit, or all members had done as much when \
-             it came; there was no wear-out."
-        ));
-    }
+    let (place, both) = (place(row, outer), format_ns(both_ns as f64));
     Some(format!("{place}: {early} up to the limit; {whole} with the wear-out, {both} in all."))
 }
