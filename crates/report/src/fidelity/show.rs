@@ -18,7 +18,9 @@ pub fn table(found: &Fidelity, terminal: Terminal) -> String {
     if found.ops.iter().any(|op| op.original_count != op.replay_count) {
         parts.push(operations(found, terminal));
     }
-    parts.push(figures(found, terminal));
+    if found.scopes.iter().any(|scope| !scope.figures.is_empty()) {
+        parts.push(figures(found, terminal));
+    }
     parts.extend(latency(found, terminal));
     let _ = writeln!(out, "{}", parts.join("\n"));
     if let (n @ 1.., Some([ours, theirs])) = (found.renamed, &found.renamed_first) {

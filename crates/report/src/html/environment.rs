@@ -30,6 +30,7 @@ pub fn environment(run: &Run) -> Markup {
         _ if header.trace.is_some() => String::new(),
         clock => format!("{clock}, {} ns per reading", significant(evidence.clock_read_ns)),
     };
+    let seed = if header.trace.is_none() { header.seed.to_string() } else { String::new() };
     list(&[
         ("host", host.name.clone()),
         ("processors", processors),
@@ -49,7 +50,7 @@ pub fn environment(run: &Run) -> Markup {
         ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),
         ("sent to storage", storage_bytes(evidence.storage_write_bytes)),
         ("parameters", params.collect::<Vec<_>>().join(", ")),
-        ("seed", header.trace.is_none().then(|| header.seed.to_string()).unwrap_or_default()),
+        ("seed", seed),
         ("started", header.started.clone()),
         ("Parabench", header.parabench.clone()),
         ("run format", run.version.to_string()),
