@@ -407,6 +407,11 @@ fn elapsed(text: &[u8]) -> (&[u8], Option<u64>) {
 
 /// The log looks like one of strace: lines of its beginning.
 pub fn looks_like(beginning: &[u8]) -> bool {
+    // With all of its environment (-v) the first call can be longer than the beginning.
+    let is_cut = memchr::memchr(b'\n', beginning).is_none();
+    if is_cut && prefix(beginning).rest.starts_with(b"execve(\"") {
+        return true;
+    }
     let lines = beginning.split(|byte| *byte == b'\n').take(50);
     let mut summary = false;
     lines.map(prefix).any(|Prefix { rest, .. }| match kind(rest, &mut summary) {
