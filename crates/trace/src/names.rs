@@ -116,6 +116,9 @@ impl Names {
     }
 
     fn walk_anew(&mut self, from: Node, name: &[u8]) -> Option<Node> {
+        if name.contains(&0) {
+            return None;
+        }
         let mut node = if name.first() == Some(&b'/') { ROOT } else { from };
         for (depth, part) in name.split(|byte| *byte == b'/').enumerate() {
             node = match part {
@@ -334,6 +337,7 @@ mod tests {
             assert_eq!(text(&mut names, node), path, "{name}");
         }
         assert_eq!(names.walk(ROOT, "/a".repeat(5000).as_bytes()), None);
+        assert_eq!(names.walk(ROOT, b"/a\0b"), None);
     }
 
     #[test]

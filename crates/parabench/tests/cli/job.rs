@@ -128,6 +128,14 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
             "expected at most 1000000 ranks",
         ),
         ("job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -o x.ppl", "none of Parabench"),
+        (
+            "job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -- --sweep-ranks 2,8",
+            "--sweep-ranks: 8 ranks, but the MPI job has 4",
+        ),
+        (
+            "job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -- --sweep-nodes 3",
+            "--sweep-nodes: 3 machines, but the MPI job has 2",
+        ),
     ];
     let scene = scene().file("bad.ppl", "write(\"../f\", 4k);\n");
     for (line, part) in wrong {

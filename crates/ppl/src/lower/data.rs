@@ -30,9 +30,22 @@ impl Lower<'_> {
     /// What `empirical` draws from: a list, or the name of a file that holds one.
     pub(super) fn samples(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
-        let Some(Value::Str(name)) = self.constant(ev) else { return ev };
-        let name = String::from_utf8_lossy(name).into_owned();
-        self.list_of(&name, id, value_and_weight)
+        let ev = match self.constant(ev) {
+            Some(Value::Str(name)) => {
+                let name = String::from_utf8_lossy(name).into_owned();
+                self.list_of(&name, id, value_and_weight)
+            }
+            _ => ev,
+        };
+        if let Some(Value::List(items)) = self.constant(ev)
+            && nothing_weighs(items)
+        {
+            let message = "expected a value or a weight above 0 in what `empirical` draws from";
+            let span = self.ast.expr_span(id);
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+            return Ev::BAD;
+        }
+        ev
     }
 
     /// When operations are due: a word, a list, or the name of a file that holds one.
@@ -132,6 +145,12 @@ fn value_and_weight(words: &[&str], _: Option<&Value>) -> Result<Value, &'static
         }
         _ => Err(expected),
     }
+}
+
+/// No element can be drawn.
+fn nothing_weighs(items: &[Value]) -> bool {
+    let is_zero = |value: &Value| value.as_float().is_ok_and(|weight| weight == 0.0);
+    items.iter().all(|item| matches!(item, Value::List(pair) if pair.get(1).is_some_and(is_zero)))
 }
 
 /// A finite number that is not negative.

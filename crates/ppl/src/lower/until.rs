@@ -53,6 +53,9 @@ impl Lower<'_> {
         if ev.is_bad() || !self.is_duration(ev.types, place) {
             return None;
         }
+        if let Some(Value::Duration(..0)) = self.constant(ev) {
+            return self.before_its_beginning(place);
+        }
         let head = Span { start: span.start, end: place.end };
         self.collective("repeat ... until", head);
         self.emit(Instr::Barrier { group: None }, head);
@@ -79,6 +82,15 @@ impl Lower<'_> {
         let help = "write it with its unit: repeat 1m until 30s {...}";
         self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
         false
+    }
+
+    fn before_its_beginning(&mut self, span: Span) -> Option<Limit> {
+        if self.is_alive() {
+            let message = "expected a duration after `until` that is not negative";
+            let help = "it is counted from the loop's beginning: repeat 1m until 30s {...}";
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+        }
+        None
     }
 
     /// The beginning of the body: `break` leaves what [`Lower::limit_left`] ends.

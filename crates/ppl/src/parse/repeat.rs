@@ -78,6 +78,10 @@ impl Parser<'_, '_, '_> {
     }
 
     fn count(&mut self) -> Parse<ExprId> {
+        if self.at_word("until") {
+            let diagnostic = self.expectation("the number of iterations at most before `until`");
+            return Err(self.error(diagnostic.help("a million or 30 s: repeat 1m until 30s {...}")));
+        }
         if matches!(self.tok.kind, Kind::LBrace | Kind::Semi | Kind::RBrace | Kind::End) {
             let diagnostic = self.expectation("the number of repetitions after `repeat`");
             return Err(self.error(

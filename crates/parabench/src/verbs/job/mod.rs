@@ -11,6 +11,7 @@ use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::verbs::run::Sweep;
 use crate::{output, program};
 use clap::{Args, Parser};
 use jiff::SignedDuration;
@@ -153,8 +154,9 @@ impl Job {
             words.extend(["--dir".into(), shown(dir)?]);
         }
         words.extend(self.options.iter().cloned());
-        let is_sweep = takes(&words)?;
-        if self.resume && !is_sweep {
+        let sweep = takes(&words)?;
+        sweep.fits(self.ranks()?, self.nodes)?;
+        if self.resume && !sweep.is_asked_for() {
             return Err(Error::input("--resume: the job's run is no sweep")
                 .help("after -- stand its options, such as -- --sweep block=4k,64k --reps 10"));
         }
@@ -162,11 +164,11 @@ impl Job {
     }
 }
 
-/// `parabench run` with these words and `--out`; whether it is a sweep.
-fn takes(words: &[String]) -> Result<bool> {
+/// `parabench run` with these words and `--out`: what it repeats.
+fn takes(words: &[String]) -> Result<Sweep> {
     let first = ["parabench", "run", "--out", "results"].map(String::from);
     match Cli::try_parse_from(first.iter().chain(words)).map(|cli| cli.verb) {
-        Ok(Verb::Run(run)) => Ok(run.sweep.is_asked_for()),
+        Ok(Verb::Run(run)) => Ok(run.sweep),
         Ok(_) => Err(Error::input("expected options of parabench run after --")),
         Err(error) => {
             let said = error.to_string();

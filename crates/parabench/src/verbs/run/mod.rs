@@ -34,6 +34,7 @@ mod walk;
 
 pub use args::Run;
 pub use further::{for_mount, not_granted};
+pub use sweep::Sweep;
 
 use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};
@@ -61,7 +62,6 @@ use model::rehearsal::{Expected, Rehearsal};
 use mpi::launcher;
 use page::Page;
 use remains::Remains;
-use sweep::RankCounts;
 use sweep::resume::{self, Asked, Origin};
 use team::Team;
 
@@ -220,13 +220,7 @@ impl Run {
 
     /// Points of a sweep over ranks or machines are some ranks of the job, or ranks to be started.
     fn check_members(&self, team: Option<&Team>) -> Result<()> {
-        let most =
-            |counts: &Option<RankCounts>| counts.iter().flat_map(|counts| &counts.0).copied().max();
-        let (ranks, nodes) = (most(&self.sweep.ranks), most(&self.sweep.nodes));
-        let too_many = |option: &str, wanted: u32, there: u32, what: &str| {
-            Err(Error::input(format!("{option}: {wanted} {what}, but the MPI job has {there}"))
-                .help("start a job with more, or sweep over fewer"))
-        };
+        let (ranks, nodes) = (&self.sweep.ranks, &self.sweep.nodes);
         match team {
             None if nodes.is_some() => {
                 Err(Error::input("--sweep-nodes needs an MPI job: there is one machine without it")
@@ -236,13 +230,8 @@ impl Run {
                 Err(Error::input("-n cannot be used with --sweep-ranks, unless ranks are MPI's")
                     .help("leave -n out: every point starts its own ranks"))
             }
-            Some(team) if ranks.is_some_and(|ranks| ranks > team.size()) => {
-                too_many("--sweep-ranks", ranks.unwrap_or(0), team.size(), "ranks")
-            }
-            Some(team) if nodes.is_some_and(|nodes| nodes > team.nodes()) => {
-                too_many("--sweep-nodes", nodes.unwrap_or(0), team.nodes(), "machines")
-            }
-            _ => Ok(()),
+            Some(team) => self.sweep.fits(team.size(), team.nodes()),
+            None => Ok(()),
         }
     }
 

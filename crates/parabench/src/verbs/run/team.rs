@@ -104,8 +104,9 @@ impl Team {
             }
             if rank == 0 || is_first_of_machine() {
                 console::error(&error);
-                std::thread::sleep(FORWARDED);
             }
+            // Those that say nothing, too: they would end the job while others' words are on their way.
+            std::thread::sleep(FORWARDED);
             launcher::end_job(error.exit.code());
             error.exit
         })

@@ -2,6 +2,7 @@
 
 use super::values;
 use crate::args::{MAX_RANKS, assignment};
+use crate::error::Error;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -82,6 +83,23 @@ impl Sweep {
             || self.settle.is_some()
             || self.until_ci.is_some()
             || self.compares()
+    }
+
+    /// No point needs more ranks or machines than an MPI job of this size has.
+    pub fn fits(&self, ranks: u32, nodes: u32) -> Result<(), Error> {
+        let most = |counts: &Option<RankCounts>| counts.as_ref()?.0.iter().copied().max();
+        for (option, wanted, there, what) in [
+            ("--sweep-ranks", most(&self.ranks), ranks, "ranks"),
+            ("--sweep-nodes", most(&self.nodes), nodes, "machines"),
+        ] {
+            if let Some(wanted) = wanted.filter(|wanted| *wanted > there) {
+                let message = format!("{option}: {wanted} {what}, but the MPI job has {there}");
+                return Err(
+                    Error::input(message).help("start a job with more, or sweep over fewer")
+                );
+            }
+        }
+        Ok(())
     }
 
     /// A and B alternate.

@@ -8,4 +8,4 @@ pub mod resume;
 mod values;
 pub mod versus;
 
-pub use args::{RankCounts, Sweep};
+pub use args::Sweep;
