@@ -219,8 +219,8 @@ options! {
         off &[], takers Takers::Ops(QUEUED), seeming &[],
         help "it is for engine=\"uring\": put fread, fwrite, fsync or fdatasync inside",
         doc "With `engine=\"uring\"`: so many operations are handed over together, and so many ends waited for when \
-             `depth` are under way. Without it operations are handed over when `depth` are under way, and one end is \
-             waited for.";
+             `depth` are under way. Without it operations are handed over by fours, and one end is waited \
+             for.";
     Sqpoll sqpoll = "a condition" Accepts::Condition,
         off &["false", "0"], takers Takers::Ops(QUEUED), seeming &[],
         help "it is for engine=\"uring\": put fread, fwrite, fsync or fdatasync inside",

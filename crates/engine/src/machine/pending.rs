@@ -34,6 +34,11 @@ use model::plan::{NO_SLOT, Pc};
 use model::value::Outcome;
 use model::{Op, Part};
 
+/// Without `batch`: so many operations are handed over together. A disk that ended many at once would
+/// have nothing to do while all of their successors are prepared: at depth 32 the rate is a sixth
+/// below that of 4 (a virtual disk of 70,000 reads/s); fewer cost system calls.
+const HANDED_OVER: usize = 4;
+
 /// Of batches whose ends are waited for in the same system call, one of so many is handed over without
 /// waiting: whether the kernel makes calls one by one shows only there.
 const LOOK_EVERY: u64 = 64;
@@ -314,7 +319,8 @@ impl<B: Backend> Io<'_, B> {
             return self.turn(batch.clamp(1, self.pending.under_way.max(1)));
         }
         // What is due is not kept back until more of it is.
-        let is_whole = batch > 0 && self.pending.fresh.len() >= batch as usize;
+        let at_most = if batch == 0 { HANDED_OVER } else { batch as usize };
+        let is_whole = self.pending.fresh.len() >= at_most;
         if is_whole || slot.due_ns != NOT_DUE { self.turn(0) } else { Ok(()) }
     }
 
