@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use arrivals::ArrivalRow;
 pub use cache_control::CacheControl;
 pub use host::{Device, Directory, Host, Storage};
-pub use job::{Job, Node, NodeRow, NodeUse, spans};
+pub use job::{Job, Node, NodeRow, NodeStorage, NodeUse, spans};
 pub use label::{DirectoryEvidence, LabelEvidence};
 pub use share::{ShareRow, Sharer};
 pub use trace::{

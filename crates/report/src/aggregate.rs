@@ -14,6 +14,7 @@ mod axis;
 mod extents;
 mod files;
 mod grid;
+mod nodes;
 mod scan;
 mod scope;
 mod sharing;
@@ -21,6 +22,7 @@ mod sharing;
 pub use axis::{Bands, TimeBins};
 pub use files::{FileMap, FileParts, Owner};
 pub use grid::{Cell, Grid, LabelGrid, OffsetGrid, OpGrid};
+pub use nodes::{NodeGrid, Nodes};
 
 use crate::StoreError;
 use crate::events::Table;
@@ -86,6 +88,8 @@ pub struct Aggregates {
     pub busiest: Option<Busiest>,
     /// By band of ranks and column of time.
     pub grid: Grid,
+    /// The same by machine, of a job on several.
+    pub nodes: Option<NodeGrid>,
     /// Operations by column of time.
     pub ops: OpGrid,
     /// Positions in files by column of time.
@@ -141,6 +145,7 @@ struct Bins {
     bytes: u64,
     unplaced: u64,
     grid: Grid,
+    nodes: Option<Grid>,
     ops: OpGrid,
     offsets: OffsetGrid,
     labels: LabelGrid,
@@ -163,6 +168,7 @@ impl Bins {
             bytes: 0,
             unplaced: 0,
             grid: Grid::new(&scope.bands, &scope.time),
+            nodes: scope.nodes.as_ref().map(|nodes| Grid::new(&nodes.bands, &scope.time)),
             ops: OpGrid::new(&scope.time),
             offsets: OffsetGrid::new(scope),
             labels: LabelGrid::new(scope),
@@ -179,7 +185,10 @@ impl Bins {
         self.events += 1;
         self.bytes = self.bytes.saturating_add(row.done_bytes);
         let at = scope.time.of(row.start_ns);
-        self.grid.add(scope, at, row);
+        self.grid.add(scope, scope.bands.of(row.rank), at, row);
+        if let (Some(grid), Some(nodes)) = (&mut self.nodes, &scope.nodes) {
+            grid.add(scope, nodes.of_rank(row.rank), at, row);
+        }
         self.ops.add(scope, at, row);
         self.labels.add(scope, row);
         if row.done_bytes > 0 {
@@ -209,6 +218,9 @@ impl Bins {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.unplaced += other.unplaced;
         self.grid.merge(&other.grid);
+        if let (Some(own), Some(other)) = (&mut self.nodes, &other.nodes) {
+            own.merge(other);
+        }
         self.ops.merge(&other.ops);
         self.offsets.merge(&other.offsets);
         self.labels.merge(&other.labels);
@@ -216,7 +228,9 @@ impl Bins {
     }
 
     fn finish(self, scope: Scope, names: Vec<(i32, String)>) -> Aggregates {
+        let nodes = scope.nodes.clone().zip(self.nodes);
         Aggregates {
+            nodes: nodes.map(|(nodes, grid)| NodeGrid { nodes, grid }),
             files: self.files.finish(&scope, names),
             execution: scope.execution,
             one_of_many: scope.one_of_many,

@@ -43,6 +43,7 @@ pub mod table;
 pub mod verdict;
 pub mod views;
 
+mod nodes;
 mod own_time;
 mod text;
 

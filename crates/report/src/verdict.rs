@@ -17,7 +17,7 @@ use model::run::{Mark, Run, Storage};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 28] = [
+const RULES: [Rule; 29] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -30,6 +30,7 @@ const RULES: [Rule; 28] = [
     run::suspended,
     data::memory_storage,
     machine::loop_device,
+    machine::unlike_mounts,
     data::cached_reads,
     data::unfetched_reads,
     data::unstable_writes,

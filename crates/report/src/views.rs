@@ -77,6 +77,9 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
             views.add(ranks::BAND, over_time(ranks::band));
         }
     }
+    if run.run.job.as_ref().is_some_and(|job| job.nodes.len() > 1) {
+        views.add(ranks::NODES, over_time(ranks::band_of_nodes));
+    }
     views.add(ranks::BANDWIDTH, over_time(ranks::bandwidth));
     views.add(ranks::LATENCY, over_time(ranks::latency));
     views.add(rates::CALLS, over_time(rates::calls));

@@ -58,6 +58,25 @@ pub struct Storage {
     pub devices: Vec<Device>,
 }
 
+impl Storage {
+    /// Another machine has the same below the same path, mounted in the same way. Block devices may
+    /// bear other names there.
+    pub fn is_mounted_like(&self, other: &Storage) -> bool {
+        let facts = |of: &Storage| [&of.mount, &of.device, &of.file_system].map(Clone::clone);
+        facts(self) == facts(other)
+            && self.options_beyond(other).is_empty()
+            && other.options_beyond(self).is_empty()
+    }
+
+    /// Mount options that another machine's mount has not; without the address of the machine itself.
+    pub fn options_beyond<'a>(&'a self, other: &Storage) -> Vec<&'a str> {
+        let options = self.mount_options.split(',').filter(|option| !option.is_empty());
+        let theirs: Vec<&str> = other.mount_options.split(',').collect();
+        let is_own = |option: &&str| option.starts_with("clientaddr=") || theirs.contains(option);
+        options.filter(|option| !is_own(option)).collect()
+    }
+}
+
 impl Host {
     /// Names and paths of the further directories.
     fn further(&self) -> impl Iterator<Item = (&str, &str)> {
@@ -85,4 +104,27 @@ pub struct Device {
     pub kind: String,
     /// File behind a loop device; "" for others.
     pub file: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_compared_without_the_address_of_the_machine() {
+        let nfs = |options: &str| Storage {
+            mount: "/data".into(),
+            device: "srv:/x".into(),
+            file_system: "nfs4".into(),
+            mount_options: options.into(),
+            ..Storage::default()
+        };
+        let first = nfs("rw,wsize=1048576,clientaddr=10.0.0.1");
+        assert!(nfs("wsize=1048576,rw,clientaddr=10.0.0.2").is_mounted_like(&first));
+        let other = nfs("rw,wsize=65536,sync,clientaddr=10.0.0.2");
+        assert!(!other.is_mounted_like(&first));
+        assert_eq!(other.options_beyond(&first), ["wsize=65536", "sync"]);
+        assert_eq!(first.options_beyond(&other), ["wsize=1048576"]);
+        assert!(!Storage { device: "srv2:/x".into(), ..first.clone() }.is_mounted_like(&first));
+    }
 }

@@ -1,6 +1,7 @@
 //! The MPI job that executed a run: what ran where.
 
-use super::{Header, Host};
+use super::{Header, Host, Storage};
+use crate::sweep::DimensionKind;
 use serde::{Deserialize, Serialize};
 
 /// An MPI job.
@@ -85,6 +86,20 @@ pub struct NodeUse {
     pub received_bytes: Option<u64>,
     /// Bytes that they sent.
     pub sent_bytes: Option<u64>,
+    /// Directories of the run below which it has other storage than the machine of [`Header::host`], or
+    /// the same mounted in another way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storage: Vec<NodeStorage>,
+}
+
+/// What a machine has below a directory of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStorage {
+    /// What the program calls the directory; "": the run directory.
+    pub name: String,
+    /// The storage below it.
+    #[serde(flatten)]
+    pub storage: Storage,
 }
 
 impl Node {
@@ -131,6 +146,24 @@ impl Header {
             .unwrap_or(&self.host.name)
     }
 
+    /// The machines that executed a cell of a sweep, with the ranks as they are numbered there; without a
+    /// sweep those of the job. Empty for a run outside of MPI.
+    pub fn nodes_at(&self, cell: u32) -> Vec<Node> {
+        let Some(job) = &self.job else { return Vec::new() };
+        let Some(sweep) = &self.sweep else { return job.nodes.clone() };
+        let machines = sweep.dimensions.iter().zip(sweep.values_at(cell));
+        let mut machines = machines.filter(|(one, _)| one.kind == DimensionKind::Nodes);
+        let members: Vec<u32> = match machines.next() {
+            Some((_, count)) => {
+                let first = &job.nodes[..count.parse().unwrap_or(0).min(job.nodes.len())];
+                let all = 0..job.nodes.iter().map(Node::size).sum();
+                all.filter(|rank| first.iter().any(|node| node.has(*rank))).collect()
+            }
+            None => (0..sweep.cells.get(cell as usize).map_or(0, |cell| cell.ranks)).collect(),
+        };
+        job.part(&members).nodes
+    }
+
     /// Processors that the ranks may use on all machines together; 0 if that is not known.
     pub fn cpus(&self) -> u32 {
         let Host { cpus, .. } = self.host;
@@ -153,6 +186,36 @@ pub fn spans(ranks: impl IntoIterator<Item = u32>) -> Vec<[u32; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep::{Cell, Dimension, Sweep};
+
+    #[test]
+    fn a_point_of_a_sweep_has_the_machines_that_executed_it() {
+        let node = |host: &str, ranks: &[u32]| Node {
+            host: host.into(),
+            ranks: spans(ranks.iter().copied()),
+            ..Node::default()
+        };
+        let nodes = vec![node("a", &[0, 2, 4]), node("b", &[1, 3]), node("c", &[5])];
+        let job = Some(Job { nodes, ..Job::default() });
+        let sweep = |kind, values: &[&str], ranks: &[u32]| {
+            let values = values.iter().map(ToString::to_string).collect();
+            let dimensions = vec![Dimension { kind, values, ..Dimension::default() }];
+            let cells = ranks.iter().map(|ranks| Cell { ranks: *ranks, ..Cell::default() });
+            Sweep { dimensions, cells: cells.collect(), ..Sweep::default() }
+        };
+        let told = |sweep: Option<Sweep>, cell| {
+            let header = Header { job: job.clone(), sweep, ..Header::default() };
+            let nodes = header.nodes_at(cell);
+            let told = nodes.iter().map(|node| format!("{} {}", node.host, node.spans()));
+            told.collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(told(None, 0), "a 0,2,4; b 1,3; c 5");
+        let nodes = || Some(sweep(DimensionKind::Nodes, &["1", "2"], &[3, 5]));
+        assert_eq!([told(nodes(), 0), told(nodes(), 1)], ["a 0-2", "a 0,2,4; b 1,3"]);
+        let ranks = || Some(sweep(DimensionKind::Ranks, &["1", "3"], &[1, 3]));
+        assert_eq!([told(ranks(), 0), told(ranks(), 1)], ["a 0", "a 0,2; b 1"]);
+        assert_eq!(Header::default().nodes_at(0), []);
+    }
 
     #[test]
     fn every_rank_has_the_host_of_its_node() {

@@ -9,12 +9,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// `ssh [OPTIONS] HOST COMMAND...`
+/// `ssh [OPTIONS] HOST COMMAND...`; node-b sources the file `mounts`, if there is one.
 const SSH: &str = "#!/bin/sh\n\
     while [ \"${1#-}\" != \"$1\" ]; do shift; done\n\
     shift\n\
     exec unshare -m -u sh -c \"hostname node-b; mount -t tmpfs none /dev/shm; \
-    mount -t tmpfs none /run; mount -t tmpfs none $PLACE/hidden; cd $PLACE; $*\"\n";
+    mount -t tmpfs none /run; mount -t tmpfs none $PLACE/hidden; cd $PLACE; test ! -f mounts || . ./mounts; $*\"\n";
 
 const PROGRAM: &str = "param $n = 3;\ntime[\"work\"] repeat $n write(\"f-$$rank\", 64k);\n\
     if ($$node == 1) stat(\"f-$$rank\");\n";
@@ -60,6 +60,14 @@ fn figures_of_a_machine_that_does_not_see_the_folder_come_by_messages() {
     assert_eq!(nodes, [Some(0), Some(1)]);
     assert!(used.iter().all(|used| used["load_after"].is_number() && used["sent_bytes"].is_u64()));
     done.out_has("node-b: load ").out_has(" out");
+    let page = scene.command(
+        mpi.command(PARABENCH).args(["report", "hidden/r", "--html", "page.html"]).command,
+    );
+    page.run().exits(0);
+    let page = fs::read_to_string(scene.path("page.html")).expect("a page");
+    assert!(page.contains("id=\"bandwidth-of-nodes-over-time\""), "no picture of the nodes");
+    // Both have the same below the directory.
+    assert!(used.iter().all(|used| used.get("storage").is_none()), "{used:?}");
     let of = |r: &Value| (r["node"].as_u64(), r["op"].to_string(), r["count"].as_u64());
     let mut found: Vec<_> = rows.iter().map(of).collect();
     found.sort();
@@ -86,4 +94,21 @@ fn a_directory_that_a_machine_does_not_see_is_refused_with_its_name() {
     let scene = Scene::new().file("x.ppl", PROGRAM);
     let done = on_two(&mpi, &scene, "run x.ppl --dir hidden/d").run().exits(2);
     done.err_has("rank 2 does not see the run directory").err_has("it is missing on node-b");
+}
+
+#[test]
+fn a_machine_that_mounts_the_directory_in_another_way_is_remarked_on() {
+    let Some(mpi) = mpich() else { return };
+    let mounts = "mount --bind data data; mount -o remount,bind,noatime data\n";
+    let scene = Scene::new().file("x.ppl", PROGRAM).file("mounts", mounts).file("data/.keep", "");
+    let line = "run x.ppl --dir data --force --no-confine --out r";
+    let done = on_two(&mpi, &scene, line).run().exits(0);
+    done.out_has("remark unlike-mounts: run directory: ").out_has("/data) on node-b");
+    let run = scene.json("r/run.json");
+    assert_valid(&run);
+    let used = &run["run"]["node_use"];
+    assert!(used[0].get("storage").is_none(), "{used}");
+    let other = &used[1]["storage"][0];
+    let options = other["mount_options"].as_str().expect("options").split(',');
+    assert!(other["name"] == "" && options.into_iter().any(|one| one == "noatime"), "{other}");
 }

@@ -49,8 +49,8 @@ impl Grid {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, scope: &Scope, at: usize, row: &Row) {
-        let first = scope.bands.of(row.rank) * self.columns;
+    pub(super) fn add(&mut self, scope: &Scope, band: usize, at: usize, row: &Row) {
+        let first = band * self.columns;
         let cells = &mut self.cells[first..first + self.columns];
         if scope
             .busiest

@@ -4,6 +4,7 @@
 use super::axis::{Bands, TimeBins};
 use super::extents::Extents;
 use super::grid::MAX_LABELS;
+use super::nodes::Nodes;
 use super::{Busiest, Execution, scan};
 use crate::events::{Table, invalid};
 use crate::own_time::{OwnTimes, is_service};
@@ -16,7 +17,7 @@ use std::collections::HashMap;
 const TIME_COLUMNS: u64 = 240;
 /// Columns of time for each event at most.
 const COLUMNS_PER_EVENT: u64 = 4;
-/// Bands of ranks: one each up to here.
+/// Bands of ranks, and of machines: one each up to here.
 const MAX_BANDS: usize = 1024;
 
 /// What is counted, and where its counters lie.
@@ -26,6 +27,8 @@ pub(super) struct Scope {
     pub one_of_many: bool,
     pub time: TimeBins,
     pub bands: Bands,
+    /// Machines, if there are several.
+    pub nodes: Option<Nodes>,
     /// No operation reaches beyond this position in a file.
     pub offset_end_bytes: u64,
     /// Largest number of a path, and one.
@@ -81,6 +84,7 @@ impl Scope {
             one_of_many,
             time: TimeBins::over(start_ns, end_ns, columns(table, &groups)),
             bands: Bands::over(ranks, MAX_BANDS),
+            nodes: Nodes::of(&run.run.nodes_at(execution.cell), MAX_BANDS),
             offset_end_bytes: last_bytes.saturating_add(longest_bytes),
             paths,
             files: None,

@@ -2,6 +2,7 @@
 
 use crate::chart::Unit;
 use crate::markup::{Markup, element};
+use crate::nodes::{kernels, unlike_storage};
 use crate::svg::value_text;
 use crate::table::remarks;
 use model::Run;
@@ -22,6 +23,7 @@ pub fn environment(run: &Run) -> Markup {
         let storage = storage.map_or(String::new(), |storage| format!(": {storage}"));
         format!("{} = {}{scratch}{storage}", further.name, further.directory)
     });
+    let unlike = unlike_storage(run).into_iter().map(|unlike| unlike.text);
     let storage_bytes = |bytes: Option<u64>| {
         bytes.map_or("unknown".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
     };
@@ -45,6 +47,8 @@ pub fn environment(run: &Run) -> Markup {
         ("back-end", header.backend.clone()),
         ("communicator", header.comm.clone()),
         ("MPI job", header.job.as_ref().map_or(String::new(), remarks::job)),
+        ("kernels", header.job.as_ref().and_then(kernels).unwrap_or_default()),
+        ("unlike mounts", unlike.collect::<Vec<_>>().join("; ")),
         ("confinement", evidence.confinement.clone()),
         ("clock", clock),
         ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),

@@ -2,6 +2,7 @@
 
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
+use crate::nodes::kernels;
 use crate::text::{escape, flow};
 use model::run::{Job, NodeRow, NodeUse, Run};
 use model::units::{Measure, format_bytes};
@@ -50,7 +51,7 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let moves_bytes = run.run.node_rows.iter().any(|row| row.bytes > 0);
     grid.retain(|at| !BYTE_RATES.contains(&at) || moves_bytes);
     let told = run.run.node_use.iter().filter_map(|entry| used(entry, job)).take(NODES);
-    let notes = std::iter::once(LEGEND.to_string()).chain(told).collect();
+    let notes = std::iter::once(LEGEND.to_string()).chain(kernels(job)).chain(told).collect();
     Some(Sheet { name: "nodes", grid, notes })
 }
 

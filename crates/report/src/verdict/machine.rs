@@ -1,7 +1,8 @@
-//! Rules about who else wanted the processors, and what the storage really is.
+//! Rules about who else wanted the processors, and what the storage really is, on all machines.
 
 use super::client::{SHORTEST_RUN_NS, processors};
 use super::{counts, in_memory, is_virtual, remark};
+use crate::nodes::unlike_storage;
 use crate::own_time::OwnTimes;
 use crate::text::percent;
 use model::run::{Contention, Device, Mark, Row, Run};
@@ -92,6 +93,21 @@ pub(super) fn throttled(run: &Run) -> Option<Mark> {
             "raise or remove the limit (cpu.max, or the --cpus of a container)",
         )
     })?
+}
+
+/// Machines reach the files in different ways.
+pub(super) fn unlike_mounts(run: &Run) -> Option<Mark> {
+    let found = unlike_storage(run);
+    let shown = found.iter().find(|unlike| unlike.other_type).or(found.first())?;
+    let more = match found.len() {
+        1 => String::new(),
+        n => format!("; and {} more", n - 1),
+    };
+    let seen = format!("{}{more}", shown.text);
+    let advice = "mount the directory on all machines in the same way: their rates are those of different paths \
+                  to the storage";
+    let mark = if shown.other_type { counts } else { remark };
+    mark("unlike-mounts", seen, advice)
 }
 
 /// The file system lies in a file: two file systems and two page caches are measured.

@@ -1,10 +1,12 @@
 //! Every rule: runs in which it fires, and near ones in which it does not.
 
+mod libraries;
+
 use super::*;
 use crate::tests::sample::listing1;
 use model::run::{
     ArrivalRow, Balance, Contention, Device, Directory, DirectoryEvidence, EventsInfo, Job,
-    LabelEvidence, MpiFileFacts, Node, PatternWrites, Row, Site,
+    LabelEvidence, Node, NodeStorage, NodeUse, Row, Site,
 };
 
 /// A run on a disk against which nothing can be said.
@@ -358,6 +360,12 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         },
     ),
     (
+        "unlike-mounts",
+        "run directory: ext4 (/dev/vdb at /data) on n0, nfs4 (n0:/data at /data) on n1",
+        |run| second_machine(run, "nfs4", "n0:/data"),
+        |run| second_machine(run, "", ""),
+    ),
+    (
         "stolen-time",
         "the hypervisor took 10 % of the time",
         |run| contention(run).stolen_ns = Some(200_000_000),
@@ -390,6 +398,33 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         |run| run.run.arrivals = vec![arrivals(49_900.0, 180), arrivals(49_400.0, 0)],
     ),
 ];
+
+/// A job on two machines, of which the second one has something else below the run directory.
+fn second_machine(run: &mut Run, file_system: &str, device: &str) {
+    let node = |host: &str| Node { host: host.into(), ..Node::default() };
+    run.run.job = Some(Job { nodes: vec![node("n0"), node("n1")], ..Job::default() });
+    run.run.host.name = "n0".into();
+    let storage = |file_system: &str, device: &str| Storage {
+        mount: "/data".into(),
+        device: device.into(),
+        file_system: file_system.into(),
+        ..Storage::default()
+    };
+    run.run.host.storage = storage("ext4", "/dev/vdb");
+    let own = NodeStorage { name: String::new(), storage: storage(file_system, device) };
+    let storage = if file_system.is_empty() { Vec::new() } else { vec![own] };
+    run.run.node_use = vec![NodeUse { node: 1, storage, ..NodeUse::default() }];
+}
+
+/// Another server, or other options, may be as meant.
+#[test]
+fn machines_with_the_same_type_of_file_system_are_remarked_on() {
+    let mut run = sound();
+    second_machine(&mut run, "ext4", "/dev/vdc");
+    let found = marks(&run);
+    let mark = found.iter().find(|mark| mark.code == "unlike-mounts").expect("a mark");
+    assert!(!mark.counts, "{mark:?}");
+}
 
 fn arrivals(achieved_ops_s: f64, backlog_end: u64) -> ArrivalRow {
     ArrivalRow {
@@ -542,55 +577,4 @@ fn every_directory_is_judged_by_its_own() {
     run.run.host.directories[0].storage.file_system = "ext4".into();
     run.run.host.storage.file_system = "tmpfs".into();
     assert_eq!(codes(&run), ["memory-storage", "cached-reads", "unstable-writes", "warm-names"]);
-}
-
-/// A run of four ranks by this library, which wrote a pattern of this kind at this level.
-fn by_library(mpi: &str, kind: &str, level: u8) -> Run {
-    let mut run = sound();
-    run.rows[0].op = "pwrite".into();
-    run.rows[0].bytes = 1 << 20;
-    let holes = kind == "strided";
-    let writes = PatternWrites { pattern: "p".into(), level, kind: kind.into(), holes };
-    run.run.evidence.mpi_writes.push(writes);
-    run.run.ranks = 4;
-    run.run.job = Some(Job { mpi: mpi.into(), ..Job::default() });
-    run
-}
-
-#[test]
-fn what_libraries_do_to_files_is_marked() {
-    let open = "Open MPI v4.1.4";
-    let mpich = "MPICH 4.0.2";
-    for (mpi, kind, level, expected) in [
-        (open, "multipartition", 1, Some("mpi-lost-bytes")),
-        ("Open MPI v5.0.5", "multipartition", 1, Some("mpi-lost-bytes")),
-        ("Open MPI v4.1.7", "multipartition", 1, None),
-        ("Open MPI v5.0.6", "multipartition", 1, None),
-        ("Open MPI v4.0.7", "multipartition", 1, None),
-        (open, "multipartition", 3, None),
-        (mpich, "multipartition", 1, None),
-        (open, "strided", 1, Some("mpi-holes")),
-        (open, "strided", 3, Some("mpi-holes")),
-        (open, "strided", 2, None),
-        (mpich, "strided", 1, None),
-        (mpich, "strided", 2, Some("mpi-holes")),
-        (mpich, "strided", 3, Some("mpi-holes")),
-        (mpich, "segmented", 2, None),
-    ] {
-        let mut run = by_library(mpi, kind, level);
-        let found = |run: &Run| codes(run).into_iter().find(|code| code.starts_with("mpi-"));
-        assert_eq!(found(&run).as_deref(), expected, "{mpi} {kind} {level}");
-        let cure = "OMPI_MCA_fbtl_posix_write_datasieving=0".to_string();
-        run.run.job.as_mut().unwrap().settings = vec![cure];
-        let hints = "a=b;romio_ds_write=disable".to_string();
-        run.run.evidence.mpi_io =
-            vec![MpiFileFacts { effective_hints: hints, ..MpiFileFacts::default() }];
-        assert_eq!(found(&run), None, "cured: {mpi} {kind} {level}");
-    }
-    let mut hangs = by_library(mpich, "segmented", 0);
-    let job = hangs.run.job.as_mut().unwrap();
-    (job.launcher, job.nodes) = ("srun".into(), vec![Node::default(); 2]);
-    assert!(codes(&hangs).contains(&"mpi-hang".to_string()));
-    hangs.run.job.as_mut().unwrap().settings = vec!["SLURM_MPI_TYPE=pmix".into()];
-    assert!(!codes(&hangs).contains(&"mpi-hang".to_string()));
 }

@@ -1,14 +1,16 @@
-//! Ranks against each other over time: who was slow, and when.
+//! Ranks, and machines, against each other over time: who was slow, and when.
 
 use super::{
     Source, axis, axis_of, counted, mib_s, nothing, qualified, rate_text, shown_label, time_axis,
     total,
 };
-use crate::aggregate::{Bands, Cell};
+use crate::aggregate::{Bands, Cell, Grid, NodeGrid, TimeBins};
 use crate::chart::{Chart, Point, Series, Unit, View};
+use crate::text::escape;
 use model::units::{format_bytes, format_ns, significant};
 
 pub(super) const BAND: &str = "bandwidth-of-ranks-over-time";
+pub(super) const NODES: &str = "bandwidth-of-nodes-over-time";
 pub(super) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
 pub(super) const LATENCY: &str = "latency-by-rank-and-time";
 /// Rows of a heat map.
@@ -16,12 +18,41 @@ const MAX_ROWS: usize = 32;
 /// Columns of a heat map: with the rows a few thousand marks.
 const MAX_COLUMNS: usize = 120;
 
+/// What a band is over: ranks, or machines.
+struct Members<'a> {
+    /// Name of the picture.
+    view: &'static str,
+    /// "rank"
+    noun: &'static str,
+    bands: &'a Bands,
+    grid: &'a Grid,
+    name: &'a dyn Fn(usize) -> String,
+}
+
 /// The mean over ranks, and the slowest and fastest one, at each time.
 pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
-    let (time, bands, grid) = (&source.events.time, &source.events.bands, &source.events.grid);
+    let bands = &source.events.bands;
     if bands.ranks < 2 {
         return Err("there is one rank".into());
     }
+    let name = |band| bands.name(band);
+    let grid = &source.events.grid;
+    band_over(source, &Members { view: BAND, noun: "rank", bands, grid, name: &name })
+}
+
+/// The same over the machines of a job; those of one have no such picture.
+pub(super) fn band_of_nodes(source: &Source<'_>) -> Result<View, String> {
+    let Some(NodeGrid { nodes, grid }) = &source.events.nodes else {
+        return Err("the execution shown ran on one node".into());
+    };
+    let name = |band| escape(&nodes.name(band));
+    let bands = &nodes.bands;
+    band_over(source, &Members { view: NODES, noun: "node", bands, grid, name: &name })
+}
+
+fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String> {
+    let Members { noun, bands, grid, .. } = members;
+    let time = &source.events.time;
     if source.events.bytes == 0 {
         return Err("no operation moved bytes".into());
     }
@@ -29,6 +60,45 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
     let rate = |band: usize, bytes: u64, ns: f64| {
         mib_s(bytes as f64 * source.scale, ns) / f64::from(bands.size(band))
     };
+    let active: Vec<usize> = (0..time.count)
+        .filter(|at| (0..bands.count).any(|band| grid.band(band)[*at].bytes > 0))
+        .collect();
+    let active_ns = active.len() as f64 * time.width_ns as f64;
+    let moved = |band: usize| total(grid.band(band).iter().map(|cell| cell.bytes));
+    let means = (0..bands.count).map(|band| (band, rate(band, moved(band), active_ns)));
+    let mut means: Vec<(usize, f64)> = means.collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (slow, fast) = (means[0], means[means.len() - 1]);
+    let all = match bands.count == bands.ranks as usize {
+        true => counted(u64::from(bands.ranks), noun),
+        false => format!("{} groups of neighbouring {noun}s", bands.count),
+    };
+    let how = format!(", averaged over the time in which any {noun} moved bytes");
+    Ok(View {
+        name: members.view.into(),
+        title: source.titled(title(noun, &rate_text(slow.1), &rate_text(fast.1), &how)),
+        summary: format!(
+            "On average over the {} of {} columns of {} in which any {noun} moved bytes, {} Columns in which a {noun} moved none count for it too. The band holds all {all} at each time, the line is the mean of the {noun}s.{}",
+            active.len(),
+            time.count,
+            format_ns(time.width_ns as f64),
+            least_and_most(
+                ((members.name)(slow.0), rate_text(slow.1)),
+                ((members.name)(fast.0), rate_text(fast.1)),
+            ),
+            source.note
+        ),
+        chart: chart_over(time, members, rate),
+    })
+}
+
+/// `rate`: of a band that moved so many bytes in so many nanoseconds.
+fn chart_over(
+    time: &TimeBins,
+    members: &Members<'_>,
+    rate: impl Fn(usize, u64, f64) -> f64,
+) -> Chart {
+    let Members { noun, bands, grid, .. } = members;
     let (mut points, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..time.count {
         let cells = (0..bands.count).map(|band| (band, grid.band(band)[at].bytes));
@@ -41,52 +111,18 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
         low.push(rates.iter().copied().fold(f64::INFINITY, f64::min));
         high.push(rates.iter().copied().fold(0.0, f64::max));
     }
-    let active: Vec<usize> = (0..time.count)
-        .filter(|at| (0..bands.count).any(|band| grid.band(band)[*at].bytes > 0))
-        .collect();
-    let active_ns = active.len() as f64 * time.width_ns as f64;
-    let moved = |band: usize| total(grid.band(band).iter().map(|cell| cell.bytes));
-    let means = (0..bands.count).map(|band| (band, rate(band, moved(band), active_ns)));
-    let mut means: Vec<(usize, f64)> = means.collect();
-    means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (slow, fast) = (means[0], means[means.len() - 1]);
-    let ranks = match bands.count == bands.ranks as usize {
-        true => counted(u64::from(bands.ranks), "rank"),
-        false => format!("{} groups of neighbouring ranks", bands.count),
-    };
-    Ok(View {
-        name: BAND.into(),
-        title: source.titled(title(
-            &rate_text(slow.1),
-            &rate_text(fast.1),
-            ", averaged over the time in which any rank moved bytes",
-        )),
-        summary: format!(
-            "On average over the {} of {} columns of {} in which any rank moved bytes, {} Columns in which a rank moved none count for it too. The band holds all {ranks} at each time, the line is the mean of the ranks.{}",
-            active.len(),
-            time.count,
-            format_ns(time.width_ns as f64),
-            least_and_most(
-                (bands.name(slow.0), rate_text(slow.1)),
-                (bands.name(fast.0), rate_text(fast.1)),
-            ),
-            source.note
-        ),
-        chart: Chart::Band {
-            x: time_axis(),
-            y: axis("bandwidth of a rank", Unit::MibPerSecond),
-            line: Series { name: "mean of the ranks".into(), color: 0, points },
-            low,
-            high,
-        },
-    })
+    let line = Series { name: format!("mean of the {noun}s"), color: 0, points };
+    let y = axis(&format!("bandwidth of a {noun}"), Unit::MibPerSecond);
+    Chart::Band { x: time_axis(), y, line, low, high }
 }
 
-/// What the ranks moved, from the least to the most, as it is shown: equal words are equal figures.
-fn title(least: &str, most: &str, how: &str) -> String {
+/// What they moved, from the least to the most, as it is shown: equal words are equal figures.
+fn title(noun: &str, least: &str, most: &str, how: &str) -> String {
     match least == most {
-        true => format!("Every rank moved {least}{how}"),
-        false => format!("Ranks moved between {least} and {most}{how}"),
+        true => format!("Every {noun} moved {least}{how}"),
+        false => {
+            format!("{}s moved between {least} and {most}{how}", super::rates::capital(noun))
+        }
     }
 }
 
@@ -115,7 +151,7 @@ pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
     let least = (0..bands.count).min_by(order).unwrap_or(0);
     let most = (0..bands.count).rev().max_by(order).unwrap_or(0);
     let of_rank = |band: usize| format_bytes(moved(band) as u64);
-    let title = source.titled(title(&of_rank(least), &of_rank(most), ""));
+    let title = source.titled(title("rank", &of_rank(least), &of_rank(most), ""));
     let (title, who) = match bands.ranks {
         1 => {
             let moved = format!("The rank moved {}", of_rank(0));

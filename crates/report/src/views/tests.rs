@@ -6,7 +6,7 @@ use crate::events::{EventWriter, Origin};
 use crate::tests::sample;
 use model::Op;
 use model::event::{Event, NO_ID};
-use model::run::EventsInfo;
+use model::run::{EventsInfo, Job, Node};
 use proptest::prelude::*;
 
 /// Most marks of a picture. Series in the data alone are not counted.
@@ -178,6 +178,59 @@ fn large_runs_have_small_pictures() {
         assert!(view.title.starts_with("Every rank moved "), "{}", view.title);
         assert!(view.summary.contains("every one moved "), "{}", view.summary);
     }
+}
+
+/// Ranks lie crosswise on the machines.
+#[test]
+fn machines_have_a_band_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    for rank in 0..4u32 {
+        let event = |seq: u64| Event {
+            seq,
+            start_ns: seq * 1_000_000_000,
+            end_ns: (seq + 1) * 1_000_000_000,
+            busy_ns: 1_000_000_000,
+            done_bytes: if rank % 2 == 0 { 3 << 20 } else { 1 << 20 },
+            label: 0,
+            path: 0,
+            path2: NO_ID,
+            op: Op::Fwrite as u8,
+            ..Event::default()
+        };
+        let events: Vec<Event> = (0..10).map(event).collect();
+        let origin = Origin { rank, host: "node", ..Origin::default() };
+        writer.rank(&origin, &["a"], &["f"], events.iter()).unwrap();
+    }
+    let mut run = sample::listing1();
+    run.run.events = Some(writer.finish().unwrap());
+    let node = |host: &str, ranks: [[u32; 2]; 2]| Node {
+        host: host.into(),
+        ranks: ranks.to_vec(),
+        ..Node::default()
+    };
+    let nodes = vec![node("fast", [[0, 0], [2, 2]]), node("slow", [[1, 1], [3, 3]])];
+    run.run.job = Some(Job { nodes, ..Job::default() });
+    let views = stored(dir.path(), &run).unwrap();
+    check_all(&views);
+    let view = views.views.iter().find(|view| view.name == ranks::NODES).expect("a view");
+    assert!(
+        view.title.starts_with("Nodes moved between 2.00 MiB/s and 6.00 MiB/s"),
+        "{}",
+        view.title
+    );
+    let who = "slow moved least (2.00 MiB/s) and fast most (6.00 MiB/s)";
+    assert!(view.summary.contains(who) && view.summary.contains("2 nodes"), "{}", view.summary);
+    let Chart::Band { line, low, high, .. } = &view.chart else { panic!("a band") };
+    let middle = low.len() / 2;
+    let near = |found: f64, expected: f64| (found - expected).abs() < 0.01;
+    assert!(near(low[middle], 2.0) && near(high[middle], 6.0), "{low:?} {high:?}");
+    assert!(near(line.points[middle].y, 4.0) && line.name == "mean of the nodes");
+    // On one machine there is nothing to compare.
+    run.run.job.as_mut().unwrap().nodes.truncate(1);
+    let alone = stored(dir.path(), &run).unwrap();
+    assert!(alone.views.iter().all(|view| view.name != ranks::NODES));
+    assert!(alone.absent.iter().all(|absent| absent.name != ranks::NODES));
 }
 
 #[test]

@@ -258,7 +258,7 @@ impl Team {
             .map_err(|error| Error::failed(error.to_string()))?;
         self.complete.set(ran.complete);
         let mut merged = match ran.complete {
-            true => merge(world, &ran, plan)?,
+            true => merge(world, &ran, plan, config)?,
             false => Merged { collected: merge_files(world, config, plan), ..Merged::default() },
         };
         let hidden = match ran.complete && config.events.is_some() {
@@ -273,7 +273,7 @@ impl Team {
 }
 
 /// The figures and the ranks whose figures are lost, on rank 0.
-fn merge(world: &World, ran: &RankOutcome, plan: &Plan) -> Result<Merged> {
+fn merge(world: &World, ran: &RankOutcome, plan: &Plan, config: &Config) -> Result<Merged> {
     let record = ran.record.as_ref();
     let collected = collect_over(record.ok(), plan, &mut Line(world));
     let own = if record.is_ok() { i64::MAX } else { i64::from(world.rank) };
@@ -281,7 +281,7 @@ fn merge(world: &World, ran: &RankOutcome, plan: &Plan) -> Result<Merged> {
     let why = record.err().map_or(String::new(), |why| format!(": {why}"));
     let lost = u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
     let collected = collected.map_err(Error::failed)?;
-    let nodes = nodes::gather(world, ran, plan).map_err(Error::failed)?;
+    let nodes = nodes::gather(world, ran, plan, config).map_err(Error::failed)?;
     Ok(Merged { collected, nodes, lost: lost.into_iter().collect() })
 }
 

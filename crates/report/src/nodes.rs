@@ -1,0 +1,172 @@
+//! How the machines of a job differ from the first one: in their kernels, and in what they have below
+//! the directories of the run.
+//!
+//! ```text
+//! kernel 6.1.0 on a, c; 5.15.0 on b
+//! run directory: ext4 (/dev/sda1 at /data) on a, nfs4 (a:/data at /data) on b
+//! fast: mounted with wsize=65536, without wsize=1048576 on b, other than on a
+//! ```
+
+use crate::table::remarks::storage_of;
+use crate::text::escape;
+use model::run::{Host, Job, Run, Storage};
+
+/// Machines of a list that are named; the others are counted.
+const NAMED: usize = 4;
+
+/// Machines with other storage than the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// They reach the files by another type of file system.
+    pub other_type: bool,
+    /// Which machines, and what they have.
+    pub text: String,
+}
+
+/// The kernels and their machines; `None`: all have the same.
+pub fn kernels(job: &Job) -> Option<String> {
+    let nodes = job.nodes.iter();
+    let groups = grouped(nodes.map(|node| (node.kernel.as_str(), node.host.as_str())));
+    let told =
+        groups.iter().map(|(kernel, hosts)| format!("{} on {}", escape(kernel), list(hosts)));
+    (groups.len() > 1).then(|| format!("kernel {}", told.collect::<Vec<_>>().join("; ")))
+}
+
+/// What machines have below a directory instead of that of the first one.
+pub fn unlike_storage(run: &Run) -> Vec<Unlike> {
+    let mut all = Vec::new();
+    for used in &run.run.node_use {
+        let nodes = run.run.nodes_at(used.cell);
+        let Some(node) = nodes.get(used.node as usize) else { continue };
+        for own in &used.storage {
+            let known = below(host_at(run, used.cell), &own.name);
+            all.push(((own.name.as_str(), known, &own.storage), node.host.clone()));
+        }
+    }
+    let told = |((name, known, own), hosts): &((&str, &Storage, &Storage), Vec<String>)| {
+        let directory = if name.is_empty() { "run directory".into() } else { escape(name) };
+        let difference = difference(known, own, &list(hosts), &escape(&run.run.host.name));
+        let other_type = known.file_system != own.file_system;
+        Unlike { other_type, text: format!("{directory}: {difference}") }
+    };
+    grouped(all.into_iter()).iter().map(told).collect()
+}
+
+/// The machine of rank 0 at a cell of a sweep.
+fn host_at(run: &Run, cell: u32) -> &Host {
+    let cells = run.run.sweep.iter().flat_map(|sweep| sweep.cells.get(cell as usize));
+    cells.filter_map(|cell| cell.host.as_ref()).next().unwrap_or(&run.run.host)
+}
+
+/// What the first machine has below a directory.
+fn below<'h>(host: &'h Host, name: &str) -> &'h Storage {
+    let further = host.directories.iter().find(|further| further.name == name);
+    further.map_or(&host.storage, |further| &further.storage)
+}
+
+fn difference(known: &Storage, own: &Storage, hosts: &str, first: &str) -> String {
+    let [known_text, own_text] = [known, own]
+        .map(|storage| storage_of(storage).map_or("nothing known".into(), |text| escape(&text)));
+    if known_text != own_text {
+        return format!("{known_text} on {first}, {own_text} on {hosts}");
+    }
+    let options = |word: &str, options: Vec<&str>| {
+        (!options.is_empty()).then(|| format!("{word} {}", escape(&options.join(","))))
+    };
+    let options =
+        [options("with", own.options_beyond(known)), options("without", known.options_beyond(own))];
+    let options: Vec<String> = options.into_iter().flatten().collect();
+    format!("mounted {} on {hosts}, other than on {first}", options.join(", "))
+}
+
+/// Members by what they have in common, in order of appearance, each once.
+fn grouped<K: PartialEq, M: PartialEq>(all: impl Iterator<Item = (K, M)>) -> Vec<(K, Vec<M>)> {
+    let mut groups: Vec<(K, Vec<M>)> = Vec::new();
+    for (key, member) in all {
+        match groups.iter_mut().find(|group| group.0 == key) {
+            Some((_, members)) if members.contains(&member) => {}
+            Some((_, members)) => members.push(member),
+            None => groups.push((key, vec![member])),
+        }
+    }
+    groups
+}
+
+/// `a, b, c, d and 3 more`
+fn list(hosts: &[impl AsRef<str>]) -> String {
+    let named = hosts.iter().take(NAMED).map(|host| escape(host.as_ref()).to_string());
+    let named = named.collect::<Vec<_>>().join(", ");
+    match hosts.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::run::{Directory, Header, Node, NodeStorage, NodeUse};
+
+    fn storage(file_system: &str, device: &str, mount_options: &str) -> Storage {
+        Storage {
+            mount: "/data".into(),
+            device: device.into(),
+            file_system: file_system.into(),
+            mount_options: mount_options.into(),
+            ..Storage::default()
+        }
+    }
+
+    fn job(kernels: &[&str]) -> Job {
+        let node = |(at, kernel): (usize, &&str)| Node {
+            host: format!("n{at}"),
+            kernel: kernel.to_string(),
+            ..Node::default()
+        };
+        Job { nodes: kernels.iter().enumerate().map(node).collect(), ..Job::default() }
+    }
+
+    #[test]
+    fn kernels_are_told_where_they_differ() {
+        assert_eq!(kernels(&job(&["6.1", "6.1"])), None);
+        let text = kernels(&job(&["6.1", "5.15", "6.1", "6.1", "6.1", "6.1"]));
+        assert_eq!(text.as_deref(), Some("kernel 6.1 on n0, n2, n3, n4 and 1 more; 5.15 on n1"));
+    }
+
+    #[test]
+    fn machines_with_the_same_other_storage_stand_together() {
+        let fast = storage("nfs4", "srv:/x", "rw,wsize=1048576");
+        let small = storage("nfs4", "srv:/x", "rw,wsize=65536");
+        let further = Directory { name: "fast".into(), storage: fast, ..Directory::default() };
+        let host = Host {
+            name: "n0".into(),
+            storage: storage("ext4", "/dev/sda1", "rw"),
+            directories: vec![further],
+            ..Host::default()
+        };
+        let used = |node, name: &str, storage: &Storage| NodeUse {
+            node,
+            storage: vec![NodeStorage { name: name.into(), storage: storage.clone() }],
+            ..NodeUse::default()
+        };
+        let client = storage("nfs4", "n0:/data", "rw");
+        let node_use = vec![
+            used(1, "", &client),
+            used(2, "", &client),
+            used(2, "fast", &small),
+            // Another execution of the same.
+            used(1, "", &client),
+            used(9, "", &client),
+        ];
+        let job = Some(job(&["", "", ""]));
+        let run =
+            Run { run: Header { host, job, node_use, ..Header::default() }, ..Run::default() };
+        let unlike = |other_type, text: &str| Unlike { other_type, text: text.into() };
+        let directory =
+            "run directory: ext4 (/dev/sda1 at /data) on n0, nfs4 (n0:/data at /data) on n1, n2";
+        let options =
+            "fast: mounted with wsize=65536, without wsize=1048576 on n2, other than on n0";
+        assert_eq!(unlike_storage(&run), [unlike(true, directory), unlike(false, options)]);
+        assert_eq!(unlike_storage(&Run::default()), []);
+    }
+}
