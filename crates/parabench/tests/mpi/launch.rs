@@ -1,9 +1,10 @@
 //! Launchers: who starts the ranks, and what is refused.
 
-use crate::scene::{PARABENCH, Scene};
+use crate::scene::{Done, PARABENCH, Scene};
 use crate::schema::run_object;
-use crate::testing;
+use crate::testing::{self, Mpi};
 use crate::{briefly, under, with};
+use std::fs;
 
 const WRITES: &str = "print \"rank\", $$rank, \"of\", $$size; time[\"w\"] write(\"f-$$rank\", 4k);";
 
@@ -55,6 +56,38 @@ fn a_number_of_ranks_that_is_not_the_launchers_is_refused_once() {
     }
 }
 
+/// A rank for each of two command lines.
+fn unlike(mpi: &Mpi, scene: &Scene, first: &str, second: &str) -> Done {
+    let launch = mpi.launch(1, PARABENCH).args(first.split_whitespace());
+    let launch = launch.args([":", "-n", "1", PARABENCH]).args(second.split_whitespace());
+    scene.command(launch.command).run()
+}
+
+#[test]
+fn a_rank_that_was_started_with_other_words_ends_the_job_and_is_named() {
+    let text = format!("param $n = 1;\n{WRITES}");
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", &*text).file("y.ppl", &*text);
+        for (first, second, told) in [
+            ("run x.ppl n=1", "run x.ppl n=2", "with n=2, rank 0 with n=1"),
+            ("run x.ppl", "run y.ppl", "with y.ppl, rank 0 with x.ppl"),
+            ("run x.ppl --seed 1", "run x.ppl", "without --seed 1, rank 0 with it"),
+            ("run x.ppl", "run x.ppl --dir d", "with --dir d, rank 0 without"),
+            ("run x.ppl", "run x.ppl -n 2", "with -n 2, rank 0 without"),
+        ] {
+            let done = unlike(&mpi, &scene, first, second).exits(2);
+            let message = format!("rank 1 on {} was started {told}", host.trim());
+            assert_eq!(done.err.matches(&message).count(), 1, "{} {}", mpi.name, done.err);
+            assert_eq!(scene.names("."), ["x.ppl", "y.ppl"], "{first} : {second}");
+        }
+        let json = "run x.ppl n=1 --format json";
+        let run = unlike(&mpi, &scene, json, "run x.ppl n=2 --format json").exits(2).json();
+        assert_eq!(run["run"]["outcome"], "refused", "{}", mpi.name);
+        unlike(&mpi, &scene, "run x.ppl n=2", "run x.ppl n=2").exits(0);
+    }
+}
+
 #[test]
 fn parabench_starts_mpiexec_itself() {
     for mpi in testing::all() {
@@ -103,7 +136,7 @@ fn a_host_without_the_shim_ends_the_job_and_is_named() {
         };
         let done = scene.command(both("A=B").command).run();
         assert_eq!(done.code, Some(2), "{}: {}", mpi.name, done.err);
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
         let told = format!("{}: ", host.trim());
         assert!(done.err.contains(&told), "{}: {}", mpi.name, done.err);
         done.err_has("/no/such/shim").err_has("parabench mpi build");

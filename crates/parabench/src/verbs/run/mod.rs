@@ -9,6 +9,7 @@
 
 mod args;
 mod cells;
+mod command;
 mod directory;
 mod faithful;
 mod further;
@@ -110,10 +111,10 @@ impl Run {
             }
             Err(error) => (self.clone(), Err(error.into())),
         };
-        if let (Err(Stopped::Before(error)), ResultFormat::Json) = (&end, run.results.format) {
-            present::print(&header::refused(&run, error), ResultFormat::Json)?;
+        match end {
+            Err(Stopped::Before(error)) => run.refused(error),
+            end => end.map_err(Stopped::into_error),
         }
-        end.map_err(Stopped::into_error)
     }
 
     /// The run, with the page and the comparison that were asked for.
@@ -148,31 +149,51 @@ impl Run {
 
     /// Takes part in an MPI job. All its processes leave with the same exit code.
     fn join(mut self, job: launcher::Job) -> Result<Exit> {
-        let started = job.ranks.filter(|started| *started != self.ranks);
-        if started.is_some() && job.rank > 0 {
-            return Ok(Exit::Success);
-        }
-        if let Some(started) = started {
-            let name = job.launcher.name();
-            let message = format!("-n {}: but {name} has started {started} ranks", self.ranks);
-            return Err(Error::input(message).help("leave -n out: the launcher's number counts"));
-        }
         let team = match Team::join(job.rank) {
             Ok(team) => team,
             Err(exit) => return Ok(exit),
         };
+        let agreed = team.agree_on_command().and_then(|()| self.agree_on_ranks(job));
         self.ranks = team.size();
+        let all_go_on = agreed.is_ok();
         if !team.leads() {
-            let exit = team.follow()?;
+            let exit = agreed.map_or_else(|error| Ok(error.exit), |()| team.follow())?;
             return team.leave(exit).map(|()| exit);
         }
-        let exit = self.alone(Some(&team)).unwrap_or_else(|error| {
+        let done = match agreed {
+            Ok(()) => self.alone(Some(&team)),
+            Err(error) => self.refused(error),
+        };
+        let exit = done.unwrap_or_else(|error| {
             // Now: a launcher may end this process as soon as another one is gone.
             console::error(&error);
             error.exit
         });
         Remains::wanted().iter().for_each(|remains| remains.end(exit));
-        team.end(exit).map(|()| exit)
+        match all_go_on {
+            true => team.end(exit),
+            false => team.leave(exit),
+        }
+        .map(|()| exit)
+    }
+
+    /// The number of ranks that was asked for is the launcher's. The same on all ranks, whose words
+    /// are the same.
+    fn agree_on_ranks(&self, job: launcher::Job) -> Result<()> {
+        let Some(started) = job.ranks.filter(|started| *started != self.ranks) else {
+            return Ok(());
+        };
+        let name = job.launcher.name();
+        let message = format!("-n {}: but {name} has started {started} ranks", self.ranks);
+        Err(Error::input(message).help("leave -n out: the launcher's number counts"))
+    }
+
+    /// Nothing could be run: with `--format json` standard output says so.
+    fn refused(&self, error: Error) -> Result<Exit> {
+        if self.results.format == ResultFormat::Json {
+            present::print(&header::refused(self, &error), ResultFormat::Json)?;
+        }
+        Err(error)
     }
 
     /// Starts an MPI job that runs the program.

@@ -10,6 +10,7 @@
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
+use super::command::Command;
 use super::gather::gather;
 use super::members::Members;
 use super::nodes::{self, Nodes};
@@ -84,6 +85,10 @@ pub struct Team {
     job: Option<Job>,
     /// Process numbers by rank, as their machines count.
     processes: Vec<i64>,
+    /// The words that this process was started with.
+    command: Command,
+    /// By rank: a number that tells other words apart.
+    commands: Vec<i64>,
     /// All processes are there: things can be done together.
     complete: Cell<bool>,
 }
@@ -117,9 +122,35 @@ impl Team {
         let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
         let job = mpi::job::job(&world).map_err(broken)?;
-        let processes = processes(&world)?;
+        let command = Command::own();
+        let own = [i64::from(std::process::id()), command.number()];
+        let [processes, commands] = of_all(&world, own).map_err(broken)?;
         let (world, parts) = (Rc::new(world), RefCell::default());
-        Ok(Team { world, parts, job, processes, complete: Cell::new(true) })
+        let complete = Cell::new(true);
+        Ok(Team { world, parts, job, processes, command, commands, complete })
+    }
+
+    /// All processes were started with the same words, or none executes anything: what others than
+    /// rank 0 ask for would have no effect. All of them call it.
+    ///
+    /// # Errors
+    /// The same on all of them; rank 0's says who was started with which words.
+    pub fn agree_on_command(&self) -> Result<()> {
+        let mut others = (0u32..).zip(&self.commands);
+        let Some((rank, _)) = others.find(|(_, one)| **one != self.commands[0]) else {
+            return Ok(());
+        };
+        let more = others.filter(|(_, one)| **one != self.commands[0]).count();
+        if self.world.rank == rank {
+            self.world.send(0, &self.command.to_bytes()).map_err(broken)?;
+        }
+        if self.world.rank > 0 {
+            return Err(Error::input("the processes were started with different words"));
+        }
+        let other = Command::from_bytes(&self.world.receive(rank).map_err(broken)?);
+        let nodes = self.job.iter().flat_map(|job| &job.nodes);
+        let host = nodes.filter(|node| node.has(rank)).map(|node| &*node.host).next();
+        Err(self.command.unlike(&other, rank, host.unwrap_or("another machine"), more))
     }
 
     /// This process leads.
@@ -342,12 +373,14 @@ fn agree_on(
     .help(format!("choose a directory that all machines share with {option}")))
 }
 
-/// Process numbers by rank.
-fn processes(world: &World) -> Result<Vec<i64>> {
-    let mut all = vec![0; world.size as usize];
-    all[world.rank as usize] = i64::from(std::process::id());
-    world.reduce_all(world.all, &mut all, Reduce::Sum).map_err(broken)?;
-    Ok(all)
+/// Two numbers of each rank, by rank.
+fn of_all(world: &World, own: [i64; 2]) -> std::result::Result<[Vec<i64>; 2], mpi::MpiError> {
+    let (size, rank) = (world.size as usize, world.rank as usize);
+    let mut all = vec![0; 2 * size];
+    (all[rank], all[size + rank]) = (own[0], own[1]);
+    world.reduce_all(world.all, &mut all, Reduce::Sum)?;
+    let second = all.split_off(size);
+    Ok([all, second])
 }
 
 /// How the run ended, as any supervisor tells it.
