@@ -32,6 +32,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),
         processors: processors(&run),
+        recorder_ns: recorder_ns(&run),
         sites: sites::told(&run),
         extents: info.extents.clone(),
         ..Log::default()
@@ -49,6 +50,12 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();
     log.complete();
     Ok((run, log))
+}
+
+/// What recording added to each call.
+fn recorder_ns(run: &Run) -> Option<u64> {
+    let recorded = run.run.trace.as_ref()?.recorded.as_ref()?;
+    Some(recorded.call_ns.into()).filter(|ns| *ns > 0)
 }
 
 /// Processors of the machine that was recorded; under MPI several can have been.

@@ -56,6 +56,8 @@ pub struct Log {
     pub sites: HashMap<u32, Told>,
     /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
     pub processors: Option<u32>,
+    /// What recording added to each call, nanoseconds, where it was measured.
+    pub recorder_ns: Option<u64>,
     /// It was imported: open files are told by number, positions by a flag.
     pub imported: bool,
 }

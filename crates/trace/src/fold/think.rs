@@ -44,17 +44,42 @@ impl Think {
     }
 }
 
+/// Which pauses are those of the recorder, and what it adds to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorder {
+    /// Shorter pauses are its own, or of the machine that executes statements, nanoseconds.
+    shortest_ns: u64,
+    /// What it adds to each, nanoseconds.
+    added_ns: u64,
+}
+
+impl Recorder {
+    /// With what recording added to each call, where it was measured.
+    pub fn adding(ns: Option<u64>) -> Recorder {
+        match ns {
+            Some(ns) => Recorder { shortest_ns: SHORTEST_NS.max(10 * ns), added_ns: ns },
+            None => Recorder { shortest_ns: UNKNOWN_NS, added_ns: 0 },
+        }
+    }
+
+    /// The program's own part of a pause; 0: there is none.
+    pub fn own_ns(&self, ns: u64) -> u64 {
+        if ns < self.shortest_ns { 0 } else { ns - self.added_ns }
+    }
+}
+
 /// Which places get a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
     /// Shortest sum, nanoseconds.
     least_ns: u64,
     scale: f64,
+    recorder: Recorder,
 }
 
 impl Places {
     /// Chooses among all places of a program: in its statements and in its procs.
-    pub fn chosen(bodies: &[&[Item]], think: Think) -> Places {
+    pub fn chosen(bodies: &[&[Item]], think: Think, recorder: Recorder) -> Places {
         let mut sums = Vec::new();
         bodies.iter().copied().flatten().for_each(|item| collect(item, &mut sums));
         sums.sort_unstable();
@@ -65,23 +90,32 @@ impl Places {
             dropped += **ns as f64;
             dropped > allowed
         });
-        Places { least_ns: least.copied().unwrap_or(u64::MAX).max(1), scale: think.scale() }
+        let least_ns = least.copied().unwrap_or(u64::MAX).max(1);
+        Places { least_ns, scale: think.scale(), recorder }
     }
 
     /// The pause of a place, nanoseconds.
     pub fn think_ns(&self, gap: &Gap) -> Option<u64> {
         let ns = self.mean_ns(gap);
-        (gap.sum_ns >= self.least_ns && ns >= SHORTEST_NS).then_some(ns)
+        (gap.sum_ns >= self.least_ns && ns > 0).then_some(ns)
     }
 
-    /// The mean of the pauses of a place, nanoseconds.
+    /// The mean of the program's own pauses of a place, nanoseconds; 0: they are those of the recorder.
     pub fn mean_ns(&self, gap: &Gap) -> u64 {
-        (gap.sum_ns as f64 / gap.count.max(1) as f64 * self.scale).round() as u64
+        let mean = (gap.sum_ns as f64 / gap.count.max(1) as f64).round() as u64;
+        (self.recorder.own_ns(mean) as f64 * self.scale).round() as u64
+    }
+
+    /// The program's own part of a pause, nanoseconds.
+    pub fn own_ns(&self, ns: u64) -> u64 {
+        self.recorder.own_ns(ns)
     }
 }
 
-/// Shorter pauses are those of the recorder and of the machine that executes statements.
-pub(super) const SHORTEST_NS: u64 = 10_000;
+/// Shorter pauses are those of the machine that executes statements.
+const SHORTEST_NS: u64 = 1_000;
+/// The same where nobody knows what the recorder added: strace adds 20 us and more.
+const UNKNOWN_NS: u64 = 10_000;
 
 fn collect(item: &Item, sums: &mut Vec<u64>) {
     sums.push(item.gap.sum_ns);
@@ -102,6 +136,20 @@ pub(super) fn duration(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_recorder_adds_is_no_pause_of_the_program() {
+        for (added_ns, pause_ns, own_ns) in [
+            (None, 9_999, 0),
+            (None, 10_000, 10_000),
+            (Some(50), 999, 0),
+            (Some(50), 1_050, 1_000),
+            (Some(300), 2_999, 0),
+            (Some(300), 3_300, 3_000),
+        ] {
+            assert_eq!(Recorder::adding(added_ns).own_ns(pause_ns), own_ns, "{added_ns:?}");
+        }
+    }
 
     #[test]
     fn durations_have_the_unit_that_fits() {

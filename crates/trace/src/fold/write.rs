@@ -7,7 +7,7 @@ use super::params::Params;
 use super::procs::Proc;
 use super::ranks::{Form, Item, Ranks, Spread, Value};
 use super::shape::{Arg, Shape, Shaper, Statement};
-use super::think::{Places, Think, duration};
+use super::think::{Places, Recorder, Think, duration};
 use super::told::mpi_mode;
 use crate::strace::open_flag_text;
 use model::Op;
@@ -98,7 +98,7 @@ impl<'a> Writer<'a> {
             shaper,
             procs,
             think,
-            places: Places::chosen(&bodies, think),
+            places: Places::chosen(&bodies, think, Recorder::adding(log.recorder_ns)),
             params: Params::of(&bodies, &shaper.shapes.all),
             sizes: Sizes { unit: None, ranks: ranks.into() },
             loops: Vec::new(),

@@ -7,7 +7,7 @@
 
 use super::super::expr::index;
 use super::super::loops::Gap;
-use super::super::think::{SHORTEST_NS, Think};
+use super::super::think::{Places, Think};
 use super::{Lines, Writer, numbered};
 use model::Op;
 
@@ -43,7 +43,7 @@ impl Writer<'_> {
 
     /// Every pause of a place; `None`: all are those of the recorder.
     fn exact(&mut self, gap: &Gap) -> Option<Pauses> {
-        let rows = rows(gap);
+        let rows = rows(gap, &self.places);
         let all = || rows.iter().flat_map(|(_, row)| row);
         let first = *all().next()?;
         if all().all(|ns| *ns == first) {
@@ -112,12 +112,11 @@ impl Writer<'_> {
 }
 
 /// By rank its pauses in order; those of the recorder are 0.
-fn rows(gap: &Gap) -> Vec<(u32, Vec<u64>)> {
+fn rows(gap: &Gap, places: &Places) -> Vec<(u32, Vec<u64>)> {
     let mut each = gap.each.clone();
     each.sort_by_key(|(rank, _)| *rank);
-    let long = |(_, ns): &(u32, u64)| if *ns < SHORTEST_NS { 0 } else { *ns };
     let rows = each.chunk_by(|a, b| a.0 == b.0);
-    rows.map(|row| (row[0].0, row.iter().map(long).collect())).collect()
+    rows.map(|row| (row[0].0, row.iter().map(|(_, ns)| places.own_ns(*ns)).collect())).collect()
 }
 
 /// How much the values grow, if they do so evenly.
