@@ -250,6 +250,51 @@ fn operations_under_way_together_keep_up_with_a_rate() {
     }
 }
 
+/// `repeat count until limit { stat }`
+fn until(b: &mut Build, (count, limit_ns): (i64, i64)) {
+    let (i, end, count) = (b.global("i"), b.global("end"), b.int(count));
+    let limit = b.value(Value::Duration(limit_ns));
+    b.internal(end, Internal::Now);
+    b.binary(end, Operand::slot(end), BinaryOp::Add, limit);
+    let mut at = 0;
+    b.repeat(i, count, |b| {
+        at = b.push(Instr::Limit { end, exit: 0 });
+        stat(b);
+    });
+    b.plan.code[at as usize] = Instr::Limit { end, exit: b.here() };
+}
+
+/// What is due at a time limit or later is not started, and the loop lasts until its limit all the same.
+#[test]
+fn nothing_is_started_that_is_due_behind_a_time_limit() {
+    const MS: i64 = 1_000_000;
+    // Rate, count, limit; operations, the start of the last one, the end of the label.
+    for (rate, loops, expected) in [
+        (1e3, (100, 4 * MS + MS / 2), [5, 4 * MS, 4 * MS + MS / 2]),
+        (1e3, (100, 4 * MS), [4, 3 * MS, 4 * MS]),
+        (1e3, (3, 9 * MS), [3, 2 * MS, 2 * MS + 1_000]),
+        // It cannot keep up: one begins every microsecond, two are due.
+        (2e6, (100, 10_000), [10, 9_000, 10_000]),
+        (0.0, (100, 10_000), [10, 9_000, 10_000]),
+        (0.0, (100, 9_500), [10, 9_000, 10_000]),
+    ] {
+        let plan = plan(1, (rate, "fixed", "rank"), 1, |b| until(b, loops));
+        let starts: Vec<i64> = events(&plan).iter().map(|event| event.start_ns as i64).collect();
+        let end = run(&plan).1.times[0].last_end_ns as i64;
+        let found = [starts.len() as i64, starts.last().copied().unwrap_or(0), end];
+        assert_eq!(found, expected, "rate {rate}, {loops:?}: {starts:?}");
+    }
+}
+
+#[test]
+fn random_arrivals_end_at_a_time_limit_too() {
+    let plan = plan(3, (2000.0, "poisson", "rank"), 1, |b| until(b, (1000, 50_000_000)));
+    let found = events(&plan);
+    assert!(found.len() > 200, "{}", found.len());
+    assert!(found.iter().all(|event| event.intended_start_ns < 50_000_000));
+    assert_eq!(run(&plan).1.times[0].last_end_ns, 50_000_000);
+}
+
 #[test]
 fn more_than_a_rank_can_make_is_refused() {
     let error = common::simulated::error(&plan(1, (2e7, "fixed", "rank"), 1, stat));

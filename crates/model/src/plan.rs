@@ -209,6 +209,9 @@ pub enum Instr {
     Claim { dst: Slot, exit: Pc },
     /// End of a `share`: waits until the other members have nothing left either.
     ShareEnd,
+    /// Time limit of a loop: go on at `exit` if the next iteration would begin at `end` (since the start of
+    /// the run) or later. Where operations are due at times, it begins when the next one is.
+    Limit { end: Slot, exit: Pc },
     /// Start of a label.
     LabelEnter { label: u32 },
     /// End of the innermost label.

@@ -212,6 +212,7 @@ impl Writer<'_> {
             }
             Instr::Claim { dst, exit } => ("claim", slot(dst), Some(exit)),
             Instr::ShareEnd => ("share end", String::new(), None),
+            Instr::Limit { end, exit } => ("limit", slot(end), Some(exit)),
             Instr::LabelEnter { label } => {
                 let label = self.plan.labels[label as usize];
                 let name = if label.kind == LabelKind::Wall { "time" } else { "ctime" };

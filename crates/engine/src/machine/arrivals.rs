@@ -181,6 +181,26 @@ pub(super) fn wait<B: Backend>(io: &mut Io<'_, B>, comm: &mut dyn Comm) -> Resul
     Ok(Flow::Next)
 }
 
+/// Whether the next iteration of a loop would begin at its time limit or later: where operations are due,
+/// when the next one is. The loop then lasts until the limit. May be asked again.
+pub(super) fn reaches<B: Backend>(
+    limit_ns: u64,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
+) -> Result<Result<bool, Flow>, Fault> {
+    let begins_ns = match io.options.active().schedule {
+        0 => 0,
+        schedule => io.arrivals.next_due_ns(schedule),
+    };
+    if begins_ns.max(io.clock.now()) < limit_ns {
+        return Ok(Ok(false));
+    }
+    match wait_until(limit_ns, io, comm)? {
+        Flow::Next => Ok(Ok(true)),
+        flow => Ok(Err(flow)),
+    }
+}
+
 fn wait_until<B: Backend>(
     due_ns: u64,
     io: &mut Io<'_, B>,

@@ -284,6 +284,13 @@ fn structure<B: Backend>(
                 flow => Err(flow),
             });
         }
+        Instr::Limit { end, exit } => {
+            let end_ns = env.value(pc, Operand::slot(end))?.as_duration_ns()?;
+            return Ok(match arrivals::reaches(end_ns, io, comm)? {
+                Ok(reached) => Ok(if reached { exit } else { pc + 1 }),
+                Err(flow) => Err(flow),
+            });
+        }
         Instr::LabelEnter { label } => return label_enter(plan, label, pc, env, io, comm),
         Instr::LabelLeave => return Ok(label_leave(pc, position, env, io, comm)),
         Instr::GroupEnter { group, skip } if !env.scope.enter(plan, group) => return Ok(Ok(skip)),

@@ -200,6 +200,7 @@ impl Region<'_> {
             Instr::Next { code } => self.target(self.repeat(code)?.body),
             Instr::Share { count, by } => self.operands(&[count, by]),
             Instr::Claim { dst, exit } => self.slot(dst).and_then(|()| self.ahead(pc, exit)),
+            Instr::Limit { end, exit } => self.slot(end).and_then(|()| self.ahead(pc, exit)),
             Instr::LabelEnter { label } => {
                 within(label, self.plan.labels.len(), "label")?;
                 self.operand(self.plan.labels[label as usize].text)

@@ -247,7 +247,7 @@ impl<'a> Lower<'a> {
             Instr::Jump { to } | Instr::JumpIf { to, .. } => *to = target,
             Instr::GroupEnter { skip, .. } | Instr::Master { skip } => *skip = target,
             Instr::SplitEnter { end, .. } => *end = target,
-            Instr::Claim { exit, .. } => *exit = target,
+            Instr::Claim { exit, .. } | Instr::Limit { exit, .. } => *exit = target,
             _ => {}
         }
     }

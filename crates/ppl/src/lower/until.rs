@@ -5,7 +5,7 @@
 //! ```text
 //! barrier; end = $$now + limit; k = 0; bound = infinity;     label "until"
 //! loop:  k >= bound: leave      bound is known: run
-//!        $$now >= end: meet     (bound = gmax(k), label "wear-out")
+//!        limit end: meet        (bound = gmax(k), label "wear-out")
 //! run:   k = k + 1; body
 //! after: bound is not known: meet
 //! ```
@@ -97,8 +97,7 @@ impl Lower<'_> {
     pub(super) fn at_limit(&mut self, limit: &mut Limit) {
         let span = limit.span;
         if !limit.level {
-            let over = self.is_over(limit);
-            let jump = self.emit(Instr::JumpIf { cond: over, when: true, to: 0 }, span);
+            let jump = self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span);
             return self
                 .around
                 .loops
@@ -111,8 +110,9 @@ impl Lower<'_> {
             self.compared(BinaryOp::Ge, limit.begun(), Operand::slot(limit.bound()), span);
         limit.done.push(self.emit(Instr::JumpIf { cond: reached, when: true, to: 0 }, span));
         let run_known = self.if_bounded(limit);
-        let over = self.is_over(limit);
-        let run_early = self.emit(Instr::JumpIf { cond: over, when: false, to: 0 }, span);
+        let over = self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span);
+        let run_early = self.emit(Instr::Jump { to: 0 }, span);
+        self.patch_here(over);
         self.meet(limit);
         self.emit(Instr::Jump { to: top }, span);
         self.patch_here(run_known);
@@ -149,12 +149,6 @@ impl Lower<'_> {
         let text = self.known_text(LABELS[part].as_bytes()).operand;
         let label = self.label(text, LabelKind::Wall, false);
         self.emit(Instr::LabelEnter { label }, span);
-    }
-
-    fn is_over(&mut self, limit: &Limit) -> Operand {
-        let now = self.frame().temp();
-        self.emit(Instr::Internal { what: Internal::Now, dst: now }, limit.span);
-        self.compared(BinaryOp::Ge, now, Operand::slot(limit.end()), limit.span)
     }
 
     /// Jumps if the members have met.
