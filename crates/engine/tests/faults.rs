@@ -82,14 +82,14 @@ fn run(plan: &Plan, fs: &Rc<RefCell<MemFs>>, seed: u64) -> (RankRecord, u64) {
     let events = Some(EventsConfig { max_bytes: 1 << 20, ..EventsConfig::default() });
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
-    let (clock, (faults, errors)) = (Virtual::start(), Faults::new(seed));
+    let (clock, (faults, injected)) = (Virtual::start(), Faults::new(seed));
     let mem = Mem::new(Rc::clone(fs), clock.clone(), Cost::default()).with_faults(faults);
     let mut comm = Solo::new(region);
     let mut machine = Machine::new(&prepared, &settings, mem, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(PLAN_SEED, 0));
     assert_eq!(stop, Stop::Finished);
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
-    (recorder.into_record().expect("a record"), errors.get())
+    (recorder.into_record().expect("a record"), injected.count())
 }
 
 /// Events of an operation by offset; each stands there once.

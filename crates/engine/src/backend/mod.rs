@@ -18,7 +18,7 @@ mod roots;
 
 pub use guarded::Guarded;
 pub(crate) use joint::{Joint, Pointers};
-pub use mem::{Corruption, Corruptions, Cost, Faults, Mem, MemFs};
+pub use mem::{Corruption, Corruptions, Cost, Faults, Injected, InjectedError, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 pub use roots::Held;

@@ -99,8 +99,8 @@ pub(super) fn open<B: Backend>(
         mode.mapped = maps(io, mode);
     }
     let flags = map_flags(open_flags(io, flags), mode.mapped);
-    let shot = now::shot(io, |paths| now::open(paths, flags));
-    let shot = if mode.mapped { map(io, shot, mode.writable) } else { shot };
+    let opened = now::shot(io, |paths| now::open(paths, flags));
+    let shot = if mode.mapped { map(io, opened, mode.writable) } else { opened };
     let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
     match fd {
         Some(fd) => {
@@ -112,7 +112,7 @@ pub(super) fn open<B: Backend>(
         None => refused_direct(io, flags, -shot.reply as i32),
     }
     if io.verified.on && flags & libc::O_TRUNC != 0 {
-        io.verified_truncated(shot.reply);
+        io.verified_truncated(opened.reply);
     }
     let path_id = io.recorder.path(io.paths[0].bytes());
     let handle = io.handles.add(fd, mode, io.paths[0].bytes(), path_id);

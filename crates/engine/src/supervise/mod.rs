@@ -23,7 +23,7 @@ pub use local::run_local;
 pub use rank::{Ran, Rank, enter, open_directories};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
-pub use sim::{run_sim, run_sim_among};
+pub use sim::{run_sim, run_sim_among, run_sim_with_faults};
 pub use watch::Crew;
 
 use crate::clock::check::Checked;

@@ -2,7 +2,7 @@
 
 use super::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Cost, Joint, Mem, MemFs, Null, Pointers};
+use crate::backend::{Backend, Cost, Faults, Joint, Mem, MemFs, Null, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
@@ -40,6 +40,25 @@ pub fn run_sim_among(
     listener: &Listener,
 ) -> Result<Outcome, StartError> {
     run_sim_with(plan, config, before, &mut |_| (), Some(listener))
+}
+
+/// The same as [`run_sim`] on files that keep their data, for tests: each rank's calls have the faults
+/// that it is given.
+pub fn run_sim_with_faults(
+    plan: &Plan,
+    config: &Config,
+    faults: impl Fn(u32) -> Option<Faults>,
+) -> Result<Outcome, StartError> {
+    let fs = MemFs::shared(&config.directory.to_string_lossy(), true);
+    let backend = |rank: u32, clock: Virtual| {
+        let mem = Mem::new(Rc::clone(&fs), clock, Cost::default());
+        match faults(rank) {
+            Some(faults) => mem.with_faults(faults),
+            None => mem,
+        }
+    };
+    let buffers = Buffers::new(plan.seed, 0).with_samples(&plan.samples);
+    simulate(plan, config, Virtual::start(), buffers, (backend, alone), &mut |_, _| (), None)
 }
 
 fn run_sim_with(

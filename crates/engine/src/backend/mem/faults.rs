@@ -1,19 +1,49 @@
-//! Faults of queued calls, by seed: partial transfers, interrupted calls, errors, and delays that make
-//! calls end in any order.
+//! Faults of calls, by seed: partial transfers, interrupted calls, errors, and delays that make calls end
+//! in any order. Calls of a queue are struck; on request also those that are made at once.
 
+use crate::call::{Call, Work};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The longest delay, nanoseconds of virtual time.
 const LONGEST_DELAY_NS: u64 = 1_000_000;
 
-/// What happens to calls of a queue.
+/// What happens to calls.
 #[derive(Debug)]
 pub struct Faults {
     random: ChaCha8Rng,
-    errors: Rc<Cell<u64>>,
+    injected: Injected,
+    /// Of calls that are made at once, one in so many is struck; 0: none.
+    one_in: u32,
+}
+
+/// The errors that were injected so far, interruptions not among them.
+#[derive(Clone, Debug, Default)]
+pub struct Injected(Rc<RefCell<Vec<InjectedError>>>);
+
+/// A call that was made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InjectedError {
+    /// When it ended, nanoseconds of virtual time.
+    pub at_ns: u64,
+    /// The error.
+    pub errno: i32,
+    /// It was a call of a queue.
+    pub queued: bool,
+}
+
+impl Injected {
+    /// Number of errors.
+    pub fn count(&self) -> u64 {
+        self.0.borrow().len() as u64
+    }
+
+    /// All of them, in the order of the calls.
+    pub fn list(&self) -> Vec<InjectedError> {
+        self.0.borrow().clone()
+    }
 }
 
 /// What happens to one call.
@@ -28,13 +58,19 @@ pub(super) enum Fault {
 }
 
 impl Faults {
-    /// The faults of a seed, and the number of errors (not counting interruptions) so far.
-    pub fn new(seed: u64) -> (Faults, Rc<Cell<u64>>) {
-        let errors = Rc::new(Cell::new(0));
-        (Faults { random: ChaCha8Rng::seed_from_u64(seed), errors: Rc::clone(&errors) }, errors)
+    /// The faults of a seed, and what they have done so far. They strike calls of a queue.
+    pub fn new(seed: u64) -> (Faults, Injected) {
+        let injected = Injected::default();
+        let random = ChaCha8Rng::seed_from_u64(seed);
+        (Faults { random, injected: injected.clone(), one_in: 0 }, injected)
     }
 
-    /// What happens to the next call, which has so many bytes, and how much later it ends.
+    /// The same faults also strike one in so many of the calls that are made at once.
+    pub fn of_all_calls(self, one_in: u32) -> Faults {
+        Faults { one_in, ..self }
+    }
+
+    /// What happens to the next call of a queue, which has so many bytes, and how much later it ends.
     pub(super) fn next(&mut self, len: usize) -> (Fault, u64) {
         let delay_ns = self.random.random_range(0..LONGEST_DELAY_NS);
         let fault = match self.random.random_range(0..100) {
@@ -45,9 +81,76 @@ impl Faults {
             18..20 => Fault::Error(libc::ENOSPC),
             _ => Fault::Nothing,
         };
-        if matches!(fault, Fault::Error(libc::EIO | libc::ENOSPC)) {
-            self.errors.set(self.errors.get() + 1);
-        }
         (fault, delay_ns)
     }
+
+    /// What happens to a call that is made at once, and how much later it ends.
+    pub(super) fn strike(&mut self, call: &Call<'_>) -> (Fault, u64) {
+        let is_struck = self.one_in > 0 && self.random.random_range(0..self.one_in) == 0;
+        if !is_struck || call.work() == Work::Nothing {
+            return (Fault::Nothing, 0);
+        }
+        let delay_ns = self.random.random_range(0..LONGEST_DELAY_NS);
+        let (divisible, can_fail) = weakness(call);
+        let fault = match self.random.random_range(0..4) {
+            0 if divisible > 1 => Fault::Partial(self.random.random_range(1..divisible)),
+            1 if divisible > 0 => Fault::Error(libc::EINTR),
+            2 if can_fail => Fault::Error(libc::EIO),
+            3 if can_fail => Fault::Error(libc::ENOSPC),
+            _ => Fault::Nothing,
+        };
+        (fault, delay_ns)
+    }
+
+    /// A call has ended so.
+    pub(super) fn note(&self, fault: Fault, at_ns: u64, queued: bool) {
+        if let Fault::Error(errno @ (libc::EIO | libc::ENOSPC)) = fault {
+            self.injected.0.borrow_mut().push(InjectedError { at_ns, errno, queued });
+        }
+    }
+}
+
+/// How many bytes a call can be interrupted in, and whether the kernel may say that it failed.
+fn weakness(call: &Call<'_>) -> (usize, bool) {
+    match call {
+        Call::Pread { buf, .. } => (buf.len(), true),
+        Call::Pwrite { buf, .. } | Call::Append { buf, .. } => (buf.len(), true),
+        Call::Preadv { bufs, .. } => (bufs.iter().map(|buf| buf.len()).sum(), true),
+        Call::Pwritev { bufs, .. } => (bufs.iter().map(|buf| buf.len()).sum(), true),
+        // What else fails gives no bytes, and what lies in a mapping comes whole or not at all.
+        Call::Seek { .. } | Call::Unmap { .. } => (0, false),
+        _ => (0, true),
+    }
+}
+
+/// A transfer of some of its bytes; of several buffers, of those that they fill.
+pub(super) fn shortened(call: Call<'_>, most: usize) -> Call<'_> {
+    match call {
+        Call::Pread { fd, buf, offset, rest } => {
+            Call::Pread { fd, buf: &mut buf[..most], offset, rest }
+        }
+        Call::Pwrite { fd, buf, offset } => Call::Pwrite { fd, buf: &buf[..most], offset },
+        Call::Append { fd, buf } => Call::Append { fd, buf: &buf[..most] },
+        Call::Preadv { fd, bufs, offset } => {
+            let whole = whole_buffers(bufs.iter().map(|buf| buf.len()), most);
+            Call::Preadv { fd, bufs: &mut bufs[..whole], offset }
+        }
+        Call::Pwritev { fd, bufs, offset } => {
+            let whole = whole_buffers(bufs.iter().map(|buf| buf.len()), most);
+            Call::Pwritev { fd, bufs: &bufs[..whole], offset }
+        }
+        other => other,
+    }
+}
+
+/// How many buffers so many bytes fill; at least those up to the first that holds some, because moving
+/// nothing is the end of the file.
+fn whole_buffers(lens: impl Iterator<Item = usize>, most: usize) -> usize {
+    let mut sum = 0;
+    let filled = |len: &usize| {
+        let is_first = sum == 0;
+        sum += *len;
+        is_first || sum <= most
+    };
+    lens.take_while(filled).count()
 }

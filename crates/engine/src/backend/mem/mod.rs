@@ -25,7 +25,7 @@ mod walk;
 
 pub use corrupt::{Corruption, Corruptions};
 pub use cost::Cost;
-pub use faults::Faults;
+pub use faults::{Faults, Injected, InjectedError};
 pub use node::Used;
 pub(crate) use rehearsal::Planted;
 
@@ -113,7 +113,7 @@ impl Mem {
         self
     }
 
-    /// The same with faults in queued calls.
+    /// The same with faults.
     pub fn with_faults(mut self, faults: Faults) -> Mem {
         self.faults = Some(faults);
         self
@@ -132,6 +132,7 @@ impl Mem {
             Some(faults) => faults.next(len),
             None => (Fault::Nothing, 0),
         };
+        self.note(fault, delay_ns, true);
         let most = match fault {
             Fault::Error(errno) => return (-Reply::from(errno), delay_ns),
             Fault::Partial(most) => most,
@@ -151,6 +152,30 @@ impl Mem {
             }
         };
         (reply, ns + delay_ns)
+    }
+
+    /// Executes a call, or what faults leave of it. One that cannot be refused any more is executed, and
+    /// fails all the same: close(2) takes the descriptor whatever it says.
+    #[cold]
+    fn issue_struck(&mut self, call: Call<'_>, fault: Fault, delay_ns: u64) -> Reply {
+        let fixed_ns = self.cost.of(&call);
+        let (reply, ns) = match (fault, call) {
+            (Fault::Error(errno), call @ Call::Close { .. }) => {
+                (-Reply::from(errno), self.execute_costing(call).1)
+            }
+            (Fault::Error(errno), _) => (-Reply::from(errno), fixed_ns),
+            (Fault::Partial(most), call) => self.execute_costing(faults::shortened(call, most)),
+            (Fault::Nothing, call) => self.execute_costing(call),
+        };
+        self.clock.advance(ns + delay_ns);
+        self.note(fault, 0, false);
+        reply
+    }
+
+    fn note(&self, fault: Fault, later_ns: u64, queued: bool) {
+        if let Some(faults) = &self.faults {
+            faults.note(fault, self.clock.now() + later_ns, queued);
+        }
     }
 
     fn close_all(&mut self) {
@@ -257,6 +282,10 @@ impl Backend for Mem {
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
+        if let Some(faults) = &mut self.faults {
+            let (fault, delay_ns) = faults.strike(&call);
+            return self.issue_struck(call, fault, delay_ns);
+        }
         let (reply, ns) = self.execute_costing(call);
         self.clock.advance(ns);
         reply

@@ -155,7 +155,6 @@ impl Task<'_> {
             Data::ReadRest => {
                 let act = Act::Rest { fd: self.fd, offset: self.offset_bytes };
                 self.rehearse(io, self.call_bytes, act);
-                self.tally.requested_bytes = self.tally.done_bytes;
             }
             _ => {
                 let act = Act::Pieces { fd: self.fd, run, write: self.data.writes() };
@@ -211,10 +210,7 @@ impl Task<'_> {
         if self.done_bytes < self.len && !ended {
             return self.go_on(io);
         }
-        match self.data {
-            Data::ReadRest => self.tally.requested_bytes = self.tally.done_bytes,
-            _ => self.tally.short |= self.done_bytes < self.len,
-        }
+        self.tally.short |= self.data != Data::ReadRest && self.done_bytes < self.len;
         self.piece_over(io);
     }
 
@@ -283,6 +279,9 @@ impl Task<'_> {
     /// All data was moved, or no more will be.
     fn data_over<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         let good = self.tally.errno == 0;
+        if self.data == Data::ReadRest {
+            self.tally.requested_bytes = self.tally.done_bytes;
+        }
         if self.way == Way::Nothing {
             return self.nothing_over(io);
         }

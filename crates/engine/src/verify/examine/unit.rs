@@ -147,7 +147,8 @@ impl Examiner<'_> {
     }
 
     /// A part of a write that is too short to tell its writer. Where this rank alone writes, it knows
-    /// all of them; where its own writes were under way or failed, nothing so short is judged.
+    /// all of them; where its own writes were under way or failed, or files have other names than those
+    /// they were written by, nothing so short is judged.
     fn is_of_others(
         &self,
         piece: &Piece<'_>,
@@ -159,7 +160,7 @@ impl Examiner<'_> {
         if knows || place.len() >= TRIED_BYTES.end {
             return false;
         }
-        if state == Some(State::Unsure) {
+        if state == Some(State::Unsure) || !self.keeps_names {
             return true;
         }
         if place.len() < TRIED_BYTES.start {
