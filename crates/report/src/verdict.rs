@@ -17,7 +17,7 @@ use model::run::{Mark, Run, Storage};
 type Rule = fn(&Run) -> Option<Mark>;
 
 /// All rules; their marks stand in this order.
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 30] = [
     run::failed,
     run::short,
     run::dropped_events,
@@ -37,6 +37,7 @@ const RULES: [Rule; 29] = [
     data::warm_names,
     data::serial_queue,
     data::null_engine,
+    data::unknown_zeros,
     mpi::lost_bytes,
     mpi::holes,
     mpi::hang,

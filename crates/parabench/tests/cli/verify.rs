@@ -139,6 +139,46 @@ fn a_later_run_finds_what_was_changed_since() {
     }
 }
 
+/// Codes of the marks that count.
+fn verdicts(run: &Value) -> Vec<&str> {
+    let marks = run["run"]["evidence"]["marks"].as_array().expect("marks").iter();
+    marks.filter(|mark| mark["counts"] == true).filter_map(|mark| mark["code"].as_str()).collect()
+}
+
+/// An earlier run's data that is gone, and a file that is shorter than what is asked for, are verdicts; the
+/// holes of the run itself are not.
+#[test]
+fn what_is_gone_of_an_earlier_run_is_said() {
+    let scene = Scene::new()
+        .file("w.ppl", "repeat $i 7 with (verify=true) write(\"f-$i\", 64k);")
+        .file("r.ppl", "repeat $i 7 time[\"check\"] with (verify=true) read(\"f-$i\", 64k);")
+        .file("holes.ppl", "with (verify=true) { write(\"s\", 4k, 1m); read(\"s\"); }");
+    let run = |program: &str| {
+        let command = format!("run {program} --dir d --format json");
+        run_object(&scene.parabench(&command).exits(0))
+    };
+    let says = |run: &Value, code: &str| verdicts(run).contains(&code);
+    run("w.ppl");
+    let sound = run("r.ppl");
+    assert!(!says(&sound, "unknown-zeros") && !says(&sound, "short-operations"));
+    let file = |number: usize| scene.path(&format!("d/f-{number}"));
+    let bytes = fs::read(file(0)).expect("the file");
+    fs::write(file(0), [&bytes[..4096], &[0; 8192], &bytes[12288..]].concat()).expect("a change");
+    let zeros = run("r.ppl");
+    assert!(says(&zeros, "unknown-zeros"), "{}", zeros["run"]["evidence"]["marks"]);
+    let marks = zeros["run"]["evidence"]["marks"].to_string();
+    assert!(marks.contains("8 KiB of 448 KiB read with verify=true were zeros"), "{marks}");
+    fs::write(file(0), &bytes[..40_000]).expect("a change");
+    assert!(says(&run("r.ppl"), "short-operations"));
+    assert!(!says(&run("holes.ppl"), "unknown-zeros"));
+    for number in 0..7 {
+        fs::write(file(number), vec![b'x'; 65_536]).expect("a change");
+    }
+    let wrong = scene.parabench("run r.ppl --dir d").exits(1);
+    let text = wrong.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("also in f-1, f-2, f-3, f-4 and others"), "{text}");
+}
+
 #[test]
 fn options_that_contradict_are_refused_and_copies_are_not_verified() {
     let scene = Scene::new()

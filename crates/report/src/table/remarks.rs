@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const LABELS_SHOWN: usize = 3;
 /// Kinds of failures that are listed; the rest is counted.
 const LISTED: usize = 20;
+/// Files with wrong bytes that are named; there may be more.
+const FILES_NAMED: usize = 5;
 /// Machines of an MPI job that are named; the rest is counted.
 const NODES_SHOWN: usize = 8;
 
@@ -250,24 +252,57 @@ fn is_direct(evidence: &Evidence) -> bool {
 
 /// Failed operations, those of one kind and place together.
 pub fn failures(run: &Run, terminal: Terminal) -> String {
-    let mut kinds: Vec<(&Failure, u64)> = Vec::new();
+    let mut kinds: Vec<FailureKind<'_>> = Vec::new();
     for failure in &run.run.failures {
-        let same = |kind: &&mut (&Failure, u64)| {
-            let first = kind.0;
+        let same = |kind: &&mut FailureKind<'_>| {
+            let first = kind.first;
             (&first.place, &first.op, first.errno) == (&failure.place, &failure.op, failure.errno)
         };
         match kinds.iter_mut().find(same) {
-            Some(kind) => kind.1 = kind.1.saturating_add(failure.occurrences),
-            None => kinds.push((failure, failure.occurrences)),
+            Some(kind) => kind.add(failure),
+            None => kinds.push(FailureKind::new(failure)),
         }
     }
     let listed = kinds.iter().take(LISTED);
-    let mut lines: Vec<String> =
-        listed.map(|(first, count)| flow(&failure(first, *count), terminal.columns)).collect();
+    let mut lines: Vec<String> = listed.map(|kind| flow(&kind.told(), terminal.columns)).collect();
     if kinds.len() > LISTED {
         lines.push(format!("and {} more kinds of failures", kinds.len() - LISTED));
     }
     paint_lines(&lines.join("\n"), Paint::Bad, terminal)
+}
+
+/// Failures of one error at one place.
+struct FailureKind<'r> {
+    first: &'r Failure,
+    count: u64,
+    /// Files, those whose bytes were wrong: each has to be looked at.
+    files: BTreeSet<&'r str>,
+}
+
+impl<'r> FailureKind<'r> {
+    fn new(first: &'r Failure) -> FailureKind<'r> {
+        FailureKind { first, count: first.occurrences, files: BTreeSet::new() }
+    }
+
+    fn add(&mut self, failure: &'r Failure) {
+        self.count = self.count.saturating_add(failure.occurrences);
+        let is_wrong = errno::name(failure.errno) == "EBADMSG";
+        if is_wrong && failure.path != self.first.path {
+            self.files.insert(&failure.path);
+        }
+    }
+
+    /// `...; also in f-1, f-2, f-3, f-4 and others`
+    fn told(&self) -> String {
+        let more = if self.files.len() >= FILES_NAMED { " and others" } else { "" };
+        let files: Vec<String> =
+            self.files.iter().take(FILES_NAMED - 1).map(|file| escape(file).to_string()).collect();
+        let also = match files.is_empty() {
+            true => String::new(),
+            false => format!("; also in {}{more}", files.join(", ")),
+        };
+        format!("{}{also}", failure(self.first, self.count))
+    }
 }
 
 /// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`

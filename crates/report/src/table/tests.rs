@@ -4,6 +4,7 @@ use super::*;
 use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
+use model::run::Failure;
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
@@ -295,6 +296,33 @@ fn failures_are_shown_at_every_width() {
         for word in ["failed", "short", "expected", "ENOSPC", "max", "all"] {
             assert!(text.contains(word), "{word} at {columns}\n{text}");
         }
+    }
+}
+
+/// Whoever looks for lost data has to know where to look.
+#[test]
+fn files_with_wrong_bytes_are_named_up_to_five() {
+    let mut run = sample::aborted();
+    let wrong = model::errno::number("EBADMSG").expect("an error");
+    for (files, expected) in [
+        (1, "f-0, offset 7\n"),
+        (3, "f-0, offset 7; also in f-1, f-2\n"),
+        (5, "offset 7; also in f-1, f-2, f-3, f-4\n"),
+        (7, "offset 7; also in f-1, f-2, f-3, f-4 and others\n"),
+    ] {
+        let failure = |number| Failure {
+            place: "p.ppl:1:1".into(),
+            op: "read".into(),
+            path: format!("f-{number}"),
+            offset_bytes: 7,
+            errno: wrong,
+            message: "EBADMSG: verify".into(),
+            occurrences: 1,
+            ..Failure::default()
+        };
+        run.run.failures = (0..files).chain(0..files).map(failure).collect();
+        let text = plain(&run, 300);
+        assert!(text.contains(expected), "{expected}\n{text}");
     }
 }
 

@@ -224,6 +224,26 @@ pub(super) fn null_engine(run: &Run) -> Option<Mark> {
     )
 }
 
+/// A run that writes nothing with `verify=true` reads what earlier ones wrote: zeros in it are their holes,
+/// or what was lost of them. What a run that does write left out may be its own holes.
+pub(super) fn unknown_zeros(run: &Run) -> Option<Mark> {
+    let mut verified = run.run.evidence.labels.iter().filter_map(|label| label.verified.as_ref());
+    if verified.any(|data| data.filled_bytes > 0) {
+        return None;
+    }
+    let say = |label: &LabelEvidence| {
+        let data = label.verified.as_ref().filter(|data| data.zero_bytes > 0)?;
+        let (zeros, checked) = (format_bytes(data.zero_bytes), format_bytes(data.checked_bytes));
+        Some(format!("{} {zeros} of {checked}", inside(label)))
+    };
+    let seen = named(run, say)?;
+    counts(
+        "unknown-zeros",
+        format!("{seen} read with verify=true were zeros: no data of any run"),
+        "files of earlier runs that were written without holes have lost data; holes of others look the same",
+    )
+}
+
 /// Of the calls handed over to a queue, this share had ended at once: they were executed one by one.
 const AT_ONCE_SHARE: f64 = 0.5;
 

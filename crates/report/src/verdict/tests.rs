@@ -6,7 +6,7 @@ use super::*;
 use crate::tests::sample::listing1;
 use model::run::{
     ArrivalRow, Balance, Contention, Device, Directory, DirectoryEvidence, EventsInfo, Job,
-    LabelEvidence, Node, NodeStorage, NodeUse, Row, Site,
+    LabelEvidence, Node, NodeStorage, NodeUse, Row, Site, VerifiedData,
 };
 
 /// A run on a disk against which nothing can be said.
@@ -48,6 +48,10 @@ const MOVED: LabelEvidence = LabelEvidence {
 
 fn stress() -> LabelEvidence {
     LabelEvidence { label: "stress".into(), ..MOVED }
+}
+
+fn read_zeros(zero_bytes: u64) -> VerifiedData {
+    VerifiedData { checked_bytes: 1 << 20, zero_bytes, ..VerifiedData::default() }
 }
 
 /// The second of two labels.
@@ -270,6 +274,22 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         "in label \"stress\" 7 reads and writes moved nothing (engine=\"null\")",
         |run| label(run).null_operations = 7,
         |run| label(run).null_operations = 0,
+    ),
+    (
+        "unknown-zeros",
+        "in label \"stress\" 4 KiB of 1 MiB read with verify=true were zeros",
+        |run| label(run).verified = Some(read_zeros(4096)),
+        |run| label(run).verified = Some(read_zeros(0)),
+    ),
+    (
+        "unknown-zeros",
+        "in label \"stress\" 1 MiB of 1 MiB",
+        |run| label(run).verified = Some(read_zeros(1 << 20)),
+        // They may be holes of what the run itself has written.
+        |run| {
+            let wrote = VerifiedData { filled_bytes: 4096, ..VerifiedData::default() };
+            run.run.evidence.labels[0].verified = Some(wrote);
+        },
     ),
     (
         "memory-storage",
