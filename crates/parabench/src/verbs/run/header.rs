@@ -4,7 +4,7 @@
 use super::args::Run;
 use super::directory::Directory;
 use super::further::Further;
-use super::mpi_writes;
+use super::{mpi_writes, shift};
 use crate::error::Error;
 use engine::host;
 use engine::machine::note;
@@ -109,6 +109,8 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
             ..machine.clone()
         });
     }
+    let machines = header.job.as_ref().map_or(1, |job| job.nodes.len());
+    evidence.notes.extend(shift::sentence(machines, &evidence.labels));
     if outcome.comm == "mpi" {
         evidence.mpi_writes = mpi_writes::of(plan);
     }

@@ -27,6 +27,7 @@ mod place;
 mod progress;
 mod relay;
 mod remains;
+mod shift;
 mod sweep;
 mod team;
 mod unheeded;
