@@ -44,7 +44,7 @@ pub fn mpi(place: &Scratch) -> Result<Vec<Figure>> {
     mpi.compile(&mpicc)?;
     let mut figures = mpi.calls()?;
     figures.push(mpi.start()?);
-    figures.push(crate::mpi_io::write_at(&mpi, &mpicc)?);
+    figures.extend(crate::mpi_io::loops(&mpi, &mpicc)?);
     Ok(figures)
 }
 

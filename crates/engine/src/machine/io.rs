@@ -18,7 +18,7 @@ use super::{Settings, fault::Fault, lock, note};
 use crate::backend::Backend;
 use crate::call::{Call, Reply};
 use crate::clock::Clock;
-use crate::record::{Recorder, Spot, Timing};
+use crate::record::{Recorder, Spot, StatId, Timing};
 use crate::stop;
 use model::plan::Pc;
 use model::value::Outcome;
@@ -151,11 +151,7 @@ impl<'c, B: Backend> Io<'c, B> {
         self.note_backward(backward);
         let timing = Timing { start_ns: shot.start_ns, end_ns, busy_ns };
         self.labels.own_ns += busy_ns;
-        let stat = self.labels.stat(&mut self.recorder, op);
-        match self.arrivals.due_ns {
-            NOT_DUE => self.recorder.done(stat, site, timing, 0, false),
-            due_ns => self.recorder.done_due(stat, site, (timing, due_ns), 0, false),
-        }
+        self.count_done(op, site, timing, 0, false);
         if self.watched {
             self.tell_simple(op, site, timing, subject);
         }
@@ -261,19 +257,36 @@ impl<'c, B: Backend> Io<'c, B> {
         self.note_backward(tally.backward);
         self.labels.own_ns += tally.timing.busy_ns;
         self.moved_bytes += tally.done_bytes;
-        let stat = self.labels.stat(&mut self.recorder, op);
-        let (bytes, short) = (tally.done_bytes, tally.short);
-        match self.arrivals.due_ns {
-            NOT_DUE => self.recorder.done(stat, site, tally.timing, bytes, short),
-            due_ns => self.recorder.done_due(stat, site, (tally.timing, due_ns), bytes, short),
-        }
-        if op.is_compound() {
+        let stat = self.count_done(op, site, tally.timing, tally.done_bytes, tally.short);
+        if let Some(stat) = stat.filter(|_| op.is_compound()) {
             for part in Part::ALL {
                 if tally.parts >> part as u8 & 1 != 0 {
                     self.recorder.part(stat, part, tally.parts_ns[part as usize]);
                 }
             }
         }
+    }
+
+    /// Counts an operation that did not fail. Not in a rehearsal, which asks for what is done, and not
+    /// how long it takes: histograms of many ranks take most of its time and memory.
+    #[inline(always)]
+    fn count_done(
+        &mut self,
+        op: Op,
+        site: Pc,
+        timing: Timing,
+        bytes: u64,
+        short: bool,
+    ) -> Option<StatId> {
+        if B::REHEARSES {
+            return None;
+        }
+        let stat = self.labels.stat(&mut self.recorder, op);
+        match self.arrivals.due_ns {
+            NOT_DUE => self.recorder.done(stat, site, timing, bytes, short),
+            due_ns => self.recorder.done_due(stat, site, (timing, due_ns), bytes, short),
+        }
+        Some(stat)
     }
 
     #[inline(never)]
