@@ -5,6 +5,7 @@
 //! ```
 
 use super::ranks::{Form, Item, Listed, Spread, Value};
+use super::regular::{Regular, grouped, ungrouped};
 use super::write::table_name;
 use std::collections::BTreeMap;
 
@@ -207,10 +208,8 @@ impl Linear {
             }
             Value::Table(ranks, values) => {
                 let index = index(ranks, tables);
-                let index =
-                    index.strip_prefix('(').and_then(|i| i.strip_suffix(')')).unwrap_or(&index);
                 let at = place(values.clone(), tables);
-                self.add(1, &format!("{}[{index}]", table_name(at)));
+                self.add(1, &format!("{}[{}]", table_name(at), ungrouped(&index)));
             }
         }
     }
@@ -235,8 +234,17 @@ impl Linear {
         }
         let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
-        let name = table_name(place(values, tables));
-        self.add(unit, &format!("{name}[{index}]"));
+        let list = Regular::of(values, &index);
+        match list.even() {
+            Some((first, step)) => {
+                self.constant += first * unit;
+                self.add(step * unit, &grouped(&list.place));
+            }
+            None => {
+                let name = table_name(place(list.values, tables));
+                self.add(unit, &format!("{name}[{}]", ungrouped(&list.place)));
+            }
+        }
     }
 
     /// Adds the product of an expression and the index of a loop, which runs from 0.

@@ -29,6 +29,7 @@ mod patterns;
 mod procs;
 mod ragged;
 pub mod ranks;
+mod regular;
 mod rounds;
 pub mod shape;
 pub mod starts;

@@ -7,6 +7,7 @@
 
 use super::super::expr::index;
 use super::super::loops::Gap;
+use super::super::regular::cycle;
 use super::super::think::{Places, Think};
 use super::{Lines, Writer, numbered};
 use model::Op;
@@ -126,20 +127,6 @@ fn even_step(values: &[u64]) -> Option<u64> {
     values.windows(2).all(grows).then_some(step)
 }
 
-/// The length of the shortest beginning that the values repeat (Knuth, Morris, Pratt 1977).
-fn cycle(values: &[u64]) -> usize {
-    let mut borders = vec![0; values.len()];
-    let mut border = 0;
-    for at in 1..values.len() {
-        while border > 0 && values[at] != values[border] {
-            border = borders[border - 1];
-        }
-        border += usize::from(values[at] == values[border]);
-        borders[at] = border;
-    }
-    values.len() - border
-}
-
 /// All digits, and a unit.
 fn exact(ns: u64) -> String {
     if ns.is_multiple_of(1000) { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
@@ -150,12 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_cycle_is_found() {
-        for (values, expected) in
-            [(&[1, 2, 1, 2, 1][..], 2), (&[1, 1, 1], 1), (&[1, 2, 3], 3), (&[1, 1, 2, 1, 1], 3)]
-        {
-            assert_eq!(cycle(values), expected, "{values:?}");
-        }
+    fn even_growth_is_found() {
         assert_eq!((even_step(&[5, 7, 9]), even_step(&[5, 7, 8])), (Some(2), None));
     }
 }

@@ -1,0 +1,161 @@
+//! Lists that follow a rule: what repeats is written once, what grows evenly not at all.
+//!
+//! ```text
+//! [0, 0, 0, 7, 7, 7, 3, 3, 3][$i]      $list[$i / 3]      list = [0, 7, 3]
+//! [7, 3, 4, 7, 3, 4, 7][$i]            $list[$i % 3]      list = [7, 3, 4]
+//! [0, 0, 3, 3, 5, 5, 0, 0, ...][$i]    $list[($i / 2) % 3]
+//! [0, 0, 8, 8, 16, 16, 24, 24][$i]     ($i / 2) * 8
+//! ```
+
+/// A list, and the place of a value in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Regular {
+    /// The values that are left.
+    pub values: Vec<i64>,
+    /// An expression.
+    pub place: String,
+}
+
+impl Regular {
+    /// The shortest list that has the value at every place. `place`: an expression.
+    pub fn of(values: Vec<i64>, place: &str) -> Regular {
+        let mut list = Regular { values, place: place.to_string() };
+        while list.shorten() {}
+        list
+    }
+
+    fn shorten(&mut self) -> bool {
+        let run = run(&self.values);
+        if run > 1 {
+            self.values = self.values.iter().copied().step_by(run).collect();
+            self.place = format!("{} / {run}", grouped(&self.place));
+            return true;
+        }
+        let cycle = cycle(&self.values);
+        let repeats = cycle > 0 && 2 * cycle <= self.values.len();
+        if repeats {
+            self.values.truncate(cycle);
+            self.place = format!("{} % {cycle}", grouped(&self.place));
+        }
+        repeats
+    }
+
+    /// The first value and the growth from place to place, where it is even over three and more.
+    pub fn even(&self) -> Option<(i64, i64)> {
+        let (first, step) = match self.values[..] {
+            [only] => (only, 0),
+            [first, second, _, ..] => (first, second.checked_sub(first)?),
+            _ => return None,
+        };
+        let grows = |pair: &[i64]| pair[1].checked_sub(pair[0]) == Some(step);
+        self.values.windows(2).all(grows).then_some((first, step))
+    }
+}
+
+/// As a factor.
+pub fn grouped(shown: &str) -> String {
+    let is_whole = !shown.contains(' ') || ungrouped(shown) != shown;
+    if is_whole { shown.to_string() } else { format!("({shown})") }
+}
+
+/// Without the parentheses that hold all of it.
+pub fn ungrouped(shown: &str) -> &str {
+    let inner = shown.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
+    inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(shown)
+}
+
+/// The largest number of neighbours that are always the same; below 2: there are none.
+fn run(values: &[i64]) -> usize {
+    let changes = (1..values.len()).filter(|at| values[*at] != values[at - 1]);
+    match changes.fold(0, gcd) {
+        0 => 0,
+        run => gcd(run, values.len()),
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The length of the shortest beginning that the values repeat (Knuth, Morris, Pratt 1977).
+pub fn cycle<T: PartialEq>(values: &[T]) -> usize {
+    let mut borders = vec![0; values.len()];
+    let mut border = 0;
+    for at in 1..values.len() {
+        while border > 0 && values[at] != values[border] {
+            border = borders[border - 1];
+        }
+        border += usize::from(values[at] == values[border]);
+        borders[at] = border;
+    }
+    values.len() - border
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_shortest_cycle_is_found() {
+        for (values, expected) in
+            [(&[1, 2, 1, 2, 1][..], 2), (&[1, 1, 1], 1), (&[1, 2, 3], 3), (&[1, 1, 2, 1, 1], 3)]
+        {
+            assert_eq!(cycle(values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn what_repeats_is_left_out() {
+        for (values, left, place) in [
+            (&[0, 0, 0, 7, 7, 7, 3, 3, 3][..], &[0, 7, 3][..], "$i / 3"),
+            (&[7, 3, 4, 7, 3, 4, 7], &[7, 3, 4], "$i % 3"),
+            (&[0, 0, 8, 8, 0, 0, 8, 8], &[0, 8], "($i / 2) % 2"),
+            (&[0, 8, 8, 0, 8, 8, 0], &[0, 8, 8], "$i % 3"),
+            (&[0, 0, 0, 1, 0, 0, 0, 1], &[0, 0, 0, 1], "$i % 4"),
+            (&[5, 1, 5, 1, 6, 1], &[5, 1, 5, 1, 6, 1], "$i"),
+            (&[5, 5, 1, 1, 1], &[5, 5, 1, 1, 1], "$i"),
+            (&[4, 4, 4], &[4], "$i % 1"),
+            (&[4], &[4], "$i"),
+            (&[], &[], "$i"),
+        ] {
+            let found = Regular::of(values.to_vec(), "$i");
+            assert_eq!((&found.values[..], &found.place[..]), (left, place), "{values:?}");
+        }
+        let found = Regular::of(vec![1, 1, 3, 3, 5, 5], "$$rank * 2 + $i");
+        assert_eq!((found.place.as_str(), found.even()), ("($$rank * 2 + $i) / 2", Some((1, 2))));
+        assert_eq!(Regular::of(vec![1, 0, 1, 0], "$i").even(), None);
+    }
+
+    /// What the place is as a number.
+    fn value(list: &Regular, at: usize) -> i64 {
+        let place = list.place.replace(['(', ')'], "");
+        let mut words = place.split(' ');
+        let mut at = words.next().map_or(0, |_| at);
+        while let (Some(sign), Some(number)) = (words.next(), words.next()) {
+            let number: usize = number.parse().expect("a number");
+            at = if sign == "/" { at / number } else { at % number };
+        }
+        match list.even() {
+            Some((first, step)) => first + step * at as i64,
+            None => list.values[at],
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_what_it_was(
+            values in prop::collection::vec(0i64..3, 1..8), run in 1usize..4, rounds in 1usize..4, cut in 0usize..3
+        ) {
+            let one: Vec<i64> =
+                values.iter().flat_map(|value| std::iter::repeat_n(*value, run)).collect();
+            let mut all = one.repeat(rounds);
+            all.truncate((all.len() - cut.min(all.len() - 1)).max(1));
+            let list = Regular::of(all.clone(), "$i");
+            prop_assert!(list.values.len() <= all.len());
+            for (at, expected) in all.iter().enumerate() {
+                prop_assert_eq!(value(&list, at), *expected, "{:?} in {:?}", all, list);
+            }
+        }
+    }
+}
