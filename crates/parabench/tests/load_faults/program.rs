@@ -277,7 +277,7 @@ impl Writer {
             }
         };
         let limit_ns = limit_us * 1_000;
-        let exact = !is_queued && !text.contains("rate=");
+        let exact = !is_queued;
         let extra = if is_queued { 2 } else { 0 };
         let phase = match level {
             true => Phase::Level { most: most + extra },
