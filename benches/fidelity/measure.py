@@ -292,17 +292,17 @@ def machine():
 def write(rows, errors, said, where):
     mean = sum(map(abs, errors)) / len(errors)
     worst = max(errors, key=abs)
-    text = table(rows)
-    text += f"\n{len(rows)} commands; the errors are {mean:.1f} % in the mean, without their signs, and"
-    text += f" {worst:+.1f} % at most. Measured with {where} before the start.\n"
-    text += "".join(f"\n- {wrapped(line)}" for line in said) + "\n" if said else ""
+    summary = f"{len(rows)} commands; the errors are {mean:.1f} % in the mean, without their signs, and"
+    summary += f" {worst:+.1f} % at most. Measured with {where} before the start."
+    text = f"{table(rows)}\n{wrapped(summary)}\n"
+    text += "".join(f"\n- {wrapped(line, '  ')}" for line in said) + "\n" if said else ""
     with open(DOCUMENT) as file:
         before, rest = file.read().split(BEGIN)
     with open(DOCUMENT, "w") as file:
         file.write(before + BEGIN + text + END + rest.split(END)[1])
 
 
-def wrapped(text, columns=116):
+def wrapped(text, indent="", columns=116):
     lines, line = [], ""
     for word in text.split():
         if line and len(line) + 1 + len(word) > columns:
@@ -310,7 +310,7 @@ def wrapped(text, columns=116):
             line = word
         else:
             line = f"{line} {word}".strip()
-    return "\n  ".join([*lines, line])
+    return f"\n{indent}".join([*lines, line])
 
 
 def quick(parabench, commands):
