@@ -1,5 +1,5 @@
-//! Folding runs of a regular program: seconds and memory of the command, and whether the program that
-//! comes out stays short.
+//! Folding runs of regular programs and of an irregular one: seconds and memory of the command, and
+//! whether the program that comes out stays short.
 //!
 //! `FOLD_OPERATIONS=10000000 cargo run --release -p benches -- fold` folds another number.
 
@@ -14,6 +14,8 @@ const OPERATIONS: &str = "100000,1000000";
 const RUNS: usize = 3;
 /// Lines that the program may have.
 const LINES_MAX: usize = 25;
+/// Lines that a program of lists may have besides these.
+const LINES_OF_LISTS_MAX: usize = 1000;
 
 /// Seconds and peak memory by number of operations, of 4 ranks and of 8.
 pub fn fold(place: &Scratch) -> Result<Vec<Figure>> {
@@ -32,6 +34,7 @@ pub fn fold(place: &Scratch) -> Result<Vec<Figure>> {
     if texts.iter().any(|text| text.replace(digits, "") != texts[0].replace(digits, "")) {
         return Err(format!("the text grows with operations or ranks:\n{texts:#?}").into());
     }
+    figures.extend(irregular(place)?);
     Ok(figures)
 }
 
@@ -43,9 +46,39 @@ fn folded(place: &Scratch, operations: u64, ranks: u64) -> Result<(Vec<Figure>, 
          fclose($f);",
         operations / ranks
     );
+    let name = format!("fold {operations} operations of {ranks} ranks");
+    let most = if operations > 1_000_000 { 60.0 } else { 10.0 };
+    measured(place, &program, ranks, &name, (most, LINES_MAX))
+}
+
+/// Reads and writes of any size at any place of many files.
+fn irregular(place: &Scratch) -> Result<Vec<Figure>> {
+    let program = "mkdir(\"d\");
+         repeat $i 300 { $f = fopen(\"d/f-$i\", \"w\"); ftruncate($f, 64m); fclose($f); }
+         repeat 300 {
+             $n = rand(0, 299);
+             $f = fopen(\"d/f-$n\", \"r+\");
+             repeat rand(100, 6500) {
+                 $bytes = rand(1, 64k);
+                 if (rand(0, 1) == 0) fread($f, $bytes, rand(0, 32m)); else fwrite($f, $bytes, rand(0, 32m));
+             }
+             fclose($f);
+         }";
+    let limits = (10.0, LINES_OF_LISTS_MAX);
+    Ok(measured(place, program, 1, "fold 10^6 irregular operations", limits)?.0)
+}
+
+/// Seconds and peak memory of folding what a program does, and the text; `limits`: seconds, and lines
+/// that are no parts of lists.
+fn measured(
+    place: &Scratch,
+    program: &str,
+    ranks: u64,
+    name: &str,
+    (most, lines_max): (f64, usize),
+) -> Result<(Vec<Figure>, String)> {
     let count = ranks.to_string();
-    place
-        .run(&program, &["--backend", "mem", "--events=max=64g", "--out", "fold", "-n", &count])?;
+    place.run(program, &["--backend", "mem", "--events=max=64g", "--out", "fold", "-n", &count])?;
     let (mut seconds, mut memory) = (Vec::new(), Vec::new());
     let mut text = String::new();
     for _ in 0..RUNS {
@@ -66,17 +99,24 @@ fn folded(place: &Scratch, operations: u64, ranks: u64) -> Result<(Vec<Figure>, 
         let printed = String::from_utf8(output.stdout)?;
         let (peak, program) = printed.split_once('\n').ok_or("no output")?;
         memory.push(peak.parse::<f64>()? / 1e9);
-        text = program.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
+        let is_own = |line: &&str| !line.starts_with('#') && !is_list(line);
+        text = program.lines().filter(is_own).collect::<Vec<_>>().join("\n");
     }
     fs::remove_dir_all(place.path().join("fold"))?;
-    if text.lines().count() > LINES_MAX {
-        return Err(format!("more than {LINES_MAX} lines:\n{text}").into());
+    if text.lines().count() > lines_max {
+        return Err(format!("more than {lines_max} lines:\n{text}").into());
     }
-    let name = format!("fold {operations} operations of {ranks} ranks");
-    let most = if operations > 1_000_000 { 60.0 } else { 10.0 };
     let figures = vec![
-        Figure::measured(&name, &seconds, " s", Goal::AtMost(most)),
+        Figure::measured(name, &seconds, " s", Goal::AtMost(most)),
         Figure::measured("its peak memory", &memory, " GB", Goal::AtMost(1.0)),
     ];
     Ok((figures, text))
+}
+
+/// A line of a list: its first one, or one of nothing but values.
+fn is_list(line: &str) -> bool {
+    let values = line.trim_start().trim_end_matches([']', ';']);
+    let is_value =
+        |value: &str| value.trim().trim_end_matches(['k', 'm', 'g']).parse::<i64>().is_ok();
+    line.starts_with("$values") || values.split(',').filter(|v| !v.trim().is_empty()).all(is_value)
 }

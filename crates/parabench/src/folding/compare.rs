@@ -14,13 +14,25 @@ const UNPACKED: usize = 1024;
 /// Most operations of a line that are remembered, of each rank.
 pub const OF_LINE_MAX: usize = 20;
 
+/// What the program is called whose text is folded.
+pub(super) const PROGRAM: &str = "folded";
+
+/// A line of a program, or of a file that it includes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The included file; `None`: the program.
+    pub file: Option<String>,
+    /// From 1.
+    pub number: u32,
+}
+
 /// Compares; holds what came of it so far.
 pub struct Comparison {
     log: Rc<Log>,
     folded: Rc<Folded>,
     plan: Rc<Plan>,
     ranks: Vec<Rank>,
-    line: Option<u32>,
+    line: Option<Line>,
     /// What came of it.
     pub proof: Proof,
 }
@@ -44,7 +56,7 @@ impl Comparison {
         log: &Rc<Log>,
         folded: &Rc<Folded>,
         plan: &Rc<Plan>,
-        line: Option<u32>,
+        line: Option<Line>,
     ) -> Comparison {
         let ranks = log.ranks.iter().map(|_| Rank::default()).collect();
         let (log, folded, plan) = (Rc::clone(log), Rc::clone(folded), Rc::clone(plan));
@@ -104,7 +116,11 @@ impl Comparison {
     /// Remembers what a line stands for.
     fn remember(&mut self, rank: u32, number: usize, found: Option<&Event>) {
         let place = found.and_then(|event| self.plan.locate_site(event.site));
-        if place.map(|(_, line, _)| line as u32) == self.line {
+        let is_asked = |line: &Line| {
+            let file = line.file.as_deref().unwrap_or(PROGRAM);
+            place.is_some_and(|(name, at, _)| name == file && at as u32 == line.number)
+        };
+        if self.line.as_ref().is_some_and(is_asked) {
             self.proof.of_line_total += 1;
             let own = &mut self.ranks[rank as usize].of_line;
             *own += 1;

@@ -7,7 +7,7 @@ mod sites;
 mod stretch;
 mod tally;
 
-pub use compare::OF_LINE_MAX;
+pub use compare::{Line, OF_LINE_MAX};
 pub use proof::{Difference, Proof, prove, shown, try_out};
 pub use read::read;
 pub use stretch::{for_ranks, scaled};

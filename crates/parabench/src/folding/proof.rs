@@ -1,7 +1,7 @@
 //! A folded program is executed on files in memory and compared with its log: only what does the same
 //! is called lossless.
 
-use super::compare::{Comparison, Failures};
+use super::compare::{Comparison, Failures, Line, PROGRAM};
 use super::tally::{Kind, Tally};
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
@@ -64,7 +64,7 @@ impl Proof {
 
 /// Executes the text of a folded program among the files that it expects, and compares. `line`: what
 /// this line of the text stands for is remembered.
-pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, line: Option<u32>) -> Proof {
+pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, line: Option<Line>) -> Proof {
     let mut proof = match compiled(log.ranks.len() as u32, folded) {
         Ok(plan) => compared(log, folded, &Rc::new(plan), line),
         Err(why) => {
@@ -79,7 +79,7 @@ pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, line: Option<u32>) -> Proof {
     proof
 }
 
-fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, line: Option<u32>) -> Proof {
+fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, line: Option<Line>) -> Proof {
     let comparison = Comparison::new(log, folded, plan, line);
     let comparison = Rc::new(RefCell::new(comparison));
     let ended = execute(plan, folded, &Listener(Rc::clone(&comparison) as Rc<RefCell<dyn Listen>>));
@@ -121,7 +121,7 @@ pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
 fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
     let binding = Binding::new(ranks);
     let text = folded.text.clone().into_bytes();
-    let compiled = ppl::compile("folded", text, &mut Parts(&folded.parts), &binding);
+    let compiled = ppl::compile(PROGRAM, text, &mut Parts(&folded.parts), &binding);
     compiled.plan.ok_or_else(|| {
         let mistake = compiled.diagnostics.first();
         let mistake = mistake.map_or(String::new(), |found| found.message.clone());

@@ -3,6 +3,7 @@
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::folding::Line;
 use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
@@ -26,7 +27,8 @@ Examples:
   parabench import app.strace -o app.run
   parabench fold app.run -o app.ppl --think none
   parabench fold app.run -o app.ppl --split  a file for each phase, which app.ppl includes
-  parabench fold app.run --explain 12        which operations line 12 stands for")]
+  parabench fold app.run --explain 12        which operations line 12 stands for
+  parabench fold app.run -o app.ppl --split --explain app-load.ppl:12")]
 pub struct Fold {
     /// Folder of a run with events
     #[arg(value_name = "DIR")]
@@ -71,15 +73,16 @@ pub struct Fold {
     #[arg(long, requires = "out")]
     split: bool,
 
-    /// Write no program; show the operations of the run that this line of it stands for
-    #[arg(long, value_name = "LINE", conflicts_with_all = ["out", "anonymise", "split"])]
-    explain: Option<u32>,
+    /// Write no program; show the operations of the run that this line of it stands for; with --split
+    /// also of a phase: `app-load.ppl:12`
+    #[arg(long, value_name = "[FILE:]LINE", conflicts_with = "anonymise", value_parser = line)]
+    explain: Option<Line>,
 }
 
 impl Fold {
     /// Folds, proves, writes.
     pub fn execute(self) -> Result<Exit> {
-        if let Some(out) = &self.out {
+        if let Some(out) = self.out.as_ref().filter(|_| self.explain.is_none()) {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         let (run, mut log) = folding::read(&self.folder)?;
@@ -95,9 +98,10 @@ impl Fold {
         let folded =
             fold::fold(&log, &Options { think: self.think, head, split, approx: self.approx });
         let (log, folded) = (Rc::new(log), Rc::new(folded));
-        let proof = folding::prove(&log, &folded, self.explain);
-        if let Some(line) = self.explain {
-            explain(&log, &run, &folded, &proof, line)?;
+        let line = self.explain.clone().map(|line| self.in_part(line));
+        let proof = folding::prove(&log, &folded, line.clone());
+        if let Some(line) = line {
+            explain(&log, &run, &folded, &proof, &line)?;
             return Ok(Exit::Success);
         }
         let ranks = log.ranks.len() as u32;
@@ -120,6 +124,13 @@ impl Fold {
     fn split_name(&self) -> Option<String> {
         let out = self.out.as_ref().filter(|_| self.split)?;
         out.file_stem().map(|stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// The line, without the file if that is the program itself.
+    fn in_part(&self, mut line: Line) -> Line {
+        let own = self.out.as_ref().and_then(|out| out.file_name());
+        line.file = line.file.filter(|file| own.is_none_or(|own| own != file.as_str()));
+        line
     }
 
     /// Writes the program and what it includes, once all of it may be written.
@@ -170,6 +181,17 @@ pub(super) fn think(text: &str) -> std::result::Result<Think, String> {
         (_, Some(factor)) if (0.0..=1e6).contains(&factor) => Ok(Think::Scaled(factor)),
         _ => Err(format!("expected typical, exact, drawn, none or scale=0.5, found {text:?}")),
     }
+}
+
+/// `12`, `app-load.ppl:12`
+fn line(text: &str) -> std::result::Result<Line, String> {
+    let (file, number) = match text.rsplit_once(':') {
+        Some((file, number)) => (Some(file.to_string()), number),
+        None => (None, text),
+    };
+    let number = number.parse().ok().filter(|number| *number > 0);
+    let number = number.ok_or_else(|| format!("expected 12 or app-load.ppl:12, found {text:?}"))?;
+    Ok(Line { file, number })
 }
 
 /// `2%`, `0.02`
@@ -300,12 +322,20 @@ fn percent(share: f64) -> f64 {
     (share * 1e5).round() / 1e3
 }
 
-fn explain(log: &Log, run: &Run, folded: &Folded, proof: &folding::Proof, line: u32) -> Result<()> {
-    let lines = folded.text.lines().count();
-    let Some(text) = folded.text.lines().nth((line as usize).wrapping_sub(1)) else {
-        return Err(Error::input(format!("--explain {line}: the program has {lines} lines")));
+fn explain(
+    log: &Log,
+    run: &Run,
+    folded: &Folded,
+    proof: &folding::Proof,
+    line: &Line,
+) -> Result<()> {
+    let text = text_of(folded, line.file.as_deref())?;
+    let (lines, number) = (text.lines().count(), line.number);
+    let Some(text) = text.lines().nth((number as usize).wrapping_sub(1)) else {
+        let file = line.file.as_deref().unwrap_or("the program");
+        return Err(Error::input(format!("--explain {number}: {file} has {lines} lines")));
     };
-    let mut out = format!("{line}: {}\n", text.trim());
+    let mut out = format!("{number}: {}\n", text.trim());
     let mut shown = proof.of_line.clone();
     shown.sort_unstable();
     shown.truncate(folding::OF_LINE_MAX);
@@ -319,6 +349,23 @@ fn explain(log: &Log, run: &Run, folded: &Folded, proof: &folding::Proof, line: 
         _ => {}
     }
     console::print(&out)
+}
+
+/// The text of the program, or of a file that it includes.
+fn text_of<'a>(folded: &'a Folded, file: Option<&str>) -> Result<&'a str> {
+    let Some(file) = file else { return Ok(&folded.text) };
+    let part = folded.parts.iter().find(|part| part.name == file);
+    part.map(|part| part.text.as_str()).ok_or_else(|| {
+        let names: Vec<&str> = folded.parts.iter().map(|part| part.name.as_str()).collect();
+        let help = match names.is_empty() {
+            true => {
+                "the program is one file; with --split a label each is a file of its own".into()
+            }
+            false => format!("files of the program: {}", names.join(", ")),
+        };
+        let found = model::escape::line(file);
+        Error::input(format!("--explain {found}: no such file of the program")).help(help)
+    })
 }
 
 /// One operation of the run, with its line in the log or its number.

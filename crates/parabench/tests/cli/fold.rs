@@ -157,6 +157,75 @@ fn a_log_of_another_tool_becomes_a_program() {
 }
 
 #[test]
+fn a_name_below_which_another_one_is_missing_is_a_directory() {
+    let log = "17 1795253061.000000 stat(\"/data/bin\", 0x7f) = 0 <0.000010>\n\
+               17 1795253061.000100 stat(\"/data/bin/sh\", 0x7f) = -1 ENOENT (No such file or directory) <0.000010>\n\
+               17 1795253061.000200 stat(\"/data/lib/a/x\", 0x7f) = -1 ENOENT (No such file or directory) <0.000010>\n\
+               17 1795253061.000300 stat(\"/data/lib/a\", 0x7f) = 0 <0.000010>\n\
+               17 1795253061.000400 mkdir(\"/data/b\", 0777) = 0 <0.000010>\n";
+    let scene = Scene::new().file("app.strace", log);
+    scene.parabench("import app.strace -o r --all").exits(0);
+    folded(&scene, "r");
+}
+
+#[test]
+fn who_cuts_a_file_waits_for_who_reads_it() {
+    let program = "write(\"log-$$rank\", 1);
+         barrier;
+         repeat $i 3 {
+             if ($$rank == 0) { write(\"a\", 600 - $i * 100); signal(\"w\", to=1); wait(\"r\"); }
+             if ($$rank == 1) { wait(\"w\"); read(\"a\", 4k); signal(\"r\", to=0); }
+         }";
+    folded(&ran(program, "-n 2"), "r");
+}
+
+#[test]
+fn files_and_sizes_are_called_what_they_are() {
+    let program = "mkdir(\"projects\"); mkdir(\"projects/climate-2026\");
+         $d = \"projects/climate-2026\";
+         $db = fopen(\"$d/content.db\", \"w+\");
+         $wal = fopen(\"$d/content.wal\", \"a\");
+         repeat $i 40 { fwrite($wal, 1000); fwrite($db, 4k, $i * 4k); }
+         repeat 20 { fread($db, 100, 0); fread($db, 4k, rand(0, 30) * 4k); }
+         fclose($wal); fclose($db);
+         repeat $i 30 write(\"$d/part-$i\", 64k);
+         stat(\"$d/part-7\"); delete(\"$d/content.wal\"); rename(\"$d/part-1\", \"$d/last\");";
+    let scene = ran(program, "-n 1");
+    let text = folded(&scene, "r");
+    for part in [
+        "$dir = \"projects/climate-2026\";",
+        "$content_db = fopen(\"$dir/content.db\", \"w+\");",
+        "fwrite($content_wal, $record);",
+        "fwrite($content_db, $page, $i * $page);",
+        "fread($content_db, $header, 0);",
+        "param $files = 30; /// files",
+        "param $page = 4k; /// bytes per fread or fwrite of $content_db",
+        "write(\"$dir/part-$i\", $size);",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    // What they are called does not depend on what they were called.
+    scene.parabench("run r.ppl --backend mem --events --out s").exits(0);
+    assert_eq!(statements(&folded(&scene, "s")), statements(&text));
+}
+
+/// Another rank, iteration or branch may have opened what a place holds.
+#[test]
+fn files_that_meet_in_a_place_share_a_variable() {
+    let program =
+        "repeat $i 9 write(\"part-$i\", 8k); create(\"alpha.db\"); create(\"beta.log\"); barrier;
+         if ($$rank == 0) $f = fopen(\"alpha.db\", \"r+\"); else $f = fopen(\"beta.log\", \"r+\");
+         repeat 30 fwrite($f, 100);
+         fclose($f);
+         barrier;
+         $f = fopen(\"alpha.db\", \"r\");
+         repeat $i 9 { repeat rand(1, 3) fread($f, 8); fclose($f); $f = fopen(\"part-$i\", \"r\"); }
+         fclose($f);";
+    let text = folded(&ran(program, "-n 2"), "r");
+    assert!(text.contains("$file"), "{text}");
+}
+
+#[test]
 fn what_cannot_be_folded_is_said() {
     let scene = ran("write(\"a\", 1);", "");
     scene.parabench("run x.ppl --backend mem --out bare").exits(0);

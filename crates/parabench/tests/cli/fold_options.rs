@@ -69,7 +69,7 @@ fn every_phase_can_be_a_file() {
     scene.parabench("fold r -o app.ppl --split").exits(0).err_has("files, without loss");
     sound(&scene, "app.ppl");
     let text = scene.text("app.ppl");
-    for part in ["include \"app-create.ppl\";", "$file2 = phase_create();", "phase_read($file2);"] {
+    for part in ["include \"app-create.ppl\";", "$file = phase_create();", "phase_read($file);"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(!text.contains("time[") && !text.contains("4400"), "{text}");
@@ -83,6 +83,18 @@ fn every_phase_can_be_a_file() {
         assert!(text.contains(part) && text.starts_with("# Folded from "), "{part} in\n{text}");
         scene.parabench(&format!("fmt --check {file}")).exits(0);
     }
+    let load = scene.text("app-load-all.ppl");
+    let line = load.lines().position(|line| line.contains("write(")).unwrap() + 1;
+    let explain = |place: &str| format!("fold r -o app.ppl --split --explain {place}");
+    let done = scene.parabench(&explain(&format!("app-load-all.ppl:{line}"))).exits(0);
+    done.out_has("write \"d-0/f-0\", 7000 of 7000 bytes").out_has("rank 1, ");
+    let line = text.lines().position(|line| line.contains("mkdir(")).unwrap() + 1;
+    for place in [format!("{line}"), format!("app.ppl:{line}")] {
+        scene.parabench(&explain(&place)).exits(0).out_has("mkdir \"d-1\"");
+    }
+    scene.parabench(&explain("app-x.ppl:1")).exits(2).err_has("app-create.ppl");
+    scene.parabench(&explain("app-create.ppl:99")).exits(2).err_has("lines");
+    scene.parabench(&explain("app-create.ppl")).exits(2).err_has("app-load.ppl:12");
     // Together they do the same, and fold to the same program.
     scene.parabench("run app.ppl -n 2 --backend mem --events --out s").exits(0);
     let one = |run: &str| statements(&scene.parabench(&format!("fold {run}")).exits(0).out.clone());
@@ -111,7 +123,7 @@ fn sizes_within_the_bound_become_one_and_random_ones_are_drawn() {
     scene.parabench("fold r -o exact.ppl").exits(0).err_has("without loss");
     let done = scene.parabench("fold r -o x2.ppl --approx 2%").exits(0);
     let text = scene.text("x2.ppl");
-    for part in ["fread($file, $size2, rand(", "perm($i, 300) * $size3", "Nearly, within 2 %"] {
+    for part in ["fread($file, $page, rand(", "perm($i, 300) * $page2", "Nearly, within 2 %"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(!text.contains('[') && text.lines().count() <= 20, "{text}");

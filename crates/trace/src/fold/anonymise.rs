@@ -103,7 +103,7 @@ fn lower(word: &[u8]) -> String {
 }
 
 /// Numbers and words alternate often, or a number is long.
-fn looks_like_hash(part: &[u8]) -> bool {
+pub(super) fn looks_like_hash(part: &[u8]) -> bool {
     let mixed = runs(part).filter(|run| run[0].is_ascii_alphanumeric()).count();
     runs(part).any(|run| run[0].is_ascii_digit() && run.len() > NUMBER_DIGITS) || mixed > 6
 }

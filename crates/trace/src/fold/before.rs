@@ -9,7 +9,7 @@ use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
 use model::event::{FLAG_SHORT, FLAG_UNPLACED, NO_ID};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What stands at a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,14 @@ struct World {
     /// Name under which things were there before.
     first: HashMap<usize, Vec<u8>>,
     open: HashMap<u32, usize>,
+    /// Names that are directories if there is something: names below them were missing.
+    only_directories: HashSet<Vec<u8>>,
+}
+
+/// Names of the directories above a name.
+fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > 0);
+    slashes.map(|(at, _)| &path[..at])
 }
 
 const ENOENT: u16 = 2;
@@ -85,7 +93,7 @@ impl World {
         let path = log.path(event.path).to_vec();
         match event.errno {
             0 => {}
-            ENOENT => return,
+            ENOENT => return self.missing(&path),
             EEXIST | EISDIR | ENOTEMPTY => {
                 self.was(&path, op == Op::Rmdir || op == Op::Mkdir || event.errno == EISDIR);
                 return;
@@ -228,6 +236,18 @@ impl World {
         }
     }
 
+    /// The name is missing, which is said of nothing below a file.
+    fn missing(&mut self, path: &[u8]) {
+        for above in above(path) {
+            match self.names.get(above) {
+                Some(State::Thing(thing)) => self.things[*thing].is_directory = true,
+                Some(State::Absent) => return,
+                None if self.only_directories.contains(above) => {}
+                None => drop(self.only_directories.insert(above.to_vec())),
+            }
+        }
+    }
+
     /// The name exists, so it was there unless something made it.
     fn was(&mut self, path: &[u8], is_directory: bool) -> usize {
         match self.names.get(path) {
@@ -236,6 +256,7 @@ impl World {
                 *thing
             }
             _ => {
+                let is_directory = is_directory || self.only_directories.contains(path);
                 let thing = self.put(path, is_directory);
                 self.things[thing].was_there = true;
                 self.first.insert(thing, path.to_vec());
@@ -268,10 +289,8 @@ impl World {
 
     /// Directories above a name that exists.
     fn parents(&mut self, path: &[u8]) {
-        let slashes: Vec<usize> =
-            path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
-        for at in slashes.into_iter().filter(|at| *at > 0) {
-            self.was(&path[..at], true);
+        for above in above(path) {
+            self.was(above, true);
         }
     }
 

@@ -6,8 +6,12 @@
 
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, grouped, ungrouped};
+use super::shape::Interner;
 use super::write::table_name;
 use std::collections::BTreeMap;
+
+/// Lists of a program.
+pub type Tables = Interner<Vec<i64>>;
 
 /// What a statement's numbers may be expressed in.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +193,7 @@ impl Linear {
     }
 
     /// Adds a value of ranks; `tables` takes lists.
-    pub fn add_value(&mut self, value: &Value, tables: &mut Vec<Vec<i64>>) {
+    pub fn add_value(&mut self, value: &Value, tables: &mut Tables) {
         match value {
             Value::Same(value) => self.constant += value,
             Value::Param(name) => self.add(1, name),
@@ -208,7 +212,7 @@ impl Linear {
             }
             Value::Table(ranks, values) => {
                 let index = index(ranks, tables);
-                let at = place(values.clone(), tables);
+                let at = tables.number(values.clone()) as usize;
                 self.add(1, &format!("{}[{}]", table_name(at), ungrouped(&index)));
             }
         }
@@ -222,13 +226,7 @@ impl Linear {
     }
 
     /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values.
-    pub fn add_list(
-        &mut self,
-        list: &Listed,
-        around: &Loop,
-        unit: i64,
-        tables: &mut Vec<Vec<i64>>,
-    ) {
+    pub fn add_list(&mut self, list: &Listed, around: &Loop, unit: i64, tables: &mut Tables) {
         if let Some((draw, unit)) = &list.drawn {
             return self.add(*unit, &draw.shown(&around.name));
         }
@@ -241,7 +239,7 @@ impl Linear {
                 self.add(step * unit, &grouped(&list.place));
             }
             None => {
-                let name = table_name(place(list.values, tables));
+                let name = table_name(tables.number(list.values) as usize);
                 self.add(unit, &format!("{name}[{}]", ungrouped(&list.place)));
             }
         }
@@ -316,7 +314,7 @@ impl Linear {
 }
 
 /// The place of a list's value in this iteration, and on this rank.
-pub fn place_in(list: &Listed, around: &Loop, tables: &mut Vec<Vec<i64>>) -> String {
+pub fn place_in(list: &Listed, around: &Loop, tables: &mut Tables) -> String {
     match &list.rows {
         None => around.place(list).to_string(),
         Some((ranks, row)) => {
@@ -326,7 +324,7 @@ pub fn place_in(list: &Listed, around: &Loop, tables: &mut Vec<Vec<i64>>) -> Str
 }
 
 /// The number of this rank among some, from 0.
-pub fn index(ranks: &[u32], tables: &mut Vec<Vec<i64>>) -> String {
+pub fn index(ranks: &[u32], tables: &mut Tables) -> String {
     let (first, last) = (ranks[0], ranks[ranks.len() - 1]);
     match last - first + 1 == ranks.len() as u32 {
         true if first == 0 => "$$rank".into(),
@@ -334,18 +332,9 @@ pub fn index(ranks: &[u32], tables: &mut Vec<Vec<i64>>) -> String {
         false => {
             let mut numbers = vec![0; (last + 1) as usize];
             (0..).zip(ranks).for_each(|(number, rank)| numbers[*rank as usize] = number);
-            format!("{}[$$rank]", table_name(place(numbers, tables)))
+            format!("{}[$$rank]", table_name(tables.number(numbers) as usize))
         }
     }
-}
-
-/// The place of a table, which is added if it is new.
-fn place(values: Vec<i64>, tables: &mut Vec<Vec<i64>>) -> usize {
-    let known = tables.iter().position(|table| *table == values);
-    known.unwrap_or_else(|| {
-        tables.push(values);
-        tables.len() - 1
-    })
 }
 
 /// The value of a number that is the same everywhere.
@@ -364,6 +353,14 @@ pub fn bytes(bytes: i64) -> String {
         Some((unit, letter)) => format!("{}{letter}", bytes / unit),
         None => bytes.to_string(),
     }
+}
+
+/// Values of a list; if most of them are multiples of 1 KiB, with suffixes.
+pub fn listed(values: &[i64]) -> String {
+    let some = values.iter().filter(|value| **value != 0);
+    let even = some.clone().filter(|value| *value % 1024 == 0).count();
+    let shown = if 2 * even > some.count() { bytes } else { |value: i64| value.to_string() };
+    values.iter().map(|value| shown(*value)).collect::<Vec<_>>().join(", ")
 }
 
 /// Bytes as they stand between quotes.
@@ -397,7 +394,7 @@ mod tests {
         let around =
             |start, stride| Loop { name: "$i".into(), start, stride, used: true, cursor: None };
         let unit = Sizes { unit: Some((4096, "$size".into())), ranks: 4 };
-        let mut tables = Vec::new();
+        let mut tables = Tables::default();
         let mut linear = Linear::default();
         linear.add_index(16384, &around(0, 1));
         linear.add_value(&Value::Affine { base: 0, step: 4096 }, &mut tables);
@@ -413,7 +410,7 @@ mod tests {
         let mut linear = Linear::default();
         linear.add_value(&Value::Table([0, 1].into(), vec![4, 9]), &mut tables);
         assert_eq!(linear.shown(&Sizes::default(), false), "$values[$$rank]");
-        assert_eq!(tables, [vec![4, 9]]);
+        assert_eq!(tables.all, [vec![4, 9]]);
     }
 
     #[test]

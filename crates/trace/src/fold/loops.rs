@@ -18,6 +18,9 @@ use std::rc::Rc;
 
 /// Longest body of a loop, in elements.
 const BODY_MAX: usize = 400;
+/// So many elements that became no loops are looked through for loops over lists before more come:
+/// memory of irregular input is that of these and of lists.
+const LONG: usize = 1 << 16;
 
 /// A number in a loop nest: a base, and how much it grows with each index, the innermost loop first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -192,6 +195,8 @@ impl Node {
 #[derive(Debug, Default)]
 pub struct Folder {
     stack: Vec<Node>,
+    /// Elements that are as short as they get.
+    settled: usize,
 }
 
 impl Folder {
@@ -208,9 +213,22 @@ impl Folder {
         folder.stack
     }
 
+    /// There are so many elements that their numbers had better stand in lists.
+    pub fn is_long(&self) -> bool {
+        self.stack.len() >= self.settled + LONG
+    }
+
+    /// Makes loops over lists of what came since the last time, where that is shorter.
+    pub fn settle(&mut self, alike: &mut Alike<'_>) {
+        let own = self.stack.split_off(self.settled.min(self.stack.len()));
+        self.stack.extend(ragged::shortened(own, alike));
+        self.settled = self.stack.len();
+    }
+
     /// What all became, with loops over lists where that is shorter.
-    pub fn finish(self, alike: &mut Alike<'_>) -> Vec<Node> {
-        ragged::shortened(self.stack, alike)
+    pub fn finish(mut self, alike: &mut Alike<'_>) -> Vec<Node> {
+        self.settle(alike);
+        self.stack
     }
 
     /// The elements on top are the next iteration of the loop below them.

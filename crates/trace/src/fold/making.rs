@@ -40,6 +40,13 @@ impl Making {
         }
     }
 
+    /// Keeps short what follows no rule.
+    pub fn settle(&mut self, alike: &mut Alike<'_>) {
+        if let Some(level) = self.levels.last_mut().filter(|level| level.folder.is_long()) {
+            level.folder.settle(alike);
+        }
+    }
+
     /// Labels that are open and wanted.
     pub fn common(&self, wanted: &[u32]) -> usize {
         let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());

@@ -35,6 +35,7 @@ pub mod shape;
 pub mod starts;
 pub mod think;
 pub mod told;
+mod variables;
 pub mod write;
 
 pub use approx::Changes;
@@ -132,12 +133,13 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     let changes = bound.map(|bound| approx::shorten(&mut items, &shaper, bound));
     let changes = changes.unwrap_or_default();
     // Pauses of a proc are not told apart by the place of its call.
-    let (items, procs) = match options.think {
+    let (mut items, mut procs) = match options.think {
         Think::Exact => (items, Vec::new()),
         _ => procs::extracted(items, &shaper),
     };
     let hidden = meet::is_hidden(&items);
-    let writer = Writer::new(&shaper, &items, &procs, log, options.think);
+    let variables = variables::named(&mut items, &mut procs, &mut shaper);
+    let writer = Writer::new(&shaper, &items, &procs, variables, log, options.think);
     let split = options.split.as_deref();
     let mut head = options.head.clone();
     head.extend(changes.shown().zip(bound).map(|(changes, bound)| {

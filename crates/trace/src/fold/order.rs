@@ -225,23 +225,27 @@ struct Touched {
     cut: Vec<Place>,
     /// Ranks that have written it since.
     after_cut: HashSet<u32>,
+    /// Who has read it since it was cut, the last place of each rank.
+    readers: Vec<Place>,
     /// Who has cut it or written its end last.
     resized: Option<Place>,
 }
 
 impl Touched {
-    /// It is cut: nobody has to wait for that but who writes.
+    /// It is cut: after who read what was in it. Nobody has to wait for that but who writes.
     fn is_cut(&mut self, place: Place) -> Vec<Place> {
         put(&mut self.cut, place);
         self.after_cut.clear();
         self.resized = Some(place);
-        Vec::new()
+        std::mem::take(&mut self.readers)
     }
 }
 
 struct Dependences {
     /// Files that somebody reads.
     read: HashSet<u32>,
+    /// Files that somebody cuts.
+    cut: HashSet<u32>,
     by_path: HashMap<u32, Touched>,
     parents: HashMap<u32, Vec<u32>>,
     /// Ranks that opened files, by open instance.
@@ -256,6 +260,7 @@ impl Dependences {
         let ranks = log.ranks.len();
         let mut all = Dependences {
             read: read(log),
+            cut: cut(log),
             by_path: HashMap::new(),
             parents: parents(log),
             openers: openers(log),
@@ -311,6 +316,7 @@ impl Dependences {
         touched.written.clear();
         touched.scattered.clear();
         touched.cut.clear();
+        touched.readers.clear();
         touched.resized = None;
         before.into_iter().for_each(|from| self.edge(from, place));
         self.use_parents(path, place);
@@ -357,9 +363,13 @@ impl Dependences {
     /// who wrote the end.
     fn data(&mut self, op: Op, flags: u32, place: Place, event: &Event, (start, end): (u64, u64)) {
         let is_read = self.read.contains(&event.path);
+        let is_cut = event.done_bytes > 0 && self.cut.contains(&event.path);
         let touched = self.by_path.entry(event.path).or_default();
         let before: Vec<Place> = match op {
             Op::Fread | Op::Readv | Op::Read | Op::Pfread | Op::Pread => {
+                if is_cut {
+                    put(&mut touched.readers, place);
+                }
                 overlapping(&touched.written, start, end)
                     .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
                     .chain(touched.scattered.iter().copied())
@@ -388,8 +398,7 @@ impl Dependences {
                 wrote(&mut touched.written, start, end.max(start + 1), place);
                 last.into_iter().collect()
             }
-            Op::Truncate | Op::Ftruncate | Op::Pfsetsize => touched.is_cut(place),
-            Op::Fopen | Op::Fcreat if flags & O_TRUNC != 0 => touched.is_cut(place),
+            _ if cuts(op, flags) => touched.is_cut(place),
             Op::Fallocate | Op::Pfpreallocate => {
                 touched.resized = Some(place);
                 Vec::new()
@@ -473,6 +482,27 @@ fn read(log: &Log) -> HashSet<u32> {
     let reads =
         |entry: &Logged| matches!(entry.op(), Some(Fread | Readv | Read | Append | Pfread | Pread));
     log.ranks.iter().flatten().filter(reads).map(|entry| entry.event.path).collect()
+}
+
+/// Files that are cut.
+fn cut(log: &Log) -> HashSet<u32> {
+    let flags = |entry: &Logged| match entry.details.open_flags {
+        NO_ID => 0,
+        flags => flags,
+    };
+    let is_cut = |entry: &Logged| {
+        entry.op().is_some_and(|op| op == Op::Write || cuts(op, flags(entry))) && entry.is_ok()
+    };
+    log.ranks.iter().flatten().filter(is_cut).map(|entry| entry.event.path).collect()
+}
+
+/// The file may be shorter afterwards; `flags`: those of opening.
+fn cuts(op: Op, flags: u32) -> bool {
+    match op {
+        Op::Truncate | Op::Ftruncate | Op::Pfsetsize => true,
+        Op::Fopen | Op::Fcreat => flags & O_TRUNC != 0,
+        _ => false,
+    }
 }
 
 fn openers(log: &Log) -> HashMap<u32, u32> {

@@ -329,6 +329,7 @@ impl<'a> Shaper<'a> {
         }
         making.last_ns = making.last_ns.max(entry.event.end_ns);
         making.push(node);
+        making.settle(&mut self.alike());
         making.operations += 1;
     }
 

@@ -1,6 +1,6 @@
 //! The tree of all ranks -> text of a program.
 
-use super::expr::{Linear, Loop, Sizes, bytes, name_of_loop, quoted};
+use super::expr::{Linear, Loop, Sizes, Tables, bytes, listed, name_of_loop, quoted};
 use super::log::Log;
 use super::names::Part;
 use super::params::Params;
@@ -16,6 +16,7 @@ pub use split::Included;
 use std::fmt::Write;
 
 mod calls;
+mod directory;
 mod named;
 mod patterns;
 mod pauses;
@@ -25,6 +26,8 @@ mod split;
 pub struct Writer<'a> {
     shaper: &'a Shaper<'a>,
     procs: &'a [Proc],
+    /// Variables of open files, by number.
+    variables: Vec<String>,
     think: Think,
     places: Places,
     params: Params,
@@ -32,7 +35,7 @@ pub struct Writer<'a> {
     /// Loops around what is written, outermost first.
     loops: Vec<Loop>,
     /// Lists that numbers stand in.
-    tables: Vec<Vec<i64>>,
+    tables: Tables,
     /// Lists that names stand in.
     names: Vec<Vec<String>>,
     /// Lists that pauses stand in, nanoseconds.
@@ -88,21 +91,24 @@ impl<'a> Writer<'a> {
         shaper: &'a Shaper<'a>,
         items: &[Item],
         procs: &'a [Proc],
+        variables: Vec<String>,
         log: &Log,
         think: Think,
     ) -> Writer<'a> {
         let ranks = log.ranks.len() as u32;
         let bodies: Vec<&[Item]> =
             std::iter::once(items).chain(procs.iter().map(|proc| &proc.body[..])).collect();
+        let params = Params::of(&bodies, shaper, &variables);
         Writer {
             shaper,
             procs,
+            variables,
             think,
             places: Places::chosen(&bodies, think, Recorder::adding(log.recorder_ns)),
-            params: Params::of(&bodies, &shaper.shapes.all),
+            params,
             sizes: Sizes { unit: None, ranks: ranks.into() },
             loops: Vec::new(),
-            tables: Vec::new(),
+            tables: Tables::default(),
             names: Vec::new(),
             pauses: Vec::new(),
             counted_pauses: 0,
@@ -121,13 +127,15 @@ impl<'a> Writer<'a> {
     /// phase is to be a file of its own.
     pub fn program(mut self, items: &[Item], head: &[String], split: Option<&str>) -> Written {
         let patterns = self.patterns();
-        let files = self.files(items, split);
+        let mut files = self.files(items, split);
+        let directory = files.name_directory();
         let mut text = comment(head);
         text.push('\n');
         for name in &self.directories {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
         text.push_str(&self.params.text());
+        text.extend(directory.map(|directory| format!("$dir = \"{directory}\";\n")));
         patterns.iter().for_each(|definition| text.push_str(&format!("\n{definition}\n")));
         files.definitions.iter().for_each(|line| text.push_str(&format!("{line}\n")));
         for (at, shown) in self.of_ranks.iter().enumerate() {
@@ -149,10 +157,8 @@ impl<'a> Writer<'a> {
 
     /// Lists of numbers, names and pauses: what they are called, and their definitions.
     fn named_lists(&self) -> Vec<(String, String)> {
-        let tables = self.tables.iter().enumerate().map(|(at, table)| {
-            let values: Vec<String> = table.iter().map(i64::to_string).collect();
-            (table_name(at), values.join(", "))
-        });
+        let tables =
+            self.tables.all.iter().enumerate().map(|(at, table)| (table_name(at), listed(table)));
         let names = self.names.iter().enumerate().map(|(at, names)| {
             let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
             (numbered("$names", at), names.join(", "))
@@ -254,6 +260,11 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// `$content_db`
+    fn file(&self, variable: u32) -> String {
+        self.variables[variable as usize].clone()
+    }
+
     /// Numbers that are no multiples of a size.
     fn plain(&self) -> Sizes {
         Sizes { unit: None, ranks: self.ranks.into() }
@@ -272,7 +283,7 @@ impl<'a> Writer<'a> {
             args.push(match arg {
                 Arg::Path(template) => self.text(*template, &mut numbers, lines),
                 Arg::Named => self.named(numbers.next(), lines),
-                Arg::Handle(variable) => variable_name(*variable),
+                Arg::Handle(variable) => self.file(*variable),
                 Arg::Flags(flags) if statement.op == Op::Pfopen => {
                     format!("\"{}\"", mpi_mode(*flags))
                 }
@@ -303,7 +314,7 @@ impl<'a> Writer<'a> {
             let _ = write!(text, "with ({}) ", options.join(", "));
         }
         if let Some(variable) = statement.gives {
-            let _ = write!(text, "{} = ", variable_name(variable));
+            let _ = write!(text, "{} = ", self.file(variable));
         }
         let place = statement.args.iter().rposition(|arg| *arg == Arg::Bytes);
         if let (Some((_, size)), Some(place)) = (&self.sizes.unit, place)
@@ -471,12 +482,25 @@ impl<'a> Writer<'a> {
             _ if strided && first < step && last + step >= self.ranks => {
                 format!("if ($$rank % {step} == {first})")
             }
-            _ => {
-                let each: Vec<String> = ranks.iter().map(|r| format!("$$rank == {r}")).collect();
-                format!("if ({})", each.join(" || "))
-            }
+            _ => format!("if ({})", one_of(ranks, self.ranks)),
         }
     }
+}
+
+/// The condition that the rank is one of some: in ranges, or what the others are not.
+fn one_of(ranks: &[u32], size: u32) -> String {
+    let others: Vec<u32> = (0..size).filter(|rank| ranks.binary_search(rank).is_err()).collect();
+    let (own, other) = (in_ranges(ranks), format!("!({})", in_ranges(&others)));
+    if other.len() < own.len() { other } else { own }
+}
+
+/// `$$rank == 2 || ($$rank >= 5 && $$rank <= 9)`
+fn in_ranges(ranks: &[u32]) -> String {
+    let ranges = ranks.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
+        [first, _, .., last] => format!("($$rank >= {first} && $$rank <= {last})"),
+        few => few.iter().map(|rank| format!("$$rank == {rank}")).collect::<Vec<_>>().join(" || "),
+    });
+    ranges.collect::<Vec<_>>().join(" || ")
 }
 
 /// The head of a block for some ranks says something else of a larger number of them: it is neither for
@@ -490,11 +514,6 @@ fn is_option(count: &Spread) -> bool {
     let steady = count.base == Value::Same(0) && count.steps.iter().all(|s| *s == Value::Same(0));
     let list = count.list.as_ref().filter(|_| steady);
     list.is_some_and(|list| list.values.iter().all(|times| matches!(times, 0 | 1)))
-}
-
-/// Variable of an open file.
-fn variable_name(variable: u32) -> String {
-    numbered("$file", variable as usize)
 }
 
 pub(super) fn table_name(at: usize) -> String {

@@ -3,7 +3,7 @@
 use super::super::alike::NumberKind;
 use super::super::procs::Proc;
 use super::super::ranks::Spread;
-use super::{Lines, Writer, block, variable_name};
+use super::{Lines, Writer, block};
 
 impl Writer<'_> {
     /// `define proc name($file, $n) { ... }`
@@ -12,8 +12,8 @@ impl Writer<'_> {
         self.made = params.clone().map(|name| (name.clone(), name)).collect();
         let mut body = self.body(&proc.body);
         self.made.clear();
-        body.extend(proc.returns.map(|variable| format!("return {};", variable_name(variable))));
-        let handles = proc.handles.iter().map(|variable| variable_name(*variable));
+        body.extend(proc.returns.map(|variable| format!("return {};", self.file(variable))));
+        let handles = proc.handles.iter().map(|variable| self.file(*variable));
         let all: Vec<String> = handles.chain(params).collect();
         let head = format!("define proc {}({})", proc.name, all.join(", "));
         // A proc has braces, even around one statement.
@@ -28,7 +28,7 @@ impl Writer<'_> {
         let procs = self.procs;
         let proc = &procs[at];
         self.sizes.unit = None;
-        let mut args: Vec<String> = proc.handles.iter().map(|v| variable_name(*v)).collect();
+        let mut args: Vec<String> = proc.handles.iter().map(|v| self.file(*v)).collect();
         for (param, number) in proc.params.iter().zip(numbers) {
             args.push(match param.kind {
                 NumberKind::Name => self.named(Some(number), lines),
@@ -36,7 +36,7 @@ impl Writer<'_> {
                 NumberKind::Bytes => self.size(number),
             });
         }
-        let gives = proc.returns.map(|variable| format!("{} = ", variable_name(variable)));
+        let gives = proc.returns.map(|variable| format!("{} = ", self.file(variable)));
         format!("{}{}({});", gives.unwrap_or_default(), proc.name, args.join(", "))
     }
 

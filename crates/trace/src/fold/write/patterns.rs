@@ -1,5 +1,6 @@
 //! Definitions of patterns, as text.
 
+use super::super::expr::listed;
 use super::super::patterns::name;
 use super::super::ranks::{Item, Spread};
 use super::{Lines, Writer, table_name};
@@ -17,10 +18,11 @@ impl Writer<'_> {
         let tables = std::mem::take(&mut self.tables);
         let mut lines = self.body(body);
         let own = std::mem::replace(&mut self.tables, tables);
-        let lists = own.iter().enumerate().map(|(at, values)| {
-            let values: Vec<String> = values.iter().map(i64::to_string).collect();
-            format!("{} = [{}];", table_name(at), values.join(", "))
-        });
+        let lists = own
+            .all
+            .iter()
+            .enumerate()
+            .map(|(at, values)| format!("{} = [{}];", table_name(at), listed(values)));
         lines.splice(..0, lists);
         // All ranks use it, as the group that the program begins with.
         let text = lines.join("\n").replace("$$rank", "$$grank").replace("$$size", "$$gsize");

@@ -9,7 +9,7 @@ use super::super::expr::holds;
 use super::super::procs::{Handles, stem, text_of};
 use super::super::ranks::{Form, Item};
 use super::super::shape::Shape;
-use super::{Lines, Writer, comment, variable_name};
+use super::{Lines, Writer, comment, directory};
 use std::slice;
 
 /// A file that a program includes.
@@ -29,6 +29,19 @@ pub(super) struct Files {
     pub definitions: Lines,
     /// Its statements.
     pub body: Lines,
+}
+
+impl Files {
+    /// Takes the directory out of all texts that is worth a name.
+    pub(super) fn name_directory(&mut self) -> Option<String> {
+        let parts = self.parts.iter().map(|(_, part)| part.text.as_str());
+        let own = self.definitions.iter().chain(&self.body).map(String::as_str);
+        let directory = directory::worth_a_name(parts.chain(own))?;
+        let own = self.definitions.iter_mut().chain(&mut self.body);
+        let parts = self.parts.iter_mut().map(|(_, part)| &mut part.text);
+        own.chain(parts).for_each(|text| *text = directory::shortened(text, &directory));
+        Some(directory)
+    }
 }
 
 impl Writer<'_> {
@@ -109,9 +122,9 @@ impl Writer<'_> {
         let made = std::mem::take(&mut self.made);
         let mut body = self.body(slice::from_ref(item));
         self.made = made;
-        let gives = handles.leaves.first().map(|variable| variable_name(*variable));
+        let gives = handles.leaves.first().map(|variable| self.file(*variable));
         body.extend(gives.iter().map(|file| format!("return {file};")));
-        let needs: Vec<String> = handles.needs.iter().map(|file| variable_name(*file)).collect();
+        let needs: Vec<String> = handles.needs.iter().map(|file| self.file(*file)).collect();
         let needs = needs.join(", ");
         let text = format!("define proc {name}({needs}) {{\n{}\n}}", body.join("\n"));
         let gives = gives.map_or(String::new(), |file| format!("{file} = "));
