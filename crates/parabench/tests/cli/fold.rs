@@ -57,7 +57,7 @@ const ONCE: [(&str, u32); 16] = [
     ("examples/applications/restart", 4),
     ("examples/applications/training", 4),
     ("examples/applications/video", 4),
-    ("examples/applications/object-store", 1),
+    ("examples/applications/object-store", 4),
 ];
 
 /// Programs that do not become programs that do the same, and why.

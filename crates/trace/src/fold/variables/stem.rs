@@ -74,7 +74,7 @@ mod tests {
             ("objects/7", Some("objects")),
             ("fast:g", None),
             ("x/84894e8e-755b-43b1", None),
-            ("an-extraordinarily-long-name", Some("an")),
+            ("an-extraordinarily-long-name", Some("an_extraordinarily_long")),
         ] {
             assert_eq!(stem(path.as_bytes()).as_deref(), expected, "{path}");
         }

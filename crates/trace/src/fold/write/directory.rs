@@ -65,7 +65,7 @@ mod tests {
     fn the_directory_of_most_names_stands_once() {
         let deep = "projects/2026/climate";
         let line = |name: &str| format!("stat(\"{deep}/{name}\");\n");
-        let text: String = ["a/x", "a/y", "b$i", "c", "d"].map(line).concat();
+        let text: String = ["a/x", "a/y", "b$i", "c", "d", "e", "f"].map(line).concat();
         let found = worth_a_name([text.as_str()].into_iter());
         assert_eq!(found.as_deref(), Some(deep));
         let short = shortened(&(text + "stat(\"projects/2026/climate\");"), deep);
