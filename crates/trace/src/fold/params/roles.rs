@@ -7,6 +7,8 @@ use super::super::shape::Shaper;
 use model::Op;
 use std::collections::BTreeSet;
 
+/// What devices place data by, in bytes.
+const SECTOR: i64 = 512;
 /// Largest page of a file system or database, in bytes.
 const PAGE_MAX: i64 = 64 << 10;
 /// Smallest buffer of a program that reads or writes one byte after the other, in bytes.
@@ -19,7 +21,7 @@ const OPS_MAX: usize = 2;
 pub enum Role {
     /// Bytes at the beginning of a file.
     Header,
-    /// Bytes at multiples of themselves: a power of two as memory has it.
+    /// Bytes at whole sectors: a power of two as memory has it.
     Page,
     /// Larger ones.
     Block,
@@ -41,12 +43,8 @@ impl Role {
         let power = size.count_ones() == 1;
         match offset {
             Some(offset) if constant(offset) == Some(0) => Role::Header,
-            Some(offset) if power && is_multiple(offset, size) => {
-                if size <= PAGE_MAX {
-                    Role::Page
-                } else {
-                    Role::Block
-                }
+            Some(offset) if power && size >= SECTOR && is_multiple(offset, SECTOR) => {
+                if size <= PAGE_MAX { Role::Page } else { Role::Block }
             }
             None if power && size >= BUFFER_MIN => Role::Buffer,
             _ => Role::Record,
@@ -165,6 +163,7 @@ mod tests {
             (4096, Some(offset(0, 4096)), Role::Page),
             (4096, Some(offset(100, 4096)), Role::Record),
             (2 << 20, Some(offset(0, 2 << 20)), Role::Block),
+            (256 << 10, Some(offset(12 << 10, 256 << 10)), Role::Block),
             (47008, Some(offset(0, 47008)), Role::Record),
             (100, Some(offset(0, 0)), Role::Header),
             (128 << 10, None, Role::Buffer),

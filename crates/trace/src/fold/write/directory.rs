@@ -28,7 +28,12 @@ pub fn worth_a_name<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> 
         let used = (name.len() - "$dir".len()) * times;
         used.checked_sub(name.len() + "$dir = \"\";\n".len()).unwrap_or(0)
     };
-    let many = names.into_iter().filter(|(_, times)| *times >= NAMES_MIN);
+    // One of several that differ in numbers alone says less than what they have in common.
+    let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+    names.keys().for_each(|name| *alike.entry(without_digits(name)).or_default() += 1);
+    let is_alone = |name: &str| alike[&without_digits(name)] == 1;
+    let many = names.into_iter().filter(|(name, times)| *times >= NAMES_MIN && is_alone(name));
     let best = many.max_by_key(|found| (gain(found), std::cmp::Reverse(found.0.len())))?;
     (gain(&best) >= GAIN_MIN).then(|| best.0.to_string())
 }
@@ -72,6 +77,8 @@ mod tests {
         assert!(short.contains("stat(\"$dir/b$i\");") && short.ends_with("stat($dir);"), "{short}");
         let strings: Vec<&str> = beginnings(r#"f("a\"b", 1 / 2, "c/$d", "")"#).collect();
         assert_eq!(strings, ["a", "c/", ""]);
+        let siblings = [1, 2].map(|run| format!("\"projects/run-{run}/a\"").repeat(20)).concat();
+        assert_eq!(worth_a_name([siblings.as_str()].into_iter()), None);
         // Few names, short names, and what runs into a variable stay.
         for text in [line("a"), "\"data/a\"".repeat(50), "\"projects/2026-$i/a\"".repeat(9)] {
             assert_eq!(worth_a_name([text.as_str()].into_iter()), None, "{text}");
