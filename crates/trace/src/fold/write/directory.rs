@@ -26,7 +26,7 @@ pub fn worth_a_name<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> 
     }
     let gain = |(name, times): &(&str, usize)| {
         let used = (name.len() - "$dir".len()) * times;
-        used.checked_sub(name.len() + "$dir = \"\";\n".len()).unwrap_or(0)
+        used.saturating_sub(name.len() + "$dir = \"\";\n".len())
     };
     // One of several that differ in numbers alone says less than what they have in common.
     let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
