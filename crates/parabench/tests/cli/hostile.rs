@@ -39,7 +39,7 @@ const LOGS: &[(&str, &str, u32, &str)] = &[
         r#"printf '%s\n' 'chdir("/d/e") = 0' 'open("../../../../a\0b\nc", 0) = 3' 'rename("/d", "/d/e") = 0' \
             'rename("/", "/d") = 0' 'write(3, "", 99999999999999999999999) = 99999999999999999999'"#,
         200_000,
-        "2 calls contradict what the log says before, or exceed every limit",
+        "3 calls contradict what the log says before, or exceed every limit",
     ),
 ];
 
