@@ -285,8 +285,9 @@ def table(rows):
 
 def machine():
     """Where is measured, and what else goes on there."""
-    kind = subprocess.run(["stat", "-f", "-c", "%T", tempfile.gettempdir()], capture_output=True, text=True, check=True)
-    return f"{os.cpu_count()} processors, a file system {kind.stdout.strip()}, a load of {os.getloadavg()[0]:.1f}"
+    told = subprocess.run(["df", "--output=fstype", tempfile.gettempdir()], capture_output=True, text=True, check=True)
+    kind = told.stdout.split()[-1]
+    return f"{os.cpu_count()} processors, a file system {kind}, a load of {os.getloadavg()[0]:.1f}"
 
 
 def write(rows, errors, said, where):

@@ -7,6 +7,7 @@
 //! Only where that is shorter: what statements take is compared with what their numbers take.
 
 use super::loops::{Gap, Kind, List, Node, Number, collect};
+use super::regular::even_step;
 use std::rc::Rc;
 
 /// Longest body that is looked for, in elements.
@@ -85,12 +86,6 @@ fn columns(nodes: &[Node], width: usize) -> Vec<Vec<i64>> {
         columns.iter_mut().zip(bases).for_each(|(column, base)| column.push(base));
     }
     columns
-}
-
-/// How much the values grow, if they grow evenly.
-fn even_step(values: &[i64]) -> Option<i64> {
-    let step = values.get(1)?.checked_sub(values[0])?;
-    values.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(step)).then_some(step)
 }
 
 fn over_lists(nodes: &[Node], width: usize, count: usize) -> Node {

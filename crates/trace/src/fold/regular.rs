@@ -42,13 +42,11 @@ impl Regular {
 
     /// The first value and the growth from place to place, where it is even over three and more.
     pub fn even(&self) -> Option<(i64, i64)> {
-        let (first, step) = match self.values[..] {
-            [only] => (only, 0),
-            [first, second, _, ..] => (first, second.checked_sub(first)?),
-            _ => return None,
-        };
-        let grows = |pair: &[i64]| pair[1].checked_sub(pair[0]) == Some(step);
-        self.values.windows(2).all(grows).then_some((first, step))
+        match self.values[..] {
+            [only] => Some((only, 0)),
+            [first, _, _, ..] => Some((first, even_step(&self.values)?)),
+            _ => None,
+        }
     }
 }
 
@@ -67,14 +65,21 @@ pub fn ungrouped(shown: &str) -> &str {
 /// The largest number of neighbours that are always the same; below 2: there are none.
 fn run(values: &[i64]) -> usize {
     let changes = (1..values.len()).filter(|at| values[*at] != values[at - 1]);
-    match changes.fold(0, gcd) {
+    match changes.fold(0, |run, at| gcd(run, at as i64)) {
         0 => 0,
-        run => gcd(run, values.len()),
+        run => gcd(run, values.len() as i64) as usize,
     }
 }
 
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// The greatest common divisor.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.saturating_abs() } else { gcd(b, a % b) }
+}
+
+/// How much the values grow, if they grow evenly.
+pub fn even_step(values: &[i64]) -> Option<i64> {
+    let step = values.get(1)?.checked_sub(values[0])?;
+    values.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(step)).then_some(step)
 }
 
 /// The length of the shortest beginning that the values repeat (Knuth, Morris, Pratt 1977).
@@ -95,6 +100,11 @@ pub fn cycle<T: PartialEq>(values: &[T]) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn even_growth_is_found() {
+        assert_eq!((even_step(&[5, 7, 9]), even_step(&[5, 7, 8])), (Some(2), None));
+    }
 
     #[test]
     fn the_shortest_cycle_is_found() {

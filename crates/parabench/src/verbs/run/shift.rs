@@ -18,8 +18,8 @@ pub fn sentence(machines: usize, labels: &[LabelEvidence]) -> Option<String> {
     (machines > 1 && looked > 0).then(|| {
         let is_held = cached as f64 >= HELD_SHARE * looked as f64;
         let came = match is_held {
-            true => "a shift of the readers by $$nodes has NOT got around it",
-            false => "what was read came from other machines, or from storage",
+            true => "most reads measured main memory; if readers were shifted by $$nodes, it did not help",
+            false => "most of what was read came from other machines, or from storage",
         };
         format!(
             "page caches of {machines} machines: of the files opened to be read ({} looked at) the reading \
@@ -46,12 +46,12 @@ mod tests {
             (2, vec![label(0, 0)], None),
             (2, vec![], None),
             (2, vec![label(8192, 0), label(8192, 4096)], Some("(16 KiB looked at)")),
-            (2, vec![label(8192, 0)], Some("held 0 B: what was read came from other machines")),
             (
-                3,
-                vec![label(8192, 4096)],
-                Some("held 4 KiB: a shift of the readers by $$nodes has NOT"),
+                2,
+                vec![label(8192, 0)],
+                Some("held 0 B: most of what was read came from other machines"),
             ),
+            (3, vec![label(8192, 4096)], Some("held 4 KiB: most reads measured main memory")),
         ] {
             let said = sentence(machines, &labels);
             assert_eq!(said.is_some(), expected.is_some(), "{said:?}");

@@ -3,6 +3,8 @@
 //! A distribution stands for numbers if the test of Kolmogorov and Smirnov does not reject it at the
 //! level of 5 %. Of several the one stands that is nearest.
 
+use super::super::regular::gcd;
+
 /// What numbers are drawn from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Draw {
@@ -96,11 +98,6 @@ impl Scaled {
         sorted.sort_unstable();
         Scaled { unit, sorted }
     }
-}
-
-/// The greatest common divisor.
-pub fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.saturating_abs() } else { gcd(b, a % b) }
 }
 
 /// What sizes are drawn from, and its unit; their sum stays within the bound.

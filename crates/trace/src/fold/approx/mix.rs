@@ -2,8 +2,8 @@
 
 use super::super::loops::Gap;
 use super::super::ranks::{Form, Item, Listed, Spread, Value};
+use super::super::regular::gcd;
 use super::super::shape::{Shape, Shaper};
-use super::draw::gcd;
 use model::Op;
 
 /// Replaces parts of which each iteration has one, or none, by a choice; the number of parts.

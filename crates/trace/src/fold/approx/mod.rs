@@ -15,9 +15,9 @@ mod wild;
 
 use super::alike::{NumberKind, kinds};
 use super::ranks::{Form, Item, Listed, Spread, Value};
+use super::regular::gcd;
 use super::shape::{Shape, Shaper};
 pub use draw::Draw;
-use draw::gcd;
 use model::Op;
 use std::collections::HashMap;
 pub use wild::Near;

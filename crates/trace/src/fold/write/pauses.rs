@@ -7,7 +7,7 @@
 
 use super::super::expr::index;
 use super::super::loops::Gap;
-use super::super::regular::cycle;
+use super::super::regular::{cycle, even_step};
 use super::super::think::{Places, Think};
 use super::{Lines, Writer, numbered};
 use model::Op;
@@ -59,7 +59,9 @@ impl Writer<'_> {
         self.counted_pauses += 1;
         self.cursors.push((counter.clone(), 0));
         let is_same = rows.iter().all(|(_, row)| *row == rows[0].1);
-        let shown = match even_step(&rows[0].1).filter(|_| is_same) {
+        let row: Vec<i64> = rows[0].1.iter().map(|ns| *ns as i64).collect();
+        let step = even_step(&row).and_then(|step| u64::try_from(step).ok());
+        let shown = match step.filter(|_| is_same) {
             Some(step) => format!("{} + {counter} * {}", exact(first), exact(step)),
             None => self.listed(&rows, is_same, &counter),
         };
@@ -120,24 +122,7 @@ fn rows(gap: &Gap, places: &Places) -> Vec<(u32, Vec<u64>)> {
     rows.map(|row| (row[0].0, row.iter().map(|(_, ns)| places.own_ns(*ns)).collect())).collect()
 }
 
-/// How much the values grow, if they do so evenly.
-fn even_step(values: &[u64]) -> Option<u64> {
-    let step = values.get(1)?.checked_sub(values[0])?;
-    let grows = |pair: &[u64]| pair[1].checked_sub(pair[0]) == Some(step);
-    values.windows(2).all(grows).then_some(step)
-}
-
 /// All digits, and a unit.
 fn exact(ns: u64) -> String {
     if ns.is_multiple_of(1000) { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn even_growth_is_found() {
-        assert_eq!((even_step(&[5, 7, 9]), even_step(&[5, 7, 8])), (Some(2), None));
-    }
 }
