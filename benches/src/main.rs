@@ -12,6 +12,7 @@
 
 mod cases;
 mod figure;
+mod fio;
 mod fold;
 mod language;
 mod machine;
@@ -25,7 +26,6 @@ mod raw;
 mod record;
 mod single;
 mod traces;
-mod uring;
 mod verified;
 mod worker;
 
@@ -65,7 +65,8 @@ const BENCHES: &[Bench] = &[
     ("fold", fold::fold),
     ("record", record::record),
     ("verified", verified::verified),
-    ("uring", uring::uring),
+    ("uring", fio::uring),
+    ("psync", fio::psync),
 ];
 
 fn main() -> ExitCode {

@@ -1,7 +1,11 @@
 /* MPI-IO, where the program has an MPI. Whose it is does not matter: handles are integers in one MPI and
  * pointers in another, but all of them, and what points to a status, go through registers or places of
  * eight bytes as they are. A file is a pointer in all. What depends on an MPI is asked of that MPI: sizes
- * of types, counts of a status. */
+ * of types, counts of a status.
+ *
+ * Each function is wrapped under both of its names, MPI_* and PMPI_*: the Fortran bindings of MPICH call the
+ * one, those of Open MPI the other. Of calls inside of calls (a profiler before the MPI, say) the outermost
+ * is recorded. */
 #include "record.h"
 #include <dlfcn.h>
 #include <limits.h>
@@ -96,9 +100,23 @@ static int place_of(file file) {
     return -1;
 }
 
+/* Calls of MPI-IO that the thread is in. */
+static __thread int depth;
+
+/* Begins a call, which `tell` ends. */
+static uint64_t begin(void) {
+    depth++;
+    return pb_now();
+}
+
+static int is_outermost(void) {
+    return depth == 1;
+}
+
 static void tell(enum pb_kind kind, uint64_t start, int error, int64_t done, uint64_t bytes, const char *name) {
     struct pb_call call = {.kind = kind, .bytes = bytes, .offset = -1, .text = name};
-    pb_record(start, error ? -1 : done, &call);
+    if (is_outermost()) pb_record(start, error ? -1 : done, &call);
+    depth--;
 }
 
 static void on_file(enum pb_kind kind, uint64_t start, int error, int64_t done, uint64_t bytes, file file) {
@@ -106,50 +124,62 @@ static void on_file(enum pb_kind kind, uint64_t start, int error, int64_t done, 
     tell(kind, start, error, done, bytes, at < 0 ? NULL : files[at].name);
 }
 
-PB_API int MPI_File_open(handle members, const char *name, int mode, handle info, file *made) {
-    MPI_NEXT(MPI_File_open, handle, const char *, int, handle, file *);
-    uint64_t start = pb_now();
-    int error = next(members, name, mode, info, made);
-    if (!error) opened(*made, name);
-    char *path = error ? absolute(name) : NULL;
-    if (error) tell(PB_mpi_open, start, error, 0, 0, path);
-    else on_file(PB_mpi_open, start, error, 0, 0, *made);
-    free(path);
-    return error;
-}
+/* The function under both names. */
+#define BOTH(wrapper, name, ...)      \
+    wrapper(name, #name, __VA_ARGS__) \
+    wrapper(P##name, #name, __VA_ARGS__)
 
-PB_API int MPI_File_close(file *closed) {
-    MPI_NEXT(MPI_File_close, file *);
-    int at = place_of(*closed);
-    uint64_t start = pb_now();
-    int error = next(closed);
-    tell(PB_mpi_close, start, error, 0, 0, at < 0 ? NULL : files[at].name);
-    if (at >= 0) {
-        free(files[at].name);
-        files[at].name = NULL;
-        __atomic_store_n(&files[at].file, NULL, __ATOMIC_RELEASE);
+#define OPEN(name, plain, ...)                                                                   \
+    PB_API int name(handle members, const char *path, int mode, handle info, file *made) {       \
+        MPI_NEXT(name, handle, const char *, int, handle, file *);                               \
+        uint64_t start = begin();                                                                \
+        int error = next(members, path, mode, info, made);                                       \
+        if (!error && is_outermost()) opened(*made, path);                                       \
+        char *full = error ? absolute(path) : NULL;                                              \
+        if (error) tell(PB_mpi_open, start, error, 0, 0, full);                                  \
+        else on_file(PB_mpi_open, start, error, 0, 0, *made);                                    \
+        free(full);                                                                              \
+        return error;                                                                            \
     }
-    return error;
+BOTH(OPEN, MPI_File_open, )
+
+static void forget(int at) {
+    free(files[at].name);
+    files[at].name = NULL;
+    __atomic_store_n(&files[at].file, NULL, __ATOMIC_RELEASE);
 }
 
-PB_API int MPI_File_delete(const char *name, handle info) {
-    MPI_NEXT(MPI_File_delete, const char *, handle);
-    uint64_t start = pb_now();
-    int error = next(name, info);
-    char *path = absolute(name);
-    tell(PB_mpi_delete, start, error, 0, 0, path);
-    free(path);
-    return error;
-}
+#define CLOSE(function, plain, ...)                                                              \
+    PB_API int function(file *closed) {                                                              \
+        MPI_NEXT(function, file *);                                                                  \
+        uint64_t start = begin();                                                                \
+        int at = is_outermost() ? place_of(*closed) : -1, error = next(closed);                  \
+        tell(PB_mpi_close, start, error, 0, 0, at < 0 ? NULL : files[at].name);                  \
+        if (at >= 0) forget(at);                                                                 \
+        return error;                                                                            \
+    }
+BOTH(CLOSE, MPI_File_close, )
+
+#define DELETE(name, plain, ...)                                                                 \
+    PB_API int name(const char *path, handle info) {                                             \
+        MPI_NEXT(name, const char *, handle);                                                    \
+        uint64_t start = begin();                                                                \
+        int error = next(path, info);                                                            \
+        char *full = absolute(path);                                                             \
+        tell(PB_mpi_delete, start, error, 0, 0, full);                                           \
+        free(full);                                                                              \
+        return error;                                                                            \
+    }
+BOTH(DELETE, MPI_File_delete, )
 
 /* Transfers: reads tell in their status how far they came, which may be the one to ignore. */
-#define MOVE(name, kind, type, given, ...)                                                       \
+#define MOVE(name, plain, kind, type, given, ...)                                                \
     PB_API int name(__VA_ARGS__, type count, handle what, void *status) {                        \
         MPI_NEXT(name, __VA_ARGS__, type, handle, void *);                                       \
         char own[STATUS_BYTES] = {0};                                                            \
         int is_read = PB_##kind == PB_mpi_read;                                                  \
         void *told = is_read && (uintptr_t)status <= 1 ? own : status;                           \
-        uint64_t start = pb_now();                                                               \
+        uint64_t start = begin();                                                                \
         int error = next given;                                                                  \
         uint64_t asked = count < 0 ? 0 : (uint64_t)count, bytes = size_of(what);                 \
         uint64_t done = error || !is_read ? asked : count_of(told, what, asked);                 \
@@ -157,11 +187,11 @@ PB_API int MPI_File_delete(const char *name, handle info) {
         return error;                                                                            \
     }
 #define AT_POSITION(name, kind)                                                                  \
-    MOVE(name, kind, int, (on, memory, count, what, told), file on, void *memory)                \
-    MOVE(name##_c, kind, long long, (on, memory, count, what, told), file on, void *memory)
+    BOTH(MOVE, name, kind, int, (on, memory, count, what, told), file on, void *memory)          \
+    BOTH(MOVE, name##_c, kind, long long, (on, memory, count, what, told), file on, void *memory)
 #define AT_OFFSET(name, kind)                                                                    \
-    MOVE(name, kind, int, (on, at, memory, count, what, told), file on, long long at, void *memory) \
-    MOVE(name##_c, kind, long long, (on, at, memory, count, what, told), file on, long long at, void *memory)
+    BOTH(MOVE, name, kind, int, (on, at, memory, count, what, told), file on, long long at, void *memory) \
+    BOTH(MOVE, name##_c, kind, long long, (on, at, memory, count, what, told), file on, long long at, void *memory)
 
 AT_POSITION(MPI_File_read, mpi_read)
 AT_POSITION(MPI_File_read_all, mpi_read)
@@ -176,28 +206,29 @@ AT_OFFSET(MPI_File_read_at_all, mpi_read)
 AT_OFFSET(MPI_File_write_at, mpi_write)
 AT_OFFSET(MPI_File_write_at_all, mpi_write)
 
-#define ON_FILE(name, kind, size, given, ...)                                                    \
+#define ON_FILE(name, plain, kind, size, given, ...)                                             \
     PB_API int name(__VA_ARGS__) {                                                               \
         MPI_NEXT(name, __VA_ARGS__);                                                             \
-        uint64_t start = pb_now();                                                               \
+        uint64_t start = begin();                                                                \
         int error = next given;                                                                  \
         on_file(PB_##kind, start, error, 0, (uint64_t)(size), on);                               \
         return error;                                                                            \
     }
-ON_FILE(MPI_File_sync, mpi_sync, 0, (on), file on)
-ON_FILE(MPI_File_set_size, mpi_set_size, size, (on, size), file on, long long size)
-ON_FILE(MPI_File_preallocate, mpi_preallocate, size, (on, size), file on, long long size)
-ON_FILE(MPI_File_seek, mpi_seek, 0, (on, at, from), file on, long long at, int from)
+BOTH(ON_FILE, MPI_File_sync, mpi_sync, 0, (on), file on)
+BOTH(ON_FILE, MPI_File_set_size, mpi_set_size, size, (on, size), file on, long long size)
+BOTH(ON_FILE, MPI_File_preallocate, mpi_preallocate, size, (on, size), file on, long long size)
+BOTH(ON_FILE, MPI_File_seek, mpi_seek, 0, (on, at, from), file on, long long at, int from)
 
 /* What changes where transfers go, and transfers that end in another call: named and counted. */
-#define COUNT(name, given, ...)                                                                  \
+#define COUNTED(name, plain, given, ...)                                                         \
     PB_API int name(__VA_ARGS__) {                                                               \
         MPI_NEXT(name, __VA_ARGS__);                                                             \
-        uint64_t start = pb_now();                                                               \
+        uint64_t start = begin();                                                                \
         int error = next given;                                                                  \
-        tell(PB_mpi_other, start, error, 0, 0, #name);                                           \
+        tell(PB_mpi_other, start, error, 0, 0, plain);                                           \
         return error;                                                                            \
     }
+#define COUNT(name, given, ...) BOTH(COUNTED, name, given, __VA_ARGS__)
 COUNT(MPI_File_set_view, (on, at, unit, type, form, info), file on, long long at, handle unit, handle type, const char *form, handle info)
 #define BEGUN(name) COUNT(name, (on, memory, count, what, made), file on, void *memory, int count, handle what, void *made)
 #define BEGUN_AT(name) COUNT(name, (on, at, memory, count, what, made), file on, long long at, void *memory, int count, handle what, void *made)

@@ -46,7 +46,7 @@ gaps! {
     CutNames "cut-names" "# names are not complete in the log";
     UnknownDirectory "unknown-directory" "# names are relative to a directory that the log does not tell";
     UnknownParents "unknown-parents" "# threads appear whose beginning is not in the log";
-    Impossible "impossible" "# calls contradict what the log says before, or exceed every limit";
+    Impossible "impossible" "# calls contradict what the log says before, exceed every limit, or hold a name with a zero byte";
     NoTimes "no-times" "# calls have no time: only their order is known";
     Seconds "whole-seconds" "# calls have times in whole seconds";
     NoDurations "no-durations" "# calls have a beginning but no duration";
@@ -207,7 +207,8 @@ fn singular(says: &str) -> String {
         .join(" ")
         .replace(" and were ", " and was ")
         .replace(" were left out", " was left out")
-        .replace(", or exceed", ", or exceeds")
+        .replace(", exceed every", ", exceeds every")
+        .replace(", or hold ", ", or holds ")
 }
 
 #[cfg(test)]

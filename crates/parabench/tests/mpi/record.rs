@@ -4,6 +4,7 @@ use crate::scene::Scene;
 use crate::testing;
 use crate::under;
 use report::events::EventReader;
+use std::ffi::OsStr;
 use std::process::Command;
 
 /// Each rank writes a file of its own, and all write to a common one by MPI-IO.
@@ -51,6 +52,16 @@ fn writes(scene: &Scene) -> Vec<String> {
     texts
 }
 
+/// Makes `app` of a source text.
+fn compile(scene: &Scene, compiler: impl AsRef<OsStr>, source: &str) {
+    let compiled = Command::new(compiler)
+        .args(["-o", "app", source])
+        .current_dir(scene.path("."))
+        .output()
+        .expect("the compiler runs");
+    assert!(compiled.status.success(), "{compiled:?}");
+}
+
 /// Calls of three ranks, and bytes.
 const MPI_IO: &[(&str, u64, u64)] = &[
     ("app/mpi-io pfclose", 3, 0),
@@ -75,16 +86,59 @@ fn mpi_io(run: &serde_json::Value) -> Vec<(String, u64, u64)> {
     told
 }
 
+/// What an application that both bindings of Fortran can compile does, after `use mpi` or `use mpi_f08`
+/// and the declarations.
+const FORTRAN: &str = "
+  integer(kind=MPI_OFFSET_KIND) :: at
+  integer :: rank, error
+  character(len=4096) :: block
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  block = repeat('x', 4096)
+  call MPI_File_open(MPI_COMM_WORLD, './common', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, error)
+  at = 4096 * int(rank, MPI_OFFSET_KIND)
+  call MPI_File_write_at_all(file, at, block, 4096, MPI_CHARACTER, MPI_STATUS_IGNORE, error)
+  call MPI_File_sync(file, error)
+  at = 10 * rank
+  call MPI_File_read_at(file, at, block, 100, MPI_INTEGER, status, error)
+  call MPI_File_read_at(file, at, block, 50, MPI_INTEGER, MPI_STATUS_IGNORE, error)
+  call MPI_File_close(file, error)
+  call MPI_Finalize(error)
+end program
+";
+
+/// Name of the module, and how it declares a file and a status.
+const BINDINGS: [(&str, &str); 2] = [
+    ("mpi", "integer :: file, status(MPI_STATUS_SIZE)"),
+    ("mpi_f08", "type(MPI_File) :: file\n  type(MPI_Status) :: status"),
+];
+
+#[test]
+fn calls_of_fortran_are_recorded_once() {
+    for mpi in testing::all() {
+        let compiler = mpi.mpicc.to_string_lossy().replace("mpicc", "mpif90");
+        if Command::new(&compiler).arg("--version").output().is_err() {
+            println!("{}: no {compiler}: skipped", mpi.name);
+            continue;
+        }
+        for (module, declared) in BINDINGS {
+            let text =
+                format!("program app\n  use {module}\n  implicit none\n  {declared}{FORTRAN}");
+            let scene = Scene::new().file("app.f90", &text);
+            compile(&scene, &compiler, "app.f90");
+            under(&mpi, 3, &scene, "record --under . -o r -- ./app").run().exits(0);
+            let found = mpi_io(&scene.json("r/run.json"));
+            let found: Vec<_> = found.iter().map(|(n, c, b)| (n.as_str(), *c, *b)).collect();
+            assert_eq!(found, MPI_IO, "{} by {module}", mpi.name);
+        }
+    }
+}
+
 #[test]
 fn each_rank_records_itself_and_one_run_comes_out() {
     for mpi in testing::all() {
         let scene = Scene::new().file("app.c", APPLICATION);
-        let compiled = Command::new(&mpi.mpicc)
-            .args(["-o", "app", "app.c"])
-            .current_dir(scene.path("."))
-            .output()
-            .expect("mpicc runs");
-        assert!(compiled.status.success(), "{compiled:?}");
+        compile(&scene, &mpi.mpicc, "app.c");
         for via in ["preload", "strace"] {
             let line = format!("record --via {via} --force --under . -o r -- ./app");
             let done = under(&mpi, 3, &scene, &line).run().exits(0);

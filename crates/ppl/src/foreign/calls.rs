@@ -74,8 +74,9 @@ const C: &[Row] = &[
 const PYTHON: &[Row] = &[
     (&["os.mkdir(", "os.makedirs("], Before, Path("mkdir")),
     (&["open(", "os.open("], Turn::Open, Open),
-    (&[".write("], Within, Plain("fwrite($h, 4k);")),
-    (&["os.pwrite(", "os.write("], Within, Plain("fwrite($h, 4k);")),
+    (&[".write("], Within, Bytes("fwrite", 0)),
+    (&["os.pwrite("], Within, At("fwrite", 1)),
+    (&["os.write("], Within, Bytes("fwrite", 1)),
     (&[".read("], Within, Bytes("fread", 0)),
     (&["os.pread("], Within, At("fread", 1)),
     (&["os.read("], Within, Bytes("fread", 1)),
@@ -223,14 +224,18 @@ fn bytes(args: &[&str], number: usize) -> String {
 /// Where a call of this name begins, if a word does not go on before it.
 fn position(text: &str, name: &str) -> Option<usize> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
-    let own = |at: usize| name.starts_with('.') || !text[..at].ends_with(is_part);
+    let own = |at: usize| match name.starts_with('.') {
+        // A method; Python's functions of the same names in `os` have rows of their own.
+        true => !text[..at].ends_with("os"),
+        false => !text[..at].ends_with(is_part),
+    };
     text.match_indices(name).map(|(at, _)| at).find(|at| own(*at))
 }
 
 /// The loop that the call stands in: one begins in the line before it or its own.
 fn counted(text: &str, at: usize) -> String {
-    let lines: Vec<&str> = text[..at].lines().rev().take(2).collect();
-    let head = lines.iter().find_map(|line| loops::repeat(line.trim()));
+    let mut lines = text[..at].rsplit('\n').take(2);
+    let head = lines.find_map(|line| loops::repeat(line.trim()));
     // Bounds that are variables of the other program say nothing here.
     match head.filter(|head| head.matches('$').count() == 1) {
         Some(head) => format!("{head} "),
