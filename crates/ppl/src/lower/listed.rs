@@ -63,7 +63,11 @@ impl Lists {
                 continue;
             }
             let (name, count) = heading(line).ok_or_else(|| {
-                wrong("a heading such as [sizes] or, with the number of values, [sizes 100]", line, number)
+                wrong(
+                    "a heading such as [sizes] or, with the number of values, [sizes 100]",
+                    line,
+                    number,
+                )
             })?;
             lists.close(open.replace((name, count, at, number + 1)), start)?;
         }
@@ -81,7 +85,9 @@ impl Lists {
         let part = Part { bytes: start..end, line, count };
         if let Some(other) = self.parts.insert(name.to_string(), part) {
             let (here, there) = (line - 1, other.line - 1);
-            return Err(format!("expected one list of each name, found [{name}] in lines {there} and {here}"));
+            return Err(format!(
+                "expected one list of each name, found [{name}] in lines {there} and {here}"
+            ));
         }
         self.names.push(name.to_string());
         Ok(())
@@ -100,16 +106,20 @@ impl Lists {
 
     /// The values of a list, at most so many.
     fn values(&self, part: &Part, room: usize) -> Result<(Vec<Value>, usize), String> {
-        let (mut values, mut weight) = (Vec::with_capacity(part.count.unwrap_or(0).min(room)), 0usize);
+        let (mut values, mut weight) =
+            (Vec::with_capacity(part.count.unwrap_or(0).min(room)), 0usize);
         for (number, line) in (part.line..).zip(self.text[part.bytes.clone()].lines()) {
             let expected = "a value, or a value and how often it comes, such as 4k 70";
-            let Some((value, times)) = entry(line).ok_or_else(|| wrong(expected, line, number))? else {
+            let Some((value, times)) = entry(line).ok_or_else(|| wrong(expected, line, number))?
+            else {
                 continue;
             };
             let one = 1 + if let Value::Str(text) = &value { text.len() / 32 } else { 0 };
             weight = weight.saturating_add(one.saturating_mul(times));
             if weight > room {
-                return Err(format!("expected at most {MAX_VALUES} values in all lists, found more in line {number}"));
+                return Err(format!(
+                    "expected at most {MAX_VALUES} values in all lists, found more in line {number}"
+                ));
             }
             values.extend(std::iter::repeat_n(value, times));
         }
@@ -246,7 +256,8 @@ mod tests {
 
     #[test]
     fn lines_are_values_and_how_often_they_come() {
-        let text = "# sizes\n4k 2\n\n-7\r\n5ms,1 # pause\n 1.5\n\"a \\\"#$b\\x41\" 2 # names\n\"\"\n8 0\n";
+        let text =
+            "# sizes\n4k 2\n\n-7\r\n5ms,1 # pause\n 1.5\n\"a \\\"#$b\\x41\" 2 # names\n\"\"\n8 0\n";
         assert_eq!(read(text, None).unwrap(), "[4096, 4096, -7, 5ms, 1.5, a \"#$bA, a \"#$bA, ]");
         assert_eq!(read("# nothing\n", None).unwrap(), "[]");
         for (text, line, found) in [

@@ -356,11 +356,11 @@ pub fn bytes(bytes: i64) -> String {
 }
 
 /// Values of a list; if most of them are multiples of 1 KiB, with suffixes.
-pub fn listed(values: &[i64]) -> String {
+pub fn listed(values: &[i64]) -> Vec<String> {
     let some = values.iter().filter(|value| **value != 0);
     let even = some.clone().filter(|value| *value % 1024 == 0).count();
     let shown = if 2 * even > some.count() { bytes } else { |value: i64| value.to_string() };
-    values.iter().map(|value| shown(*value)).collect::<Vec<_>>().join(", ")
+    values.iter().map(|value| shown(*value)).collect()
 }
 
 /// Bytes as they stand between quotes.
