@@ -350,6 +350,18 @@ fn files_of_lists_are_treated_like_the_program() {
     assert_eq!(mine.names("."), before, "nothing is left");
 }
 
+#[test]
+fn ranks_with_fewer_values_are_not_filled_up() {
+    let program = "$f = fopen(\"f-$$rank\", \"w\");
+                   repeat $i 8 + $$rank % 2 * 192 fwrite($f, rand(1, 9000), perm($i, 400) * 16k); fclose($f);";
+    let scene = ran(program, "-n 6");
+    let text = folded(&scene, "r");
+    assert!(text.contains("[$$rank] + $i]"), "{text}");
+    // Three long ranks, three short ones.
+    let data = scene.text("r.data");
+    assert!(data.contains(" 624]\n") && !data.contains(" 1200]"), "{data}");
+}
+
 /// Lines that are no part of a list.
 fn lines_without_lists(text: &str) -> usize {
     let mut in_list = false;

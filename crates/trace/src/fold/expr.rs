@@ -315,10 +315,14 @@ impl Linear {
 
 /// The place of a list's value in this iteration, and on this rank.
 pub fn place_in(list: &Listed, around: &Loop, tables: &mut Tables) -> String {
-    match &list.rows {
-        None => around.place(list).to_string(),
-        Some((ranks, row)) => {
-            format!("{} * {row} + {}", index(ranks, tables), around.place(list))
+    let place = around.place(list);
+    let Some(rows) = &list.rows else { return place.to_string() };
+    let row = index(&rows.ranks, tables);
+    match rows.distance() {
+        Some(distance) => format!("{row} * {distance} + {place}"),
+        None => {
+            let starts = table_name(tables.number(rows.starts.clone()) as usize);
+            format!("{starts}[{}] + {place}", ungrouped(&row))
         }
     }
 }
