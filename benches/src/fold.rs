@@ -14,7 +14,7 @@ const OPERATIONS: &str = "100000,1000000";
 const RUNS: usize = 3;
 /// Lines that the program may have.
 const LINES_MAX: usize = 25;
-/// Lines that a program of lists may have besides these.
+/// Lines that a program of lists may have.
 const LINES_OF_LISTS_MAX: usize = 1000;
 
 /// Seconds and peak memory by number of operations, of 4 ranks and of 8.
@@ -68,8 +68,7 @@ fn irregular(place: &Scratch) -> Result<Vec<Figure>> {
     Ok(measured(place, program, 1, "fold 10^6 irregular operations", limits)?.0)
 }
 
-/// Seconds and peak memory of folding what a program does, and the text; `limits`: seconds, and lines
-/// that are no parts of lists.
+/// Seconds and peak memory of folding what a program does, and the text; `limits`: seconds, and lines.
 fn measured(
     place: &Scratch,
     program: &str,
@@ -86,7 +85,7 @@ fn measured(
         let output = Command::new(place.own_binary())
             .args(["worker", "peak"])
             .arg(place.parabench())
-            .args(["fold", "fold"])
+            .args(["fold", "fold", "-o", "folded.ppl", "--force"])
             .current_dir(place.path())
             .stdin(Stdio::null())
             .output()?;
@@ -97,9 +96,9 @@ fn measured(
             return Err(format!("parabench fold failed: {said}").into());
         }
         let printed = String::from_utf8(output.stdout)?;
-        let (peak, program) = printed.split_once('\n').ok_or("no output")?;
-        memory.push(peak.parse::<f64>()? / 1e9);
-        let is_own = |line: &&str| !line.starts_with('#') && !is_list(line);
+        memory.push(printed.lines().next().ok_or("no output")?.parse::<f64>()? / 1e9);
+        let program = fs::read_to_string(place.path().join("folded.ppl"))?;
+        let is_own = |line: &&str| !line.starts_with('#');
         text = program.lines().filter(is_own).collect::<Vec<_>>().join("\n");
     }
     fs::remove_dir_all(place.path().join("fold"))?;
@@ -111,12 +110,4 @@ fn measured(
         Figure::measured("its peak memory", &memory, " GB", Goal::AtMost(1.0)),
     ];
     Ok((figures, text))
-}
-
-/// A line of a list: its first one, or one of nothing but values.
-fn is_list(line: &str) -> bool {
-    let values = line.trim_start().trim_end_matches([']', ';']);
-    let is_value =
-        |value: &str| value.trim().trim_end_matches(['k', 'm', 'g']).parse::<i64>().is_ok();
-    line.starts_with("$values") || values.split(',').filter(|v| !v.trim().is_empty()).all(is_value)
 }

@@ -39,6 +39,8 @@ pub enum Accepts {
     List,
     /// What became of an operation, or a file handle.
     Result,
+    /// A text that is known before the run.
+    Text,
     /// A path below the run directory.
     Path,
     /// The name of a pattern.
@@ -68,6 +70,7 @@ impl Accepts {
             ),
             Accepts::Sequence => (Types::LIST.or(Types::STR), "a list or a string"),
             Accepts::Condition => (Types::CONDITION, "a condition"),
+            Accepts::Text => (Types::STR, "a text in quotes"),
             Accepts::Path => (Types::STR, "a path in quotes"),
             Accepts::Pattern => (Types::STR, "the name of a pattern"),
             Accepts::Signal => (Types::STR, "the name of a signal in quotes"),
@@ -120,6 +123,8 @@ pub enum Calc {
     Asked(Question),
     /// From the arguments of all members of the active group, who meet for it; in their order.
     Met(fn(&[Value]) -> Eval<Value>),
+    /// From a file beside the program, when that is compiled: the plan has a constant.
+    Read,
 }
 
 /// What is drawn from the rank's stream of random numbers.
@@ -191,7 +196,7 @@ macro_rules! functions {
     };
 }
 
-use Calc::{Asked, Drawn, Met, Pure};
+use Calc::{Asked, Drawn, Met, Pure, Read};
 
 functions! {
     Min "min" "min(a, b, ...)" [Number] Repeated Number Pure(|args, _| extreme(args, BinaryOp::Lt)),
@@ -210,6 +215,8 @@ functions! {
         "The number of elements of a list, or of bytes of a string.";
     Sort "sort" "sort(list)" [List] Once List Pure(|args, _| sorted(&args[0])),
         "The list in ascending order: numbers, durations, or strings by their bytes.";
+    List "list" "list(file [, name])" [Text Text] Optional List Read,
+        "The values in a file beside the program: a value in each line, or a value and how often it comes; with a name those below [name].";
     Errno "errno" "errno(result)" [Result] Once Str Pure(|args, _| error_name(&args[0])),
         "The name of the error with which an operation failed, such as \"EEXIST\"; \"\" if it succeeded.";
     Size "size" "size(path)" [Path] Once Int Asked(Question::Size),
@@ -313,7 +320,7 @@ impl FunctionRow {
         match self.calc {
             Pure(_) if !self.takes(args.len()) => Some(Err(EvalError::Unset)),
             Pure(calc) => Some(calc(args, seed)),
-            Drawn(_) | Asked(_) | Met(_) => None,
+            Drawn(_) | Asked(_) | Met(_) | Read => None,
         }
     }
 

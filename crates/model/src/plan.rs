@@ -524,7 +524,7 @@ pub struct Plan {
     pub samples: Vec<Sample>,
     /// Paths without proof; empty: the program may run unconfined.
     pub unproved: Vec<Unproved>,
-    /// The program text.
+    /// The program text, then files beside it that hold lists.
     pub files: Vec<SourceFile>,
 }
 

@@ -295,7 +295,7 @@ pub struct Recording {
 pub struct Program {
     /// Name as given on the command line.
     pub name: String,
-    /// All files; the program first, then what it includes.
+    /// All files; the program first, then what it includes, then files beside it that hold lists.
     pub files: Vec<ProgramFile>,
 }
 

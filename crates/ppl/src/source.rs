@@ -78,6 +78,13 @@ impl Sources {
         (FileId(self.files.len() as u32 - 1), diagnostics)
     }
 
+    /// Adds a file of data behind all others.
+    pub(crate) fn keep(&mut self, file: SourceFile) {
+        let start = self.end;
+        self.end = start + file.text.len() as u32 + 1;
+        self.files.push(SourceFile { start, ..file });
+    }
+
     /// All files, in the order in which they were added.
     pub fn files(&self) -> &[SourceFile] {
         &self.files

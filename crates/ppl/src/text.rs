@@ -81,6 +81,19 @@ pub fn plain(raw: &str) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
+/// The bytes of a string in which `$` means nothing; `None`: an escape is malformed.
+pub(crate) fn exact(raw: &str) -> Option<Vec<u8>> {
+    let mut scanner = Scanner::new(raw, 0, false);
+    let mut bytes = Vec::with_capacity(raw.len());
+    while let Some((piece, problem)) = scanner.piece() {
+        match (piece, problem) {
+            (Piece::Text(text), None) => bytes.extend_from_slice(text),
+            _ => return None,
+        }
+    }
+    Some(bytes)
+}
+
 /// Reports malformed escapes and variables of a string token.
 pub fn check(raw: &str, start: u32) -> Vec<Diagnostic> {
     let mut scanner = Scanner::new(raw, start, true);

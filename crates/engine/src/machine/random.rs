@@ -62,7 +62,7 @@ pub(super) fn call(
         Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
         Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
         // The evaluator and the execute loop have taken them.
-        Calc::Pure(_) | Calc::Met(_) | Calc::Asked(Question::Tested) => return Ok(()),
+        Calc::Pure(_) | Calc::Met(_) | Calc::Read | Calc::Asked(Question::Tested) => return Ok(()),
     };
     env.set(dst, value);
     Ok(())

@@ -119,7 +119,12 @@ pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
 }
 
 fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
-    let binding = Binding::new(ranks);
+    let data = folded.data.as_ref().map(|(data, _)| (data.name.clone(), data.text.clone()));
+    let files: ppl::Files = Box::new(move |name| match &data {
+        Some((known, text)) if known == name => Ok(text.clone().into_bytes()),
+        _ => Err("there is no such file".into()),
+    });
+    let binding = Binding { files, ..Binding::new(ranks) };
     let text = folded.text.clone().into_bytes();
     let compiled = ppl::compile(PROGRAM, text, &mut Parts(&folded.parts), &binding);
     compiled.plan.ok_or_else(|| {

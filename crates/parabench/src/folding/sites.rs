@@ -2,17 +2,20 @@
 
 use model::Op;
 use model::plan::Span;
-use model::run::Run;
+use model::run::{ProgramFile, Run};
 use ppl::ast::{Ast, Expr, ExprId, List, Stmt};
 use ppl::source::{FileId, NoIncludes, Sources};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use trace::fold::log::flags_of_text;
 use trace::fold::told::{Told, Way, flags_of_mpi_mode};
 
 /// What is told of operations that open, and of those of MPI-IO, by site.
 pub fn told(run: &Run) -> HashMap<u32, Told> {
     let mut by_place = HashMap::new();
-    for file in &run.run.program.files {
+    // Files of data have no sites, and are no programs.
+    let with_sites: HashSet<&str> = run.run.sites.iter().map(|site| site.file.as_str()).collect();
+    let is_read = |file: &&ProgramFile| with_sites.contains(file.name.as_str());
+    for file in run.run.program.files.iter().filter(is_read) {
         let mut sources = Sources::default();
         let (root, _) = sources.add(&file.name, file.text.clone().into_bytes());
         let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);

@@ -34,7 +34,8 @@ pub struct Fold {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// Write the program to this file instead of standard output
+    /// Write the program to this file instead of standard output, and its long lists to one beside it
+    /// (app.data of app.ppl)
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -94,9 +95,9 @@ impl Fold {
         if words.is_some() {
             head = vec![format!("{}an anonymous run.", &HEAD[2..])];
         }
-        let split = self.split_name();
-        let folded =
-            fold::fold(&log, &Options { think: self.think, head, split, approx: self.approx });
+        let (split, data) = (self.split_name(), self.data_name());
+        let options = Options { think: self.think, head, split, data, approx: self.approx };
+        let folded = fold::fold(&log, &options);
         let (log, folded) = (Rc::new(log), Rc::new(folded));
         let line = self.explain.clone().map(|line| self.in_part(line));
         let proof = folding::prove(&log, &folded, line.clone());
@@ -126,6 +127,13 @@ impl Fold {
         out.file_stem().map(|stem| stem.to_string_lossy().into_owned())
     }
 
+    /// What the file is called that long lists stand in; `None`: the program is printed. Lines that are
+    /// asked for are those of a file.
+    fn data_name(&self) -> Option<String> {
+        let own = self.explain.is_some().then_some(self.folder.as_path());
+        self.out.as_deref().or(own).map(data_name)
+    }
+
     /// The line, without the file if that is the program itself.
     fn in_part(&self, mut line: Line) -> Line {
         let own = self.out.as_ref().and_then(|out| out.file_name());
@@ -133,14 +141,16 @@ impl Fold {
         line
     }
 
-    /// Writes the program and what it includes, once all of it may be written.
+    /// Writes the program and what stands beside it, once all of it may be written.
     fn write(&self, out: &Path, folded: &Folded) -> Result<()> {
         let beside = |part: &Included| out.with_file_name(&part.name);
-        for part in &folded.parts {
-            output::check_program(&beside(part), "--split", HEAD, self.force)?;
+        let parts = folded.parts.iter().map(|part| (part, "--split"));
+        let parts: Vec<_> = parts.chain(folded.data.iter().map(|(data, _)| (data, "-o"))).collect();
+        for (part, option) in &parts {
+            output::check_program(&beside(part), option, HEAD, self.force)?;
         }
-        for part in &folded.parts {
-            output::write(&beside(part), "--split", HEAD, part.text.as_bytes())?;
+        for (part, option) in &parts {
+            output::write(&beside(part), option, HEAD, part.text.as_bytes())?;
         }
         if self.split && folded.parts.is_empty() {
             console::note("the run has no labels, so the program is one file");
@@ -153,21 +163,34 @@ impl Fold {
 pub(super) struct Translated {
     /// Its text.
     pub text: String,
+    /// The file of its long lists.
+    pub data: Option<Included>,
     /// Number of its ranks.
     pub ranks: u32,
 }
 
-/// Folds a stored run, and says what came of it.
+/// Folds a stored run for a program of this name, and says what came of it.
 ///
 /// # Errors
 /// The run has no events, or not all.
-pub(super) fn translated(folder: &Path, think: Think) -> Result<Translated> {
+pub(super) fn translated(folder: &Path, think: Think, program: &Path) -> Result<Translated> {
     let (run, log) = folding::read(folder)?;
-    let folded = fold::fold(&log, &Options { think, head: head(&run, &log), ..Options::default() });
+    let (head, data) = (head(&run, &log), Some(data_name(program)));
+    let folded = fold::fold(&log, &Options { think, head, data, ..Options::default() });
     let (log, folded) = (Rc::new(log), Rc::new(folded));
     say(&folded, &folding::prove(&log, &folded, None), None);
     let ranks = log.ranks.len() as u32;
-    Ok(Translated { text: Rc::unwrap_or_clone(folded).text, ranks })
+    let Folded { text, data, .. } = Rc::unwrap_or_clone(folded);
+    Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
+}
+
+/// What the file is called that the long lists of a program stand in: `app.data` of `app.ppl`.
+pub(super) fn data_name(program: &Path) -> String {
+    let named = match program.extension() {
+        Some(ending) if ending != "data" => program.with_extension("data"),
+        _ => PathBuf::from(format!("{}.data", program.display())),
+    };
+    named.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// `typical`, `exact`, `none`, `drawn`, `scale=0.5`
@@ -270,7 +293,12 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         0 => String::new(),
         parts => format!(" in {} files", parts + 1),
     };
-    let what = format!("{} operations became {lines} lines{files}", proof.operations);
+    let lists = match &folded.data {
+        None => String::new(),
+        Some((data, 1)) => format!(" and a list in {}", data.name),
+        Some((data, lists)) => format!(" and {lists} lists in {}", data.name),
+    };
+    let what = format!("{} operations became {lines} lines{files}{lists}", proof.operations);
     let adopted = match proof.adopted {
         0 => String::new(),
         1 => "; one more open gives a rank what another one had opened".into(),
@@ -336,6 +364,12 @@ fn explain(
         return Err(Error::input(format!("--explain {number}: {file} has {lines} lines")));
     };
     let mut out = format!("{number}: {}\n", text.trim());
+    if let Some((data, _)) = &folded.data
+        && line.file.as_deref() == Some(&data.name)
+    {
+        out.push_str(&readers(folded, &data.text, number));
+        return console::print(&out);
+    }
     let mut shown = proof.of_line.clone();
     shown.sort_unstable();
     shown.truncate(folding::OF_LINE_MAX);
@@ -351,10 +385,26 @@ fn explain(
     console::print(&out)
 }
 
-/// The text of the program, or of a file that it includes.
+/// Which lines of the program read the list that a line of its file of data belongs to.
+fn readers(folded: &Folded, data: &str, number: u32) -> String {
+    let above = data.lines().take(number as usize);
+    let heading = above.filter(|line| line.starts_with('[')).last();
+    let name = heading.and_then(|line| line[1..].split(' ').next());
+    let Some(list) = name.map(|name| format!("${name}[")) else { return String::new() };
+    let parts = folded.parts.iter().map(|part| (part.name.as_str(), &part.text));
+    let mut out = String::new();
+    for (file, text) in std::iter::once(("line", &folded.text)).chain(parts) {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| line.contains(&list));
+        lines.for_each(|(at, line)| out.push_str(&format!("  {file} {at}: {}\n", line.trim())));
+    }
+    out
+}
+
+/// The text of the program, or of a file that stands beside it.
 fn text_of<'a>(folded: &'a Folded, file: Option<&str>) -> Result<&'a str> {
     let Some(file) = file else { return Ok(&folded.text) };
-    let part = folded.parts.iter().find(|part| part.name == file);
+    let data = folded.data.iter().map(|(data, _)| data);
+    let part = folded.parts.iter().chain(data).find(|part| part.name == file);
     part.map(|part| part.text.as_str()).ok_or_else(|| {
         let names: Vec<&str> = folded.parts.iter().map(|part| part.name.as_str()).collect();
         let help = match names.is_empty() {

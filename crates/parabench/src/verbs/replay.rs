@@ -61,7 +61,8 @@ impl Replay {
         if let Some(out) = &self.out {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
-        let folded = translated(&self.folder, self.think)?;
+        let name = self.out.clone().unwrap_or_else(|| self.name().into());
+        let folded = translated(&self.folder, self.think, &name)?;
         let own = match self.out {
             Some(_) => None,
             None => {
@@ -76,10 +77,17 @@ impl Replay {
                 place.join(self.name())
             }
         };
+        let mut files = vec![self.name()];
+        if let Some(data) = folded.data {
+            let place = file.with_file_name(&data.name);
+            output::check_program(&place, "-o", HEAD, self.force)?;
+            output::write(&place, "-o", HEAD, data.text.as_bytes())?;
+            files.push(data.name);
+        }
         output::write(&file, "-o", HEAD, folded.text.as_bytes())?;
         let end = self.run(&file, folded.ranks);
         if let Some(own) = &own {
-            temporary::remove(own, &[&self.name()]);
+            temporary::remove(own, &files.iter().map(String::as_str).collect::<Vec<_>>());
         }
         end
     }

@@ -2,10 +2,11 @@
 //! and repeats as asked.
 
 use crate::run::row;
-use crate::scene::Scene;
+use crate::scene::{PARABENCH, Scene};
 use crate::schema::run_object;
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 #[test]
 fn values_of_a_file_are_drawn_by_their_weights() {
@@ -27,6 +28,102 @@ fn values_of_a_file_are_drawn_by_their_weights() {
     assert_ne!(bytes("run x.ppl -n 2 --backend mem --seed 7"), first);
     assert_eq!(bytes("run x.ppl -n 2 file=other.txt --backend mem"), 2000);
     scene.parabench("plan x.ppl -n 2").exits(0).out_has("write");
+}
+
+#[test]
+fn lists_of_a_file_are_what_they_would_be_in_the_program() {
+    let program = "param $name = \"sizes\";
+         $sizes = list(\"app.data\", $name); $names = list(\"app.data\", \"names\"); $plain = list(\"plain.txt\");
+         assert($sizes == [4k, 64k, 64k, 7] && $names == [\"a b\", \"\\$x\"] && $plain == [1, 2.5, 5ms]);
+         define pattern \"p\" { $at = list(\"plain.txt\"); extent($at[0] * 4k, 4k); }
+         repeat $i len($sizes) write(\"f-$$rank-$i\", $sizes[$i]);
+         repeat $name in $names write(\"$$rank-$name\", empirical($sizes));
+         push($sizes, 1); assert(len($sizes) == 5);
+         $h = fopen(\"p-$$rank\", \"w\"); fwrite($h, \"p\"); fclose($h);";
+    let data = "# two lists\n[sizes 4]\n4k\n64k 2\n7\n[names]\n\"a b\"\n\"\\$x\" # a dollar\n";
+    let scene = Scene::new()
+        .file("x.ppl", program)
+        .file("app.data", data)
+        .file("plain.txt", "1\n2.5\n5ms\n");
+    scene.parabench("check x.ppl").exits(0);
+    scene.parabench("plan x.ppl -n 2").exits(0);
+    let run = run_object(&scene.parabench("run x.ppl -n 2 --format json").exits(0));
+    assert!(scene.names(".").contains(&"app.data".to_string()), "{:?}", scene.names("."));
+    // The run holds them, so that it can be repeated.
+    let files = run["run"]["program"]["files"].as_array().expect("files");
+    let texts: Vec<_> = files.iter().map(|file| (&file["name"], &file["text"])).collect();
+    assert_eq!(texts.len(), 3);
+    assert!(
+        texts[1].0 == "app.data" && texts[1].1 == data && texts[2].0 == "plain.txt",
+        "{texts:?}"
+    );
+    scene.parabench("run x.ppl --sweep name=sizes --reps 2 --backend mem").exits(0);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_lists_is_said_once() {
+    let program = "$a = list(\"app.data\", \"a\");\n$b = list(\"app.data\", \"b\"); \
+                   repeat $i 2 write(\"f-$i\", $a[$i] + $b[$i]);";
+    let scene = Scene::new().file("x.ppl", program);
+    let wrong = |says: &[&str]| {
+        for line in ["check x.ppl", "run x.ppl --backend mem", "check x.ppl -n 4"] {
+            let done = scene.parabench(line).exits(2);
+            assert_eq!(done.err.matches("error[").count(), 1, "{}", done.err);
+            let has = |words: &&&str| done.err.contains(**words);
+            assert!(
+                says.iter().chain([&"app.data"]).all(|words| has(&words)),
+                "{says:?}: {}",
+                done.err
+            );
+        }
+    };
+    wrong(&["there is no such file", "x.ppl:1:11", "program's folder"]);
+    let cases: [(&[u8], &[&str]); 7] = [
+        (b"", &["it is empty"]),
+        (b"[a]\n1\n", &["expected a list [b], found none", "it has a"]),
+        (b"[a 3]\n1\n2\n", &["expected 3 values, as line 1 says, found 2"]),
+        (
+            b"[a]\n1\nlarge\n[b]\nsmall\n",
+            &["a value and how often", "in line 3, found \"large\"", "4k, 1.5"],
+        ),
+        (b"[a]\n1\n\xff\xfe\n", &["expected UTF-8 text, found another byte in line 3"]),
+        (b"[a]\n7 99999999999999999\n", &["expected at most 16777216 values", "in line 2"]),
+        (
+            b"\x7fELF\x02\x01\x01\x00\x00[a",
+            &["expected a list [a], found none", "begins with its name"],
+        ),
+    ];
+    for (bytes, says) in cases {
+        fs::write(scene.path("app.data"), bytes).expect("written");
+        wrong(says);
+    }
+}
+
+#[test]
+fn hostile_files_of_lists_end_within_bounded_memory() {
+    let each = |at: usize| format!("$l{at} = list(\"app.data\", \"l{at}\");\n");
+    let program: String = (0..64).map(each).collect();
+    let repeated: String = (0..64).map(|at| format!("[l{at}]\n{at} 1048576\n")).collect();
+    let long = format!("[l0]\n{}", "1234567\n".repeat(10_000_000));
+    let scene = Scene::new().file("x.ppl", program).file("one.ppl", each(0));
+    for (program, data, code, says) in [
+        ("x.ppl", repeated.as_str(), 2, "expected at most 16777216 values"),
+        ("one.ppl", "[l0]\n\"long\" 16777217\n", 2, "expected at most 16777216 values"),
+        ("one.ppl", &long, 0, ""),
+        ("one.ppl", &format!("[l0]\n{}", "9".repeat(50_000_000)), 2, "a value and how often"),
+        ("one.ppl", &"[l0]\n".repeat(1_000_000), 2, "found [l0] in lines 1 and 2"),
+    ] {
+        fs::write(scene.path("app.data"), data).expect("written");
+        let script = format!("ulimit -d 1200000; exec \"$PARABENCH\" check {program}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).env("PARABENCH", PARABENCH).current_dir(scene.path("."));
+        let done = command.output().expect("a shell");
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            done.status.code() == Some(code) && err.contains(says) && err.len() < 4000,
+            "{err}"
+        );
+    }
 }
 
 #[test]

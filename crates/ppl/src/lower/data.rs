@@ -8,18 +8,24 @@
 //! ```
 
 use super::Lower;
+use super::listed::Lists;
 use super::params::{duration, number};
 use super::value::Ev;
 use crate::ast::ExprId;
 use crate::diag::{Code, Diagnostic};
+use crate::source::MAX_SOURCE_BYTES;
 use model::Value;
 use model::limits;
-use model::plan::Sample;
+use model::plan::{Sample, SourceFile};
+use model::units::format_bytes;
 use model::with::file_named;
+use std::rc::Rc;
 use std::sync::Arc;
 
-/// The largest file of data.
+/// The largest file of data that is no list.
 const MAX_BYTES: usize = 64 << 20;
+/// The largest file of lists, and all of a program.
+const MAX_LISTS_BYTES: usize = MAX_SOURCE_BYTES;
 /// The most lines of a file that is a list.
 const MAX_LINES: usize = 1 << 20;
 
@@ -64,7 +70,7 @@ impl Lower<'_> {
         if self.plan.samples.iter().any(|sample| sample.name == name) {
             return ev;
         }
-        let Some(bytes) = self.file(&name, id) else { return Ev::BAD };
+        let Some(bytes) = self.file(&name, id, MAX_BYTES) else { return Ev::BAD };
         self.plan.samples.push(Sample { name, bytes: Arc::new(bytes) });
         ev
     }
@@ -75,10 +81,12 @@ impl Lower<'_> {
     }
 
     /// What is in a file, at least one byte.
-    fn file(&mut self, name: &str, id: ExprId) -> Option<Vec<u8>> {
+    fn file(&mut self, name: &str, id: ExprId, most: usize) -> Option<Vec<u8>> {
         let why = match (self.binding.files)(name) {
             Ok(bytes) if bytes.is_empty() => "it is empty".to_string(),
-            Ok(bytes) if bytes.len() > MAX_BYTES => "it has more than 64 MiB".to_string(),
+            Ok(bytes) if bytes.len() > most => {
+                format!("it has more than {}", format_bytes(most as u64))
+            }
             Ok(bytes) => return Some(bytes),
             Err(why) => why,
         };
@@ -91,16 +99,61 @@ impl Lower<'_> {
 
     /// A constant list of the lines of a file.
     fn list_of(&mut self, name: &str, id: ExprId, line_of: LineOf) -> Ev {
-        let Some(bytes) = self.file(name, id) else { return Ev::BAD };
-        match items(&String::from_utf8_lossy(&bytes), line_of) {
+        let Some(lists) = self.lists_of(name, id) else { return Ev::BAD };
+        match items(&lists.text, line_of) {
             Ok(list) => self.known(list),
+            Err(wrong) => self.damaged(name, id, &wrong, None),
+        }
+    }
+
+    /// A file of lists, which is read once, and kept with the text of the program. `None`: it was
+    /// reported, now or before, that there is none.
+    pub(super) fn lists_of(&mut self, name: &str, id: ExprId) -> Option<Rc<Lists>> {
+        if let Some(known) = self.lists.get(name) {
+            return known.clone();
+        }
+        let read = self.read_lists(name, id);
+        self.lists.insert(name.to_string(), read.clone());
+        read
+    }
+
+    fn read_lists(&mut self, name: &str, id: ExprId) -> Option<Rc<Lists>> {
+        let taken: usize = self.plan.files.iter().map(|file| file.text.len()).sum();
+        let bytes = self.file(name, id, MAX_LISTS_BYTES.saturating_sub(taken))?;
+        let lists = String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+            format!("expected UTF-8 text, found another byte in line {line}")
+        });
+        match lists.and_then(Lists::of) {
+            Ok(lists) => {
+                let (name, text) = (name.to_string(), Arc::clone(&lists.text));
+                self.plan.files.push(SourceFile { name, start: 0, text });
+                Some(Rc::new(lists))
+            }
             Err(wrong) => {
-                let message = format!("\"{name}\": {wrong}");
-                let span = self.ast.expr_span(id);
-                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
-                Ev::BAD
+                self.damaged(name, id, &wrong, None);
+                None
             }
         }
+    }
+
+    /// Reports what is wrong with a file of lists, and nothing more of it.
+    pub(super) fn damaged(
+        &mut self,
+        name: &str,
+        id: ExprId,
+        wrong: &str,
+        help: Option<String>,
+    ) -> Ev {
+        let span = self.ast.expr_span(id);
+        let diagnostic = Diagnostic::new(Code::BadValue, span, format!("\"{name}\": {wrong}"));
+        self.reports.push(match help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
+        self.lists.insert(name.to_string(), None);
+        Ev::BAD
     }
 }
 

@@ -42,6 +42,9 @@ impl Lower<'_> {
         if evs.iter().any(|ev| ev.is_bad()) {
             return Ev::BAD;
         }
+        if matches!(row.calc, Calc::Read) {
+            return self.list_of_file(&ids, &evs);
+        }
         if let Some(result) = self.fold_function(row, &evs, span) {
             return result;
         }
@@ -60,7 +63,7 @@ impl Lower<'_> {
         }
         let differs = match row.calc {
             Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
-            Calc::Met(_) => false,
+            Calc::Met(_) | Calc::Read => false,
             Calc::Drawn(_) | Calc::Asked(_) => true,
         };
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();

@@ -7,7 +7,7 @@ use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId};
 use model::Value;
-use model::function::FunctionRow;
+use model::function::{Calc, FunctionRow};
 use model::internal::InternalRow;
 use model::pattern::{Extent, GenerateError, Geometry, MAX_STEPS, generate};
 use model::plan::{Instr, Operand, Pattern, Proc, Span};
@@ -106,7 +106,7 @@ impl Lower<'_> {
 
     /// Whether a function can be called here; if not, it is reported.
     pub(super) fn function_fits(&mut self, row: &FunctionRow, span: Span) -> bool {
-        let fits = !self.in_generator || row.is_pure();
+        let fits = !self.in_generator || row.is_pure() || matches!(row.calc, Calc::Read);
         if !fits {
             let message = format!(
                 "{} cannot stand in a pattern, which is the same whenever it is asked for",

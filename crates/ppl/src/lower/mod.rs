@@ -24,6 +24,7 @@ mod handles;
 mod hints;
 mod intern;
 mod kinds;
+mod listed;
 pub(crate) mod lists;
 mod mix;
 mod names;
@@ -66,6 +67,7 @@ use report::Reports;
 use rustc_hash::FxHashMap;
 use slots::Frame;
 use std::ops::Range;
+use std::rc::Rc;
 use stmt::{Nest, OpenLoop};
 use value::Ev;
 
@@ -135,6 +137,10 @@ struct Lower<'a> {
     assigned: FxHashMap<SymbolId, split::Assigned>,
     around: Around,
     string: template::Reading,
+    /// Files of lists that were read, by name; `None`: it was reported that there is none.
+    lists: FxHashMap<String, Option<Rc<listed::Lists>>>,
+    /// Values in lists of files so far.
+    listed: usize,
 }
 
 /// What stands around the current statement.
@@ -204,6 +210,8 @@ impl<'a> Lower<'a> {
                 scopes: 0,
             },
             string: template::Reading::default(),
+            lists: FxHashMap::default(),
+            listed: 0,
         }
     }
 

@@ -2,8 +2,9 @@
 //! millions fit into memory.
 //!
 //! What repeats (operation, names, size, open file) is a kind and stored once; of an operation stand
-//! its kind and the differences of its times and its place from those before it. Blocks begin anew, so
-//! that any operation is found without reading all before it.
+//! its kind and the differences of its times and its place from those before it. Where kinds do not
+//! repeat, they stand with their operations. Blocks begin anew, so that any operation is found without
+//! reading all before it.
 
 use super::log::Logged;
 use model::event::{Details, Event};
@@ -12,6 +13,8 @@ use std::collections::HashMap;
 
 /// Operations of a block.
 const BLOCK: usize = 64;
+/// Most kinds that are stored once: their numbers take two bytes.
+const KINDS_MAX: usize = 1 << 14;
 
 /// Operations in order of start.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +28,7 @@ pub struct Events {
 }
 
 /// What repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Kind {
     op: u8,
     flags: u8,
@@ -44,6 +47,9 @@ struct Kind {
     done_bytes: u64,
     syncs: bool,
 }
+
+/// Numbers of a kind.
+const FIELDS: usize = 16;
 
 /// What differs from one operation to the next.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,13 +72,8 @@ impl Events {
         if self.len.is_multiple_of(BLOCK) {
             self.blocks.push(Block { byte: self.bytes.len(), before: self.last });
         }
-        let kind = Kind::of(entry);
-        let number = *self.numbers.entry(kind).or_insert_with(|| {
-            self.kinds.push(kind);
-            self.kinds.len() as u32 - 1
-        });
+        self.put_kind(Kind::of(entry));
         let event = &entry.event;
-        self.put(u64::from(number));
         self.put(zigzag(event.start_ns.wrapping_sub(self.last.start_ns)));
         self.put(zigzag(event.end_ns.wrapping_sub(event.start_ns)));
         self.put(zigzag(event.offset_bytes.wrapping_sub(self.last.end_bytes)));
@@ -145,6 +146,23 @@ impl Events {
         *self = all.iter().filter(|entry| keeps(entry)).collect();
     }
 
+    /// The number of a kind, from 1; or 0, and all of it.
+    fn put_kind(&mut self, kind: Kind) {
+        let known = self.numbers.get(&kind).copied();
+        let number = known.or_else(|| {
+            let number = self.kinds.len() as u32 + 1;
+            (number as usize <= KINDS_MAX).then(|| {
+                self.kinds.push(kind);
+                self.numbers.insert(kind, number);
+                number
+            })
+        });
+        self.put(number.unwrap_or(0).into());
+        if number.is_none() {
+            kind.numbers().into_iter().for_each(|number| self.put(number));
+        }
+    }
+
     /// Seven bits in each byte, the lowest first; the highest bit tells that more follow.
     fn put(&mut self, mut number: u64) {
         while number >= 0x80 {
@@ -204,7 +222,10 @@ impl Iterator for Iter<'_> {
             return None;
         }
         self.at += 1;
-        let kind = self.events.kinds[self.take() as usize];
+        let kind = match (self.take() as usize).checked_sub(1) {
+            Some(number) => self.events.kinds[number],
+            None => Kind::of_numbers(std::array::from_fn(|_| self.take())),
+        };
         let start_ns = self.last.start_ns.wrapping_add(unzigzag(self.take()));
         let end_ns = start_ns.wrapping_add(unzigzag(self.take()));
         let offset_bytes = self.last.end_bytes.wrapping_add(unzigzag(self.take()));
@@ -240,6 +261,52 @@ impl Kind {
             requested_bytes: event.requested_bytes,
             done_bytes: event.done_bytes,
             syncs: event.parts_ns[Part::Sync as usize] > 0,
+        }
+    }
+
+    /// All of it; ids count from 1, because many are none, which is then 0.
+    fn numbers(&self) -> [u64; FIELDS] {
+        let id = |id: u32| u64::from(id.wrapping_add(1));
+        [
+            self.op.into(),
+            self.flags.into(),
+            self.errno.into(),
+            id(self.site),
+            id(self.label),
+            id(self.path),
+            id(self.path2),
+            self.pieces.into(),
+            self.extents.into(),
+            id(self.log),
+            id(self.instance),
+            id(self.file),
+            id(self.open_flags),
+            self.requested_bytes,
+            self.requested_bytes.wrapping_sub(self.done_bytes),
+            self.syncs.into(),
+        ]
+    }
+
+    /// The kind whose numbers these are.
+    fn of_numbers(numbers: [u64; FIELDS]) -> Kind {
+        let id = |at: usize| (numbers[at] as u32).wrapping_sub(1);
+        Kind {
+            op: numbers[0] as u8,
+            flags: numbers[1] as u8,
+            errno: numbers[2] as u16,
+            site: id(3),
+            label: id(4),
+            path: id(5),
+            path2: id(6),
+            pieces: numbers[7] as u32,
+            extents: numbers[8] as u32,
+            log: id(9),
+            instance: id(10),
+            file: id(11),
+            open_flags: id(12),
+            requested_bytes: numbers[13],
+            done_bytes: numbers[13].wrapping_sub(numbers[14]),
+            syncs: numbers[15] != 0,
         }
     }
 
@@ -310,6 +377,24 @@ mod tests {
         events.change(|entry| entry.details.instance = 7);
         events.retain(|entry| entry.event.op == 1);
         assert!(events.len() == 333 && events.iter().all(|entry| entry.details.instance == 7));
+    }
+
+    #[test]
+    fn kinds_that_do_not_repeat_stand_with_their_operations() {
+        let irregular = |at: u64| {
+            let mut entry = entry(at);
+            let random = at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            (entry.event.requested_bytes, entry.event.done_bytes) = (random, random / (at % 3 + 1));
+            entry.details.instance = if at % 5 == 0 { u32::MAX } else { at as u32 };
+            (entry.event.site, entry.event.errno) = (u32::MAX - at as u32, at as u16);
+            entry.event.parts_ns[Part::Sync as usize] = at % 2;
+            entry
+        };
+        let all: Vec<Logged> = (0..3 * KINDS_MAX as u64).map(irregular).collect();
+        let events: Events = all.iter().copied().collect();
+        assert!(events.iter().eq(all.iter().copied()));
+        assert_eq!(events.get(2 * KINDS_MAX + 7), Some(all[2 * KINDS_MAX + 7]));
+        assert_eq!((events.kinds.len(), events.numbers.len()), (KINDS_MAX, KINDS_MAX));
     }
 
     #[test]

@@ -315,10 +315,14 @@ impl Linear {
 
 /// The place of a list's value in this iteration, and on this rank.
 pub fn place_in(list: &Listed, around: &Loop, tables: &mut Tables) -> String {
-    match &list.rows {
-        None => around.place(list).to_string(),
-        Some((ranks, row)) => {
-            format!("{} * {row} + {}", index(ranks, tables), around.place(list))
+    let place = around.place(list);
+    let Some(rows) = &list.rows else { return place.to_string() };
+    let row = index(&rows.ranks, tables);
+    match rows.distance() {
+        Some(distance) => format!("{row} * {distance} + {place}"),
+        None => {
+            let starts = table_name(tables.number(rows.starts.clone()) as usize);
+            format!("{starts}[{}] + {place}", ungrouped(&row))
         }
     }
 }
@@ -356,11 +360,11 @@ pub fn bytes(bytes: i64) -> String {
 }
 
 /// Values of a list; if most of them are multiples of 1 KiB, with suffixes.
-pub fn listed(values: &[i64]) -> String {
+pub fn listed(values: &[i64]) -> Vec<String> {
     let some = values.iter().filter(|value| **value != 0);
     let even = some.clone().filter(|value| *value % 1024 == 0).count();
     let shown = if 2 * even > some.count() { bytes } else { |value: i64| value.to_string() };
-    values.iter().map(|value| shown(*value)).collect::<Vec<_>>().join(", ")
+    values.iter().map(|value| shown(*value)).collect()
 }
 
 /// Bytes as they stand between quotes.

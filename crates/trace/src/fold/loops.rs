@@ -139,6 +139,18 @@ impl Node {
         hasher.finish()
     }
 
+    /// A sum over what it is and all its bases, each times a factor of its place: three nodes whose
+    /// bases grow evenly have sums that do.
+    fn sum(&self) -> u64 {
+        let (mut sum, mut factor) = (self.hash, 1u64);
+        self.each(&mut |number| {
+            factor = factor.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            sum = sum.wrapping_add(factor.wrapping_mul(number.base as u64));
+            true
+        });
+        sum
+    }
+
     /// What stands in it.
     pub fn body(&self) -> &[Node] {
         match &self.kind {
@@ -195,6 +207,11 @@ impl Node {
 #[derive(Debug, Default)]
 pub struct Folder {
     stack: Vec<Node>,
+    /// The sum of each element: that of elements that grow evenly does, too, so that most of those that
+    /// do not are told apart without looking at their numbers.
+    sums: Vec<u64>,
+    /// Places of loops on the stack, and the lengths of their bodies: what can go on.
+    loops: Vec<(usize, usize)>,
     /// Elements that are as short as they get.
     settled: usize,
 }
@@ -202,8 +219,26 @@ pub struct Folder {
 impl Folder {
     /// The next element.
     pub fn push(&mut self, node: Node) {
-        self.stack.push(node);
+        self.add(node);
         while self.extend() || self.form() {}
+    }
+
+    fn add(&mut self, node: Node) {
+        if let Kind::Loop(body) = &node.kind
+            && !body.is_empty()
+        {
+            self.loops.push((self.stack.len(), body.len()));
+        }
+        self.sums.push(node.sum());
+        self.stack.push(node);
+    }
+
+    /// Takes elements away, from this place on.
+    fn take(&mut self, from: usize) -> Vec<Node> {
+        let end = self.loops.partition_point(|(at, _)| *at < from);
+        self.loops.truncate(end);
+        self.sums.truncate(from);
+        self.stack.split_off(from.min(self.stack.len()))
     }
 
     /// What neighbours of elements became.
@@ -220,8 +255,8 @@ impl Folder {
 
     /// Makes loops over lists of what came since the last time, where that is shorter.
     pub fn settle(&mut self, alike: &mut Alike<'_>) {
-        let own = self.stack.split_off(self.settled.min(self.stack.len()));
-        self.stack.extend(ragged::shortened(own, alike));
+        let own = self.take(self.settled);
+        ragged::shortened(own, alike).into_iter().for_each(|node| self.add(node));
         self.settled = self.stack.len();
     }
 
@@ -234,32 +269,31 @@ impl Folder {
     /// The elements on top are the next iteration of the loop below them.
     fn extend(&mut self) -> bool {
         let len = self.stack.len();
-        let width = (1..len.min(BODY_MAX + 1)).find(|width| {
-            let (below, top) = self.stack.split_at(len - width);
-            below.last().is_some_and(|node| continues(node, top))
-        });
-        let Some(width) = width else { return false };
-        let top = self.stack.split_off(len - width);
-        if let Some(node) = self.stack.last_mut() {
-            node.numbers[0].base += 1;
-            for (node, other) in node.body_mut().iter_mut().zip(&top) {
-                node.add_gaps(other);
-            }
+        let near = self.loops.iter().rev().take_while(|(at, _)| len - at <= BODY_MAX + 1);
+        let mut fitting = near.filter(|(at, width)| at + 1 + width == len).map(|(at, _)| *at);
+        let found = fitting.find(|at| continues(&self.stack[*at], &self.stack[at + 1..]));
+        let Some(at) = found else { return false };
+        let top = self.take(at + 1);
+        let node = &mut self.stack[at];
+        node.numbers[0].base += 1;
+        for (node, other) in node.body_mut().iter_mut().zip(&top) {
+            node.add_gaps(other);
         }
+        self.sums[at] = self.stack[at].sum();
         true
     }
 
     /// The elements on top are three iterations of a loop.
     fn form(&mut self) -> bool {
-        let len = self.stack.len();
-        let Some(last) = self.stack.last().map(|node| node.hash) else { return false };
+        let (len, sums) = (self.sums.len(), &self.sums);
+        let Some(last) = sums.last() else { return false };
         let is_loop = |width: &usize| {
-            self.stack[len - 1 - width].hash == last
-                && self.stack[len - 1 - 2 * width].hash == last
+            let (first, second) = (sums[len - 1 - 2 * width], sums[len - 1 - width]);
+            last.wrapping_sub(second) == second.wrapping_sub(first)
                 && is_even(&self.stack[len - 3 * width..], *width)
         };
         let Some(width) = (1..=(len / 3).min(BODY_MAX)).find(is_loop) else { return false };
-        let mut iterations = self.stack.split_off(len - 3 * width);
+        let mut iterations = self.take(len - 3 * width);
         let (first, later) = iterations.split_at_mut(width);
         grow(first, &later[..width]);
         for other in later.chunks(width) {
@@ -267,7 +301,7 @@ impl Folder {
         }
         iterations.truncate(width);
         let count = vec![Number::constant(3)];
-        self.stack.push(Node::made(0, count, Gap::default(), Kind::Loop(iterations)));
+        self.add(Node::made(0, count, Gap::default(), Kind::Loop(iterations)));
         true
     }
 }

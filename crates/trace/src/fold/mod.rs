@@ -61,6 +61,8 @@ pub struct Options {
     pub approx: Option<f64>,
     /// Every phase is a file of its own; what their names begin with.
     pub split: Option<String>,
+    /// The file beside the program that long lists stand in; `None`: they stand in the program.
+    pub data: Option<String>,
 }
 
 /// A program, and what it needs.
@@ -70,6 +72,8 @@ pub struct Folded {
     pub text: String,
     /// What it includes.
     pub parts: Vec<Included>,
+    /// The file that its long lists stand in, if there are any, and how many they are.
+    pub data: Option<(Included, usize)>,
     /// What it expects to find.
     pub before: Vec<Before>,
     /// By rank: which of its operations are not in the log, because they open what another rank had
@@ -92,10 +96,11 @@ pub struct Folded {
 impl Folded {
     /// Bytes of all its files.
     fn bytes(&self) -> usize {
-        self.text.len() + self.parts.iter().map(|part| part.text.len()).sum::<usize>()
+        let data = self.data.iter().map(|(data, _)| data);
+        self.text.len() + self.parts.iter().chain(data).map(|part| part.text.len()).sum::<usize>()
     }
 
-    /// Lines of all its files.
+    /// Lines of all its files but that of long lists.
     pub fn lines(&self) -> usize {
         let parts = self.parts.iter().map(|part| part.text.lines().count());
         self.text.lines().count() + parts.sum::<usize>()
@@ -140,12 +145,13 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     let hidden = meet::is_hidden(&items);
     let variables = variables::named(&mut items, &mut procs, &mut shaper);
     let writer = Writer::new(&shaper, &items, &procs, variables, log, options.think);
-    let split = options.split.as_deref();
+    let files = write::Files { split: options.split.as_deref(), data: options.data.as_deref() };
     let mut head = options.head.clone();
     head.extend(changes.shown().zip(bound).map(|(changes, bound)| {
         format!("Nearly, within {} %: {changes}.", (bound * 1e5).round() / 1e3)
     }));
-    let write::Written { text, mut parts, params, fixed } = writer.program(&items, &head, split);
+    let write::Written { text, mut parts, data, params, fixed } =
+        writer.program(&items, &head, files);
     let (text, _) = ppl::format(&text);
     parts.iter_mut().for_each(|part| part.text = ppl::format(&part.text).0);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);
@@ -154,6 +160,7 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     let folded = Folded {
         text,
         parts,
+        data,
         before,
         adopted,
         left_out,

@@ -10,6 +10,7 @@
 use super::approx::Draw;
 use super::loops::{Gap, Kind, List, Node, Number};
 use super::meet;
+use super::regular::even_step;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -159,10 +160,40 @@ pub struct Listed {
     pub root: usize,
     /// The values; one row after the other, if ranks have different ones.
     pub values: Vec<i64>,
-    /// Then the ranks, and the length of a row.
-    pub rows: Option<(Ranks, usize)>,
+    /// Then whose they are.
+    pub rows: Option<Rows>,
     /// Instead of values: what they are drawn from, and its unit.
     pub drawn: Option<(Draw, i64)>,
+}
+
+/// Rows of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rows {
+    /// The ranks that they belong to.
+    pub ranks: Ranks,
+    /// Where each begins.
+    pub starts: Vec<i64>,
+}
+
+impl Rows {
+    /// Rows of these lengths.
+    fn of(ranks: Ranks, lengths: impl Iterator<Item = usize>) -> Rows {
+        let mut next = 0;
+        let starts = lengths.map(|length| std::mem::replace(&mut next, next + length as i64));
+        Rows { ranks, starts: starts.collect() }
+    }
+
+    /// How far each is behind the one before it, if all are as far.
+    pub fn distance(&self) -> Option<i64> {
+        even_step(&self.starts)
+    }
+
+    /// What the places take at which rows begin, in bytes, roughly.
+    fn bytes(&self) -> usize {
+        let digits = |start: &i64| start.checked_ilog10().unwrap_or(0) as usize + 1;
+        let shown = "$values2 = []; $values2[]".len();
+        shown + self.starts.iter().map(|start| digits(start) + ", ".len()).sum::<usize>()
+    }
 }
 
 impl Listed {
@@ -183,14 +214,22 @@ impl Listed {
         if rows().all(|(_, row)| row == first) {
             return Some(Listed { depth, root, values: first.to_vec(), rows: None, drawn: None });
         }
-        let row = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
-        let mut values = Vec::with_capacity(row * nodes.len());
-        for (_, own) in rows() {
-            values.extend_from_slice(&own);
-            values.resize(values.len().next_multiple_of(row.max(1)), 0);
+        let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
+        let longest = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
+        let missing: usize = rows().map(|(_, row)| longest - row.len()).sum();
+        let ragged = Rows::of(Rc::clone(&ranks), rows().map(|(_, row)| row.len()));
+        // Few zeros at the ends of rows are shorter than where each row begins.
+        if missing * "0, ".len() > ragged.bytes() {
+            let values = rows().flat_map(|(_, row)| row.to_vec()).collect();
+            return Some(Listed { depth, root, values, rows: Some(ragged), drawn: None });
         }
-        let ranks = nodes.iter().map(|(rank, _)| *rank).collect();
-        Some(Listed { depth, root, values, rows: Some((ranks, row)), drawn: None })
+        let mut values = Vec::with_capacity(longest * nodes.len());
+        for (at, (_, own)) in (1..).zip(rows()) {
+            values.extend_from_slice(&own);
+            values.resize(at * longest, 0);
+        }
+        let rows = Some(Rows::of(ranks, nodes.iter().map(|_| longest)));
+        Some(Listed { depth, root, values, rows, drawn: None })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tree of all ranks -> text of a program.
 
-use super::expr::{Linear, Loop, Sizes, Tables, bytes, listed, name_of_loop, quoted};
+use super::expr::{Linear, Loop, Sizes, Tables, bytes, name_of_loop, quoted};
 use super::log::Log;
 use super::names::Part;
 use super::params::Params;
@@ -10,12 +10,14 @@ use super::shape::{Arg, Shape, Shaper, Statement};
 use super::think::{Places, Recorder, Think, duration};
 use super::told::mpi_mode;
 use crate::strace::open_flag_text;
+use data::LongLists;
 use model::Op;
 use model::errno;
 pub use split::Included;
 use std::fmt::Write;
 
 mod calls;
+mod data;
 mod directory;
 mod named;
 mod patterns;
@@ -76,10 +78,21 @@ pub struct Written {
     pub text: String,
     /// What it includes.
     pub parts: Vec<Included>,
+    /// The file that its long lists stand in, and how many they are.
+    pub data: Option<(Included, usize)>,
     /// Its parameters: names and values.
     pub params: Vec<(String, i64)>,
     /// What cannot be changed.
     pub fixed: Fixed,
+}
+
+/// What files a program consists of besides itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files<'a> {
+    /// Every phase is to be one; what their names begin with.
+    pub split: Option<&'a str>,
+    /// Long lists are to stand in this one.
+    pub data: Option<&'a str>,
 }
 
 /// Statements as lines; a block is one of them.
@@ -123,11 +136,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The program. `head`: lines of the comment at its head. `split`: what it is called, if every
-    /// phase is to be a file of its own.
-    pub fn program(mut self, items: &[Item], head: &[String], split: Option<&str>) -> Written {
-        let patterns = self.patterns();
-        let mut files = self.files(items, split);
+    /// The program. `head`: lines of the comment at its head.
+    pub fn program(mut self, items: &[Item], head: &[String], names: Files<'_>) -> Written {
+        let mut data = names.data.map(LongLists::named);
+        let patterns = self.patterns(&mut data);
+        let mut files = self.files(items, names.split, &mut data);
         let directory = files.name_directory();
         let mut text = comment(head);
         text.push('\n');
@@ -152,27 +165,8 @@ impl<'a> Writer<'a> {
         if all.any(|text| text.contains("[$$rank")) && self.fixed.ranks.is_none() {
             self.fixed.ranks = Some("a list has a value for each rank".into());
         }
-        Written { text, parts, params: self.params.all(), fixed: self.fixed }
-    }
-
-    /// Lists of numbers, names and pauses: what they are called, and their definitions.
-    fn named_lists(&self) -> Vec<(String, String)> {
-        let tables =
-            self.tables.all.iter().enumerate().map(|(at, table)| (table_name(at), listed(table)));
-        let names = self.names.iter().enumerate().map(|(at, names)| {
-            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-            (numbered("$names", at), names.join(", "))
-        });
-        let all = tables.chain(names).chain(self.lists_of_pauses());
-        let line = |(name, values): (String, String)| {
-            let line = format!("{name} = [{values}];");
-            (name, line)
-        };
-        all.map(line).collect()
-    }
-
-    fn lists(&self) -> Lines {
-        self.named_lists().into_iter().map(|(_, line)| line).collect()
+        let data = data.and_then(|data| data.file(head));
+        Written { text, parts, data, params: self.params.all(), fixed: self.fixed }
     }
 
     fn body(&mut self, items: &[Item]) -> Lines {

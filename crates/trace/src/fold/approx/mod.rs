@@ -192,8 +192,11 @@ fn jumps<T: PartialOrd>(places: &[T]) -> bool {
 
 /// Every place comes once in the iterations of the loop, on every rank.
 fn permuted(list: &Listed, places: &[i64]) -> Option<(Draw, i64)> {
-    let row = list.rows.as_ref().map_or(places.len(), |(_, row)| *row);
-    if list.root != list.depth || row < 3 {
+    let (rows, row) = match &list.rows {
+        Some(rows) => (rows.starts.len(), rows.distance()? as usize),
+        None => (1, places.len()),
+    };
+    if list.root != list.depth || row < 3 || places.len() != rows * row {
         return None;
     }
     let unit = places.iter().fold(0, |unit, place| gcd(unit, *place)).max(1);

@@ -3,26 +3,32 @@
 use super::super::expr::listed;
 use super::super::patterns::name;
 use super::super::ranks::{Item, Spread};
+use super::data::{LongLists, definition};
 use super::{Lines, Writer, table_name};
 
 impl Writer<'_> {
     /// `define pattern "extents" { repeat $i 3 extent($i * 16k + $$grank * 4k, 4k); }`
-    pub(super) fn patterns(&mut self) -> Lines {
+    pub(super) fn patterns(&mut self, data: &mut Option<LongLists>) -> Lines {
         let shaper = self.shaper;
         let bodies = (0..).zip(shaper.patterns.bodies());
-        bodies.map(|(number, (level, body))| self.pattern(number, level, body)).collect()
+        bodies.map(|(number, (level, body))| self.pattern(number, level, body, data)).collect()
     }
 
-    fn pattern(&mut self, number: u32, level: Option<u8>, body: &[Item]) -> String {
+    fn pattern(
+        &mut self,
+        number: u32,
+        level: Option<u8>,
+        body: &[Item],
+        data: &mut Option<LongLists>,
+    ) -> String {
         // A pattern reads no lists of the program: it has its own.
         let tables = std::mem::take(&mut self.tables);
         let mut lines = self.body(body);
         let own = std::mem::replace(&mut self.tables, tables);
-        let lists = own
-            .all
-            .iter()
-            .enumerate()
-            .map(|(at, values)| format!("{} = [{}];", table_name(at), listed(values)));
+        let lists = own.all.iter().enumerate().map(|(at, values)| {
+            let (list, pattern) = (table_name(at), name(number));
+            definition(&list, &format!("{pattern}-{}", &list[1..]), &listed(values), data)
+        });
         lines.splice(..0, lists);
         // All ranks use it, as the group that the program begins with.
         let text = lines.join("\n").replace("$$rank", "$$grank").replace("$$size", "$$gsize");

@@ -106,10 +106,9 @@ impl Writer<'_> {
     }
 
     /// `$pauses = [12us, 34567ns];`
-    pub(super) fn lists_of_pauses(&self) -> impl Iterator<Item = (String, String)> {
+    pub(super) fn lists_of_pauses(&self) -> impl Iterator<Item = (String, Vec<String>)> {
         self.pauses.iter().enumerate().map(|(at, values)| {
-            let values: Vec<String> = values.iter().map(|ns| exact(*ns)).collect();
-            (numbered("$pauses", at), values.join(", "))
+            (numbered("$pauses", at), values.iter().map(|ns| exact(*ns)).collect())
         })
     }
 }

@@ -9,6 +9,7 @@ use super::super::expr::holds;
 use super::super::procs::{Handles, stem, text_of};
 use super::super::ranks::{Form, Item};
 use super::super::shape::Shape;
+use super::data::LongLists;
 use super::{Lines, Writer, comment, directory};
 use std::slice;
 
@@ -22,7 +23,7 @@ pub struct Included {
 }
 
 /// A program without its head.
-pub(super) struct Files {
+pub(super) struct Body {
     /// What the program includes: what each file is, for people, and its text.
     pub parts: Vec<(String, Included)>,
     /// Definitions that stay in the program.
@@ -31,7 +32,7 @@ pub(super) struct Files {
     pub body: Lines,
 }
 
-impl Files {
+impl Body {
     /// Takes the directory out of all texts that is worth a name.
     pub(super) fn name_directory(&mut self) -> Option<String> {
         let parts = self.parts.iter().map(|(_, part)| part.text.as_str());
@@ -45,13 +46,18 @@ impl Files {
 }
 
 impl Writer<'_> {
-    /// The files of a program that is called `name`; `None`: one file for all.
-    pub(super) fn files(&mut self, items: &[Item], name: Option<&str>) -> Files {
+    /// The files of a program that is called `name`; `None`: one file for all. `data` takes long lists.
+    pub(super) fn files(
+        &mut self,
+        items: &[Item],
+        name: Option<&str>,
+        data: &mut Option<LongLists>,
+    ) -> Body {
         let procs = self.procs;
         let procs: Lines = procs.iter().map(|proc| self.definition(proc)).collect();
         let Some(name) = name else {
             let body = [procs, self.body(items)].concat();
-            return Files { parts: Vec::new(), definitions: self.lists(), body };
+            return Body { parts: Vec::new(), definitions: self.lists(data), body };
         };
         let mut phases: Vec<(String, Included)> = Vec::new();
         let mut names: Vec<String> = Vec::new();
@@ -75,13 +81,14 @@ impl Writer<'_> {
             }
         }
         if phases.is_empty() {
-            return Files {
+            return Body {
                 parts: Vec::new(),
-                definitions: self.lists(),
+                definitions: self.lists(data),
                 body: [procs, body].concat(),
             };
         }
-        let lists = self.shared_lists(&mut phases, &[procs.clone(), body.clone()].concat());
+        let others = [procs.clone(), body.clone()].concat();
+        let lists = self.shared_lists(&mut phases, &others, data);
         let common = [("Lists", "lists", lists), ("Procs of several phases", "procs", procs)];
         let common = common.into_iter().filter(|(_, _, lines)| !lines.is_empty());
         let mut parts: Vec<(String, Included)> = Vec::new();
@@ -95,7 +102,7 @@ impl Writer<'_> {
             parts.push((what.into(), part));
         }
         parts.extend(phases);
-        Files { parts, definitions: Lines::new(), body }
+        Body { parts, definitions: Lines::new(), body }
     }
 
     /// The label of an element that is a phase, and the open files that it takes and gives.
@@ -132,9 +139,14 @@ impl Writer<'_> {
     }
 
     /// Gives lists to the only phase that reads them; the others.
-    fn shared_lists(&self, phases: &mut [(String, Included)], others: &[String]) -> Lines {
+    fn shared_lists(
+        &self,
+        phases: &mut [(String, Included)],
+        others: &[String],
+        data: &mut Option<LongLists>,
+    ) -> Lines {
         let mut shared = Lines::new();
-        for (name, line) in self.named_lists() {
+        for (name, line) in self.named_lists(data) {
             let mut readers = phases.iter_mut().filter(|(_, part)| holds(&part.text, &name));
             match (readers.next(), readers.next()) {
                 (Some((_, part)), None) if !others.iter().any(|text| holds(text, &name)) => {

@@ -1,0 +1,304 @@
+//! Lists in files beside the program: long ones, and those that other tools write.
+//!
+//! ```text
+//! # app.data                $sizes = list("app.data", "sizes");
+//! [sizes 1003]              $names = list("app.data", "names");
+//! 4k
+//! 64k 1002
+//! [names]
+//! "a b"
+//! ```
+
+use super::Lower;
+use super::params::{duration, number};
+use super::value::Ev;
+use crate::ast::ExprId;
+use crate::text;
+use model::Value;
+use model::list::List;
+use model::words::shortened;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The most values in all lists of a program; 32 bytes of text count as one more. They take half a GiB.
+const MAX_VALUES: usize = 1 << 24;
+/// Longest part of a line that a message shows, in bytes.
+const SHOWN: usize = 60;
+/// Most names that a message lists.
+const LISTED: usize = 20;
+
+/// A file of lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// All of it.
+    pub(super) text: Arc<String>,
+    /// Lists by name.
+    parts: FxHashMap<String, Part>,
+    /// Their names, in order.
+    names: Vec<String>,
+}
+
+/// A list in a file.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    /// Its lines.
+    bytes: Range<usize>,
+    /// The number of the first one.
+    line: usize,
+    /// How many values it has, if its heading says so.
+    count: Option<usize>,
+}
+
+impl Lists {
+    /// Finds the headings of a file.
+    pub(super) fn of(text: String) -> Result<Lists, String> {
+        let mut lists = Lists { text: Arc::new(text), ..Lists::default() };
+        let text = Arc::clone(&lists.text);
+        let (mut at, mut open) = (0, None);
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+            let start = at;
+            at += line.len();
+            if !line.starts_with('[') {
+                continue;
+            }
+            let (name, count) = heading(line).ok_or_else(|| {
+                wrong(
+                    "a heading such as [sizes] or, with the number of values, [sizes 100]",
+                    line,
+                    number,
+                )
+            })?;
+            lists.close(open.replace((name, count, at, number + 1)), start)?;
+        }
+        lists.close(open, at)?;
+        Ok(lists)
+    }
+
+    /// A list is at its end.
+    fn close(
+        &mut self,
+        open: Option<(&str, Option<usize>, usize, usize)>,
+        end: usize,
+    ) -> Result<(), String> {
+        let Some((name, count, start, line)) = open else { return Ok(()) };
+        let part = Part { bytes: start..end, line, count };
+        if let Some(other) = self.parts.insert(name.to_string(), part) {
+            let (here, there) = (line - 1, other.line - 1);
+            return Err(format!(
+                "expected one list of each name, found [{name}] in lines {there} and {here}"
+            ));
+        }
+        self.names.push(name.to_string());
+        Ok(())
+    }
+
+    /// The lines of a list; without a name all of a file without headings.
+    fn part(&self, name: Option<&str>) -> Option<Part> {
+        match name {
+            Some(name) => self.parts.get(name).cloned(),
+            None if self.names.is_empty() => {
+                Some(Part { bytes: 0..self.text.len(), line: 1, count: None })
+            }
+            None => None,
+        }
+    }
+
+    /// The values of a list, at most so many.
+    fn values(&self, part: &Part, room: usize) -> Result<(Vec<Value>, usize), String> {
+        let (mut values, mut weight) =
+            (Vec::with_capacity(part.count.unwrap_or(0).min(room)), 0usize);
+        for (number, line) in (part.line..).zip(self.text[part.bytes.clone()].lines()) {
+            let expected = "a value, or a value and how often it comes, such as 4k 70";
+            let Some((value, times)) = entry(line).ok_or_else(|| wrong(expected, line, number))?
+            else {
+                continue;
+            };
+            let one = 1 + if let Value::Str(text) = &value { text.len() / 32 } else { 0 };
+            weight = weight.saturating_add(one.saturating_mul(times));
+            if weight > room {
+                return Err(format!(
+                    "expected at most {MAX_VALUES} values in all lists, found more in line {number}"
+                ));
+            }
+            values.extend(std::iter::repeat_n(value, times));
+        }
+        match part.count.filter(|count| *count != values.len()) {
+            Some(count) => {
+                let (found, line) = (values.len(), part.line - 1);
+                Err(format!("expected {count} values, as line {line} says, found {found}"))
+            }
+            None => Ok((values, weight)),
+        }
+    }
+
+    fn help(&self, name: Option<&str>) -> String {
+        let mut known = self.names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        if self.names.len() > LISTED {
+            known.push_str(", ...");
+        }
+        match name {
+            Some(name) if known.is_empty() => format!("a list begins with its name: [{name}]"),
+            _ => format!("it has {known}"),
+        }
+    }
+}
+
+impl Lower<'_> {
+    /// `list("app.data", "sizes")`
+    pub(super) fn list_of_file(&mut self, ids: &[ExprId], evs: &[Ev]) -> Ev {
+        let mut texts = Vec::with_capacity(ids.len());
+        for (id, ev) in ids.iter().zip(evs) {
+            let Some(Value::Str(text)) = self.constant(*ev) else {
+                let message = format!(
+                    "expected a text that is known before the run, found {}",
+                    ev.types.describe()
+                );
+                return self.wrong_type(self.ast.expr_span(*id), message);
+            };
+            texts.push(String::from_utf8_lossy(text).into_owned());
+        }
+        let (file, name) = (&texts[0], texts.get(1).map(String::as_str));
+        let Some(lists) = self.lists_of(file, ids[0]) else { return Ev::BAD };
+        let Some(part) = lists.part(name) else {
+            let wrong = match name {
+                Some(name) => format!("expected a list [{name}], found none"),
+                None => "expected the name of a list, found several lists in the file".into(),
+            };
+            return self.damaged(file, ids[0], &wrong, Some(lists.help(name)));
+        };
+        match lists.values(&part, MAX_VALUES - self.listed) {
+            Ok((values, weight)) => {
+                self.listed += weight;
+                self.known(Value::List(List::from(values)))
+            }
+            Err(wrong) => {
+                let help = "a value is 4k, 1.5, 5ms or \"text\", one in each line; # begins a comment; \
+                            what fold wrote, it writes again";
+                self.damaged(file, ids[0], &wrong, Some(help.into()))
+            }
+        }
+    }
+}
+
+fn wrong(expected: &str, line: &str, number: usize) -> String {
+    format!("expected {expected}, in line {number}, found {:?}", shortened(line.trim(), SHOWN))
+}
+
+/// `[sizes]`, `[sizes 100]`: a name, and the number of values.
+fn heading(line: &str) -> Option<(&str, Option<usize>)> {
+    let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let mut words = inner.split_ascii_whitespace();
+    let name = words.next()?;
+    let count = match words.next() {
+        Some(word) => Some(word.parse().ok()?),
+        None => None,
+    };
+    let is_comment = rest.trim().is_empty() || rest.trim().starts_with('#');
+    (is_comment && words.next().is_none()).then_some((name, count))
+}
+
+/// What a line is: a value, and how often it comes; or nothing. `None`: neither.
+fn entry(line: &str) -> Option<Option<(Value, usize)>> {
+    if let Ok(number) = line.parse::<i64>() {
+        return Some(Some((Value::Int(number), 1)));
+    }
+    let line = line.trim();
+    let (value, rest) = match line.starts_with('"') {
+        true => {
+            let (token, rest) = line.split_at(closing(line)? + 1);
+            (Some(Value::Str(text::exact(token)?)), rest)
+        }
+        false => (None, line),
+    };
+    let rest = rest.split('#').next().unwrap_or_default();
+    let mut words = rest.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty());
+    let Some(value) = value.or_else(|| words.next().map(plain)?) else {
+        return rest.trim().is_empty().then_some(None);
+    };
+    let times = match words.next() {
+        Some(word) => word.parse().ok()?,
+        None => 1,
+    };
+    words.next().is_none().then_some(Some((value, times)))
+}
+
+/// The place of the quote that ends a text.
+fn closing(line: &str) -> Option<usize> {
+    let mut escaped = false;
+    let mut ends = line.bytes().enumerate().skip(1).filter(|(_, byte)| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    });
+    ends.next().map(|(at, _)| at)
+}
+
+/// A number or a duration; an integer that does not fit 64 bits is none.
+fn plain(word: &str) -> Option<Value> {
+    let digits = word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
+    let finite = |value: &Value| match value {
+        Value::Float(number) => number.is_finite() && !digits,
+        _ => true,
+    };
+    number(word).filter(finite).or_else(|| duration(word).map(Value::Duration))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, name: Option<&str>) -> Result<String, String> {
+        let lists = Lists::of(text.into())?;
+        let part = lists.part(name).ok_or_else(|| lists.help(name))?;
+        lists.values(&part, 100).map(|(values, _)| Value::List(List::from(values)).to_string())
+    }
+
+    #[test]
+    fn lines_are_values_and_how_often_they_come() {
+        let text =
+            "# sizes\n4k 2\n\n-7\r\n5ms,1 # pause\n 1.5\n\"a \\\"#$b\\x41\" 2 # names\n\"\"\n8 0\n";
+        assert_eq!(read(text, None).unwrap(), "[4096, 4096, -7, 5ms, 1.5, a \"#$bA, a \"#$bA, ]");
+        assert_eq!(read("# nothing\n", None).unwrap(), "[]");
+        for (text, line, found) in [
+            ("4k\nlarge\n", 2, "large"),
+            ("\"a", 1, "\\\"a"),
+            ("\"a\\q\"", 1, "\\\"a"),
+            ("1 2 3", 1, "1 2 3"),
+            ("1 -2", 1, "1 -2"),
+            ("99999999999999999999999k", 1, "9999999"),
+            ("99999999999999999999999", 1, "9999999"),
+            ("1e999", 1, "1e999"),
+            ("\"a\"b", 1, "\\\"a\\\"b"),
+            ("\u{1}\u{2}", 1, "\\u{1}"),
+        ] {
+            let wrong = read(text, None).unwrap_err();
+            let (place, shown) = (format!("in line {line}, found"), wrong.contains(found));
+            assert!(wrong.contains(&place) && shown, "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn lists_stand_below_their_names() {
+        let text = "# two\n[a 3]\n1\n2 2\n[b] # names\n\"[a]\"\n";
+        assert_eq!(read(text, Some("a")).unwrap(), "[1, 2, 2]");
+        assert_eq!(read(text, Some("b")).unwrap(), "[[a]]");
+        assert_eq!(read(text, None).unwrap_err(), "it has a, b");
+        assert_eq!(read("1\n", Some("a")).unwrap_err(), "a list begins with its name: [a]");
+        for (text, words) in [
+            ("[a 3]\n1\n2\n", "expected 3 values, as line 1 says, found 2"),
+            ("[a]\n[b]\n[a]\n", "found [a] in lines 1 and 3"),
+            ("[a\n", "in line 1, found \"[a\""),
+            ("\n[a b]\n", "in line 2, found \"[a b]\""),
+            ("[a] 1\n", "in line 1"),
+            ("[]\n", "in line 1"),
+            ("[a]\n0 101\n", "found more in line 2"),
+            ("[a]\n0 18446744073709551615\n", "found more in line 2"),
+        ] {
+            let wrong = read(text, Some("a")).unwrap_err();
+            assert!(wrong.contains(words), "{text}: {wrong}");
+        }
+        let long = format!("\"{}\" 4\n", "x".repeat(1000));
+        assert!(read(&long, None).unwrap_err().contains("found more in line 1"));
+    }
+}
