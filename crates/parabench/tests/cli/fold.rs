@@ -368,7 +368,7 @@ fn lines_without_lists(text: &str) -> usize {
     let is_other = |line: &&str| {
         in_list |= line.starts_with("$values") || line.starts_with("$names");
         let is_list = in_list;
-        in_list &= !line.ends_with("];");
+        in_list &= !line.ends_with(';');
         !is_list
     };
     text.lines().filter(is_other).count()
