@@ -21,8 +21,9 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most values in all lists of a program; 32 bytes of text count as one more. They take half a GiB.
-const MAX_VALUES: usize = 1 << 24;
+/// The most values in all lists of a program, those of ten million irregular operations; 32 bytes of text
+/// count as one more. They take a GiB.
+const MAX_VALUES: usize = 1 << 25;
 /// Longest part of a line that a message shows, in bytes.
 const SHOWN: usize = 60;
 /// Most names that a message lists.
