@@ -43,8 +43,8 @@ fn every_pause_can_be_kept() {
         sound(&scene, "s.ppl");
         // Those of the program are those of the run: it has the same text again.
         scene.parabench(&format!("run s.ppl -n {ranks} --backend mem --events --out s")).exits(0);
-        scene.parabench(&format!("fold s {fold} t.ppl")).exits(0);
-        assert_eq!(statements(&scene.text("t.ppl")), statements(&text));
+        scene.parabench(&format!("fold s {fold} s.ppl")).exits(0);
+        assert_eq!(statements(&scene.text("s.ppl")), statements(&text));
         for part in ["$pauses", "1234567ns", "% 2]", " * 5us"] {
             assert!(text.contains(part), "{part} in\n{text}");
         }

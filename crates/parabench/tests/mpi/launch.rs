@@ -106,6 +106,17 @@ fn parabench_starts_mpiexec_itself() {
 }
 
 #[test]
+fn ranks_have_the_lists_of_files_that_rank_0_reads() {
+    let program = "$sizes = list(\"app.data\", \"sizes\"); write(\"f-$$rank\", $sizes[$$rank]);";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", program).file("app.data", "[sizes 3]\n4k\n8k 2\n");
+        let run = run_object(&with(&mpi, &scene, "run -n 3 --mpi x.ppl --format json").run());
+        assert_eq!(run["rows"][0]["bytes"], 20 << 10);
+        assert_eq!(run["run"]["program"]["files"][1]["name"], "app.data");
+    }
+}
+
+#[test]
 fn what_cannot_be_started_is_told_with_what_to_do() {
     let scene = Scene::new().file("x.ppl", WRITES);
     let launcher = |command: &str| scene.call("run -n 2 x.ppl --launcher").word(command).run();

@@ -21,8 +21,11 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most values in all lists of a program; 32 bytes of text count as one more. They take half a GiB.
-const MAX_VALUES: usize = 1 << 24;
+/// The most values in all lists of a program, those of ten million irregular operations; 32 bytes of text
+/// count as one more. They take a GiB.
+const MAX_VALUES: usize = 1 << 25;
+/// Longest name of a list, in bytes.
+const NAME_MAX: usize = 100;
 /// Longest part of a line that a message shows, in bytes.
 const SHOWN: usize = 60;
 /// Most names that a message lists.
@@ -106,8 +109,8 @@ impl Lists {
 
     /// The values of a list, at most so many.
     fn values(&self, part: &Part, room: usize) -> Result<(Vec<Value>, usize), String> {
-        let (mut values, mut weight) =
-            (Vec::with_capacity(part.count.unwrap_or(0).min(room)), 0usize);
+        let expected = part.count.unwrap_or(0).min(part.bytes.len());
+        let (mut values, mut weight) = (Vec::with_capacity(expected), 0usize);
         for (number, line) in (part.line..).zip(self.text[part.bytes.clone()].lines()) {
             let expected = "a value, or a value and how often it comes, such as 4k 70";
             let Some((value, times)) = entry(line).ok_or_else(|| wrong(expected, line, number))?
@@ -189,7 +192,7 @@ fn wrong(expected: &str, line: &str, number: usize) -> String {
 fn heading(line: &str) -> Option<(&str, Option<usize>)> {
     let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
     let mut words = inner.split_ascii_whitespace();
-    let name = words.next()?;
+    let name = words.next().filter(|name| name.len() <= NAME_MAX)?;
     let count = match words.next() {
         Some(word) => Some(word.parse().ok()?),
         None => None,
@@ -292,6 +295,7 @@ mod tests {
             ("\n[a b]\n", "in line 2, found \"[a b]\""),
             ("[a] 1\n", "in line 1"),
             ("[]\n", "in line 1"),
+            (&format!("[{}]\n", "a".repeat(101)), "expected a heading"),
             ("[a]\n0 101\n", "found more in line 2"),
             ("[a]\n0 18446744073709551615\n", "found more in line 2"),
         ] {

@@ -385,7 +385,7 @@ mod tests {
             let mut entry = entry(at);
             let random = at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             (entry.event.requested_bytes, entry.event.done_bytes) = (random, random / (at % 3 + 1));
-            entry.details.instance = if at % 5 == 0 { u32::MAX } else { at as u32 };
+            entry.details.instance = if at.is_multiple_of(5) { u32::MAX } else { at as u32 };
             (entry.event.site, entry.event.errno) = (u32::MAX - at as u32, at as u16);
             entry.event.parts_ns[Part::Sync as usize] = at % 2;
             entry

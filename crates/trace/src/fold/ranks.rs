@@ -179,7 +179,10 @@ impl Rows {
     /// Rows of these lengths.
     fn of(ranks: Ranks, lengths: impl Iterator<Item = usize>) -> Rows {
         let mut next = 0;
-        let starts = lengths.map(|length| std::mem::replace(&mut next, next + length as i64));
+        let starts = lengths.map(|length| {
+            next += length as i64;
+            next - length as i64
+        });
         Rows { ranks, starts: starts.collect() }
     }
 
