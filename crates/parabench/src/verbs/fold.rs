@@ -153,7 +153,9 @@ impl Fold {
             output::write(&beside(part), option, HEAD, part.text.as_bytes())?;
         }
         if self.split && folded.parts.is_empty() {
-            console::note("the run has no labels, so the program is one file");
+            console::note(
+                "no statement of the program stands for a phase alone, so it is one file",
+            );
         }
         output::write(out, "-o", HEAD, folded.text.as_bytes())
     }

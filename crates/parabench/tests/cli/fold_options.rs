@@ -106,7 +106,7 @@ fn every_phase_can_be_a_file() {
     scene.parabench("fold r -o app.ppl --split --force").exits(0);
     scene.parabench("fold r --split").exits(2).err_has("--out");
     let plain = ran("write(\"a\", 1);", "");
-    plain.parabench("fold r -o a.ppl --split").exits(0).err_has("no labels");
+    plain.parabench("fold r -o a.ppl --split").exits(0).err_has("it is one file");
     assert!(!plain.text("a.ppl").contains("include"));
 }
 
@@ -165,4 +165,16 @@ fn regular_programs_stay_exact() {
     let exact = scene.parabench("fold r").exits(0).out.clone();
     let done = scene.parabench("fold r --approx 5%").exits(0).err_has("without loss");
     assert_eq!(statements(&done.out), statements(&exact));
+}
+
+#[test]
+fn a_phase_of_some_ranks_takes_the_files_that_they_have() {
+    let program = "master { $h = fopen(\"a\", \"w\"); fwrite($h, 1k); } barrier; stat(\"a\");
+         master { time[\"one\"] repeat 3 fwrite($h, 4k); } barrier; stat(\"a\");
+         master { time[\"two\"] { fwrite($h, 5k); fclose($h); } }";
+    let scene = ran(program, "-n 3");
+    scene.parabench("fold r -o app.ppl --split").exits(0).err_has("files, without loss");
+    let text = scene.text("app.ppl");
+    assert!(text.contains("phase_one($file)"), "{text}");
+    sound(&scene, "app.ppl");
 }

@@ -62,21 +62,60 @@ pub struct Gap {
     pub count: u64,
     /// What of the sum went by while the process waited for another one.
     pub waited_ns: u64,
+    /// Those of them that come before the first iterations of the innermost loop around.
+    pub entry: Entry,
     /// Ranks and nanoseconds of every one, those of a rank in order; only where all are asked for.
     pub each: Vec<(u32, u64)>,
+}
+
+/// Gaps before loops: what a thread or process waits until it begins, or computes between two loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Sum, nanoseconds.
+    pub sum_ns: u64,
+    /// Executions of the loop.
+    pub count: u64,
+    /// What of the sum went by while the process waited for another one.
+    pub waited_ns: u64,
 }
 
 impl Gap {
     /// One execution.
     pub(super) fn once(ns: u64, waits: bool) -> Gap {
-        Gap { sum_ns: ns, count: 1, waited_ns: if waits { ns } else { 0 }, each: Vec::new() }
+        let waited_ns = if waits { ns } else { 0 };
+        Gap { sum_ns: ns, count: 1, waited_ns, ..Gap::default() }
     }
 
     pub(super) fn add(&mut self, other: &Gap) {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.entry.sum_ns = self.entry.sum_ns.saturating_add(other.entry.sum_ns);
+        self.entry.count += other.entry.count;
+        self.entry.waited_ns = self.entry.waited_ns.saturating_add(other.entry.waited_ns);
         self.each.extend_from_slice(&other.each);
+    }
+
+    /// A loop begins with what comes after it.
+    fn enters(&mut self) {
+        self.entry = Entry { sum_ns: self.sum_ns, count: self.count, waited_ns: self.waited_ns };
+    }
+
+    /// Takes the gaps before loops away, as far as they are longer than those between iterations. What
+    /// is left is as long in each iteration as between iterations.
+    pub(super) fn take_entries(&mut self) -> Gap {
+        let Entry { sum_ns, count, waited_ns } = std::mem::take(&mut self.entry);
+        let (later_ns, later) =
+            (self.sum_ns.saturating_sub(sum_ns), self.count.saturating_sub(count));
+        if count == 0 || later == 0 {
+            return Gap::default();
+        }
+        let usual_ns = (later_ns as u128 * u128::from(count) / u128::from(later)) as u64;
+        let Some(more_ns) = sum_ns.checked_sub(usual_ns) else { return Gap::default() };
+        let waited_ns = waited_ns.min(more_ns);
+        self.sum_ns -= more_ns;
+        self.waited_ns = self.waited_ns.saturating_sub(waited_ns);
+        Gap { sum_ns: more_ns, count, waited_ns, ..Gap::default() }
     }
 }
 
@@ -295,6 +334,7 @@ impl Folder {
         let Some(width) = (1..=(len / 3).min(BODY_MAX)).find(is_loop) else { return false };
         let mut iterations = self.take(len - 3 * width);
         let (first, later) = iterations.split_at_mut(width);
+        first[0].gap.enters();
         grow(first, &later[..width]);
         for other in later.chunks(width) {
             first.iter_mut().zip(other).for_each(|(node, other)| node.add_gaps(other));
@@ -441,8 +481,42 @@ mod tests {
         assert_eq!(nodes[0].numbers[0].base, 100_000);
         assert_eq!(
             nodes[0].body()[0].gap,
-            Gap { sum_ns: 200_000, count: 100_000, ..Gap::default() }
+            Gap {
+                sum_ns: 200_000,
+                count: 100_000,
+                entry: Entry { sum_ns: 2, count: 1, waited_ns: 0 },
+                ..Gap::default()
+            }
         );
+    }
+
+    /// Ten times a statement and a pause of 20 us, then eight statements with pauses of 100 ns.
+    #[test]
+    fn gaps_before_a_loop_are_told_apart_from_those_in_it() {
+        let mut folder = Folder::default();
+        for outer in 0..10 {
+            folder.push(Node::leaf(2, &[outer], 300));
+            for inner in 0..8 {
+                let gap_ns = if inner == 0 { 20_000 } else { 100 };
+                folder.push(Node::leaf(1, &[inner * 4096], gap_ns));
+            }
+        }
+        let mut nodes = folder.finish(&mut Plain::default().alike());
+        let inner = &mut nodes[0].body_mut()[1];
+        let gap = &mut inner.body_mut()[0].gap;
+        let before = gap.take_entries();
+        assert_eq!((before.sum_ns, before.count), (10 * 19_900, 10));
+        assert_eq!((gap.sum_ns, gap.count), (80 * 100, 80));
+        assert_eq!(gap.take_entries(), Gap::default());
+    }
+
+    /// A shorter one before the loop stays in the mean.
+    #[test]
+    fn gaps_before_a_loop_that_are_shorter_than_others_stay() {
+        let entry = Entry { sum_ns: 10, count: 1, waited_ns: 0 };
+        let mut gap = Gap { sum_ns: 70, count: 4, entry, ..Gap::default() };
+        assert_eq!(gap.take_entries(), Gap::default());
+        assert_eq!(gap.sum_ns, 70);
     }
 
     #[test]

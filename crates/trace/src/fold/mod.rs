@@ -140,7 +140,10 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     // Pauses of a proc are not told apart by the place of its call.
     let (mut items, mut procs) = match options.think {
         Think::Exact => (items, Vec::new()),
-        _ => procs::extracted(items, &shaper),
+        _ => {
+            think::before_loops(&mut items);
+            procs::extracted(items, &shaper)
+        }
     };
     let hidden = meet::is_hidden(&items);
     let variables = variables::named(&mut items, &mut procs, &mut shaper);

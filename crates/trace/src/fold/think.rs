@@ -4,7 +4,7 @@
 //! longest sum down until what is left is below `DROPPED` of all time between operations and in them.
 
 use super::loops::Gap;
-use super::ranks::Item;
+use super::ranks::{Form, Item};
 
 /// Share of the ranks' time that pauses which are left out may take.
 const DROPPED: f64 = 0.02;
@@ -65,6 +65,18 @@ impl Recorder {
     /// The program's own part of a pause; 0: there is none.
     pub fn own_ns(&self, ns: u64) -> u64 {
         if ns < self.shortest_ns { 0 } else { ns - self.added_ns }
+    }
+}
+
+/// Moves pauses before the first iterations of loops out of the loops: a place's mean would spread what a
+/// thread waited for its start over all that it did then.
+pub fn before_loops(items: &mut [Item]) {
+    for item in items {
+        before_loops(&mut item.body);
+        if let (Form::Loop, Some(first)) = (&item.form, item.body.first_mut()) {
+            let before = first.gap.take_entries();
+            item.gap.add(&before);
+        }
     }
 }
 

@@ -183,6 +183,7 @@ impl<'a> Writer<'a> {
         match &item.form {
             Form::Leaf(shape) => self.leaf(*shape, item, lines),
             Form::Loop => {
+                self.pause(&item.gap, lines);
                 let line = self.repeat(item);
                 let begin = |(_, level): &mut (String, usize)| *level == self.loops.len();
                 let own = self.cursors.extract_if(.., begin);
@@ -211,13 +212,19 @@ impl<'a> Writer<'a> {
                 lines.push(block(&format!("{weight}:"), body));
             }
             Form::Only(ranks) => {
-                let (head, body) = (self.only(ranks), self.body(&item.body));
-                if names_ranks(&head) && self.fixed.ranks.is_none() {
-                    self.fixed.ranks = Some(head.clone());
-                }
-                lines.push(block(&head, body));
+                let body = self.body(&item.body);
+                lines.push(self.only_there(ranks, body));
             }
         }
+    }
+
+    /// Statements of some ranks.
+    fn only_there(&mut self, ranks: &Ranks, body: Lines) -> String {
+        let head = self.only(ranks);
+        if names_ranks(&head) && self.fixed.ranks.is_none() {
+            self.fixed.ranks = Some(head.clone());
+        }
+        block(&head, body)
     }
 
     fn leaf(&mut self, shape: u32, item: &Item, lines: &mut Lines) {

@@ -123,11 +123,15 @@ impl Writer<'_> {
         item.body.iter().find_map(|inner| self.label(inner))
     }
 
-    /// Its definition and its call.
+    /// Its definition and its call, which only those ranks make that have its files.
     fn as_proc(&mut self, item: &Item, name: &str, handles: &Handles) -> (String, String) {
         // What the program has made before its calls is made after the definition.
         let made = std::mem::take(&mut self.made);
-        let mut body = self.body(slice::from_ref(item));
+        let (inside, ranks) = match &item.form {
+            Form::Only(ranks) => (&item.body[..], Some(ranks)),
+            _ => (slice::from_ref(item), None),
+        };
+        let mut body = self.body(inside);
         self.made = made;
         let gives = handles.leaves.first().map(|variable| self.file(*variable));
         body.extend(gives.iter().map(|file| format!("return {file};")));
@@ -135,7 +139,12 @@ impl Writer<'_> {
         let needs = needs.join(", ");
         let text = format!("define proc {name}({needs}) {{\n{}\n}}", body.join("\n"));
         let gives = gives.map_or(String::new(), |file| format!("{file} = "));
-        (text, format!("{gives}{name}({needs});"))
+        let call = format!("{gives}{name}({needs});");
+        let call = match ranks {
+            Some(ranks) => self.only_there(ranks, vec![call]),
+            None => call,
+        };
+        (text, call)
     }
 
     /// Gives lists to the only phase that reads them; the others.
