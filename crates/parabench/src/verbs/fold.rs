@@ -94,9 +94,9 @@ impl Fold {
         if words.is_some() {
             head = vec![format!("{}an anonymous run.", &HEAD[2..])];
         }
-        let split = self.split_name();
-        let folded =
-            fold::fold(&log, &Options { think: self.think, head, split, approx: self.approx });
+        let (name, split) = (file_name(self.out.as_deref()), self.split_name());
+        let options = Options { think: self.think, head, name, split, approx: self.approx };
+        let folded = fold::fold(&log, &options);
         let (log, folded) = (Rc::new(log), Rc::new(folded));
         let line = self.explain.clone().map(|line| self.in_part(line));
         let proof = folding::prove(&log, &folded, line.clone());
@@ -161,13 +161,19 @@ pub(super) struct Translated {
 ///
 /// # Errors
 /// The run has no events, or not all.
-pub(super) fn translated(folder: &Path, think: Think) -> Result<Translated> {
+pub(super) fn translated(folder: &Path, think: Think, out: Option<&Path>) -> Result<Translated> {
     let (run, log) = folding::read(folder)?;
-    let folded = fold::fold(&log, &Options { think, head: head(&run, &log), ..Options::default() });
+    let (head, name) = (head(&run, &log), file_name(out));
+    let folded = fold::fold(&log, &Options { think, head, name, ..Options::default() });
     let (log, folded) = (Rc::new(log), Rc::new(folded));
     say(&folded, &folding::prove(&log, &folded, None), None);
     let ranks = log.ranks.len() as u32;
     Ok(Translated { text: Rc::unwrap_or_clone(folded).text, ranks })
+}
+
+/// What the file of a program is called, for a comment.
+fn file_name(out: Option<&Path>) -> Option<String> {
+    Some(model::escape::line(&out?.file_name()?.to_string_lossy()))
 }
 
 /// `typical`, `exact`, `none`, `drawn`, `scale=0.5`

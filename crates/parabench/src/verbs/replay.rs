@@ -61,7 +61,7 @@ impl Replay {
         if let Some(out) = &self.out {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
-        let folded = translated(&self.folder, self.think)?;
+        let folded = translated(&self.folder, self.think, self.out.as_deref())?;
         let own = match self.out {
             Some(_) => None,
             None => {

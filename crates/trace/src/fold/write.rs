@@ -129,8 +129,7 @@ impl<'a> Writer<'a> {
         let patterns = self.patterns();
         let mut files = self.files(items, split);
         let directory = files.name_directory();
-        let mut text = comment(head);
-        text.push('\n');
+        let mut text = String::new();
         for name in &self.directories {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
@@ -152,7 +151,22 @@ impl<'a> Writer<'a> {
         if all.any(|text| text.contains("[$$rank")) && self.fixed.ranks.is_none() {
             self.fixed.ranks = Some("a list has a value for each rank".into());
         }
+        let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks());
         Written { text, parts, params: self.params.all(), fixed: self.fixed }
+    }
+
+    /// A program that names ranks says for how many it is: who checks it needs not be told, and who
+    /// runs it with others is.
+    fn asserted_ranks(&self) -> String {
+        let ranks = self.ranks;
+        match &self.fixed.ranks {
+            Some(_) if ranks > 1 => {
+                format!(
+                    "assert($$size == {ranks}, \"it is for {ranks} ranks: run it with -n {ranks}\");\n"
+                )
+            }
+            _ => String::new(),
+        }
     }
 
     /// Lists of numbers, names and pauses: what they are called, and their definitions.
