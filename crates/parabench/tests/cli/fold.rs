@@ -80,7 +80,7 @@ fn a_program_that_names_ranks_says_how_many() {
     assert!(folded.contains("\nassert($$size == 3, "), "{folded}");
     scene.parabench("check app.ppl").exits(0).err_has("nothing wrong");
     scene.parabench("run app.ppl -n 3 --prepare").exits(0);
-    scene.parabench("run app.ppl -n 2 --prepare").exits(1).err_has("run it with -n 3");
+    scene.parabench("run app.ppl -n 2 --prepare").exits(2).err_has("run it with -n 3");
     let one = Scene::new().file("x.ppl", "write(\"a\", 1k);\n");
     one.parabench("run x.ppl --events --quiet --out r").exits(0);
     let folded = one.parabench("fold r").exits(0);

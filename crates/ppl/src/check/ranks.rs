@@ -12,8 +12,8 @@ const WORDS: [&str; 13] = [
     "gmin(", "gmax(", "gall(", "gany(",
 ];
 
-/// The number of ranks that a program is for, by its own word: `assert($$size == 4);` among its
-/// statements, in no block.
+/// The number of ranks that a program is for, by its own word: `assert($$size == 4);`, or `>= 4`, among
+/// its statements, in no block.
 pub(crate) fn asserted_ranks(ast: &Ast) -> Option<u32> {
     let asserted = |stmt| match ast.stmt(stmt) {
         Stmt::Op { op: Op::Assert, args, .. } => ast.exprs_in(args).next(),
@@ -22,18 +22,16 @@ pub(crate) fn asserted_ranks(ast: &Ast) -> Option<u32> {
     ast.stmts_in(ast.top).filter_map(asserted).find_map(|condition| number_of_ranks(ast, condition))
 }
 
-/// The number in `$$size == 4`, either way round.
+/// The number in `$$size == 4`, `$$size >= 4`.
 fn number_of_ranks(ast: &Ast, condition: ExprId) -> Option<u32> {
-    let (a, b) = match ast.expr(condition) {
-        Expr::Paren(inner) => return number_of_ranks(ast, inner),
-        Expr::Binary(BinaryOp::Eq, a, b) => (ast.expr(a), ast.expr(b)),
-        _ => return None,
-    };
-    match (a, b) {
-        (Expr::Internal(name), Expr::Int(ranks)) | (Expr::Int(ranks), Expr::Internal(name)) => {
-            let is_size = ast.names.text(name) == "size";
-            u32::try_from(ranks).ok().filter(|ranks| is_size && *ranks > 0)
-        }
+    match ast.expr(condition) {
+        Expr::Paren(inner) => number_of_ranks(ast, inner),
+        Expr::Binary(BinaryOp::Eq | BinaryOp::Ge, a, b) => match (ast.expr(a), ast.expr(b)) {
+            (Expr::Internal(name), Expr::Int(ranks)) if ast.names.text(name) == "size" => {
+                u32::try_from(ranks).ok().filter(|ranks| *ranks > 0)
+            }
+            _ => None,
+        },
         _ => None,
     }
 }

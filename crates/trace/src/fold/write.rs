@@ -148,25 +148,24 @@ impl<'a> Writer<'a> {
         let parts: Vec<Included> =
             files.parts.into_iter().map(|part| split::with_head(part, head)).collect();
         let mut all = std::iter::once(&text).chain(parts.iter().map(|part| &part.text));
-        if all.any(|text| text.contains("[$$rank")) && self.fixed.ranks.is_none() {
+        let has_lists = all.any(|text| text.contains("[$$rank"));
+        if has_lists && self.fixed.ranks.is_none() {
             self.fixed.ranks = Some("a list has a value for each rank".into());
         }
-        let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks());
+        let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks(has_lists));
         Written { text, parts, params: self.params.all(), fixed: self.fixed }
     }
 
-    /// A program that names ranks says for how many it is: who checks it needs not be told, and who
-    /// runs it with others is.
-    fn asserted_ranks(&self) -> String {
+    /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.
+    /// Who checks it needs not be told their number, and who runs it with another one is.
+    fn asserted_ranks(&self, has_lists: bool) -> String {
         let ranks = self.ranks;
-        match &self.fixed.ranks {
-            Some(_) if ranks > 1 => {
-                format!(
-                    "assert($$size == {ranks}, \"it is for {ranks} ranks: run it with -n {ranks}\");\n"
-                )
-            }
-            _ => String::new(),
+        if ranks == 1 || self.fixed.ranks.is_none() {
+            return String::new();
         }
+        let (relation, what) = if has_lists { ("==", "is for") } else { (">=", "needs") };
+        let message = format!("it {what} {ranks} ranks: run it with -n {ranks}");
+        format!("assert($$size {relation} {ranks}, \"{message}\");\n")
     }
 
     /// Lists of numbers, names and pauses: what they are called, and their definitions.
