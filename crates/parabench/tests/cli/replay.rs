@@ -98,7 +98,10 @@ fn links_of_a_log_are_made() {
     scene.parabench("import app.strace -o app.run").exits(0);
     scene.parabench("fold app.run -o app.ppl").exits(0).err_has("without loss");
     let listed = scene.parabench("prepare app.ppl --dir d --trace app.run --dry-run").exits(0);
-    listed.out_has("bin/app: link to ../lib/app\n").out_has("missing: 1 symbolic link, ");
+    listed
+        .out_has("bin/app: link to ../lib/app\n")
+        .out_has("lib: file, 0 B\n")
+        .out_has("missing: 1 symbolic link, 1 directory and 1 file, ");
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 const ENOENT: u16 = 2;
 const EEXIST: u16 = 17;
 const EISDIR: u16 = 21;
+const EINVAL: u16 = 22;
 const ENOTEMPTY: u16 = 39;
 
 impl World {
@@ -95,6 +96,12 @@ impl World {
         match event.errno {
             0 => {}
             ENOENT => return self.missing(&path),
+            // It is there, and no link.
+            EINVAL if op == Op::Readlink => {
+                self.parents(&path);
+                self.was(&path, false);
+                return;
+            }
             EEXIST | EISDIR | ENOTEMPTY => {
                 self.was(&path, op == Op::Rmdir || op == Op::Mkdir || event.errno == EISDIR);
                 return;
