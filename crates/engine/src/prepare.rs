@@ -1,11 +1,11 @@
-//! Makes what a program expects to find: directories, and files full of data.
+//! Makes what a program expects to find: directories, files full of data, and symbolic links.
 //!
 //! ```text
 //! expected (rehearsal, trace) ─▶ compared with what is there ─▶ room ─▶ made
 //! ```
 //!
 //! Only inside the directory: names are walked from its descriptor, component by component, and no
-//! symbolic link is followed. Nothing is overwritten and nothing shrinks: files are made where no
+//! symbolic link is followed; one that is made leads to a name inside. Nothing is overwritten and nothing shrinks: files are made where no
 //! name is, and a file that is too short gets data behind its end. What stands in the way is told.
 
 use crate::preflight::space;
@@ -15,7 +15,9 @@ use model::units::format_bytes;
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, syncfs};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, symlinkat, syncfs,
+};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Write};
@@ -53,7 +55,7 @@ impl Missing {
     /// Bytes that are to be written.
     pub fn new_bytes(&self) -> u64 {
         match self.expected.what {
-            Thing::Directory => 0,
+            Thing::Directory | Thing::Link(_) => 0,
             Thing::File { size_bytes, .. } => {
                 size_bytes.saturating_sub(self.has_bytes.unwrap_or(0))
             }
@@ -173,6 +175,22 @@ fn above(root: BorrowedFd<'_>, parts: &[&[u8]]) -> Result<Option<OwnedFd>, Strin
     Ok(Some(at))
 }
 
+/// A link with these parts of its name leads to a name in the directory: its text goes no further up.
+fn stays_inside(parts: &[&[u8]], target: &[u8]) -> bool {
+    let mut depth = parts.len() - 1;
+    !target.is_empty() && !target.starts_with(b"/") && !target.contains(&0) && {
+        target.split(|byte| *byte == b'/').all(|part| {
+            match part {
+                b"" | b"." => {}
+                b".." if depth == 0 => return false,
+                b".." => depth -= 1,
+                _ => depth += 1,
+            }
+            true
+        })
+    }
+}
+
 fn look(root: BorrowedFd<'_>, expected: &Expected) -> Result<State, String> {
     let parts = components(&expected.path)?;
     let Some(name) = parts.last() else { return Ok(State::There) };
@@ -182,15 +200,16 @@ fn look(root: BorrowedFd<'_>, expected: &Expected) -> Result<State, String> {
         Err(Errno::NOENT) => return Ok(State::Absent),
         Err(errno) => return Err(io::Error::from(errno).to_string()),
     };
-    match (expected.what, FileType::from_raw_mode(facts.st_mode)) {
+    match (&expected.what, FileType::from_raw_mode(facts.st_mode)) {
         (_, FileType::Symlink) => Ok(State::There),
+        (Thing::Link(_), _) => Err("a symbolic link is expected, something else is there".into()),
         (Thing::Directory, FileType::Directory) => Ok(State::There),
         (Thing::Directory, _) => Err("a directory is expected, something else is there".into()),
         // Only asked for by name: what it is does not matter.
         (Thing::File { size_bytes: 0, whole: false }, _) => Ok(State::There),
         (Thing::File { size_bytes, .. }, FileType::RegularFile) => {
             let has = u64::try_from(facts.st_size).unwrap_or(0);
-            Ok(if has < size_bytes { State::Short(has) } else { State::There })
+            Ok(if has < *size_bytes { State::Short(has) } else { State::There })
         }
         (Thing::File { .. }, _) => Err("a file is expected, something else is there".into()),
     }
@@ -202,8 +221,15 @@ fn make(root: BorrowedFd<'_>, missing: &Missing, seed: u64) -> Result<(), String
     let parts = components(path)?;
     let Some(name) = parts.last() else { return Ok(()) };
     let parent = above(root, &parts)?.ok_or("the directory above it is not there")?;
-    let Thing::File { size_bytes, .. } = missing.expected.what else {
-        return mkdirat(&parent, *name, Mode::from_raw_mode(0o777)).map_err(said);
+    let size_bytes = match &missing.expected.what {
+        Thing::File { size_bytes, .. } => *size_bytes,
+        Thing::Directory => {
+            return mkdirat(&parent, *name, Mode::from_raw_mode(0o777)).map_err(said);
+        }
+        Thing::Link(target) if stays_inside(&parts, target) => {
+            return symlinkat(&target[..], &parent, *name).map_err(said);
+        }
+        Thing::Link(_) => return Err("the link would leave the directory".into()),
     };
     let fresh = match missing.has_bytes {
         None => OFlags::CREATE | OFlags::EXCL,
@@ -295,6 +321,32 @@ mod tests {
             assert!(todo.make(&inside, 1, || false).is_err());
         }
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn links_are_made_that_stay_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = |path: &str, text: &str| Expected {
+            path: path.into(),
+            what: Thing::Link(text.as_bytes().to_vec()),
+        };
+        let expected = [
+            directory("a"),
+            link("a/up", "../b"),
+            link("here", "."),
+            file("b", 3),
+            link("c", "a/x"),
+        ];
+        let todo = Todo::of(dir.path(), &expected).unwrap();
+        todo.make(dir.path(), 1, || false).unwrap();
+        assert_eq!(fs::read(dir.path().join("here/a/up")).unwrap().len(), 3);
+        assert_eq!(Todo::of(dir.path(), &expected).unwrap(), Todo::default());
+        assert_eq!(Todo::of(dir.path(), &[link("b", "a")]).unwrap().in_the_way.len(), 1);
+        for text in ["/etc", "..", "a/../../b", "../../x", "", "a\0b"] {
+            let todo = Todo::of(dir.path(), &[link("new", text)]).unwrap();
+            assert!(todo.make(dir.path(), 1, || false).is_err(), "{text:?}");
+            assert!(fs::symlink_metadata(dir.path().join("new")).is_err(), "{text:?}");
+        }
     }
 
     #[test]

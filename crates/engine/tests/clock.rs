@@ -1,4 +1,4 @@
-//! What becomes of times when the clock goes backward.
+//! What becomes of times when the clock goes backward, and of pauses when statements take time.
 
 mod common;
 
@@ -8,7 +8,7 @@ use engine::buffer::Buffers;
 use engine::clock::Virtual;
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Collected, EventsConfig, Medium, Meta, Recorder, Usage, collect};
+use engine::record::{Collected, EventsConfig, Medium, Meta, RankRecord, Recorder, Usage, collect};
 use model::{Op, Plan};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -37,16 +37,97 @@ fn plan() -> Plan {
 
 fn run(step_ns: i64, events: Option<EventsConfig>) -> Collected {
     let plan = plan();
-    let prepared = Prepared::new(&plan);
+    collect(&[record(&plan, steps(step_ns), events)], &plan)
+}
+
+fn record(plan: &Plan, clock: Virtual, events: Option<EventsConfig>) -> RankRecord {
+    let prepared = Prepared::new(plan);
     let settings = Settings::default();
     let mut comm = Solo::new(Arc::new(Region::create(1, &plan.sets).expect("memory")));
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
-    let mut machine = Machine::new(&prepared, &settings, Null, &comm, steps(step_ns), recorder);
+    let mut machine = Machine::new(&prepared, &settings, Null, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(1, 0));
     assert_eq!(stop, Stop::Finished);
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
-    collect(&[recorder.into_record().expect("a sound record")], &plan)
+    recorder.into_record().expect("a sound record")
+}
+
+/// Time from the end of an operation to the start of the next one, with `body` between them. Each
+/// reading of the clock takes `tick_ns`.
+fn gap_ns(tick_ns: u64, body: impl FnOnce(&mut Build)) -> u64 {
+    let plan = Build::plan(1, |b| {
+        let path = b.str("a");
+        b.op(Op::Stat, &[path]);
+        body(b);
+        b.op(Op::Stat, &[path]);
+    });
+    let clock = Virtual::start().watched(move |clock| clock.advance(tick_ns));
+    let events = EventsConfig { max_bytes: 1 << 20, expected: 10, sample_every: 1 };
+    let events: Vec<_> = record(&plan, clock, Some(events)).events().collect();
+    events[1].start_ns - events[0].end_ns
+}
+
+/// A pause of 2 us.
+fn pause(b: &mut Build, op: Op) {
+    let us = b.int(2);
+    b.op(op, &[us]);
+}
+
+/// What statements cost between two operations is part of the pauses there, so that these add up: only
+/// two readings come after the last one.
+#[test]
+fn trap_11_pauses_add_up_exactly() {
+    let bodies: [(u64, fn(&mut Build)); 4] = [
+        (2_000, |b| pause(b, Op::Compute)),
+        (4_000, |b| {
+            pause(b, Op::Compute);
+            pause(b, Op::Sleep);
+        }),
+        (6_000, |b| {
+            let (i, three) = (b.global("i"), b.int(3));
+            b.repeat(i, three, |b| pause(b, Op::Compute));
+        }),
+        (200_000, |b| (0..100).for_each(|_| pause(b, Op::Compute))),
+    ];
+    for (pauses_ns, body) in bodies {
+        assert_eq!(gap_ns(0, body), pauses_ns);
+        assert_eq!(gap_ns(100, body), pauses_ns + 200);
+    }
+}
+
+/// A pause is no shorter for what the rank waited before it, and a label measures all of it.
+#[test]
+fn a_pause_after_waiting_counts_from_its_own_start() {
+    let between: [fn(&mut Build); 3] = [
+        Build::barrier,
+        |b| {
+            let go = b.str("go");
+            b.op(Op::Signal, &[go]);
+            b.op(Op::Wait, &[go]);
+        },
+        |b| b.print(&[]),
+    ];
+    for between in between {
+        let gap_ns = gap_ns(100, |b| {
+            between(b);
+            pause(b, Op::Compute);
+        });
+        // Of the three readings the first is that from which it counts.
+        assert_eq!(gap_ns, 2_000 + 300);
+    }
+    let of_label = |b: &mut Build| {
+        let label = b.str("l");
+        b.time(label, false, |b| pause(b, Op::Compute));
+    };
+    let plan = Build::plan(1, |b| {
+        let path = b.str("a");
+        b.op(Op::Stat, &[path]);
+        of_label(b);
+    });
+    let clock = Virtual::start().watched(|clock| clock.advance(100));
+    let collected = collect(&[record(&plan, clock, None)], &plan);
+    assert!(collected.times[0].max_ns >= 2_000, "{:?}", collected.times);
 }
 
 #[test]

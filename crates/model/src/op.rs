@@ -446,11 +446,11 @@ ops! {
         "print \"rank\", $$rank;";
     Sleep "sleep" [] (req("duration", K::Duration)) false
         Control NO_PARTS Nothing "-"
-        "Sleep for a duration; a bare integer means microseconds. --agile skips it."
+        "Sleep for a duration; a bare integer means microseconds. Right after an operation or a pause it counts from the end of that, like `compute`. --agile skips it."
         "sleep(10ms);";
     Compute "compute" [] (req("duration", K::Duration)) false
         Control NO_PARTS Nothing "-"
-        "Keep the processor busy for a duration; a bare integer means microseconds."
+        "Keep the processor busy for a duration; a bare integer means microseconds. Right after an operation, `compute` or `sleep` of the rank it counts from the end of that: what expressions, loops and calls of procs between the two take is part of it. After `barrier`, `wait`, `print`, a label's beginning or end, and functions that ask other ranks or files, it counts from its own start."
         "compute(20ms);";
     Assert "assert" [] (req("condition", K::Condition), opt("message", K::Text, "the condition's text")) false
         Control NO_PARTS Nothing "-"

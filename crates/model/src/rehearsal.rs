@@ -68,7 +68,7 @@ pub struct Expected {
 }
 
 /// What stands at a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A directory.
     Directory,
@@ -79,6 +79,8 @@ pub enum Thing {
         /// It is also read to its end, wherever that is.
         whole: bool,
     },
+    /// A symbolic link with this text, which leads to a name in the same directory tree.
+    Link(Vec<u8>),
 }
 
 /// What the ranks of a plan do, alone and together.

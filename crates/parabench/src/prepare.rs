@@ -13,7 +13,7 @@ use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use trace::fold::{self, Kind};
+use trace::fold;
 
 /// Size of files that are read to their end, wherever it is, if nothing else is said.
 pub const WHOLE_BYTES: u64 = 1 << 20;
@@ -64,7 +64,7 @@ pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> 
     let others = expected.into_iter().filter(|expected| !known.contains(&expected.path[..]));
     let mut all: BTreeMap<Vec<u8>, Thing> =
         others.map(|expected| (expected.path, expected.what)).collect();
-    all.extend(fold::before(&log).into_iter().map(|before| (before.path, thing(before.kind))));
+    all.extend(fold::before(&log).into_iter().map(|before| (before.path, before.what)));
     Ok(all.into_iter().map(|(path, what)| Expected { path, what }).collect())
 }
 
@@ -72,13 +72,6 @@ pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> 
 fn with_parents(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| &path[..at]).chain([path])
-}
-
-fn thing(kind: Kind) -> Thing {
-    match kind {
-        Kind::Directory => Thing::Directory,
-        Kind::File { size_bytes } => Thing::File { size_bytes, whole: false },
-    }
 }
 
 /// The directories of a program: the run directory, whose name is "", then further ones.
@@ -143,7 +136,7 @@ fn parts(directories: &Directories, expected: &[Expected]) -> Result<Vec<Part>> 
             Some((at, rest))
         });
         let (at, path) = found.unwrap_or((0, &one.path));
-        inside[at].push(Expected { path: path.into(), what: one.what });
+        inside[at].push(Expected { path: path.into(), what: one.what.clone() });
     }
     let part = |((name, directory), expected): (&(String, PathBuf), Vec<Expected>)| {
         let todo = Todo::of(directory, &expected).map_err(|error| {
@@ -202,15 +195,20 @@ pub fn is_complete(parts: &[Part]) -> bool {
 /// "2 directories and 5 files, 102 KiB".
 pub fn sum(parts: &[Part]) -> String {
     let all = || parts.iter().flat_map(|part| &part.todo.things);
-    let is_directory = |missing: &&Missing| missing.expected.what == Thing::Directory;
-    let directories = all().filter(is_directory).count();
-    let files = all().count() - directories;
+    let count = |is: fn(&Thing) -> bool| all().filter(|one| is(&one.expected.what)).count();
+    let directories = count(|what| *what == Thing::Directory);
+    let links = count(|what| matches!(what, Thing::Link(_)));
+    let files = all().count() - directories - links;
     let many = |count: usize, one: &str, more: &str| match count {
         1 => format!("1 {one}"),
         n => format!("{n} {more}"),
     };
+    let linked = match links {
+        0 => String::new(),
+        _ => format!("{}, ", many(links, "symbolic link", "symbolic links")),
+    };
     format!(
-        "{} and {}, {}",
+        "{linked}{} and {}, {}",
         many(directories, "directory", "directories"),
         many(files, "file", "files"),
         format_bytes(parts.iter().map(|part| part.todo.bytes()).fold(0, u64::saturating_add))

@@ -182,7 +182,7 @@ void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call) {
     uint64_t end_ns = pb_now();
     int error = value == -1 ? errno : 0;
     size_t text = length(call->text, call->text_bytes, error);
-    size_t text2 = length(call->text2, 0, error);
+    size_t text2 = length(call->text2, call->text2_bytes, error);
     struct pb_slot *slot = pb_reserve(1 + slots_for(text) + slots_for(text2));
     if (!slot) return;
     slot->start_ns = start_ns;

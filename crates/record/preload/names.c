@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -73,10 +74,6 @@ HERE(int, access, access, (path, how), const char *path, int how)
 HERE(int, eaccess, access, (path, how), const char *path, int how)
 HERE(int, euidaccess, access, (path, how), const char *path, int how)
 ON(int, faccessat, faccessat, at, path, 0, 0, (at, path, how, flags), int at, const char *path, int how, int flags)
-HERE(ssize_t, readlink, readlink, (path, to, bytes), const char *path, char *to, size_t bytes)
-HERE(ssize_t, __readlink_chk, readlink, (path, to, bytes, room), const char *path, char *to, size_t bytes, size_t room)
-ON(ssize_t, readlinkat, readlinkat, at, path, 0, 0, (at, path, to, bytes), int at, const char *path, char *to, size_t bytes)
-ON(ssize_t, __readlinkat_chk, readlinkat, at, path, 0, 0, (at, path, to, bytes, room), int at, const char *path, char *to, size_t bytes, size_t room)
 HERE(int, chmod, chmod, (path, mode), const char *path, mode_t mode)
 HERE(int, lchmod, chmod, (path, mode), const char *path, mode_t mode)
 HERE(int, chown, chown, (path, user, group), const char *path, uid_t user, gid_t group)
@@ -99,14 +96,58 @@ HERE(int, removexattr, removexattr, (path, name), const char *path, const char *
 HERE(int, lremovexattr, removexattr, (path, name), const char *path, const char *name)
 ON(int, truncate, truncate, AT_FDCWD, path, 0, (uint64_t)size, (path, size), const char *path, off_t size)
 ON(int, truncate64, truncate, AT_FDCWD, path, 0, (uint64_t)size, (path, size), const char *path, off64_t size)
-HERE(int, unlink, unlink, (path), const char *path)
-ON(int, unlinkat, unlinkat, at, path, flags, 0, (at, path, flags), int at, const char *path, int flags)
 HERE(int, rmdir, rmdir, (path), const char *path)
 HERE(int, mkdir, mkdir, (path, mode), const char *path, mode_t mode)
 ON(int, mkdirat, mkdirat, at, path, 0, 0, (at, path, mode), int at, const char *path, mode_t mode)
 HERE(int, mknod, mknod, (path, mode, device), const char *path, mode_t mode, dev_t device)
 HERE(int, mkfifo, mknod, (path, mode), const char *path, mode_t mode)
 HERE(int, chdir, chdir, (path), const char *path)
+
+/* A link is told with the text that was read. */
+static ssize_t followed(enum pb_kind kind, uint64_t start, ssize_t done, int at, const char *path, const char *to) {
+    int ok = done > 0;
+    pb_record(start, done, &(struct pb_call){.kind = kind, .fd = at, .offset = -1, .text = path,
+                                             .text2 = ok ? to : NULL, .text2_bytes = ok ? (size_t)done : 0});
+    return done;
+}
+
+#define READLINK(name, kind, at, given, ...)                            \
+    PB_API ssize_t name(__VA_ARGS__) {                                  \
+        PB_NEXT(ssize_t, name, __VA_ARGS__);                            \
+        uint64_t start = pb_now();                                      \
+        ssize_t done = next given;                                      \
+        return followed(PB_##kind, start, done, at, path, to);          \
+    }
+READLINK(readlink, readlink, AT_FDCWD, (path, to, bytes), const char *path, char *to, size_t bytes)
+READLINK(__readlink_chk, readlink, AT_FDCWD, (path, to, bytes, room), const char *path, char *to, size_t bytes, size_t room)
+READLINK(readlinkat, readlinkat, at, (at, path, to, bytes), int at, const char *path, char *to, size_t bytes)
+READLINK(__readlinkat_chk, readlinkat, at, (at, path, to, bytes, room), int at, const char *path, char *to, size_t bytes, size_t room)
+
+/* No call tells how large a file is that is only removed, and removing a large one takes longer. Asked before
+ * the call's time begins; -1: no file. */
+static int64_t size_before(int at, const char *path) {
+    struct statx facts;
+    int error = errno;
+    long done = pb_is_on() ? syscall(SYS_statx, at, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_SIZE, &facts) : -1;
+    errno = error;
+    return done == 0 && S_ISREG(facts.stx_mode) ? (int64_t)facts.stx_size : -1;
+}
+
+PB_API int unlink(const char *path) {
+    PB_NEXT(int, unlink, const char *);
+    int64_t size = size_before(AT_FDCWD, path);
+    uint64_t start = pb_now();
+    int done = next(path);
+    return (int)named(PB_unlink, start, done, AT_FDCWD, path, 0, 0, size);
+}
+
+PB_API int unlinkat(int at, const char *path, int flags) {
+    PB_NEXT(int, unlinkat, int, const char *, int);
+    int64_t size = flags & AT_REMOVEDIR ? -1 : size_before(at, path);
+    uint64_t start = pb_now();
+    int done = next(at, path, flags);
+    return (int)named(PB_unlinkat, start, done, at, path, (uint32_t)flags, 0, size);
+}
 
 static int changes_links(void) {
     static int known;

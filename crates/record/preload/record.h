@@ -81,7 +81,7 @@ struct pb_call {
     int64_t offset;
     uint64_t bytes;
     const char *text, *text2;
-    size_t text_bytes; /* 0: up to its end */
+    size_t text_bytes, text2_bytes; /* 0: up to its end */
 };
 
 #define PB_API __attribute__((visibility("default")))

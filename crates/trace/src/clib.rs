@@ -139,8 +139,10 @@ fn on_name<'a>(called: &Called<'a>) -> Option<Call<'a>> {
         b"utime" | b"utimes" | b"utimensat" => named(Op::Utime),
         b"truncate" => Call::Named { op: Op::Truncate, at, bytes: called.count.unwrap_or(0) },
         b"mkdir" | b"mkdirat" => Call::MakeDirectory { at },
-        b"rmdir" => Call::Remove { at, directory: true },
-        b"unlink" | b"unlinkat" | b"remove" => Call::Remove { at, directory: false },
+        b"rmdir" => Call::Remove { at, directory: true, size_bytes: None },
+        b"unlink" | b"unlinkat" | b"remove" => {
+            Call::Remove { at, directory: false, size_bytes: None }
+        }
         b"rename" | b"renameat" => Call::Rename { from: at, to: other, exchange: false },
         b"link" | b"linkat" => Call::Link { from: at, to: other },
         b"symlink" | b"symlinkat" => Call::Symlink { target: name(called.file), at: other },

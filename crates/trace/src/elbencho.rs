@@ -238,8 +238,10 @@ fn on_name<'a>(name: &str, path: &'a [u8]) -> Call<'a> {
     };
     match name {
         "mkdir" | "mkdirat" => Call::MakeDirectory { at },
-        "unlink" | "unlinkat" => Call::Remove { at, directory: is_directory(path) },
-        "rmdir" => Call::Remove { at, directory: true },
+        "unlink" | "unlinkat" => {
+            Call::Remove { at, directory: is_directory(path), size_bytes: None }
+        }
+        "rmdir" => Call::Remove { at, directory: true, size_bytes: None },
         "stat" | "fstatat" | "statx" => {
             Call::NameAttributes { at, size_bytes: None, itself: false }
         }

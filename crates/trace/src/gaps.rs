@@ -55,6 +55,7 @@ gaps! {
     Sums "sums" "# modules hold sums over calls: their rows have no events, percentiles and order";
     Aggregated "aggregated" "# modules hold counters of other things than calls and were left out";
     Unlisted "unlisted-layouts" "# files lie on storage as Lustre stripes them, but are not listed: 10,000 are";
+    Unfound "unlisted-files" "# files were removed, or are links, of which nothing more is listed: 100,000 are";
     NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
     CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
     NoResults "no-results" "# calls have no result in the log: taken as done in full";

@@ -225,6 +225,12 @@ impl Names {
         (entry.file, entry.absent) = (NO_ID, true);
     }
 
+    /// It stands in a directory that was made in the log.
+    pub fn is_within_fresh(&self, node: Node) -> bool {
+        let parent = self.entries[node as usize].parent;
+        self.entries[parent as usize].fresh
+    }
+
     /// A name was removed.
     pub fn remove(&mut self, node: Node) {
         self.absent(node);

@@ -195,8 +195,10 @@ pub enum Call<'a> {
     Handle { op: Op, fd: Fd<'a> },
     /// Another operation on a name; `bytes` of those that take a size.
     Named { op: Op, at: At<'a>, bytes: u64 },
-    /// Removes a name.
-    Remove { at: At<'a>, directory: bool },
+    /// Reads a symbolic link; `target`: its text, empty where the log does not tell it.
+    ReadLink { at: At<'a>, target: Name<'a> },
+    /// Removes a name; `size_bytes` of a regular file.
+    Remove { at: At<'a>, directory: bool, size_bytes: Option<u64> },
     /// Makes a directory.
     MakeDirectory { at: At<'a> },
     /// Gives another name; `exchange`: both swap.

@@ -206,6 +206,7 @@ fn wait_until<B: Backend>(
     io: &mut Io<'_, B>,
     comm: &mut dyn Comm,
 ) -> Result<Flow, Fault> {
+    io.ended_ns = 0;
     let spin_ns = if io.clock.passes_by_itself() { SPIN_NS } else { 0 };
     loop {
         let left_ns = due_ns.saturating_sub(io.clock.now());

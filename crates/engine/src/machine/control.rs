@@ -2,8 +2,10 @@
 
 use super::eval::Env;
 use super::fault::Fault;
+use super::io::Io;
 use super::perform::Step;
 use super::sharing::Sharing;
+use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm, Given, Members, Poll};
 use crate::stop;
@@ -59,52 +61,53 @@ pub(super) struct Scratch {
 }
 
 /// `sleep`; `agile`: no time passes.
-pub(super) fn sleep(
+pub(super) fn sleep<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     comm: &mut dyn Comm,
-    agile: bool,
+    io: &mut Io<'_, B>,
 ) -> Result<Flow, Fault> {
-    if agile {
+    if io.settings.agile {
         return Ok(Flow::Next);
     }
-    let ns = duration(env, step.site, step.args[0])?;
-    Ok(pass(comm, &env.clock, ns, u64::MAX, Clock::sleep))
+    pass(step, env, comm, io, (u64::MAX, Clock::sleep))
 }
 
 /// `compute`
-pub(super) fn compute(
+pub(super) fn compute<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     comm: &mut dyn Comm,
+    io: &mut Io<'_, B>,
 ) -> Result<Flow, Fault> {
-    let ns = duration(env, step.site, step.args[0])?;
-    Ok(pass(comm, &env.clock, ns, SLICE_NS, Clock::spin))
+    pass(step, env, comm, io, (SLICE_NS, Clock::spin))
 }
 
-fn duration(env: &mut Env<'_>, site: Pc, operand: Operand) -> Eval<u64> {
-    env.value(site, operand)?.as_duration_ns()
-}
-
-/// Lets time pass in slices, until it has or the rank shall stop.
-fn pass(
+/// Lets time pass in slices, until it has or the rank shall stop. What statements have cost since the
+/// last operation or pause is part of it, so that pauses add up exactly.
+fn pass<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
     comm: &mut dyn Comm,
-    clock: &Clock,
-    ns: u64,
-    slice_ns: u64,
-    slice: impl Fn(&Clock, u64),
-) -> Flow {
-    let end_ns = clock.now().saturating_add(ns);
-    loop {
-        let now_ns = clock.now();
-        if now_ns >= end_ns {
-            return Flow::Next;
-        }
+    io: &mut Io<'_, B>,
+    (slice_ns, slice): (u64, fn(&Clock, u64)),
+) -> Result<Flow, Fault> {
+    let ns = env.value(step.site, step.args[0])?.as_duration_ns()?;
+    let mut now_ns = io.clock.now();
+    let since_ns = match io.ended_ns {
+        1.. if io.pending.is_idle() => io.ended_ns.min(now_ns),
+        _ => now_ns,
+    };
+    let end_ns = since_ns.saturating_add(ns);
+    while now_ns < end_ns {
         if comm.check() == Check::Interrupted {
-            return Flow::Interrupted;
+            return Ok(Flow::Interrupted);
         }
-        slice(clock, (end_ns - now_ns).min(slice_ns));
+        slice(&io.clock, (end_ns - now_ns).min(slice_ns));
+        now_ns = io.clock.now();
     }
+    io.ended_ns = end_ns;
+    Ok(Flow::Next)
 }
 
 /// `print`: one line in one write(2), so that the lines of ranks do not mix.

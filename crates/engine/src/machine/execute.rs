@@ -15,6 +15,7 @@ use crate::backend::{Act, Backend};
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
+use model::function::Calc;
 use model::plan::{Args, Function, Instr, NO_SLOT, Operand, Pc, Plan};
 use model::value::{Eval, EvalError, Outcome};
 use model::{Op, Value, limits};
@@ -243,6 +244,9 @@ fn structure<B: Backend>(
     if !io.pending.is_idle() {
         io.wait_before_instr(&instr)?;
     }
+    if ends_pause(instr) {
+        io.ended_ns = 0;
+    }
     match instr {
         Instr::Function { function: Function::Tested, dst, args } => {
             let tested = control::tested(pc, &plan.args[args.range()], env, comm, scratch)?;
@@ -345,6 +349,23 @@ fn structure<B: Backend>(
         }
     }
     Ok(Ok(pc + 1))
+}
+
+/// A pause that follows counts from its own start: the rank waits here, or asks the file system, or a
+/// label measures all that is inside of it.
+fn ends_pause(instr: Instr) -> bool {
+    match instr {
+        Instr::Function { function, .. } => {
+            matches!(function.row().calc, Calc::Met(_) | Calc::Asked(_))
+        }
+        Instr::Share { .. }
+        | Instr::Claim { .. }
+        | Instr::ShareEnd
+        | Instr::LabelEnter { .. }
+        | Instr::LabelLeave
+        | Instr::Barrier { .. } => true,
+        _ => false,
+    }
 }
 
 /// A rehearsal may skip iterations: the loop's own state is among the numbers that it moves on.

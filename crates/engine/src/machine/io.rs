@@ -58,6 +58,9 @@ pub(super) struct Io<'c, B> {
     pub(super) notes: u32,
     /// When operations are due.
     pub(super) arrivals: Arrivals,
+    /// When the rank's last operation or pause ended; 0: since then it has waited for others, or done
+    /// something else that is no statement's own cost.
+    pub(super) ended_ns: u64,
     pub(super) traffic: Traffic,
     pub(super) fillings: Fillings,
     pub(super) verified: Verified,
@@ -102,6 +105,7 @@ impl<'c, B: Backend> Io<'c, B> {
             pending: Pending::default(),
             notes: 0,
             arrivals: Arrivals::new(),
+            ended_ns: 0,
             settings,
             keeps_events: recorder.keeps_events(),
             watched: recorder.keeps_events(),
@@ -151,6 +155,7 @@ impl<'c, B: Backend> Io<'c, B> {
         self.note_backward(backward);
         let timing = Timing { start_ns: shot.start_ns, end_ns, busy_ns };
         self.labels.own_ns += busy_ns;
+        self.ended_ns = end_ns;
         self.count_done(op, site, timing, 0, false);
         if self.watched {
             self.tell_simple(op, site, timing, subject);
@@ -210,6 +215,7 @@ impl<'c, B: Backend> Io<'c, B> {
         let timing = Timing { start_ns: open.start_ns, end_ns, busy_ns };
         self.recorder.done_in_parts(spot, timing, bytes, parts);
         self.labels.own_ns += busy_ns;
+        self.ended_ns = end_ns;
         self.outcome = Outcome { bytes, errno: 0 };
         self.moved_bytes += bytes;
         self.operations += 1;
@@ -240,6 +246,7 @@ impl<'c, B: Backend> Io<'c, B> {
         if tally.errno != 0 || tally.short {
             return self.conclude_slow(op, site, tally, subject);
         }
+        self.ended_ns = tally.timing.end_ns;
         self.count(op, site, tally);
         if self.watched {
             self.tell(op, site, tally, subject, false);
@@ -307,6 +314,7 @@ impl<'c, B: Backend> Io<'c, B> {
             let now_ns = self.clock.now();
             tally.timing = Timing { start_ns: now_ns, end_ns: now_ns, busy_ns: 0 };
         }
+        self.ended_ns = tally.timing.end_ns;
         let expected = tally.errno != 0
             && (self.options.active().expects(tally.errno)
                 || self.is_lacking(op, tally.errno, subject));

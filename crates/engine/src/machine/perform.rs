@@ -145,12 +145,18 @@ pub(super) fn perform<B: Backend>(
         Op::Pfsetsize => return mpi_io::on_file(step, env, io, comm, mpi_io::set_size),
         Op::Pfpreallocate => return mpi_io::on_file(step, env, io, comm, mpi_io::preallocate),
         Op::Pfseek => return mpi_io::on_file(step, env, io, comm, mpi_io::seek),
-        Op::Print => return control::print(step, env, scratch, io.settings.print_fd),
+        Op::Print => {
+            io.ended_ns = 0;
+            return control::print(step, env, scratch, io.settings.print_fd);
+        }
         Op::Assert => return control::assert(step, env),
-        Op::Sleep => return control::sleep(step, env, comm, io.settings.agile),
-        Op::Compute => return control::compute(step, env, comm),
+        Op::Sleep => return control::sleep(step, env, comm, io),
+        Op::Compute => return control::compute(step, env, comm, io),
         Op::Signal => return control::signal(step, env, comm, scratch),
-        Op::Wait => return control::wait(step, env, comm, scratch),
+        Op::Wait => {
+            io.ended_ns = 0;
+            return control::wait(step, env, comm, scratch);
+        }
     }?;
     Ok(Flow::Next)
 }

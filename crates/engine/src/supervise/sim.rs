@@ -12,6 +12,7 @@ use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
 use crate::{limits, stop};
 use model::directory::absolute;
+use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use model::{Plan, Value};
 use std::rc::Rc;
@@ -30,13 +31,13 @@ pub fn run_sim(
     run_sim_with(plan, config, &[], on_progress, None)
 }
 
-/// The same among files that are there before: names below the directory, directories before what is
-/// in them, and the size of files in bytes, `None` for directories. What cannot be there is left out.
+/// The same among what is there before, directories before what is in them. What cannot be there is
+/// left out.
 /// Statements of MPI-IO are executed, too. Events are not kept: somebody listens to them.
 pub fn run_sim_among(
     plan: &Plan,
     config: &Config,
-    before: &[(&[u8], Option<u64>)],
+    before: &[Expected],
     listener: &Listener,
 ) -> Result<Outcome, StartError> {
     run_sim_with(plan, config, before, &mut |_| (), Some(listener))
@@ -64,7 +65,7 @@ pub fn run_sim_with_faults(
 fn run_sim_with(
     plan: &Plan,
     config: &Config,
-    before: &[(&[u8], Option<u64>)],
+    before: &[Expected],
     on_progress: &mut dyn FnMut(&Progress),
     listener: Option<&Listener>,
 ) -> Result<Outcome, StartError> {
@@ -78,9 +79,15 @@ fn run_sim_with(
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
     fs.borrow_mut().add(&plan.directories);
-    for (path, size_bytes) in before {
-        let path = absolute(&plan.directories, path);
-        let _ = fs.borrow_mut().plant(&path, size_bytes.map_or(Planted::Directory, Planted::File));
+    for one in before {
+        let path = absolute(&plan.directories, &one.path);
+        let _ = match &one.what {
+            Thing::Directory => fs.borrow_mut().plant(&path, Planted::Directory),
+            Thing::File { size_bytes, .. } => {
+                fs.borrow_mut().plant(&path, Planted::File(*size_bytes))
+            }
+            Thing::Link(target) => fs.borrow_mut().plant_link(&path, target),
+        };
     }
     let backend = |rank: u32, clock: Virtual| {
         let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };

@@ -19,11 +19,27 @@ pub struct Trace {
     /// How files lie on storage, as far as the log tells: Darshan's module LUSTRE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<TraceLayout>,
+    /// What the log tells of files as they were found, beside what operations show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<TraceFound>,
     /// Bytes over time of logs that do not tell single transfers: Darshan's module HEATMAP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<TraceMoved>,
     /// What the logs do not tell, or what was left out of them.
     pub gaps: Vec<TraceGap>,
+}
+
+/// What a log tells of a file beside its operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceFound {
+    /// Its path, as events have it.
+    pub path: String,
+    /// Bytes that it had when it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// It is a symbolic link that was there before: the path that it leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 /// How a file lies on storage.

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
-use trace::fold::{Before, Folded, Included, Kind as There, Log};
+use trace::fold::{Folded, Included, Log};
 
 /// How far a program does what its log shows.
 #[derive(Clone, Debug, Default)]
@@ -144,8 +144,7 @@ fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Result<(), Stri
         ..Config::default()
     };
     config.settings.print_fd = None;
-    let before: Vec<(&[u8], Option<u64>)> = folded.before.iter().map(planted).collect();
-    let outcome = run_sim_among(plan, &config, &before, listener);
+    let outcome = run_sim_among(plan, &config, &folded.before, listener);
     let outcome = outcome.map_err(|error| error.to_string())?;
     if outcome.finished() { Ok(()) } else { Err(ending(plan, &outcome)) }
 }
@@ -158,14 +157,6 @@ impl Loader for Parts<'_> {
         let part = self.0.iter().find(|part| part.name == path).ok_or("there is no such file")?;
         Ok((part.name.clone(), part.text.clone().into_bytes()))
     }
-}
-
-fn planted(before: &Before) -> (&[u8], Option<u64>) {
-    let size_bytes = match before.kind {
-        There::Directory => None,
-        There::File { size_bytes } => Some(size_bytes),
-    };
-    (&before.path, size_bytes)
 }
 
 fn ending(plan: &Plan, outcome: &Outcome) -> String {

@@ -48,6 +48,9 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     log.paths = reader.paths().to_vec();
     log.labels = reader.labels().to_vec();
     log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();
+    if let Some(trace) = &run.run.trace {
+        log.take_found(&trace.found);
+    }
     log.complete();
     Ok((run, log))
 }

@@ -89,6 +89,7 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         recorded: origin.recorded,
         threads: told.threads,
         layouts: told.layouts,
+        found: told.found,
         moved: told.moved,
         gaps: told.gaps,
     });

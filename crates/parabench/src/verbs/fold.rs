@@ -95,8 +95,9 @@ impl Fold {
         if words.is_some() {
             head = vec![format!("{}an anonymous run.", &HEAD[2..])];
         }
+        let name = file_name(self.out.as_deref());
         let (split, data) = (self.split_name(), self.data_name());
-        let options = Options { think: self.think, head, split, data, approx: self.approx };
+        let options = Options { think: self.think, head, name, split, data, approx: self.approx };
         let folded = fold::fold(&log, &options);
         let (log, folded) = (Rc::new(log), Rc::new(folded));
         let line = self.explain.clone().map(|line| self.in_part(line));
@@ -175,10 +176,16 @@ pub(super) struct Translated {
 ///
 /// # Errors
 /// The run has no events, or not all.
-pub(super) fn translated(folder: &Path, think: Think, program: &Path) -> Result<Translated> {
+pub(super) fn translated(
+    folder: &Path,
+    think: Think,
+    program: &Path,
+    out: Option<&Path>,
+) -> Result<Translated> {
     let (run, log) = folding::read(folder)?;
-    let (head, data) = (head(&run, &log), Some(data_name(program)));
-    let folded = fold::fold(&log, &Options { think, head, data, ..Options::default() });
+    let (head, name, data) = (head(&run, &log), file_name(out), Some(data_name(program)));
+    let options = Options { think, head, name, data, ..Options::default() };
+    let folded = fold::fold(&log, &options);
     let (log, folded) = (Rc::new(log), Rc::new(folded));
     say(&folded, &folding::prove(&log, &folded, None), None);
     let ranks = log.ranks.len() as u32;
@@ -193,6 +200,11 @@ pub(super) fn data_name(program: &Path) -> String {
         _ => PathBuf::from(format!("{}.data", program.display())),
     };
     named.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What the file of a program is called, for a comment.
+fn file_name(out: Option<&Path>) -> Option<String> {
+    Some(model::escape::line(&out?.file_name()?.to_string_lossy()))
 }
 
 /// `typical`, `exact`, `none`, `drawn`, `scale=0.5`

@@ -133,9 +133,12 @@ fn list(parts: &[Part], directory: &Path) -> Result<()> {
     let mut out = String::new();
     let all = parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
     for (part, missing) in all {
-        let what = match (missing.expected.what, missing.has_bytes) {
+        let what = match (&missing.expected.what, missing.has_bytes) {
             (Thing::Directory, _) => "directory".to_string(),
-            (Thing::File { size_bytes, .. }, None) => format!("file, {}", format_bytes(size_bytes)),
+            (Thing::Link(target), _) => format!("link to {}", model::escape::bytes(target)),
+            (Thing::File { size_bytes, .. }, None) => {
+                format!("file, {}", format_bytes(*size_bytes))
+            }
             (Thing::File { .. }, Some(_)) => {
                 format!("file, {} more", format_bytes(missing.new_bytes()))
             }

@@ -62,7 +62,7 @@ impl Replay {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         let name = self.out.clone().unwrap_or_else(|| self.name().into());
-        let folded = translated(&self.folder, self.think, &name)?;
+        let folded = translated(&self.folder, self.think, &name, self.out.as_deref())?;
         let own = match self.out {
             Some(_) => None,
             None => {

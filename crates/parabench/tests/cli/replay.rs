@@ -57,6 +57,53 @@ fn an_imported_log_is_repeated_among_files_as_long_as_it_shows() {
     listed.out_has("in/a: file, 4.88 KiB");
 }
 
+/// A link, what is read through it, one that leaves, and a file that is only removed.
+#[test]
+fn links_and_files_that_are_only_removed_are_as_they_were_found() {
+    let scene = Scene::new().file("w/dir/f", "abc").file("w/big", "x".repeat(5000));
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, scene.path(name));
+    link("dir", "w/l").expect("a link");
+    link("/etc/nothing", "w/dir/away").expect("a link");
+    let script = "cd w; readlink l; cat l/f; readlink l/away; unlink big";
+    let done = scene.call("record --via preload --under w -o r -- sh -c").word(script).run();
+    done.exits(0).out_is("dir\nabc/etc/nothing\n");
+    scene.parabench("fold r -o app.ppl").exits(0).err_has("without loss");
+    let line = "prepare app.ppl -n 4 --dir d --trace r --dry-run";
+    scene
+        .parabench(line)
+        .exits(0)
+        .out_has("l: link to dir\n")
+        .out_has("dir/f: file, 3 B")
+        .out_has("dir/away: link to ../outside/etc/nothing\n")
+        .out_has("big: file, 4.88 KiB")
+        .out_has("missing: 2 symbolic links, 1 directory and 2 files, ");
+    let replay = "replay r -- --out again.run --fidelity-gate";
+    scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
+    let notes = scene.call("report again.run").env("COLUMNS", "300").run().exits(0);
+    notes.out_has("--prepare makes symbolic links in the directory, first dir/away");
+}
+
+/// strace shows what was read of a link.
+#[test]
+fn links_of_a_log_are_made() {
+    let log = r#"
+17 1795253061.000000 execve("/usr/bin/app", ["app"], 0x7f /* 9 vars */) = 0 <0.000300>
+17 1795253061.000500 readlink("/data/bin/app", "../lib/app", 4096) = 10 <0.000020>
+17 1795253061.000600 readlink("/data/lib", 0x7ffd, 4096) = -1 EINVAL (Invalid argument) <0.000020>
+17 1795253061.000700 unlink("/data/bin/app") = 0 <0.000020>
+17 1795253061.000800 symlink("x", "/data/bin/app") = 0 <0.000020>
+17 1795253061.000900 readlink("/data/bin/app", "x", 4096) = 1 <0.000020>
+"#;
+    let scene = Scene::new().file("app.strace", log);
+    scene.parabench("import app.strace -o app.run").exits(0);
+    scene.parabench("fold app.run -o app.ppl").exits(0).err_has("without loss");
+    let listed = scene.parabench("prepare app.ppl --dir d --trace app.run --dry-run").exits(0);
+    listed
+        .out_has("bin/app: link to ../lib/app\n")
+        .out_has("lib: file, 0 B\n")
+        .out_has("missing: 1 symbolic link, 1 directory and 1 file, ");
+}
+
 #[test]
 fn what_cannot_be_repeated_is_told() {
     let scene = recorded();

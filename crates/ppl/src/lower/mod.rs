@@ -51,7 +51,7 @@ mod with;
 
 use crate::ast::Ast;
 use crate::binding::Binding;
-use crate::check::{self, ranks::speaks_of_ranks};
+use crate::check::{self, ranks::asserted_ranks, ranks::speaks_of_ranks};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Kind, SymbolId};
 use crate::source::{Reader, Sources};
@@ -95,13 +95,19 @@ fn end_of_program(sources: &Sources) -> Span {
     Span { start: end, end }
 }
 
-/// Number of ranks: a program that does not speak of them is for one, unless asked.
+/// Number of ranks. Unless asked, it is the one that the program asserts, and a program that does not
+/// speak of ranks is for one.
 fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
-    match binding.ranks_assumed && !speaks_of_ranks(ast, sources, &binding.params) {
-        true => 1,
-        false => binding.ranks.max(1),
+    let asked = binding.ranks.max(1);
+    match binding.ranks_assumed {
+        false => asked,
+        true if !speaks_of_ranks(ast, sources, &binding.params) => 1,
+        true => asserted_ranks(ast).filter(|ranks| *ranks <= RANKS_ASSERTED_MAX).unwrap_or(asked),
     }
 }
+
+/// More ranks are not assumed because a program says so: it is rehearsed with all of them.
+const RANKS_ASSERTED_MAX: u32 = 4096;
 
 /// Code being made.
 struct Lower<'a> {

@@ -1,7 +1,9 @@
 //! Which files and directories must be there before a program starts, as its log shows.
 //!
 //! A name that is used before anything makes it was there. A file was as long as reads show that
-//! meet bytes which nobody has written.
+//! meet bytes which nobody has written, or when it was removed.
+//!
+//! Names that lead through symbolic links are those of what the links lead to.
 
 use super::log::{Log, Logged};
 use super::merged::Merged;
@@ -9,32 +11,13 @@ use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
 use model::event::{FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+use model::rehearsal::{Expected, Thing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What stands at a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A directory.
-    Directory,
-    /// A file of this size.
-    File {
-        /// Bytes.
-        size_bytes: u64,
-    },
-}
-
-/// Something that must be there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Before {
-    /// Its name, below the directory of the run.
-    pub path: Vec<u8>,
-    /// What it is.
-    pub kind: Kind,
-}
-
 /// What a log shows of what was there before it, directories before what is in them.
-pub fn before(log: &Log) -> Vec<Before> {
+pub fn before(log: &Log) -> Vec<Expected> {
     let mut world = World::default();
+    world.find_links(log);
     for (_, entry) in Merged::of(log, |entry| entry.event.start_ns) {
         world.follow(log, &entry);
     }
@@ -43,9 +26,9 @@ pub fn before(log: &Log) -> Vec<Before> {
     found
 }
 
-/// A file or directory.
+/// A file, directory or link.
 #[derive(Clone, Copy, Debug, Default)]
-struct Thing {
+struct Seen {
     is_directory: bool,
     /// It was there before; bytes that it must have had.
     was_there: bool,
@@ -64,12 +47,30 @@ enum State {
 #[derive(Default)]
 struct World {
     names: BTreeMap<Vec<u8>, State>,
-    things: Vec<Thing>,
+    things: Vec<Seen>,
     /// Name under which things were there before.
     first: HashMap<usize, Vec<u8>>,
     open: HashMap<u32, usize>,
     /// Names that are directories if there is something: names below them were missing.
     only_directories: HashSet<Vec<u8>>,
+    /// Symbolic links that are there now, and what they lead to.
+    links: HashMap<Vec<u8>, Vec<u8>>,
+    /// What the links led to that were there before.
+    targets: HashMap<usize, Vec<u8>>,
+}
+
+/// Links on the way of a name, as the kernel follows them.
+const LINKS_MAX: usize = 40;
+
+/// The text of a link, which leads from its own directory to a name: `../lib/b` of `bin/a`.
+fn text_of_link(path: &[u8], target: &[u8]) -> Vec<u8> {
+    let depth = path.iter().filter(|byte| **byte == b'/').count();
+    let up = b"../".repeat(depth);
+    match (target, depth) {
+        (b"." | b"", 0) => b".".to_vec(),
+        (b"." | b"", _) => up[..up.len() - 1].to_vec(),
+        _ => [&up, target].concat(),
+    }
 }
 
 /// Names of the directories above a name.
@@ -81,6 +82,7 @@ fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 const ENOENT: u16 = 2;
 const EEXIST: u16 = 17;
 const EISDIR: u16 = 21;
+const EINVAL: u16 = 22;
 const ENOTEMPTY: u16 = 39;
 
 impl World {
@@ -90,10 +92,16 @@ impl World {
         if event.path == NO_ID || super::log::takes_handle(op) {
             return self.handle(log, op, entry);
         }
-        let path = log.path(event.path).to_vec();
+        let path = self.real(log.path(event.path), follows(op));
         match event.errno {
             0 => {}
             ENOENT => return self.missing(&path),
+            // It is there, and no link.
+            EINVAL if op == Op::Readlink => {
+                self.parents(&path);
+                self.was(&path, false);
+                return;
+            }
             EEXIST | EISDIR | ENOTEMPTY => {
                 self.was(&path, op == Op::Rmdir || op == Op::Mkdir || event.errno == EISDIR);
                 return;
@@ -102,6 +110,43 @@ impl World {
         }
         self.parents(&path);
         self.succeeded(log, op, entry, path);
+    }
+
+    /// Links that were there before.
+    fn find_links(&mut self, log: &Log) {
+        for (link, target) in &log.links {
+            let (path, target) = (log.path(*link).to_vec(), log.path(*target).to_vec());
+            self.links.insert(path, target);
+        }
+        for (link, target) in self.links.clone() {
+            // The log may name it through another link.
+            let path = self.real(&link, false);
+            self.links.remove(&link);
+            self.links.insert(path.clone(), target.clone());
+            self.parents(&path);
+            let thing = self.was(&path, false);
+            self.targets.insert(thing, text_of_link(&path, &target));
+        }
+    }
+
+    /// The name without links: those of directories above it, and if it `follows` its own.
+    fn real(&self, path: &[u8], follows: bool) -> Vec<u8> {
+        let mut path = path.to_vec();
+        if self.links.is_empty() {
+            return path;
+        }
+        for _ in 0..LINKS_MAX {
+            let all = above(&path).chain(follows.then_some(&path[..]));
+            let found = all.filter_map(|part| Some((part.len(), self.links.get(part)?))).next();
+            let Some((length, target)) = found else { break };
+            let rest = &path[length..];
+            path = match (&target[..], rest) {
+                (b".", b"") => b".".to_vec(),
+                (b".", rest) => rest[1..].to_vec(),
+                (target, rest) => [target, rest].concat(),
+            };
+        }
+        path
     }
 
     fn succeeded(&mut self, log: &Log, op: Op, entry: &Logged, path: Vec<u8>) {
@@ -148,16 +193,23 @@ impl World {
             }
             Op::Readdir => drop(self.was(&path, true)),
             Op::Delete | Op::Pdelete | Op::Rmdir => {
-                self.was(&path, op == Op::Rmdir);
+                let thing = self.was(&path, op == Op::Rmdir);
+                // What was made in the log may have grown by ways that it does not show.
+                let known = log.removed_bytes.get(&event.path);
+                if let Some(bytes) = known.filter(|_| self.things[thing].was_there) {
+                    self.append(thing, *bytes);
+                }
+                self.links.remove(&path);
                 self.names.insert(path, State::Absent);
             }
             Op::Rename => {
                 self.was(&path, false);
-                self.rename(&path, log.path(event.path2));
+                let to = self.real(log.path(event.path2), false);
+                self.rename(&path, &to);
             }
             Op::Link | Op::Copy | Op::Reflink => {
                 let thing = self.was(&path, false);
-                let to = log.path(event.path2).to_vec();
+                let to = self.real(log.path(event.path2), false);
                 self.parents(&to);
                 match op {
                     Op::Link => drop(self.names.insert(to, State::Thing(thing))),
@@ -168,9 +220,10 @@ impl World {
                 }
             }
             Op::Symlink => {
-                let to = log.path(event.path2).to_vec();
+                let to = self.real(log.path(event.path2), false);
                 self.parents(&to);
                 self.put(&to, false);
+                self.links.insert(to, log.path(event.path).to_vec());
             }
             Op::Tmpfile => {}
             _ => drop(self.was(&path, false)),
@@ -186,7 +239,7 @@ impl World {
         let thing = match self.open.get(&entry.details.instance) {
             Some(thing) => *thing,
             None => {
-                let path = log.path(event.path).to_vec();
+                let path = self.real(log.path(event.path), true);
                 self.parents(&path);
                 let writes = matches!(op, Op::Fwrite | Op::Writev | Op::Pfwrite);
                 let thing = if writes { self.made(&path, false) } else { self.was(&path, false) };
@@ -227,7 +280,7 @@ impl World {
         thing.written_bytes = thing.written_bytes.max(end);
     }
 
-    /// Where bytes were appended shows how long the file was.
+    /// Where bytes were appended, or how long it was in the end, shows how long the file was.
     fn append(&mut self, thing: usize, at: u64) {
         let thing = &mut self.things[thing];
         if at > thing.written_bytes {
@@ -281,7 +334,7 @@ impl World {
     }
 
     fn put(&mut self, path: &[u8], is_directory: bool) -> usize {
-        self.things.push(Thing { is_directory, ..Thing::default() });
+        self.things.push(Seen { is_directory, ..Seen::default() });
         let thing = self.things.len() - 1;
         self.names.insert(path.to_vec(), State::Thing(thing));
         thing
@@ -307,22 +360,126 @@ impl World {
             self.names.insert(name.clone(), State::Absent);
             self.names.insert([to, &name[from.len()..]].concat(), state);
         }
+        if let Some(target) = self.links.remove(from) {
+            self.links.insert(to.to_vec(), target);
+        }
         if let Some(state) = self.names.insert(from.to_vec(), State::Absent) {
             self.names.insert(to.to_vec(), state);
         }
     }
 
-    fn found(self) -> Vec<Before> {
-        let mut found: Vec<Before> = Vec::new();
+    fn found(mut self) -> Vec<Expected> {
+        let mut found: Vec<Expected> = Vec::new();
         for (thing, path) in self.first {
-            let Thing { is_directory, was_there, size_bytes, .. } = self.things[thing];
+            let Seen { is_directory, was_there, size_bytes, .. } = self.things[thing];
             if !was_there || path.is_empty() || path == b"." {
                 continue;
             }
-            let kind = if is_directory { Kind::Directory } else { Kind::File { size_bytes } };
-            found.push(Before { path, kind });
+            let what = match self.targets.remove(&thing) {
+                Some(target) => Thing::Link(target),
+                None if is_directory => Thing::Directory,
+                None => Thing::File { size_bytes, whole: false },
+            };
+            found.push(Expected { path, what });
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
         found
+    }
+}
+
+/// The operation works on what a link leads to.
+fn follows(op: Op) -> bool {
+    use Op::*;
+    !matches!(op, Lstat | Readlink | Delete | Pdelete | Rmdir | Mkdir | Rename | Link | Symlink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::Events;
+    use model::Event;
+    use model::run::TraceFound;
+
+    /// Operations on paths by number, and errors.
+    fn log(paths: &[&str], operations: &[(Op, u32, u16)], found: &[TraceFound]) -> Log {
+        let mut events = Events::default();
+        for (at, (op, path, errno)) in (0..).zip(operations) {
+            let event = Event {
+                start_ns: at,
+                end_ns: at,
+                path: *path,
+                path2: NO_ID,
+                op: *op as u8,
+                errno: *errno,
+                ..Event::default()
+            };
+            events.push(&Logged { event, ..Logged::default() });
+        }
+        let paths = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+        let mut log = Log { paths, ranks: vec![events], imported: true, ..Log::default() };
+        log.take_found(found);
+        log
+    }
+
+    fn link(path: &str, target: &str) -> TraceFound {
+        TraceFound { path: path.into(), target: Some(target.into()), ..TraceFound::default() }
+    }
+
+    fn shown(log: &Log) -> Vec<String> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let one = |one: &Expected| match &one.what {
+            Thing::Directory => format!("{}/", text(&one.path)),
+            Thing::File { size_bytes, .. } => format!("{} {size_bytes}", text(&one.path)),
+            Thing::Link(target) => format!("{} -> {}", text(&one.path), text(target)),
+        };
+        before(log).iter().map(one).collect()
+    }
+
+    #[test]
+    fn names_through_links_are_those_of_what_they_lead_to() {
+        let found = [
+            link("a/l", "b"),
+            link("a/l/deep", "e"),
+            link("top", "."),
+            link("round", "round/x"),
+            link("f", "g"),
+        ];
+        let operations = [
+            (Op::Stat, 0, 0),
+            (Op::Readlink, 1, 0),
+            (Op::Lstat, 2, 0),
+            (Op::Stat, 3, 0),
+            (Op::Delete, 4, 0),
+            (Op::Stat, 4, 2),
+            (Op::Mkdir, 5, 17),
+        ];
+        let log = log(&["a/l/c", "a/l", "top/d", "round", "f", "a/l/deep/h"], &operations, &found);
+        let expected = [
+            "a/",
+            "a/l -> ../b",
+            "b/",
+            "b/c 0",
+            "b/deep -> ../e",
+            "d 0",
+            "e/h/",
+            "f -> g",
+            "round -> round/x",
+            "top -> .",
+        ];
+        let mut all = shown(&log);
+        all.retain(|one| !one.starts_with("round/"));
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_file_that_is_only_removed_was_as_long_as_the_log_tells() {
+        let size = |path: &str, bytes| TraceFound {
+            path: path.into(),
+            size_bytes: Some(bytes),
+            ..TraceFound::default()
+        };
+        let operations = [(Op::Delete, 0, 0), (Op::Write, 1, 0), (Op::Delete, 1, 0)];
+        let log = log(&["old", "new"], &operations, &[size("old", 5000), size("new", 7)]);
+        assert_eq!(shown(&log), ["old 5000"]);
     }
 }

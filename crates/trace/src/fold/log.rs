@@ -10,7 +10,7 @@ use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
 use model::op::ParamKind;
 use model::open_flags;
 use model::pattern::Run;
-use model::run::EventExtents;
+use model::run::{EventExtents, TraceFound};
 use std::collections::{HashMap, HashSet};
 
 /// Access mode of open(2) for writing only.
@@ -58,11 +58,37 @@ pub struct Log {
     pub processors: Option<u32>,
     /// What recording added to each call, nanoseconds, where it was measured.
     pub recorder_ns: Option<u64>,
+    /// Bytes that files had when they were removed, by name, where a log tells it.
+    pub removed_bytes: HashMap<u32, u64>,
+    /// Symbolic links that were there before, and the names that they lead to.
+    pub links: HashMap<u32, u32>,
     /// It was imported: open files are told by number, positions by a flag.
     pub imported: bool,
 }
 
 impl Log {
+    /// Takes over what a log tells of files beside operations.
+    pub fn take_found(&mut self, found: &[TraceFound]) {
+        let known = self.paths.iter().cloned().zip(0..);
+        let mut ids: HashMap<Vec<u8>, u32> = known.collect();
+        let mut id = |paths: &mut Vec<Vec<u8>>, path: &str| {
+            *ids.entry(path.into()).or_insert_with(|| {
+                paths.push(path.into());
+                paths.len() as u32 - 1
+            })
+        };
+        for one in found {
+            let path = id(&mut self.paths, &one.path);
+            if let Some(bytes) = one.size_bytes {
+                self.removed_bytes.insert(path, bytes);
+            }
+            if let Some(target) = &one.target {
+                let target = id(&mut self.paths, target);
+                self.links.insert(path, target);
+            }
+        }
+    }
+
     /// The further directories in which a file has a name, in order.
     pub fn used_directories(&self) -> impl Iterator<Item = &str> {
         let used: HashSet<&[u8]> =

@@ -39,13 +39,14 @@ mod variables;
 pub mod write;
 
 pub use approx::Changes;
-pub use before::{Before, Kind, before};
+pub use before::before;
 pub use events::Events;
 pub use log::{Log, Logged};
 pub use only::Only;
 pub use think::Think;
 pub use write::{Fixed, Included};
 
+use model::rehearsal::Expected;
 use order::Order;
 use shape::Shaper;
 use write::Writer;
@@ -59,6 +60,8 @@ pub struct Options {
     pub head: Vec<String>,
     /// How far numbers may be from those of the log, as a share, where that makes the text shorter.
     pub approx: Option<f64>,
+    /// What the file of the program is called.
+    pub name: Option<String>,
     /// Every phase is a file of its own; what their names begin with.
     pub split: Option<String>,
     /// The file beside the program that long lists stand in; `None`: they stand in the program.
@@ -75,7 +78,7 @@ pub struct Folded {
     /// The file that its long lists stand in, if there are any, and how many they are.
     pub data: Option<(Included, usize)>,
     /// What it expects to find.
-    pub before: Vec<Before>,
+    pub before: Vec<Expected>,
     /// By rank: which of its operations are not in the log, because they open what another rank had
     /// opened; numbers from 0 in the rank's order.
     pub adopted: Vec<Vec<u64>>,
@@ -123,6 +126,14 @@ pub fn fold(log: &Log, options: &Options) -> Folded {
     if hidden || other.bytes() < folded.bytes() { other } else { folded }
 }
 
+/// "Run it: parabench run app.ppl -n 4 --prepare".
+fn how_to_run(options: &Options, ranks: usize, expects: bool) -> String {
+    let name = options.name.as_deref().unwrap_or("FILE");
+    let ranks = if ranks > 1 { format!(" -n {ranks}") } else { String::new() };
+    let prepare = if expects { " --prepare" } else { "" };
+    format!("Run it: parabench run {name}{ranks}{prepare}")
+}
+
 /// The program, and whether ranks meet in it under a condition.
 fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     let bound = options.approx.filter(|bound| *bound > 0.0);
@@ -153,12 +164,13 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     head.extend(changes.shown().zip(bound).map(|(changes, bound)| {
         format!("Nearly, within {} %: {changes}.", (bound * 1e5).round() / 1e3)
     }));
+    let before = before(log);
+    head.push(how_to_run(options, log.ranks.len(), !before.is_empty()));
     let write::Written { text, mut parts, data, params, fixed } =
         writer.program(&items, &head, files);
     let (text, _) = ppl::format(&text);
     parts.iter_mut().for_each(|part| part.text = ppl::format(&part.text).0);
     let (left_out, guessed) = (shaper.left_out, shaper.guessed);
-    let before = before(log);
     let patterns = shaper.patterns.named();
     let folded = Folded {
         text,

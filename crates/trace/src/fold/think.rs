@@ -125,7 +125,7 @@ impl Places {
 }
 
 /// Shorter pauses are those of the machine that executes statements.
-const SHORTEST_NS: u64 = 1_000;
+const SHORTEST_NS: u64 = 500;
 /// The same where nobody knows what the recorder added: strace adds 20 us and more.
 const UNKNOWN_NS: u64 = 10_000;
 
@@ -154,7 +154,7 @@ mod tests {
         for (added_ns, pause_ns, own_ns) in [
             (None, 9_999, 0),
             (None, 10_000, 10_000),
-            (Some(50), 999, 0),
+            (Some(50), 499, 0),
             (Some(50), 1_050, 1_000),
             (Some(300), 2_999, 0),
             (Some(300), 3_300, 3_000),

@@ -142,8 +142,7 @@ impl<'a> Writer<'a> {
         let patterns = self.patterns(&mut data);
         let mut files = self.files(items, names.split, &mut data);
         let directory = files.name_directory();
-        let mut text = comment(head);
-        text.push('\n');
+        let mut text = String::new();
         for name in &self.directories {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
@@ -162,11 +161,25 @@ impl<'a> Writer<'a> {
         let parts: Vec<Included> =
             files.parts.into_iter().map(|part| split::with_head(part, head)).collect();
         let mut all = std::iter::once(&text).chain(parts.iter().map(|part| &part.text));
-        if all.any(|text| text.contains("[$$rank")) && self.fixed.ranks.is_none() {
+        let has_lists = all.any(|text| text.contains("[$$rank"));
+        if has_lists && self.fixed.ranks.is_none() {
             self.fixed.ranks = Some("a list has a value for each rank".into());
         }
         let data = data.and_then(|data| data.file(head));
+        let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks(has_lists));
         Written { text, parts, data, params: self.params.all(), fixed: self.fixed }
+    }
+
+    /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.
+    /// Who checks it needs not be told their number, and who runs it with another one is.
+    fn asserted_ranks(&self, has_lists: bool) -> String {
+        let ranks = self.ranks;
+        if ranks == 1 || self.fixed.ranks.is_none() {
+            return String::new();
+        }
+        let (relation, what) = if has_lists { ("==", "is for") } else { (">=", "needs") };
+        let message = format!("it {what} {ranks} ranks: run it with -n {ranks}");
+        format!("assert($$size {relation} {ranks}, \"{message}\");\n")
     }
 
     fn body(&mut self, items: &[Item]) -> Lines {

@@ -72,6 +72,7 @@ impl Resolver<'_> {
             | Call::Handle { fd, .. } => self.on_open(thread, fd, r),
             Call::NameAttributes { at, .. }
             | Call::Named { at, .. }
+            | Call::ReadLink { at, .. }
             | Call::Remove { at, .. }
             | Call::MakeDirectory { at } => self.on_name(thread, at, r),
             Call::Rename { from, to, exchange } => self.rename(thread, r, (from, to), exchange),
@@ -449,8 +450,13 @@ impl Resolver<'_> {
     }
 
     fn on_name(&mut self, thread: u32, at: At<'_>, r: &Record<'_>) {
+        let of_open = match r.call {
+            Call::Named { op, .. } => Some(op),
+            Call::ReadLink { .. } => Some(Op::Readlink),
+            _ => None,
+        };
         if at.name.text.is_empty()
-            && let Call::Named { op, .. } = r.call
+            && let Some(op) = of_open
         {
             let handle = Record { call: Call::Handle { op, fd: at.dir }, ..*r };
             return self.on_open(thread, at.dir, &handle);
@@ -476,9 +482,17 @@ impl Resolver<'_> {
                     self.names.set_size(done.file, Some(bytes));
                 }
             }
-            Call::Remove { directory, .. } => {
+            Call::ReadLink { target, .. } => {
+                done.op = Op::Readlink;
+                if ok {
+                    self.found_link(node, done.path, target);
+                }
+            }
+            Call::Remove { directory, size_bytes, .. } => {
                 done.op = if directory { Op::Rmdir } else { Op::Delete };
                 if ok {
+                    let size_bytes = size_bytes.or_else(|| self.names.size(done.file));
+                    self.found_size(done.path, size_bytes.filter(|_| !directory));
                     self.names.remove(node);
                 }
             }
@@ -501,6 +515,7 @@ impl Resolver<'_> {
         let mut done = Done { path2, ..Done::named(Op::Rename, path) };
         if r.outcome.errno == 0 {
             done.file = self.names.file(from);
+            self.found.makes(path2);
             if !self.names.rename(from, to, swap) {
                 self.gaps.add(Gap::Impossible);
             }
@@ -536,7 +551,34 @@ impl Resolver<'_> {
         self.text = text;
         let Some(leads) = leads else { return self.gaps.add(Gap::Impossible) };
         let (path, path2) = (self.names.path(leads), self.names.path(node));
+        if r.outcome.errno == 0 {
+            self.found.makes(path2);
+        }
         self.emit(thread, r, Done { path2, ..Done::named(Op::Symlink, path) });
+    }
+
+    /// A link was read that nobody has made in the log.
+    fn found_link(&mut self, node: Node, path: u32, target: Name<'_>) {
+        if target.text.is_empty() || target.cut || self.names.is_within_fresh(node) {
+            return;
+        }
+        let text = self.decoded(target);
+        let above = self.names.walk(node, b"..").unwrap_or(ROOT);
+        let leads = self.names.walk(above, &text);
+        self.text = text;
+        if let Some(leads) = leads.filter(|_| self.is_kept(path)) {
+            let target = self.names.path(leads);
+            self.found.link(path, target);
+        }
+    }
+
+    /// A file is removed that had so many bytes.
+    fn found_size(&mut self, path: u32, size_bytes: Option<u64>) {
+        if let Some(bytes) = size_bytes.filter(|bytes| *bytes > 0)
+            && self.is_kept(path)
+        {
+            self.found.size(path, bytes);
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! What a log does not tell is counted, not invented ([`Gaps`]).
 
 mod calls;
+mod found;
 mod labels;
 mod scope;
 mod spawn;
@@ -18,11 +19,12 @@ use crate::gaps::{Gap, Gaps};
 use crate::names::{Names, Node, ROOT, START};
 use crate::record::{At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
+use found::Found;
 use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::op::Class;
-use model::run::{Row, TraceGap, TraceLayout, TraceMoved, TraceThread};
+use model::run::{Row, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use table::{Instance, NO_FILE, Slot, Tables};
@@ -50,6 +52,7 @@ pub struct Resolver<'s> {
     scope: Scope,
     calls: Words,
     labels: Labels,
+    found: Found,
     log: u32,
     /// Time of the first record.
     origin_ns: Option<u64>,
@@ -102,6 +105,8 @@ pub struct Told {
     pub rows: Vec<Row>,
     /// How files lie on storage.
     pub layouts: Vec<TraceLayout>,
+    /// What is told of files as they were found, beside events.
+    pub found: Vec<TraceFound>,
     /// Bytes over time, without the calls that moved them.
     pub moved: Vec<TraceMoved>,
     /// What the recorder added to a call, nanoseconds; 0: not known.
@@ -172,6 +177,7 @@ impl<'s> Resolver<'s> {
             scope,
             calls: Words::default(),
             labels: Labels::default(),
+            found: Found::default(),
             log: 0,
             origin_ns: None,
             last_end_ns: 0,
@@ -203,10 +209,12 @@ impl<'s> Resolver<'s> {
     }
 
     /// At the end of the logs: what ids mean, and what was not told.
-    pub fn finish(self) -> Told {
+    pub fn finish(mut self) -> Told {
         let all = (0..self.names.path_count()).map(|path| self.names.path_text(path as u32));
         let all: Vec<&[u8]> = all.collect();
         let (root, paths) = self.scope.mapped(&all, self.start.as_deref());
+        let (found, left_out) = self.found.told(&paths);
+        self.gaps.add_many(Gap::Unfound, left_out);
         let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
         Told {
             root,
@@ -222,6 +230,7 @@ impl<'s> Resolver<'s> {
             duration_ns: self.last_end_ns,
             rows: Vec::new(),
             layouts: Vec::new(),
+            found,
             moved: Vec::new(),
             call_ns: 0,
         }

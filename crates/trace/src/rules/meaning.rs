@@ -323,8 +323,8 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
         Op::Stat | Op::Lstat => {
             Call::NameAttributes { at, size_bytes: v.size, itself: op == Op::Lstat }
         }
-        Op::Delete | Op::Pdelete => Call::Remove { at, directory: false },
-        Op::Rmdir => Call::Remove { at, directory: true },
+        Op::Delete | Op::Pdelete => Call::Remove { at, directory: false, size_bytes: None },
+        Op::Rmdir => Call::Remove { at, directory: true, size_bytes: None },
         Op::Mkdir => Call::MakeDirectory { at },
         Op::Rename => Call::Rename { from: at, to: self::at(second()?), exchange: false },
         Op::Link => Call::Link { from: at, to: self::at(second()?) },

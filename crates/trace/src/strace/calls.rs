@@ -103,8 +103,14 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
     Some(match name {
         b"access" => named(Op::Lookup, here(c)?),
         b"faccessat" | b"faccessat2" => named(Op::Lookup, there(c)?),
-        b"readlink" => named(Op::Readlink, here(c)?),
-        b"readlinkat" => named(Op::Readlink, there(c)?),
+        b"readlink" => {
+            let at = here(c)?;
+            Call::ReadLink { at, target: c.string().unwrap_or_default() }
+        }
+        b"readlinkat" => {
+            let at = there(c)?;
+            Call::ReadLink { at, target: c.string().unwrap_or_default() }
+        }
         b"chmod" => named(Op::Chmod, here(c)?),
         b"fchmodat" | b"fchmodat2" => named(Op::Chmod, there(c)?),
         b"utime" | b"utimes" => named(Op::Utime, here(c)?),
@@ -118,11 +124,11 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
             let at = here(c)?;
             Call::Named { op: Op::Truncate, at, bytes: c.size().unwrap_or(0) }
         }
-        b"unlink" => Call::Remove { at: here(c)?, directory: false },
-        b"rmdir" => Call::Remove { at: here(c)?, directory: true },
+        b"unlink" => removed(here(c)?, false),
+        b"rmdir" => removed(here(c)?, true),
         b"unlinkat" => {
             let at = there(c)?;
-            Call::Remove { at, directory: has(c.rest(), b"AT_REMOVEDIR") }
+            removed(at, has(c.rest(), b"AT_REMOVEDIR"))
         }
         b"mkdir" => Call::MakeDirectory { at: here(c)? },
         b"mkdirat" => Call::MakeDirectory { at: there(c)? },
@@ -195,6 +201,10 @@ fn there<'a>(c: &mut Cursor<'a>) -> Option<At<'a>> {
 
 fn named(op: Op, at: At<'_>) -> Call<'_> {
     Call::Named { op, at, bytes: 0 }
+}
+
+fn removed(at: At<'_>, directory: bool) -> Call<'_> {
+    Call::Remove { at, directory, size_bytes: None }
 }
 
 fn handle<'a>(op: Op, c: &mut Cursor<'a>) -> Option<Call<'a>> {

@@ -73,6 +73,11 @@ impl MemFs {
 }
 
 impl MemFs {
+    /// Puts a symbolic link where nothing is, unless it leaves the directory.
+    pub(crate) fn plant_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), i32> {
+        self.symlink(target, path).map(drop)
+    }
+
     /// What was put there as a file, because nothing told what it is, is a directory; `false`: it has
     /// been written or is none of those.
     pub(crate) fn found_is_directory(&mut self, path: &[u8]) -> bool {

@@ -62,7 +62,7 @@ pub(in super::super) fn whole_file<B: Backend>(
         true if tally.errno == 0 => io.wrote(io.paths[0].place, tally.done_bytes, !stable),
         true => {}
     }
-    io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
+    io.conclude_together(step, &tally, Subject::Path)
 }
 
 /// `pfwrite($h, ...)`, `pfread`
@@ -128,7 +128,7 @@ pub(in super::super) fn transfer<B: Backend>(
     if sync && now::part(io, &mut tally, Part::Sync, FileCall::Sync { file }) >= 0 {
         io.made_stable(opened.at);
     }
-    io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
+    io.conclude_together(step, &tally, subject)
 }
 
 /// What a transfer moves.

@@ -50,7 +50,7 @@ pub(in super::super) fn open<B: Backend>(
     if step.dst != NO_SLOT {
         env.set(step.dst, handle);
     }
-    io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
+    io.conclude_together(step, &tally, Subject::Path)
 }
 
 /// Where a file ends that was opened for appending. Nobody goes on, and writes, before all

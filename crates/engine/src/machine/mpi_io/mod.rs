@@ -88,6 +88,19 @@ impl<B: Backend> Io<'_, B> {
         failed
     }
 
+    /// An operation is over in which members have asked each other after its calls: that was waiting,
+    /// and none of the pause that may follow.
+    fn conclude_together(
+        &mut self,
+        step: Step<'_>,
+        tally: &Tally,
+        subject: Subject,
+    ) -> Result<Flow, Fault> {
+        self.conclude(step.op, step.site, tally, subject)?;
+        self.ended_ns = 0;
+        Ok(Flow::Next)
+    }
+
     /// The largest value of all members; not timed, all members ask.
     fn most(&mut self, members: &Members, value: i64) -> i64 {
         if members.ranks.len() < 2 {

@@ -12,7 +12,7 @@ use engine::confine;
 use engine::directory::{Identity, Survey};
 use engine::preflight::{self, Findings, Room};
 use model::Plan;
-use model::rehearsal::{Peak, Rehearsal};
+use model::rehearsal::{Expected, Peak, Rehearsal, Thing};
 use std::path::{Path, PathBuf};
 
 /// The directories of a run; back-ends that touch no disk need none.
@@ -91,8 +91,15 @@ impl Directory {
 
     /// Proof first; where it fails, every path is resolved beneath the directory, and the kernel
     /// forbids the rest.
+    /// `expected`: what is made before the program starts.
     /// `mpi`: MPI's ranks share memory, which the kernel forbids to confined processes.
-    pub fn confinement(&self, run: &Run, plan: &Plan, mpi: bool) -> Result<Confinement> {
+    pub fn confinement(
+        &self,
+        run: &Run,
+        plan: &Plan,
+        expected: &[Expected],
+        mpi: bool,
+    ) -> Result<Confinement> {
         let Some(place) = &self.run else {
             let name = if plan.unproved.is_empty() { "proved" } else { "none" };
             return Ok(Confinement { name, ..Confinement::default() });
@@ -108,6 +115,7 @@ impl Directory {
             .further
             .each(|one| look(one.place.survey(), &format!(" (directory {})", one.name)));
         further.into_iter().collect::<Result<()>>()?;
+        doubts.extend(linked(expected));
         doubts.extend(unproved(plan));
         if doubts.is_empty() && !run.directory.confine {
             return Ok(Confinement { name: "proved", confined: None, notes });
@@ -230,6 +238,13 @@ fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
     let message = format!("the program could change what lies outside of the directory: {way}");
     Err(Error::input(message)
         .help("remove it, name another directory, or use --force if the program may change it"))
+}
+
+/// Links that are made before the program starts.
+fn linked(expected: &[Expected]) -> Option<String> {
+    let link = expected.iter().find(|one| matches!(one.what, Thing::Link(_)))?;
+    let name = model::escape::bytes(&link.path);
+    Some(format!("--prepare makes symbolic links in the directory, first {name}"))
 }
 
 /// The first path without proof, and how many there are.

@@ -288,11 +288,11 @@ impl Run {
         let unused = diagnostics::without_effect(&compiled.diagnostics, &compiled.sources);
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
-        let confinement = directory.confinement(self, &plan, team.is_some())?;
+        let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
+        let confinement = directory.confinement(self, &plan, &expected, team.is_some())?;
         let mut notes = confinement.notes.clone();
         notes.extend(directory.preflight(self, &plan, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
-        let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
         let mut run = header::provisional(self, &plan, &name, directory);
         run.run.job = team.and_then(Team::job).map(|job| job.part(&part));
         run.run.evidence.confinement = confinement.name.into();
