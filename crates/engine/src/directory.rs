@@ -35,6 +35,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What the name of a scratch directory begins with.
+const SCRATCH: &str = "parabench-scratch-";
+
 /// What the user asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
@@ -187,13 +190,20 @@ impl RunDirectory {
     }
 }
 
+/// A scratch directory, by its name and marker, in which nobody is at work.
+pub fn is_left_over(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let marker = || Opened::open(path).and_then(|opened| Marker::find(&opened));
+    name.starts_with(SCRATCH) && matches!(marker(), Ok(Some(marker)) if !marker.forced())
+}
+
 fn scratch(request: &Request, version: &str) -> Result<RunDirectory, DirectoryError> {
     let here = std::env::current_dir()
         .map_err(|error| wrong(Path::new("."), "cannot find the current directory", &error))?;
     let parent = Opened::open(&here)?;
     let above = marker::lock_above(&here.join("scratch"))?;
     loop {
-        let name = PathBuf::from(format!("parabench-scratch-{}", random_letters(6)));
+        let name = PathBuf::from(format!("{SCRATCH}{}", random_letters(6)));
         let path = here.join(&name);
         match mkdirat(parent.fd(), &name, Mode::RWXU) {
             Ok(()) => {

@@ -72,6 +72,12 @@ impl Verb {
         matches!(self, Verb::Run(_) | Verb::Mpi(_) | Verb::Record(_))
     }
 
+    /// A run without MPI: processes of its job that were started with other words would wait for it.
+    /// (Other subcommands a script of the processes may well call before the run.)
+    pub fn is_run_without_mpi(&self) -> bool {
+        matches!(self, Verb::Run(run) if run.is_simulated())
+    }
+
     /// Runs the subcommand.
     pub fn execute(self) -> Result<Exit> {
         match self {
@@ -98,18 +104,34 @@ impl Verb {
     }
 }
 
-/// Reads the command line. Where it only asked for help, or was wrong, that has
-/// been printed (if this process `speaks`) and the exit is given.
-pub fn parse(words: Vec<OsString>, speaks: bool) -> std::result::Result<Verb, Exit> {
+/// A command line that only asked for help, or was wrong.
+pub struct Refused {
+    words: Vec<OsString>,
+    error: clap::Error,
+}
+
+impl Refused {
+    /// How the process ends.
+    pub fn exit(&self) -> Exit {
+        if self.error.use_stderr() { Exit::Input } else { Exit::Success }
+    }
+
+    /// Prints the help, or what is wrong.
+    pub fn tell(&self) {
+        if self.error.kind() == ErrorKind::InvalidSubcommand && takes_none(&self.words) {
+            console::error(&mistyped::explain(&self.words));
+        } else {
+            let _ = self.error.print();
+        }
+    }
+}
+
+/// Reads the command line.
+pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, Refused> {
     let words = with_amounts(words);
     Cli::try_parse_from(&words).map(|cli| cli.verb).map_err(|error| {
         let error = harmless(&words).unwrap_or(error);
-        if speaks && error.kind() == ErrorKind::InvalidSubcommand && takes_none(&words) {
-            console::error(&mistyped::explain(&words));
-        } else if speaks {
-            let _ = error.print();
-        }
-        if error.use_stderr() { Exit::Input } else { Exit::Success }
+        Refused { words, error }
     })
 }
 

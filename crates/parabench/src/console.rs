@@ -98,7 +98,21 @@ pub fn colours() -> bool {
         && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
+/// As one word of a shell.
+pub fn quoted(path: &str) -> String {
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
 /// Somebody looks at standard error.
 pub fn is_watched() -> bool {
     io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn paths_are_one_word_of_a_shell() {
+        assert_eq!(super::quoted("/a b/c"), "'/a b/c'");
+        assert_eq!(super::quoted("it's"), r"'it'\''s'");
+    }
 }

@@ -52,7 +52,15 @@ pub fn run() -> exit::Exit {
     // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
     // launcher gives: the job is that of an inherited environment.
     let speaks = launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
-    match args::parse(words, speaks) {
+    let parsed = args::parse(words);
+    let is_left_out = match &parsed {
+        Ok(verb) => verb.is_run_without_mpi(),
+        Err(refused) => refused.exit() != exit::Exit::Success,
+    };
+    if is_left_out && let Err(exit) = verbs::run::roll_call() {
+        return exit;
+    }
+    match parsed {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
             if speaks {
                 console::error(&error);
@@ -60,8 +68,11 @@ pub fn run() -> exit::Exit {
             error.exit
         }),
         // A launcher may end the job, and the first process with it, when another one fails.
+        _ if !speaks => exit::Exit::Success,
         Ok(_) => exit::Exit::Success,
-        Err(_) if !speaks => exit::Exit::Success,
-        Err(exit) => exit,
+        Err(refused) => {
+            refused.tell();
+            refused.exit()
+        }
     }
 }

@@ -17,7 +17,7 @@ mod ring;
 mod roots;
 
 pub use guarded::Guarded;
-pub(crate) use joint::{Joint, Pointers};
+pub(crate) use joint::{Joint, Shared};
 pub use mem::{Corruption, Corruptions, Cost, Faults, Injected, InjectedError, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;

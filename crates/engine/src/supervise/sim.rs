@@ -2,7 +2,7 @@
 
 use super::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Cost, Faults, Joint, Mem, MemFs, Null, Pointers};
+use crate::backend::{Backend, Cost, Faults, Joint, Mem, MemFs, Null, Shared};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
@@ -15,6 +15,7 @@ use model::directory::absolute;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use model::{Plan, Value};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Memory of a simulated rank, bytes: measured with one that executes a few operations, and
@@ -44,19 +45,21 @@ pub fn run_sim_among(
 }
 
 /// The same as [`run_sim`] on files that keep their data, for tests: each rank's calls have the faults
-/// that it is given.
+/// that it is given. Statements of MPI-IO are executed, too.
 pub fn run_sim_with_faults(
     plan: &Plan,
     config: &Config,
     faults: impl Fn(u32) -> Option<Faults>,
 ) -> Result<Outcome, StartError> {
     let fs = MemFs::shared(&config.directory.to_string_lossy(), true);
+    let shared = Rc::default();
     let backend = |rank: u32, clock: Virtual| {
-        let mem = Mem::new(Rc::clone(&fs), clock, Cost::default());
-        match faults(rank) {
+        let mem = Mem::new(Rc::clone(&fs), clock.clone(), Cost::default());
+        let mem = match faults(rank) {
             Some(faults) => mem.with_faults(faults),
             None => mem,
-        }
+        };
+        Joint::new(mem, clock, &shared)
     };
     let buffers = Buffers::new(plan.seed, 0).with_samples(&plan.samples);
     simulate(plan, config, Virtual::start(), buffers, (backend, alone), &mut |_, _| (), None)
@@ -97,8 +100,8 @@ fn run_sim_with(
         let make = (backend, alone);
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
     }
-    let pointers = Pointers::default();
-    let joint = |rank, clock: Virtual| Joint::new(backend(rank, clock.clone()), clock, &pointers);
+    let shared = Rc::new(RefCell::new(Shared::default()));
+    let joint = |rank, clock: Virtual| Joint::new(backend(rank, clock.clone()), clock, &shared);
     simulate(plan, config, clock, Buffers::unfilled(), (joint, alone), &mut on_turn, listener)
 }
 

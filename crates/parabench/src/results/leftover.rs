@@ -1,15 +1,20 @@
-//! Folders in memory that nobody needs any more: of runs that were killed in the last moment, when
-//! their results were stored and only the folder had yet to go, and of runs whose results somebody
-//! has removed. The next run finds them.
+//! What killed runs leave: folders in memory and executions of sweeps of those that were killed in
+//! the last moment, when their results were stored and only the folders had yet to go, folders in
+//! memory of runs whose results somebody has removed, and scratch directories, which are named.
 //!
 //! ```text
 //! /dev/shm/parabench-records-x7Qz2w/owner   device of the results folder, its path
+//! DIR/executions-k3Rw9a/                    beside a run.json that does not name it
+//! ./parabench-scratch-a1b2c3/               the run directory
 //! ```
 
-use super::{MEMORY, clear_memory, recording};
+use super::{EXECUTIONS, MEMORY, clear_memory, recording, sweep};
+use crate::console;
 use ::report::file::open_regular;
 use ::report::{StoreError, store};
+use engine::directory::is_left_over;
 use engine::own_folder::OwnFolder;
+use model::run::Run;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -87,6 +92,43 @@ fn owner(memory: &Path) -> Option<(u64, PathBuf)> {
     let at = bytes.iter().position(|byte| *byte == b' ')?;
     let device = std::str::from_utf8(&bytes[..at]).ok()?.parse().ok()?;
     Some((device, PathBuf::from(OsString::from_vec(bytes.split_off(at + 1)))))
+}
+
+/// The scratch directories that a run of this machine has left, each in a sentence.
+pub fn scratch(run: &Run) -> Vec<String> {
+    let host = &run.run.host;
+    let further = host.directories.iter().map(|further| &further.directory);
+    let all = std::iter::once(&host.directory).chain(further);
+    let left = all.filter(|path| {
+        host.name == recording::here().host && is_left_over(Path::new(path.as_str()))
+    });
+    let told = |path: &String| {
+        format!(
+            "the run has left its scratch directory: `rm -r -- {}` removes it",
+            console::quoted(path)
+        )
+    };
+    left.map(told).collect()
+}
+
+/// Removes executions in a folder whose run.json holds all of them, or another run, unless somebody is
+/// at work on them.
+pub fn remove_executions(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if recording::is_made_from(&name.to_string_lossy(), EXECUTIONS) {
+            // What cannot be removed stays where it is.
+            let _ = remove_if_free(&entry.path());
+        }
+    }
+}
+
+fn remove_if_free(executions: &Path) -> io::Result<()> {
+    let left = OwnFolder::open(executions)?;
+    match left.is_mine()? && !left.is_held()? && left.claim()? {
+        true => sweep::remove(&left),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -253,7 +253,9 @@ impl Folder {
         store::write(&self.path, run).map_err(failed)?;
         gone(fs::remove_file(self.path.join(EVENTS_FILE)))
             .map_err(|error| self.failed("empty", &error))?;
-        replaced.clear(replaced.run.run.ranks)
+        replaced.clear(replaced.run.run.ranks)?;
+        leftover::remove_executions(&self.path);
+        Ok(())
     }
 
     /// At the end: the run as it was measured, with its events. The ranks' files go.

@@ -7,7 +7,7 @@
 
 use super::recording::{Found, State, is_made_from};
 use super::stored::Stored;
-use super::{EXECUTIONS, Folder, sweep};
+use super::{EXECUTIONS, Folder, leftover, sweep};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventReader};
 use ::report::store;
@@ -44,11 +44,11 @@ pub struct Unfinished {
 }
 
 impl Begun {
-    /// Reads what is in a folder. Nothing changes. Nobody else resumes the sweep while the value is there.
+    /// Reads what is in a folder. Nothing of the sweep changes. Nobody else resumes the sweep while the value is there.
     pub fn open(path: &Path) -> Result<Begun> {
         let wrong = |why: &str| Error::input(format!("--resume {}: {why}", path.display()));
         let (run, rest) = stored(path, &wrong)?;
-        let Some(rest) = rest else { return whole(run, &wrong) };
+        let Some(rest) = rest else { return whole(path, run, &wrong) };
         let folder = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let found = match &run.run.recording {
             Some(recording) => Found::look(&folder, recording),
@@ -64,7 +64,7 @@ impl Begun {
         }
         // Somebody may have gone on with it and come to the end, until the claim.
         match stored(path, &wrong)? {
-            (run, None) => whole(run, &wrong),
+            (run, None) => whole(path, run, &wrong),
             (run, Some(_)) => {
                 Ok(Begun::Rest(Box::new(Unfinished { run, folder, found, executions })))
             }
@@ -88,13 +88,16 @@ fn stored(path: &Path, wrong: &dyn Fn(&str) -> Error) -> Result<(Run, Option<Res
 }
 
 /// A sweep without a rest is whole, or was put together while executions were missing.
-fn whole(run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> {
+fn whole(path: &Path, run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> {
     match run.run.outcome.as_str() {
         "cut off" | "interrupted" => {
             Err(wrong("the sweep has ended, and its executions are not kept one by one any more")
                 .help("start it again with another --out; `parabench report` prints what there is"))
         }
-        _ => Ok(Begun::Whole(Box::new(run))),
+        _ => {
+            leftover::remove_executions(path);
+            Ok(Begun::Whole(Box::new(run)))
+        }
     }
 }
 
@@ -115,6 +118,11 @@ impl Unfinished {
     /// How it was to go on.
     pub fn rest(&self) -> Rest {
         self.run.run.sweep.as_ref().and_then(|sweep| sweep.rest.clone()).unwrap_or_default()
+    }
+
+    /// The scratch directories that it has left, each in a sentence.
+    pub fn left(&self) -> Vec<String> {
+        leftover::scratch(&self.run)
     }
 
     /// The folder to go on in, and what there is. Those that

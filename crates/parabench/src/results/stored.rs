@@ -3,7 +3,7 @@
 
 use super::recording::{Found, State};
 use super::sweep::Part;
-use super::{Folder, events, fill, resume, sweep};
+use super::{Folder, events, fill, leftover, resume, sweep};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
@@ -23,6 +23,8 @@ pub struct Stored {
     records: Vec<RankRecord>,
     /// Of a sweep that has not ended: its executions.
     parts: Vec<Part>,
+    /// Remarks that hold now and will not for ever.
+    passing: Vec<String>,
 }
 
 /// Reads the run in the folder `path`, or whose run.json it is.
@@ -33,6 +35,9 @@ pub fn read(path: &Path) -> Result<Stored> {
         let rest = run.run.sweep.as_ref().and_then(|sweep| sweep.rest.as_ref());
         let executions = rest.and_then(|rest| resume::executions(&folder, rest).ok());
         let found = Found { executions, ..Found::nothing() };
+        if run.run.outcome == "cut off" {
+            run.run.evidence.notes.extend(leftover::scratch(&run));
+        }
         return Ok(Stored::of(run, folder, found));
     };
     let found = Found::look(&folder, &recording);
@@ -44,11 +49,15 @@ pub fn read(path: &Path) -> Result<Stored> {
     if found.state == State::UnderWay {
         run.run.outcome = "under way".into();
     }
-    run.run.evidence.notes.push(found.remark.clone());
+    let mut passing = vec![found.remark.clone()];
+    if found.state != State::UnderWay {
+        passing.extend(leftover::scratch(&run));
+    }
+    run.run.evidence.notes.extend(passing.iter().cloned());
     if found.state == State::CutOff && is_resumable(&run) {
         run.run.evidence.notes.push(resume::advice(&folder));
     }
-    Ok(Stored { run, folder, found, records, parts })
+    Ok(Stored { run, folder, found, records, parts, passing })
 }
 
 /// Of `run.json` alone the parent is "".
@@ -94,7 +103,8 @@ fn is_resumable(run: &Run) -> bool {
 impl Stored {
     /// A run with nothing besides.
     pub(super) fn of(run: Run, folder: PathBuf, found: Found) -> Stored {
-        Stored { run, folder, found, records: Vec::new(), parts: Vec::new() }
+        let (records, parts, passing) = (Vec::new(), Vec::new(), Vec::new());
+        Stored { run, folder, found, records, parts, passing }
     }
 
     /// Its pictures. A damaged event table is the input's fault.
@@ -131,7 +141,9 @@ impl Stored {
                 if let Some(sweep) = &mut self.run.run.sweep {
                     sweep.rest = None;
                 }
-                self.finish()
+                self.finish()?;
+                self.run.run.evidence.notes.extend(leftover::scratch(&self.run));
+                Ok(())
             }
         }
     }
@@ -143,7 +155,7 @@ impl Stored {
         run.run.outcome = "cut off".into();
         let rests = is_resumable(&run);
         let advice = resume::advice(&self.folder);
-        let is_past = |note: &String| *note == self.found.remark || (!rests && *note == advice);
+        let is_past = |note: &String| self.passing.contains(note) || (!rests && *note == advice);
         run.run.evidence.notes.retain(|note| !is_past(note));
         let remark = "the run was cut off: this is what its ranks had measured";
         run.run.evidence.notes.push(remark.into());
@@ -160,7 +172,7 @@ impl Stored {
     /// Frees what a run that was cut off has left: it is stored, or replaced.
     pub(super) fn clear(&self, ranks: u32) -> Result<()> {
         let Found { memory, executions, .. } = &self.found;
-        let memory = memory.iter().try_for_each(|memory| super::leftover::remove(memory, ranks));
+        let memory = memory.iter().try_for_each(|memory| leftover::remove(memory, ranks));
         let executions = executions.iter().try_for_each(sweep::remove);
         memory.and(executions).map_err(|error| {
             Error::failed(format!("cannot remove what {} had left: {error}", self.folder.display()))

@@ -4,6 +4,7 @@ use crate::args::TextFormat;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::verbs::run;
 use clap::{Args, Subcommand};
 use mpi::locate::Looked;
 use mpi::{MpiError, World, facts, launcher, locate};
@@ -200,6 +201,12 @@ impl Info {
                 json!({ "mpi": null, "reason": error.to_string() })
             }
             Ok((world, found)) => {
+                if let Err(error) = run::agree(&world)? {
+                    // The words are told whatever becomes of MPI.
+                    let rank = world.rank;
+                    let _ = world.finalize();
+                    return if rank == 0 { Err(error) } else { Ok(error.exit) };
+                }
                 let facts = facts::facts(&world, &std::env::temp_dir());
                 let rank = world.rank;
                 let ended = world.finalize();

@@ -106,6 +106,40 @@ fn a_killed_parent_leaves_a_run_that_can_be_reported() {
     assert!(run["run"]["events"]["count"].as_u64().unwrap() > 0);
 }
 
+/// Nobody is left who could remove it.
+#[test]
+fn the_scratch_directory_of_a_killed_run_is_named() {
+    let text = "param $n = 1; write(\"file\", 1); sleep(1h);";
+    let scene = Scene::new().file("x.ppl", text);
+    let call = scene.call("run x.ppl --sweep n=1,2 --out r").start();
+    let scratch = || {
+        let names = scene.names(".");
+        let found = names.into_iter().find(|name| name.starts_with("parabench-scratch-"));
+        found.filter(|name| scene.path(&format!("{name}/file")).exists())
+    };
+    call.until("a scratch directory with a file", || scratch().is_some());
+    let scratch = scratch().expect("it is there");
+    assert!(!scene.parabench("report r").exits(0).out.contains("rm -r"), "it is in use");
+    let ranks = call.ranks();
+    kill(call.pid(), 9);
+    call.finish();
+    while ranks.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
+        std::thread::yield_now();
+    }
+    let removal = format!("{scratch}'` removes it");
+    let told = |out: &str| out.split_whitespace().collect::<Vec<_>>().join(" ").contains(&removal);
+    let done = scene.parabench("report r").exits(0).out_has("has left its scratch directory");
+    assert!(told(&done.out), "{}", done.out);
+    std::fs::write(scene.path("x.ppl"), format!("{text};")).expect("written");
+    let done = scene.parabench("run --resume r").exits(2).err_has("x.ppl has changed");
+    assert!(told(&done.err), "{}", done.err);
+    scene.parabench("report r --settle").exits(0).out_has("has left its scratch directory");
+    scene.parabench("report r").exits(0).out_has("has left its scratch directory");
+    assert!(!scene.text("r/run.json").contains("rm -r"), "it does not hold for ever");
+    std::fs::remove_dir_all(scene.path(&scratch)).expect("removed");
+    assert!(!scene.parabench("report r").exits(0).out.contains("rm -r"));
+}
+
 #[test]
 fn a_run_under_way_can_be_looked_at() {
     let scene = Scene::new().file("x.ppl", "write(\"file\", 1); sleep(1h);");

@@ -168,6 +168,36 @@ fn a_sweep_is_resumed_by_one_process_at_a_time() {
     scene.parabench("run --resume r").exits(0).out_has("resumed after 4 executions");
 }
 
+/// Killed when its results were stored, and only the executions had yet to go.
+#[test]
+fn executions_that_nobody_needs_any_more_go() {
+    let scene = scene();
+    killed(&scene);
+    let names = scene.names("r");
+    let folder = names.iter().find(|name| name.starts_with("executions-")).expect("executions");
+    let (inside, aside) = (scene.path(&format!("r/{folder}")), scene.path(folder));
+    let copy = || {
+        let mut copy = std::process::Command::new("cp");
+        assert!(copy.arg("-a").arg(&aside).arg(&inside).status().is_ok_and(|done| done.success()));
+    };
+    fs::rename(&inside, &aside).expect("put aside");
+    copy();
+    scene.parabench("run --resume r").exits(0);
+    let whole = scene.text("r/run.json");
+    copy();
+    let other = fs::File::open(&inside).expect("the folder");
+    other.lock().expect("nobody has it");
+    scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    assert!(inside.exists(), "somebody holds it");
+    drop(other);
+    scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    assert_eq!(scene.names("r"), ["events.parquet", "run.json"]);
+    assert_eq!(scene.text("r/run.json"), whole);
+    copy();
+    scene.parabench("run x.ppl --dir e --out r --force").exits(0);
+    assert_eq!(scene.names("r"), ["run.json"]);
+}
+
 #[test]
 fn a_sweep_that_is_whole_is_printed() {
     let scene = scene();

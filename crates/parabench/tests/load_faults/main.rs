@@ -1,5 +1,5 @@
 //! Faults by seed across everything that shapes load: loops with time limits, shared work, arrivals, mixes,
-//! verified data, engines, on several simulated ranks. Whatever partial transfers, interruptions, errors
+//! verified data, engines, MPI-IO, on several simulated ranks. Whatever partial transfers, interruptions, errors
 //! and delays a seed brings, and whichever rank fails, nobody hangs, figures add up, and nothing is said
 //! that is not so. A seed that fails is printed, with its program: `PARABENCH_FAULT_SEED=N` repeats it.
 #![allow(clippy::print_stderr)]
@@ -52,8 +52,25 @@ impl Seen {
 
     fn is_enough(&self) -> bool {
         let often = |op: &str| self.operations.get(op).is_some_and(|count| *count > 100);
-        let all =
-            ["write", "read", "append", "fwrite", "fread", "readv", "writev", "fsync", "copy"];
+        let all = [
+            "write",
+            "read",
+            "append",
+            "fwrite",
+            "fread",
+            "readv",
+            "writev",
+            "fsync",
+            "copy",
+            "pfopen",
+            "pfwrite",
+            "pfread",
+            "pfsync",
+            "pfsetsize",
+            "pwrite",
+            "pread",
+            "pfclose",
+        ];
         let counts =
             [self.failed, self.shared_ranks, self.ended_early, self.worn_out, self.arrivals];
         counts.iter().all(|count| *count > 50)

@@ -71,9 +71,11 @@ fn faults_are_told(rank: &Rank) {
         assert!(told.count() > 0 || error.at_ns > last_ns, "{error:?} of {at_once:?}");
     }
     let queued = rank.injected.iter().filter(|one| one.queued).count();
+    // What is done once for all members has failed on the first one.
     let failed = rank.events.iter().filter(|done| {
         let event = &done.event;
         done.failed()
+            && !done.op.is_collective()
             && matches!(i32::from(event.errno), libc::EIO | libc::ENOSPC)
             && first(&at_once, done) != i32::from(event.errno)
     });
@@ -121,7 +123,9 @@ fn rows_add_up(executed: &Executed) {
     assert_eq!(collected.evidence.failed, failed);
     let due = executed.events().filter(|done| done.event.flags & FLAG_DUE != 0).count() as u64;
     let arrived: u64 = collected.arrivals.iter().map(|row| row.operations).sum();
-    assert_eq!(due, arrived);
+    // One that others were waited for at a meeting, in vain, was due and not executed.
+    let released = executed.outcome.ends.iter().filter(|end| **end == End::Released).count() as u64;
+    assert!((due..=due + released).contains(&arrived), "{due} {arrived} {released}");
 }
 
 /// What is read is what somebody wrote, or a hole.

@@ -5,7 +5,10 @@
 //! barrier;
 //! time["p1", sync] share $i 17 by 4 { create("p1-$i"); write("p1-$i", 700); }
 //! time["p2"] with (rate=2000/s, arrival="poisson") repeat $i 90 until 3ms stat("p2-$$rank-$i");
+//! time["p3"] with (verify=true) { $h = pfopen("p3", "crw"); pfwrite($h, "level2"); pfclose($h); }
 //! ```
+
+mod joint;
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -55,6 +58,7 @@ pub fn program(seed: u64) -> Program {
     let fails = (random.random_range(0..8) == 0).then(|| random.random_range(0..ranks));
     let count = random.random_range(1..5);
     let mut writer = Writer { random, text: String::new(), phases: Vec::new() };
+    writer.patterns();
     let failing = fails.map(|rank| (rank, writer.random.random_range(0..count)));
     for number in 0..count {
         if let Some((rank, _)) = failing.filter(|(_, before)| *before == number) {
@@ -90,10 +94,11 @@ impl Writer {
         }
         let sync = if self.chance(2) { ", sync" } else { "" };
         let _ = write!(self.text, "time[\"p{number}\"{sync}] ");
-        let (text, phase) = match self.random.random_range(0..5) {
+        let (text, phase) = match self.random.random_range(0..6) {
             0 => self.names(number),
             1 | 2 => self.handle(number),
             3 => self.shared(number),
+            4 => self.joint(number),
             _ => self.until(number),
         };
         let _ = writeln!(self.text, "{text}");

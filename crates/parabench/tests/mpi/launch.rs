@@ -75,6 +75,13 @@ fn a_rank_that_was_started_with_other_words_ends_the_job_and_is_named() {
             ("run x.ppl --seed 1", "run x.ppl", "without --seed 1, rank 0 with it"),
             ("run x.ppl", "run x.ppl --dir d", "with --dir d, rank 0 without"),
             ("run x.ppl", "run x.ppl -n 2", "with -n 2, rank 0 without"),
+            // Words that need no MPI, or have no meaning.
+            ("run x.ppl", "run x.ppl --backend mem", "with --backend mem, rank 0 without"),
+            ("run x.ppl --backend mem", "run x.ppl", "without --backend mem, rank 0 with it"),
+            ("run x.ppl", "run x.ppl --nonsense", "with --nonsense, rank 0 without"),
+            ("run x.ppl --nonsense", "run x.ppl", "without --nonsense, rank 0 with it"),
+            ("run x.ppl", "rnu x.ppl", "with rnu, rank 0 with run"),
+            ("run x.ppl", "mpi info", "with mpi info, rank 0 with run x.ppl"),
         ] {
             let done = unlike(&mpi, &scene, first, second).exits(2);
             let message = format!("rank 1 on {} was started {told}", host.trim());
@@ -151,6 +158,20 @@ fn a_host_without_the_shim_ends_the_job_and_is_named() {
         let told = format!("{}: ", host.trim());
         assert!(done.err.contains(&told), "{}: {}", mpi.name, done.err);
         done.err_has("/no/such/shim").err_has("parabench mpi build");
+    }
+}
+
+/// The second rank may not have the memory that it needs to start.
+#[test]
+fn a_rank_that_cannot_start_ends_the_job() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let second =
+            "ulimit -v 60000 && MPI_LOCALRANKID=0 OMPI_COMM_WORLD_LOCAL_RANK=0 exec \"$@\"";
+        let launch = mpi.launch(1, PARABENCH).args(["run", "x.ppl", ":", "-n", "1", "sh", "-c"]);
+        let launch = launch.args([second, "sh", PARABENCH, "run", "x.ppl"]);
+        scene.command(launch.command).run().exits(2).err_has("ulimit -v");
+        assert_eq!(scene.names("."), ["x.ppl"], "{}", mpi.name);
     }
 }
 

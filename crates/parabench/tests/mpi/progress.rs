@@ -1,4 +1,5 @@
-//! The line that tells how far a job is, at the terminal of `parabench run --mpi`.
+//! The line that tells how far a job is: at the terminal of `parabench run --mpi`, and in the log of a
+//! launcher.
 
 use crate::scene::Scene;
 use crate::testing;
@@ -37,4 +38,30 @@ fn a_job_that_nobody_looks_at_tells_nothing() {
         let done = under(&mpi, 2, &scene, "run x.ppl").run().exits(0);
         assert!(!done.err.contains("ops/s"), "{}: {}", mpi.name, done.err);
     }
+}
+
+#[test]
+fn a_log_tells_how_far_a_job_is_that_takes_long() {
+    const LONG: &str = "time[\"slow\"] repeat $i 26 { write(\"f-$$rank\", 4k); sleep 500ms; }";
+    let of = |mpi: &testing::Mpi, options: &str| {
+        let scene = Scene::new().file("x.ppl", LONG);
+        under(mpi, 2, &scene, &format!("run x.ppl --format json{options}")).run().exits(0)
+    };
+    std::thread::scope(|scope| {
+        for mpi in testing::all() {
+            let quiet = mpi.clone();
+            scope.spawn(move || assert_eq!(of(&quiet, " --quiet").err, ""));
+            scope.spawn(move || {
+                let done = of(&mpi, "");
+                let lines = done.err.lines().filter(|line| line.starts_with("progress: "));
+                let [line] = &lines.collect::<Vec<_>>()[..] else {
+                    panic!("{}: {:?}", mpi.name, done.err)
+                };
+                for part in [" s, in slow, ", " % of 52 operations, ", " ops/s, ", ", 2 ranks"] {
+                    assert!(line.contains(part), "{}: {part}: {line}", mpi.name);
+                }
+                assert!(!done.err.contains(['\r', '\u{1b}', '\u{1e}']), "{:?}", done.err);
+            });
+        }
+    });
 }

@@ -125,6 +125,13 @@ impl Mem {
         self
     }
 
+    /// Executes a call that no fault strikes.
+    pub(crate) fn issue_unharmed(&mut self, call: Call<'_>) -> Reply {
+        let (reply, ns) = self.execute_costing(call);
+        self.clock.advance(ns);
+        reply
+    }
+
     /// Executes a queued call, or the part of it that faults leave; its reply, and how long it takes.
     fn execute_queued(&mut self, call: &mut Queued) -> (Reply, u64) {
         let len = call.memory.parts().1;
@@ -286,9 +293,7 @@ impl Backend for Mem {
             let (fault, delay_ns) = faults.strike(&call);
             return self.issue_struck(call, fault, delay_ns);
         }
-        let (reply, ns) = self.execute_costing(call);
-        self.clock.advance(ns);
-        reply
+        self.issue_unharmed(call)
     }
 
     /// What is under way together takes as long as each alone, so that it ends in the order of its

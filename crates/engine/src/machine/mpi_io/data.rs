@@ -8,15 +8,17 @@ use super::super::io::Io;
 use super::super::now;
 use super::super::options::{Active, Fsync};
 use super::super::perform::Step;
-use super::super::tally::{Subject, Tally};
+use super::super::tally::{Shot, Subject, Tally};
 use super::files::{close_file, open_file};
 use super::moving::{Job, move_bytes, move_pattern};
+use super::one;
 use super::plan::{self, Used};
-use super::{bad_file, check_mpi, meet, opened, way};
+use super::{bad_file, check_mpi, file, meet, opened, way};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{FileCall, MpiMode};
 use crate::comm::{Comm, Joint, Members, Together};
+use model::plan::Pattern;
 use model::{Op, Part};
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
@@ -76,18 +78,54 @@ pub(in super::super) fn transfer<B: Backend>(
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     let write = step.op == Op::Pfwrite;
-    let plan = env.plan;
-    let found = plan::pattern_named(plan, env.value(step.site, step.args[1])?);
+    let found = plan::pattern_named(env.plan, env.value(step.site, step.args[1])?);
+    let place = match file(step, env, io)? {
+        Ok(place) => place,
+        Err(at) => return bad_file(step, io, at),
+    };
+    let given = match found {
+        Some(found) => Given::Pattern(found),
+        None => {
+            let bytes = bytes(step, env)?;
+            let made = one::call(io, buffers, place, (bytes, write));
+            if let Some(shot) = made
+                && let Some(tally) = one::whole(io, place.0, (bytes, write), shot)
+            {
+                let subject = Subject::Handle(place.0);
+                return io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next);
+            }
+            Given::Bytes(bytes, made)
+        }
+    };
+    transfer_given(step, env, io, comm, buffers, given)
+}
+
+/// What a statement names: a pattern, or bytes and the only call that moves them, if it was made already.
+enum Given<'p> {
+    Pattern((usize, &'p Pattern)),
+    Bytes(Bytes, Option<Shot>),
+}
+
+#[inline(never)]
+fn transfer_given<'p, B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'p>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
+    buffers: &mut Buffers,
+    given: Given<'p>,
+) -> Result<Flow, Fault> {
+    let write = step.op == Op::Pfwrite;
     let opened = match opened(step, env, io)? {
         Ok(opened) => opened,
         Err(at) => return bad_file(step, io, at),
     };
-    let what = match found {
-        Some(found) => {
+    let what = match given {
+        Given::Pattern(found) => {
             let alone = Some(&opened.members).filter(|members| members.is_alone());
             What::Pattern(plan::used(env, io, found, alone, write)?)
         }
-        None => bytes(step, env)?,
+        Given::Bytes(bytes, made) => What::Bytes(bytes, made),
     };
     if io.options.active().verify && what.has_no_place() {
         return Err(Fault::message(
@@ -109,13 +147,15 @@ pub(in super::super) fn transfer<B: Backend>(
              collective one, pfsync, or fsync=\"close\"",
         ));
     }
+    let subject = Subject::Handle(opened.at);
     let mut tally = Tally::EMPTY;
     let seen_bytes = io.handles.get(opened.at).seen_bytes;
-    let subject = Subject::Handle(opened.at);
     let mut job = Job { file: opened.file, members: &opened.members, write, subject, seen_bytes };
     match what {
         What::Pattern(used) => move_pattern(io, buffers, &mut job, &used, true, &mut tally),
-        What::Bytes(bytes) => move_bytes(io, buffers, &mut job, &opened, bytes, &mut tally),
+        What::Bytes(bytes, made) => {
+            move_bytes(io, buffers, &mut job, &opened, (bytes, made), &mut tally)
+        }
     }
     let handle = io.handles.get(opened.at);
     handle.seen_bytes = job.seen_bytes;
@@ -134,7 +174,7 @@ pub(in super::super) fn transfer<B: Backend>(
 /// What a transfer moves.
 enum What<'p> {
     Pattern(Used<'p>),
-    Bytes(Bytes),
+    Bytes(Bytes, Option<Shot>),
 }
 
 /// `pfwrite($h, n [, off] [, word])`
@@ -159,20 +199,20 @@ impl What<'_> {
     fn needs_all(&self) -> bool {
         match self {
             What::Pattern(used) => used.is_collective() || used.is_whole(),
-            What::Bytes(bytes) => matches!(bytes.word, Word::All | Word::Ordered),
+            What::Bytes(bytes, _) => matches!(bytes.word, Word::All | Word::Ordered),
         }
     }
 
     /// It goes where the shared pointer is.
     fn has_no_place(&self) -> bool {
-        matches!(self, What::Bytes(bytes) if matches!(bytes.word, Word::Shared | Word::Ordered))
+        matches!(self, What::Bytes(bytes, _) if matches!(bytes.word, Word::Shared | Word::Ordered))
     }
 
     /// Which calls of MPI it becomes.
     fn way(&self, active: &Active) -> u16 {
         match self {
             What::Pattern(used) => pattern_way(used, active),
-            What::Bytes(bytes) => {
+            What::Bytes(bytes, _) => {
                 let ordered = bytes.word == Word::Ordered;
                 let several = active.transfer.is_some();
                 // One transfer is one call, unless `transfer` cuts it.
@@ -190,16 +230,16 @@ fn pattern_way(used: &Used<'_>, active: &Active) -> u16 {
     way(&[true, collective, whole, deep]) << 4
 }
 
-fn bytes<'p>(step: Step<'_>, env: &mut Env<'_>) -> Result<What<'p>, Fault> {
+fn bytes(step: Step<'_>, env: &mut Env<'_>) -> Result<Bytes, Fault> {
     let word = match env.plan.literal(step.args[3]) {
         None => Word::Independent,
         Some(b"all") => Word::All,
         Some(b"shared") => Word::Shared,
         Some(_) => Word::Ordered,
     };
-    Ok(What::Bytes(Bytes {
+    Ok(Bytes {
         len: env.size(step.site, step.args[1])?,
         offset: env.optional_size(step.site, step.args[2])?,
         word,
-    }))
+    })
 }

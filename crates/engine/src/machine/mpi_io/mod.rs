@@ -12,6 +12,7 @@
 //! | `plan` | which bytes a statement means: patterns, members, views |
 //! | `data` | statements that move bytes: what they mean, who has to be there |
 //! | `moving` | their calls: for each piece, or over all pieces through a view |
+//! | `one` | a number of bytes that one call moves |
 //! | `window` | one after the other, or several at a time |
 //! | `verified` | what `verify=true` fills and checks |
 //! | `end` | what a read can have moved at most |
@@ -20,6 +21,7 @@ mod data;
 mod end;
 mod files;
 mod moving;
+mod one;
 mod plan;
 mod verified;
 mod window;
@@ -125,22 +127,31 @@ struct Opened {
     writable: bool,
 }
 
-/// The file behind the first argument; `Err`: none, at this place of the table.
+/// The file behind the first argument, and its place in the table of handles; `Err`: none, at this
+/// place.
+#[inline(always)]
+fn file<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<Result<(usize, MpiFile), Option<usize>>, Fault> {
+    let Some(at) = io.handles.find(env.value(step.site, step.args[0])?)? else {
+        return Ok(Err(None));
+    };
+    Ok(io.handles.mpi_file(at).map(|(file, ..)| (at, file)).ok_or(Some(at)))
+}
+
+/// The same with what is known of it.
 fn opened<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
 ) -> Result<Result<Opened, Option<usize>>, Fault> {
-    let Some(at) = io.handles.find(env.value(step.site, step.args[0])?)? else {
-        return Ok(Err(None));
-    };
-    let writable = io.handles.get(at).mode.writable;
-    Ok(match io.handles.mpi_file(at) {
-        Some((file, members, number)) => {
-            Ok(Opened { at, file, members: members.clone(), number, writable })
-        }
-        None => Err(Some(at)),
-    })
+    Ok(file(step, env, io)?.and_then(|(at, file)| {
+        let writable = io.handles.get(at).mode.writable;
+        let (_, members, number) = io.handles.mpi_file(at).ok_or(Some(at))?;
+        Ok(Opened { at, file, members: members.clone(), number, writable })
+    }))
 }
 
 /// An operation on a file whose open failed, or which is closed: EBADF without a call. All

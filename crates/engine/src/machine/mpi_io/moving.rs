@@ -63,12 +63,13 @@ impl Job<'_> {
     }
 }
 
+/// `made`: the only call, which was made already.
 pub(super) fn move_bytes<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
     job: &mut Job<'_>,
     opened: &Opened,
-    bytes: Bytes,
+    (bytes, made): (Bytes, Option<Shot>),
     tally: &mut Tally,
 ) {
     let shared = matches!(bytes.word, Word::Shared | Word::Ordered);
@@ -99,8 +100,12 @@ pub(super) fn move_bytes<B: Backend>(
         let places = std::iter::once(whole).filter(|_| !shared);
         io.start_verified_access(buffers, (Subject::Handle(opened.at), job.write), places);
     }
-    if !B::REHEARSES {
-        run(io, buffers, &calls, split(whole, call_bytes), tally);
+    match made {
+        Some(shot) => {
+            tally.done_bytes = io.add_explained(tally, Part::Data, shot).max(0) as u64;
+        }
+        None if B::REHEARSES => {}
+        None => run(io, buffers, &calls, split(whole, call_bytes), tally),
     }
     if io.verified.on {
         io.end_verified_access(job.write, tally);

@@ -27,6 +27,7 @@ mod place;
 mod progress;
 mod relay;
 mod remains;
+mod roll_call;
 mod shift;
 mod sweep;
 mod team;
@@ -36,6 +37,7 @@ mod walk;
 
 pub use args::Run;
 pub use further::{for_mount, not_granted};
+pub use roll_call::{agree, roll_call};
 pub use sweep::Sweep;
 
 use crate::args::{ProgramArgs, ResultFormat, Seed};
@@ -78,11 +80,16 @@ const STDERR: i32 = 2;
 impl Run {
     /// Runs the program, as a process of an MPI job, by starting one, or without MPI.
     pub fn execute(self) -> Result<Exit> {
-        limits::check_memory()
-            .map_err(|why| Error::input(why).help("raise the limit in this shell"))?;
         let job = launcher::job();
         let run = self.resolved(job.and_then(|job| job.ranks));
-        let simulated = run.execution.backend.is_simulated();
+        let simulated = run.is_simulated();
+        if let Err(why) = limits::check_memory() {
+            let error = Error::input(why).help("raise the limit in this shell");
+            return match job.filter(|_| !simulated) {
+                Some(job) => Ok(team::give_up(job.rank, error)),
+                None => Err(error),
+            };
+        }
         if !simulated {
             refuse_inherited()?;
         }
@@ -97,6 +104,11 @@ impl Run {
             None if run.job.mpi || run.job.launcher.is_some() => run.launch(),
             _ => run.alone(None),
         }
+    }
+
+    /// One process simulates all ranks.
+    pub fn is_simulated(&self) -> bool {
+        self.execution.backend.is_simulated()
     }
 
     /// Runs the program. With `--format json` standard output holds one object even if
@@ -150,11 +162,11 @@ impl Run {
 
     /// Takes part in an MPI job. All its processes leave with the same exit code.
     fn join(mut self, job: launcher::Job) -> Result<Exit> {
-        let team = match Team::join(job.rank) {
-            Ok(team) => team,
+        let (team, agreed) = match Team::join(job.rank) {
+            Ok(joined) => joined,
             Err(exit) => return Ok(exit),
         };
-        let agreed = team.agree_on_command().and_then(|()| self.agree_on_ranks(job));
+        let agreed = agreed.and_then(|()| self.agree_on_ranks(job));
         self.ranks = team.size();
         let all_go_on = agreed.is_ok();
         if !team.leads() {

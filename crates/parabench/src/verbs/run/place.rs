@@ -139,7 +139,7 @@ pub fn report(removal: &Removal) -> bool {
     ));
     let examples = removal.examples.iter().map(|(path, _)| path);
     for path in removal.whole.as_ref().map_or_else(|| examples.collect(), |whole| vec![whole]) {
-        say(&format!("rm -r -- {}", quoted(&path.display().to_string())));
+        say(&format!("rm -r -- {}", console::quoted(&path.display().to_string())));
     }
     for (path, why) in &removal.examples {
         say(&format!("{}: {why}", path.display()));
@@ -149,18 +149,4 @@ pub fn report(removal: &Removal) -> bool {
 
 fn say(line: &str) {
     console::say(&format!("  {}\n", escape::line(line)));
-}
-
-/// As one word of a shell.
-fn quoted(path: &str) -> String {
-    format!("'{}'", path.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn paths_are_one_word_of_a_shell() {
-        assert_eq!(super::quoted("/a b/c"), "'/a b/c'");
-        assert_eq!(super::quoted("it's"), r"'it'\''s'");
-    }
 }

@@ -7,8 +7,14 @@
 //!
 //! The parent of the ranks draws it once in a second, from what they keep in memory anyway, and takes
 //! it away at the end. Under MPI rank 0 writes it, and the `parabench run --mpi` that started the job
-//! draws it ([`relay`](super::relay)). What follows the ranks' end has a line if it takes longer than a
-//! second.
+//! draws it ([`relay`](super::relay)). Where nobody draws it, as under mpiexec and in batch jobs, rank 0
+//! adds whole lines to the log, at growing intervals:
+//!
+//! ```text
+//! progress: 30 s, in read, 43 % of 2,000,000 operations, ...
+//! ```
+//!
+//! What follows the ranks' end has a line at a terminal if it takes longer than a second.
 
 use super::relay;
 use crate::console;
@@ -18,6 +24,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::rehearsal::{RankFigures, Rehearsal};
 use model::run::Job;
 use model::units::{format_bytes, significant};
+use mpi::launcher;
 use std::ops::Range;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -25,12 +32,20 @@ use std::time::Duration;
 
 /// Time between two looks at the ranks, and before the first line.
 const PERIOD: Duration = Duration::from_secs(1);
+/// Time before the first line of a log.
+const LOG_PERIOD: Duration = Duration::from_secs(10);
+/// The longest time between two lines of a log.
+const LOG_LONGEST: Duration = Duration::from_secs(600);
 /// Letters of a label or a point.
 const NAME: usize = 40;
 
 /// How often somebody wants to see how far the ranks are.
 pub fn watch(quiet: bool) -> Option<Duration> {
-    (!quiet && (console::is_watched() || relay::is_wanted())).then_some(PERIOD)
+    match To::find(quiet) {
+        To::Nobody => None,
+        To::Terminal | To::Relay => Some(PERIOD),
+        To::Log => Some(LOG_PERIOD),
+    }
 }
 
 /// The line of a run, or of a sweep with what comes before it.
@@ -38,6 +53,7 @@ pub struct Bar {
     /// Where nothing is drawn, it tells the time all the same.
     bar: ProgressBar,
     to: To,
+    lines: Intervals,
     line: Line,
     executions: Option<Executions>,
     /// Names of the machines of a job, in order of their numbers.
@@ -51,6 +67,41 @@ enum To {
     Terminal,
     /// Whoever started the job.
     Relay,
+    /// Standard error of rank 0, which a launcher passes on.
+    Log,
+}
+
+impl To {
+    fn find(quiet: bool) -> To {
+        match quiet {
+            true => To::Nobody,
+            false if console::is_watched() => To::Terminal,
+            false if relay::is_wanted() => To::Relay,
+            false if launcher::job().is_some_and(|job| job.rank == 0) => To::Log,
+            false => To::Nobody,
+        }
+    }
+}
+
+/// When a log gets a line: each interval is twice the one before, up to a limit.
+struct Intervals {
+    next: Duration,
+    interval: Duration,
+}
+
+impl Intervals {
+    fn new() -> Intervals {
+        Intervals { next: LOG_PERIOD, interval: LOG_PERIOD }
+    }
+
+    fn is_due(&mut self, now: Duration) -> bool {
+        let is_due = now >= self.next;
+        if is_due {
+            self.interval = (2 * self.interval).min(LOG_LONGEST);
+            self.next = now + self.interval;
+        }
+        is_due
+    }
 }
 
 /// Executions of a sweep.
@@ -69,12 +120,9 @@ impl Bar {
         let executions = executions.map(|all| Executions { begun: 0, all, point, done_in });
         let nodes = job.map(|job| &job.nodes[..]).unwrap_or_default();
         let hosts = nodes.iter().map(|node| shortened(&node.host)).collect();
-        let (bar, to) = match drawn(quiet) {
-            Some(bar) => (bar, To::Terminal),
-            None if watch(quiet).is_some() => (ProgressBar::hidden(), To::Relay),
-            None => (ProgressBar::hidden(), To::Nobody),
-        };
-        Bar { bar, to, line: Line::default(), executions, hosts }
+        let bar = drawn(quiet).unwrap_or_else(ProgressBar::hidden);
+        let (to, lines) = (To::find(quiet), Intervals::new());
+        Bar { bar, to, lines, line: Line::default(), executions, hosts }
     }
 
     fn text(&self, text: String) {
@@ -82,6 +130,7 @@ impl Bar {
             To::Nobody => {}
             To::Terminal => self.bar.set_message(text),
             To::Relay => relay::tell(&text),
+            To::Log => console::say(&format!("progress: {text}\n")),
         }
     }
 
@@ -92,7 +141,7 @@ impl Bar {
         executions.begun += 1;
         executions.point = shortened(point);
         executions.done_in = self.bar.elapsed();
-        if executions.done_in >= PERIOD {
+        if executions.done_in >= PERIOD && self.to != To::Log {
             let text = executions.text(executions.done_in);
             self.text(text);
         }
@@ -110,6 +159,9 @@ impl Bar {
         let sample = match progress {
             Progress::Held => return say_ready(),
             Progress::Alive => return,
+            Progress::At(_) if self.to == To::Log && !self.lines.is_due(self.bar.elapsed()) => {
+                return;
+            }
             Progress::At(sample) => sample,
         };
         let line = self.line.next(sample, &self.hosts);
@@ -122,7 +174,9 @@ impl Bar {
 
     /// Takes it off the terminal.
     pub fn clear(&self) {
-        self.text(String::new());
+        if self.to == To::Relay {
+            relay::tell("");
+        }
         self.bar.finish_and_clear();
     }
 }
@@ -396,6 +450,16 @@ mod tests {
             let text = executions.text(Duration::from_secs(elapsed_s));
             assert_eq!(text, format!("execution 11 of 30, block=4k, about {left} left"));
         }
+    }
+
+    #[test]
+    fn a_log_gets_lines_at_growing_intervals() {
+        let mut lines = Intervals::new();
+        let due = (0..4_000).filter(|now_s| lines.is_due(Duration::from_secs(*now_s)));
+        assert_eq!(
+            due.collect::<Vec<u64>>(),
+            [10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030, 3630]
+        );
     }
 
     #[test]

@@ -10,10 +10,10 @@
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
-use super::command::Command;
 use super::gather::gather;
 use super::members::Members;
 use super::nodes::{self, Nodes};
+use super::roll_call;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -85,72 +85,33 @@ pub struct Team {
     job: Option<Job>,
     /// Process numbers by rank, as their machines count.
     processes: Vec<i64>,
-    /// The words that this process was started with.
-    command: Command,
-    /// By rank: a number that tells other words apart.
-    commands: Vec<i64>,
     /// All processes are there: things can be done together.
     complete: Cell<bool>,
 }
 
 impl Team {
-    /// Joins the job. All its processes call it.
+    /// Joins the job. All its processes call it. Beside the team: whether all were started with the same
+    /// words; if not, nothing can be executed.
     ///
     /// # Errors
-    /// It cannot, which is told: of each machine once, with its name. The others wait for this process
-    /// in MPI_Init, so the launcher is asked to end them.
-    pub fn join(rank: u32) -> std::result::Result<Team, Exit> {
-        Team::try_join().map_err(|error| {
-            let message = format!("{}: {}", host::machine().name, error.message);
-            let error = Error { message, ..error };
-            // A launcher may end rank 0 as soon as another process is gone: it speaks first.
-            if rank > 0 {
-                std::thread::sleep(FIRST_WORDS);
-            }
-            if rank == 0 || is_first_of_machine() {
-                console::error(&error);
-            }
-            // Those that say nothing, too: they would end the job while others' words are on their way.
-            std::thread::sleep(FORWARDED);
-            launcher::end_job(error.exit.code());
-            error.exit
-        })
+    /// It cannot, which is told: [`give_up`].
+    pub fn join(rank: u32) -> std::result::Result<(Team, Result<()>), Exit> {
+        Team::try_join().map_err(|error| give_up(rank, error))
     }
 
-    fn try_join() -> Result<Team> {
+    fn try_join() -> Result<(Team, Result<()>)> {
         let found = mpi::locate::find().map_err(unusable)?;
         let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
-        let job = mpi::job::job(&world).map_err(broken)?;
-        let command = Command::own();
-        let own = [i64::from(std::process::id()), command.number()];
-        let [processes, commands] = of_all(&world, own).map_err(broken)?;
+        let agreed = roll_call::agree(&world)?;
+        let (mut job, mut processes) = (None, Vec::new());
+        if agreed.is_ok() {
+            job = mpi::job::job(&world).map_err(broken)?;
+            processes = of_all(&world, std::process::id().into()).map_err(broken)?;
+        }
         let (world, parts) = (Rc::new(world), RefCell::default());
         let complete = Cell::new(true);
-        Ok(Team { world, parts, job, processes, command, commands, complete })
-    }
-
-    /// All processes were started with the same words, or none executes anything: what others than
-    /// rank 0 ask for would have no effect. All of them call it.
-    ///
-    /// # Errors
-    /// The same on all of them; rank 0's says who was started with which words.
-    pub fn agree_on_command(&self) -> Result<()> {
-        let mut others = (0u32..).zip(&self.commands);
-        let Some((rank, _)) = others.find(|(_, one)| **one != self.commands[0]) else {
-            return Ok(());
-        };
-        let more = others.filter(|(_, one)| **one != self.commands[0]).count();
-        if self.world.rank == rank {
-            self.world.send(0, &self.command.to_bytes()).map_err(broken)?;
-        }
-        if self.world.rank > 0 {
-            return Err(Error::input("the processes were started with different words"));
-        }
-        let other = Command::from_bytes(&self.world.receive(rank).map_err(broken)?);
-        let nodes = self.job.iter().flat_map(|job| &job.nodes);
-        let host = nodes.filter(|node| node.has(rank)).map(|node| &*node.host).next();
-        Err(self.command.unlike(&other, rank, host.unwrap_or("another machine"), more))
+        Ok((Team { world, parts, job, processes, complete }, agreed))
     }
 
     /// This process leads.
@@ -373,14 +334,12 @@ fn agree_on(
     .help(format!("choose a directory that all machines share with {option}")))
 }
 
-/// Two numbers of each rank, by rank.
-fn of_all(world: &World, own: [i64; 2]) -> std::result::Result<[Vec<i64>; 2], mpi::MpiError> {
-    let (size, rank) = (world.size as usize, world.rank as usize);
-    let mut all = vec![0; 2 * size];
-    (all[rank], all[size + rank]) = (own[0], own[1]);
+/// A number of each rank, by rank.
+pub(super) fn of_all(world: &World, own: i64) -> std::result::Result<Vec<i64>, mpi::MpiError> {
+    let mut all = vec![0; world.size as usize];
+    all[world.rank as usize] = own;
     world.reduce_all(world.all, &mut all, Reduce::Sum)?;
-    let second = all.split_off(size);
-    Ok([all, second])
+    Ok(all)
 }
 
 /// How the run ended, as any supervisor tells it.
@@ -470,6 +429,24 @@ impl Link for Line<'_> {
     }
 }
 
+/// This process cannot join its job, which is told: of each machine once, with its name. The others
+/// wait for it in MPI_Init, so the launcher is asked to end them.
+pub fn give_up(rank: u32, error: Error) -> Exit {
+    let message = format!("{}: {}", host::machine().name, error.message);
+    let error = Error { message, ..error };
+    // A launcher may end rank 0 as soon as another process is gone: it speaks first.
+    if rank > 0 {
+        std::thread::sleep(FIRST_WORDS);
+    }
+    if rank == 0 || is_first_of_machine() {
+        console::error(&error);
+    }
+    // Those that say nothing, too: they would end the job while others' words are on their way.
+    std::thread::sleep(FORWARDED);
+    launcher::end_job(error.exit.code());
+    error.exit
+}
+
 /// The launcher says that this is the first process of its machine. Machines differ in what is
 /// installed; the processes of one do not.
 fn is_first_of_machine() -> bool {
@@ -484,6 +461,6 @@ fn unusable(error: mpi::MpiError) -> Error {
 }
 
 /// MPI has failed on the way.
-fn broken(error: mpi::MpiError) -> Error {
+pub(super) fn broken(error: mpi::MpiError) -> Error {
     Error::failed(error.to_string())
 }

@@ -59,6 +59,7 @@ pub fn asked(given: &Run) -> Result<Asked> {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(run) => return whole(given, &run),
     };
+    unfinished.left().iter().for_each(|left| console::note(left));
     let mut run = match given.program.program.as_os_str() == AS_STORED {
         true => as_stored(given, &unfinished)?,
         false => given.clone(),
