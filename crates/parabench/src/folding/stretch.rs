@@ -23,7 +23,7 @@ pub fn scaled(mut folded: Folded, factors: &[(String, i64)], ranks: u32) -> Resu
         let Some(new) = value.checked_mul(*factor) else {
             return Err(Error::input(format!("--scale {name}={factor}: the product is too large")));
         };
-        folded.text = with_param(&folded.text, name, new);
+        folded.text = with_param(&folded.text, name, (new, *factor));
     }
     if !factors.is_empty() {
         let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
@@ -41,12 +41,14 @@ fn no_such(name: &str, folded: &Folded) -> Error {
     Error::input(format!("--scale {name}: the program has no such parameter")).help(help)
 }
 
-/// The text with another value of a parameter.
-fn with_param(text: &str, name: &str, value: i64) -> String {
+/// The text with a parameter of this value, that of the run times a factor, which it says.
+fn with_param(text: &str, name: &str, (value, factor): (i64, i64)) -> String {
     let start = format!("param ${name} = ");
     let line = |line: &str| match line.strip_prefix(&start).and_then(|rest| rest.split_once(';')) {
         Some((old, rest)) if parse_integer_text(old.as_bytes()).is_some() => {
-            format!("{start}{};{rest}\n", trace::fold::expr::bytes(value))
+            let rest = if rest.contains("///") { format!("{rest},") } else { " ///".into() };
+            let value = trace::fold::expr::bytes(value);
+            format!("{start}{value};{rest} {factor} times that of the run\n")
         }
         _ => format!("{line}\n"),
     };

@@ -9,7 +9,7 @@ use clap::Args;
 use model::run::Run;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use trace::fold::{self, Events, Folded, Included, Log, Only, Options, Think};
+use trace::fold::{self, Events, Folded, Included, Log, Only, Options, Think, Uneven};
 
 /// What folded programs begin with; others are not replaced.
 pub(super) const HEAD: &str = "# Folded from ";
@@ -351,12 +351,19 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         let (n, text) = (folded.guessed, "modes or words that the run does not tell");
         console::note(&format!("{n} operations have {text}: they stand for the usual ones"));
     }
+    if let Some(Uneven { longest_ns, mean_ns }) = folded.uneven {
+        let [longest, mean] = [longest_ns, mean_ns].map(|ns| model::units::format_ns(ns as f64));
+        console::note(&format!(
+            "pauses are the means of their places: {mean} where one took {longest}; --think exact keeps each"
+        ));
+    }
     if !folded.before.is_empty() {
         let what = match folded.before.len() {
             1 => "one file or directory".to_string(),
             n => format!("{n} files or directories"),
         };
-        console::note(&format!("the program expects {what} to be there"));
+        let how = "parabench prepare PROGRAM --trace RUN makes all as the log found them";
+        console::note(&format!("the program expects {what} to be there: {how}"));
     }
 }
 

@@ -178,34 +178,6 @@ fn a_log_of_another_tool_becomes_a_program() {
     assert!(!none.out.contains("compute"), "{}", none.out);
 }
 
-/// What a program waits for before a loop is no part of each iteration.
-#[test]
-fn a_pause_before_a_loop_stands_before_it() {
-    let mut log = String::from(
-        "17 1795253061.000000 openat(AT_FDCWD, \"/data/in\", O_RDONLY) = 3 <0.000010>\n",
-    );
-    let mut us = 1_795_253_061_050_000_i64;
-    for round in 0..6 {
-        for block in 0..5 {
-            us += if block == 0 { 40_000 } else { 20 };
-            let (at, second, part) = (block * 4096, us / 1_000_000, us % 1_000_000);
-            log += &format!(
-                "17 {second}.{part:06} pread64(3, \"\"..., 4096, {at}) = 4096 <0.000010>\n"
-            );
-            us += 10;
-        }
-        us += 30;
-        let (second, part) = (us / 1_000_000, us % 1_000_000);
-        log += &format!("17 {second}.{part:06} stat(\"/data/{round}\", 0x7f) = 0 <0.000010>\n");
-        us += 10;
-    }
-    let scene = Scene::new().file("app.strace", &log);
-    scene.parabench("import app.strace -o r").exits(0);
-    let text = folded(&scene, "r");
-    assert!(text.contains("    compute(48ms);\n    repeat $j 5 fread("), "{text}");
-    assert_eq!(text.matches("compute(").count(), 1, "{text}");
-}
-
 #[test]
 fn a_name_below_which_another_one_is_missing_is_a_directory() {
     let log = "17 1795253061.000000 stat(\"/data/bin\", 0x7f) = 0 <0.000010>\n\
@@ -596,6 +568,7 @@ fn programs_are_stretched_where_they_allow_it() {
         wide.contains("param $size = 94016;") && wide.contains("param $count = 300;"),
         "{wide}"
     );
+    assert!(wide.contains(", 2 times that of the run"), "{wide}");
     assert_eq!(plain.lines().count(), wide.lines().count());
     scene.parabench("fold r --scale sizes=2").exits(2).err_has("count, size");
     scene.parabench("fold r --scale size").exits(2).err_has("size=4");

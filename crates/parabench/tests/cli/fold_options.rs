@@ -1,6 +1,7 @@
 //! Options of `parabench fold`: pauses one by one, a file per phase, shorter programs that do nearly
 //! the same.
 
+use crate::fold::folded;
 use crate::scene::Scene;
 
 /// Runs a program on files in memory and keeps its events.
@@ -177,4 +178,43 @@ fn a_phase_of_some_ranks_takes_the_files_that_they_have() {
     let text = scene.text("app.ppl");
     assert!(text.contains("phase_one($file)"), "{text}");
     sound(&scene, "app.ppl");
+}
+
+/// What a program waits for before a loop is no part of each iteration.
+#[test]
+fn a_pause_before_a_loop_stands_before_it() {
+    let mut log = String::from(
+        "17 1795253061.000000 openat(AT_FDCWD, \"/data/in\", O_RDONLY) = 3 <0.000010>\n",
+    );
+    let mut us = 1_795_253_061_050_000_i64;
+    for round in 0..6 {
+        for block in 0..5 {
+            us += if block == 0 { 40_000 } else { 20 };
+            let (at, second, part) = (block * 4096, us / 1_000_000, us % 1_000_000);
+            log += &format!(
+                "17 {second}.{part:06} pread64(3, \"\"..., 4096, {at}) = 4096 <0.000010>\n"
+            );
+            us += 10;
+        }
+        us += 30;
+        let (second, part) = (us / 1_000_000, us % 1_000_000);
+        log += &format!("17 {second}.{part:06} stat(\"/data/{round}\", 0x7f) = 0 <0.000010>\n");
+        us += 10;
+    }
+    let scene = Scene::new().file("app.strace", &log);
+    scene.parabench("import app.strace -o r").exits(0);
+    let text = folded(&scene, "r");
+    assert!(text.contains("    compute(48ms);\n    repeat $j 5 fread("), "{text}");
+    assert_eq!(text.matches("compute(").count(), 1, "{text}");
+}
+
+/// A pause at every eighth read: the mean stands for all, which is said.
+#[test]
+fn a_mean_that_stands_for_few_long_pauses_is_told() {
+    let program = "$f = fopen(\"a\", \"w+\"); fwrite($f, 1m);
+         repeat $i 80 { compute([20ms, 0ms][min($i % 8, 1)]); fread($f, 4k, $i * 4k); }";
+    let scene = ran(program, "");
+    scene.parabench("fold r").exits(0).err_has("where one took 20").err_has("--think exact");
+    let exact = scene.parabench("fold r --think exact").exits(0);
+    assert!(!exact.err.contains("pauses are"), "{}", exact.err);
 }

@@ -64,6 +64,8 @@ pub struct Gap {
     pub waited_ns: u64,
     /// Those of them that come before the first iterations of the innermost loop around.
     pub entry: Entry,
+    /// The longest of the others, nanoseconds.
+    pub longest_ns: u64,
     /// Ranks and nanoseconds of every one, those of a rank in order; only where all are asked for.
     pub each: Vec<(u32, u64)>,
 }
@@ -83,7 +85,7 @@ impl Gap {
     /// One execution.
     pub(super) fn once(ns: u64, waits: bool) -> Gap {
         let waited_ns = if waits { ns } else { 0 };
-        Gap { sum_ns: ns, count: 1, waited_ns, ..Gap::default() }
+        Gap { sum_ns: ns, count: 1, waited_ns, longest_ns: ns, ..Gap::default() }
     }
 
     pub(super) fn add(&mut self, other: &Gap) {
@@ -93,12 +95,14 @@ impl Gap {
         self.entry.sum_ns = self.entry.sum_ns.saturating_add(other.entry.sum_ns);
         self.entry.count += other.entry.count;
         self.entry.waited_ns = self.entry.waited_ns.saturating_add(other.entry.waited_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.each.extend_from_slice(&other.each);
     }
 
     /// A loop begins with what comes after it.
     fn enters(&mut self) {
         self.entry = Entry { sum_ns: self.sum_ns, count: self.count, waited_ns: self.waited_ns };
+        self.longest_ns = 0;
     }
 
     /// Takes the gaps before loops away, as far as they are longer than those between iterations. What
@@ -484,6 +488,7 @@ mod tests {
             Gap {
                 sum_ns: 200_000,
                 count: 100_000,
+                longest_ns: 2,
                 entry: Entry { sum_ns: 2, count: 1, waited_ns: 0 },
                 ..Gap::default()
             }

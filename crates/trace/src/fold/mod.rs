@@ -44,7 +44,7 @@ pub use events::Events;
 pub use log::{Log, Logged};
 pub use only::Only;
 pub use think::Think;
-pub use write::{Fixed, Included};
+pub use write::{Fixed, Included, Uneven};
 
 use model::rehearsal::Expected;
 use order::Order;
@@ -94,6 +94,8 @@ pub struct Folded {
     pub patterns: Vec<(String, Vec<(u32, u32)>)>,
     /// What keeps the program from other numbers of ranks and other sizes.
     pub fixed: Fixed,
+    /// The longest pause for which the mean of its place does not stand.
+    pub uneven: Option<Uneven>,
 }
 
 impl Folded {
@@ -166,7 +168,7 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     }));
     let before = before(log);
     head.push(how_to_run(options, log.ranks.len(), !before.is_empty()));
-    let write::Written { text, mut parts, data, params, fixed } =
+    let write::Written { text, mut parts, data, params, fixed, uneven } =
         writer.program(&items, &head, files);
     let (text, _) = ppl::format(&text);
     parts.iter_mut().for_each(|part| part.text = ppl::format(&part.text).0);
@@ -184,6 +186,7 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
         params,
         patterns,
         fixed,
+        uneven,
     };
     (hidden, folded)
 }

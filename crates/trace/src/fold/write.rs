@@ -13,6 +13,7 @@ use crate::strace::open_flag_text;
 use data::LongLists;
 use model::Op;
 use model::errno;
+pub use pauses::Uneven;
 pub use split::Included;
 use std::fmt::Write;
 
@@ -42,6 +43,8 @@ pub struct Writer<'a> {
     names: Vec<Vec<String>>,
     /// Lists that pauses stand in, nanoseconds.
     pauses: Vec<Vec<u64>>,
+    /// The longest pause that a mean stands for.
+    uneven: Option<Uneven>,
     /// Places whose pauses are counted, so far.
     counted_pauses: usize,
     /// Variables that stand in names, with what they are, here and around.
@@ -84,6 +87,8 @@ pub struct Written {
     pub params: Vec<(String, i64)>,
     /// What cannot be changed.
     pub fixed: Fixed,
+    /// The longest pause for which a mean does not stand.
+    pub uneven: Option<Uneven>,
 }
 
 /// What files a program consists of besides itself.
@@ -124,6 +129,7 @@ impl<'a> Writer<'a> {
             tables: Tables::default(),
             names: Vec::new(),
             pauses: Vec::new(),
+            uneven: None,
             counted_pauses: 0,
             made: Vec::new(),
             cursors: Vec::new(),
@@ -167,7 +173,8 @@ impl<'a> Writer<'a> {
         }
         let data = data.and_then(|data| data.file(head));
         let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks(has_lists));
-        Written { text, parts, data, params: self.params.all(), fixed: self.fixed }
+        let (params, fixed, uneven) = (self.params.all(), self.fixed, self.uneven);
+        Written { text, parts, data, params, fixed, uneven }
     }
 
     /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.

@@ -95,6 +95,7 @@ fn add_gaps(items: &mut [Item], others: &[Item]) {
     for (item, other) in items.iter_mut().zip(others) {
         item.gap.sum_ns = item.gap.sum_ns.saturating_add(other.gap.sum_ns);
         item.gap.count += other.gap.count;
+        item.gap.longest_ns = item.gap.longest_ns.max(other.gap.longest_ns);
         add_gaps(&mut item.body, &other.body);
     }
 }

@@ -16,6 +16,18 @@ use model::Op;
 /// longer by waking up.
 const LONG_NS: u64 = 1_000_000;
 
+/// So many times the mean is a pause for which the mean does not stand.
+const UNEVEN: u64 = 5;
+
+/// Pauses of a place for which their mean does not stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Uneven {
+    /// The longest, nanoseconds.
+    pub longest_ns: u64,
+    /// Their mean, which the program has, nanoseconds.
+    pub mean_ns: u64,
+}
+
 /// How long the pauses of a place are.
 struct Pauses {
     /// An expression.
@@ -29,10 +41,10 @@ impl Writer<'_> {
     pub(super) fn pause(&mut self, gap: &Gap, lines: &mut Lines) {
         let pauses = match self.think {
             Think::Exact => self.exact(gap),
-            think => {
-                let shown = self.places.think_ns(gap).map(|ns| think.shown(ns));
-                shown.map(|shown| Pauses { shown, counter: None })
-            }
+            think => self.places.think_ns(gap).map(|ns| {
+                self.look_at_the_longest(gap);
+                Pauses { shown: think.shown(ns), counter: None }
+            }),
         };
         let Some(Pauses { shown, counter }) = pauses else { return };
         let waits =
@@ -40,6 +52,15 @@ impl Writer<'_> {
         let pause = if waits { Op::Sleep } else { Op::Compute };
         lines.push(format!("{}({shown});", pause.name()));
         lines.extend(counter.map(|counter| format!("{counter} = {counter} + 1;")));
+    }
+
+    /// A mean says little of pauses of which a few are long.
+    fn look_at_the_longest(&mut self, gap: &Gap) {
+        let mean_ns = gap.sum_ns / gap.count.max(1);
+        let longest = Uneven { longest_ns: gap.longest_ns, mean_ns };
+        if gap.longest_ns >= LONG_NS && gap.longest_ns / UNEVEN >= mean_ns {
+            self.uneven = self.uneven.max(Some(longest));
+        }
     }
 
     /// Every pause of a place; `None`: all are those of the recorder.
