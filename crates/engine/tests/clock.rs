@@ -68,6 +68,9 @@ fn gap_ns(tick_ns: u64, body: impl FnOnce(&mut Build)) -> u64 {
     events[1].start_ns - events[0].end_ns
 }
 
+/// Makes the statements of a plan.
+type Body = fn(&mut Build);
+
 /// A pause of 2 us.
 fn pause(b: &mut Build, op: Op) {
     let us = b.int(2);
@@ -78,7 +81,7 @@ fn pause(b: &mut Build, op: Op) {
 /// two readings come after the last one.
 #[test]
 fn trap_11_pauses_add_up_exactly() {
-    let bodies: [(u64, fn(&mut Build)); 4] = [
+    let bodies: [(u64, Body); 4] = [
         (2_000, |b| pause(b, Op::Compute)),
         (4_000, |b| {
             pause(b, Op::Compute);
@@ -99,7 +102,7 @@ fn trap_11_pauses_add_up_exactly() {
 /// A pause is no shorter for what the rank waited before it, and a label measures all of it.
 #[test]
 fn a_pause_after_waiting_counts_from_its_own_start() {
-    let between: [fn(&mut Build); 3] = [
+    let between: [Body; 3] = [
         Build::barrier,
         |b| {
             let go = b.str("go");
