@@ -475,3 +475,43 @@ fn nothing_of_the_names_is_left_in_an_anonymous_program() {
     assert!(words.contains("\tSmith\n"), "{words}");
     assert_eq!(text.lines().count(), folded(&scene, "r").lines().count());
 }
+
+/// An append to a file whose size the log does not tell may be anywhere.
+#[test]
+fn appends_at_unknown_positions_are_no_differences() {
+    let mut log = "17 execve(\"/usr/bin/app\", [\"app\"], 0x7f /* 9 vars */) = 0\n".to_string();
+    for _ in 0..4 {
+        log += "17 openat(AT_FDCWD</d>, \"x.log\", O_WRONLY|O_CREAT|O_APPEND, 0666) = 3</d/x.log>\n\
+                17 write(3</d/x.log>, \"line\", 4) = 4\n\
+                17 close(3</d/x.log>) = 0\n";
+    }
+    let scene = Scene::new().file("app.strace", &log);
+    scene.parabench("import app.strace -o r").exits(0);
+    let done = scene.parabench("fold r -o r.ppl").exits(0);
+    done.err_has("without loss")
+        .err_has("4 transfers took place at positions that the run does not tell")
+        .err_has("where the program puts them was not compared");
+}
+
+/// Nobody wants what is left of a proof that has not ended: signals end it, as they end every import.
+#[test]
+fn signals_end_folding_at_once() {
+    const PAUSE_S: u64 = 30_000_000;
+    let mut log = "1795253061.0 open(\"/d/f\", O_WRONLY) = 3</d/f> <0.000001>\n".to_string();
+    for number in 1..=200 {
+        let start_s = 1_795_253_061 + number * PAUSE_S;
+        log += &format!("{start_s}.0 write(3</d/f>, \"x\", {number}) = {number} <0.000001>\n");
+    }
+    let scene = Scene::new().file("app.strace", &log);
+    scene.parabench("import app.strace -o r").exits(0);
+    for signal in [2, 15] {
+        let running = scene.call("fold r").start();
+        let worked = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let ticks = stat.split_whitespace().nth(13).and_then(|ticks| ticks.parse::<u64>().ok());
+            ticks.is_none_or(|ticks| ticks > 50)
+        };
+        running.until("half a second of work", || worked(running.pid() as i32)).signal(signal);
+        assert_eq!(running.finish().code, None, "it executes the pauses to their end");
+    }
+}
