@@ -194,8 +194,7 @@ mod tests {
 
     #[test]
     fn a_place_that_the_run_does_not_tell_is_no_difference() {
-        let mut log = trace::fold::Log::default();
-        log.imported = true;
+        let log = trace::fold::Log::default();
         let write = |offset_bytes: u64, flags: u8| Event {
             op: Op::Fwrite as u8,
             path: NO_ID,

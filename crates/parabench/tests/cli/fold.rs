@@ -511,7 +511,7 @@ fn signals_end_folding_at_once() {
             let ticks = stat.split_whitespace().nth(13).and_then(|ticks| ticks.parse::<u64>().ok());
             ticks.is_none_or(|ticks| ticks > 50)
         };
-        running.until("half a second of work", || worked(running.pid() as i32)).signal(signal);
+        running.until("half a second of work", || worked(running.pid())).signal(signal);
         assert_eq!(running.finish().code, None, "it executes the pauses to their end");
     }
 }
