@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
@@ -72,6 +73,8 @@ MOVE(int, futimens, futimens, 0, -1, (fd, times), int fd, const struct timespec 
 MOVE(int, futimes, futimens, 0, -1, (fd, times), int fd, const struct timeval times[2])
 MOVE(int, fstatfs, fstatfs, 0, -1, (fd, facts), int fd, struct statfs *facts)
 MOVE(int, fstatfs64, fstatfs, 0, -1, (fd, facts), int fd, struct statfs64 *facts)
+MOVE(int, fstatvfs, fstatfs, 0, -1, (fd, facts), int fd, struct statvfs *facts)
+MOVE(int, fstatvfs64, fstatfs, 0, -1, (fd, facts), int fd, struct statvfs64 *facts)
 MOVE(int, fsetxattr, fsetxattr, 0, -1, (fd, name, value, bytes, flags), int fd, const char *name, const void *value, size_t bytes, int flags)
 MOVE(ssize_t, fgetxattr, fgetxattr, 0, -1, (fd, name, value, bytes), int fd, const char *name, void *value, size_t bytes)
 MOVE(ssize_t, flistxattr, flistxattr, 0, -1, (fd, names, bytes), int fd, char *names, size_t bytes)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -86,6 +87,8 @@ ON(int, futimesat, utimensat, at, path, 0, 0, (at, path, times), int at, const c
 ON(int, utimensat, utimensat, at, path, 0, 0, (at, path, times, flags), int at, const char *path, const struct timespec times[2], int flags)
 HERE(int, statfs, statfs, (path, facts), const char *path, struct statfs *facts)
 HERE(int, statfs64, statfs, (path, facts), const char *path, struct statfs64 *facts)
+HERE(int, statvfs, statfs, (path, facts), const char *path, struct statvfs *facts)
+HERE(int, statvfs64, statfs, (path, facts), const char *path, struct statvfs64 *facts)
 HERE(int, setxattr, setxattr, (path, name, value, bytes, flags), const char *path, const char *name, const void *value, size_t bytes, int flags)
 HERE(int, lsetxattr, setxattr, (path, name, value, bytes, flags), const char *path, const char *name, const void *value, size_t bytes, int flags)
 HERE(ssize_t, getxattr, getxattr, (path, name, value, bytes), const char *path, const char *name, void *value, size_t bytes)

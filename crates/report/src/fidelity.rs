@@ -204,6 +204,17 @@ impl Differences {
 pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<Fidelity, Refused> {
     let (ours, theirs) = (executions(originals)?, executions(replays)?);
     let mut found = Bench::of(originals, replays)?.measure(&ours, &theirs)?;
+    if let Some(empty) = found.originals.iter().find(|original| original.operations == 0) {
+        return Err(Refused {
+            message: format!(
+                "{}: the run has no operations: there is nothing to compare",
+                empty.name
+            ),
+            help:
+                "an import that kept none may have left out files of the system: --all keeps them"
+                    .into(),
+        });
+    }
     let all = || originals.iter().chain(replays);
     found.notes = all().filter_map(dropped).chain(all().filter_map(untold)).collect();
     found.verdict = verdict::sentence(&found);

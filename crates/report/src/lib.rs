@@ -32,6 +32,7 @@ pub mod json;
 pub mod markdown;
 pub mod markup;
 pub mod merge;
+pub mod once;
 pub mod ops;
 pub mod prometheus;
 pub mod schedule;

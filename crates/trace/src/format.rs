@@ -80,6 +80,11 @@ impl Format {
         ROWS.iter().find(|row| row.2(beginning)).map(|row| row.0)
     }
 
+    /// What its logs hold are lines; other formats know by other means that a log is theirs.
+    pub(crate) fn has_lines(self) -> bool {
+        !matches!(self, Format::Darshan | Format::Preload | Format::Recorder)
+    }
+
     /// Reads a log that stands for itself, called `name`.
     ///
     /// # Errors

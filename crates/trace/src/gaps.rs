@@ -31,6 +31,7 @@ gaps! {
     SkippedLines "skipped-lines" "# lines were left out by rules that skip them";
     LongLines "long-lines" "# lines are longer than 1 MiB: their ends were skipped";
     CutCalls "cut-calls" "# calls have no end: the log was cut, or their thread died in them";
+    CutLogs "cut-logs" "# logs end in the middle: what came behind is missing";
     LostStarts "lost-starts" "# calls have an end but no beginning in the log";
     Restarted "restarted" "# calls were interrupted by signals and began anew";
     UnknownFiles "unknown-descriptors" "# calls use descriptors that the log does not explain";
@@ -48,6 +49,7 @@ gaps! {
     UnknownParents "unknown-parents" "# threads appear whose beginning is not in the log";
     Impossible "impossible" "# calls contradict what the log says before, exceed every limit, or hold a name with a zero byte";
     NoTimes "no-times" "# calls have no time: only their order is known";
+    RelativeTimes "relative-times" "# logs have times that begin with each of them anew: times of two of them cannot be compared";
     Seconds "whole-seconds" "# calls have times in whole seconds";
     NoDurations "no-durations" "# calls have a beginning but no duration";
     Backwards "time-backwards" "# times lie before the ones of earlier lines";
@@ -178,6 +180,7 @@ fn singular(says: &str) -> String {
     let mut words: Vec<String> = says.split(' ').map(str::to_string).collect();
     let nouns = [
         "lines",
+        "logs",
         "calls",
         "files",
         "names",
@@ -197,7 +200,8 @@ fn singular(says: &str) -> String {
                 "are" => "is".into(),
                 "have" => "has".into(),
                 "were" => "was".into(),
-                "use" | "work" | "hand" | "hold" | "contradict" | "find" | "lie" | "appear" => {
+                "end" | "use" | "work" | "hand" | "hold" | "contradict" | "find" | "lie"
+                | "appear" => {
                     format!("{verb}s")
                 }
                 other => other.into(),
@@ -224,6 +228,7 @@ mod tests {
                 "1 transfers of MPI-IO (4 bytes) were left out",
                 "1 transfer of MPI-IO (4 bytes) was left out",
             ),
+            ("1 logs end in the middle", "1 log ends in the middle"),
             (
                 "1 calls have no operation and were left out",
                 "1 call has no operation and was left out",

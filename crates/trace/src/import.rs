@@ -13,6 +13,7 @@ use crate::strace::{self, Strace};
 use crate::sums::Sums;
 use model::escape;
 use model::run::TraceLog;
+use model::units::format_ns;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
@@ -119,11 +120,26 @@ pub fn open(logs: &[PathBuf]) -> Result<Vec<(PathBuf, Input)>, Error> {
 /// As for [`import`].
 pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<Imported, Error> {
     let format = common_format(&inputs, options)?;
+    let mut gaps = Gaps::default();
+    if format == Format::Strace {
+        count_relative(&inputs, &mut gaps);
+    }
     let logs: Vec<Log<'_>> = match format {
         Format::Strace => strace_logs(inputs),
         _ => logs_with(inputs, |input, name| format.scanner(input, name))?,
     };
-    from_logs(logs, format, options.which.clone())
+    follow_logs(logs, format, options.which.clone(), gaps)
+}
+
+/// Logs that each begin at 0 cannot be placed beside each other.
+fn count_relative(inputs: &[(PathBuf, Input)], gaps: &mut Gaps) {
+    let relative = inputs.iter().filter(|(_, input)| strace::has_relative_times(&input.beginning));
+    let names: Vec<String> = relative.map(|(name, _)| shown(name)).collect();
+    if names.len() > 1 {
+        names.iter().for_each(|name| {
+            gaps.add_line(Gap::RelativeTimes, name, 1, b"strace -ttt tells more than -r")
+        });
+    }
 }
 
 /// What `parabench record` has recorded: folders with their names in the run, one per machine.
@@ -134,7 +150,7 @@ pub fn from_recordings(folders: &[(PathBuf, PathBuf)], which: &Which) -> Result<
     let log = |(group, (name, folder)): (usize, &(PathBuf, PathBuf))| {
         let scanner = recording::Folder::open(folder);
         let scanner = Box::new(scanner.map_err(|error| cannot_read(folder, 0, &error))?);
-        Ok(Log { name: name.clone(), scanner, group: group as u32 })
+        Ok(Log { name: name.clone(), scanner, group: group as u32, last_ns: None })
     };
     let logs = folders.iter().enumerate().map(log).collect::<Result<_, Error>>()?;
     from_logs(logs, Format::Preload, which.clone())
@@ -142,13 +158,29 @@ pub fn from_recordings(folders: &[(PathBuf, PathBuf)], which: &Which) -> Result<
 
 /// The same from logs that are read already.
 pub(crate) fn from_logs(
-    mut logs: Vec<Log<'_>>,
+    logs: Vec<Log<'_>>,
     format: Format,
     which: Which,
 ) -> Result<Imported, Error> {
+    follow_logs(logs, format, which, Gaps::default())
+}
+
+/// The same; some gaps are known before.
+fn follow_logs(
+    mut logs: Vec<Log<'_>>,
+    format: Format,
+    which: Which,
+    gaps: Gaps,
+) -> Result<Imported, Error> {
     let mut sorter = Sorter::default();
     let mut resolver = Resolver::new(Scope::new(which.clone()), &mut sorter);
-    follow(&mut logs, &mut resolver)?;
+    resolver.gaps = gaps;
+    let records = follow(&mut logs, &mut resolver)?;
+    if records == 0
+        && let Some(error) = nothing_known(&logs, format, &resolver.gaps)
+    {
+        return Err(error);
+    }
     let mut sums = Sums::default();
     for log in &mut logs {
         let read = log.scanner.sums(&which, &mut sums, &mut resolver.gaps);
@@ -216,6 +248,8 @@ pub(crate) struct Log<'s> {
     scanner: Box<dyn Scanner + 's>,
     /// Logs of one machine have the same number: their threads are told apart by number alone.
     group: u32,
+    /// Time of the record before; `None`: there was none.
+    last_ns: Option<u64>,
 }
 
 /// Logs of `strace -ff` are called NAME.PID; they hold one thread each and belong together.
@@ -233,7 +267,7 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log<'static>> {
         };
         let (lines, beginning) = (Lines::new(input.bytes, &shown(&name)), &input.beginning);
         let scanner = Box::new(Strace::new(lines, &shown(&name), beginning, thread));
-        logs.push(Log { name, scanner, group });
+        logs.push(Log { name, scanner, group, last_ns: None });
     }
     logs
 }
@@ -246,14 +280,14 @@ pub(crate) fn logs_with<'s>(
     let log = |(group, (name, input)): (usize, (PathBuf, Input))| {
         let scanner = scanner(input, &shown(&name));
         let scanner = scanner.map_err(|error| cannot_read(&name, 0, &error))?;
-        Ok(Log { name, scanner, group: group as u32 })
+        Ok(Log { name, scanner, group: group as u32, last_ns: None })
     };
     inputs.into_iter().enumerate().map(log).collect()
 }
 
-/// Follows all logs in the order of their times.
-fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<(), Error> {
-    let mut next = BinaryHeap::new();
+/// Follows all logs in the order of their times; the number of records.
+fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<u64, Error> {
+    let (mut next, mut records) = (BinaryHeap::new(), 0);
     for (at, log) in logs.iter_mut().enumerate() {
         next.extend(log.advance(&mut resolver.gaps)?.map(|ns| Reverse((ns, at))));
     }
@@ -263,9 +297,7 @@ fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<(), Error
         // Of several logs the one that is read goes on as long as its times come first.
         let until_ns = next.peek().map_or((u64::MAX, usize::MAX), |Reverse(other)| *other);
         loop {
-            if let Some(record) = log.scanner.record(&mut resolver.gaps) {
-                resolver.record(&record);
-            }
+            records += u64::from(log.follow(resolver));
             match log.advance(&mut resolver.gaps)? {
                 None => break,
                 Some(ns) if (ns, at) > until_ns => {
@@ -276,20 +308,84 @@ fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<(), Error
             }
         }
     }
-    Ok(())
+    Ok(records)
+}
+
+/// No line of the logs is what the format says, or there is none.
+fn nothing_known(logs: &[Log<'_>], format: Format, gaps: &Gaps) -> Option<Error> {
+    let lines: u64 = logs.iter().map(|log| log.scanner.count()).sum();
+    let unknown = [Gap::Unparsed, Gap::UnfitLines].map(|gap| gaps.told_of(gap));
+    let mut examples = unknown.iter().flatten().flat_map(|gap| &gap.examples);
+    let first = examples.next();
+    if !format.has_lines() || (lines > 0 && first.is_none()) {
+        return None;
+    }
+    let name = logs.first().map_or(String::new(), |log| shown(&log.name));
+    let message = match first {
+        None => format!("{name} is empty: it holds no call"),
+        Some(first) => {
+            let more: String = examples.take(2).map(|text| format!("; {text}")).collect();
+            let count = unknown.iter().flatten().map(|gap| gap.count).sum::<u64>();
+            let format = format.name();
+            format!(
+                "no line of {name} holds a call as logs of {format} do; {count} are in no form that is known: {first}{more}"
+            )
+        }
+    };
+    let help = match format {
+        Format::Rules => "--check RULES LOG shows which lines no rule takes, and why",
+        _ => "without --as a log shows what it is; --rules FILE describes another format",
+    };
+    Some(Error { message, help: help.into() })
 }
 
 impl Log<'_> {
     fn advance(&mut self, gaps: &mut Gaps) -> Result<Option<u64>, Error> {
         let read = self.scanner.advance(gaps);
-        read.or_else(|error| match error.kind() {
+        let line = self.scanner.count();
+        let found = match read {
+            Ok(found) => found,
             // Compressed logs that were cut off: what came before counts.
-            io::ErrorKind::UnexpectedEof => {
-                let line = self.scanner.count();
-                gaps.add_line(Gap::CutCalls, &shown(&self.name), line, b"the log ends here");
-                Ok(None)
+            Err(error) if input::is_cut(&error) => {
+                gaps.add_line(Gap::CutLogs, &shown(&self.name), line, b"the log ends here");
+                None
             }
-            _ => Err(cannot_read(&self.name, self.scanner.count(), &error)),
-        })
+            Err(error) => return Err(cannot_read(&self.name, line, &error)),
+        };
+        Ok(found.map(|ns| possible(ns, self.last_ns).or(self.last_ns).unwrap_or(0)))
     }
+
+    /// Gives the current record to the resolver. A time that cannot be is that of the record before;
+    /// without one nothing is known of the record. True: there is one.
+    fn follow(&mut self, resolver: &mut Resolver<'_>) -> bool {
+        let Some(mut record) = self.scanner.record(&mut resolver.gaps) else { return false };
+        let start_ns = possible(record.start_ns, self.last_ns);
+        let long = record.elapsed_ns.filter(|ns| *ns > LONGEST_NS);
+        let wrong = long.or(start_ns.is_none().then_some(record.start_ns));
+        if let Some(ns) = wrong {
+            let text =
+                format!("{}: a time of {}", record.name.escape_ascii(), format_ns(ns as f64));
+            let name = shown(&self.name);
+            resolver.gaps.add_line(Gap::Impossible, &name, record.line, text.as_bytes());
+        }
+        if long.is_some() {
+            record.elapsed_ns = None;
+        }
+        let Some(start_ns) = start_ns.or(self.last_ns) else { return true };
+        (record.start_ns, self.last_ns) = (start_ns, Some(start_ns));
+        resolver.record(&record);
+        true
+    }
+}
+
+/// Longest time that a call takes, and that passes between two calls of a log: a year.
+const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
+/// Clocks of logs begin in 1970 or with the log: none shows the year 2100.
+const LATEST_NS: u64 = 4_102_444_800 * 1_000_000_000;
+
+/// The time, if a record can have it that follows one of `last_ns`; 0: the log told no time yet.
+fn possible(ns: u64, last_ns: Option<u64>) -> Option<u64> {
+    let last_ns = last_ns.filter(|ns| *ns > 0);
+    let latest_ns = last_ns.map_or(LATEST_NS, |last_ns| last_ns.saturating_add(LONGEST_NS));
+    (ns <= latest_ns).then_some(ns)
 }

@@ -59,9 +59,29 @@ pub fn decompressed(mut bytes: Box<dyn BufRead>) -> io::Result<Input> {
 /// The first bytes, and all of them once more.
 fn begin(mut bytes: Box<dyn BufRead>) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> {
     let mut beginning = Vec::new();
-    bytes.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning)?;
-    let again = Box::new(Cursor::new(beginning.clone()).chain(bytes));
+    let read = bytes.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning);
+    let rest: Box<dyn BufRead> = match read {
+        Ok(_) => bytes,
+        // What came before the cut counts, also if it is short.
+        Err(error) if is_cut(&error) && !beginning.is_empty() => Box::new(BufReader::new(Cut)),
+        Err(error) => return Err(error),
+    };
+    let again = Box::new(Cursor::new(beginning.clone()).chain(rest));
     Ok((beginning, again))
+}
+
+/// Compressed data end in the middle.
+pub fn is_cut(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::UnexpectedEof
+}
+
+/// Where compressed data were cut off.
+struct Cut;
+
+impl Read for Cut {
+    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 #[cfg(test)]

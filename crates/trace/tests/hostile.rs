@@ -92,11 +92,47 @@ fn a_log_that_is_cut_ends_where_it_is_cut() {
     let cut = whole[..whole.len() / 2].to_vec();
     let imported = imported(cut, None).unwrap();
     assert!(imported.events.count() > 1_000);
-    let gap = imported.told.gaps.iter().find(|gap| gap.code == "cut-calls").unwrap();
-    assert!(gap.examples.iter().any(|text| text.ends_with("the log ends here")), "{gap:?}");
+    let gap = imported.told.gaps.iter().find(|gap| gap.code == "cut-logs").unwrap();
+    assert!(gap.examples[0].ends_with("the log ends here"), "{gap:?}");
+    assert_eq!(gap.says, "1 log ends in the middle: what came behind is missing");
     let whole = real("dxt.darshan");
     let error = self::imported(whole[..whole.len() / 2].to_vec(), None).err().unwrap();
     assert!(error.message.contains("a region lies behind its end"), "{}", error.message);
+}
+
+/// What came before the cut is read, also if it is less than what shows the format.
+#[test]
+fn a_short_log_that_is_cut_is_read_as_far_as_it_goes() {
+    let line = "1 open(\"/d/f\", O_RDONLY) = 3\n";
+    let log = line.repeat(200);
+    let mut gz = GzEncoder::new(Vec::new(), Compression::none());
+    gz.write_all(log.as_bytes()).unwrap();
+    let cut = gz.finish().unwrap()[..2_000].to_vec();
+    let imported = imported(cut, None).unwrap();
+    let codes: Vec<&str> = imported.told.gaps.iter().map(|gap| gap.code.as_str()).collect();
+    assert!(codes.contains(&"cut-logs"), "{codes:?}");
+    let events = imported.events.count();
+    assert!((1_900 / line.len()..200).contains(&events), "{events}");
+}
+
+#[test]
+fn a_log_of_which_no_line_is_understood_is_an_error() {
+    let message = |log: &[u8], format| imported(log.to_vec(), Some(format)).err().unwrap().message;
+    for format in [Format::Strace, Format::FioIolog, Format::Blktrace, Format::DfTracer] {
+        assert_eq!(message(b"", format), "log is empty: it holds no call");
+        let garbage = "\x01\x02what is this?\nand\nthat\nand more\n";
+        let expected = format!(
+            "no line of log holds a call as logs of {} do; 4 are in no form that is known: \
+             log:1: \\x01\\x02what is this?; log:2: and; log:3: that",
+            format.name()
+        );
+        assert_eq!(message(garbage.as_bytes(), format), expected);
+    }
+    // A program that did nothing with files has a log all the same.
+    for calls in ["1 brk(NULL) = 0x7f\n?\n", "1 +++ exited with 0 +++\n", "--- SIGINT {} ---\n"] {
+        let imported = imported(calls.into(), Some(Format::Strace)).unwrap();
+        assert_eq!(imported.events.count(), 0, "{calls}");
+    }
 }
 
 /// Taken to its end, whatever it is.
@@ -247,10 +283,10 @@ match = '^(?<start>\S*) (?<process>\S*) (?<operation>\S+) (?<handle>\S*) (?<size
 match = '^(?<process>\S*) (?<operation>open|rename|chdir|stat) (?<path>\S*) (?<path2>\S*) (?<flags>\S*) (?<handle>\S*)$'
 "#;
 
-fn by_rules(log: Vec<u8>) -> Imported {
+fn by_rules(log: Vec<u8>) -> Result<Imported, Error> {
     let rules = Rules::read(RULES, "rules").unwrap();
     let input = input::decompressed(Box::new(Cursor::new(log))).unwrap();
-    rules.import(vec![(PathBuf::from("log"), input)], Which::All).unwrap()
+    rules.import(vec![(PathBuf::from("log"), input)], Which::All)
 }
 
 const RULED: &[&str] = &[
@@ -296,7 +332,10 @@ proptest! {
     #[test]
     fn any_mix_of_fields_is_taken(pieces in prop::collection::vec(0..RULED.len(), 0..80)) {
         let log: String = pieces.into_iter().map(|piece| RULED[piece]).collect();
-        prop_assert!(by_rules(log.into_bytes()).events.count() < 1_000);
+        match by_rules(log.into_bytes()) {
+            Ok(imported) => prop_assert!(imported.events.count() < 1_000),
+            Err(error) => prop_assert!(error.message.contains("log"), "{}", error.message),
+        }
     }
 }
 
@@ -307,7 +346,7 @@ fn descriptors_of_any_name_come_and_go() {
     for handle in 0..200_000 {
         writeln!(log, "1 open /d/f  r 0x{handle:x}\n01:00:00 1 close 0x{handle:x}   ").unwrap();
     }
-    let imported = by_rules(log.into_bytes());
+    let imported = by_rules(log.into_bytes()).unwrap();
     let codes: Vec<&str> = imported.told.gaps.iter().map(|gap| gap.code.as_str()).collect();
     assert!(!codes.contains(&"unparsed-lines") && !codes.contains(&"unfit-lines"), "{codes:?}");
     assert_eq!(imported.events.count(), 400_000);

@@ -256,7 +256,10 @@ fn damaged_tables_are_errors() {
     let rules = Rules::read(RULES, "rules.toml").expect("rules");
     let read = |bytes: Vec<u8>| match rules.import(inputs(vec![("x", bytes)]), Which::All) {
         Ok(imported) => shown(imported).len() <= 3,
-        Err(error) => error.message.starts_with("cannot read x"),
+        // Of a table that can be read no row may mean anything.
+        Err(error) => ["cannot read x", "x is empty", "no line of x"]
+            .iter()
+            .any(|said| error.message.starts_with(said)),
     };
     for end in 4..whole.len() {
         assert!(read(whole[..end].to_vec()), "cut at {end}");

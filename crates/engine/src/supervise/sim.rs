@@ -162,7 +162,8 @@ pub(crate) fn simulate<B: Backend>(
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
     check_memory(plan)?;
-    let _heard = stop::Heard::new();
+    // Who listens keeps nothing of a simulation that was cut short: signals end the process.
+    let _heard = listener.is_none().then(stop::Heard::new);
     let prepared = Prepared::new(plan);
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, listener)?;
     while simulation.turn() {

@@ -1,7 +1,7 @@
 //! How far what a program does is from its log: differences by kind, and sums by operation.
 
 use super::proof::moves;
-use model::event::NO_ID;
+use model::event::{FLAG_UNPLACED, NO_ID};
 use model::units::format_bytes;
 use model::{Event, Op};
 use std::borrow::Cow;
@@ -54,12 +54,16 @@ pub struct Tally {
     /// An operation with several differences counts for the first kind.
     pub kinds: BTreeMap<Kind, u64>,
     sums: BTreeMap<u8, Sums>,
+    /// Transfers of which the run does not tell where they took place: anywhere is right.
+    pub unplaced: u64,
 }
 
 impl Tally {
     /// Adds what should be the same: an operation of the run and one of the program.
     pub fn add(&mut self, run: Option<&Event>, program: Option<&Event>, kind: Option<Kind>) {
         kind.into_iter().for_each(|kind| *self.kinds.entry(kind).or_default() += 1);
+        let is_unplaced = |event: &Event| moves(event) && event.errno == 0 && !is_placed(event);
+        self.unplaced += u64::from(run.is_some_and(is_unplaced));
         for (side, event) in [run, program].into_iter().enumerate() {
             let Some(event) = event else { continue };
             let sums = self.sums.entry(event.op).or_default();
@@ -74,7 +78,9 @@ impl Tally {
             let sums = self.sums.entry(a.op).or_default();
             let size = share(a.requested_bytes, b.requested_bytes).abs();
             sums.size = sums.size.max(size);
-            sums.place_bytes = sums.place_bytes.max(a.offset_bytes.abs_diff(b.offset_bytes));
+            if is_placed(a) {
+                sums.place_bytes = sums.place_bytes.max(a.offset_bytes.abs_diff(b.offset_bytes));
+            }
         }
     }
 
@@ -135,6 +141,11 @@ fn share(first: u64, second: u64) -> f64 {
     (second as f64 - first as f64) / first.max(1) as f64
 }
 
+/// The run tells where it took place.
+fn is_placed(event: &Event) -> bool {
+    event.flags & FLAG_UNPLACED == 0
+}
+
 /// What differs first, if anything. `a`, of the run, and `b` have names of their own.
 pub fn difference<'a>(
     (a, log): (&Event, &trace::fold::Log),
@@ -148,7 +159,8 @@ pub fn difference<'a>(
         (names && second, Kind::Name),
         (a.errno == b.errno, Kind::Result),
         (!moved || a.requested_bytes == b.requested_bytes, Kind::Size),
-        (!moved || (a.offset_bytes, a.pieces) == (b.offset_bytes, b.pieces), Kind::Place),
+        (!moved || a.pieces == b.pieces, Kind::Place),
+        (!moved || !is_placed(a) || a.offset_bytes == b.offset_bytes, Kind::Place),
         (!moved || a.done_bytes == b.done_bytes, Kind::Moved),
     ];
     all.into_iter().find(|(same, _)| !same).map(|(_, kind)| kind)
@@ -178,5 +190,31 @@ mod tests {
         assert!(tally.is_within(0.004) && !tally.is_within(0.003));
         tally.add(Some(&write(1, 0)), None, Some(Kind::Operation));
         assert!(!tally.is_within(0.02));
+    }
+
+    #[test]
+    fn a_place_that_the_run_does_not_tell_is_no_difference() {
+        let log = trace::fold::Log::default();
+        let write = |offset_bytes: u64, flags: u8| Event {
+            op: Op::Fwrite as u8,
+            path: NO_ID,
+            path2: NO_ID,
+            requested_bytes: 10,
+            done_bytes: 10,
+            offset_bytes,
+            flags,
+            ..Event::default()
+        };
+        let path = |_| Cow::Borrowed(&b""[..]);
+        let (told, untold, found) = (write(0, 0), write(0, FLAG_UNPLACED), write(27, 0));
+        assert_eq!(difference((&told, &log), (&found, &path)), Some(Kind::Place));
+        assert_eq!(difference((&untold, &log), (&found, &path)), None);
+        let longer = Event { requested_bytes: 11, ..found };
+        assert_eq!(difference((&untold, &log), (&longer, &path)), Some(Kind::Size));
+        let mut tally = Tally::default();
+        tally.add(Some(&told), Some(&found), Some(Kind::Place));
+        tally.add(Some(&untold), Some(&longer), Some(Kind::Size));
+        tally.add(Some(&untold), Some(&found), None);
+        assert_eq!((tally.unplaced, tally.differences()), (2, 2));
     }
 }

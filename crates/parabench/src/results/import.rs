@@ -3,6 +3,7 @@
 use super::Folder;
 use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Imported as Names};
+use ::report::once::is_above;
 use ::report::store;
 use model::op::Class;
 use model::run::{
@@ -81,9 +82,10 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         rows.iter_mut().for_each(forget_times);
     }
     rows.extend(told.rows.iter().cloned());
-    let mut header = header(origin.title, &told, &rows);
+    let format = origin.format.unwrap_or_else(|| format.name().into());
+    let mut header = header(origin.title, &told, &format, &rows);
     header.trace = Some(Trace {
-        format: origin.format.unwrap_or_else(|| format.name().into()),
+        format,
         logs: read,
         root: lossy(&told.root),
         recorded: origin.recorded,
@@ -121,7 +123,7 @@ fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-fn header(title: String, told: &Told, rows: &[Row]) -> Header {
+fn header(title: String, told: &Told, format: &str, rows: &[Row]) -> Header {
     let started = told.started_ns.map(|ns| engine::host::utc((ns / 1_000_000_000) as i64));
     Header {
         program: Program { name: title, files: Vec::new() },
@@ -133,7 +135,7 @@ fn header(title: String, told: &Told, rows: &[Row]) -> Header {
         started: started.unwrap_or_default(),
         duration_wall_ns: told.duration_ns,
         host: Host { directory: lossy(&told.root), ..Host::default() },
-        evidence: evidence(told, rows),
+        evidence: evidence(told, format, rows),
         ..Header::default()
     }
 }
@@ -180,10 +182,11 @@ fn gap_notes(gap: &TraceGap) -> Vec<String> {
 }
 
 /// Every report prints notes: what a log does not tell stands there.
-fn evidence(told: &Told, rows: &[Row]) -> Evidence {
+fn evidence(told: &Told, format: &str, rows: &[Row]) -> Evidence {
     let sum = |class: Class| {
         let of_class = |row: &&Row| Op::find(&row.op).is_some_and(|op| op.row().class == class);
-        rows.iter().filter(of_class).map(|row| row.bytes).sum()
+        let once = |row: &&Row| !is_above(format, row);
+        rows.iter().filter(of_class).filter(once).map(|row| row.bytes).sum()
     };
     let gaps = told.gaps.iter().flat_map(gap_notes);
     let cost = (told.call_ns > 0)

@@ -341,6 +341,12 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
             proof.tally.lines().iter().for_each(|line| console::note(line));
         }
     }
+    if proof.tally.unplaced > 0 {
+        let (n, text) = (proof.tally.unplaced, "at positions that the run does not tell");
+        console::note(&format!(
+            "{n} transfers took place {text}: where the program puts them was not compared"
+        ));
+    }
     if let Some(changes) = folded.changes.shown() {
         console::note(&format!("to make it shorter {changes}"));
     }

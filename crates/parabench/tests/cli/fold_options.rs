@@ -218,3 +218,54 @@ fn a_mean_that_stands_for_few_long_pauses_is_told() {
     let exact = scene.parabench("fold r --think exact").exits(0);
     assert!(!exact.err.contains("pauses are"), "{}", exact.err);
 }
+
+#[test]
+fn a_part_can_be_folded() {
+    let program = "mkdir(\"d-$$rank\"); time[\"load\"] repeat $i 9 write(\"d-$$rank/f-$i\", 8k); \
+                   time[\"use\"] repeat $i 9 read(\"d-$$rank/f-$i\");";
+    let scene = ran(program, "-n 2");
+    for (only, part, others) in
+        [("load", "write(", "read("), ("1", "d-1", "d-0"), ("d-0", "d-0", "d-1")]
+    {
+        let done = scene.parabench(&format!("fold r --only {only}")).exits(0);
+        let done = done.err_has("without loss");
+        assert!(done.out.contains(part) && !done.out.contains(others), "{only}\n{}", done.out);
+    }
+    scene.parabench("fold r --only nosuch").exits(2).err_has("load, use");
+}
+
+#[test]
+fn programs_are_stretched_where_they_allow_it() {
+    let program = "$f = fopen(\"ior\", \"O_RDWR|O_CREAT\");
+         repeat $i 100 fwrite($f, 47008, ($i * $$size + $$rank) * 47008);
+         barrier;
+         repeat $i 100 fread($f, 47008, ($i * $$size + ($$rank + 1) % $$size) * 47008);
+         fclose($f);";
+    let scene = ran(program, "-n 4");
+    let plain = folded(&scene, "r");
+    let wide =
+        scene.parabench("fold r --scale size=2 --scale count=3 --ranks 64").exits(0).out.clone();
+    assert!(
+        wide.contains("param $size = 94016;") && wide.contains("param $count = 300;"),
+        "{wide}"
+    );
+    assert!(wide.contains(", 2 times that of the run"), "{wide}");
+    assert_eq!(plain.lines().count(), wide.lines().count());
+    scene.parabench("fold r --scale sizes=2").exits(2).err_has("count, size");
+    scene.parabench("fold r --scale size").exits(2).err_has("size=4");
+    let fixed = ran("if ($$rank < 2) { write(\"a-$$rank\", 1); stat(\"a-$$rank\"); }", "-n 4");
+    fixed.parabench("fold r --ranks 8").exits(2).err_has("$$rank < 2");
+}
+
+#[test]
+fn nothing_of_the_names_is_left_in_an_anonymous_program() {
+    let program = "mkdir(\"patients\"); time[\"clinic\"] repeat $i 20 write(\"patients/Smith-$i.dicom\", 4k);";
+    let scene = ran(program, "");
+    scene.parabench("fold r -o a.ppl --anonymise words").exits(0).err_has("without loss");
+    let (text, words) = (scene.text("a.ppl"), scene.text("words"));
+    for word in ["patients", "Smith", "dicom", "clinic", "x.ppl"] {
+        assert!(!text.to_lowercase().contains(&word.to_lowercase()), "{word} in\n{text}");
+    }
+    assert!(words.contains("\tSmith\n"), "{words}");
+    assert_eq!(text.lines().count(), folded(&scene, "r").lines().count());
+}

@@ -240,6 +240,17 @@ fn rows_of(scene: &Scene, run: &str) -> Vec<String> {
     rows.iter().map(text).collect()
 }
 
+#[test]
+fn a_log_of_another_format_leaves_nothing_behind() {
+    let scene = Scene::new().file("x", "\x01?\nwhat is this?\n").file("empty", "");
+    let done = scene.parabench("import --as strace x -o r").exits(2);
+    done.err_has("2 are in no form that is known")
+        .err_has("x:2: what is this?")
+        .err_has("--rules FILE");
+    scene.parabench("import --as strace empty -o r").exits(2).err_has("empty is empty");
+    assert!(!scene.path("r").exists());
+}
+
 /// A run, its event table alone, and an imported run come back event by event.
 #[test]
 fn runs_of_our_own_are_imported_with_the_same_events() {

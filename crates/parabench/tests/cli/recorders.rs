@@ -65,6 +65,9 @@ fn both_ways_follow_every_kind_of_call() {
         ("fclose common @0 0 of 0 errno 0", 1),
         ("fwrite closed @0 1 of 1 errno 0", 0),
         ("lookup none @0 0 of 0 errno 2", 1),
+        // By both names of the call, on the name and on what is open.
+        ("statfs asked @0 0 of 0 errno 0", 4),
+        ("statfs none @0 0 of 0 errno 2", 1),
         ("fclose stream @0 0 of 0 errno 0", 1),
     ] {
         assert_eq!(strace.get(text).copied().unwrap_or(0), count, "{text} of {strace:#?}");

@@ -152,6 +152,13 @@ fn each_rank_records_itself_and_one_run_comes_out() {
             let run = scene.json("r/run.json");
             assert_eq!(run["run"]["trace"]["logs"].as_array().map(Vec::len), Some(3));
             let told = mpi_io(&run);
+            // Bytes of MPI-IO are those of POSIX: sums hold them once.
+            let written = &run["run"]["evidence"]["program_write_bytes"];
+            assert_eq!(written, &serde_json::json!(3 * (4096 + 100)), "{} via {via}", mpi.name);
+            let table = scene.call("report r").env("COLUMNS", "300").run().exits(0).out.clone();
+            let total = table.lines().find(|line| line.trim_start().starts_with("writing"));
+            let words: Vec<&str> = total.expect("a total").split_whitespace().collect();
+            assert_eq!(words[..2], ["writing", "6"], "{} via {via}: {table}", mpi.name);
             match via {
                 "preload" => {
                     let told: Vec<_> = told.iter().map(|(n, c, b)| (n.as_str(), *c, *b)).collect();

@@ -2,6 +2,7 @@
 
 use crate::chart::Unit;
 use crate::markup::{Markup, element};
+use crate::once;
 use crate::svg::value_text;
 use crate::table::{Terminal, remarks};
 use crate::text::safe_word;
@@ -121,7 +122,7 @@ fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
 /// The figures that a reader looks for first.
 fn keys(run: &Run) -> Markup {
     let header = &run.run;
-    let whole = || run.rows.iter().filter(|row| row.part_of.is_none());
+    let whole = || once::rows(run);
     let count = whole().fold(0u64, |sum, row| sum.saturating_add(row.count));
     let bytes = |write: bool| {
         let of_class = whole().filter(|row| {

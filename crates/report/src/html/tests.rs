@@ -164,6 +164,14 @@ fn the_page_of_a_run_that_went_well() {
 }
 
 #[test]
+fn key_figures_hold_bytes_of_mpi_io_once() {
+    let outline = outline(&page_of(&sample::recorded_mpi()));
+    for figure in ["operations: 8\n", "written: 3 MiB\n", "read: 1 MiB\n"] {
+        assert!(outline.contains(figure), "{figure}: {outline}");
+    }
+}
+
+#[test]
 fn the_command_of_a_sweep_makes_it_again() {
     let mut run = sample::sweep(2, 5);
     let grid = run.run.sweep.as_mut().expect("a sweep");

@@ -4,6 +4,7 @@
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::columns::{self, Media, ROWS, Shown, Value, shown};
+use crate::once;
 use crate::own_time::is_service;
 use crate::text::{escape, flow};
 use model::op::{Class, Op, Part};
@@ -23,6 +24,9 @@ const LEGEND: &str = "Times: one operation that did not fail. Rates of 1 rank: b
                       by the time from the operation's first start to its last end.";
 const LEGEND_DUE: &str = "Where there is a row .service, times of the operation count from when it was due; \
                           its rates of 1 rank go by the row .service, the time of its calls alone.";
+const LEGEND_ABOVE: &str = "Rows of MPI-IO (pfopen, pfwrite, ...) are calls of the program that became calls \
+                            of POSIX in the rows above: their bytes and times are the same ones again, and \
+                            totals and shares leave them out.";
 const LEGEND_BOUND: &str = "≥: the label was executed more often than is kept apart; gaps between \
                             its occurrences count as time inside.";
 
@@ -45,11 +49,14 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let headings = columns.iter().map(|(_, shown)| shown.heading);
     let grid = Grid {
         columns: std::iter::once(OPERATION).chain(headings).collect(),
-        lines: [lines(run, &columns), totals(&run.rows, &columns)].concat(),
+        lines: [lines(run, &columns), totals(run, &columns)].concat(),
     };
     let mut notes = vec![LEGEND.to_string()];
     if run.rows.iter().any(is_service) {
         notes.push(LEGEND_DUE.to_string());
+    }
+    if once::above(run).next().is_some() {
+        notes.push(LEGEND_ABOVE.to_string());
     }
     if has_bounds(&grid) {
         notes.push(LEGEND_BOUND.to_string());
@@ -151,8 +158,8 @@ const CLASSES: [(Class, &str); 7] = [
 
 /// Counts and bytes of each class, if there is more than one row to add up. No times and no
 /// rates: those of different operations and labels have no common meaning.
-fn totals(rows: &[Row], columns: &Columns) -> Vec<Line> {
-    let whole: Vec<&Row> = rows.iter().filter(|row| row.part_of.is_none()).collect();
+fn totals(run: &Run, columns: &Columns) -> Vec<Line> {
+    let whole: Vec<&Row> = once::rows(run).collect();
     if whole.len() < 2 {
         return Vec::new();
     }

@@ -12,6 +12,20 @@ fn plain(run: &Run, columns: usize) -> String {
 }
 
 #[test]
+fn totals_hold_bytes_of_mpi_io_once() {
+    let table = plain(&sample::recorded_mpi(), 120);
+    let total = |class: &str| {
+        let line = table.lines().find(|line| line.trim_start().starts_with(class));
+        let words = line.unwrap_or_else(|| panic!("{class}: {table}")).split_whitespace();
+        words.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(total("writing"), "writing 6 3.000 MiB");
+    assert_eq!(total("reading"), "reading 2 1.000 MiB");
+    assert!(!table.contains("  opening"), "{table}");
+    assert!(table.contains("pfwrite") && table.contains("the same ones again"), "{table}");
+}
+
+#[test]
 fn listing_1_at_160_columns() {
     expect![[r#"
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished

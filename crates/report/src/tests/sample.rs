@@ -39,6 +39,19 @@ pub fn open_loop() -> Run {
     Run { rows, run, ..Run::default() }
 }
 
+/// A recording of a program that writes 3 MiB by MPI-IO, in two calls of POSIX each.
+pub fn recorded_mpi() -> Run {
+    let rows = vec![
+        row("app/write shared", "fwrite", 6, 3 << 20, [1_000_000; 5]),
+        row("app/write shared", "fread", 2, 1 << 20, [1_000_000; 5]),
+        row("app/mpi-io", "pfopen", 1, 0, [4_000_000; 5]),
+        row("app/mpi-io", "pfwrite", 3, 3 << 20, [2_000_000; 5]),
+    ];
+    let trace = Trace { format: "preload".into(), ..Trace::default() };
+    let run = Header { trace: Some(trace), ranks: 1, ..Header::default() };
+    Run { rows, run, ..Run::default() }
+}
+
 /// A row: `times_ns` are minimum, mean, median, 99th percentile, maximum.
 pub fn row(label: &str, op: &str, count: u64, bytes: u64, times_ns: [u64; 5]) -> Row {
     let [min, mean, p50, p99, max] = times_ns;

@@ -1,6 +1,7 @@
 //! Rules about the run itself: failures, events, time.
 
 use super::{counts, is_virtual};
+use crate::once;
 use crate::own_time::OwnTimes;
 use crate::text::percent;
 use model::run::{Mark, Run};
@@ -19,7 +20,7 @@ const MOST_DRIFT_PPM: f64 = 100.0;
 
 pub(super) fn failed(run: &Run) -> Option<Mark> {
     let failed = run.run.evidence.failed;
-    let all: u64 = run.rows.iter().filter(|row| row.part_of.is_none()).map(|row| row.count).sum();
+    let all: u64 = once::rows(run).map(|row| row.count).sum();
     let share = percent(failed as f64 / all.max(1) as f64);
     (failed > 0).then(|| {
         counts(

@@ -2,6 +2,7 @@
 
 use super::{axis, counted, no_time, qualified, total};
 use crate::chart::{Chart, Unit, View};
+use crate::once;
 use crate::own_time::{OwnTimes, is_service};
 use model::Run;
 use model::units::{format_ns, significant};
@@ -24,7 +25,7 @@ struct Kind {
 fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
     let own = OwnTimes::of(run);
     let mut kinds: Vec<Kind> = Vec::new();
-    for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
+    for row in once::rows(run) {
         let at = kinds.iter().position(|kind| kind.op == row.op).unwrap_or_else(|| {
             kinds.push(Kind { op: row.op.clone(), ..Kind::default() });
             kinds.len() - 1
@@ -136,6 +137,14 @@ pub(super) fn time(run: &Run) -> Result<View, String> {
 mod tests {
     use super::*;
     use crate::tests::sample;
+
+    #[test]
+    fn calls_of_mpi_io_and_those_below_them_count_once() {
+        let run = sample::recorded_mpi();
+        let title = "fwrite took 75 % of the time in calls (all labels together)";
+        assert_eq!(time(&run).unwrap().title, title);
+        assert_eq!(count(&run).unwrap().summary, "8 calls of 2 kinds: 6 were fwrite, 0 failed.");
+    }
 
     #[test]
     fn waits_for_a_start_are_no_time_of_calls() {

@@ -427,6 +427,12 @@ pub fn looks_like(beginning: &[u8]) -> bool {
     })
 }
 
+/// Times of the log count from its own first call: there is one, and no time of day (-r alone).
+pub fn has_relative_times(beginning: &[u8]) -> bool {
+    let mut times = beginning.split(|byte| *byte == b'\n').map(|line| prefix(line).time);
+    times.find(|time| *time != Time::None).is_some_and(|time| matches!(time, Time::Since(_)))
+}
+
 /// Lines of the log's beginning name their threads.
 pub fn names_threads(beginning: &[u8]) -> bool {
     beginning.split(|byte| *byte == b'\n').take(50).any(|line| prefix(line).thread.is_some())

@@ -10,8 +10,10 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #define FOLDER "d\xc3\xbc >x"
@@ -76,6 +78,11 @@ static void alone(void) {
     dup2(nameless, third);
     close_range(third, third, 0); close(nameless); close_range(20, 20, 0); close(second); close(folder);
     rmdir("none");
+    struct statfs room;
+    struct statvfs same_room;
+    int asked = open("asked", O_RDWR | O_CREAT, 0600);
+    statfs("asked", &room); fstatfs(asked, &room); statvfs("asked", &same_room); fstatvfs(asked, &same_room);
+    statvfs("none", &same_room); close(asked);
     /* There is no such ring: what matters is that the call is seen. */
     syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0);
     FILE *stream = fopen("stream", "w+");
