@@ -161,7 +161,8 @@ fn a_block_of_another_file_is_one_place_without_zeros() {
         let said = format!("foreign at offset {start} ({} bytes)", end - start);
         assert!(text.contains(&said), "{text}");
         let unit = start - start % 512;
-        let said = format!("generation 1 of rank 0 of another run for offset {unit} of another file");
+        let said =
+            format!("generation 1 of rank 0 of another run for offset {unit} of another file");
         assert!(text.contains(&said), "{text}");
     }
 }

@@ -276,9 +276,8 @@ fn unexplained(
 ) -> (Vec<Range<usize>>, u64) {
     let mut places: Vec<Range<usize>> = Vec::new();
     let right = || candidates.iter().filter(|one| one.standing == Standing::Right);
-    let is_right = |(at, byte): (usize, &u8)| {
-        right().any(|one| one.bytes[piece.skip + at] == *byte)
-    };
+    let is_right =
+        |(at, byte): (usize, &u8)| right().any(|one| one.bytes[piece.skip + at] == *byte);
     let rights: Vec<bool> = piece.bytes.iter().enumerate().map(is_right).collect();
     let zeros = match may_be_zero {
         true => zeros(piece, &rights, strangers),
