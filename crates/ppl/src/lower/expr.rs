@@ -373,15 +373,8 @@ impl Lower<'_> {
     fn word_as_value(&mut self, span: Span) -> Ev {
         let text = self.reader.text(span);
         let message = format!("expected a value, found `{text}`");
-        let before = Span { start: span.start.saturating_sub(1), end: span.start };
-        let help = match (self.reader.text(before), text) {
-            ("/", "s" | "sec" | "min" | "h") => {
-                "only whole numbers take /s, as in 1000/s (1k/s is 1024/s); a rate is a number each second: \
-                 rate=0.5, rate=$r"
-                    .to_string()
-            }
-            _ => format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\""),
-        };
+        let help =
+            format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\"");
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         Ev::BAD
     }
