@@ -35,11 +35,10 @@ pub fn preflight(directory: &Path, rehearsal: &Rehearsal) -> Findings {
     judge(&Facts::of(directory, "--dir", raise_open_files()), &Needs::of(rehearsal))
 }
 
-/// Compares what a further directory holds at its fullest with the room there is. `complete`: the
-/// rehearsal came to the end.
-pub fn further(name: &str, directory: &Path, peak: Peak, complete: bool) -> Findings {
-    let Peak { bytes, files } = peak;
-    let needs = Needs { bytes, files, complete, ..Needs::default() };
+/// Compares what a further directory holds at its fullest with the room there is. `number`: its place
+/// among the directories of the plan, from 1 on.
+pub fn further(name: &str, directory: &Path, number: usize, rehearsal: &Rehearsal) -> Findings {
+    let needs = Needs::in_directory(number, rehearsal);
     let mut found = judge(&Facts::of(directory, &format!("--mount {name}=DIR"), u64::MAX), &needs);
     // That not all is known is said of the run directory.
     found.notes.retain(|note| !note.starts_with(UNKNOWN));
@@ -69,7 +68,7 @@ pub fn shared(rooms: &[Room<'_>], rehearsal: &Rehearsal) -> Findings {
     let mut found = Findings::default();
     for rooms in systems.values().filter(|rooms| rooms.len() > 1) {
         let lacking = space(rooms[0].directory).and_then(|free| together(rooms, rehearsal, free));
-        match rehearsal.complete {
+        match rehearsal.complete && !rehearsal.timed {
             true => found.errors.extend(lacking),
             false => found.notes.extend(lacking),
         }
@@ -140,14 +139,13 @@ struct Needs {
     handles: u64,
     /// They are those of the whole program.
     complete: bool,
+    /// The files if loops with time limits come as far as in the rehearsal, which nobody knows.
+    in_time: Option<Peak>,
 }
 
 impl Needs {
     fn of(rehearsal: &Rehearsal) -> Needs {
-        let all = Peak { bytes: rehearsal.peak_bytes, files: rehearsal.peak_files };
-        let Peak { bytes, files } = rehearsal.peaks.first().copied().unwrap_or(all);
-        let complete = rehearsal.complete;
-        let mut needs = Needs { bytes, files, complete, ..Needs::default() };
+        let mut needs = Needs::in_directory(0, rehearsal);
         for (ranks, one) in &rehearsal.ranks {
             let each = one.buffer_bytes.saturating_add(one.pool_bytes());
             let all = each.saturating_mul(u64::from(ranks.end.saturating_sub(ranks.start)));
@@ -155,6 +153,20 @@ impl Needs {
             needs.handles = needs.handles.max(one.handles);
         }
         needs
+    }
+
+    /// Of files alone, in the directory with this number.
+    fn in_directory(number: usize, rehearsal: &Rehearsal) -> Needs {
+        let all = Peak { bytes: rehearsal.peak_bytes, files: rehearsal.peak_files };
+        let of = |peaks: &[Peak]| match peaks.get(number) {
+            None if number == 0 => all,
+            peak => peak.copied().unwrap_or_default(),
+        };
+        let Rehearsal { complete, timed, .. } = *rehearsal;
+        let guess = of(&rehearsal.peaks);
+        let Peak { bytes, files } = if timed { of(&rehearsal.sure_peaks) } else { guess };
+        let in_time = timed.then_some(guess);
+        Needs { bytes, files, complete, in_time, ..Needs::default() }
     }
 }
 
@@ -219,6 +231,7 @@ fn writable(directory: &Path) -> Result<(), i32> {
 
 fn judge(facts: &Facts, needs: &Needs) -> Findings {
     let Findings { mut errors, mut notes } = lacking(facts, needs);
+    notes.extend(needs.in_time.and_then(|peak| lacking_in_time(facts, needs, peak)));
     if !needs.complete {
         notes.append(&mut errors);
         notes.push(unknown(facts, needs));
@@ -231,6 +244,26 @@ fn judge(facts: &Facts, needs: &Needs) -> Findings {
         ));
     }
     Findings { errors, notes }
+}
+
+/// What loops with time limits would need that is not there, if storage is as fast as the rehearsal's.
+fn lacking_in_time(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> {
+    let Facts { directory, file_system, .. } = facts;
+    let lacks = |needed: u64, known: u64, free: Option<u64>| {
+        free.filter(|free| needed > *free && known <= *free)
+    };
+    let (needed, there) = match lacks(peak.bytes, needs.bytes, facts.free_bytes) {
+        Some(free) => (format_bytes(peak.bytes), format!("{} free", format_bytes(free))),
+        None => {
+            let free = lacks(peak.files, needs.files, facts.free_files)?;
+            (format!("{} files and directories", peak.files), format!("room for {free}"))
+        }
+    };
+    Some(format!(
+        "how much loops with a time limit write depends on the speed of the storage: in the rehearsal it \
+         was {needed} at one time, and {directory} ({file_system}) has {there}; if it runs full, \
+         operations fail with ENOSPC"
+    ))
 }
 
 /// What is needed and not there.
@@ -255,7 +288,8 @@ fn lacking(facts: &Facts, needs: &Needs) -> Findings {
     }
     let room = facts.open_files_max.saturating_sub(OWN_HANDLES);
     if needs.handles > room {
-        errors.push(format!(
+        let known = if needs.in_time.is_some() { &mut notes } else { &mut errors };
+        known.push(format!(
             "a rank opens {} files at one time, but the limit allows {room}; \
              raise it (ulimit -Hn), {ask}",
             needs.handles
@@ -329,7 +363,14 @@ mod tests {
     }
 
     fn needs() -> Needs {
-        Needs { bytes: 1000, files: 10, buffers_bytes: 500, handles: 68, complete: true }
+        Needs {
+            bytes: 1000,
+            files: 10,
+            buffers_bytes: 500,
+            handles: 68,
+            complete: true,
+            in_time: None,
+        }
     }
 
     #[test]
@@ -361,6 +402,33 @@ mod tests {
         let tmpfs = Facts { file_system: "tmpfs".into(), ..facts() };
         let findings = judge(&tmpfs, &needs());
         assert!(findings.errors.is_empty() && findings.notes[0].contains("lies in memory"));
+    }
+
+    /// Nobody knows how far a time limit lets a loop come: what it would need is no reason not to start, and
+    /// no lower bound either.
+    #[test]
+    fn what_loops_with_time_limits_need_is_a_note() {
+        let peak = |bytes, files| vec![Peak { bytes, files }];
+        let judged = |sure, guess| {
+            let rehearsal =
+                Rehearsal { timed: true, sure_peaks: sure, peaks: guess, ..Rehearsal::default() };
+            judge(&facts(), &Needs { complete: true, ..Needs::of(&rehearsal) })
+        };
+        for (guess, text) in
+            [(peak(1 << 40, 3), "was 1 TiB at one time"), (peak(1, 12), "12 files")]
+        {
+            let found = judged(peak(10, 1), guess);
+            assert_eq!((found.errors.len(), found.notes.len()), (0, 1), "{found:?}");
+            assert!(found.notes[0].contains(text), "{found:?}");
+            assert!(found.notes[0].contains("depends on the speed of the storage"), "{found:?}");
+        }
+        assert_eq!(judged(peak(10, 1), peak(1000, 10)), Findings::default());
+        let found = judged(peak(1001, 1), peak(2000, 1));
+        assert_eq!((found.errors.len(), found.notes.len()), (1, 0), "{found:?}");
+        let needs =
+            Needs { bytes: 7, complete: false, in_time: Some(peak(1 << 40, 1)[0]), ..needs() };
+        let found = judge(&facts(), &needs);
+        assert!(found.notes.iter().any(|note| note.contains("compared 7 B of files")), "{found:?}");
     }
 
     #[test]

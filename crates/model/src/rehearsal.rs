@@ -94,6 +94,10 @@ pub struct Rehearsal {
     pub peak_files: u64,
     /// Both by directory: the run directory, then the plan's further ones. Empty where nothing is known.
     pub peaks: Vec<Peak>,
+    /// The same before loops with time limits: how far those come depends on the speed of storage.
+    pub sure_peaks: Vec<Peak>,
+    /// The program has such loops, and all figures are those of a rehearsal that went as far as it liked.
+    pub timed: bool,
     /// These are estimates: also where several ranks remove what they or others made, because
     /// which of them is faster decides what is there at one time.
     pub peak_about: bool,

@@ -87,7 +87,8 @@ pub struct Row {
     pub p999_ns: Option<u64>,
     /// Longest time.
     pub max_ns: Option<u64>,
-    /// Mean over ranks of bytes / sum of that rank's operation times; null without bytes.
+    /// Mean over ranks of bytes / time in which that rank had such an operation under way; null without
+    /// bytes.
     pub rank_mib_s: Option<f64>,
     /// All bytes / `busy_ns` of the label; null without bytes. In no label: from the operation's first
     /// start to its last end over ranks.

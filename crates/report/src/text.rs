@@ -107,7 +107,12 @@ pub fn percent(share: f64) -> String {
 /// A share of the bytes read that the page cache served: what is fetched besides data counts
 /// against it, so that it is a lower bound.
 pub fn at_least(share: f64) -> String {
-    if share < 1.0 { format!("at least {}", percent(share)) } else { percent(share) }
+    match share {
+        s if s > 0.999 && s < 1.0 => "more than 99.9 %".to_string(),
+        s if s > 0.0 && s < 0.001 => "at least some".to_string(),
+        s if s < 1.0 => format!("at least {}", percent(s)),
+        s => percent(s),
+    }
 }
 
 #[cfg(test)]
@@ -187,5 +192,9 @@ mod tests {
         ] {
             assert_eq!(percent(share), text);
         }
+        let bounds = [0.0, 0.0004, 0.125, 0.9999, 1.0].map(at_least);
+        let said =
+            ["at least 0 %", "at least some", "at least 12.5 %", "more than 99.9 %", "100 %"];
+        assert_eq!(bounds, said);
     }
 }

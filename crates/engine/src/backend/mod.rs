@@ -79,13 +79,8 @@ pub struct Extents {
 pub enum Act<'a> {
     /// The program makes calls of so many bytes.
     Buffer(u64),
-    /// From here on the program expects that names are missing, or that they are there.
-    Expecting {
-        /// ENOENT is expected.
-        missing: bool,
-        /// EEXIST is.
-        present: bool,
-    },
+    /// From here on the program expects that names are missing, or does not.
+    ExpectingMissing(bool),
     /// Equal pieces of an open file are accessed, with as many calls as that takes.
     Pieces {
         /// The file.

@@ -1,6 +1,7 @@
 //! Stamps: a few bytes in each block that no other block of the run has.
 
 use super::content::{Ratio, Shape};
+use super::fill::fill_offset;
 use crate::rng::mix;
 
 /// Size of the blocks that never repeat: what file systems compare and compress at least.
@@ -25,14 +26,18 @@ pub(super) struct Stamps {
     key: u64,
     /// Stamps given so far; shaped data: how often the pool was gone through.
     count: u64,
-    /// Of shaped data; `None`: every stamp is another.
-    dedup: Option<Ratio>,
+    /// `None`: every stamp is another.
+    shape: Option<Shape>,
+    /// A part of a page was written, whose end is zero elsewhere than that of the page: every page is made
+    /// anew before it is written.
+    in_parts: bool,
 }
 
 impl Stamps {
     /// `key`: seed of the rank.
     pub(super) fn new(key: u64, shape: Shape) -> Stamps {
-        Stamps { key, count: 0, dedup: (shape != Shape::PLAIN).then_some(shape.dedup) }
+        let shape = (shape != Shape::PLAIN).then_some(shape);
+        Stamps { key, count: 0, shape, in_parts: false }
     }
 
     /// Stamps the first byte of a call and every block of the file that begins in it, so that
@@ -40,8 +45,8 @@ impl Stamps {
     /// are to compress or to repeat, each page of the pool has one stamp, at its beginning.
     #[inline(always)]
     pub(super) fn put(&mut self, bytes: &mut [u8], at: Position) {
-        if let Some(dedup) = self.dedup {
-            return self.put_shaped(bytes, at.pool_bytes, dedup);
+        if let Some(shape) = self.shape {
+            return self.put_shaped(bytes, at.pool_bytes, shape);
         }
         let skip = at.offset_bytes as usize % BLOCK_BYTES;
         let head = (BLOCK_BYTES - skip).min(bytes.len());
@@ -55,10 +60,18 @@ impl Stamps {
     }
 
     #[inline(never)]
-    fn put_shaped(&mut self, bytes: &mut [u8], pool_bytes: usize, dedup: Ratio) {
-        let first = pool_bytes / BLOCK_BYTES;
+    fn put_shaped(&mut self, bytes: &mut [u8], pool_bytes: usize, shape: Shape) {
+        let (first, within) = (pool_bytes / BLOCK_BYTES, pool_bytes % BLOCK_BYTES);
+        self.in_parts |= !bytes.len().is_multiple_of(BLOCK_BYTES) || within != 0;
         for (page, block) in (first as u64..).zip(bytes.chunks_mut(BLOCK_BYTES)) {
-            write(block, self.key, self.count << 20 | dedup.divide(page));
+            let number = shape.dedup.divide(page);
+            if self.in_parts && shape.compress != Ratio::ONE {
+                let random_bytes = shape.compress.divide(block.len() as u64) as usize;
+                let (random, rest) = block.split_at_mut(random_bytes);
+                fill_offset(random, number * BLOCK_BYTES as u64 + within as u64, self.key);
+                rest.fill(0);
+            }
+            write(block, self.key, self.count << 20 | number);
         }
     }
 

@@ -170,6 +170,29 @@ fn blocks_compress_and_repeat_as_asked() {
     assert!([0.9, 101.0, f64::NAN].map(Ratio::new).iter().all(Option::is_none));
 }
 
+/// Whatever its size, each write compresses as asked, and so do whole blocks that come after parts of them.
+#[test]
+fn small_writes_compress_as_asked() {
+    for len in [512, 1024, 2000, 3000, 5000, 6144, 70_000] {
+        for (ratio, random) in [(2.0, 0.5), (4.0, 0.25)] {
+            let (content, mut buffers) = (shaped(ratio, 1.0), Buffers::new(42, 0));
+            let (mut seen, mut all) = (HashSet::new(), 0);
+            for call in 0..(64 << 20) / len.max(4096) as u64 {
+                let len = if call % 7 == 6 { 4096 } else { len };
+                let bytes = buffers.source(content, len, call * 8192).unwrap();
+                let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+                let found = 1.0 - zeros as f64 / len as f64;
+                assert!(
+                    (found - random).abs() < 0.04,
+                    "call {call} of {len} bytes: {found} random"
+                );
+                (all, _) = (all + 1, seen.insert(bytes[..512].to_vec()));
+            }
+            assert_eq!(seen.len(), all, "{len} bytes");
+        }
+    }
+}
+
 #[test]
 fn a_shape_that_comes_again_brings_other_blocks() {
     let mut buffers = Buffers::new(1, 0);

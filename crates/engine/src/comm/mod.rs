@@ -242,6 +242,11 @@ pub trait Comm {
     /// In a rehearsal: an iteration of a `repeat` is over, with `left` more to come. Some are
     /// skipped by moving the numbers on.
     fn iterated(&mut self, _loop: u32, _left: u64, _numbers: &mut dyn Numbers) {}
+
+    /// In a rehearsal: an iteration of a `repeat` with a time limit is over. False: it was the last.
+    fn iterated_in_time(&mut self) -> bool {
+        true
+    }
 }
 
 /// The numbers that a rank counts with.

@@ -15,6 +15,8 @@ pub trait Observer {
     fn meets(&mut self, ranks: &RankSet);
     /// See [`Comm::iterated`].
     fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers);
+    /// See [`Comm::iterated_in_time`].
+    fn iterated_in_time(&mut self) -> bool;
 }
 
 /// One simulated rank.
@@ -189,5 +191,9 @@ impl Comm for Sim {
         if let Some(observer) = &mut self.observer {
             observer.iterated(number, left, numbers);
         }
+    }
+
+    fn iterated_in_time(&mut self) -> bool {
+        self.observer.as_mut().is_none_or(|observer| observer.iterated_in_time())
     }
 }

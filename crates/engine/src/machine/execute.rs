@@ -378,10 +378,13 @@ fn ahead<B: Backend>(
     comm: &mut dyn Comm,
 ) {
     let of = plan.loops[code as usize];
+    let at = env.at(of.state);
     if of.timed {
+        if !comm.iterated_in_time() {
+            env.values[at + 1] = Value::Int(0);
+        }
         return;
     }
-    let at = env.at(of.state);
     if let Value::Int(left) = env.values[at + 1] {
         comm.iterated(
             code,
@@ -421,8 +424,7 @@ fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<
     let active = io.options.active();
     env.begin_in(active.directory, &mut io.paths);
     if B::REHEARSES {
-        let (missing, present) = (active.expects(libc::ENOENT), active.expects(libc::EEXIST));
-        io.backend.rehearse(Act::Expecting { missing, present });
+        io.backend.rehearse(Act::ExpectingMissing(active.expects(libc::ENOENT)));
     }
     Ok(())
 }

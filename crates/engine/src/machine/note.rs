@@ -94,8 +94,8 @@ pub fn sentences(bits: u32, directories: &[Named<'_>]) -> Vec<String> {
          stores them";
     let by_offset = "data=\"offset\" or from a file: files were written whose blocks are equal at equal positions; \
          storage that deduplicates stores them once";
-    let shaped =
-        "compress or dedup: data was written that compresses or repeats as the program says";
+    let shaped = "compress or dedup: data was written that compresses or repeats as the program says; \
+         smaller writes than 4 KiB, and ends of others, compress each for itself and repeat no blocks";
     let wide =
         "calls of more than 256 MiB were made: within such a call the data repeats after that";
     let unmapped = "engine=\"mmap\": files that were opened to append to were not mapped: they were \

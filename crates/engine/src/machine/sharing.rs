@@ -53,6 +53,8 @@ struct Open {
     claims: u64,
     site: Pc,
     begun: Done,
+    /// What the record has of it: a rank that is killed leaves the extents that it finished.
+    kept: (Done, u64),
     /// The beginnings of the last two extents; then where it had nothing left.
     done: [Done; 3],
     leaving: Leaving,
@@ -136,6 +138,7 @@ impl Sharing {
             claims,
             site,
             begun,
+            kept: (begun, 0),
             done,
             leaving,
         });
@@ -240,11 +243,12 @@ impl Sharing {
         io: &mut Io<'_, B>,
         [idle_ns, whole_ns, tail_ns, group_ns]: [u64; 4],
     ) {
-        let Some(open) = self.open.pop() else { return };
+        let Some(mut open) = self.open.pop() else { return };
         let first_idle_ns = (open.begun.at_ns + whole_ns).saturating_sub(tail_ns);
         let steady = open.done_by(first_idle_ns);
         open.record(
             io,
+            open.done[2],
             Shared {
                 executions: 1,
                 members: members.ranks.len() as u64,
@@ -263,14 +267,15 @@ impl Sharing {
     pub(super) fn cut_off<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         for mut open in std::mem::take(&mut self.open) {
             open.done[2] = Done::now(io, open.done[2].indices);
-            open.record(io, Shared::default());
+            open.record(io, open.done[2], Shared::default());
         }
     }
 }
 
 impl Open {
     /// Takes the extent of indices with this number.
-    fn extend<B: Backend>(&mut self, number: u64, io: &Io<'_, B>) {
+    fn extend<B: Backend>(&mut self, number: u64, io: &mut Io<'_, B>) {
+        self.record(io, Done::now(io, self.done[2].indices), Shared::default());
         self.claims += 1;
         self.next = number * self.by;
         self.end = self.next.saturating_add(self.by).min(self.count);
@@ -300,17 +305,19 @@ impl Open {
         [between(|done| done.indices), between(|done| done.operations), between(|done| done.bytes)]
     }
 
-    fn record<B: Backend>(&self, io: &mut Io<'_, B>, figures: Shared) {
-        if io.labels.is_selected() {
-            let done = self.done[2];
+    /// Records what was done since the last time.
+    fn record<B: Backend>(&mut self, io: &mut Io<'_, B>, done: Done, figures: Shared) {
+        let (before, claims) = std::mem::replace(&mut self.kept, (done, self.claims));
+        let is_new = (before, claims) != self.kept || figures != Shared::default();
+        if is_new && io.labels.is_selected() {
             io.recorder.shared(
                 io.labels.id(),
                 self.site,
                 &Shared {
-                    indices: done.indices,
-                    claims: self.claims,
-                    operations: done.operations - self.begun.operations,
-                    bytes: done.bytes - self.begun.bytes,
+                    indices: done.indices - before.indices,
+                    claims: self.claims - claims,
+                    operations: done.operations - before.operations,
+                    bytes: done.bytes - before.bytes,
                     ..figures
                 },
             );
@@ -337,7 +344,8 @@ mod tests {
         let done = [(a, 4), (b, 8), (c, 10)].map(done);
         let begun = Done { operations: 10, ..Done::default() };
         let (next, end, claims, site, leaving) = (0, 0, 3, 0, Leaving::Works);
-        Open { set: 0, claim, count: 9, by: 4, next, end, claims, site, begun, done, leaving }
+        let kept = (begun, 0);
+        Open { set: 0, claim, count: 9, by: 4, next, end, claims, site, begun, kept, done, leaving }
     }
 
     #[test]

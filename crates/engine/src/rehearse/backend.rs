@@ -20,24 +20,15 @@ pub(super) struct Rehearsed {
     /// Absolute path of the run directory.
     root: Rc<[u8]>,
     mpi_files: Vec<Option<Fd>>,
-    /// The program expects names to be missing now; or to be there already.
+    /// The program expects names to be missing now.
     expects_missing: bool,
-    expects_present: bool,
 }
 
 impl Rehearsed {
     pub(super) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
         let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
         let (stage, root) = (Rc::clone(stage), Rc::clone(root));
-        Rehearsed {
-            inner,
-            stage,
-            rank,
-            root,
-            mpi_files: Vec::new(),
-            expects_missing: false,
-            expects_present: false,
-        }
+        Rehearsed { inner, stage, rank, root, mpi_files: Vec::new(), expects_missing: false }
     }
 
     /// A path as a name below the run directory, or below a further one with that one's path.
@@ -66,8 +57,8 @@ impl Rehearsed {
                 self.asked(path);
             }
             Names::One { path, .. } | Names::Link { path, .. } => {
-                let must_exist = !makes || self.expects_present;
-                self.set_up_name(path, must_exist, directory || makes_directory);
+                // Who makes a name and takes EEXIST does not rely on it either.
+                self.set_up_name(path, !makes, directory || makes_directory);
                 if matches!(call, Call::Stat { .. } | Call::Lstat { .. }) {
                     let name = self.name(path.to_bytes());
                     self.stage.state.borrow_mut().doubts.asked(&name);
@@ -356,8 +347,8 @@ impl Backend for Rehearsed {
                 tally.buffer_bytes = tally.buffer_bytes.max(bytes);
                 0
             }
-            Act::Expecting { missing, present } => {
-                (self.expects_missing, self.expects_present) = (missing, present);
+            Act::ExpectingMissing(missing) => {
+                self.expects_missing = missing;
                 0
             }
             Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),

@@ -139,11 +139,14 @@ fn perform(
     let peaks = state.peak.peaks(directories);
     let of_rank = |tally: &Tally| figures(tally, about && !state.about, directories);
     let peak = state.peak.peak_of_all();
+    let sure = state.sure_peak.unwrap_or(state.peak);
     Ok(Rehearsal {
         ranks: by_rank(state.ranks.iter().map(of_rank)),
         peak_bytes: peak.bytes,
         peak_files: peak.files,
         peaks,
+        sure_peaks: sure.peaks(directories),
+        timed: state.sure_peak.is_some(),
         // Directories need not be at their fullest at one time.
         peak_about: about || state.shrank && (plan.ranks > 1 || !plan.directories.is_empty()),
         complete,

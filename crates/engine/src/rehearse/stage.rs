@@ -38,6 +38,8 @@ pub(super) struct State {
     /// What skipped iterations have added to the files, besides what stands in them.
     extra: Sum,
     pub(super) peak: Sum,
+    /// The same before loops with time limits were iterated.
+    pub(super) sure_peak: Option<Sum>,
     /// Some file became smaller or was removed: with several ranks the peak depends on which of
     /// them is faster.
     pub(super) shrank: bool,
@@ -161,6 +163,12 @@ impl Stage {
     /// The steps did not suffice.
     pub(super) fn is_over(&self) -> bool {
         self.steps.get() == 0
+    }
+
+    /// From here on what is done depends on how fast it is.
+    pub(super) fn goes_by_time(&self) {
+        let state = &mut *self.state.borrow_mut();
+        state.sure_peak.get_or_insert(state.peak);
     }
 
     /// What there is in the files now.

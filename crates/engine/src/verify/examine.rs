@@ -8,12 +8,14 @@
 //! | foreign | data that belongs to another place or file |
 //! | corrupted | anything else |
 
+mod strangers;
 mod unit;
 
 use super::mark::{Mark, UNIT_BYTES, is_of, pairs};
 use super::memory::{Memory, State};
 use std::fmt;
 use std::ops::Range;
+use strangers::Origin;
 use unit::Standing;
 
 /// Blocks in which a part of a write can be missing.
@@ -94,6 +96,8 @@ struct Wrong {
     part: Range<u64>,
     /// What was found, and what should have been.
     found: String,
+    /// Of foreign data.
+    origin: Option<Origin>,
 }
 
 impl Findings {
@@ -175,9 +179,8 @@ impl Examiner<'_> {
         if let Some((part, state)) = lost {
             findings.counts[Kind::Lost as usize] = 1;
             let found = "the end of the file".to_string();
-            let range = part.clone();
-            findings.first =
-                Some(self.words(&Wrong { kind: Kind::Lost, range, state, part, found }));
+            let (kind, range, origin) = (Kind::Lost, part.clone(), None);
+            findings.first = Some(self.words(&Wrong { kind, range, state, part, found, origin }));
         }
         findings
     }

@@ -248,6 +248,18 @@ fn what_no_storage_holds_is_refused_before_it_runs() {
     }
 }
 
+/// However long they last, ranks with the same work have the same figures.
+#[test]
+fn ranks_with_a_time_limit_are_treated_alike() {
+    let text =
+        "time[\"w\"] repeat $i 1g until 1h write(\"f-$$rank-$i\", 8m); write(\"end-$$rank\", 1);";
+    let scene = Scene::new().file("x.ppl", text);
+    let done = scene.parabench("plan x.ppl -n 3").exits(0);
+    assert!(!done.out.contains("the rehearsal ended before"), "{}", done.out);
+    done.out_has("budget of each of ranks 0 to 2, about")
+        .out_has("depends on the speed of the storage");
+}
+
 #[test]
 fn random_sizes_are_those_of_the_seed() {
     let text = "repeat $i 100 write(\"f-$i\", rand(1, 100000));";

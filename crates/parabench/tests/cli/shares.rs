@@ -142,6 +142,23 @@ fn a_member_that_is_killed_leaves_the_rest_to_the_others() {
     assert!(run["run"]["rank_errors"].to_string().contains("the barrier cannot be met"));
 }
 
+/// What a killed member had finished counts, up to the indices that it claimed last.
+#[test]
+fn indices_of_a_member_that_is_killed_count() {
+    let text = "$n = 0; share $i 100 by 2 { mkdir(\"d-$i\"); $n = $n + 1; \
+                if ($$rank == 1 && $n == 7) { mkdir(\"asleep\"); sleep(1h); } \
+                if ($$rank != 1) while (!exists(\"asleep\")) sleep(1ms); }";
+    let scene = scene(text);
+    let call = scene.call("run x.ppl -n 3 --dir d --format json").start();
+    call.until("the directory", || scene.path("d/asleep").exists());
+    kill(call.ranks()[1], 9);
+    let run = run_object(&call.finish().exits(1));
+    let share = &shares(&run)[0];
+    assert_eq!((number(share, "ranks"), number(share, "indices")), (3, 92 + 6), "{share}");
+    assert_eq!((parts(share)[1], number(share, "claims")), (6, 46 + 3), "{share}");
+    assert_eq!(number(share, "operations"), 98, "{share}");
+}
+
 #[test]
 fn the_report_has_both_rates() {
     let text = "time[\"w\"] share $i 40 { if ($$rank == 1) compute(4ms); compute(1ms); write(\"f-$i\", 64k); }";

@@ -20,6 +20,21 @@ fn a_plan_that_does_not_fit_is_refused_before_anything_is_touched() {
     assert_eq!(scene.names("m"), [".parabench"]);
 }
 
+/// Nobody knows how far a time limit lets a loop come.
+#[test]
+fn what_a_time_limit_lets_a_loop_write_is_no_reason_to_refuse() {
+    let text = "time[\"w\"] repeat $i 1g until 50ms write(\"f-$$rank-$i\", 64k);";
+    let scene = Scene::new().file("x.ppl", text).file("m/mount", "");
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
+    let done = scene.parabench("run x.ppl -n 2 --dir m").exits(1);
+    let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = ["depends on the speed of the storage", "1020 KiB free", "ENOSPC"];
+    parts.iter().for_each(|part| assert!(said.contains(part), "{part}: {said}"));
+    let first = format!("write(\"large\", 2m); barrier; {text}");
+    let scene = scene.file("y.ppl", first);
+    scene.parabench("run y.ppl --dir m --force").exits(2).err_has("needs 2.06 MiB at one time");
+}
+
 #[test]
 fn files_count_as_long_as_they_are_there() {
     let churn = "repeat $i 1000 { create(\"f-$i\"); delete(\"f-$i\"); }\n";

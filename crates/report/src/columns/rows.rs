@@ -71,8 +71,8 @@ columns! {
         max_ns MaybeWhole "Longest time, nanoseconds."
             shown(Media::All, Heading::new("max", "", TIME, 0))
             series(SECONDS, Some(("quantile", "1")), NS);
-        rank_mib_s MaybePositive "Mean over ranks of bytes / sum of that rank's operation times, MiB/s; \
-                                  null without bytes."
+        rank_mib_s MaybePositive "Mean over ranks of bytes / time in which that rank had such an operation under \
+                                  way, MiB/s; null without bytes."
             shown(Media::Terminal, Heading::new("bytes/s", "1 rank", BYTE_RATE, 4))
             series(BANDWIDTH, Some(("of", "rank")), MIB);
         mib_s MaybePositive "All bytes / busy_ns of the label, MiB/s; null without bytes. In no label: \

@@ -113,7 +113,8 @@ fn unequal(row: &Row, balance: &Balance) -> Option<(f64, String)> {
 }
 
 pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
-    if is_virtual(run) {
+    // A rank that ended early did less than the others.
+    if is_virtual(run) || !run.run.rank_errors.is_empty() {
         return None;
     }
     let weighty = |balance: &Balance| {
@@ -121,7 +122,10 @@ pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
     };
     // Work that is shared goes to whoever is fast: it is unequal on purpose.
     let is_shared = |row: &&Row| run.run.shares.iter().any(|share| share.label == row.label);
-    let rows = run.rows.iter().filter(|row| !is_shared(row)).filter_map(|row| {
+    // All stop at the limit of `until ... level`, and what follows evens out what they had done.
+    let is_timed = |row: &&Row| matches!(row.label.rsplit('/').next(), Some("until" | "wear-out"));
+    let fixed = run.rows.iter().filter(|row| !is_shared(row) && !is_timed(row));
+    let rows = fixed.filter_map(|row| {
         let enough = |balance: &&Balance| row.count >= FEW_CALLS * u64::from(balance.ranks);
         let balance = row.balance.as_ref().filter(|balance| weighty(balance)).filter(enough)?;
         let (factor, text) = unequal(row, balance)?;

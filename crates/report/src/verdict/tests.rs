@@ -1,7 +1,7 @@
 //! Every rule: runs in which it fires, and near ones in which it does not.
 
 mod libraries;
-
+mod work;
 use super::*;
 use crate::tests::sample::listing1;
 use model::run::{

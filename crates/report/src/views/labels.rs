@@ -127,7 +127,12 @@ fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
 fn most_and_least(source: &Source<'_>, bands: [usize; 2], ns: impl Fn(usize) -> f64) -> String {
     let name = |band: usize| source.events.labels.bands.name(band);
     let [most, least] = bands.map(|band| format_ns(ns(band)));
-    match source.events.labels.bands.count {
+    let time = &source.events.time;
+    let overlap = match ns(bands[0]) > (time.edge_ns(time.count) - time.edge_ns(0)) as f64 {
+        true => " Several were under way at the same time, and their times are added up.",
+        false => "",
+    };
+    let spent = match source.events.labels.bands.count {
         1 => format!("In operations, {} spent {most}.", name(bands[0])),
         _ if most == least => format!("In operations, every rank spent {most}."),
         _ => format!(
@@ -135,7 +140,8 @@ fn most_and_least(source: &Source<'_>, bands: [usize; 2], ns: impl Fn(usize) -> 
             name(bands[0]),
             name(bands[1])
         ),
-    }
+    };
+    spent + overlap
 }
 
 /// On each rank the label with most time in operations at each time.

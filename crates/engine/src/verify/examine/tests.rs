@@ -140,3 +140,55 @@ fn while_writes_are_under_way_every_generation_is_right() {
     bytes[20_000..20_100].fill(0x55);
     assert!(!reader.examine(&bytes, 0).is_good());
 }
+
+/// Blocks of another file by the same rank share words with those that belong there, and hold zeros by
+/// chance: each is one place, and holds none.
+#[test]
+fn a_block_of_another_file_is_one_place_without_zeros() {
+    const RANGES: [(usize, usize); 4] = [(4096, 8192), (0, 512), (5_008, 9_008), (0, 65_536)];
+    let (known, right) = written();
+    let nothing = Memory::default();
+    for (file, (start, end)) in (1..200).flat_map(|file| RANGES.map(|range| (file, range))) {
+        let mut bytes = right.clone();
+        // The middle of the file is of generation 2.
+        mark(0, 1).fill(&mut bytes, 0);
+        Mark { file, ..mark(0, 1) }.fill(&mut bytes[start..end], start as u64);
+        let later = Examiner { run: 77, memory: &nothing, ..examiner(&known, 1) };
+        let found = later.examine(&bytes, 0);
+        let text = found.text().unwrap_or_default();
+        assert_eq!(found.counts, [0, 0, 0, 1, 0], "{file} {start}..{end}: {text}");
+        assert_eq!(found.zero_bytes, 0, "{file} {start}..{end}: {text}");
+        let said = format!("foreign at offset {start} ({} bytes)", end - start);
+        assert!(text.contains(&said), "{text}");
+        let unit = start - start % 512;
+        let said =
+            format!("generation 1 of rank 0 of another run for offset {unit} of another file");
+        assert!(text.contains(&said), "{text}");
+    }
+}
+
+/// Blocks of several files beside each other are as many places.
+#[test]
+fn blocks_of_two_files_are_two_places() {
+    let (memory, mut bytes) = written();
+    for (file, start) in [(8, 40_960), (9, 45_056)] {
+        Mark { file, ..mark(0, 1) }.fill(&mut bytes[start..start + 4096], start as u64);
+    }
+    let found = examiner(&memory, 1).examine(&bytes, 0);
+    assert_eq!(found.counts, [0, 0, 0, 2, 0], "{found:?}");
+}
+
+/// Whatever nobody wrote has zeros by chance, at the edges of units too.
+#[test]
+fn zeros_in_wrong_bytes_are_no_holes() {
+    let nothing = Memory::default();
+    let reader = Examiner { memory: &nothing, ..examiner(&nothing, 1) };
+    let mut bytes = vec![0; 1 << 20];
+    let mut word = 1;
+    for chunk in bytes.chunks_exact_mut(8) {
+        word = crate::rng::mix(word);
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
+    let found = reader.examine(&bytes, 0);
+    assert_eq!((found.counts, found.zero_bytes), ([0, 0, 0, 0, 1], 0));
+}

@@ -2,6 +2,7 @@
 
 use super::super::mark::{Keys, Mark, UNIT_BYTES, pairs, unit_bytes};
 use super::super::memory::State;
+use super::strangers::{Origin, Stranger};
 use super::{Examiner, Findings, Kind, UNIT, Wrong};
 use std::ops::Range;
 
@@ -12,6 +13,9 @@ const GAP_BYTES: usize = 8;
 /// Parts of writes that are too short to tell their writer, and so are tried; shorter ones could be
 /// anybody's.
 const TRIED_BYTES: Range<usize> = 4..48;
+/// Right bytes beside zeros that are fewer than [`TRIED_BYTES`], at least: other data has such zeros by
+/// chance.
+const BESIDE_BYTES: usize = 8;
 /// Ranks and generations that are tried.
 const TRIED_RANKS: u32 = 1024;
 const TRIED_GENERATIONS: u32 = 64;
@@ -31,10 +35,10 @@ struct Candidate {
 }
 
 /// A part of a unit.
-struct Piece<'a> {
-    bytes: &'a [u8],
-    skip: usize,
-    unit: u64,
+pub(super) struct Piece<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) skip: usize,
+    pub(super) unit: u64,
 }
 
 impl Examiner<'_> {
@@ -84,7 +88,8 @@ impl Examiner<'_> {
         let (unit, skip) = (range.start / UNIT, (range.start % UNIT) as usize);
         let piece = Piece { bytes, skip, unit };
         let candidates = self.candidates(&piece, (all, offset), state);
-        let (places, zero_bytes) = unexplained(&piece, &candidates, !holds_data);
+        let strangers = self.strangers(&piece, (all, offset), state);
+        let (places, zero_bytes) = unexplained(&piece, &candidates, &strangers, !holds_data);
         findings.zero_bytes += zero_bytes;
         for place in places {
             let found = &bytes[place.clone()];
@@ -92,16 +97,16 @@ impl Examiner<'_> {
             let stale = candidates.iter().find(|one| {
                 one.standing == Standing::Stale && one.bytes[shift(&place, skip)] == *found
             });
-            let (kind, found) = match stale {
-                _ if is_zero && holds_data => (Kind::Lost, "zeros".to_string()),
+            let (kind, found, origin) = match stale {
+                _ if is_zero && holds_data => (Kind::Lost, "zeros".to_string(), None),
                 // Short parts of others can look like older ones of this rank.
                 _ if self.is_of_others(&piece, &place, &candidates, state) => continue,
-                Some(stale) => (Kind::Stale, self.name(stale.mark)),
-                None => self.other(&piece, &place, &candidates),
+                Some(stale) => (Kind::Stale, self.name(stale.mark), None),
+                None => self.other(&piece, &place, &candidates, &strangers),
             };
             let start = range.start + place.start as u64;
             let range = start..start + place.len() as u64;
-            add(wrong, Wrong { kind, range, state, part: part.clone(), found });
+            add(wrong, Wrong { kind, range, state, part: part.clone(), found, origin });
         }
     }
 
@@ -128,13 +133,8 @@ impl Examiner<'_> {
         }
         // A write can begin or end in this unit with less than tells who it is.
         for unit in [piece.unit.checked_sub(1), Some(piece.unit + 1)].into_iter().flatten() {
-            let end = offset + all.len() as u64;
-            let (from, to) = ((unit * UNIT).max(offset), (unit * UNIT + UNIT).min(end));
-            if from >= to {
-                continue;
-            }
-            let bytes = &all[(from - offset) as usize..(to - offset) as usize];
-            for (_, keys) in pairs(bytes, (from % UNIT) as usize) {
+            let Some((bytes, skip)) = read_of(unit, (all, offset)) else { continue };
+            for (_, keys) in pairs(bytes, skip) {
                 if let Some((mark, _)) = self.standing(keys, unit, state)
                     && let Some((mark, standing)) =
                         self.standing(mark.keys(piece.unit), piece.unit, state)
@@ -210,22 +210,22 @@ impl Examiner<'_> {
         piece: &Piece<'_>,
         place: &Range<usize>,
         candidates: &[Candidate],
-    ) -> (Kind, String) {
+        strangers: &[Stranger],
+    ) -> (Kind, String, Option<Origin>) {
         let inside = shift(place, piece.skip);
-        let pairs = pairs(piece.bytes, piece.skip);
-        let inside: Vec<Keys> = pairs
-            .filter(|(at, _)| inside.contains(at) && at + 16 <= inside.end)
-            .map(|(_, keys)| keys)
-            .collect();
-        // Two equal pairs are no chance.
-        if let Some(twice) = inside.windows(2).find(|two| two[0] == two[1]) {
-            let (mark, unit) = Mark::of_keys(twice[0]);
-            let file = match mark.file == self.number as u32 {
+        let is_inside = |stranger: &&Stranger| {
+            let pairs = pairs(piece.bytes, piece.skip)
+                .filter(|(at, keys)| inside.contains(at) && *keys == stranger.keys);
+            pairs.take(2).count() == 2 || stranger.has(piece, place.clone())
+        };
+        if let Some(stranger) = strangers.iter().find(is_inside) {
+            let file = match stranger.mark.file == self.number as u32 {
                 true => "this file",
                 false => "another file",
             };
-            let found = format!("{} for offset {} of {file}", self.name(mark), unit * UNIT);
-            return (Kind::Foreign, found);
+            let (name, offset) = (self.name(stranger.mark), stranger.unit * UNIT);
+            let found = format!("{name} for offset {offset} of {file}");
+            return (Kind::Foreign, found, Some(stranger.origin(piece.unit)));
         }
         let hex = |bytes: &[u8]| {
             let shown: Vec<String> =
@@ -241,6 +241,7 @@ impl Examiner<'_> {
                 Some(expected) => format!("{found} in place of {expected}"),
                 None => format!("{found}, which nobody wrote with verify=true"),
             },
+            None,
         )
     }
 
@@ -256,43 +257,78 @@ fn shift(place: &Range<usize>, skip: usize) -> Range<usize> {
     place.start + skip..place.end + skip
 }
 
+/// What was read of a unit, and how much of its beginning was not.
+pub(super) fn read_of(unit: u64, (all, offset): (&[u8], u64)) -> Option<(&[u8], usize)> {
+    let end = offset + all.len() as u64;
+    let (from, to) = ((unit * UNIT).max(offset), (unit * UNIT + UNIT).min(end));
+    let bytes = (from < to).then(|| &all[(from - offset) as usize..(to - offset) as usize])?;
+    Some((bytes, (from % UNIT) as usize))
+}
+
 /// Places whose bytes are nobody's that may stand there, and how many zeros there are that may, because
-/// the rank knows of no data there.
+/// the rank knows of no data there. Words that a stranger shares with who may stand there are the
+/// stranger's where they lie between or before words that are.
 fn unexplained(
     piece: &Piece<'_>,
     candidates: &[Candidate],
+    strangers: &[Stranger],
     may_be_zero: bool,
 ) -> (Vec<Range<usize>>, u64) {
     let mut places: Vec<Range<usize>> = Vec::new();
-    let zeros = if may_be_zero { zeros(piece.bytes) } else { vec![false; piece.bytes.len()] };
-    let mut zero_bytes = 0;
     let right = || candidates.iter().filter(|one| one.standing == Standing::Right);
-    for (at, byte) in piece.bytes.iter().enumerate() {
-        if zeros[at] {
-            zero_bytes += 1;
-            continue;
-        }
-        if right().any(|one| one.bytes[piece.skip + at] == *byte) {
-            continue;
-        }
-        match places.last_mut() {
-            Some(last) if at < last.end + GAP_BYTES && !zeros[last.end..at].contains(&true) => {
-                last.end = at + 1;
+    let is_right =
+        |(at, byte): (usize, &u8)| right().any(|one| one.bytes[piece.skip + at] == *byte);
+    let rights: Vec<bool> = piece.bytes.iter().enumerate().map(is_right).collect();
+    let zeros = match may_be_zero {
+        true => zeros(piece, &rights, strangers),
+        false => vec![false; piece.bytes.len()],
+    };
+    for at in (0..piece.bytes.len()).filter(|at| !zeros[*at] && !rights[*at]) {
+        let goes_on = |last: &Range<usize>| {
+            !zeros[last.end..at].contains(&true)
+                && (at < last.end + GAP_BYTES
+                    || strangers.iter().any(|one| one.has(piece, last.end - 1..at + 1)))
+        };
+        let before = places.last().map_or(0, |last| last.end);
+        match places.last_mut().filter(|last| goes_on(last)) {
+            Some(last) => last.end = at + 1,
+            None => {
+                let pair = (piece.skip + at) / 16 * 16;
+                let first = pair.saturating_sub(piece.skip).max(before);
+                let shared = strangers.iter().any(|one| one.has(piece, first..at + 1))
+                    && !zeros[first..at].contains(&true);
+                places.push(if shared { first } else { at }..at + 1);
             }
-            _ => places.push(at..at + 1),
         }
     }
-    (places, zero_bytes)
+    // A stranger's last bytes can be right by chance.
+    let whole = |place: Range<usize>| {
+        let end = (piece.skip + place.end).next_multiple_of(8) - piece.skip;
+        let end = end.min(piece.bytes.len());
+        let is_its = strangers.iter().any(|one| one.has(piece, place.end - 1..end));
+        let holes = zeros[place.end..end].contains(&true);
+        place.start..if is_its && !holes { end } else { place.end }
+    };
+    let places = places.into_iter().map(whole).collect();
+    (places, zeros.iter().filter(|zero| **zero).count() as u64)
 }
 
-/// Zeros that are no chance: several of them, or at the border of what was read of the unit.
-fn zeros(bytes: &[u8]) -> Vec<bool> {
+/// Zeros that are no chance: several of them, or at the border of what was read of the unit and beside
+/// right data; and not those that data of another place has.
+fn zeros(piece: &Piece<'_>, rights: &[bool], strangers: &[Stranger]) -> Vec<bool> {
+    let bytes = piece.bytes;
     let mut marked = vec![false; bytes.len()];
     let mut start = 0;
     for run in bytes.chunk_by(|one, next| (*one == 0) == (*next == 0)) {
         let end = start + run.len();
-        let at_edge = start == 0 || end == bytes.len();
-        if run[0] == 0 && (run.len() >= TRIED_BYTES.start || at_edge) {
+        let beside = match (start, end == bytes.len()) {
+            (0, _) => end..(end + BESIDE_BYTES).min(bytes.len()),
+            (_, true) => start.saturating_sub(BESIDE_BYTES)..start,
+            _ => 0..0,
+        };
+        let at_edge = !beside.is_empty() && !rights[beside].contains(&false);
+        let counts = run.len() >= TRIED_BYTES.start || at_edge;
+        if run[0] == 0 && counts && !strangers.iter().any(|one| one.has(piece, start..end)) {
             marked[start..end].fill(true);
         }
         start = end;
@@ -308,6 +344,7 @@ fn add(wrong: &mut Vec<Wrong>, one: Wrong) {
             if last.kind == one.kind
                 && last.state == one.state
                 && last.part == one.part
+                && last.origin == one.origin
                 && one.range.start < last.range.end + gap =>
         {
             last.range.end = one.range.end;

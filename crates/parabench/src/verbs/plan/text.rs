@@ -24,6 +24,10 @@ const SHOWN: usize = 8;
 const ENDED: &str =
     "\nthe rehearsal ended before the program did: these are the figures up to there\n";
 
+/// Said where figures depend on time.
+const TIMED: &str = "\nhow often loops with a time limit iterate depends on the speed of the storage: these \
+                     figures are those of the rehearsal, on storage of its own\n";
+
 /// Code, budget and calls.
 pub fn render(plan: &Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> String {
     let mut out = String::from("code\n");
@@ -43,6 +47,9 @@ pub fn render(plan: &Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> Stri
     }
     if !rehearsal.complete {
         out.push_str(ENDED);
+    }
+    if rehearsal.timed {
+        out.push_str(TIMED);
     }
     calls.into_iter().for_each(|calls| list(&mut out, calls));
     out

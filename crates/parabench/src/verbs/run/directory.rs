@@ -164,9 +164,9 @@ impl Directory {
         let names = plan.directories.iter().map(|directory| &*directory.name);
         let peaks: Vec<(&str, Peak)> = names.zip(rehearsal.peaks.iter().skip(1).copied()).collect();
         for found in self.further.each(|one| {
-            let peak = peaks.iter().find(|(name, _)| *name == one.name);
-            let peak = peak.map_or_else(Peak::default, |(_, peak)| *peak);
-            preflight::further(&one.name, one.place.path(), peak, rehearsal.complete)
+            let number = plan.directories.iter().position(|known| known.name == one.name);
+            let number = number.map_or(usize::MAX, |at| at + 1);
+            preflight::further(&one.name, one.place.path(), number, rehearsal)
         }) {
             findings.errors.extend(found.errors);
             findings.notes.extend(found.notes);

@@ -101,6 +101,8 @@ pub(super) struct Job {
     end_fsync: bool,
     sync: bool,
     think_us: u64,
+    /// What was cached stays so: `invalidate=0`.
+    keeps_cached: bool,
     /// Calls per second, reads and writes together.
     rate: Option<u64>,
     poisson: bool,
@@ -141,6 +143,21 @@ impl Job {
         if runtime.is_some() && !on("time_based") {
             left_out.push("runtime (a limit; the size decides)".into());
         }
+        let asked = get(&["rate_iops"]).map(|calls| both(calls, first_size));
+        let bytes = || get(&["rate"]).map(|bytes| both(bytes, |n| Some(first_size(n)? / block)));
+        let asked = asked.or_else(bytes);
+        if let Some(None) = asked {
+            let name = if get(&["rate_iops"]).is_some() { "rate_iops" } else { "rate" };
+            left_out.push(format!("{name}={}", get(&[name]).unwrap_or_default()));
+        }
+        let rates = asked.flatten();
+        let rates = rates.unwrap_or_default();
+        let (first, second) = (rates.first().copied(), rates.get(1).copied());
+        let sum = [(reads, first), (writes, second.or(first))].into_iter().filter(|of| of.0);
+        let sum = sum.filter_map(|of| of.1).fold(0, u64::saturating_add);
+        // Of two rates each is that of its kind.
+        let of_rates = second.filter(|_| reads && writes && sum > 0);
+        let of_rates = of_rates.map(|second| 100 - ((100 * second + sum / 2) / sum).min(100));
         Job {
             name: place(name).1,
             clones: number("numjobs", 1).clamp(1, 1 << 16),
@@ -154,7 +171,7 @@ impl Job {
             writes,
             random,
             repeats_places: on("norandommap"),
-            mix: mix.unwrap_or_else(|| number("rwmixread", 50)).min(100),
+            mix: of_rates.or(mix).unwrap_or_else(|| number("rwmixread", 50)).min(100),
             block,
             size: (size / block).max(1) * block,
             files,
@@ -165,12 +182,8 @@ impl Job {
             end_fsync: on("end_fsync") || on("fsync_on_close"),
             sync: get(&["sync"]).is_some_and(|value| value != "0" && value != "none"),
             think_us: get(&["thinktime"]).and_then(think_us).unwrap_or(0),
-            rate: match get(&["rate_iops"]) {
-                Some(calls) => both(calls, (reads, writes), |n| n.parse().ok()),
-                None => get(&["rate"]).and_then(|bytes| {
-                    both(bytes, (reads, writes), |n| Some(first_size(n)? / block))
-                }),
-            },
+            rate: (sum > 0).then_some(sum),
+            keeps_cached: get(&["invalidate"]) == Some("0"),
             poisson: get(&["rate_process"]) == Some("poisson"),
         }
     }
@@ -233,6 +246,16 @@ impl Job {
         match self.file {
             Some(_) => page.line(&format!("master {each} write(\"{name}\", $size); barrier;")),
             None => page.line(&format!("{each} write(\"{name}\", $size);")),
+        }
+        if !self.direct && !self.keeps_cached && self.engine != "mmap" {
+            page.comment("fio drops them from the page cache before it reads (invalidate=1)");
+            let drop = format!(
+                "$h = fopen(\"{name}\", \"r\"); fsync($h); fadvise($h, 0, 0, \"dontneed\"); fclose($h);"
+            );
+            page.line(&match each {
+                "" => drop,
+                each => format!("{each} {{ {drop} }}"),
+            });
         }
     }
 
@@ -313,17 +336,12 @@ impl Job {
     }
 }
 
-/// Calls per second of `1000`, or of `1000,500` for reads and writes, of those that there are.
-fn both(
-    text: &str,
-    (reads, writes): (bool, bool),
-    rate: impl Fn(&str) -> Option<u64>,
-) -> Option<u64> {
-    let mut rates = text.split(',').map(|rate_of| rate(rate_of.trim()).unwrap_or(0));
-    let first = rates.next()?;
-    let second = rates.next().unwrap_or(first);
-    let sum = [(reads, first), (writes, second)].into_iter().filter(|of| of.0).map(|of| of.1).sum();
-    (sum > 0).then_some(sum)
+/// Calls per second of `1000` and `2k`, or of `1000,500` for reads and writes; one left out has no limit, for
+/// which 0 stands. `None`: it is not understood.
+fn both(text: &str, rate: impl Fn(&str) -> Option<u64>) -> Option<Vec<u64>> {
+    let number = |text: &str| if text.is_empty() { Some(0) } else { rate(text) };
+    let rates: Option<Vec<u64>> = text.split(',').map(|text| number(text.trim())).collect();
+    rates.filter(|rates| rates.len() <= 3 && rates.iter().any(|rate| *rate > 0))
 }
 
 /// Microseconds of `10`, `10us`, `5ms`, `1s`.
