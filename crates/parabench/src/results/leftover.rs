@@ -125,10 +125,16 @@ pub fn remove_executions(folder: &Path) {
 
 fn remove_if_free(executions: &Path) -> io::Result<()> {
     let left = OwnFolder::open(executions)?;
-    match left.is_mine()? && !left.is_held()? && left.claim()? {
+    let are_ours = || sweep::names(executions).iter().all(|one| is_ours(one));
+    match left.is_mine()? && !left.is_held()? && are_ours() && left.claim()? {
         true => sweep::remove(&left),
         false => Ok(()),
     }
+}
+
+/// What lies in an execution's folder is a run, or nothing yet.
+fn is_ours(execution: &Path) -> bool {
+    matches!(store::read(execution), Ok(_) | Err(StoreError::Missing { .. }))
 }
 
 #[cfg(test)]

@@ -312,7 +312,7 @@ fn long_lists_stand_beside_the_program() {
         "check app.ppl",
         "fmt --check app.ppl",
         "plan app.ppl -n 2",
-        "prepare app.ppl --dir d --dry-run",
+        "prepare app.ppl -n 2 --dir d --dry-run",
     ] {
         scene.parabench(line).exits(0);
     }
