@@ -172,7 +172,16 @@ fn regular_programs_stay_exact() {
 fn a_phase_of_some_ranks_takes_the_files_that_they_have() {
     let program = "master { $h = fopen(\"a\", \"w\"); fwrite($h, 1k); } barrier; stat(\"a\");
          master { time[\"one\"] repeat 3 fwrite($h, 4k); } barrier; stat(\"a\");
-         master { time[\"two\"] { fwrite($h, 5k); fclose($h); } }";
+         master { time[\"two\"] { fwrite($h, 5k); fclose($h); } }
+         if ($$rank == 1) { $a = fopen(\"b\", \"w\"); fwrite($a, 1k); }
+         if ($$rank == 2) { $b = fopen(\"c\", \"w\"); fwrite($b, 2k); }
+         barrier; stat(\"b\"); stat(\"c\");
+         if ($$rank > 0) time[\"three\"] {
+             if ($$rank == 1) { fwrite($a, 3k); stat(\"b\"); }
+             if ($$rank == 2) fwrite($b, 7k);
+         }
+         barrier; stat(\"b\"); stat(\"c\");
+         if ($$rank == 1) fclose($a); if ($$rank == 2) fclose($b);";
     let scene = ran(program, "-n 3");
     scene.parabench("fold r -o app.ppl --split").exits(0).err_has("files, without loss");
     let text = scene.text("app.ppl");

@@ -42,6 +42,11 @@ impl Handles {
                     if !inner.leaves.is_empty() || !inner.closes.is_empty() {
                         return None;
                     }
+                    // Ranks that leave this out may have nothing open that they could hand over.
+                    let is_open = |variable: &u32| all.leaves.contains(variable);
+                    if matches!(item.form, Form::Only(_)) && !inner.needs.iter().all(is_open) {
+                        return None;
+                    }
                     inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
                 }
                 Form::Call(proc) => {

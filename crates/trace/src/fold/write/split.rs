@@ -7,7 +7,7 @@
 
 use super::super::expr::holds;
 use super::super::procs::{Handles, stem, text_of};
-use super::super::ranks::{Form, Item};
+use super::super::ranks::{Form, Item, Ranks};
 use super::super::shape::Shape;
 use super::data::LongLists;
 use super::{Lines, Writer, comment, directory};
@@ -108,7 +108,7 @@ impl Writer<'_> {
     /// The label of an element that is a phase, and the open files that it takes and gives.
     fn phase(&self, item: &Item) -> Option<(String, Handles)> {
         let label = self.label(item)?;
-        let handles = Handles::of(slice::from_ref(item), self.shaper, self.procs)?;
+        let handles = Handles::of(inside(item).0, self.shaper, self.procs)?;
         (handles.leaves.len() < 2).then_some((label, handles))
     }
 
@@ -127,10 +127,7 @@ impl Writer<'_> {
     fn as_proc(&mut self, item: &Item, name: &str, handles: &Handles) -> (String, String) {
         // What the program has made before its calls is made after the definition.
         let made = std::mem::take(&mut self.made);
-        let (inside, ranks) = match &item.form {
-            Form::Only(ranks) => (&item.body[..], Some(ranks)),
-            _ => (slice::from_ref(item), None),
-        };
+        let (inside, ranks) = inside(item);
         let mut body = self.body(inside);
         self.made = made;
         let gives = handles.leaves.first().map(|variable| self.file(*variable));
@@ -165,6 +162,14 @@ impl Writer<'_> {
             }
         }
         shared
+    }
+}
+
+/// What a phase consists of, and the only ranks that have it.
+fn inside(item: &Item) -> (&[Item], Option<&Ranks>) {
+    match &item.form {
+        Form::Only(ranks) => (&item.body, Some(ranks)),
+        _ => (slice::from_ref(item), None),
     }
 }
 
