@@ -44,7 +44,8 @@ pub struct Unfinished {
 }
 
 impl Begun {
-    /// Reads what is in a folder. Nothing of the sweep changes. Nobody else resumes the sweep while the value is there.
+    /// Reads what is in a folder. Nothing of the sweep changes. Nobody else resumes it while the value
+    /// is there.
     pub fn open(path: &Path) -> Result<Begun> {
         let wrong = |why: &str| Error::input(format!("--resume {}: {why}", path.display()));
         let (run, rest) = stored(path, &wrong)?;
