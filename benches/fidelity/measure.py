@@ -165,6 +165,8 @@ class Place:
     def replay(self, original, name, ranks):
         """The program in an empty directory, after `prepare`, as a run NAME."""
         self.put_aside(self.path("inside"))
+        # As before an original: what was put aside would be written by the replay's first fsync.
+        os.sync()
         self.call([self.parabench, "run", self.path("app.ppl"), "-n", str(ranks), "--dir", self.path("inside"),
                    "--prepare", "--against-trace", self.path(original), "--quiet", "--out", self.path(name)],
                   codes=(0, 1), cwd=self.directory)
