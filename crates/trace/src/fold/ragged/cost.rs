@@ -1,6 +1,7 @@
 //! What a sequence takes as text, in bytes, roughly.
 
 use super::super::loops::{Kind, Node, Number};
+use super::super::regular::{Regular, Wrapped};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -9,6 +10,8 @@ const LOOP: usize = 30;
 /// A variable that counts the iterations of a loop over executions.
 const CURSOR: usize = 20;
 const LIST: usize = 15;
+/// An expression in place of a list: more than a loop, so that nests stay where they leave nothing over.
+const RULE: usize = 35;
 
 /// The text of these nodes; lists that are the same stand once.
 pub fn bytes(nodes: &[Node]) -> usize {
@@ -37,8 +40,17 @@ fn number_bytes(number: &Number, seen: &mut HashSet<Rc<[i64]>>) -> usize {
     }
 }
 
-/// A list of these values.
+/// A list of these values, or the rule that they follow.
 pub fn values(values: &[i64]) -> usize {
     let digits = |value: &i64| value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 3;
-    values.iter().map(digits).sum()
+    let all: usize = values.iter().map(digits).sum();
+    if all <= RULE {
+        return all;
+    }
+    let left = Regular::of(values.to_vec(), "");
+    if left.even().is_some() || Wrapped::of(&left.values).is_some() {
+        return RULE;
+    }
+    let rule = if left.values.len() < values.len() { RULE } else { 0 };
+    all.min(rule + left.values.iter().map(digits).sum::<usize>())
 }

@@ -20,13 +20,15 @@ use super::alike::Alike;
 use super::loops::Node;
 use super::{lists, meet};
 
-/// Sequences of fewer elements are left as they are.
+/// So few elements are short enough.
+const PLAIN_FEW: usize = 4;
+/// Sequences of fewer statements are left as they are.
 const FEW: usize = 8;
 
 /// The shortest form of a sequence that was folded into regular loops.
 pub fn shortened(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
     let plain = lists::listed(nodes.clone());
-    if plain.len() < FEW {
+    if plain.len() < PLAIN_FEW {
         return plain;
     }
     let mut ragged = Vec::new();
