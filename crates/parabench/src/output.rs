@@ -72,6 +72,21 @@ pub fn write(file: &Path, option: &str, start: &str, bytes: &[u8]) -> Result<()>
     })
 }
 
+/// Removes a file of Parabench, if there is one. What is none of ours stays.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove(file: &Path, option: &str, start: &str) -> Result<()> {
+    let is_there = fs::symlink_metadata(file).is_ok_and(|facts| facts.len() > 0);
+    if !is_there || check(file, option, start).is_err() {
+        return Ok(());
+    }
+    fs::remove_file(file).map_err(|error| {
+        Error::failed(format!("{option} {}: cannot remove: {error}", file.display()))
+            .help("no program reads it any more: remove it")
+    })
+}
+
 /// Makes a folder for files, if it is not there.
 pub fn make_folder(folder: &Path, option: &str) -> Result<()> {
     fs::create_dir_all(folder).map_err(|error| {

@@ -42,8 +42,9 @@ impl Kind {
 pub struct Sums {
     count: [u64; 2],
     bytes: [u64; 2],
-    /// Largest difference of a size, as a share.
-    size: f64,
+    /// Largest difference of a size, and the sum of all of them, bytes.
+    size_bytes: u64,
+    sizes_bytes: u64,
     /// Largest difference of a place, bytes.
     place_bytes: u64,
 }
@@ -76,8 +77,9 @@ impl Tally {
             && moves(a)
         {
             let sums = self.sums.entry(a.op).or_default();
-            let size = share(a.requested_bytes, b.requested_bytes).abs();
-            sums.size = sums.size.max(size);
+            let bytes = a.requested_bytes.abs_diff(b.requested_bytes);
+            sums.size_bytes = sums.size_bytes.max(bytes);
+            sums.sizes_bytes = sums.sizes_bytes.saturating_add(bytes);
             if is_placed(a) {
                 sums.place_bytes = sums.place_bytes.max(a.offset_bytes.abs_diff(b.offset_bytes));
             }
@@ -107,7 +109,7 @@ impl Tally {
         let differs = |sums: &Sums| {
             sums.count[0] != sums.count[1]
                 || sums.bytes[0] != sums.bytes[1]
-                || sums.size > 0.0
+                || sums.size_bytes > 0
                 || sums.place_bytes > 0
         };
         let all = self.sums.iter().filter(|(_, sums)| differs(sums));
@@ -124,8 +126,11 @@ fn line(op: &str, sums: &Sums) -> String {
         let percent = share(sums.bytes[0], sums.bytes[1]) * 100.0;
         text += &format!(", {} ({percent:+.2} %)", format_bytes(sums.bytes[0]));
     }
-    if sums.size > 0.0 {
-        text += &format!("; sizes differ by at most {:.2} %", sums.size * 100.0);
+    if sums.size_bytes > 0 {
+        let percent = sums.sizes_bytes as f64 / sums.bytes[0].max(1) as f64 * 100.0;
+        let most = format_bytes(sums.size_bytes);
+        text +=
+            &format!("; sizes differ by at most {most}, together by {percent:.2} % of all bytes");
     }
     if sums.place_bytes > 0 {
         text += &format!("; places by at most {}", format_bytes(sums.place_bytes));
@@ -184,8 +189,8 @@ mod tests {
         tally.add(Some(&write(1000, 10)), Some(&write(1000, 4106)), Some(Kind::Place));
         tally.add(Some(&write(1000, 10)), Some(&write(1000, 10)), None);
         assert_eq!((tally.differences(), tally.shown()), (2, "1 sizes, 1 places".into()));
-        let expected = "fwrite: 3 operations, 2.93 KiB (+0.33 %); sizes differ by at most 1.00 %; \
-                        places by at most 4 KiB";
+        let expected = "fwrite: 3 operations, 2.93 KiB (+0.33 %); sizes differ by at most 10 B, \
+                        together by 0.33 % of all bytes; places by at most 4 KiB";
         assert_eq!(tally.lines(), [expected]);
         assert!(tally.is_within(0.004) && !tally.is_within(0.003));
         tally.add(Some(&write(1, 0)), None, Some(Kind::Operation));

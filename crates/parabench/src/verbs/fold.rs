@@ -145,13 +145,12 @@ impl Fold {
     /// Writes the program and what stands beside it, once all of it may be written.
     fn write(&self, out: &Path, folded: &Folded) -> Result<()> {
         let beside = |part: &Included| out.with_file_name(&part.name);
-        let parts = folded.parts.iter().map(|part| (part, "--split"));
-        let parts: Vec<_> = parts.chain(folded.data.iter().map(|(data, _)| (data, "-o"))).collect();
-        for (part, option) in &parts {
-            output::check_program(&beside(part), option, HEAD, self.force)?;
+        for part in &folded.parts {
+            output::check_program(&beside(part), "--split", HEAD, self.force)?;
         }
-        for (part, option) in &parts {
-            output::write(&beside(part), option, HEAD, part.text.as_bytes())?;
+        write_lists(out, folded.data.as_ref().map(|(data, _)| data), self.force)?;
+        for part in &folded.parts {
+            output::write(&beside(part), "--split", HEAD, part.text.as_bytes())?;
         }
         if self.split && folded.parts.is_empty() {
             console::note(
@@ -159,6 +158,20 @@ impl Fold {
             );
         }
         output::write(out, "-o", HEAD, folded.text.as_bytes())
+    }
+}
+
+/// Writes the lists that stand beside a program. Those of the one whose place it takes are no longer
+/// read by any.
+pub(super) fn write_lists(out: &Path, data: Option<&Included>, force: bool) -> Result<()> {
+    let place = out.with_file_name(data_name(out));
+    match data {
+        Some(data) => {
+            output::check_program(&place, "-o", HEAD, force)?;
+            output::write(&place, "-o", HEAD, data.text.as_bytes())
+        }
+        None if force => output::remove(&place, "-o", HEAD),
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::output;
-use crate::verbs::fold::{HEAD, think, translated};
+use crate::verbs::fold::{HEAD, think, translated, write_lists};
 use crate::verbs::run::Run;
 use crate::verbs::temporary;
 use clap::{Args, Parser};
@@ -78,12 +78,8 @@ impl Replay {
             }
         };
         let mut files = vec![self.name()];
-        if let Some(data) = folded.data {
-            let place = file.with_file_name(&data.name);
-            output::check_program(&place, "-o", HEAD, self.force)?;
-            output::write(&place, "-o", HEAD, data.text.as_bytes())?;
-            files.push(data.name);
-        }
+        write_lists(&file, folded.data.as_ref(), self.force)?;
+        files.extend(folded.data.map(|data| data.name));
         output::write(&file, "-o", HEAD, folded.text.as_bytes())?;
         let end = self.run(&file, folded.ranks);
         if let Some(own) = &own {

@@ -357,7 +357,7 @@ fn files_of_lists_are_treated_like_the_program() {
     std::fs::remove_file(scene.path("app.ppl")).expect("it is there");
     scene.parabench("fold r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
     scene.parabench("replay r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
-    let mine = scene.file("app.data", "1\n");
+    let mine = scene.file("app.data", "1\n").file("regular.ppl", "repeat $i 9 stat(\"a\");");
     mine.parabench("fold r -o app.ppl --force").exits(2).err_has("none of Parabench");
     // Phases share the file; an anonymous one has none of the names.
     mine.parabench("fold r -o b.ppl --split").exits(0).err_has("lists in b.data, without loss");
@@ -367,6 +367,13 @@ fn files_of_lists_are_treated_like_the_program() {
         let text = mine.text(file);
         assert!(!text.contains("secret") && !text.contains("x.ppl"), "{text}");
     }
+    // A program without lists leaves none behind, and what is none of Parabench stays.
+    assert!(mine.names(".").contains(&"b.data".to_string()));
+    mine.parabench("run regular.ppl --backend mem --events --out t").exits(0);
+    mine.parabench("fold t -o b.ppl --force").exits(0);
+    mine.parabench("fold t -o app.ppl --force").exits(0);
+    let left = mine.names(".");
+    assert!(!left.contains(&"b.data".to_string()) && mine.text("app.data") == "1\n", "{left:?}");
     let before = mine.names(".");
     mine.parabench("replay r").exits(0).out_has("r.ppl does what r did");
     assert_eq!(mine.names("."), before, "nothing is left");

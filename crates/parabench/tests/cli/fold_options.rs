@@ -217,13 +217,63 @@ fn a_pause_before_a_loop_stands_before_it() {
     assert_eq!(text.matches("compute(").count(), 1, "{text}");
 }
 
-/// A pause at every eighth read: the mean stands for all, which is said.
+/// Pauses between bursts of like operations: a loop over the bursts, with the pause in it.
+#[test]
+fn long_pauses_between_bursts_stand_between_them() {
+    for (program, ranks, nest) in [
+        (
+            "$f = fopen(\"a-$$rank\", \"w+\");
+             repeat 10 { compute(50ms); repeat 8 fwrite($f, 64k); }",
+            3,
+            "    compute(50ms);\n    repeat $count2 fwrite($file, $size);\n",
+        ),
+        (
+            "repeat $i 80 { write(\"a-$$rank-$i\", 4k); if ($i % 8 == 7) compute(50ms); }",
+            1,
+            "    if ($i > 0) compute(50ms);\n    repeat $j $files2 {\n",
+        ),
+        (
+            "$f = fopen(\"a\", \"w+\");
+             repeat 10 { repeat 8 fwrite($f, 64k); compute(50ms); } fclose($f);",
+            1,
+            "    repeat $count2 fwrite($file, $size);\n    compute(50ms);\n",
+        ),
+        // Bursts of several lengths; one pause that takes most of the time.
+        (
+            "$f = fopen(\"a\", \"w+\");
+             repeat $i 30 { repeat [3, 5, 4][$i % 3] fwrite($f, 64k); compute(50ms); } fclose($f);",
+            1,
+            "    repeat $values[$i % 3] fwrite($file, $size);\n    compute(50ms);\n",
+        ),
+        (
+            "$f = fopen(\"a\", \"w+\");
+             repeat 100 fwrite($f, 64k); compute(500ms); repeat 100 fwrite($f, 64k);",
+            1,
+            "compute(500ms);\nrepeat $count fwrite($file, $size);\n",
+        ),
+    ] {
+        let scene = ran(program, &format!("-n {ranks}"));
+        let done = scene.parabench("fold r -o x2.ppl").exits(0).err_has("without loss");
+        assert!(!done.err.contains("pauses are"), "{}", done.err);
+        let text = scene.text("x2.ppl");
+        assert!(text.contains(nest), "{nest} in\n{text}");
+        sound(&scene, "x2.ppl");
+        // The pauses are those of the run, and so is their sum.
+        scene.parabench(&format!("run x2.ppl -n {ranks} --backend mem --events --out s")).exits(0);
+        assert_eq!(statements(&folded(&scene, "s")), statements(&text));
+        let gate = "fidelity r s --gate \"elapsed <= 2%\"";
+        scene.parabench(gate).exits(0).out_has("does what");
+    }
+}
+
+/// Long pauses that follow no rule are in the mean of their place, which is said.
 #[test]
 fn a_mean_that_stands_for_few_long_pauses_is_told() {
     let program = "$f = fopen(\"a\", \"w+\"); fwrite($f, 1m);
-         repeat $i 80 { compute([20ms, 0ms][min($i % 8, 1)]); fread($f, 4k, $i * 4k); }";
+         repeat $i 200 { if (rand(0, 9) == 0) compute(20ms); fread($f, 4k, $i * 4k); }";
     let scene = ran(program, "");
-    scene.parabench("fold r").exits(0).err_has("where one took 20").err_has("--think exact");
+    let done = scene.parabench("fold r").exits(0).err_has("where one took 20");
+    done.err_has("--think exact").out_has("repeat $i $count {\n    compute(");
     let exact = scene.parabench("fold r --think exact").exits(0);
     assert!(!exact.err.contains("pauses are"), "{}", exact.err);
 }

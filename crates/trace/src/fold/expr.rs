@@ -4,6 +4,7 @@
 //! 64 + 4096 i + 16384 rank    with a size of 4096:    ($i + $$rank * 4) * $size + 64
 //! ```
 
+use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, Wrapped, grouped, ungrouped};
 use super::shape::Interner;
@@ -46,7 +47,8 @@ impl Loop {
         let mut wishes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
         let mut steps = Vec::new();
         item.body.iter().for_each(|item| collect(item, 0, &mut wishes, &mut steps));
-        let used = steps.iter().any(|step| *step != 0);
+        let is_asked = item.body.iter().any(|item| item.form == Form::Leaf(BETWEEN));
+        let used = is_asked || steps.iter().any(|step| *step != 0);
         let fits = |stride: i64| steps.iter().all(|step| step % stride == 0);
         let plain = wishes.get(&(0, 1)).copied().unwrap_or(0);
         let best = wishes
@@ -59,6 +61,11 @@ impl Loop {
         let further = item.body.iter().find_map(|item| running(item, 0));
         let cursor = further.map(|further| (String::new(), further));
         Loop { name, start, stride, used, cursor }
+    }
+
+    /// It is not in its first iteration.
+    pub fn is_past_first(&self) -> String {
+        format!("{} > {}", self.name, self.start)
     }
 
     /// Its variable is used.

@@ -1,6 +1,7 @@
 //! The statements of a rank as they are made: labels that are open, variables of open files.
 
 use super::alike::Alike;
+use super::bursts::joined;
 use super::log::Logged;
 use super::loops::{Folder, Node};
 use model::event::NO_ID;
@@ -59,7 +60,7 @@ impl Making {
             let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
                 return;
             };
-            self.push(Node::block(shape, &numbers, folder.finish(alike)));
+            self.push(Node::block(shape, &numbers, joined(folder.finish(alike))));
         }
     }
 

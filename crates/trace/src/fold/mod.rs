@@ -13,6 +13,7 @@ pub mod anonymise;
 pub mod approx;
 mod arguments;
 pub mod before;
+mod bursts;
 pub mod events;
 pub mod expr;
 mod lists;
@@ -46,6 +47,7 @@ pub use only::Only;
 pub use think::Think;
 pub use write::{Fixed, Included, Uneven};
 
+use bursts::Bursts;
 use model::rehearsal::Expected;
 use order::Order;
 use shape::Shaper;
@@ -96,6 +98,8 @@ pub struct Folded {
     pub fixed: Fixed,
     /// The longest pause for which the mean of its place does not stand.
     pub uneven: Option<Uneven>,
+    /// Places that have both long pauses and others.
+    mixed_places: usize,
 }
 
 impl Folded {
@@ -120,12 +124,48 @@ const MEETINGS_FEW: usize = 6;
 pub fn fold(log: &Log, options: &Options) -> Folded {
     let order = order::barriers(log);
     let many = order.waits() > MEETINGS_FEW;
-    let (hidden, folded) = ordered(log, options, &order);
+    let (hidden, folded, bursts) = ordered(log, options, &order, Bursts::default());
     if !many && !hidden {
+        return with_bursts(log, options, &order, folded, bursts);
+    }
+    let signals = order::signals(log);
+    let (_, other, others) = ordered(log, options, &signals, Bursts::default());
+    match hidden || other.bytes() < folded.bytes() {
+        true => with_bursts(log, options, &signals, other, others),
+        false => with_bursts(log, options, &order, folded, bursts),
+    }
+}
+
+/// The program with long pauses as statements of their own, where they are worth their text: all, else
+/// those before some statements.
+fn with_bursts(
+    log: &Log,
+    options: &Options,
+    order: &Order,
+    plain: Folded,
+    bursts: Bursts,
+) -> Folded {
+    if bursts.is_empty() || plain.mixed_places == 0 {
+        return plain;
+    }
+    let (bytes, places) = (plain.bytes(), plain.mixed_places);
+    let with = |kept: &Bursts| {
+        let (hidden, folded, _) = ordered(log, options, order, kept.clone());
+        let parted = places.saturating_sub(folded.mixed_places);
+        let most = bytes + kept.worth(parted, log.ranks.len());
+        (!hidden && parted > 0 && folded.bytes() <= most).then_some(folded)
+    };
+    if let Some(folded) = with(&bursts) {
         return folded;
     }
-    let (_, other) = ordered(log, options, &order::signals(log));
-    if hidden || other.bytes() < folded.bytes() { other } else { folded }
+    let (mut best, mut kept) = (plain, Bursts::default());
+    for number in 0..bursts.several() {
+        let more = bursts.and(&kept, number);
+        if let Some(folded) = with(&more) {
+            (best, kept) = (folded, more);
+        }
+    }
+    best
 }
 
 /// "Run it: parabench run app.ppl -n 4 --prepare".
@@ -136,10 +176,11 @@ fn how_to_run(options: &Options, ranks: usize, expects: bool) -> String {
     format!("Run it: parabench run {name}{ranks}{prepare}")
 }
 
-/// The program, and whether ranks meet in it under a condition.
-fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
+/// The program, whether ranks meet in it under a condition, and which long pauses could be kept that
+/// are not. `bursts`: those that are.
+fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool, Folded, Bursts) {
     let bound = options.approx.filter(|bound| *bound > 0.0);
-    let mut shaper = Shaper::new(log, options.think == Think::Exact, bound);
+    let mut shaper = Shaper::new(log, options.think, bound, bursts);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
     for rank in 0..log.ranks.len() as u32 {
@@ -168,7 +209,7 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     }));
     let before = before(log);
     head.push(how_to_run(options, log.ranks.len(), !before.is_empty()));
-    let write::Written { text, mut parts, data, params, fixed, uneven } =
+    let write::Written { text, mut parts, data, params, fixed, uneven, mixed_places } =
         writer.program(&items, &head, files);
     let (text, _) = ppl::format(&text);
     parts.iter_mut().for_each(|part| part.text = ppl::format(&part.text).0);
@@ -187,6 +228,7 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
         patterns,
         fixed,
         uneven,
+        mixed_places,
     };
-    (hidden, folded)
+    (hidden, folded, shaper.pauses.bursts())
 }

@@ -10,6 +10,7 @@
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::Near;
 use super::arguments::Arguments;
+use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
@@ -18,6 +19,7 @@ use super::names::{Names, Part};
 use super::order::{Action, Order};
 use super::patterns::Patterns;
 use super::starts::Lifetimes;
+use super::think::Think;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::event::{FLAG_AT_POSITION, NO_ID};
@@ -34,6 +36,10 @@ pub enum Shape {
     Label(u32),
     /// All ranks meet.
     Barrier,
+    /// A long pause before a burst.
+    Pause,
+    /// The same, before all iterations of the loop around it but the first.
+    Between,
     /// The rank begins later than others: its number tells when, in microseconds.
     Start,
     /// Tells the rank that is its number.
@@ -155,10 +161,14 @@ pub struct Shaper<'a> {
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
     lifetimes: Lifetimes,
+    /// How long statements are paused before.
+    pub(super) pauses: Pauses,
+    /// Which of these pauses are statements of their own.
+    bursts: Bursts,
     /// What operations by patterns move.
     pub patterns: Patterns,
-    /// Every pause is kept, not their sum alone.
-    exact: bool,
+    /// Whether every pause is kept, or their sum alone.
+    think: Think,
     /// What numbers become that are near others.
     near: Option<Near>,
     /// Operations that have no statement.
@@ -168,9 +178,9 @@ pub struct Shaper<'a> {
 }
 
 impl<'a> Shaper<'a> {
-    /// Looks at all names and open files. `exact`: every pause is kept. `bound`: how far sizes may be
-    /// from what they are, as a share.
-    pub fn new(log: &'a Log, exact: bool, bound: Option<f64>) -> Shaper<'a> {
+    /// Looks at all names and open files. `think`: whether every pause is kept. `bound`: how far sizes
+    /// may be from what they are, as a share. `bursts`: which pauses are statements of their own.
+    pub fn new(log: &'a Log, think: Think, bound: Option<f64>, bursts: Bursts) -> Shaper<'a> {
         let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
         let labels = log.labels.iter().map(|label| {
             let parts = label.split('/').map(|part| {
@@ -190,6 +200,8 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
+        let (pause, between) = (shapes.number(Shape::Pause), shapes.number(Shape::Between));
+        debug_assert_eq!((pause, between), (PAUSE, BETWEEN));
         let patterns = Patterns::of(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
@@ -205,8 +217,10 @@ impl<'a> Shaper<'a> {
             instances,
             placed,
             lifetimes,
+            pauses: Pauses::default(),
+            bursts,
             patterns,
-            exact,
+            think,
             near,
             left_out,
             guessed,
@@ -262,7 +276,7 @@ impl<'a> Shaper<'a> {
         }
         making.leave(0, &mut self.alike());
         let folder = making.levels.pop().map(|level| level.folder).unwrap_or_default();
-        let mut nodes = folder.finish(&mut self.alike());
+        let mut nodes = joined(folder.finish(&mut self.alike()));
         if self.near.is_some() {
             nodes.iter_mut().for_each(Node::list_wild);
         }
@@ -324,8 +338,15 @@ impl<'a> Shaper<'a> {
         let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
         let ns = start_ns.saturating_sub(last_ns);
         node.gap = Gap::once(ns, waits);
-        if self.exact {
+        let place = (entry.event.op, self.template(entry.event.path), entry.event.label);
+        if self.think == Think::Exact {
             node.gap.each.push((making.rank, ns));
+        } else if self.bursts.begin(place, ns) {
+            let mut pause = Node::leaf(PAUSE, &[], 0);
+            pause.gap = std::mem::replace(&mut node.gap, Gap::once(0, false));
+            making.push(pause);
+        } else if self.think.scale() > 0.0 {
+            self.pauses.add(place, ns, self.lifetimes.whole_ns());
         }
         making.last_ns = making.last_ns.max(entry.event.end_ns);
         making.push(node);
@@ -451,8 +472,11 @@ impl<'a> Shaper<'a> {
 
     /// Some operation like this begins elsewhere than at 0.
     fn is_placed(&self, entry: &Logged) -> bool {
-        let template = self.names.of.get(entry.event.path as usize).map_or(NO_ID, |name| name.0);
-        self.placed.contains(&(entry.event.op, template))
+        self.placed.contains(&(entry.event.op, self.template(entry.event.path)))
+    }
+
+    fn template(&self, path: u32) -> u32 {
+        self.names.of.get(path as usize).map_or(NO_ID, |name| name.0)
     }
 
     /// Leaves the labels that do not go on, without entering others.

@@ -60,6 +60,8 @@ fn together(mut times: Vec<u64>, apart: u64) -> Vec<Group> {
 pub struct Lifetimes {
     /// Start of the first operation and end of the last, by the former.
     spans: Vec<(u64, u64)>,
+    /// End of the last operation of all.
+    end_ns: u64,
 }
 
 impl Lifetimes {
@@ -71,12 +73,18 @@ impl Lifetimes {
         };
         let mut spans: Vec<(u64, u64)> = log.ranks.iter().filter_map(span).collect();
         spans.sort_unstable();
-        Lifetimes { spans }
+        let end_ns = spans.iter().map(|(_, last)| *last).max().unwrap_or(0);
+        Lifetimes { spans, end_ns }
     }
 
     /// When the first rank begins.
     pub fn begin_ns(&self) -> u64 {
         self.spans.first().map_or(0, |(first, _)| *first)
+    }
+
+    /// From the first operation's start to the last one's end.
+    pub fn whole_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns())
     }
 
     /// Most ranks that are at work at a time.

@@ -7,7 +7,7 @@ use super::loops::Gap;
 use super::ranks::{Form, Item};
 
 /// Share of the ranks' time that pauses which are left out may take.
-const DROPPED: f64 = 0.02;
+pub(super) const DROPPED: f64 = 0.02;
 
 /// How pauses are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -45,6 +45,8 @@ pub struct Writer<'a> {
     pauses: Vec<Vec<u64>>,
     /// The longest pause that a mean stands for.
     uneven: Option<Uneven>,
+    /// Places that have both long pauses and others.
+    mixed_places: usize,
     /// Places whose pauses are counted, so far.
     counted_pauses: usize,
     /// Variables that stand in names, with what they are, here and around.
@@ -89,6 +91,8 @@ pub struct Written {
     pub fixed: Fixed,
     /// The longest pause for which a mean does not stand.
     pub uneven: Option<Uneven>,
+    /// Places that have both long pauses and others.
+    pub mixed_places: usize,
 }
 
 /// What files a program consists of besides itself.
@@ -130,6 +134,7 @@ impl<'a> Writer<'a> {
             names: Vec::new(),
             pauses: Vec::new(),
             uneven: None,
+            mixed_places: 0,
             counted_pauses: 0,
             made: Vec::new(),
             cursors: Vec::new(),
@@ -173,8 +178,9 @@ impl<'a> Writer<'a> {
         }
         let data = data.and_then(|data| data.file(head));
         let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks(has_lists));
-        let (params, fixed, uneven) = (self.params.all(), self.fixed, self.uneven);
-        Written { text, parts, data, params, fixed, uneven }
+        let (params, fixed) = (self.params.all(), self.fixed);
+        let (uneven, mixed_places) = (self.uneven, self.mixed_places);
+        Written { text, parts, data, params, fixed, uneven, mixed_places }
     }
 
     /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.
@@ -233,7 +239,9 @@ impl<'a> Writer<'a> {
             }
             Form::Only(ranks) => {
                 let body = self.body(&item.body);
-                lines.push(self.only_there(ranks, body));
+                if !body.is_empty() {
+                    lines.push(self.only_there(ranks, body));
+                }
             }
         }
     }
@@ -252,8 +260,12 @@ impl<'a> Writer<'a> {
             let line = self.extent(&item.numbers);
             return lines.push(line);
         }
+        let shape = self.shaper.shapes.all[shape as usize].clone();
+        if let Shape::Pause | Shape::Between = shape {
+            return self.long_pause(&item.gap, shape == Shape::Between, lines);
+        }
         self.pause(&item.gap, lines);
-        match self.shaper.shapes.all[shape as usize].clone() {
+        match shape {
             Shape::Op(statement) => {
                 let line = self.statement(&statement, &item.numbers, lines);
                 lines.push(line);
@@ -261,9 +273,10 @@ impl<'a> Writer<'a> {
             Shape::Barrier => lines.push("barrier;".into()),
             Shape::Start => {
                 let start_us = self.linear(&item.numbers[0]);
-                lines.push(match start_us.constant() {
-                    Some(us) => format!("sleep({});", duration(us.unsigned_abs() * 1000)),
-                    None => format!("sleep({});", start_us.shown(&self.plain(), false)),
+                lines.extend(match start_us.constant() {
+                    Some(0) => None,
+                    Some(us) => Some(format!("sleep({});", duration(us.unsigned_abs() * 1000))),
+                    None => Some(format!("sleep({});", start_us.shown(&self.plain(), false))),
                 });
             }
             Shape::Signal => {
@@ -277,7 +290,7 @@ impl<'a> Writer<'a> {
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
             }
-            Shape::Label(_) | Shape::Extent => {}
+            Shape::Label(_) | Shape::Extent | Shape::Pause | Shape::Between => {}
         }
     }
 

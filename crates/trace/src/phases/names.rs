@@ -107,8 +107,22 @@ fn program_texts(names: &[&Name], patterns: &Patterns) -> Vec<String> {
     texts
 }
 
-/// What was moved most, or done most often where nothing was moved.
+/// What was moved most, or done most often where nothing was moved. Where nearly all operations are on
+/// names, the commonest comes before what moved most.
 fn parts(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
+    let (names, moves): (Vec<Word>, Vec<Word>) =
+        words.iter().partition(|word| matches!(word.verb, Verb::Other(_)));
+    let count = |words: &[Word]| words.iter().map(|word| word.count).sum::<u64>();
+    let has_moved = words.iter().any(|word| word.bytes > 0);
+    if !has_moved || count(&moves) > count(words) / SHARE {
+        return most_of(words, patterns);
+    }
+    let first = |words: &[Word]| most_of(words, patterns).into_iter().next();
+    first(&names).into_iter().chain(first(&moves)).collect()
+}
+
+/// What was moved most, or done most often where nothing was moved.
+fn most_of(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
     let moved: u64 = words.iter().map(|word| word.bytes).fold(0, u64::saturating_add);
     let weight = |word: &Word| if moved > 0 { word.bytes } else { word.count };
     let mut verbs: Vec<(Verb, u64)> = Vec::new();

@@ -85,6 +85,12 @@ fn phases_are_cut_where_something_else_is_done() {
             "o a, ., w a, ., w a, ., w a, ., w a, ., 20*w a, c a, 30*s b",
             &["26 app/write a", "30 app/stat b"],
         ),
+        // A few bytes say little of many operations on names.
+        (
+            "60*s d-#, 2*r conf, 60*s d-#, 20*w out",
+            &["122 app/stat d-* and read conf", "20 app/write out"],
+        ),
+        ("20*s d-#, 6*r conf, 20*s d-#, 20*w out", &["46 app/read conf", "20 app/write out"]),
         // Files with other names, each for a few operations, are files.
         (
             "s a, r a, s b, r b, s x, r x, 6*r a, 6*r b, 6*r x, 30*d old",

@@ -155,6 +155,8 @@ fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
     match &item.form {
         Form::Leaf(shape) => match &shaper.shapes.all[*shape as usize] {
             Shape::Op(statement) if !statement.adopts => (0, shape).hash(&mut hasher),
+            Shape::Pause => (0, shape).hash(&mut hasher),
+            Shape::Between if depth > 0 => (0, shape).hash(&mut hasher),
             _ => return None,
         },
         Form::Call(proc) => (1, proc).hash(&mut hasher),

@@ -5,16 +5,13 @@
 //! repeat 100 { compute($pauses[$t]); $t = $t + 1; fread($file, 4k); }
 //! ```
 
+use super::super::bursts::LONG_NS;
 use super::super::expr::index;
 use super::super::loops::Gap;
 use super::super::regular::{cycle, even_step};
 use super::super::think::{Places, Think};
 use super::{Lines, Writer, numbered};
 use model::Op;
-
-/// Pauses as long are those of who waits, where not all can have computed. Shorter ones would take
-/// longer by waking up.
-const LONG_NS: u64 = 1_000_000;
 
 /// So many times the mean is a pause for which the mean does not stand.
 const UNEVEN: u64 = 5;
@@ -47,20 +44,43 @@ impl Writer<'_> {
             }),
         };
         let Some(Pauses { shown, counter }) = pauses else { return };
+        lines.push(self.as_statement(gap, &shown));
+        lines.extend(counter.map(|counter| format!("{counter} = {counter} + 1;")));
+    }
+
+    /// A long pause before a burst, which is kept whatever its share is. `between`: in all iterations
+    /// but the first.
+    pub(super) fn long_pause(&mut self, gap: &Gap, between: bool, lines: &mut Lines) {
+        let ns = self.places.mean_ns(gap);
+        if ns == 0 {
+            return;
+        }
+        self.look_at_the_longest(gap);
+        let pause = self.as_statement(gap, &self.think.shown(ns));
+        let around = self.loops.last().filter(|_| between);
+        let condition = around.map(|around| format!("if ({}) ", around.is_past_first()));
+        lines.push(condition.unwrap_or_default() + &pause);
+    }
+
+    /// `compute(12us);`, `sleep(30ms);`
+    fn as_statement(&self, gap: &Gap, shown: &str) -> String {
         let waits =
             gap.waited_ns > gap.sum_ns / 2 || self.crowded && self.places.mean_ns(gap) >= LONG_NS;
         let pause = if waits { Op::Sleep } else { Op::Compute };
-        lines.push(format!("{}({shown});", pause.name()));
-        lines.extend(counter.map(|counter| format!("{counter} = {counter} + 1;")));
+        format!("{}({shown});", pause.name())
     }
 
     /// A mean says little of pauses of which a few are long.
     fn look_at_the_longest(&mut self, gap: &Gap) {
         let mean_ns = gap.sum_ns / gap.count.max(1);
         let longest = Uneven { longest_ns: gap.longest_ns, mean_ns };
-        if gap.longest_ns >= LONG_NS && gap.longest_ns / UNEVEN >= mean_ns {
+        if gap.longest_ns < LONG_NS {
+            return;
+        }
+        if gap.longest_ns / UNEVEN >= mean_ns {
             self.uneven = self.uneven.max(Some(longest));
         }
+        self.mixed_places += usize::from(gap.longest_ns / 3 >= mean_ns / 2);
     }
 
     /// Every pause of a place; `None`: all are those of the recorder.
