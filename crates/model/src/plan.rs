@@ -15,6 +15,7 @@
 //! Not here: how code is made (crate `ppl`) and executed (crate `engine`).
 
 pub mod bytes;
+mod timed;
 mod verify;
 
 use crate::directory::{self, Directory};

@@ -29,7 +29,7 @@ pub use trace::{
     MovedByRanks, Recorded, Trace, TraceFound, TraceGap, TraceLayout, TraceLog, TraceMoved,
     TraceThread,
 };
-pub use verified::VerifiedData;
+pub use verified::{VerifiedData, ZeroPlace};
 pub use writes::PatternWrites;
 
 /// Version of the format that this code writes, and the newest it reads.
@@ -272,6 +272,11 @@ impl Header {
             failure.path = String::from_utf8_lossy(&path).into_owned();
             failure.message = host.named_in(&failure.message);
         }
+        let verified = self.evidence.labels.iter_mut().filter_map(|label| label.verified.as_mut());
+        for zeros in verified.flat_map(|data| &mut data.zeros) {
+            let path = host.named(zeros.path.as_bytes());
+            zeros.path = String::from_utf8_lossy(&path).into_owned();
+        }
         for error in &mut self.rank_errors {
             error.message = host.named_in(&error.message);
         }
@@ -376,6 +381,9 @@ pub struct Site {
     pub count: u64,
     /// Sum of their own times.
     pub busy_ns: u64,
+    /// It stands in a loop that was ended by its time limit (`until`): how often it was executed depends on time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed: bool,
 }
 
 /// What supports or contradicts the figures.

@@ -87,6 +87,7 @@ codes! {
     NotForMpi "W0402" "An option of `with` that MPI-IO does not take.";
     NoEffect "W0403" "An option of `with` that nothing inside takes.";
     Misaligned "W0404" "A transfer under `with (direct=true)` that is no multiple of 512 bytes.";
+    NoRepeat "W0405" "A write under `with (dedup=R)` whose blocks cannot repeat.";
 }
 
 impl Code {

@@ -125,6 +125,7 @@ pub fn add_sites(sites: &mut Vec<Site>, added: Vec<Site>) -> HashMap<u32, u32> {
         let number = match sites.iter_mut().find(same) {
             Some(known) => {
                 known.count += site.count;
+                known.timed |= site.timed;
                 known.busy_ns = known.busy_ns.saturating_add(site.busy_ns);
                 known.site
             }

@@ -25,6 +25,8 @@ static UNSET: Value = Value::Unset;
 /// Everything an expression can see.
 pub(super) struct Env<'p> {
     pub(super) plan: &'p Plan,
+    /// See [`Prepared::timed`].
+    timed: &'p [bool],
     /// Global slots, then the frames of running procs.
     pub(super) values: Vec<Value>,
     /// Where the running proc's frame starts.
@@ -135,6 +137,11 @@ impl<'p> Frame<'p> for Env<'p> {
 }
 
 impl<'p> Env<'p> {
+    /// The instruction stands in a loop with a time limit.
+    pub(super) fn is_timed(&self, pc: Pc) -> bool {
+        self.timed.get(pc as usize).is_some_and(|timed| *timed)
+    }
+
     pub(super) fn new(
         prepared: &'p Prepared<'p>,
         rank: u32,
@@ -150,6 +157,7 @@ impl<'p> Env<'p> {
         }
         Env {
             plan,
+            timed: &prepared.timed,
             base: values.len(),
             values,
             temps: [const { Value::Unset }; 2],

@@ -291,7 +291,11 @@ fn structure<B: Backend>(
         Instr::Limit { end, exit } => {
             let end_ns = env.value(pc, Operand::slot(end))?.as_duration_ns()?;
             return Ok(match arrivals::reaches(end_ns, io, comm)? {
-                Ok(reached) => Ok(if reached { exit } else { pc + 1 }),
+                Ok(true) => {
+                    io.limit_reached(pc);
+                    Ok(exit)
+                }
+                Ok(false) => Ok(pc + 1),
                 Err(flow) => Err(flow),
             });
         }
@@ -500,6 +504,9 @@ fn label_enter<B: Backend>(
     io.label_changes();
     io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
     io.recorder.inside(io.labels.id());
+    if env.is_timed(pc) {
+        io.label_timed();
+    }
     io.labels.start(&mut io.recorder, io.clock.now());
     Ok(Ok(pc + 1))
 }

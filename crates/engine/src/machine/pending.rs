@@ -492,7 +492,7 @@ impl<B: Backend> Io<'_, B> {
                 // Nobody lends memory meanwhile.
                 let area = std::mem::take(&mut self.pending.area);
                 let found = (area.bytes(number, slot.done_bytes as usize), slot.offset_bytes);
-                self.verify_read((slot.ahead, writing), found, tally);
+                self.verify_read((slot.ahead, writing, slot.at), found, tally);
                 self.pending.area = area;
             }
             Work::Sync { .. } => {}

@@ -9,12 +9,16 @@ pub struct Prepared<'p> {
     pub(super) plan: &'p Plan,
     /// Constants that are open flags: index and flags, ascending by index.
     flags: Vec<(u32, i32)>,
+    /// Instructions in loops with a time limit; empty: there is none.
+    pub(super) timed: Vec<bool>,
 }
 
 impl<'p> Prepared<'p> {
     /// Looks through a plan.
     pub fn new(plan: &'p Plan) -> Prepared<'p> {
-        Prepared { plan, flags: constant_flags(plan) }
+        let limited = plan.code.iter().any(|instr| matches!(instr, Instr::Limit { .. }));
+        let timed = if limited { plan.timed(|_| true) } else { Vec::new() };
+        Prepared { plan, flags: constant_flags(plan), timed }
     }
 
     /// It has one of these operations.

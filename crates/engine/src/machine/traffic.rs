@@ -12,6 +12,7 @@ use super::place::{Place, RUN};
 use crate::backend::Backend;
 use crate::call::Fd;
 use crate::record::{Count, Recorder, TrafficId};
+use model::plan::Pc;
 
 /// Levels of labels that a handle tells apart; deeper ones share the last.
 const LEVELS: usize = 16;
@@ -245,6 +246,19 @@ impl<B: Backend> Io<'_, B> {
             self.recorder.count(block, Count::LookedNames, 1);
             self.recorder.count(block, Count::CachedNames, u64::from(is_known));
         }
+    }
+
+    /// The loop of the limit at `site` was ended by it.
+    #[cold]
+    pub(super) fn limit_reached(&mut self, site: Pc) {
+        self.recorder.limit_reached(site);
+        self.label_timed();
+    }
+
+    /// Time decides how often operations of the innermost label are executed.
+    pub(super) fn label_timed(&mut self) {
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        self.recorder.count(block, Count::Timed, 1);
     }
 
     /// A label is about to begin or has just ended: what was fetched belongs to those that have

@@ -260,7 +260,7 @@ impl<B: Backend> Io<'_, B> {
                     (0, 0) => self.examine_end(number, range(offset, len)),
                     _ => self.examine(number, &bytes[..moved.min(len)], offset),
                 };
-                self.blame(&mut task.tally, findings);
+                self.blame(&mut task.tally, findings, task.subject);
             }
             _ => {}
         }
@@ -359,11 +359,12 @@ impl<B: Backend> Io<'_, B> {
         if tally.short {
             findings.add(self.examine_end(number, start + done..start + tally.requested_bytes));
         }
-        self.blame(tally, findings);
+        self.blame(tally, findings, Subject::Handle(at));
     }
 
     /// Counts what was found; an operation that has read wrong bytes has failed.
-    pub(super) fn blame(&mut self, tally: &mut Tally, findings: Findings) {
+    pub(super) fn blame(&mut self, tally: &mut Tally, findings: Findings, subject: Subject) {
+        self.found_zeros(&findings, subject);
         let [lost, stale, torn, foreign, corrupted] = findings.counts;
         self.count_all([
             (Count::Checked, findings.checked_bytes),
@@ -380,6 +381,24 @@ impl<B: Backend> Io<'_, B> {
             tally.fail(WRONG);
             self.detail = Some(text);
         }
+    }
+
+    /// Keeps where zeros lie in a file.
+    fn found_zeros(&mut self, findings: &Findings, subject: Subject) {
+        if findings.zeros.is_empty() {
+            return;
+        }
+        let file = self.number_of(subject);
+        let path = match subject {
+            Subject::Handle(at) => &self.handles.get(at).path[..],
+            Subject::Nothing | Subject::Path | Subject::Paths => self.paths[0].bytes(),
+        };
+        let (label, mut places) = (self.labels.id(), findings.zero_places);
+        for range in &findings.zeros {
+            let is_new = self.recorder.zeros(label, (file, path), range.clone());
+            places -= u64::from(!is_new);
+        }
+        self.count_all([(Count::ZeroPlaces, places)]);
     }
 
     /// The first path was opened and cut to nothing, if that went well.
@@ -497,7 +516,7 @@ impl<B: Backend> Io<'_, B> {
     /// A read that was under way has ended. Writes meanwhile may have come before or after it.
     pub(super) fn verify_read(
         &mut self,
-        (ahead, writing): (Ahead, bool),
+        (ahead, writing, at): (Ahead, bool, usize),
         (bytes, offset): (&[u8], u64),
         tally: &mut Tally,
     ) {
@@ -515,6 +534,6 @@ impl<B: Backend> Io<'_, B> {
         }
         let ns = self.clock.now().saturating_sub(start_ns);
         self.count_all([(Count::CheckNs, ns)]);
-        self.blame(tally, findings);
+        self.blame(tally, findings, Subject::Handle(at));
     }
 }

@@ -9,11 +9,12 @@ use super::labels::{L_COUNT, L_ENTERED, L_KIND_BYTES, L_PATH, SLOTS};
 use super::layout::*;
 use super::read::{
     ArrivalRecord, BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord,
-    SiteRecord, StatRecord, TrafficRecord,
+    SiteRecord, StatRecord, TrafficRecord, ZerosRecord,
 };
 use super::shares::{SHARE_WORDS, Shared};
 use super::stats::*;
 use super::traffic::TRAFFIC_WORDS;
+use super::zeros::Z_PATH;
 use super::{Usage, events::EVENT_WORDS};
 use crate::clock::align::{Alignment, Offset};
 use model::directory::DIRECTORIES_MAX;
@@ -75,6 +76,7 @@ pub(super) fn parse_block(
         Kind::Service => service(record, words)?,
         Kind::Arrivals => record.arrivals.push(arrivals(words, at, record.labels.len())?),
         Kind::Traffic => record.traffic.push(traffic(words, at, record.labels.len())?),
+        Kind::Zeros => record.zeros.push(zeros(words, record.labels.len())?),
     }
     Some(())
 }
@@ -154,6 +156,14 @@ fn traffic(words: &[u64], position: u32, labels: usize) -> Option<TrafficRecord>
     let known = label == NO_ID || (label as usize) < labels;
     let known = known && directory as usize <= DIRECTORIES_MAX;
     known.then_some(TrafficRecord { label, directory, position, counts })
+}
+
+fn zeros(words: &[u64], labels: usize) -> Option<ZerosRecord> {
+    let &[head, start, end] = words.first_chunk()?;
+    let (label, len) = halves(head);
+    let known = label == NO_ID || (label as usize) < labels;
+    let path = text(&words[Z_PATH..], len)?.to_vec();
+    (known && start < end).then_some(ZerosRecord { label, path, start, end })
 }
 
 fn share(words: &[u64], position: u32, labels: usize) -> Option<ShareRecord> {

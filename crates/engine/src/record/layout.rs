@@ -96,10 +96,12 @@ pub enum Kind {
     Service = 21,
     /// What became of a schedule of arrivals: [`super::arrivals`].
     Arrivals = 22,
+    /// Where verified reads found zeros: [`super::zeros`].
+    Zeros = 23,
 }
 
 impl Kind {
-    const ALL: [Kind; 22] = [
+    const ALL: [Kind; 23] = [
         Kind::Label,
         Kind::Stat,
         Kind::Parts,
@@ -122,6 +124,7 @@ impl Kind {
         Kind::Share,
         Kind::Service,
         Kind::Arrivals,
+        Kind::Zeros,
     ];
 
     /// The kind with this number.

@@ -32,6 +32,7 @@ mod sites;
 mod source;
 mod stats;
 mod traffic;
+mod zeros;
 
 pub use area::memory_file;
 pub use arrivals::{Arrived, Process};
@@ -40,7 +41,7 @@ pub use heard::{Listen, Listener, Paths};
 pub use live::{Live, Seen};
 pub use read::{
     ArrivalRecord, BusyRecord, FailureRecord, LabelRecord, Occurrence, RankRecord, ShareRecord,
-    SiteRecord, StatRecord, TrafficRecord, read, read_file, read_path,
+    SiteRecord, StatRecord, TrafficRecord, ZerosRecord, read, read_file, read_path,
 };
 pub use recorder::{Recorder, Spot};
 pub use shares::Shared;

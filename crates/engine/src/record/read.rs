@@ -44,6 +44,8 @@ pub struct RankRecord {
     pub shares: Vec<ShareRecord>,
     /// What became of its schedules of arrivals.
     pub arrivals: Vec<ArrivalRecord>,
+    /// Where verified reads found zeros, the first of them.
+    pub zeros: Vec<ZerosRecord>,
     /// Places that were executed, in no particular order.
     pub sites: Vec<SiteRecord>,
     /// Failed operations, at most 10 per site.
@@ -127,6 +129,19 @@ pub struct StatRecord {
     pub position: u32,
     /// What the rank measured.
     pub figures: RankFigures,
+}
+
+/// Zeros that a verified read found where the rank knows of no write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZerosRecord {
+    /// Label id, or [`model::event::NO_ID`].
+    pub label: u32,
+    /// The file.
+    pub path: Vec<u8>,
+    /// First byte.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
 }
 
 /// Where the bytes of a label came from and went to.
@@ -238,6 +253,7 @@ impl RankRecord {
             traffic: Vec::new(),
             shares: Vec::new(),
             arrivals: Vec::new(),
+            zeros: Vec::new(),
             sites: Vec::new(),
             failures: Vec::new(),
             failure_counts: Vec::new(),

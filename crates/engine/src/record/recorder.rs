@@ -17,6 +17,7 @@ use super::shares::{Shared, Shares};
 use super::sites::{self, Sites};
 use super::stats::{Hot, Stats};
 use super::traffic::{self, Count, Traffic, TrafficId};
+use super::zeros::Zeros;
 use super::{Medium, Meta, RankRecord, StatId, State, Timing, Usage, read};
 use crate::clock::align::{Alignment, Offset};
 use model::event::NO_ID;
@@ -25,6 +26,7 @@ use model::plan::LabelKind;
 use model::run::MpiFileFacts;
 use model::{Event, Op, Part};
 use std::io;
+use std::ops::Range;
 
 /// Records what one rank does.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ pub struct Recorder {
     traffic: Traffic,
     shares: Shares,
     arrivals: Arrivals,
+    zeros: Zeros,
     events: Option<Events>,
 }
 
@@ -66,6 +69,7 @@ impl Recorder {
             traffic: Traffic::default(),
             shares: Shares::default(),
             arrivals: Arrivals::default(),
+            zeros: Zeros::default(),
             events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
             area,
         })
@@ -185,6 +189,11 @@ impl Recorder {
         self.stats.overlapped(&mut self.area, stat, ns);
     }
 
+    /// The time limit at `site` ended its loop.
+    pub fn limit_reached(&mut self, site: u32) {
+        self.sites.count(&mut self.area, site, 0);
+    }
+
     /// An operation failed. `expected`: with an errno that the program names.
     #[inline]
     pub fn failed(&mut self, stat: StatId, site: u32, busy_ns: u64, expected: bool) {
@@ -228,6 +237,13 @@ impl Recorder {
     /// What became of an execution of the `with (rate=...)` at `site` inside a label ([`NO_ID`]: of none).
     pub fn arrived(&mut self, label: u32, site: u32, figures: &Arrived) {
         self.arrivals.add(&mut self.area, label, site, figures);
+    }
+
+    /// Verified reads found zeros in a file, inside a label ([`NO_ID`]: in none); false: they go on from where
+    /// others ended.
+    #[cold]
+    pub fn zeros(&mut self, label: u32, file: (u64, &[u8]), range: Range<u64>) -> bool {
+        self.zeros.add(&mut self.area, label, file, range)
     }
 
     /// Keeps what is to be told of an MPI file.

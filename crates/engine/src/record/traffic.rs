@@ -53,6 +53,8 @@ pub enum Count {
     CheckNs,
     /// Of the checked bytes, zeros where the rank knows of no write.
     Zeros,
+    /// Places of those; a number.
+    ZeroPlaces,
     /// Wrong places of [`crate::verify::Kind::Lost`]; a number, as what follows.
     Lost,
     /// Of [`crate::verify::Kind::Stale`].
@@ -91,11 +93,13 @@ pub enum Count {
     AdviceLooked,
     /// What of those stayed in the page cache.
     AdviceKept,
+    /// Loops that their time limit ended, and times the label was entered inside of a loop with a limit; a number.
+    Timed,
 }
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 39;
+    pub const COUNT: usize = 41;
 }
 
 /// The run directory and further ones.

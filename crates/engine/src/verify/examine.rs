@@ -21,6 +21,8 @@ use unit::Standing;
 /// Blocks in which a part of a write can be missing.
 const BLOCK_BYTES: u64 = 4096;
 const UNIT: u64 = UNIT_BYTES as u64;
+/// Places with zeros that are kept of one operation.
+const ZEROS_KEPT: usize = 10;
 
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,12 @@ pub struct Findings {
     pub checked_bytes: u64,
     /// Of those, zeros where the rank knows of no write.
     pub zero_bytes: u64,
+    /// Places of those: neighbouring ones are one.
+    pub zero_places: u64,
+    /// The first of them.
+    pub zeros: Vec<Range<u64>>,
+    /// Where the last of them ends.
+    zeros_end: Option<u64>,
     /// Wrong places by [`Kind`].
     pub counts: [u64; Kind::ALL.len()],
     /// The first of them, in words.
@@ -121,10 +129,30 @@ impl Findings {
         })
     }
 
+    /// Zeros where nobody is known to have written.
+    fn add_zeros(&mut self, range: Range<u64>) {
+        self.zero_bytes += range.end - range.start;
+        let goes_on = self.zeros_end.replace(range.end) == Some(range.start);
+        let all_kept = self.zeros.len() as u64 == self.zero_places;
+        match self.zeros.last_mut().filter(|_| goes_on && all_kept) {
+            Some(last) => last.end = range.end,
+            None if goes_on => {}
+            None => {
+                self.zero_places += 1;
+                if self.zeros.len() < ZEROS_KEPT {
+                    self.zeros.push(range);
+                }
+            }
+        }
+    }
+
     /// Adds those of another part of the same operation.
     pub fn add(&mut self, other: Findings) {
         self.checked_bytes += other.checked_bytes;
         self.zero_bytes += other.zero_bytes;
+        self.zero_places += other.zero_places;
+        let room = ZEROS_KEPT.saturating_sub(self.zeros.len());
+        self.zeros.extend(other.zeros.into_iter().take(room));
         self.counts.iter_mut().zip(other.counts).for_each(|(sum, more)| *sum += more);
         self.first = self.first.take().or(other.first);
     }

@@ -62,6 +62,9 @@ pub struct LabelEvidence {
     /// What `verify=true` filled and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<VerifiedData>,
+    /// The time limit of a loop (`until`) ended that loop in it, or it stands in a loop that has one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed: bool,
     /// The same by directory, where the run has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<DirectoryEvidence>,

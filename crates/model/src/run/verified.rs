@@ -2,6 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Zeros in a file that was checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZeroPlace {
+    /// The rank that read them.
+    pub rank: u32,
+    /// The file; bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// Where they begin, bytes.
+    pub offset_bytes: u64,
+    /// How many there are.
+    pub bytes: u64,
+}
+
 /// What `with (verify=true)` filled, checked and found in a label, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifiedData {
@@ -16,6 +29,12 @@ pub struct VerifiedData {
     /// Of the checked bytes, zeros where the reading rank knows of no write: holes, or data of
     /// others that was lost.
     pub zero_bytes: u64,
+    /// Places of those, each time they were read.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub zero_places: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zeros: Vec<ZeroPlace>,
     /// Places with zeros, or nothing, where the reading rank wrote.
     pub lost: u64,
     /// Places with an older generation.

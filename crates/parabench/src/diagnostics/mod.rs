@@ -25,7 +25,9 @@ pub fn summary(diagnostics: &[Diagnostic]) -> String {
 
 /// Options of `with` that nothing takes: `file:line:column: sentence`.
 pub fn without_effect(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<String> {
-    let is_such = |found: &&Diagnostic| matches!(found.code, Code::NoEffect | Code::NotForMpi);
+    let is_such = |found: &&Diagnostic| {
+        matches!(found.code, Code::NoEffect | Code::NotForMpi | Code::NoRepeat)
+    };
     let said = |found: &Diagnostic| {
         let (file, line, column) = sources.locate(found.span.start);
         format!("{}:{line}:{column}: {}", sources.file(file).name, found.message)

@@ -50,6 +50,34 @@ fn pinned(scene: &Scene, cpu: &str, line: &str) -> Done {
     scene.command(command).run()
 }
 
+/// Ranks stop by themselves at a time limit, in procs and around labels too; what a number decides is the
+/// program's own.
+#[test]
+fn unequal_work_is_blamed_where_no_time_limit_decides() {
+    let work =
+        "{ write(\"f-$$rank\", 1m); if ($$rank == 1) repeat 2 write(\"g\", 1m); else sleep(9ms); }";
+    let rows = [
+        (format!("time[\"a\"] repeat $i 1m until 300ms {work}"), None),
+        (format!("repeat $i 1m until 300ms time[\"a\"] {work}"), None),
+        (format!("define proc w() {work} time[\"a\"] repeat $i 1m until 300ms w();"), None),
+        (format!("time[\"a\"] repeat $i 9 until 1h {work}"), Some("\"a\"")),
+        (
+            format!(
+                "time[\"a\"] repeat $i 1m until 300ms write(\"f-$$rank\", 1m);
+                 time[\"b\"] repeat $i 99 {work}"
+            ),
+            Some("\"b\""),
+        ),
+    ];
+    for (text, blamed) in rows {
+        let scene = Scene::new().file("x.ppl", &text);
+        let run = run_object(&scene.parabench("run x.ppl -n 2 --format json").exits(0));
+        let seen = seen(&run, "unequal-work");
+        assert_eq!(seen.is_some(), blamed.is_some(), "{text}: {seen:?}");
+        assert!(seen.is_none_or(|seen| seen.contains(blamed.unwrap())), "{text}: {seen:?}");
+    }
+}
+
 #[test]
 fn a_run_that_has_to_share_its_processor_is_marked_as_starved() {
     let text = "create(\"f\"); time[\"s\"] repeat 400000 stat(\"f\");";

@@ -3,7 +3,7 @@
 
 use crate::scene::Scene;
 use crate::schema::run_object;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 /// All operations that write and read, on files of one rank and on a shared one.
@@ -168,6 +168,7 @@ fn what_is_gone_of_an_earlier_run_is_said() {
     assert!(says(&zeros, "unknown-zeros"), "{}", zeros["run"]["evidence"]["marks"]);
     let marks = zeros["run"]["evidence"]["marks"].to_string();
     assert!(marks.contains("8 KiB of 448 KiB read with verify=true were zeros"), "{marks}");
+    assert!(marks.contains("they lie in f-0 at offset 4096 (8 KiB)"), "{marks}");
     fs::write(file(0), &bytes[..40_000]).expect("a change");
     assert!(says(&run("r.ppl"), "short-operations"));
     assert!(!says(&run("holes.ppl"), "unknown-zeros"));
@@ -177,6 +178,37 @@ fn what_is_gone_of_an_earlier_run_is_said() {
     let wrong = scene.parabench("run r.ppl --dir d").exits(1);
     let text = wrong.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("also in f-1, f-2, f-3, f-4 and others"), "{text}");
+}
+
+/// Places of zeros are named one by one, from each rank and from wherever its reads begin; the rest is counted.
+#[test]
+fn zeros_of_an_earlier_run_are_named_by_file_and_offset() {
+    let scene = Scene::new().file("w.ppl", "with (verify=true) write(\"f-$$rank\", 1m);").file(
+        "r.ppl",
+        "with (verify=true) { $h = fopen(\"f-$$rank\", \"r\"); repeat 512 fread($h, 2k); }",
+    );
+    scene.parabench("run w.ppl -n 2 --dir d").exits(0);
+    for (file, holes) in [("d/f-0", 4), ("d/f-1", 10)] {
+        let mut bytes = fs::read(scene.path(file)).expect("the file");
+        // Each lies in three reads.
+        (0..holes).for_each(|at| bytes[at * 65536 + 1536..at * 65536 + 6656].fill(0));
+        fs::write(scene.path(file), bytes).expect("a change");
+    }
+    let run = run_object(&scene.parabench("run r.ppl -n 2 --dir d --format json").exits(0));
+    let found = verified(&run);
+    assert_eq!((&found["zero_places"], &found["zero_bytes"]), (&14.into(), &(14 * 5120).into()));
+    let places = found["zeros"].as_array().expect("places");
+    assert_eq!(places.len(), 10, "{places:#?}");
+    assert_eq!(
+        places[3],
+        json!({"rank": 0, "path": "f-0", "offset_bytes": 198_144, "bytes": 5120})
+    );
+    assert_eq!(places[4], json!({"rank": 1, "path": "f-1", "offset_bytes": 1536, "bytes": 5120}));
+    let marks = run["run"]["evidence"]["marks"].to_string();
+    assert!(
+        marks.contains("the first of 14 places lie in f-0 at offset 1536 (5 KiB), in f-0"),
+        "{marks}"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 pub(crate) mod access;
 pub(crate) mod collectives;
+mod dedup;
 mod direct;
 pub(crate) mod directories;
 pub(crate) mod flags;
@@ -16,6 +17,7 @@ pub(crate) mod precedence;
 pub(crate) mod proof;
 pub(crate) mod ranks;
 pub(crate) mod recursion;
+mod scopes;
 pub(crate) mod shape;
 pub(crate) mod signals;
 pub(crate) mod unused;

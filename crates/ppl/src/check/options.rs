@@ -7,7 +7,7 @@
 //! Options hold for called procs too, so this is looked at when all code is made. Which operation takes
 //! what is in [`model::with`].
 
-use super::direct;
+use super::{dedup, direct};
 use crate::diag::{Code, Diagnostic};
 use crate::lower::notes::{Asked, Notes, With};
 use crate::source::Sources;
@@ -207,7 +207,7 @@ impl Queued {
     }
 }
 
-/// Warns of options without effect, and of direct transfers that cannot succeed.
+/// Warns of options without effect, of direct transfers that cannot succeed, and of blocks that cannot repeat.
 pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagnostic> {
     if notes.withs.is_empty() {
         return Vec::new();
@@ -223,6 +223,7 @@ pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagno
         found.extend(asked.filter_map(|asked| without_effect(plan, sources, asked, with, inside)));
     }
     found.extend(direct::check(plan, &notes.withs));
+    found.extend(dedup::check(plan, &notes.withs));
     found
 }
 

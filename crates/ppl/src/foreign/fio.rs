@@ -12,7 +12,10 @@
 //!
 //! Clones of a job (`numjobs`) are ranks. Jobs that fio executes at the same time are groups.
 
+mod data;
 mod job;
+mod places;
+mod sizes;
 
 use super::command::Command;
 use super::page::{Page, Start};

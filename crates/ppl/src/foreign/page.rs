@@ -88,6 +88,9 @@ impl Page {
 
     /// Adds a comment of one line.
     pub(super) fn comment(&mut self, text: &str) {
+        if std::mem::take(&mut self.after_param) {
+            self.text.push('\n');
+        }
         let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let _ = writeln!(self.text, "# {}", text.trim_end());
     }

@@ -227,6 +227,7 @@ fn header() -> Header {
             column: 20,
             count: 20000,
             busy_ns: 550_000_000,
+            timed: false,
         }],
         ..Header::default()
     }

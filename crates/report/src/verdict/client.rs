@@ -3,7 +3,7 @@
 use super::{counts, is_virtual, rank_time_ns, reads_by_mpi, remark};
 use crate::table::arrivals;
 use crate::text::percent;
-use model::run::{ArrivalRow, Balance, Mark, Row, Run};
+use model::run::{ArrivalRow, Balance, LabelEvidence, Mark, Row, Run};
 use model::units::format_ns;
 
 /// From this share of busy processors on, the client is the limit.
@@ -112,6 +112,20 @@ fn unequal(row: &Row, balance: &Balance) -> Option<(f64, String)> {
     })
 }
 
+/// A time limit decides how much each rank does: they stop by themselves, all at the same time. With `level`
+/// what follows evens out what they had done.
+fn is_timed(run: &Run, row: &Row) -> bool {
+    if row.label.split('/').any(|part| matches!(part, "until" | "wear-out")) {
+        return true;
+    }
+    let label = |seen: &LabelEvidence| {
+        (&seen.label, seen.cell, seen.repetition) == (&row.label, row.cell, row.repetition)
+    };
+    let labels = &run.run.evidence.labels;
+    labels.iter().any(|seen| seen.timed && label(seen))
+        && run.run.sites.iter().any(|site| site.timed && site.op == row.op)
+}
+
 pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
     // A rank that ended early did less than the others.
     if is_virtual(run) || !run.run.rank_errors.is_empty() {
@@ -122,9 +136,7 @@ pub(super) fn unequal_work(run: &Run) -> Option<Mark> {
     };
     // Work that is shared goes to whoever is fast: it is unequal on purpose.
     let is_shared = |row: &&Row| run.run.shares.iter().any(|share| share.label == row.label);
-    // All stop at the limit of `until ... level`, and what follows evens out what they had done.
-    let is_timed = |row: &&Row| matches!(row.label.rsplit('/').next(), Some("until" | "wear-out"));
-    let fixed = run.rows.iter().filter(|row| !is_shared(row) && !is_timed(row));
+    let fixed = run.rows.iter().filter(|row| !is_shared(row) && !is_timed(run, row));
     let rows = fixed.filter_map(|row| {
         let enough = |balance: &&Balance| row.count >= FEW_CALLS * u64::from(balance.ranks);
         let balance = row.balance.as_ref().filter(|balance| weighty(balance)).filter(enough)?;

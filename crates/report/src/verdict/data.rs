@@ -51,6 +51,9 @@ fn further_memory(run: &Run) -> Option<Mark> {
     )
 }
 
+/// Places with zeros that are named; all are counted.
+const PLACES_NAMED: usize = 3;
+
 /// Where most of what a label reads comes from, as far as its evidence tells.
 enum Origin {
     /// From storage, or nobody knows.
@@ -239,9 +242,28 @@ pub(super) fn unknown_zeros(run: &Run) -> Option<Mark> {
     let seen = named(run, say)?;
     counts(
         "unknown-zeros",
-        format!("{seen} read with verify=true were zeros: no data of any run"),
+        format!("{seen} read with verify=true were zeros: no data of any run{}", zeros_at(run)),
         "files of earlier runs that were written without holes have lost data; holes of others look the same",
     )
+}
+
+/// `; the first lie in f at offset 4096 (8 KiB), in g at offset 0 (512 B); in all in 17 places`
+fn zeros_at(run: &Run) -> String {
+    let verified = run.run.evidence.labels.iter().filter_map(|label| label.verified.as_ref());
+    let all: u64 = verified.clone().map(|data| data.zero_places).sum();
+    let first: Vec<String> = verified
+        .flat_map(|data| &data.zeros)
+        .take(PLACES_NAMED)
+        .map(|zeros| {
+            let bytes = format_bytes(zeros.bytes);
+            format!("in {} at offset {} ({bytes})", zeros.path, zeros.offset_bytes)
+        })
+        .collect();
+    match first.len() {
+        0 => String::new(),
+        named if named as u64 >= all => format!("; they lie {}", first.join(", ")),
+        _ => format!("; the first of {all} places lie {}", first.join(", ")),
+    }
 }
 
 /// Of the calls handed over to a queue, this share had ended at once: they were executed one by one.

@@ -44,6 +44,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     fill_ns: None,
     cache_control: None,
     verified: None,
+    timed: false,
 };
 
 fn stress() -> LabelEvidence {

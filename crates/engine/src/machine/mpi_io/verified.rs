@@ -16,6 +16,8 @@ use model::pattern::Extent;
 #[derive(Debug, Default)]
 pub(in super::super) struct Access {
     number: u64,
+    /// The file.
+    subject: Option<Subject>,
     /// The places of its bytes, one after the other as they lie in memory; empty: calls say where.
     places: Vec<Extent>,
 }
@@ -30,6 +32,7 @@ impl<B: Backend> Io<'_, B> {
         extents: impl Iterator<Item = Extent>,
     ) {
         self.verified.access.number = self.number_of(subject);
+        self.verified.access.subject = Some(subject);
         let mut places = std::mem::take(&mut self.verified.access.places);
         places.clear();
         places.extend(extents.filter(|extent| extent.length_bytes > 0));
@@ -44,7 +47,7 @@ impl<B: Backend> Io<'_, B> {
     /// The access is over.
     #[cold]
     pub(super) fn end_verified_access(&mut self, write: bool, tally: &Tally) {
-        let Access { number, places } = std::mem::take(&mut self.verified.access);
+        let Access { number, places, .. } = std::mem::take(&mut self.verified.access);
         for place in places.iter().filter(|_| write) {
             let range = place.offset_bytes..place.offset_bytes + place.length_bytes;
             let moved = if tally.errno == 0 { place.length_bytes as Reply } else { -1 };
@@ -80,11 +83,12 @@ impl<B: Backend> Io<'_, B> {
         bytes: &[u8],
         tally: &mut Tally,
     ) {
-        let number = self.verified.access.number;
+        let Access { number, subject, .. } = self.verified.access;
+        let subject = subject.unwrap_or(Subject::Nothing);
         let mut findings = Findings::default();
         if filling == Filling::ByOffset {
             findings = self.examine(number, bytes, from);
-            return self.blame(tally, findings);
+            return self.blame(tally, findings, subject);
         }
         let places = std::mem::take(&mut self.verified.access.places);
         let (mut at, end) = (0, from + bytes.len() as u64);
@@ -98,7 +102,7 @@ impl<B: Backend> Io<'_, B> {
             at += place.length_bytes;
         }
         self.verified.access.places = places;
-        self.blame(tally, findings);
+        self.blame(tally, findings, subject);
     }
 
     /// Says by which pattern wrong bytes were read.

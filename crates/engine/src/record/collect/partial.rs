@@ -14,12 +14,15 @@ use super::traffic::Traffic;
 use crate::record::{LabelRecord, RankRecord, StatRecord};
 use model::op::Class;
 use model::plan::LabelKind;
-use model::run::{LabelEvidence, LabelRow};
+use model::run::{LabelEvidence, LabelRow, ZeroPlace};
 use model::summary::Figures;
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+
+/// Places with zeros that are told of a label; all are counted.
+const ZEROS_KEPT: usize = 10;
 
 /// Rank and position: what appeared first stands first.
 type First = (u32, u32);
@@ -51,6 +54,8 @@ struct Label {
     shares: BTreeMap<u32, ShareSums>,
     /// Schedules of arrivals, by site.
     arrivals: BTreeMap<u32, ArrivalSums>,
+    /// Where verified reads found zeros: the first places, by rank.
+    zeros: Vec<ZeroPlace>,
 }
 
 impl Label {
@@ -63,6 +68,7 @@ impl Label {
             traffic: Vec::new(),
             shares: BTreeMap::new(),
             arrivals: BTreeMap::new(),
+            zeros: Vec::new(),
         }
     }
 }
@@ -102,6 +108,16 @@ impl Partial {
             let first = (record.rank, arrivals.position);
             let label = self.label(outline.id_of(record, arrivals.label), first);
             label.add_arrivals(arrivals.site, ArrivalSums::of(arrivals));
+        }
+        for zeros in &record.zeros {
+            let first = (record.rank, u32::MAX);
+            let place = ZeroPlace {
+                rank: record.rank,
+                path: String::from_utf8_lossy(&zeros.path).into_owned(),
+                offset_bytes: zeros.start,
+                bytes: zeros.end - zeros.start,
+            };
+            self.label(outline.id_of(record, zeros.label), first).add_zeros([place]);
         }
         let end_ns = record.end_ns();
         for label in &record.labels {
@@ -170,6 +186,13 @@ impl Label {
         }
     }
 
+    /// Those of the lowest ranks are kept, in the order in which they found them.
+    fn add_zeros(&mut self, places: impl IntoIterator<Item = ZeroPlace>) {
+        self.zeros.extend(places);
+        self.zeros.sort_by_key(|place| place.rank);
+        self.zeros.truncate(ZEROS_KEPT);
+    }
+
     fn add_arrivals(&mut self, site: u32, sums: ArrivalSums) {
         match self.arrivals.entry(site) {
             Entry::Occupied(mut mine) => mine.get_mut().merge(&sums),
@@ -187,7 +210,10 @@ impl Label {
         let moved = [bytes(Class::Write), bytes(Class::Read)];
         let mut all = Traffic::default();
         self.traffic.iter().for_each(|one| all.add(&one.0));
-        let evidence = all.evidence(path, moved, fetched_is_told)?;
+        let mut evidence = all.evidence(path, moved, fetched_is_told)?;
+        if let Some(verified) = &mut evidence.verified {
+            verified.zeros.clone_from(&self.zeros);
+        }
         let names = std::iter::once("").chain(plan.directories.iter().map(|one| &*one.name));
         let names = names.filter(|_| !plan.directories.is_empty());
         let of_each = names.zip(&self.traffic).filter_map(|(name, one)| one.in_directory(name));
@@ -215,6 +241,7 @@ impl Label {
         for (site, sums) in other.shares {
             self.add_share(site, sums);
         }
+        self.add_zeros(other.zeros);
         for (site, sums) in other.arrivals {
             self.add_arrivals(site, sums);
         }

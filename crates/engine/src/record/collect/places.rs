@@ -62,15 +62,23 @@ impl<'a> Places<'a> {
 
     /// Executions by place, in the order of the program.
     pub(super) fn sites(&self, sums: &SiteSums) -> Vec<Site> {
-        sums.iter().map(|(site, sum)| self.site(*site, *sum)).collect()
+        let timed = self.plan.timed(|limit| sums.get(&limit).is_some_and(|sum| sum.0 > 0));
+        let sites = sums.iter().filter_map(|(site, sum)| {
+            let timed = timed.get(*site as usize).is_some_and(|timed| *timed);
+            Some(Site { timed, ..self.site(*site, *sum)? })
+        });
+        sites.collect()
     }
 
-    fn site(&self, site: Pc, (count, busy_ns): (u64, u64)) -> Site {
+    /// `None`: a time limit that ended a loop, which is no operation.
+    fn site(&self, site: Pc, (count, busy_ns): (u64, u64)) -> Option<Site> {
         let op = match self.plan.code.get(site as usize) {
             Some(Instr::Op { op, .. }) => op.name(),
+            Some(Instr::Limit { .. }) => return None,
             _ => "",
         };
         let (file, line, column) = self.of(site).unwrap_or(("", 0, 0));
-        Site { site, op: op.into(), file: file.into(), line, column, count, busy_ns }
+        let (op, file) = (op.into(), file.into());
+        Some(Site { site, op, file, line, column, count, busy_ns, timed: false })
     }
 }

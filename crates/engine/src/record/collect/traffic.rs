@@ -40,7 +40,7 @@ impl Traffic {
         })
     }
 
-    /// The evidence of a label that has moved bytes or looked up names; `fetched_is_told`: by all
+    /// The evidence of a label that has moved bytes, looked up names or met a time limit; `fetched_is_told`: by all
     /// ranks.
     pub(super) fn evidence(
         &self,
@@ -55,7 +55,8 @@ impl Traffic {
         let verified = self.verified();
         let moved = written_bytes > 0 || read_bytes > 0 || null_operations > 0;
         let moved = moved || verified.is_some() || self.cache_control().is_some();
-        (moved || looked_names > 0).then(|| LabelEvidence {
+        let timed = self.of(Count::Timed) > 0;
+        (moved || looked_names > 0 || timed).then(|| LabelEvidence {
             label: label.into(),
             written_bytes,
             // A write that failed half-way has no bytes in the rows.
@@ -77,6 +78,7 @@ impl Traffic {
             fill_ns: self.fill_ns(written_bytes),
             cache_control: self.cache_control(),
             verified,
+            timed,
             ..LabelEvidence::default()
         })
     }
@@ -111,6 +113,8 @@ impl Traffic {
             checked_bytes: self.of(Count::Checked),
             check_ns: self.of(Count::CheckNs),
             zero_bytes: self.of(Count::Zeros),
+            zero_places: self.of(Count::ZeroPlaces),
+            zeros: Vec::new(),
             lost: self.of(Count::Lost),
             stale: self.of(Count::Stale),
             torn: self.of(Count::Torn),

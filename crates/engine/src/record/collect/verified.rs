@@ -15,6 +15,8 @@ pub(super) fn sentence(labels: &[LabelEvidence], rank_ns: u64) -> Option<String>
         checked_bytes: sum.checked_bytes.saturating_add(one.checked_bytes),
         check_ns: sum.check_ns.saturating_add(one.check_ns),
         zero_bytes: sum.zero_bytes.saturating_add(one.zero_bytes),
+        zero_places: sum.zero_places + one.zero_places,
+        zeros: Vec::new(),
         lost: sum.lost + one.lost,
         stale: sum.stale + one.stale,
         torn: sum.torn + one.torn,

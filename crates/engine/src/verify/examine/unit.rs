@@ -82,15 +82,18 @@ impl Examiner<'_> {
         let bytes = &all[(range.start - offset) as usize..(range.end - offset) as usize];
         let holds_data = matches!(state, Some(State::Written(_)));
         if !holds_data && bytes.iter().all(|byte| *byte == 0) {
-            findings.zero_bytes += bytes.len() as u64;
+            findings.add_zeros(range);
             return;
         }
         let (unit, skip) = (range.start / UNIT, (range.start % UNIT) as usize);
         let piece = Piece { bytes, skip, unit };
         let candidates = self.candidates(&piece, (all, offset), state);
         let strangers = self.strangers(&piece, (all, offset), state);
-        let (places, zero_bytes) = unexplained(&piece, &candidates, &strangers, !holds_data);
-        findings.zero_bytes += zero_bytes;
+        let (places, zeros) = unexplained(&piece, &candidates, &strangers, !holds_data);
+        for zeros in zeros {
+            let (start, len) = (range.start + zeros.start as u64, zeros.len() as u64);
+            findings.add_zeros(start..start + len);
+        }
         for place in places {
             let found = &bytes[place.clone()];
             let is_zero = found.iter().all(|byte| *byte == 0);
@@ -265,7 +268,7 @@ pub(super) fn read_of(unit: u64, (all, offset): (&[u8], u64)) -> Option<(&[u8], 
     Some((bytes, (from % UNIT) as usize))
 }
 
-/// Places whose bytes are nobody's that may stand there, and how many zeros there are that may, because
+/// Places whose bytes are nobody's that may stand there, and those of zeros that may, because
 /// the rank knows of no data there. Words that a stranger shares with who may stand there are the
 /// stranger's where they lie between or before words that are.
 fn unexplained(
@@ -273,7 +276,7 @@ fn unexplained(
     candidates: &[Candidate],
     strangers: &[Stranger],
     may_be_zero: bool,
-) -> (Vec<Range<usize>>, u64) {
+) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let mut places: Vec<Range<usize>> = Vec::new();
     let right = || candidates.iter().filter(|one| one.standing == Standing::Right);
     let is_right =
@@ -310,7 +313,13 @@ fn unexplained(
         place.start..if is_its && !holes { end } else { place.end }
     };
     let places = places.into_iter().map(whole).collect();
-    (places, zeros.iter().filter(|zero| **zero).count() as u64)
+    let mut start = 0;
+    let runs = zeros.chunk_by(|one, next| one == next).map(|run| {
+        start += run.len();
+        (run[0], start - run.len()..start)
+    });
+    let runs = runs.filter(|run| run.0).map(|run| run.1).collect();
+    (places, runs)
 }
 
 /// Zeros that are no chance: several of them, or at the border of what was read of the unit and beside

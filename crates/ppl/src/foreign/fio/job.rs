@@ -1,6 +1,9 @@
 //! One job of fio: its options as facts, and the statements that do the same.
 
 use super::Settings;
+use super::data::Data;
+use super::places::Places;
+use super::sizes::Sizes;
 use crate::foreign::options::size;
 use crate::foreign::page::{Page, bytes, place};
 
@@ -16,6 +19,13 @@ const KNOWN: &[&str] = &[
     "readwrite",
     "bs",
     "blocksize",
+    "bssplit",
+    "random_distribution",
+    "verify",
+    "do_verify",
+    "zero_buffers",
+    "buffer_compress_percentage",
+    "dedupe_percentage",
     "size",
     "filesize",
     "numjobs",
@@ -68,6 +78,9 @@ const KNOWN: &[&str] = &[
     "append-terse",
 ];
 
+/// What the parameter `bs` is where calls differ in size.
+const UNIT: &str = "places are multiples of it";
+
 /// Engines that make one call at a time.
 const ONE_AT_A_TIME: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2"];
 
@@ -89,8 +102,13 @@ pub(super) struct Job {
     writes: bool,
     random: bool,
     repeats_places: bool,
+    places: Places,
+    data: Data,
     /// Per cent of reads in a mix.
     mix: u64,
+    /// Of reads and of writes.
+    sizes: [Sizes; 2],
+    /// Places are multiples of it.
     block: u64,
     size: u64,
     files: u64,
@@ -127,7 +145,13 @@ impl Job {
             get(&["directory"]).map(|path| place(&format!("{path}/x")).0.unwrap_or_default());
         let mix =
             get(&["rwmixwrite"]).and_then(|n| n.parse::<u64>().ok()).map(|n| 100 - n.min(100));
-        let block = bytes_of(&["bs", "blocksize"]).unwrap_or(4096);
+        let blocks = get(&["bs", "blocksize"]).and_then(Sizes::of_blocks);
+        let split = get(&["bssplit"]).map(Sizes::of_split);
+        let sizes = split.clone().flatten().or(blocks).unwrap_or([4096, 4096].map(Sizes::one));
+        let used = || [reads, writes].into_iter().zip(&sizes).filter(|of| of.0).map(|of| of.1);
+        let block = used().map(Sizes::smallest).min().unwrap_or(4096);
+        let largest = used().map(Sizes::largest).max().unwrap_or(block);
+        let mean = used().map(Sizes::mean).max().unwrap_or(block);
         let files = number("nrfiles", 1).clamp(1, 1 << 20);
         let each = bytes_of(&["filesize"]);
         let size = each.or_else(|| bytes_of(&["size"]).map(|n| n / files)).unwrap_or(1 << 30);
@@ -137,6 +161,17 @@ impl Job {
             .filter(|setting| !KNOWN.contains(&setting.0.as_str()))
             .map(|setting| format!("{}={}", setting.0, setting.1))
             .collect();
+        if let (Some(None), Some(text)) = (split, get(&["bssplit"])) {
+            left_out.push(format!("bssplit={text}"));
+        }
+        let size = ((size / block).max(1) * block).max(largest);
+        let named = get(&["random_distribution"]).filter(|_| random);
+        let places = named.map(|text| Places::of(text).filter(|places| places.fits(size / block)));
+        if let (Some(None), Some(text)) = (&places, named) {
+            left_out.push(format!("random_distribution={text}"));
+        }
+        let (data, without) = Data::of(|name| get(&[name]), &[block, largest]);
+        left_out.extend(without);
         if kind(rw).is_none() {
             left_out.push(format!("rw={rw}"));
         }
@@ -144,7 +179,7 @@ impl Job {
             left_out.push("runtime (a limit; the size decides)".into());
         }
         let asked = get(&["rate_iops"]).map(|calls| both(calls, first_size));
-        let bytes = || get(&["rate"]).map(|bytes| both(bytes, |n| Some(first_size(n)? / block)));
+        let bytes = || get(&["rate"]).map(|bytes| both(bytes, |n| Some(first_size(n)? / mean)));
         let asked = asked.or_else(bytes);
         if let Some(None) = asked {
             let name = if get(&["rate_iops"]).is_some() { "rate_iops" } else { "rate" };
@@ -171,9 +206,12 @@ impl Job {
             writes,
             random,
             repeats_places: on("norandommap"),
+            places: places.flatten().unwrap_or(Places::Even),
+            data,
             mix: of_rates.or(mix).unwrap_or_else(|| number("rwmixread", 50)).min(100),
+            sizes,
             block,
-            size: (size / block).max(1) * block,
+            size,
             files,
             direct: on("direct") || get(&["buffered"]) == Some("0"),
             seconds: runtime.filter(|_| on("time_based")),
@@ -205,7 +243,7 @@ impl Job {
     pub(super) fn program(&self, page: &mut Page, alone: bool, in_group: bool) {
         let amounts = [
             ("size", bytes(self.size), "bytes of a file"),
-            ("bs", bytes(self.block), "bytes of a call"),
+            ("bs", bytes(self.block), if self.is_uniform() { "bytes of a call" } else { UNIT }),
         ];
         for (name, value, doc) in &amounts {
             match alone {
@@ -213,7 +251,7 @@ impl Job {
                 false => page.line(&format!("${name} = {value};")),
             }
         }
-        page.line("$count = $size / $bs;");
+        page.line(if self.counts_blocks() { "$count = $size / $bs;" } else { "" });
         let name = self.path(in_group);
         let each = if self.files > 1 { format!("repeat $f {}", self.files) } else { String::new() };
         if self.reads {
@@ -227,7 +265,43 @@ impl Job {
         self.transfers(page);
         page.line(if self.writes && self.end_fsync { "fsync($h);" } else { "" });
         page.line("fclose($h); }");
+        self.reads_back(page, &each, &name);
         page.line(if options.is_empty() { "" } else { "}" });
+    }
+
+    /// All calls are of the same size.
+    fn is_uniform(&self) -> bool {
+        let used = [self.reads, self.writes].into_iter().zip(&self.sizes).filter(|of| of.0);
+        used.map(|of| of.1).all(|sizes| *sizes == Sizes::one(self.block))
+    }
+
+    /// The number of blocks stands in the program.
+    fn counts_blocks(&self) -> bool {
+        self.is_uniform() || self.random && self.places.repeats()
+    }
+
+    /// Every block of the files is met, and once.
+    fn covers_all(&self) -> bool {
+        let by_chance = self.repeats_places || self.places.repeats();
+        self.is_uniform() && self.seconds.is_none() && !self.reads && !(self.random && by_chance)
+    }
+
+    /// What was written is read again, which checks it.
+    fn reads_back(&self, page: &mut Page, each: &str, name: &str) {
+        if !(self.writes && self.data.reads_back) {
+            return;
+        }
+        let count = match self.covers_all() {
+            true => "$count".to_string(),
+            false => {
+                page.comment("fio reads what it wrote; this reads the whole file, of which the rest is not checked");
+                format!("size(\"{name}\") / $bs")
+            }
+        };
+        page.line(&format!("time[\"{}-verify\", sync] {each} {{", self.name));
+        page.line(&format!("$h = fopen(\"{name}\", \"O_RDONLY\");"));
+        page.line(&format!("repeat $i {count} fread($h, $bs, $i * $bs);"));
+        page.line("fclose($h); }");
     }
 
     /// The path of a file of this rank.
@@ -243,9 +317,12 @@ impl Job {
     /// What is read is there before, as fio makes it.
     fn layout(&self, page: &mut Page, each: &str, name: &str) {
         page.comment("the files that are read, outside of what is measured");
+        let with = with(&self.data.options());
         match self.file {
-            Some(_) => page.line(&format!("master {each} write(\"{name}\", $size); barrier;")),
-            None => page.line(&format!("{each} write(\"{name}\", $size);")),
+            Some(_) => {
+                page.line(&format!("master {with} {each} write(\"{name}\", $size); barrier;"))
+            }
+            None => page.line(&format!("{with} {each} write(\"{name}\", $size);")),
         }
         if !self.direct && !self.keeps_cached && self.engine != "mmap" {
             page.comment("fio drops them from the page cache before it reads (invalidate=1)");
@@ -272,7 +349,10 @@ impl Job {
         if self.writes && self.fsync == 1 {
             options.push("fsync=\"op\"".to_string());
         }
-        if options.is_empty() { String::new() } else { format!("with ({})", options.join(", ")) }
+        if self.writes || self.data.verify {
+            options.extend(self.data.options());
+        }
+        with(&options)
     }
 
     fn flags(&self) -> String {
@@ -285,7 +365,7 @@ impl Job {
     }
 
     fn transfers(&self, page: &mut Page) {
-        let mut body = self.transfer();
+        let mut body = if self.is_uniform() { self.transfer() } else { self.transfers_of_sizes() };
         if self.writes {
             let syncs = every("fsync", self.fsync, 2).into_iter();
             let syncs = syncs.chain(every("fdatasync", self.fdatasync, 1));
@@ -296,10 +376,20 @@ impl Job {
         if self.think_us > 0 {
             body.push(format!("sleep({}us);", self.think_us));
         }
-        let text = body.join(" ");
+        if !self.is_uniform() && !self.random {
+            let kinds =
+                [(self.reads, false), (self.writes, true)].into_iter().filter(|kind| kind.0);
+            kinds.for_each(|kind| page.line(&format!("{} = 0;", self.position(kind.1))));
+        }
         let head = match self.seconds {
             // More calls than can be made in the time.
             Some(seconds) => format!("repeat $i 1t until {seconds}s"),
+            None if !self.is_uniform() => {
+                let counts = body.iter().any(|line| line.contains("$i"));
+                page.line(if counts { "$done = 0; $i = 0;" } else { "$done = 0;" });
+                body.extend(counts.then(|| "$i = $i + 1;".to_string()));
+                "while ($done < $size)".into()
+            }
             None => "repeat $i $count".into(),
         };
         let arrival = if self.poisson { ", arrival=\"poisson\"" } else { "" };
@@ -307,6 +397,7 @@ impl Job {
             Some(rate) => format!("with (rate={rate}/s{arrival}) {head}"),
             None => head,
         };
+        let text = body.join(" ");
         page.line(&match body.len() {
             1 => format!("{head} {text}"),
             _ => format!("{head} {{ {text} }}"),
@@ -315,25 +406,78 @@ impl Job {
 
     /// The statements of one call.
     fn transfer(&self) -> Vec<String> {
+        let (mut body, block) = self.places.block();
+        let again = self.seconds.is_some() || self.repeats_places || self.places.repeats();
         let place = match (self.random, self.seconds.is_some()) {
-            (false, true) => "($i % $count) * $bs",
-            (false, false) => "$i * $bs",
-            (true, timed) if timed || self.repeats_places => "rand(0, $count - 1) * $bs",
-            (true, _) => "perm($i, $count) * $bs",
+            (false, true) => "($i % $count) * $bs".to_string(),
+            (false, false) => "$i * $bs".to_string(),
+            (true, _) if again => format!("{block} * $bs"),
+            (true, _) => "perm($i, $count) * $bs".to_string(),
         };
+        if !self.random {
+            body.clear();
+        }
         match (self.reads, self.writes) {
-            (true, true) => vec![
-                format!("$at = {place};"),
-                format!(
+            (true, true) => {
+                body.push(format!("$at = {place};"));
+                body.push(format!(
                     "mix {{ {}: fread($h, $bs, $at); {}: fwrite($h, $bs, $at); }}",
                     self.mix,
                     100 - self.mix
-                ),
-            ],
-            (true, false) => vec![format!("fread($h, $bs, {place});")],
-            _ => vec![format!("fwrite($h, $bs, {place});")],
+                ));
+            }
+            (true, false) => body.push(format!("fread($h, $bs, {place});")),
+            _ => body.push(format!("fwrite($h, $bs, {place});")),
+        }
+        body
+    }
+
+    /// The same where calls differ in size: their places may overlap.
+    fn transfers_of_sizes(&self) -> Vec<String> {
+        match (self.reads, self.writes) {
+            (true, true) => {
+                let [reads, writes] = [false, true].map(|write| self.transfer_of(write).join(" "));
+                let (mix, rest) = (self.mix, 100 - self.mix);
+                vec![format!("mix {{ {mix}: {{ {reads} }} {rest}: {{ {writes} }} }}")]
+            }
+            (reads, _) => self.transfer_of(!reads),
         }
     }
+
+    /// Where the next sequential call begins: reads and writes go on each from their last one.
+    fn position(&self, write: bool) -> &'static str {
+        match (self.reads && self.writes, write) {
+            (false, _) => "$at",
+            (true, false) => "$read_at",
+            (true, true) => "$write_at",
+        }
+    }
+
+    fn transfer_of(&self, write: bool) -> Vec<String> {
+        let (drawn, bytes) = self.sizes[usize::from(write)].drawn();
+        let mut body: Vec<String> = drawn.into_iter().collect();
+        let call = if write { "fwrite" } else { "fread" };
+        if self.random && self.places.repeats() {
+            let (lines, block) = self.places.block();
+            body.extend(lines);
+            body.push(format!("{call}($h, {bytes}, min({block} * $bs, $size - {bytes}));"));
+        } else if self.random {
+            body.push(format!("{call}($h, {bytes}, rand(0, ($size - {bytes}) / $bs) * $bs);"));
+        } else {
+            let at = self.position(write);
+            body.push(format!("if ({at} + {bytes} > $size) {at} = 0;"));
+            body.push(format!("{call}($h, {bytes}, {at}); {at} = {at} + {bytes};"));
+        }
+        if self.seconds.is_none() {
+            body.push(format!("$done = $done + {bytes};"));
+        }
+        body
+    }
+}
+
+/// `with (verify=true)`, or nothing.
+fn with(options: &[String]) -> String {
+    if options.is_empty() { String::new() } else { format!("with ({})", options.join(", ")) }
 }
 
 /// Calls per second of `1000` and `2k`, or of `1000,500` for reads and writes; one left out has no limit, for
