@@ -218,7 +218,7 @@ int pb_hint_names(const char *path, char *text, int size)
 
 /* Bytes that a transfer of so many items moved, or minus the error code, which is positive. Of single bytes
  * MPI_Get_count tells it sooner. */
-static long long moved(int error, MPI_Status *status, MPI_Datatype type, long long count)
+static inline long long moved(int error, MPI_Status *status, MPI_Datatype type, long long count)
 {
     MPI_Count elements = 0;
     if (error == MPI_SUCCESS && type == MPI_BYTE && count <= INT_MAX) {
