@@ -216,14 +216,28 @@ impl Buffers {
 
     /// [`Buffers::source`] for calls of any size: beyond [`WIDE_BYTES`] random and zero bytes
     /// repeat, so that they take no more memory than that.
+    #[inline(always)]
     pub fn wide_source(
         &mut self,
         content: Content,
         len: usize,
         offset_bytes: u64,
     ) -> io::Result<&[u8]> {
+        match len <= WIDE_BYTES {
+            true => self.source(content, len, offset_bytes),
+            false => self.repeated_source(content, len, offset_bytes),
+        }
+    }
+
+    #[cold]
+    fn repeated_source(
+        &mut self,
+        content: Content,
+        len: usize,
+        offset_bytes: u64,
+    ) -> io::Result<&[u8]> {
         let by_place = matches!(content, Content::Offset | Content::Sample(_) | Content::Marked);
-        if len <= WIDE_BYTES || by_place || !self.filled {
+        if by_place || !self.filled {
             return self.source(content, len, offset_bytes);
         }
         if content == Content::Zero {

@@ -109,10 +109,23 @@ fn binary<'p>(
 ) -> Eval<()> {
     frame.ready(site, a, 0)?;
     frame.ready(site, b, 1)?;
-    match value::binary(op, frame.peek(a, 0), frame.peek(b, 1))? {
-        Value::Int(n) => frame.set_int(dst, n),
-        result => frame.set(dst, result),
+    match value::integer(op, frame.peek(a, 0), frame.peek(b, 1)) {
+        Some(n) => frame.set_int(dst, n),
+        None => binary_of_any(frame, op, dst, (a, b))?,
     }
+    Ok(())
+}
+
+/// Operands that are ready.
+#[inline(never)]
+fn binary_of_any<'p>(
+    frame: &mut impl Frame<'p>,
+    op: BinaryOp,
+    dst: Slot,
+    (a, b): (Operand, Operand),
+) -> Eval<()> {
+    let result = value::binary(op, frame.peek(a, 0), frame.peek(b, 1))?;
+    frame.set(dst, result);
     Ok(())
 }
 

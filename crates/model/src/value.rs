@@ -296,6 +296,21 @@ pub fn binary(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
     }
 }
 
+/// The same where both operands and the result are integers, as loops have it; `None`: [`binary`] says what
+/// it is. A number comes back in a register, a value through memory.
+#[inline(always)]
+pub fn integer(op: BinaryOp, a: &Value, b: &Value) -> Option<i64> {
+    let (Value::Int(a), Value::Int(b)) = (a, b) else { return None };
+    match op {
+        BinaryOp::Add => a.checked_add(*b),
+        BinaryOp::Sub => a.checked_sub(*b),
+        BinaryOp::Mul => a.checked_mul(*b),
+        BinaryOp::Div => a.checked_div(*b),
+        BinaryOp::Rem => a.checked_rem(*b),
+        _ => None,
+    }
+}
+
 #[inline(always)]
 fn integers(op: BinaryOp, a: i64, b: i64) -> Eval<Value> {
     use BinaryOp as B;

@@ -216,15 +216,21 @@ int pb_hint_names(const char *path, char *text, int size)
 
 /* ---- data ------------------------------------------------------------------------ */
 
-static int moved(int error, MPI_Status *status, MPI_Datatype type, long long *bytes)
+/* Bytes that a transfer of so many items moved, or minus the error code, which is positive. Of single bytes
+ * MPI_Get_count tells it sooner. */
+static inline long long moved(int error, MPI_Status *status, MPI_Datatype type, long long count)
 {
     MPI_Count elements = 0;
-    *bytes = 0;
-    if (error == MPI_SUCCESS) {
+    if (error == MPI_SUCCESS && type == MPI_BYTE && count <= INT_MAX) {
+        int bytes = 0;
+        error = MPI_Get_count(status, MPI_BYTE, &bytes);
+        elements = bytes;
+    } else if (error == MPI_SUCCESS) {
         error = MPI_Get_elements_x(status, type, &elements);
-        *bytes = elements < 0 ? 0 : (long long)elements;
     }
-    return error;
+    if (error != MPI_SUCCESS)
+        return -(long long)error;
+    return elements < 0 ? 0 : (long long)elements;
 }
 
 /* Counts above 2^31 - 1 need the functions that MPI 4 brought. Those of MPICH 4.0 end the
@@ -242,8 +248,9 @@ static int moved(int error, MPI_Status *status, MPI_Datatype type, long long *by
 /* Whether counts above 2^31 - 1 can be given. */
 int pb_large(void) { return LARGE; }
 
-/* how: bit 0 write, bit 1 collective. count items of type at offset, in units of the view. */
-int pb_file_at(int file, int how, long long offset, void *buffer, long long count, int type, long long *bytes)
+/* how: bit 0 write, bit 1 collective. count items of type at offset, in units of the view. Returns what `moved`
+ * does, as pb_file_shared and pb_wait do. */
+long long pb_file_at(int file, int how, long long offset, void *buffer, long long count, int type)
 {
     MPI_Status status;
     MPI_File f = file_items[file];
@@ -256,13 +263,13 @@ int pb_file_at(int file, int how, long long offset, void *buffer, long long coun
     case 1: error = CALL(MPI_File_write_at, f, o, buffer); break;
     case 2: error = CALL(MPI_File_read_at_all, f, o, buffer); break;
     case 3: error = CALL(MPI_File_write_at_all, f, o, buffer); break;
-    default: return MPI_ERR_ARG;
+    default: return -MPI_ERR_ARG;
     }
-    return moved(error, &status, t, bytes);
+    return moved(error, &status, t, count);
 }
 
 /* The same at the shared file pointer: independent (shared) or in order of ranks (ordered). */
-int pb_file_shared(int file, int how, void *buffer, long long count, int type, long long *bytes)
+long long pb_file_shared(int file, int how, void *buffer, long long count, int type)
 {
     MPI_Status status;
     MPI_File f = file_items[file];
@@ -273,9 +280,9 @@ int pb_file_shared(int file, int how, void *buffer, long long count, int type, l
     case 1: error = CALL(MPI_File_write_shared, f, buffer); break;
     case 2: error = CALL(MPI_File_read_ordered, f, buffer); break;
     case 3: error = CALL(MPI_File_write_ordered, f, buffer); break;
-    default: return MPI_ERR_ARG;
+    default: return -MPI_ERR_ARG;
     }
-    return moved(error, &status, t, bytes);
+    return moved(error, &status, t, count);
 #undef TAIL
 }
 
@@ -300,12 +307,12 @@ int pb_file_start(int file, int how, long long offset, void *buffer, long long c
     return keep_request(error, request, handle);
 }
 
-/* Waits for one request; bytes are counted in units of one byte.
+/* Waits for one request.
  *
  * MPI_Wait of Open MPI 4.1 ends the process when a transfer of a file has failed: it takes the
  * file for a communicator. There only the bytes moved are looked at; they tell of a failure.
  */
-int pb_wait(int handle, long long *bytes)
+long long pb_wait(int handle)
 {
     MPI_Status status;
 #ifdef OMPI_MAJOR_VERSION
@@ -318,5 +325,5 @@ int pb_wait(int handle, long long *bytes)
     int error = MPI_Wait(&request_items[handle], &status);
 #endif
     request_used[handle] = 0;
-    return moved(error, &status, MPI_BYTE, bytes);
+    return moved(error, &status, MPI_BYTE, LLONG_MAX);
 }

@@ -5,8 +5,8 @@
  * layout of MPI_Comm, MPI_File and MPI_Status, which differs between MPIs, never
  * crosses the border: only int, long long, char* and void* do.
  *
- * Every function returns MPI_SUCCESS (0) or an MPI error code; pb_error gives its
- * class and text. Handles are indices into the tables below; communicator 0 is
+ * Every function returns MPI_SUCCESS (0) or an MPI error code (transfers: the bytes moved, or minus the code);
+ * pb_error gives its class and text. Handles are indices into the tables below; communicator 0 is
  * MPI_COMM_WORLD, 1 MPI_COMM_SELF.
  * Here: life, communicators, messages, agreements. Datatypes and files: files.c.
  * What is in neither: any decision. Loops, splitting and policy are in Rust.

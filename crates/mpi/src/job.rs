@@ -30,9 +30,6 @@ const SETTINGS: &[&str] = &[
 
 /// What ran where; `Some` on rank 0. Collective over the world.
 pub fn job(world: &World) -> Result<Option<Job>, MpiError> {
-    let mut nodes = vec![0; world.size as usize];
-    nodes[world.rank as usize] = i64::from(world.node);
-    world.reduce_all(world.all, &mut nodes, Reduce::Max)?;
     let own = i64::from(host::cpus());
     let [fewest, most] = world.reduce(world.node_comm, [-own, own], Reduce::Max)?;
     if world.rank > 0 {
@@ -43,9 +40,9 @@ pub fn job(world: &World) -> Result<Option<Job>, MpiError> {
         return Ok(None);
     }
     let mut all = Vec::with_capacity(world.nodes as usize);
-    for number in 0..i64::from(world.nodes) {
-        let ranks =
-            spans((0u32..).zip(&nodes).filter(|(_, node)| **node == number).map(|(r, _)| r));
+    for number in 0..world.nodes {
+        let on_it = (0u32..).zip(&world.machines).filter(|(_, machine)| **machine == number);
+        let ranks = spans(on_it.map(|(rank, _)| rank));
         let told = match (number, ranks.first()) {
             (0, _) | (_, None) => node(world, [-fewest, most]),
             (_, Some([first, _])) => {

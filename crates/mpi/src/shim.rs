@@ -10,12 +10,22 @@ use std::path::Path;
 /// Why a place without a file does not do.
 pub(crate) const MISSING: &str = "there is no such file";
 
+/// Most functions return an error code.
+macro_rules! returned {
+    () => {
+        c_int
+    };
+    ($type:ty) => {
+        $type
+    };
+}
+
 macro_rules! functions {
-    ($( $field:ident = $symbol:literal: fn($($arg:ty),*); )*) => {
+    ($( $field:ident = $symbol:literal: fn($($arg:ty),*) $(-> $returned:ty)?; )*) => {
         /// The functions of shim/*.c, one field each; arguments are documented there.
         #[allow(missing_docs)]
         pub struct Shim {
-            $( pub $field: unsafe extern "C" fn($($arg),*) -> c_int, )*
+            $( pub $field: unsafe extern "C" fn($($arg),*) -> returned!($($returned)?), )*
             _library: Library,
         }
 
@@ -86,10 +96,10 @@ functions! {
     file_hints = "pb_file_hints": fn(c_int, *mut c_int);
     file_hint = "pb_file_hint": fn(c_int, c_int, *mut c_char, c_int, *mut c_char, c_int);
     large = "pb_large": fn();
-    file_at = "pb_file_at": fn(c_int, c_int, c_longlong, *mut c_void, c_longlong, c_int, *mut c_longlong);
-    file_shared = "pb_file_shared": fn(c_int, c_int, *mut c_void, c_longlong, c_int, *mut c_longlong);
+    file_at = "pb_file_at": fn(c_int, c_int, c_longlong, *mut c_void, c_longlong, c_int) -> c_longlong;
+    file_shared = "pb_file_shared": fn(c_int, c_int, *mut c_void, c_longlong, c_int) -> c_longlong;
     file_start = "pb_file_start": fn(c_int, c_int, c_longlong, *mut c_void, c_longlong, c_int, *mut c_int);
-    wait = "pb_wait": fn(c_int, *mut c_longlong);
+    wait = "pb_wait": fn(c_int) -> c_longlong;
 }
 
 impl Shim {

@@ -89,9 +89,19 @@ impl World {
         shim.check("MPI_Init_thread", unsafe { (shim.init)(&mut thread_level) })?;
         let mut world = World::over(Rc::new(shim), STARTED, thread_level)?;
         world.expect_launched()?;
-        let together = i64::from(launcher::is_one_machine(world.size));
-        let together = world.reduce(world.all, [together], Reduce::Min)? == [1];
-        world.find_node(together)?;
+        let together = launcher::is_one_machine(world.size);
+        if together {
+            // Nobody may spin while others still start.
+            world.crowd = Crowd::new(world.size, count(&affinity()));
+        }
+        // What a launcher says must hold for all ranks.
+        let mut words = [i64::from(!together); 1 + AFFINITY_WORDS];
+        words[1..].copy_from_slice(&affinity());
+        let [apart, cpus @ ..] = world.reduce(world.all, words, Reduce::Or)?;
+        match apart {
+            0 => world.be_one_machine(&cpus)?,
+            _ => world.find_node()?,
+        }
         Ok(world)
     }
 
@@ -123,7 +133,11 @@ impl World {
             return Ok(None);
         };
         let mut part = World::over(Rc::clone(&self.shim), all, self.thread_level)?;
-        part.find_node(self.nodes == 1)?;
+        part.crowd = self.crowd;
+        match self.nodes {
+            1 => part.be_one_machine(&part.reduce(part.all, affinity(), Reduce::Or)?)?,
+            _ => part.find_node()?,
+        }
         Ok(Some(part))
     }
 
@@ -148,13 +162,19 @@ impl World {
         Ok(Handle(node))
     }
 
-    /// `together`: all ranks are known to be on one machine.
-    fn find_node(&mut self, together: bool) -> Result<(), MpiError> {
-        if together {
-            let cpus = affinity().iter().map(|word| word.count_ones()).sum();
-            self.crowd = Crowd::new(self.size, cpus);
-        }
-        self.node_comm = if together { self.copy(self.all)? } else { self.split_node()? };
+    /// All ranks are on one machine and may use these processors: nobody has to be asked for more.
+    fn be_one_machine(&mut self, cpus: &[i64; AFFINITY_WORDS]) -> Result<(), MpiError> {
+        (self.node_rank, self.node_size) = (self.rank, self.size);
+        (self.node, self.nodes, self.machines) = (0, 1, vec![0; self.size as usize]);
+        self.node_cpus = count(cpus);
+        self.crowd = Crowd::new(self.node_size, self.node_cpus);
+        self.node_comm = self.copy(self.all)?;
+        Ok(())
+    }
+
+    /// Which ranks are on which machine.
+    fn find_node(&mut self) -> Result<(), MpiError> {
+        self.node_comm = self.split_node()?;
         (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
         // The machines are numbered in the order of their first ranks.
         let mut firsts = vec![0; self.size as usize];
@@ -168,7 +188,7 @@ impl World {
         self.reduce_all(self.all, &mut machines, Reduce::Sum)?;
         self.machines = machines.into_iter().map(|machine| machine as u32).collect();
         let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
-        self.node_cpus = cpus.iter().map(|word| word.count_ones()).sum();
+        self.node_cpus = count(&cpus);
         self.crowd = Crowd::new(self.node_size, self.node_cpus);
         Ok(())
     }
@@ -497,9 +517,16 @@ pub struct Agreed {
 #[derive(Debug)]
 pub(crate) struct Agreement(c_int);
 
+/// Words for 4,096 processors.
+const AFFINITY_WORDS: usize = 64;
+
+fn count(cpus: &[i64; AFFINITY_WORDS]) -> u32 {
+    cpus.iter().map(|word| word.count_ones()).sum()
+}
+
 /// The processors this process may use, one bit each.
-fn affinity() -> [i64; 64] {
-    let mut words = [0i64; 64];
+fn affinity() -> [i64; AFFINITY_WORDS] {
+    let mut words = [0i64; AFFINITY_WORDS];
     // SAFETY: the words are as large as is told; the call writes no more than that.
     unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
     words

@@ -73,7 +73,6 @@ impl Verb {
     }
 
     /// A run without MPI: processes of its job that were started with other words would wait for it.
-    /// (Other subcommands a script of the processes may well call before the run.)
     pub fn is_run_without_mpi(&self) -> bool {
         matches!(self, Verb::Run(run) if run.is_simulated())
     }

@@ -53,12 +53,17 @@ pub fn run() -> exit::Exit {
     // launcher gives: the job is that of an inherited environment.
     let speaks = launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
     let parsed = args::parse(words);
+    // Commands that need no MPI a script of the processes may well call before a run.
     let is_left_out = match &parsed {
-        Ok(verb) => verb.is_run_without_mpi(),
-        Err(refused) => refused.exit() != exit::Exit::Success,
+        Ok(verb) if verb.is_for_all_ranks() => verb.is_run_without_mpi(),
+        Ok(_) => launcher::started_this(),
+        Err(refused) => refused.exit() != exit::Exit::Success || launcher::started_this(),
     };
     if is_left_out && let Err(exit) = verbs::run::roll_call() {
         return exit;
+    }
+    if is_left_out && speaks && parsed.as_ref().is_ok_and(|verb| !verb.is_for_all_ranks()) {
+        verbs::run::note_needless_ranks();
     }
     match parsed {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {

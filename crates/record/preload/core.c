@@ -169,6 +169,14 @@ struct pb_slot *pb_reserve_slowly(unsigned slots) {
     return slot;
 }
 
+void pb_is_rank(uint32_t rank) {
+    if (!is_on || self.busy) return;
+    self.busy = 1;
+    if (!*pb_is_ours) forked();
+    if (self.header || begin()) self.header->mpi = rank + 1;
+    self.busy = 0;
+}
+
 static unsigned slots_for(size_t bytes) {
     return (unsigned)((bytes + sizeof(struct pb_slot) - 1) / sizeof(struct pb_slot));
 }

@@ -56,6 +56,18 @@ static void *next_mpi(const char *name, void *own) {
     static int (*next)(__VA_ARGS__);              \
     if (PB_RARE(!next)) *(void **)&next = next_mpi(#name, (void *)name)
 
+/* Which rank the launcher says that this process is: mpiexec of Open MPI, of MPICH, any that speaks PMIx,
+ * srun. MPI_Comm_rank would need MPI_COMM_WORLD, which is another value in each MPI. */
+static void know_rank(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    for (size_t at = 0; at < sizeof names / sizeof *names; at++) {
+        const char *text = getenv(names[at]);
+        char *end = NULL;
+        unsigned long rank = text ? strtoul(text, &end, 10) : 0;
+        if (text && end != text && !*end && rank < INT_MAX) return pb_is_rank((uint32_t)rank);
+    }
+}
+
 static uint64_t size_of(handle type) {
     static int (*ask)(handle, int *);
     int bytes = 0;
@@ -128,6 +140,16 @@ static void on_file(enum pb_kind kind, uint64_t start, int error, int64_t done, 
 #define BOTH(wrapper, name, ...)      \
     wrapper(name, #name, __VA_ARGS__) \
     wrapper(P##name, #name, __VA_ARGS__)
+
+#define INIT(name, plain, given, ...)                                                            \
+    PB_API int name(__VA_ARGS__) {                                                               \
+        MPI_NEXT(name, __VA_ARGS__);                                                             \
+        int error = next given;                                                                  \
+        if (!error) know_rank();                                                                 \
+        return error;                                                                            \
+    }
+BOTH(INIT, MPI_Init, (count, words), int *count, void *words)
+BOTH(INIT, MPI_Init_thread, (count, words, wanted, given), int *count, void *words, int wanted, int *given)
 
 #define OPEN(name, plain, ...)                                                                   \
     PB_API int name(handle members, const char *path, int mode, handle info, file *made) {       \

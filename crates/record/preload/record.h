@@ -56,7 +56,7 @@ struct pb_header {
     uint32_t streams; /* what streams do is recorded */
     uint32_t shares; /* with its parent: CLONE_FILES, CLONE_FS */
     uint32_t call_ns; /* what recording adds to a call; 0: not measured */
-    uint32_t rest;
+    uint32_t mpi; /* the rank of MPI, which the thread has initialised, and 1; 0: none */
 };
 
 struct pb_slot {
@@ -107,6 +107,8 @@ int pb_is_on(void);
 extern char pb_told[], pb_library[];
 /* Lets streams record; 1 if they do. */
 int pb_watch_streams(void);
+/* The thread is this rank of an MPI job. */
+void pb_is_rank(uint32_t rank);
 /* Tells what a descriptor stands for. */
 void pb_show(int fd);
 

@@ -7,7 +7,7 @@ use crate::lines::Lines;
 use crate::phases;
 use crate::record::Record;
 use crate::recording;
-use crate::resolve::{Resolver, Scope, Told, Which};
+use crate::resolve::{Ranked, Resolver, Scope, Told, Which};
 use crate::sort::{Sorted, Sorter};
 use crate::strace::{self, Strace};
 use crate::sums::Sums;
@@ -128,7 +128,7 @@ pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<I
         Format::Strace => strace_logs(inputs),
         _ => logs_with(inputs, |input, name| format.scanner(input, name))?,
     };
-    follow_logs(logs, format, options.which.clone(), gaps)
+    follow_logs(logs, format, options.which.clone(), (gaps, Vec::new()))
 }
 
 /// Logs that each begin at 0 cannot be placed beside each other.
@@ -147,13 +147,14 @@ fn count_relative(inputs: &[(PathBuf, Input)], gaps: &mut Gaps) {
 /// # Errors
 /// As for [`import`].
 pub fn from_recordings(folders: &[(PathBuf, PathBuf)], which: &Which) -> Result<Imported, Error> {
-    let log = |(group, (name, folder)): (usize, &(PathBuf, PathBuf))| {
-        let scanner = recording::Folder::open(folder);
-        let scanner = Box::new(scanner.map_err(|error| cannot_read(folder, 0, &error))?);
-        Ok(Log { name: name.clone(), scanner, group: group as u32, last_ns: None })
-    };
-    let logs = folders.iter().enumerate().map(log).collect::<Result<_, Error>>()?;
-    from_logs(logs, Format::Preload, which.clone())
+    let (mut logs, mut ranks) = (Vec::new(), Vec::new());
+    for (group, (name, folder)) in (0..).zip(folders) {
+        let opened = recording::Folder::open(folder);
+        let scanner = Box::new(opened.map_err(|error| cannot_read(folder, 0, &error))?);
+        ranks.extend(scanner.mpi_ranks().map(|(thread, rank)| ((group, thread), rank)));
+        logs.push(Log { name: name.clone(), scanner, group, last_ns: None });
+    }
+    follow_logs(logs, Format::Preload, which.clone(), (Gaps::default(), ranks))
 }
 
 /// The same from logs that are read already.
@@ -162,19 +163,20 @@ pub(crate) fn from_logs(
     format: Format,
     which: Which,
 ) -> Result<Imported, Error> {
-    follow_logs(logs, format, which, Gaps::default())
+    follow_logs(logs, format, which, (Gaps::default(), Vec::new()))
 }
 
-/// The same; some gaps are known before.
+/// The same; some gaps are known before, and ranks of threads.
 fn follow_logs(
     mut logs: Vec<Log<'_>>,
     format: Format,
     which: Which,
-    gaps: Gaps,
+    (gaps, ranks): (Gaps, Vec<Ranked>),
 ) -> Result<Imported, Error> {
     let mut sorter = Sorter::default();
     let mut resolver = Resolver::new(Scope::new(which.clone()), &mut sorter);
     resolver.gaps = gaps;
+    resolver.threads.reserve_ranks(ranks);
     let records = follow(&mut logs, &mut resolver)?;
     if records == 0
         && let Some(error) = nothing_known(&logs, format, &resolver.gaps)

@@ -206,7 +206,7 @@ pub(super) fn collective(
     };
     let all = &mut scratch.given;
     let poll = comm.gather(env.scope.members(), site, (function, given), all);
-    match poll.map_err(Fault::Message)? {
+    match poll.map_err(Fault::message)? {
         Poll::Ready => Ok(Ok(of_all(all)?)),
         poll => Ok(Err(poll.into())),
     }
@@ -226,7 +226,7 @@ pub(super) fn signal(
     };
     scratch.line.clear();
     env.render(step.site, step.args[0], &mut scratch.line)?;
-    comm.signal(&members, &scratch.line, to).map_err(Fault::Message)?;
+    comm.signal(&members, &scratch.line, to).map_err(Fault::message)?;
     Ok(Flow::Next)
 }
 
@@ -240,7 +240,7 @@ fn receivers(step: Step<'_>, env: &Env<'_>) -> Result<Members, Fault> {
     let members = number.and_then(|number| env.scope.whole_group(env.plan, number as u32));
     members.ok_or_else(|| {
         let name = String::from_utf8_lossy(name);
-        Fault::Message(format!("there is no group \"{name}\""))
+        Fault::message(format!("there is no group \"{name}\""))
     })
 }
 
@@ -263,7 +263,7 @@ pub(super) fn wait(
 ) -> Result<Flow, Fault> {
     let members = env.scope.members().clone();
     let target = target(step.site, step.args, env, scratch)?;
-    let poll = comm.wait(&members, &scratch.key.1, target, step.site).map_err(Fault::Message)?;
+    let poll = comm.wait(&members, &scratch.key.1, target, step.site).map_err(Fault::message)?;
     if poll == Poll::Ready {
         match scratch.waited.get_mut(&scratch.key) {
             Some(sum) => *sum = target,
@@ -282,7 +282,7 @@ pub(super) fn tested(
     scratch: &mut Scratch,
 ) -> Result<bool, Fault> {
     let target = target(site, args, env, scratch)?;
-    comm.tested(env.scope.members(), &scratch.key.1, target).map_err(Fault::Message)
+    comm.tested(env.scope.members(), &scratch.key.1, target).map_err(Fault::message)
 }
 
 /// What the counter of a signal has to reach: the sum of the numbers this rank has waited for, and

@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::execute::arguments;
-use super::fault::Fault;
+use super::fault::{Fault, Why};
 use crate::backend::Backend;
 use model::Value;
 use model::op::ParamKind;
@@ -18,16 +18,16 @@ impl<B: Backend> Machine<'_, B> {
     /// The sentence for a fault at a site.
     #[cold]
     pub(super) fn explain(&mut self, fault: Fault, site: Pc) -> String {
-        let mut text = match fault {
-            Fault::Message(text) => text,
-            Fault::Eval(EvalError::Unset) => match self.unset_name(site) {
+        let mut text = match fault.why() {
+            Why::Message(text) => text,
+            Why::Eval(EvalError::Unset) => match self.unset_name(site) {
                 Some(name) => format!("the variable ${name} has no value yet: assign one first"),
                 None => EvalError::Unset.to_string(),
             },
-            Fault::Eval(error @ EvalError::Type(..)) => {
+            Why::Eval(error @ EvalError::Type(..)) => {
                 self.no_pattern(site).unwrap_or_else(|| error.to_string())
             }
-            Fault::Eval(error) => error.to_string(),
+            Why::Eval(error) => error.to_string(),
         };
         text.push_str(&self.callers());
         text

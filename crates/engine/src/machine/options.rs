@@ -133,7 +133,7 @@ impl Active {
             }
             _ if wanted => {
                 let what = "compress and dedup shape random data: they do nothing to other data";
-                return Err(Fault::Message(what.into()));
+                return Err(Fault::message(what));
             }
             _ => {}
         }
@@ -146,7 +146,7 @@ impl Active {
             if self.data != Content::Random {
                 let what = "verify=true writes data of its own: data, compress and dedup do nothing \
                             to it; leave them out";
-                return Err(Fault::Message(what.into()));
+                return Err(Fault::message(what));
             }
             self.data = Content::Marked;
         }
@@ -158,12 +158,12 @@ impl Active {
         if self.engine == Engine::Mmap && self.direct {
             let what = "engine=\"mmap\" and direct=true contradict each other: a mapping shows the \
                         page cache, which O_DIRECT goes around; leave one of them out";
-            return Err(Fault::Message(what.into()));
+            return Err(Fault::message(what));
         }
         if self.engine == Engine::Null && self.verify {
             let what = "engine=\"null\" and verify=true contradict each other: nothing is written that \
                         could be read again; leave one of them out";
-            return Err(Fault::Message(what.into()));
+            return Err(Fault::message(what));
         }
         if self.batch > self.depth {
             let Active { batch, depth, .. } = self;

@@ -77,7 +77,7 @@ fn of_pattern(
 ) -> Result<Value, Fault> {
     let Some(ready) = env.pieces(site, pattern)? else {
         let found = env.value(site, pattern)?.describe();
-        return Err(Fault::Message(format!("expected the name of a pattern, found {found}")));
+        return Err(Fault::message(format!("expected the name of a pattern, found {found}")));
     };
     ask(ready).map(|n| Value::Int(n as i64))
 }
@@ -93,7 +93,7 @@ fn of_piece(
     of_pattern(env, site, args[0], |ready| {
         let count = ready.count();
         let missing = || format!("expected a piece from 0 to below {count}, found {i}");
-        ready.piece(i).map(ask).ok_or_else(|| Fault::Message(missing()))
+        ready.piece(i).map(ask).ok_or_else(|| Fault::message(missing()))
     })
 }
 

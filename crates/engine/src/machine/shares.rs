@@ -204,12 +204,12 @@ impl<'p> Shares<'p> {
         let members = ranks.len();
         if !ranks.contains(rank) {
             let message = format!("rank {rank} is no member of the group of pattern \"{name}\"");
-            return Err(Fault::Message(message));
+            return Err(Fault::message(message));
         }
         let entry = self.entry(plan, pattern, ranks, rank);
         entry.ready.as_mut().map_err(|said| {
             let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
-            Fault::Message(message)
+            Fault::message(message)
         })
     }
 }

@@ -98,7 +98,7 @@ impl Sharing {
         io: &Io<'_, B>,
     ) -> Result<(), Fault> {
         let wrong = |what: &str, found| {
-            Err(Fault::Message(format!("share: expected {what}, found {found}")))
+            Err(Fault::message(format!("share: expected {what}, found {found}")))
         };
         let Ok(count) = u64::try_from(count) else {
             return wrong("a number of indices from 0 on", count);
@@ -114,7 +114,7 @@ impl Sharing {
         }
         let numbers = count.div_ceil(by);
         if numbers > MAX_NUMBERS {
-            return Err(Fault::Message(format!(
+            return Err(Fault::message(format!(
                 "share: {numbers} claims are more than the {MAX_NUMBERS} that are possible; claim more \
                  indices at a time (by)"
             )));
@@ -158,7 +158,7 @@ impl Sharing {
     ) -> Result<Claimed, Fault> {
         let open = self.innermost()?;
         if open.next == open.end {
-            match comm.claim(members, open.claim).map_err(Fault::Message)? {
+            match comm.claim(members, open.claim).map_err(Fault::message)? {
                 None => return Ok(Claimed::Later),
                 Some(number) if number >= open.claim.numbers => {
                     // What is under way belongs to the work.
@@ -191,7 +191,7 @@ impl Sharing {
                     Poll::Ready => {
                         let open = self.innermost()?;
                         let met = open.met(io.clock.now());
-                        comm.claims_over(members, open.claim).map_err(Fault::Message)?;
+                        comm.claims_over(members, open.claim).map_err(Fault::message)?;
                         Ok(met)
                     }
                     poll => Err(poll),
@@ -227,7 +227,7 @@ impl Sharing {
         let own = Value::Duration(i64::try_from(own_ns).unwrap_or(i64::MAX));
         let given = Given::new(Function::Gmax, &own).unwrap_or_default();
         let met = comm.gather(members, site, (Function::Gmax, given), &mut self.given);
-        Ok(match met.map_err(Fault::Message)? {
+        Ok(match met.map_err(Fault::message)? {
             Poll::Ready => {
                 let all = self.given.iter().filter_map(|value| value.as_duration_ns().ok());
                 Ok(all.max().unwrap_or(own_ns))

@@ -302,7 +302,8 @@ impl<B: Backend> Io<'_, B> {
         findings
     }
 
-    fn examine_end(&mut self, number: u64, range: Range<u64>) -> Findings {
+    /// The same where the file has ended.
+    pub(super) fn examine_end(&mut self, number: u64, range: Range<u64>) -> Findings {
         match self.options.active().verify {
             true => {
                 let exact = self.pending.is_idle();

@@ -19,6 +19,24 @@ fn integers_are_exact_or_an_error() {
     assert_eq!(binary(B::Div, &int(1), &int(0)), Err(EvalError::DivisionByZero));
 }
 
+/// The short way of loops gives what the long one gives, or leaves it to that.
+#[test]
+fn integers_in_registers_are_the_same() {
+    let edges = [i64::MIN, i64::MIN + 1, -7, -1, 0, 1, 3, 4096, 1 << 32, i64::MAX];
+    let operators = [B::Add, B::Sub, B::Mul, B::Div, B::Rem, B::Pow, B::Eq, B::Lt, B::And];
+    let mut short = 0;
+    for op in operators {
+        for (a, b) in edges.iter().flat_map(|a| edges.map(|b| (int(*a), int(b)))) {
+            if let Some(n) = integer(op, &a, &b) {
+                assert_eq!(binary(op, &a, &b), Ok(int(n)), "{op:?} {a:?} {b:?}");
+                short += 1;
+            }
+        }
+    }
+    assert!(short > 300, "{short}");
+    assert_eq!(integer(B::Add, &Value::str("1"), &int(1)), None);
+}
+
 #[test]
 fn strings_that_hold_numbers_are_numbers() {
     assert_eq!(binary(B::Eq, &Value::str("10"), &int(10)), Ok(Value::Bool(true)));

@@ -245,6 +245,17 @@ impl<'w, B: Backend> Files<'w, B> {
         if self.rounds == 1 {
             return self.one_transfer(file, at, write, (address, len as i64, BYTE), 0);
         }
+        self.transfer_in_rounds(file, at, write, (address, len))
+    }
+
+    #[cold]
+    fn transfer_in_rounds(
+        &mut self,
+        file: MpiFile,
+        at: At,
+        write: bool,
+        (address, len): (*mut u8, u64),
+    ) -> Reply {
         let mut done = 0;
         for round in 0..self.rounds {
             let from = (round * PIECE_BYTES).min(len);
@@ -271,28 +282,25 @@ impl<'w, B: Backend> Files<'w, B> {
         (address, count, of): (*mut u8, i64, c_int),
         ahead: u64,
     ) -> Reply {
-        let mut bytes = 0;
         let buffer: *mut c_void = address.cast();
         let how = |collective: bool| c_int::from(write) | c_int::from(collective) << 1;
         // SAFETY: the memory holds `count` items of the type and is borrowed by the caller for
         // the duration of the call; it is written only if it was given for reading into.
-        let (call, code) = unsafe {
+        let (call, moved) = unsafe {
             match at {
                 At::Offset { offset, collective } => {
                     let (how, offset) = (how(collective), (offset + ahead) as i64);
-                    let code =
-                        (self.shim().file_at)(file.0, how, offset, buffer, count, of, &mut bytes);
-                    (NAMES_AT[how as usize], code)
+                    let moved = (self.shim().file_at)(file.0, how, offset, buffer, count, of);
+                    (&NAMES_AT[how as usize], moved)
                 }
                 At::Shared { ordered } => {
                     let how = how(ordered);
-                    let code =
-                        (self.shim().file_shared)(file.0, how, buffer, count, of, &mut bytes);
-                    (NAMES_SHARED[how as usize], code)
+                    let moved = (self.shim().file_shared)(file.0, how, buffer, count, of);
+                    (&NAMES_SHARED[how as usize], moved)
                 }
             }
         };
-        if code == 0 { bytes } else { self.refused(call, code) }
+        if moved >= 0 { moved } else { self.refused(call, -moved as c_int) }
     }
 
     /// Starts a transfer; its request, or minus errno.
@@ -533,10 +541,9 @@ impl<B: Backend> Backend for Files<'_, B> {
     /// The oldest: others may wait for the calls that it is part of.
     fn reap(&mut self) -> Option<(Tag, Reply)> {
         let (tag, request) = self.under_way.pop_front()?;
-        let mut bytes = 0;
-        // SAFETY: a request the shim gave, waited for once; a valid pointer.
-        let code = unsafe { (self.shim().wait)(request, &mut bytes) };
-        Some((tag, if code == 0 { bytes } else { self.refused("MPI_Wait", code) }))
+        // SAFETY: a request the shim gave, waited for once.
+        let moved = unsafe { (self.shim().wait)(request) };
+        Some((tag, if moved >= 0 { moved } else { self.refused("MPI_Wait", -moved as c_int) }))
     }
 
     engine::queue_of!(inner);

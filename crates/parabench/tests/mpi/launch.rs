@@ -82,6 +82,9 @@ fn a_rank_that_was_started_with_other_words_ends_the_job_and_is_named() {
             ("run x.ppl --nonsense", "run x.ppl", "without --nonsense, rank 0 with it"),
             ("run x.ppl", "rnu x.ppl", "with rnu, rank 0 with run"),
             ("run x.ppl", "mpi info", "with mpi info, rank 0 with run x.ppl"),
+            ("run x.ppl", "check x.ppl", "with check, rank 0 with run"),
+            ("plan x.ppl", "run x.ppl", "with run, rank 0 with plan"),
+            ("run x.ppl", "--version", "with --version, rank 0 with run x.ppl"),
         ] {
             let done = unlike(&mpi, &scene, first, second).exits(2);
             let message = format!("rank 1 on {} was started {told}", host.trim());
@@ -213,6 +216,14 @@ fn other_subcommands_speak_once() {
         let scene = Scene::new().file("x.ppl", "writ(1);").file("y.ppl", WRITES);
         let done = briefly(&mpi, 3, &scene, "check x.ppl").exits(2);
         assert_eq!(done.err.matches("E0302").count(), 1, "{}", done.err);
+        assert_eq!(done.err.matches("has started 3 processes").count(), 1, "{}", done.err);
+        // A script does as it likes; the run is the only command of it that joins the job.
+        fs::write(scene.path("z.ppl"), WRITES).expect("written");
+        let script = format!("{PARABENCH} check z.ppl && {PARABENCH} run z.ppl");
+        let launch = mpi.launch(2, "sh").args(["-c", &script]);
+        let done = scene.command(launch.command).run().exits(0);
+        assert!(!done.err.contains("processes"), "{}", done.err);
+        assert_eq!(done.err.matches("nothing wrong").count(), 1, "{}", done.err);
         let done = briefly(&mpi, 3, &scene, "run y.ppl --backend mem -n 5 --format json");
         assert_eq!(run_object(&done)["run"]["ranks"], 5, "rank 0 simulates them all");
     }

@@ -2,7 +2,7 @@
 
 use crate::scene::Scene;
 use crate::testing;
-use crate::under;
+use crate::{under, with};
 use report::events::EventReader;
 use std::ffi::OsStr;
 use std::process::Command;
@@ -169,5 +169,52 @@ fn each_rank_records_itself_and_one_run_comes_out() {
             let left = scene.names(".").into_iter().filter(|name| name.starts_with("r."));
             assert_eq!(left.count(), 0, "logs of other ranks go");
         }
+    }
+}
+
+/// The last rank is the first to write; rank 1 starts a program that writes, too.
+const TURNS: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, size;
+    char name[64];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int turn = size - 1; turn >= 0; turn--) {
+        if (turn == rank) {
+            snprintf(name, sizeof name, "own-%d", rank);
+            FILE *own = fopen(name, "w");
+            fputc('x', own);
+            fclose(own);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (rank == 1) system("echo x > child");
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+#[test]
+fn one_recorder_of_a_whole_job_gives_ranks_the_numbers_that_they_have_in_mpi() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("app.c", TURNS);
+        compile(&scene, &mpi.mpicc, "app.c");
+        let mpiexec = mpi.mpiexec.display();
+        let line = format!("record --under . -o r -- {mpiexec} -n 3 ./app");
+        with(&mpi, &scene, &line).run().exits(0);
+        let mut events = EventReader::open(&scene.path("r")).expect("its events");
+        let rows: Vec<_> = events.by_ref().map(Result::unwrap).collect();
+        let writes = rows.iter().filter(|row| row.event.op == model::Op::Fwrite as u8);
+        let path = |id: u32| String::from_utf8_lossy(&events.paths()[id as usize]).into_owned();
+        let told: Vec<_> = writes.map(|row| (row.rank, path(row.event.path))).collect();
+        let names: Vec<&str> = told.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["own-0", "own-1", "own-2", "child"], "{}", mpi.name);
+        let ranks: Vec<u32> = told.iter().map(|(rank, _)| *rank).collect();
+        // The launcher may look at the program.
+        assert!(ranks[..3] == [0, 1, 2] && ranks[3] > 2, "{}: {ranks:?}", mpi.name);
     }
 }

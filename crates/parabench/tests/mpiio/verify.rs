@@ -6,6 +6,7 @@ use std::fs;
 pub const CASES: &[Case] = &[
     ("what any level writes any level verifies", 3, levels),
     ("wrong bytes are told with extent, level and writer", 3, wrong),
+    ("what a rank wrote and the file no longer has is lost", 2, lost),
     ("data without a place is not verified", 2, no_place),
 ];
 
@@ -69,6 +70,34 @@ fn wrong(place: &Stage<'_>) {
         } else {
             assert_eq!(failures, Vec::<String>::new());
         }
+    }
+}
+
+/// Rank 0 cuts the file, so it knows that its bytes are gone; rank 1 wrote behind the cut, too.
+fn lost(place: &Stage<'_>) {
+    let read = |op: &str, statement: &str| {
+        let ran = place.run(&format!(
+            "{PATTERNS} $h = pfopen(\"f\", \"crw\"); with (verify=true) {{ pfwrite($h, \"l0\"); barrier;
+             if ($$rank == 0) truncate(\"f\", 5000); barrier; {statement} barrier; }} pfclose($h); barrier;"
+        ));
+        let ran = ran.finished();
+        match place.rank() {
+            0 => assert_eq!(ran.failures(), Vec::<String>::new(), "{statement}"),
+            _ => {
+                assert_eq!(ran.failures(), [format!("{op} EBADMSG")], "{statement}");
+                let detail = &ran.record.failures[0].detail;
+                assert!(detail.contains("lost at offset 5005 "), "{statement}: {detail}");
+            }
+        }
+    };
+    for level in 0..4 {
+        read("pread", &format!("pread(\"f\", \"l{level}\");"));
+        read("pfread", &format!("pfread($h, \"l{level}\");"));
+    }
+    for options in ["depth=1", "depth=3", "transfer=300, depth=3"] {
+        read("pfread", &format!("with ({options}) pfread($h, \"l0\");"));
+        read("pfread", &format!("with ({options}) pfread($h, 14014, 0);"));
+        read("pfread", &format!("with ({options}) pfread($h, 14014, 0, \"all\");"));
     }
 }
 

@@ -51,10 +51,16 @@ pub struct Header {
     pub shares: u32,
     /// What recording adds to a call of this program, nanoseconds; 0: not measured.
     pub call_ns: u32,
-    rest: u32,
+    /// The rank of MPI, which the thread has initialised, and 1; 0: none.
+    mpi: u32,
 }
 
 impl Header {
+    /// The rank of the thread in its MPI job.
+    pub fn mpi_rank(&self) -> Option<u32> {
+        self.mpi.checked_sub(1)
+    }
+
     /// How the thread came to be.
     pub fn birth(&self) -> Birth {
         match self.birth {

@@ -89,6 +89,12 @@ impl Folder {
         Ok(Folder { next, files, lives, damaged, current: None, count: 0, mpi })
     }
 
+    /// Threads that have initialised MPI, by their numbers, and their ranks.
+    pub fn mpi_ranks(&self) -> impl Iterator<Item = (u64, u32)> {
+        let rank = |file: &Recorded| Some((file.header.thread.into(), file.header.mpi_rank()?));
+        self.files.iter().filter_map(rank)
+    }
+
     /// What recording adds to a call: the median of the programs.
     fn call_ns(&self) -> u32 {
         let known = self.files.iter().map(|file| file.header.call_ns).filter(|ns| *ns > 0);

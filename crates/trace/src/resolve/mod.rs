@@ -31,6 +31,7 @@ use table::{Instance, NO_FILE, Slot, Tables};
 use threads::Threads;
 
 pub use scope::{Scope, Which};
+pub use threads::Ranked;
 
 /// Takes events, in any order.
 pub trait Sink {
@@ -48,7 +49,7 @@ pub struct Resolver<'s> {
     pub gaps: Gaps,
     names: Names,
     tables: Tables,
-    threads: Threads,
+    pub(crate) threads: Threads,
     scope: Scope,
     calls: Words,
     labels: Labels,

@@ -78,6 +78,9 @@ impl Thread {
     }
 }
 
+/// A thread, by its machine and its number there, and its rank.
+pub type Ranked = ((u32, u64), u32);
+
 /// All threads.
 #[derive(Debug, Default)]
 pub struct Threads {
@@ -90,6 +93,8 @@ pub struct Threads {
     ranks: u32,
     /// Numbers of threads are ranks.
     are_ranks: bool,
+    /// Ranks of threads that have none yet, by the machine and the number of the thread.
+    reserved: HashMap<(u32, u64), u32, FxBuildHasher>,
     groups: HashSet<u32, FxBuildHasher>,
     /// Calls that make threads and have not returned.
     pub(super) spawning: Vec<super::spawn::Spawning>,
@@ -149,6 +154,16 @@ impl Threads {
         self.ranks = self.ranks.max(ranks);
     }
 
+    /// Threads that are the ranks of one job: each rank once, all from 0 on; else ranks are counted as always.
+    pub fn reserve_ranks(&mut self, of: Vec<Ranked>) {
+        let mut ranks: Vec<u32> = of.iter().map(|thread| thread.1).collect();
+        ranks.sort_unstable();
+        if (0..).zip(&ranks).all(|(rank, found)| rank == *found) {
+            self.ranks = ranks.len() as u32;
+            self.reserved = of.into_iter().collect();
+        }
+    }
+
     /// Machines of ranks, as far as the log tells.
     pub fn hosts(&self) -> BTreeMap<u32, String> {
         let told = self.all.iter().filter(|thread| !thread.host.is_empty());
@@ -181,9 +196,13 @@ impl Threads {
             self.ranks = self.ranks.max(rank.saturating_add(1));
             return rank;
         }
-        let next = self.ranks;
-        let rank = *self.at_mut(place).rank.get_or_insert(next);
-        self.ranks += u32::from(rank == next);
+        if let Some(rank) = self.at(place).rank {
+            return rank;
+        }
+        let number = (self.group, self.at(place).number);
+        let rank = self.reserved.remove(&number).unwrap_or(self.ranks);
+        self.ranks = self.ranks.max(rank + 1);
+        self.at_mut(place).rank = Some(rank);
         rank
     }
 }

@@ -230,6 +230,8 @@ fn pattern_way(used: &Used<'_>, active: &Active) -> u16 {
     way(&[true, collective, whole, deep]) << 4
 }
 
+/// Inlined: a result in memory would be read back before it is there.
+#[inline(always)]
 fn bytes(step: Step<'_>, env: &mut Env<'_>) -> Result<Bytes, Fault> {
     let word = match env.plan.literal(step.args[3]) {
         None => Word::Independent,

@@ -8,6 +8,7 @@ use super::Opened;
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
 use super::plan::{Facts, Used};
+use super::verified::Accessed;
 use super::window::{Calls, Filling, run};
 use crate::backend::{Act, Backend};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
@@ -98,7 +99,8 @@ pub(super) fn move_bytes<B: Backend>(
     let whole = Extent { offset_bytes: from, length_bytes: bytes.len };
     if io.verified.on {
         let places = std::iter::once(whole).filter(|_| !shared);
-        io.start_verified_access(buffers, (Subject::Handle(opened.at), job.write), places);
+        let accessed = accessed(io, job, asked);
+        io.start_verified_access(buffers, accessed, places);
     }
     match made {
         Some(shot) => {
@@ -129,6 +131,21 @@ fn end_bytes<B: Backend>(
     // Asked anew: another rank or handle can have cut the file since, and some library would hang.
     job.seen_bytes = 0;
     end::look(io, job.file, &mut job.seen_bytes, asked).unwrap_or(u64::MAX)
+}
+
+/// What is to be verified. Not timed.
+#[cold]
+fn accessed<B: Backend>(io: &mut Io<'_, B>, job: &mut Job<'_>, asked: Asked<'_>) -> Accessed {
+    let size_bytes = match job.write {
+        true => None,
+        false => {
+            // Asked anew: what was seen before may have been cut since.
+            job.seen_bytes = 0;
+            end::look(io, job.file, &mut job.seen_bytes, asked)
+        }
+    };
+    let end_bytes = size_bytes.unwrap_or(u64::MAX);
+    Accessed { subject: job.subject, write: job.write, end_bytes }
 }
 
 /// A piece in calls of at most so many bytes.
@@ -164,8 +181,8 @@ pub(super) fn move_pattern<B: Backend>(
         let buffer_bytes = call_bytes.saturating_mul(depth.into());
         rehearse(io, job, Asked::Runs(used.runs()), buffer_bytes, tally);
     } else if io.verified.on {
-        let subject = job.subject;
-        io.start_verified_access(buffers, (subject, job.write), used.extents());
+        let accessed = accessed(io, job, Asked::Runs(used.runs()));
+        io.start_verified_access(buffers, accessed, used.extents());
         by_level(io, buffers, job, (used, facts), restore, tally);
         io.end_verified_access(job.write, tally);
         io.name_pattern(used, tally);

@@ -20,6 +20,16 @@ pub(in super::super) struct Access {
     subject: Option<Subject>,
     /// The places of its bytes, one after the other as they lie in memory; empty: calls say where.
     places: Vec<Extent>,
+    /// Where the file ended before a read: libraries leave memory behind it as it was.
+    end_bytes: u64,
+}
+
+/// A statement that accesses a file.
+pub(super) struct Accessed {
+    pub(super) subject: Subject,
+    pub(super) write: bool,
+    /// Where the file ends, before a read.
+    pub(super) end_bytes: u64,
 }
 
 impl<B: Backend> Io<'_, B> {
@@ -28,11 +38,12 @@ impl<B: Backend> Io<'_, B> {
     pub(super) fn start_verified_access(
         &mut self,
         buffers: &mut Buffers,
-        (subject, write): (Subject, bool),
+        Accessed { subject, write, end_bytes }: Accessed,
         extents: impl Iterator<Item = Extent>,
     ) {
         self.verified.access.number = self.number_of(subject);
         self.verified.access.subject = Some(subject);
+        self.verified.access.end_bytes = end_bytes;
         let mut places = std::mem::take(&mut self.verified.access.places);
         places.clear();
         places.extend(extents.filter(|extent| extent.length_bytes > 0));
@@ -44,16 +55,27 @@ impl<B: Backend> Io<'_, B> {
         self.verified.access.places = places;
     }
 
-    /// The access is over.
+    /// The access is over. What a read asked for behind the end of the file must not have been written
+    /// by this rank.
     #[cold]
-    pub(super) fn end_verified_access(&mut self, write: bool, tally: &Tally) {
-        let Access { number, places, .. } = std::mem::take(&mut self.verified.access);
-        for place in places.iter().filter(|_| write) {
-            let range = place.offset_bytes..place.offset_bytes + place.length_bytes;
-            let moved = if tally.errno == 0 { place.length_bytes as Reply } else { -1 };
-            self.wrote_some(number, range, moved);
+    pub(super) fn end_verified_access(&mut self, write: bool, tally: &mut Tally) {
+        let Access { number, subject, places, end_bytes } =
+            std::mem::take(&mut self.verified.access);
+        let subject = subject.unwrap_or(Subject::Nothing);
+        let mut findings = Findings::default();
+        for place in &places {
+            let end = place.offset_bytes + place.length_bytes;
+            if write {
+                let moved = if tally.errno == 0 { place.length_bytes as Reply } else { -1 };
+                self.wrote_some(number, place.offset_bytes..end, moved);
+            } else if end > end_bytes && matches!(tally.errno, 0 | WRONG) {
+                findings.add(self.examine_end(number, place.offset_bytes.max(end_bytes)..end));
+            }
         }
         self.verified.access.places = places;
+        if !write {
+            self.blame(tally, findings, subject);
+        }
     }
 
     /// A call has read.
@@ -83,11 +105,12 @@ impl<B: Backend> Io<'_, B> {
         bytes: &[u8],
         tally: &mut Tally,
     ) {
-        let Access { number, subject, .. } = self.verified.access;
+        let Access { number, subject, end_bytes, .. } = self.verified.access;
         let subject = subject.unwrap_or(Subject::Nothing);
         let mut findings = Findings::default();
         if filling == Filling::ByOffset {
-            findings = self.examine(number, bytes, from);
+            let inside = end_bytes.saturating_sub(from).min(bytes.len() as u64) as usize;
+            findings = self.examine(number, &bytes[..inside], from);
             return self.blame(tally, findings, subject);
         }
         let places = std::mem::take(&mut self.verified.access.places);
@@ -95,8 +118,9 @@ impl<B: Backend> Io<'_, B> {
         for place in &places {
             let (start, stop) = (at.max(from), (at + place.length_bytes).min(end));
             if start < stop {
-                let inside = &bytes[(start - from) as usize..(stop - from) as usize];
                 let offset = place.offset_bytes + (start - at);
+                let length = end_bytes.saturating_sub(offset).min(stop - start) as usize;
+                let inside = &bytes[(start - from) as usize..][..length];
                 findings.add(self.examine(number, inside, offset));
             }
             at += place.length_bytes;

@@ -37,7 +37,7 @@ mod walk;
 
 pub use args::Run;
 pub use further::{for_mount, not_granted};
-pub use roll_call::{agree, roll_call};
+pub use roll_call::{agree, note_needless_ranks, roll_call};
 pub use sweep::Sweep;
 
 use crate::args::{ProgramArgs, ResultFormat, Seed};

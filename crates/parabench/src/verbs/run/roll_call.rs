@@ -5,6 +5,7 @@
 //! ```text
 //! mpiexec -n 1 parabench run x.ppl : -n 1 parabench run x.ppl --backend mem
 //! mpiexec -n 1 parabench run x.ppl : -n 1 parabench run x.ppl --nonsense
+//! mpiexec -n 1 parabench run x.ppl : -n 1 parabench check x.ppl
 //! ```
 
 use super::command::Command;
@@ -63,4 +64,17 @@ pub fn roll_call() -> std::result::Result<(), Exit> {
     // What was measured, if anything, does not depend on it.
     let _ = world.finalize();
     told
+}
+
+/// One process is enough for the subcommand: the launcher has started more.
+pub fn note_needless_ranks() {
+    if let Some(job) = launcher::job()
+        && let Some(ranks) = job.ranks.filter(|ranks| *ranks > 1)
+    {
+        let launcher = job.launcher.name();
+        console::note(&format!(
+            "{launcher} has started {ranks} processes, of which rank 0 alone does this: the subcommand needs no \
+             {launcher}"
+        ));
+    }
 }
