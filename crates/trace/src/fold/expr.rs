@@ -6,7 +6,7 @@
 
 use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
-use super::regular::{Regular, Wrapped, grouped, ungrouped};
+use super::regular::{Written, ungrouped};
 use super::shape::Interner;
 use super::write::table_name;
 use std::collections::BTreeMap;
@@ -239,17 +239,12 @@ impl Linear {
         }
         let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
-        let list = Regular::of(values, &index);
-        match (list.even(), Wrapped::of(&list.values)) {
-            (Some((first, step)), _) => {
-                self.constant += first * unit;
-                self.add(step * unit, &grouped(&list.place));
+        match Written::of(values, &index) {
+            Written::Sum { constant, factor, place } => {
+                self.constant += constant * unit;
+                self.add(factor * unit, &place);
             }
-            (None, Some(ring)) => {
-                self.constant += ring.lowest * unit;
-                self.add(ring.unit * unit, &ring.shown(&list.place));
-            }
-            (None, None) => {
+            Written::List(list) => {
                 let name = table_name(tables.number(list.values) as usize);
                 self.add(unit, &format!("{name}[{}]", ungrouped(&list.place)));
             }

@@ -19,7 +19,7 @@ pub struct Regular {
 
 impl Regular {
     /// The shortest list that has the value at every place. `place`: an expression.
-    pub fn of(values: Vec<i64>, place: &str) -> Regular {
+    fn of(values: Vec<i64>, place: &str) -> Regular {
         let mut list = Regular { values, place: place.to_string() };
         while list.shorten() {}
         list
@@ -42,7 +42,7 @@ impl Regular {
     }
 
     /// The first value and the growth from place to place, where it is even over three and more.
-    pub fn even(&self) -> Option<(i64, i64)> {
+    fn even(&self) -> Option<(i64, i64)> {
         match self.values[..] {
             [only] => Some((only, 0)),
             [first, _, _, ..] => Some((first, even_step(&self.values)?)),
@@ -57,9 +57,9 @@ const WRAPPED_MIN: (usize, usize) = (8, 2);
 /// Values that grow evenly and begin anew at an end, as places in a ring do:
 /// `lowest + ((place * step + first) % period) * unit`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrapped {
-    pub lowest: i64,
-    pub unit: i64,
+struct Wrapped {
+    lowest: i64,
+    unit: i64,
     step: i64,
     first: i64,
     period: i64,
@@ -67,7 +67,7 @@ pub struct Wrapped {
 
 impl Wrapped {
     /// The rule of values, if they follow one.
-    pub fn of(values: &[i64]) -> Option<Wrapped> {
+    fn of(values: &[i64]) -> Option<Wrapped> {
         let (up, down) = two_steps(values)?;
         let period = up.checked_sub(down)?;
         let (least, most) = (*values.iter().min()?, *values.iter().max()?);
@@ -88,14 +88,46 @@ impl Wrapped {
         Some(found)
     }
 
+    fn written(self, place: &str) -> Written {
+        Written::Sum { constant: self.lowest, factor: self.unit, place: self.shown(place) }
+    }
+
     /// The factor of `unit`, with parentheses.
-    pub fn shown(&self, place: &str) -> String {
+    fn shown(&self, place: &str) -> String {
         let Wrapped { step, first, period, .. } = self;
         let place = grouped(place);
         let product = if *step == 1 { place } else { format!("{place} * {step}") };
         match first {
             0 => format!("({} % {period})", grouped(&product)),
             _ => format!("(({product} + {first}) % {period})"),
+        }
+    }
+}
+
+/// How the values of a list are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// `constant + place * factor`
+    Sum { constant: i64, factor: i64, place: String },
+    /// A list.
+    List(Regular),
+}
+
+impl Written {
+    /// The shortest way to write values by place, an expression.
+    pub fn of(values: Vec<i64>, place: &str) -> Written {
+        let whole = Wrapped::of(&values);
+        let list = Regular::of(values, place);
+        if let Some((constant, factor)) = list.even() {
+            return Written::Sum { constant, factor, place: grouped(&list.place) };
+        }
+        if let Some(ring) = Wrapped::of(&list.values) {
+            return ring.written(&list.place);
+        }
+        // Of two values a list says more.
+        match whole.filter(|_| list.values.len() > 2) {
+            Some(ring) => ring.written(place),
+            None => Written::List(list),
         }
     }
 }

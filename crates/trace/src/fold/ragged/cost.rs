@@ -1,7 +1,7 @@
 //! What a sequence takes as text, in bytes, roughly.
 
 use super::super::loops::{Kind, Node, Number};
-use super::super::regular::{Regular, Wrapped};
+use super::super::regular::Written;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -47,10 +47,9 @@ pub fn values(values: &[i64]) -> usize {
     if all <= RULE {
         return all;
     }
-    let left = Regular::of(values.to_vec(), "");
-    if left.even().is_some() || Wrapped::of(&left.values).is_some() {
-        return RULE;
+    match Written::of(values.to_vec(), "") {
+        Written::Sum { .. } => RULE,
+        Written::List(list) if list.values.len() == values.len() => all,
+        Written::List(list) => all.min(RULE + list.values.iter().map(digits).sum::<usize>()),
     }
-    let rule = if left.values.len() < values.len() { RULE } else { 0 };
-    all.min(rule + left.values.iter().map(digits).sum::<usize>())
 }

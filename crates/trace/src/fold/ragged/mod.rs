@@ -21,14 +21,14 @@ use super::loops::Node;
 use super::{lists, meet};
 
 /// So few elements are short enough.
-const PLAIN_FEW: usize = 4;
+const SHORT: usize = 4;
 /// Sequences of fewer statements are left as they are.
 const FEW: usize = 8;
 
 /// The shortest form of a sequence that was folded into regular loops.
 pub fn shortened(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
     let plain = lists::listed(nodes.clone());
-    if plain.len() < PLAIN_FEW {
+    if plain.len() < SHORT {
         return plain;
     }
     let mut ragged = Vec::new();
@@ -38,7 +38,9 @@ pub fn shortened(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
         ragged.extend(without_meetings(part, alike));
         ragged.extend(meetings.next().filter(|_| parts.peek().is_some()).cloned());
     }
-    if cost::bytes(&ragged) < cost::bytes(&plain) { ragged } else { plain }
+    // Few elements are easy to read: they stay unless much is won.
+    let worth = if plain.len() < FEW { cost::bytes(&plain) * 2 / 3 } else { cost::bytes(&plain) };
+    if cost::bytes(&ragged) < worth { ragged } else { plain }
 }
 
 fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
