@@ -6,7 +6,7 @@
 
 use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
-use super::regular::{Written, ungrouped};
+use super::regular::{Written, grouped, ungrouped};
 use super::shape::Interner;
 use super::write::table_name;
 use std::collections::BTreeMap;
@@ -256,6 +256,14 @@ impl Linear {
         self.add(1, &format!("({factor}) * {}", around.name));
     }
 
+    /// Its text as a duration, where it counts microseconds.
+    pub fn shown_us(&self, sizes: &Sizes) -> String {
+        match &self.terms[..] {
+            [(factor, atom)] if self.constant == 0 && *factor > 1 => format!("{atom} * {factor}us"),
+            _ => format!("{} * 1us", grouped(&self.shown(sizes, false))),
+        }
+    }
+
     /// Its text. Bytes have suffixes; where the statement's size divides all, it is a factor.
     pub fn shown(&self, sizes: &Sizes, as_bytes: bool) -> String {
         if let Some((unit, text)) = &sizes.unit
@@ -420,7 +428,13 @@ mod tests {
         let mut linear = Linear::default();
         linear.add_value(&Value::Table([0, 1].into(), vec![4, 9]), &mut tables);
         assert_eq!(linear.shown(&Sizes::default(), false), "$values[$$rank]");
+        assert_eq!(linear.shown_us(&Sizes::default()), "$values[$$rank] * 1us");
         assert_eq!(tables.all, [vec![4, 9]]);
+        let mut linear = Linear::default();
+        linear.add_value(&Value::Affine { base: 0, step: 1880 }, &mut tables);
+        assert_eq!(linear.shown_us(&Sizes::default()), "$$rank * 1880us");
+        linear.constant = 3;
+        assert_eq!(linear.shown_us(&Sizes::default()), "($$rank * 1880 + 3) * 1us");
     }
 
     #[test]

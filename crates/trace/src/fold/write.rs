@@ -276,7 +276,7 @@ impl<'a> Writer<'a> {
                 lines.extend(match start_us.constant() {
                     Some(0) => None,
                     Some(us) => Some(format!("sleep({});", duration(us.unsigned_abs() * 1000))),
-                    None => Some(format!("sleep({});", start_us.shown(&self.plain(), false))),
+                    None => Some(format!("sleep({});", start_us.shown_us(&self.plain()))),
                 });
             }
             Shape::Signal => {
