@@ -7,6 +7,9 @@ use crate::op::Part;
 /// Marks an absent path or label id.
 pub const NO_ID: u32 = u32::MAX;
 
+/// `requested_bytes` of a chmod whose mode the log does not tell: no mode is as large.
+pub const MODE_UNKNOWN: u64 = NO_ID as u64;
+
 /// The operation failed with an errno that the program did not expect.
 pub const FLAG_FAILED: u8 = 1;
 /// The operation moved fewer bytes than requested because the file ended.
@@ -42,7 +45,8 @@ pub struct Event {
     /// Position in the file, bytes; of several pieces that of the first; 0 where the operation
     /// has none.
     pub offset_bytes: u64,
-    /// Bytes asked for; for "rest of the file" the bytes moved.
+    /// Bytes asked for; for "rest of the file" the bytes moved. Of truncations the size that is set, of
+    /// chmod the mode ([`MODE_UNKNOWN`]).
     pub requested_bytes: u64,
     /// Bytes moved.
     pub done_bytes: u64,
@@ -52,7 +56,7 @@ pub struct Event {
     pub site: u32,
     /// Label path id in the rank's table; [`NO_ID`] outside every label.
     pub label: u32,
-    /// Path id in the rank's table.
+    /// Path id in the rank's table; of symlink the text that the link holds.
     pub path: u32,
     /// Second path (rename, link); [`NO_ID`] where there is none.
     pub path2: u32,

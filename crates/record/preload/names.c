@@ -75,8 +75,8 @@ HERE(int, access, access, (path, how), const char *path, int how)
 HERE(int, eaccess, access, (path, how), const char *path, int how)
 HERE(int, euidaccess, access, (path, how), const char *path, int how)
 ON(int, faccessat, faccessat, at, path, 0, 0, (at, path, how, flags), int at, const char *path, int how, int flags)
-HERE(int, chmod, chmod, (path, mode), const char *path, mode_t mode)
-HERE(int, lchmod, chmod, (path, mode), const char *path, mode_t mode)
+ON(int, chmod, chmod, AT_FDCWD, path, 0, mode & 07777, (path, mode), const char *path, mode_t mode)
+ON(int, lchmod, chmod, AT_FDCWD, path, 0, mode & 07777, (path, mode), const char *path, mode_t mode)
 HERE(int, chown, chown, (path, user, group), const char *path, uid_t user, gid_t group)
 HERE(int, lchown, chown, (path, user, group), const char *path, uid_t user, gid_t group)
 ON(int, fchownat, fchownat, at, path, 0, 0, (at, path, user, group, flags), int at, const char *path, uid_t user, gid_t group, int flags)
@@ -184,7 +184,7 @@ PB_API int fchmodat(int at, const char *path, mode_t mode, int flags) {
     if (flags == AT_SYMLINK_NOFOLLOW && !changes_links()) return chmod_at(at, path, mode);
     uint64_t start = pb_now();
     int done = next(at, path, mode, flags);
-    return (int)named(PB_fchmodat, start, done, at, path, 0, 0, -1);
+    return (int)named(PB_fchmodat, start, done, at, path, 0, mode & 07777, -1);
 }
 
 /* unlink(2), or rmdir(2) of a directory: both are tried where both were. */

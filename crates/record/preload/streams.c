@@ -17,6 +17,8 @@ enum { READ = 14, WRITE, SEEK, CLOSE, STAT };
 static const char *const NAMES[] = {"_IO_file_read", "_IO_file_write", "_IO_file_seek",
                                     "_IO_file_close", "_IO_file_stat"};
 
+static int number_of(FILE *stream);
+
 static ssize_t (*next_read)(FILE *, void *, ssize_t);
 static ssize_t (*next_write)(FILE *, const void *, ssize_t);
 static off64_t (*next_seek)(FILE *, off64_t, int);
@@ -39,9 +41,10 @@ static ssize_t stream_write(FILE *stream, const void *buffer, ssize_t bytes) {
 }
 
 static off64_t stream_seek(FILE *stream, off64_t offset, int whence) {
+    int fd = number_of(stream);
     uint64_t start = pb_now();
     off64_t at = next_seek(stream, offset, whence);
-    pb_on(PB_lseek, start, at, stream->_fileno, 0, offset);
+    pb_on(PB_lseek, start, at, fd, 0, offset);
     return at;
 }
 
@@ -56,6 +59,7 @@ static int stream_close(FILE *stream) {
 /* Before its first transfer a stream asks for the size of blocks. It may be one that the C library
  * has opened for itself. */
 static int stream_stat(FILE *stream, void *facts) {
+    number_of(stream);
     pb_show(stream->_fileno);
     uint64_t start = pb_now();
     int result = next_stat(stream, facts);
@@ -115,18 +119,48 @@ static uint32_t flags_of(const char *mode) {
     return flags;
 }
 
-static void opened(uint64_t start, const char *path, const char *mode, FILE *stream) {
-    int fd = stream ? fileno(stream) : -1;
-    pb_record(start, fd,
-              &(struct pb_call){.kind = PB_openat, .fd = AT_FDCWD, .flags = flags_of(mode), .text = path});
+/* The call that opens and has not returned; path: NULL once it is told. `before`: the descriptor whose place
+ * it takes; -1: none. */
+struct opening {
+    uint64_t start;
+    const char *path, *mode;
+    int before;
+};
+static __thread struct opening *opening __attribute__((tls_model("initial-exec")));
+
+/* Streams that append go to the end of the file before fopen(3) returns: the opening comes first. */
+static void tell_opening(int fd) {
+    struct opening *now = opening;
+    if (!now || !now->path) return;
+    if (now->before >= 0) pb_on(PB_close, now->start, 0, now->before, 0, -1);
+    pb_record(now->start, fd,
+              &(struct pb_call){.kind = PB_openat, .fd = AT_FDCWD, .flags = flags_of(now->mode), .text = now->path});
+    now->path = NULL;
+}
+
+#ifdef __GLIBC__
+/* The descriptor of a stream. Where freopen(3) has opened another one, it takes the place of the first. */
+static int number_of(FILE *stream) {
+    int fd = stream->_fileno;
+    if (!opening || fd == opening->before) return fd;
+    if (opening->before >= 0) fd = opening->before;
+    tell_opening(fd);
+    return fd;
+}
+#endif
+
+static void opened(FILE *stream) {
+    tell_opening(stream ? fileno(stream) : -1);
+    opening = NULL;
 }
 
 #define FOPEN(name)                                              \
     PB_API FILE *name(const char *path, const char *mode) {      \
         PB_NEXT(FILE *, name, const char *, const char *);       \
-        uint64_t start = pb_now();                               \
+        struct opening now = {pb_now(), path, mode, -1};         \
+        opening = &now;                                          \
         FILE *stream = next(path, mode);                         \
-        opened(start, path, mode, stream);                       \
+        opened(stream);                                          \
         return stream;                                           \
     }
 FOPEN(fopen)
@@ -137,10 +171,10 @@ FOPEN(fopen64)
     PB_API FILE *name(const char *path, const char *mode, FILE *stream) {           \
         PB_NEXT(FILE *, name, const char *, const char *, FILE *);                  \
         int before = fileno(stream);                                                \
-        uint64_t start = pb_now();                                                  \
+        struct opening now = {pb_now(), path, mode, before};                        \
+        opening = &now;                                                             \
         FILE *again = next(path, mode, stream);                                     \
-        if (path && before >= 0) pb_on(PB_close, start, 0, before, 0, -1);          \
-        if (path) opened(start, path, mode, again);                                 \
+        opened(again);                                                              \
         return again;                                                               \
     }
 FREOPEN(freopen)

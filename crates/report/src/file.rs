@@ -56,6 +56,10 @@ pub enum StoreError {
     },
 }
 
+/// What to give instead of what is no run.
+pub(crate) const A_RUN: &str =
+    "a folder that `parabench run --out`, `record` or `import` has written";
+
 impl StoreError {
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> StoreError {
         let path = path.to_path_buf();
@@ -69,11 +73,7 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::Missing { path } => write!(
-                f,
-                "there is no {}: give the folder that `parabench run --out` wrote",
-                shown(path)
-            ),
+            StoreError::Missing { path } => write!(f, "there is no {}: give {A_RUN}", shown(path)),
             StoreError::Io { path, action, source } => {
                 write!(f, "cannot {action} {}: {source}", shown(path))
             }
@@ -85,11 +85,9 @@ impl fmt::Display for StoreError {
             StoreError::Corrupt { path, detail } => {
                 write!(f, "{} is damaged ({detail}): copy it again, or repeat the run", shown(path))
             }
-            StoreError::Foreign { path, expected } => write!(
-                f,
-                "{} is not {expected}: give the folder that `parabench run --out` wrote",
-                shown(path)
-            ),
+            StoreError::Foreign { path, expected } => {
+                write!(f, "{} is not {expected}: give {A_RUN}", shown(path))
+            }
             StoreError::Version { path, found, read } => {
                 let remedy = match *found > u64::from(*read) {
                     true => "use a newer Parabench",

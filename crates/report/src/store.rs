@@ -75,6 +75,8 @@ fn parse(mut text: impl Read + Seek, size_bytes: u64, path: &Path) -> Result<Run
     let probe: Probe =
         serde_json::from_reader(&mut text).map_err(|error| match error.classify() {
             Category::Data => foreign(path),
+            // Not even the beginning is that of JSON.
+            Category::Syntax if (error.line(), error.column()) == (1, 1) => foreign(path),
             _ => damaged(error),
         })?;
     let Probe { version: Some(version @ 1..), rows: Some(_), run: Some(_) } = probe else {
@@ -174,10 +176,11 @@ mod tests {
         for (content, sentence) in [
             (half, format!("run.json ends in the middle after {} bytes: copy it again, or repeat the run", half.len())),
             (b"", "run.json ends in the middle after 0 bytes: copy it again, or repeat the run".into()),
-            (b"\x7fELF", "run.json is damaged (expected value at line 1 column 1): copy it again, or repeat the run".into()),
-            (b"[1,2]", "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
-            (br#"{"fio version":"fio-3.33","jobs":[]}"#, "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
-            (br#"{"version":"1","rows":[],"run":{}}"#, "run.json is not a run of Parabench (run.json): give the folder that `parabench run --out` wrote".into()),
+            (b"\x7fELF", "run.json is not a run of Parabench (run.json): give a folder that `parabench run --out`, `record` or `import` has written".into()),
+            (br#"{"version":?"#, "run.json is damaged (expected value at line 1 column 12): copy it again, or repeat the run".into()),
+            (b"[1,2]", "run.json is not a run of Parabench (run.json): give a folder that `parabench run --out`, `record` or `import` has written".into()),
+            (br#"{"fio version":"fio-3.33","jobs":[]}"#, "run.json is not a run of Parabench (run.json): give a folder that `parabench run --out`, `record` or `import` has written".into()),
+            (br#"{"version":"1","rows":[],"run":{}}"#, "run.json is not a run of Parabench (run.json): give a folder that `parabench run --out`, `record` or `import` has written".into()),
             (br#"{"version":2,"rows":[],"labels":[],"times":[],"run":{}}"#, "run.json is damaged (missing field `program` at line 1 column 54): copy it again, or repeat the run".into()),
             (older.as_bytes(), "run.json has format version 1, this Parabench reads 2: repeat the run, or use an older Parabench".into()),
             (newer.as_bytes(), "run.json has format version 7, this Parabench reads 2: use a newer Parabench".into()),
@@ -194,7 +197,7 @@ mod tests {
         let error = read(dir.path()).unwrap_err().to_string();
         assert!(error.starts_with("there is no /"), "{error}");
         assert!(
-            error.ends_with("run.json: give the folder that `parabench run --out` wrote"),
+            error.ends_with("run.json: give a folder that `parabench run --out`, `record` or `import` has written"),
             "{error}"
         );
     }

@@ -10,6 +10,7 @@ use crate::named::{ByName, ByNumber, Who, at, flags_of_mode, name, number, openi
 use crate::record::{Call, ERRNO_UNKNOWN, Fd, Outcome};
 use crate::strace::{O_CREAT, O_TRUNC};
 use model::Op;
+use model::event::MODE_UNKNOWN;
 
 const SEEK_SET: i64 = 0;
 
@@ -135,7 +136,7 @@ fn on_name<'a>(called: &Called<'a>) -> Option<Call<'a>> {
         b"lstat" | b"__lxstat" => Call::NameAttributes { at, size_bytes: None, itself: true },
         b"access" | b"faccessat" => named(Op::Lookup),
         b"readlink" | b"readlinkat" => named(Op::Readlink),
-        b"chmod" | b"fchmodat" => named(Op::Chmod),
+        b"chmod" | b"fchmodat" => Call::Named { op: Op::Chmod, at, bytes: MODE_UNKNOWN },
         b"utime" | b"utimes" | b"utimensat" => named(Op::Utime),
         b"truncate" => Call::Named { op: Op::Truncate, at, bytes: called.count.unwrap_or(0) },
         b"mkdir" | b"mkdirat" => Call::MakeDirectory { at },

@@ -43,6 +43,7 @@ gaps! {
     Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";
     Unplaced "unplaced" "# transfers took place at positions that the log does not tell";
     Halves "copies" "# calls that copy between files became a read without time and a write";
+    FailedCopies "failed-copies" "# copies inside the kernel were not possible and moved nothing: left out";
     Duplicates "duplicates" "# calls closed one of several descriptors of the same instance";
     CutNames "cut-names" "# names are not complete in the log";
     UnknownDirectory "unknown-directory" "# names are relative to a directory that the log does not tell";
@@ -68,6 +69,7 @@ gaps! {
     Unseen "unseen-programs" "# programs were executed that the recorder cannot look into";
     Streams "streams" "# programs have a C library whose streams cannot be recorded";
     Dropped "dropped" "# calls found no room and were not recorded";
+    Running "running" "# processes were still at work when recording ended: what they did behind that is missing";
     Partial "partial" "# files may have more transfers than the recorder could keep";
 }
 
@@ -192,9 +194,15 @@ fn singular(says: &str) -> String {
         "requests",
         "programs",
         "modules",
+        "copies",
+        "processes",
     ];
     if let Some(noun) = words.get_mut(1).filter(|word| nouns.contains(&word.as_str())) {
-        noun.pop();
+        match noun.as_str() {
+            "copies" => *noun = "copy".into(),
+            "processes" => *noun = "process".into(),
+            _ => drop(noun.pop()),
+        }
         if let Some(verb) = words.get_mut(2) {
             *verb = match verb.as_str() {
                 "are" => "is".into(),

@@ -60,6 +60,7 @@ pub(super) fn perform<B: Backend>(
         }
         Op::Chmod => {
             let mode = permissions(env.int(site, args[1])?)?;
+            io.names(0, u64::from(mode));
             on_path(step, env, io, |path| Call::Chmod { path, mode })
         }
         Op::Rename => {

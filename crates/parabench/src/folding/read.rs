@@ -45,6 +45,10 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
             rank.push(&Logged { event: row.event, details: row.details });
         }
     }
+    if log.ranks.iter().all(Events::is_empty) {
+        return Err(Error::input(format!("{shown} has no operations: there is nothing to fold"))
+            .help("where it was recorded or imported, --all keeps operations on all files"));
+    }
     log.paths = reader.paths().to_vec();
     log.labels = reader.labels().to_vec();
     log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();

@@ -1,6 +1,6 @@
 //! An imported log as a stored run.
 
-use super::Folder;
+use super::{Folder, mostly};
 use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Imported as Names};
 use ::report::once::is_above;
@@ -12,7 +12,7 @@ use model::run::{
 };
 use model::summary::Summary;
 use model::units::format_bytes;
-use model::{Op, escape};
+use model::{Event, Op, escape};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -67,8 +67,12 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let mut summary = Summary::default();
     let names =
         Names { labels: &told.labels, paths: &told.paths, calls: &told.calls, hosts: &told.hosts };
+    let mut counts = vec![0; told.paths.len()];
     let rows = events.map(|event| {
         event.map(|traced| {
+            if let Some(count) = counts.get_mut(named(&traced.event) as usize) {
+                *count += 1;
+            }
             summary.add(traced.rank as u32, &traced.event);
             (traced.rank as u32, traced.event, traced.details)
         })
@@ -95,6 +99,9 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         moved: told.moved,
         gaps: told.gaps,
     });
+    let paths = told.paths.iter().map(Vec::as_slice).zip(counts).collect::<Vec<_>>();
+    let here = std::env::current_dir().unwrap_or_default();
+    header.evidence.notes.extend(mostly::note(&lossy(&told.root), &here.to_string_lossy(), &paths));
     header.events = Some(info);
     header.sites = origin.sites;
     if !origin.started.is_empty() {
@@ -103,6 +110,11 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let run = Run { version: VERSION, rows, run: header, ..Run::default() };
     store::write(folder.path(), &run).map_err(failed)?;
     Ok(run)
+}
+
+/// The path that an event has to do with: what a symbolic link holds is none.
+fn named(event: &Event) -> u32 {
+    if event.op == Op::Symlink as u8 { event.path2 } else { event.path }
 }
 
 /// Code of the gap of logs that tell when calls began and not how long they took.
@@ -207,7 +219,6 @@ fn evidence(told: &Told, format: &str, rows: &[Row]) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Event;
 
     /// Rows of writes that took so long, and whether the log told it.
     fn rows(times_ns: &[u64]) -> Vec<Row> {

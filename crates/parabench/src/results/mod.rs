@@ -14,6 +14,7 @@ mod data;
 mod events;
 mod import;
 mod leftover;
+mod mostly;
 mod own;
 mod recording;
 mod resume;
@@ -21,7 +22,8 @@ mod stored;
 mod sweep;
 
 pub use data::store_data;
-pub use import::{Origin, store_import};
+pub use import::{Origin, store_import, title};
+pub use mostly::MOSTLY;
 pub use own::{import_own, is_own};
 pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};
 pub use stored::{Stored, read};
@@ -36,6 +38,7 @@ use engine::record::RankRecord;
 use model::Plan;
 use model::run::{Evidence, Recording, Run, VERSION};
 use mpi::leaving::LAST_WORDS;
+use rustix::fs::Access;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -66,6 +69,23 @@ pub struct Folder {
     replaced: Option<Stored>,
     /// Executions of a sweep were here before: they stay, whatever happens.
     is_resumed: bool,
+}
+
+/// A folder that waits for a run. It goes again if none comes.
+pub struct Claim {
+    path: PathBuf,
+    is_new: bool,
+    held: Option<OwnFolder>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.is_new {
+            // One with a run in it stays.
+            let _ = fs::remove_dir(&self.path);
+        }
+        self.held = None;
+    }
 }
 
 /// Where the events of the ranks are at the end.
@@ -124,6 +144,30 @@ impl Folder {
         // A rank leaves the current directory, and under MPI one of them stores the results.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         Ok(Folder { replaced, ..Folder::at(path) })
+    }
+
+    /// Makes the folder before what is stored in it is there, and keeps others from doing the same.
+    pub fn claim(&self) -> Result<Claim> {
+        let shown = self.path.display();
+        let is_new = !self.path.exists();
+        fs::create_dir_all(&self.path)
+            .map_err(|error| Error::input(format!("cannot make --out {shown}: {error}")))?;
+        let claim =
+            Claim { path: self.path.clone(), is_new, held: OwnFolder::open(&self.path).ok() };
+        rustix::fs::access(&self.path, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|error| Error::input(format!("cannot write to --out {shown}: {error}")))?;
+        // File systems without locks cannot tell.
+        let is_mine = claim.held.as_ref().is_none_or(|held| held.claim().unwrap_or(true));
+        if !is_mine || self.is_taken() {
+            return Err(Error::input(format!("--out {shown} is that of another recording"))
+                .help("choose another folder"));
+        }
+        Ok(claim)
+    }
+
+    /// Somebody has stored a run in it since it was opened.
+    pub fn is_taken(&self) -> bool {
+        self.replaced.is_none() && self.path.join(RUN_FILE).exists()
     }
 
     fn at(path: PathBuf) -> Folder {

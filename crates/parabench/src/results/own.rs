@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use ::report::StoreError;
 use ::report::events::EventReader;
 use ::report::store;
+use model::Op;
 use model::event::NO_ID;
 use model::run::{Run, TraceLog};
 use std::io::Read;
@@ -44,7 +45,10 @@ pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)>
             ))
             .help("parabench report and compare read sweeps as they are"));
         }
-        if !keeps(which, &told.root, &reader, row.event.path) {
+        // What a link holds is no name.
+        let is_link = row.event.op == Op::Symlink as u8;
+        let name = if is_link { row.event.path2 } else { row.event.path };
+        if !keeps(which, &told.root, &reader, name) {
             continue;
         }
         told.ranks = told.ranks.max(row.rank.saturating_add(1));

@@ -463,7 +463,10 @@ fn origin(log: &Log, run: &Run, rank: u32, number: usize) -> String {
     let entry = log.ranks[rank as usize].get(number).unwrap_or_default();
     let logs = run.run.trace.as_ref().map_or(&[][..], |trace| &trace.logs);
     let place = match logs.get(entry.details.log as usize) {
-        Some(log) if entry.details.line > 0 => format!("{}:{}", log.name, entry.details.line),
+        Some(log) if entry.details.line > 0 => {
+            let name = if log.name.is_empty() { "recording" } else { &log.name };
+            format!("{name}:{}", entry.details.line)
+        }
         _ => format!("operation {number}"),
     };
     format!("  rank {rank}, {place}: {}\n", folding::shown(&entry.event, log))

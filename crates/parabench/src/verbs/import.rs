@@ -5,11 +5,15 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::{present, results};
+use ::report::events::EVENTS_FILE;
+use ::report::store::RUN_FILE;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use trace::{Format, Options, Rules, Which};
+use trace::sort::Sorted;
+use trace::{Format, Imported, Options, Rules, Which};
 
 /// Make a run of an application's logs: strace, Darshan, DFTracer, Recorder, fio, others by a file of rules
 ///
@@ -98,7 +102,18 @@ impl Import {
         let out = self.out.as_deref().ok_or_else(|| Error::input("-o DIR is missing"))?;
         let folder = results::Folder::open(out, None, self.force)?;
         let is_own = || self.logs.iter().any(|log| results::is_own(log));
+        let left = || super::record::left(&self.logs, &options.which);
+        let left = if rules.is_none() && options.format.is_none() { left() } else { None };
+        if let Some(empty) = self.logs.iter().find(|log| left.is_none() && holds_nothing(log)) {
+            let message = format!("{} is a folder without a run or a recording", empty.display());
+            return Err(Error::input(message).help("name the logs in it"));
+        }
+        let is_left = left.is_some();
         let (origin, imported) = match rules {
+            None if is_left => {
+                let imported = left.unwrap_or_else(|| Err(Error::input("no recording")))?;
+                (results::Origin::logs(&self.logs), imported)
+            }
             None if options.format.is_none() && is_own() => {
                 results::import_own(&self.logs, &options.which)?
             }
@@ -112,24 +127,73 @@ impl Import {
                 (results::Origin::logs(&self.logs), imported)
             }
         };
+        if Sorted::count(&imported.events) == 0 && imported.told.rows.is_empty() {
+            return Err(self.nothing(&imported));
+        }
         let run = results::store_import(&folder, origin, imported)?;
         present::print(&run, self.print)?;
-        if run.rows.is_empty() {
-            console::warning(
-                "no operation was kept: --all keeps those on files of the system, too",
-            );
+        if is_left {
+            let folders: Vec<_> = self.logs.iter().map(|log| log.display().to_string()).collect();
+            console::note(&format!(
+                "the recording is kept; rm -r {} removes it",
+                folders.join(" ")
+            ));
         }
         Ok(Exit::Success)
     }
 
     fn which(&self) -> Which {
-        use std::os::unix::ffi::OsStrExt;
+        let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
         match &self.under {
             _ if self.all => Which::All,
-            Some(under) => Which::Below(under.as_os_str().as_bytes().to_vec()),
+            Some(under) if under.is_absolute() => Which::Below(bytes(under)),
+            Some(under) => {
+                let here = std::env::current_dir().unwrap_or_default();
+                Which::Relative { name: bytes(under), here: bytes(&here) }
+            }
             None => Which::Data,
         }
     }
+
+    /// Why no operation of the logs is there to be stored.
+    fn nothing(&self, imported: &Imported) -> Error {
+        let count = |code: &str| imported.told.gaps.iter().find(|gap| gap.code == code);
+        let name = results::title(&self.logs);
+        let (outside, unknown) = (count("outside"), count("unparsed-lines"));
+        let help = match &self.under {
+            Some(_) => "without --under all are kept but those on files of the system",
+            None => "--all keeps those on files of the system, too",
+        };
+        let (message, help) = match (outside, unknown, &self.under) {
+            (Some(outside), _, Some(under)) => (
+                format!(
+                    "{name} has no operation below {}: {} are on files elsewhere",
+                    under.display(),
+                    outside.count
+                ),
+                help,
+            ),
+            (Some(outside), ..) => (
+                format!("{name} has operations on files of the system only: {}", outside.count),
+                help,
+            ),
+            (None, Some(unknown), _) => (
+                format!(
+                    "no line of {name} is a call as logs of {} have them: {}",
+                    imported.format.name(),
+                    unknown.examples.first().map_or("", String::as_str)
+                ),
+                "without --as a log shows what it is",
+            ),
+            _ => (format!("{name} has no operation on a file"), help),
+        };
+        Error::input(message).help(help)
+    }
+}
+
+/// A folder with neither a run nor a table of events.
+fn holds_nothing(log: &Path) -> bool {
+    log.is_dir() && [RUN_FILE, EVENTS_FILE].iter().all(|file| !log.join(file).exists())
 }
 
 /// A file of rules is small.

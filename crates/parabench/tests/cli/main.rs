@@ -50,6 +50,7 @@ mod programs;
 mod progress;
 mod record;
 mod recorders;
+mod recording;
 mod refused;
 mod rehearsal;
 mod replay;

@@ -173,7 +173,7 @@ columns! {
         shown(Value::Text(op_name));
     "path_id" "Number of the path in this file, from 0 in order of first appearance; -1 without a path."
         shown(Value::Int32(|r| path(r, r.event.path).map_or(-1, |path| path.id)));
-    "path" "Path below the run directory. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
+    "path" "Path below the run directory; of symlink the text that the link holds. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
         shown(Value::OptionalText(|r| path(r, r.event.path).map(|path| path.text.clone())));
     "path2_id" "Number of the second path; -1 without one."
         shown(Value::Int32(|r| path(r, r.event.path2).map_or(-1, |path| path.id)));
@@ -186,7 +186,7 @@ columns! {
     "extents_id" "Which extents: a place in `run.events.extents` of run.json; -1 without."
         // As in an event: from 1, 0 for none.
         both(Value::Int32(extents), |row, value| row.event.extents = (value as u32).wrapping_add(1));
-    "requested_bytes" "Bytes asked for, or the size that is set; for \"rest of the file\" the bytes moved."
+    "requested_bytes" "Bytes asked for, or the size that is set; for \"rest of the file\" the bytes moved; of chmod the mode, 4294967295 where it is unknown."
         field!(Int64 requested_bytes: u64);
     "done_bytes" "Bytes moved."
         field!(Int64 done_bytes: u64);

@@ -59,7 +59,8 @@ impl Alike<'_> {
                     numbers.push(Number::constant(id.into()));
                 }
                 Arg::Named | Arg::Bytes | Arg::Further | Arg::List => numbers.extend(left.next()),
-                Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Fixed(_) => {}
+                Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Fixed(_) => {
+                }
             }
         }
         let shape = self.shapes.number(Shape::Op(nameless(&statement)));
@@ -94,7 +95,7 @@ pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
             Arg::Named => (1, NumberKind::Name),
             Arg::Bytes | Arg::List => (1, NumberKind::Bytes),
             Arg::Further => (1, NumberKind::Count),
-            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Fixed(_) => {
+            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Fixed(_) => {
                 (0, NumberKind::Count)
             }
         };

@@ -1,11 +1,36 @@
 //! The arguments of a statement that are neither names nor open files.
 
-use super::log::Logged;
+use super::log::{Log, Logged};
 use super::shape::Arg;
 use super::told::Way;
+use crate::strace::O_DIRECTORY;
 use model::Op;
 use model::event::{FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
 use model::op::ParamKind;
+use std::collections::{HashMap, HashSet};
+
+/// Names that are those of directories, as far as the run tells.
+pub fn directories(log: &Log) -> HashSet<u32> {
+    let changes = |entry: &Logged| entry.op() == Some(Op::Chmod);
+    if !log.ranks.iter().flatten().any(|entry| changes(&entry)) {
+        return HashSet::new();
+    }
+    let ids: HashMap<&[u8], u32> = log.paths.iter().map(Vec::as_slice).zip(0..).collect();
+    let above = log.paths.iter().flat_map(|path| {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        slashes.map(|(at, _)| &path[..at])
+    });
+    let mut found: HashSet<u32> = above.filter_map(|path| ids.get(path).copied()).collect();
+    found.extend(ids.get(&b"."[..]));
+    for entry in log.ranks.iter().flatten() {
+        let flags = entry.details.open_flags;
+        let opened = flags != NO_ID && flags & O_DIRECTORY != 0;
+        if opened || matches!(entry.op(), Some(Op::Mkdir | Op::Rmdir | Op::Readdir)) {
+            found.insert(entry.event.path);
+        }
+    }
+    found
+}
 
 /// The arguments of one statement.
 pub struct Arguments<'a> {
@@ -15,6 +40,8 @@ pub struct Arguments<'a> {
     pub op: Op,
     /// Who moves its bytes by MPI-IO.
     pub way: Way,
+    /// What its name stands for is a directory, as far as the run tells.
+    pub is_directory: bool,
     /// Numbers so far.
     pub numbers: Vec<i64>,
     /// Arguments so far.
@@ -46,7 +73,7 @@ impl Arguments<'_> {
             }
             ParamKind::Collective => self.args.extend(self.way.shown().map(Arg::Fixed)),
             _ if default.is_some() => {}
-            ParamKind::Mode => return self.guess("0o644"),
+            ParamKind::Mode => return Some(self.mode()),
             ParamKind::Attribute => return self.guess("\"user.name\""),
             ParamKind::Word(words) => match words.first() {
                 Some(&"shared") => return self.guess("\"exclusive\""),
@@ -74,6 +101,14 @@ impl Arguments<'_> {
         self.numbers.push(i64::try_from(bytes).ok()?);
         self.args.push(arg);
         Some(())
+    }
+
+    /// The mode; true if the run does not tell it.
+    fn mode(&mut self) -> bool {
+        let told = u16::try_from(self.entry.event.requested_bytes).ok();
+        let usual = if self.is_directory { 0o755 } else { 0o644 };
+        self.args.push(Arg::Mode(told.unwrap_or(usual)));
+        told.is_none()
     }
 
     fn guess(&mut self, text: &'static str) -> Option<bool> {

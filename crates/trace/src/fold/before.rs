@@ -7,6 +7,7 @@
 
 use super::log::{Log, Logged};
 use super::merged::Merged;
+use crate::names::{target_of_link, text_of_link};
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
@@ -62,17 +63,6 @@ struct World {
 /// Links on the way of a name, as the kernel follows them.
 const LINKS_MAX: usize = 40;
 
-/// The text of a link, which leads from its own directory to a name: `../lib/b` of `bin/a`.
-fn text_of_link(path: &[u8], target: &[u8]) -> Vec<u8> {
-    let depth = path.iter().filter(|byte| **byte == b'/').count();
-    let up = b"../".repeat(depth);
-    match (target, depth) {
-        (b"." | b"", 0) => b".".to_vec(),
-        (b"." | b"", _) => up[..up.len() - 1].to_vec(),
-        _ => [&up, target].concat(),
-    }
-}
-
 /// Names of the directories above a name.
 fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > 0);
@@ -92,7 +82,9 @@ impl World {
         if event.path == NO_ID || super::log::takes_handle(op) {
             return self.handle(log, op, entry);
         }
-        let path = self.real(log.path(event.path), follows(op));
+        // What a symbolic link holds is no name.
+        let name = if op == Op::Symlink { event.path2 } else { event.path };
+        let path = self.real(log.path(name), follows(op));
         match event.errno {
             0 => {}
             ENOENT => return self.missing(&path),
@@ -220,10 +212,9 @@ impl World {
                 }
             }
             Op::Symlink => {
-                let to = self.real(log.path(event.path2), false);
-                self.parents(&to);
-                self.put(&to, false);
-                self.links.insert(to, log.path(event.path).to_vec());
+                self.put(&path, false);
+                let target = target_of_link(&path, log.path(event.path));
+                self.links.insert(path, target);
             }
             Op::Tmpfile => {}
             _ => drop(self.was(&path, false)),

@@ -449,7 +449,8 @@ fn effect(op: Op, flags: u32, errno: u16) -> Effect {
         Op::Fopen | Op::Pfopen if flags & O_CREAT != 0 => Effect::Makes,
         Op::Pwrite | Op::Create | Op::Fcreat | Op::Write | Op::Append => Effect::Makes,
         Op::Mkdir | Op::Rmdir | Op::Delete | Op::Pdelete | Op::Rename => Effect::Changes,
-        Op::Sync | Op::Syncfs => Effect::Nothing,
+        // What a link holds is a text.
+        Op::Sync | Op::Syncfs | Op::Symlink => Effect::Nothing,
         _ => Effect::Uses,
     }
 }

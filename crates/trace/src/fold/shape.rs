@@ -9,7 +9,7 @@
 
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::Near;
-use super::arguments::Arguments;
+use super::arguments::{self, Arguments};
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
 use super::loops::{Gap, Node};
@@ -90,6 +90,8 @@ pub enum Arg {
     List,
     /// A pattern of the program.
     Pattern(u32),
+    /// Permissions of a file.
+    Mode(u16),
     /// Text as it is.
     Fixed(&'static str),
 }
@@ -160,6 +162,8 @@ pub struct Shaper<'a> {
     instances: HashMap<u32, Instance>,
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
+    /// Names of directories.
+    directories: HashSet<u32>,
     lifetimes: Lifetimes,
     /// How long statements are paused before.
     pub(super) pauses: Pauses,
@@ -196,7 +200,7 @@ impl<'a> Shaper<'a> {
         });
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
-        let instances = instances(log);
+        let (instances, directories) = (instances(log), arguments::directories(log));
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
@@ -216,6 +220,7 @@ impl<'a> Shaper<'a> {
             labels,
             instances,
             placed,
+            directories,
             lifetimes,
             pauses: Pauses::default(),
             bursts,
@@ -418,7 +423,8 @@ impl<'a> Shaper<'a> {
     ) -> Option<(Statement, Vec<i64>)> {
         let told = self.log.told(entry);
         let (way, numbers, args) = (told.way, Vec::new(), Vec::new());
-        let mut making_args = Arguments { entry, op, way, numbers, args };
+        let is_directory = self.directories.contains(&entry.event.path);
+        let mut making_args = Arguments { entry, op, way, is_directory, numbers, args };
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
         let closes = matches!(op, Op::Fclose | Op::Pfclose);
         let alone = op == Op::Syncfs && entry.details.instance == NO_ID;

@@ -35,6 +35,8 @@ pub enum Shape {
     Map,
     SyncAll,
     Handle(Op),
+    /// fchmod: its mode stands where others have bytes.
+    Change,
     Named(Op),
     ReadLink,
     Remove,
@@ -115,7 +117,7 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("getxattr", Named(Op::Getxattr)),
     ("listxattr", Named(Op::Listxattr)),
     ("removexattr", Named(Op::Removexattr)),
-    ("fchmod", Handle(Op::Chmod)),
+    ("fchmod", Change),
     ("chmod", Named(Op::Chmod)),
     ("fchmodat", Named(Op::Chmod)),
     ("futimens", Handle(Op::Utime)),
@@ -209,6 +211,10 @@ pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> C
         Map => Call::Map { fd, bytes: slot.bytes },
         SyncAll => Call::SyncAll,
         Handle(op) => Call::Handle { op, fd },
+        Change => {
+            let at = At { dir: fd, name: Name::default() };
+            Call::Named { op: Op::Chmod, at, bytes: slot.bytes }
+        }
         EnterHandle => Call::Enter { at: At { dir: fd, name: Name::default() } },
         Unshare => Call::Unshare { shares: shares(slot.flags) },
         Without => Call::WithoutOperation,

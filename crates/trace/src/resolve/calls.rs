@@ -2,13 +2,13 @@
 
 use super::table::{Closed, Instance, NO_FILE, Slot};
 use super::threads::Closing;
-use super::{Done, Meaning, Resolver, hash, without_device};
+use super::{Done, Meaning, Resolver, hash, is_fault, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
 use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
 use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use model::Op;
-use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN, NO_ID};
 use model::op::Class;
 
 /// Most bytes that a copy is taken to ask for, unless it moved more: programs name a limit that no
@@ -280,7 +280,8 @@ impl Resolver<'_> {
     }
 
     /// A copy inside the kernel: a read without time, then a write of what was read. With a pipe or
-    /// socket on one side only the other one is left.
+    /// socket on one side only the other one is left. Of one that failed only errors of storage are kept,
+    /// with the write: others say that these files cannot be copied so, on this storage.
     fn copy(
         &mut self,
         thread: u32,
@@ -292,12 +293,18 @@ impl Resolver<'_> {
         let moved = moved(r);
         let asked = bytes.min(moved.max(COPIED_BYTES));
         match (from, to) {
+            (Meaning::File(_), Meaning::File(to)) if r.outcome.errno != 0 => {
+                match is_fault(r.outcome.errno, Op::Copy) {
+                    true => self.moved(thread, to, r, Op::Fwrite, asked, to_offset),
+                    false => self.gaps.add_name(Gap::FailedCopies, r.name),
+                }
+            }
             (Meaning::File(from), Meaning::File(to)) => {
                 self.gaps.add(Gap::Halves);
                 let no_time = Record { elapsed_ns: Some(0), ..*r };
                 self.moved(thread, from, &no_time, Op::Fread, asked, from_offset);
                 // Where the source has ended, nothing is written.
-                if moved > 0 || r.outcome.errno != 0 {
+                if moved > 0 {
                     self.moved(thread, to, r, Op::Fwrite, moved, to_offset);
                 }
             }
@@ -378,7 +385,7 @@ impl Resolver<'_> {
             r,
             Done {
                 offset: offset.unwrap_or(0),
-                requested: bytes.max(done),
+                requested: if op == Op::Chmod { MODE_UNKNOWN } else { bytes.max(done) },
                 done,
                 flags: flag(unplaced, FLAG_UNPLACED) | flag(short, FLAG_SHORT),
                 file,
@@ -426,7 +433,12 @@ impl Resolver<'_> {
                     self.names.grow(instance.file, end_bytes);
                 }
             }
+            Call::Handle { op: Op::Chmod, .. } => {
+                (done.op, done.requested) = (Op::Chmod, MODE_UNKNOWN);
+            }
             Call::Handle { op, .. } => done.op = op,
+            Call::Named { op, bytes, .. } => (done.op, done.requested) = (op, bytes),
+            Call::ReadLink { .. } => done.op = Op::Readlink,
             Call::List { .. } => return self.list(thread, place, &instance, r),
             _ => {}
         }
@@ -450,16 +462,9 @@ impl Resolver<'_> {
     }
 
     fn on_name(&mut self, thread: u32, at: At<'_>, r: &Record<'_>) {
-        let of_open = match r.call {
-            Call::Named { op, .. } => Some(op),
-            Call::ReadLink { .. } => Some(Op::Readlink),
-            _ => None,
-        };
-        if at.name.text.is_empty()
-            && let Some(op) = of_open
-        {
-            let handle = Record { call: Call::Handle { op, fd: at.dir }, ..*r };
-            return self.on_open(thread, at.dir, &handle);
+        let of_open = matches!(r.call, Call::Named { .. } | Call::ReadLink { .. });
+        if at.name.text.is_empty() && of_open {
+            return self.on_open(thread, at.dir, r);
         }
         let Some(node) = self.node(thread, &at) else { return };
         let mut done = Done::named(Op::Stat, self.names.path(node));
@@ -542,7 +547,7 @@ impl Resolver<'_> {
         self.emit(thread, r, Done { path2, file, ..Done::named(Op::Link, path) });
     }
 
-    /// The target is a text: it is a path of the run as seen from the link.
+    /// The target is a text. It leads to the same path of the run as it led to in the log.
     fn symlink(&mut self, thread: u32, r: &Record<'_>, target: Name<'_>, at: At<'_>) {
         let Some(node) = self.node(thread, &at) else { return };
         let text = self.decoded(target);
@@ -550,11 +555,12 @@ impl Resolver<'_> {
         let leads = self.names.walk(above, &text);
         self.text = text;
         let Some(leads) = leads else { return self.gaps.add(Gap::Impossible) };
-        let (path, path2) = (self.names.path(leads), self.names.path(node));
+        let (target, path2) = (self.names.path(leads), self.names.path(node));
+        let text = self.names.link_text(path2, target);
         if r.outcome.errno == 0 {
             self.found.makes(path2);
         }
-        self.emit(thread, r, Done { path2, ..Done::named(Op::Symlink, path) });
+        self.emit(thread, r, Done { path2, ..Done::named(Op::Symlink, text) });
     }
 
     /// A link was read that nobody has made in the log.

@@ -16,7 +16,7 @@ mod table;
 mod threads;
 
 use crate::gaps::{Gap, Gaps};
-use crate::names::{Names, Node, ROOT, START};
+use crate::names::{Names, Node, ROOT, START, text_of_link};
 use crate::record::{At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
 use found::Found;
@@ -213,7 +213,12 @@ impl<'s> Resolver<'s> {
     pub fn finish(mut self) -> Told {
         let all = (0..self.names.path_count()).map(|path| self.names.path_text(path as u32));
         let all: Vec<&[u8]> = all.collect();
-        let (root, paths) = self.scope.mapped(&all, self.start.as_deref());
+        let (root, mut paths) = self.scope.mapped(&all, self.start.as_deref());
+        for path in 0..paths.len() {
+            if let Some((link, target)) = self.names.link_of_text(path as u32) {
+                paths[path] = text_of_link(&paths[link as usize], &paths[target as usize]);
+            }
+        }
         let (found, left_out) = self.found.told(&paths);
         self.gaps.add_many(Gap::Unfound, left_out);
         let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
@@ -384,6 +389,7 @@ impl<'s> Resolver<'s> {
         let directory = &self.threads.at(thread).directory;
         if directory.get() == START && self.start.is_none() {
             self.start = Some(shown.to_vec());
+            self.scope.begins(shown);
         }
         directory.set(node);
     }
@@ -417,7 +423,8 @@ impl<'s> Resolver<'s> {
         done: Done,
     ) {
         // Both are asked: what is kept decides what paths are below.
-        let kept = done.path == NO_ID || self.is_kept(done.path);
+        let is_name = done.path != NO_ID && done.op != Op::Symlink;
+        let kept = done.path == NO_ID || (is_name && self.is_kept(done.path));
         let kept2 = done.path2 != NO_ID && self.is_kept(done.path2);
         if !kept && !kept2 {
             return self.gaps.add_bytes(Gap::Outside, done.done);

@@ -15,6 +15,14 @@ pub enum Which {
     Data,
     /// Those below this directory.
     Below(Vec<u8>),
+    /// Those below the directory with this relative name. It begins where the log does, and where the log
+    /// does not tell that, in `here`.
+    Relative {
+        /// Its name.
+        name: Vec<u8>,
+        /// The directory of who asks.
+        here: Vec<u8>,
+    },
     /// All.
     All,
 }
@@ -31,6 +39,13 @@ impl Scope {
     /// Nothing is decided yet.
     pub fn new(which: Which) -> Scope {
         Scope { which, decided: Vec::new() }
+    }
+
+    /// The log begins in this directory.
+    pub fn begins(&mut self, start: &[u8]) {
+        if let Which::Relative { here, .. } = &mut self.which {
+            *here = start.to_vec();
+        }
     }
 
     /// The file with this path is kept.
@@ -52,6 +67,7 @@ impl Scope {
         let kept = kept.map(|(_, path)| &path[..]).filter(|path| path.starts_with(b"/"));
         let root = match &self.which {
             Which::Below(directory) => directory.clone(),
+            Which::Relative { name, here } => joined(here, name),
             _ => common(kept),
         };
         let seen = absolute.iter().map(|path| below(path, &root)).collect();
@@ -67,8 +83,26 @@ impl Which {
             Which::All => true,
             Which::Data => !is_system || is_below(path, DATA),
             Which::Below(directory) => is_below(path, directory),
+            Which::Relative { name, here } => match path.first() {
+                Some(b'/') => is_below(path, &joined(here, name)),
+                _ => is_below(path, &joined(b"", name)),
+            },
         }
     }
+}
+
+/// The directory that `name` leads to from `here`.
+fn joined(here: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path: Vec<&[u8]> = Vec::new();
+    for part in [here, name].into_iter().flat_map(|path| path.split(|byte| *byte == b'/')) {
+        match part {
+            b"" | b"." => {}
+            b".." if path.last().is_some_and(|last| *last != b"..") => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    let root: &[u8] = if here.first() == Some(&b'/') { b"/" } else { b"" };
+    [root, &path.join(&b'/')].concat()
 }
 
 /// `path` is `directory`, or in it.
@@ -140,6 +174,27 @@ mod tests {
         let (root, seen) = mapped(Which::All, &["../../etc/x", "a", "."], None);
         assert_eq!((root.as_str(), seen), ("", vec!["up/up/etc/x".into(), "a".into(), ".".into()]));
         assert_eq!(mapped(Which::All, &["/a", "/b"], None).0, "/");
+    }
+
+    #[test]
+    fn a_relative_directory_begins_where_the_log_does() {
+        let relative = |name: &str| Which::Relative { name: name.into(), here: "/home/u".into() };
+        for (name, path, kept) in [
+            ("d3", "/home/u/d3/f", true),
+            ("./d3/", "/home/u/d3/f", true),
+            ("../v", "/home/v/f", true),
+            ("d3", "/home/d3/f", false),
+            ("d3", "d3/f", true),
+            ("d3", "d30/f", false),
+            (".", "f", true),
+        ] {
+            assert_eq!(relative(name).keeps(path.as_bytes()), kept, "{name} {path}");
+        }
+        let mut scope = Scope::new(relative("d"));
+        scope.begins(b"/data");
+        assert!(scope.keeps(0, b"/data/d/f"));
+        let seen = scope.mapped(&[b"/data/d/f"], Some(b"/data"));
+        assert_eq!(seen, (b"/data/d".to_vec(), vec![b"f".to_vec()]));
     }
 
     #[test]

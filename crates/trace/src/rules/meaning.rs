@@ -7,6 +7,7 @@ use super::verb::Verb;
 use super::who::{Handles, Thread, Threads};
 use crate::record::{At, CWD, Call, FLAGS_UNKNOWN, Fd, Introduction, Name, Outcome, Record};
 use crate::strace;
+use model::event::MODE_UNKNOWN;
 use model::op::{Class, ParamKind};
 use model::{Op, errno, open_flags};
 use std::borrow::Cow;
@@ -330,6 +331,7 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
         Op::Link => Call::Link { from: at, to: self::at(second()?) },
         Op::Symlink => Call::Symlink { target: named(text), at: self::at(second()?) },
         Op::Copy | Op::Reflink | Op::Linkat => Call::WithoutOperation,
+        Op::Chmod => Call::Named { op, at, bytes: MODE_UNKNOWN },
         _ if op.row().class == Class::Metadata && op != Op::Fseek => Call::Named { op, at, bytes },
         _ => Call::Whole { op, path: named(text), offset: v.offset, bytes, flags: v.flags },
     };

@@ -6,6 +6,7 @@ use super::cursor::Cursor;
 use super::flags::{O_CREAT, O_TRUNC, has, open_flags};
 use crate::record::{At, Call, Fd, Name, Shares};
 use model::Op;
+use model::event::MODE_UNKNOWN;
 
 /// What `name` with these arguments does. The cursor stands behind the opening bracket; it need not
 /// be at its end afterwards. `None`: the arguments are not those of such a call.
@@ -73,7 +74,10 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"fgetxattr" => handle(Op::Getxattr, c)?,
         b"flistxattr" => handle(Op::Listxattr, c)?,
         b"fremovexattr" => handle(Op::Removexattr, c)?,
-        b"fchmod" => handle(Op::Chmod, c)?,
+        b"fchmod" => {
+            let at = At { dir: first(c)?, name: Name::default() };
+            changed(at, c)
+        }
         b"fstatfs" | b"fstatfs64" => handle(Op::Statfs, c)?,
         b"ftruncate" | b"ftruncate64" => {
             Call::Resize { fd: first(c)?, size_bytes: c.size().unwrap_or(0) }
@@ -111,8 +115,8 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
             let at = there(c)?;
             Call::ReadLink { at, target: c.string().unwrap_or_default() }
         }
-        b"chmod" => named(Op::Chmod, here(c)?),
-        b"fchmodat" | b"fchmodat2" => named(Op::Chmod, there(c)?),
+        b"chmod" => changed(here(c)?, c),
+        b"fchmodat" | b"fchmodat2" => changed(there(c)?, c),
         b"utime" | b"utimes" => named(Op::Utime, here(c)?),
         b"utimensat" | b"futimesat" => named(Op::Utime, there(c)?),
         b"setxattr" | b"lsetxattr" => named(Op::Setxattr, here(c)?),
@@ -201,6 +205,13 @@ fn there<'a>(c: &mut Cursor<'a>) -> Option<At<'a>> {
 
 fn named(op: Op, at: At<'_>) -> Call<'_> {
     Call::Named { op, at, bytes: 0 }
+}
+
+/// `0644`: a mode.
+fn changed<'a>(at: At<'a>, c: &mut Cursor<'a>) -> Call<'a> {
+    let mode = std::str::from_utf8(c.word()).ok();
+    let mode = mode.and_then(|mode| u64::from_str_radix(mode, 8).ok());
+    Call::Named { op: Op::Chmod, at, bytes: mode.unwrap_or(MODE_UNKNOWN) }
 }
 
 fn removed(at: At<'_>, directory: bool) -> Call<'_> {

@@ -15,7 +15,7 @@ const OPEN: &[(&[u8], u32)] = &[
     (b"O_DSYNC", 0o10000),
     (b"O_DIRECT", 0o40000),
     (b"O_LARGEFILE", 0),
-    (b"O_DIRECTORY", 0o200000),
+    (b"O_DIRECTORY", O_DIRECTORY),
     (b"O_NOFOLLOW", 0o400000),
     (b"O_NOATIME", 0o1000000),
     (b"O_CLOEXEC", O_CLOEXEC),
@@ -31,6 +31,8 @@ pub const O_CREAT: u32 = 0o100;
 pub const O_EXCL: u32 = 0o200;
 /// It becomes empty.
 pub const O_TRUNC: u32 = 0o1000;
+/// It must be a directory.
+pub const O_DIRECTORY: u32 = 0o200000;
 /// Writes go to its end.
 pub const O_APPEND: u32 = 0o2000;
 /// Closed by exec.

@@ -31,8 +31,8 @@ use who::Who;
 
 pub use cursor::unescape;
 pub use flags::{
-    CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC, open_flag_text,
-    open_flags,
+    CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_TMPFILE, O_TRUNC,
+    open_flag_text, open_flags,
 };
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";

@@ -56,11 +56,12 @@ fn read(imported: Imported) -> Vec<Operation> {
         .iter()
         .filter_map(|thread| Some((u64::from(thread.rank?), thread.thread)))
         .collect();
-    let path = |id: u32| match told.paths.get(id as usize).map_or(&b""[..], |path| path) {
+    let path_of = |path: &[u8]| match path {
         b"" => Vec::new(),
         b"." => told.root.clone(),
         path => [&told.root[..], if told.root.ends_with(b"/") { b"" } else { b"/" }, path].concat(),
     };
+    let path = |id: u32| path_of(told.paths.get(id as usize).map_or(&b""[..], |path| path));
     let mut all: Vec<(u64, Operation)> = Vec::new();
     for traced in imported.events {
         let (event, details, rank) = traced.map(|t| (t.event, t.details, t.rank)).unwrap();
@@ -70,7 +71,14 @@ fn read(imported: Imported) -> Vec<Operation> {
             op: model::Op::from_u8(event.op).unwrap().name().into(),
             call: String::from_utf8(told.calls[details.call as usize].clone()).unwrap(),
             label: program(told.labels.get(event.label as usize)),
-            path: path(event.path),
+            path: match event.op == model::Op::Symlink as u8 {
+                // What links hold is a text, which leads from there.
+                true => path_of(&trace::names::target_of_link(
+                    &told.paths[event.path2 as usize],
+                    &told.paths[event.path as usize],
+                )),
+                false => path(event.path),
+            },
             path2: path(event.path2),
             instance: details.instance,
             file: details.file,

@@ -1,31 +1,44 @@
 //! The command as a child process: it gets every signal that this process gets, and its end is
-//! waited for.
+//! waited for, as are the ends of those that it started and left behind.
 
+use crate::console;
 use crate::error::{Error, Result};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::Errno;
+use rustix::process::{self, Pid, Signal, WaitOptions, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
+use std::process::{self as std_process, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Signals that are passed on.
 const PASSED_ON: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
 /// What shells add to the number of the signal that ended a command.
 const BY_SIGNAL: i32 = 128;
+/// How often it is looked whether processes that were left behind have ended.
+const STEP: Duration = Duration::from_millis(20);
+/// After so long it is said what is waited for.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended(ExitStatus);
+pub struct Ended {
+    status: ExitStatus,
+    /// Processes that it started and that were still at work when nobody waited any longer.
+    pub running: u64,
+}
 
 impl Ended {
     /// Its exit code as a shell has it.
     pub fn code(self) -> u8 {
-        let by_signal = self.0.signal().map(|signal| BY_SIGNAL + signal);
-        self.0.code().or(by_signal).unwrap_or(1) as u8
+        let by_signal = self.status.signal().map(|signal| BY_SIGNAL + signal);
+        self.status.code().or(by_signal).unwrap_or(1) as u8
     }
 }
 
@@ -46,21 +59,71 @@ pub fn run(mut start: Start) -> Result<Ended> {
     // From here on signals end the command, not this process.
     let signals = SignalsInfo::<WithOrigin>::new(PASSED_ON).map_err(cannot)?;
     engine::limits::restore_file_size_signal(&mut start.command);
+    // Whose parent ends becomes a child of this process, so that its end can be waited for.
+    let _ = process::set_child_subreaper(Pid::from_raw(std_process::id() as i32));
     let mut child = start.command.spawn().map_err(|error| {
         let program = start.command.get_program().to_string_lossy().into_owned();
         Error::input(format!("cannot start {program}: {error}"))
     })?;
     let (pid, is_below, handle) = (child.id(), start.is_below, signals.handle());
+    let is_over = Arc::new(AtomicBool::new(false));
+    let enough = Arc::new(AtomicBool::new(false));
+    let (over, stop) = (is_over.clone(), enough.clone());
     let passing = thread::Builder::new().name("signals".into());
-    let passing = passing.spawn(move || pass_on(signals, pid, is_below));
+    let passing = passing.spawn(move || pass_on(signals, (pid, is_below), &over, &stop));
     let ended = child.wait();
+    is_over.store(true, Relaxed);
+    // strace waits for all that it follows.
+    let running = if is_below { 0 } else { wait_for_others(&enough) };
     handle.close();
     let _ = passing.map(JoinHandle::join);
-    ended.map(Ended).map_err(|error| Error::failed(format!("cannot wait for it: {error}")))
+    let ended = ended.map(|status| Ended { status, running });
+    ended.map_err(|error| Error::failed(format!("cannot wait for it: {error}")))
 }
 
-fn pass_on(mut signals: SignalsInfo<WithOrigin>, pid: u32, is_below: bool) {
+/// Waits for processes that the command has left behind until there are none, or it is `enough`; gives how
+/// many there are then.
+fn wait_for_others(enough: &AtomicBool) -> u64 {
+    let (begun, mut is_said) = (Instant::now(), false);
+    loop {
+        match process::wait(WaitOptions::NOHANG) {
+            Err(Errno::CHILD) => return 0,
+            Ok(Some(_)) => continue,
+            _ if enough.load(Relaxed) => return children(std_process::id()),
+            _ => thread::sleep(STEP),
+        }
+        if !is_said && begun.elapsed() > SILENCE {
+            is_said = true;
+            console::note(&format!(
+                "the command has ended, {} of its processes have not: they are waited for; Ctrl-C ends the \
+                 recording without them",
+                children(std_process::id())
+            ));
+        }
+    }
+}
+
+/// Number of processes below one.
+fn children(pid: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let below =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let below = below.collect::<String>();
+    let numbers = below.split_whitespace().filter_map(|number| number.parse().ok());
+    numbers.map(|number| 1 + children(number)).sum()
+}
+
+fn pass_on(
+    mut signals: SignalsInfo<WithOrigin>,
+    (pid, is_below): (u32, bool),
+    is_over: &AtomicBool,
+    enough: &AtomicBool,
+) {
     for origin in &mut signals {
+        if is_over.load(Relaxed) {
+            enough.store(true, Relaxed);
+            continue;
+        }
         if is_from_terminal(&origin) {
             continue;
         }

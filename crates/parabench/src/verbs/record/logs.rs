@@ -55,6 +55,11 @@ impl Logs {
         Ok(logs)
     }
 
+    /// Logs of all ranks become a run here.
+    pub fn are_stored_here() -> bool {
+        launcher::job().is_none_or(|job| job.rank == 0)
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Path {
         self.own.path()
@@ -125,10 +130,13 @@ impl Logs {
     /// What was recorded is not lost because it cannot be imported.
     pub fn kept(&self, error: Error) -> Error {
         let folder = self.own.path().display();
-        Error {
-            message: format!("{}; what was recorded is still in {folder}", error.message),
-            ..error
-        }
+        let message = format!("{}; what was recorded is still in {folder}", error.message);
+        let others = match self.job {
+            Some(_) => format!(" {}.rank-*", self.out.display()),
+            None => String::new(),
+        };
+        Error { message, ..error }
+            .help(format!("`parabench import {folder}{others} -o DIR` makes a run of it"))
     }
 
     /// Removes what was imported.

@@ -17,15 +17,18 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{self, Folder, Origin};
+use ::report::once::is_above;
 use child::Start;
 use clap::{Args, ValueEnum};
 use command::Program;
 use logs::Logs;
-use model::run::{Recorded, Run};
+use model::run::{Recorded, Row, Run};
 use preload::Preload;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use strace::Strace;
+use trace::gaps::{Gap, Gaps};
+use trace::recording;
 use trace::{Format, Imported, Options, Which};
 
 /// Record what a command does with files, as a run
@@ -91,12 +94,20 @@ impl Record {
             Via::Preload => Recorder::Preload(Preload::new(&program, &out)?),
             Via::Strace => Recorder::Strace(Strace::find()?),
         };
+        let _claim = Logs::are_stored_here().then(|| folder.claim()).transpose()?;
         let logs = Logs::new(&out)?;
         let ended = recorder.start(&program, &logs).and_then(child::run);
         let ended = ended.inspect_err(|_| drop(logs.remove()))?;
         logs.recorded(&program)?;
         if let Some(folders) = logs.gathered()? {
-            let imported = recorder.import(&folders, which).map_err(|e| logs.kept(e))?;
+            let mut imported = recorder.import(&folders, which).map_err(|e| logs.kept(e))?;
+            let mut gaps = Gaps::default();
+            gaps.add_many(Gap::Running, ended.running);
+            imported.told.gaps.extend(gaps.told());
+            if folder.is_taken() {
+                let message = format!("{} has become that of another run", out.display());
+                return Err(logs.kept(Error::failed(message)));
+            }
             let recorded = Recorded {
                 command: program.shown(),
                 by: recorder.shown(),
@@ -164,8 +175,9 @@ impl Recorder {
 
 /// What was recorded, in a line.
 fn summarize(run: &Run, out: &Path) {
-    let operations: u64 =
-        run.rows.iter().filter(|row| row.part_of.is_none()).map(|r| r.count).sum();
+    let format = run.run.trace.as_ref().map_or("", |trace| &trace.format);
+    let once = |row: &&Row| row.part_of.is_none() && !is_above(format, row);
+    let operations: u64 = run.rows.iter().filter(once).map(|row| row.count).sum();
     let (out, ranks) = (out.display(), run.run.ranks);
     if operations == 0 {
         return console::warning(&format!(
@@ -177,4 +189,29 @@ fn summarize(run: &Run, out: &Path) {
     console::note(&format!(
         "recorded {operations} operations of {threads}: parabench report {out}"
     ));
+    let notes = run.run.evidence.notes.iter();
+    notes.filter(|note| note.starts_with(results::MOSTLY)).for_each(|note| console::note(note));
+}
+
+/// What a recording has left in these folders that did not come to its end, as events. `None`: they hold
+/// something else.
+pub fn left(folders: &[PathBuf], which: &Which) -> Option<Result<Imported>> {
+    let holds = |folder: &PathBuf, is_log: &dyn Fn(&Path) -> bool| {
+        let entries = std::fs::read_dir(folder).ok();
+        entries.is_some_and(|entries| entries.flatten().any(|entry| is_log(&entry.path())))
+    };
+    let all = |is_log: &dyn Fn(&Path) -> bool| folders.iter().all(|folder| holds(folder, is_log));
+    let named: Vec<(PathBuf, PathBuf)> =
+        folders.iter().map(|folder| (folder.clone(), folder.clone())).collect();
+    let failed = |error: trace::Error| Error::failed(error.message).help(error.help);
+    if all(&|file| file.extension().is_some_and(|ending| ending == recording::ENDING)) {
+        return Some(trace::import::from_recordings(&named, which).map_err(failed));
+    }
+    if !all(&|file| file.ends_with(strace::LOG)) {
+        return None;
+    }
+    let options = Options { format: Some(Format::Strace), which: which.clone() };
+    let imported = strace::open(&named)
+        .and_then(|inputs| trace::import::from_inputs(inputs, &options).map_err(failed));
+    Some(imported)
 }

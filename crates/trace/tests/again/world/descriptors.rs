@@ -139,6 +139,7 @@ impl World {
         (plain.offset, plain.requested) = match op {
             Op::Fseek => (if error.is_some() { 0 } else { size }, 0),
             Op::Ftruncate => (0, size),
+            Op::Chmod => (0, 0o644),
             Op::Fallocate => (0, size + 100),
             _ => (0, 0),
         };

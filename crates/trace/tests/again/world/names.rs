@@ -88,7 +88,12 @@ impl World {
             let file = self.files.file(&path);
             self.files.set_size(file, size);
         }
-        let plain = Operation { requested: if truncates { size } else { 0 }, ..named(&path) };
+        let requested = match op {
+            Op::Truncate => size,
+            Op::Chmod => 0o644,
+            _ => 0,
+        };
+        let plain = Operation { requested, ..named(&path) };
         self.answered(doing, op, args, found, plain, &path);
     }
 

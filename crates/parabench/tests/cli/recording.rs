@@ -1,0 +1,238 @@
+//! What `parabench record` and `import` make of odd calls, of interrupted recordings and of processes left behind.
+
+use crate::record::{compiled, operations, recorders};
+use crate::scene::{Scene, skip};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A program in the run's directory, folded without loss, and its replay on real files.
+fn folded(scene: &Scene) -> String {
+    scene.parabench("fold r -o app.ppl").exits(0).err_has("without loss");
+    scene
+        .call("replay r -- --out again.run --fidelity-gate")
+        .word("operations <= 0")
+        .run()
+        .exits(0);
+    scene.text("app.ppl")
+}
+
+#[test]
+fn links_in_directories_lead_where_they_led() {
+    for via in recorders() {
+        let scene = Scene::new().file("w/keep", "");
+        let script = "cd w; mkdir d d/e; echo abc > d/real; ln -s real d/link; cat d/link; \
+                      ln -s ../real d/e/up; cat d/e/up; ln -s $PWD/d/real d/e/absolute; cat d/e/absolute";
+        let line = format!("record --via {via} --under w -o r -- sh -c");
+        scene.call(&line).word(script).run().exits(0).out_is("abc\nabc\nabc\n");
+        let program = folded(&scene);
+        assert!(program.contains("\"real\", \"d/link\""), "{via}: {program}");
+        let texts = operations(&scene, "r");
+        assert!(texts.keys().any(|text| text.starts_with("symlink ../real ")), "{texts:#?}");
+    }
+}
+
+#[test]
+fn modes_are_those_of_the_recording() {
+    for via in recorders() {
+        let scene = Scene::new().file("w/keep", "");
+        let script = "cd w; mkdir d; echo abc > d/f; chmod 711 d; chmod 600 d/f; cat d/f";
+        let line = format!("record --via {via} --under w -o r -- sh -c");
+        scene.call(&line).word(script).run().exits(0);
+        let program = folded(&scene);
+        for mode in ["chmod(\"d\", 0o711)", "chmod(\"d/f\", 0o600)"] {
+            assert!(program.contains(mode), "{via}: {program}");
+        }
+        let secret = scene.parabench("fold r --anonymise map").exits(0);
+        secret.out_has("0o711");
+    }
+}
+
+/// Logs that tell no modes.
+#[test]
+fn directories_stay_open_where_no_mode_is_known() {
+    let log = "1 2 mkdir 0 0 ( /d/a 511 )\n".replace("1 2", "1.0 2.0")
+        + "2.0 3.0 chmod 0 0 ( /d/a 511 )\n3.0 4.0 chmod 0 0 ( /d/f 511 )\n";
+    let scene = Scene::new().file("0.txt", &log);
+    scene.parabench("import --as recorder 0.txt -o r").exits(0);
+    let program = scene.parabench("fold r").exits(0);
+    program.out_has("chmod(\"a\", 0o755)").out_has("chmod(\"f\", 0o644)");
+}
+
+#[test]
+fn copies_between_file_systems_fold() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skip("no /dev/shm") };
+    let scene = Scene::new().file("w/in", "x".repeat(9000));
+    for via in recorders() {
+        let out = memory.path().join("out");
+        let line = format!("record --via {via} --force -o r -- cp w/in");
+        scene.call(&line).word(out.to_str().expect("text")).run().exits(0);
+        let texts = operations(&scene, "r");
+        assert!(
+            texts.keys().all(|text| text.ends_with("errno 0") || !text.starts_with("fread")),
+            "{texts:#?}"
+        );
+        scene.parabench("fold r").exits(0).err_has("without loss");
+    }
+}
+
+const APPENDS: &str = r#"
+#include <stdio.h>
+int main(void) {
+    FILE *stream = fopen("w/log", "a");
+    fprintf(stream, "more\n");
+    fclose(stream);
+    stream = freopen("w/other", "a", stdout);
+    printf("more\n");
+    return fclose(stream);
+}
+"#;
+
+#[test]
+fn streams_that_append_are_recorded_alike() {
+    let mut all = Vec::new();
+    for via in recorders() {
+        let scene = Scene::new().file("w/log", "before\n").file("w/other", "");
+        assert!(compiled(&scene, "app", APPENDS, &[]));
+        scene.parabench(&format!("record --via {via} --under w -o r -- ./app")).exits(0);
+        let texts = operations(&scene, "r");
+        assert_eq!(texts.get("fseek log @7 0 of 0 errno 0"), Some(&1), "{via} {texts:#?}");
+        assert!(!scene.text("r/run.json").contains("unknown-descriptors"), "{via}");
+        folded(&scene);
+        all.push(texts);
+    }
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:#?}");
+}
+
+#[test]
+fn nothing_is_executed_whose_run_cannot_be_stored() {
+    let scene = Scene::new();
+    for out in ["/proc/x", "/dev/null/x"] {
+        scene.parabench(&format!("record -o {out} -- touch made")).exits(2).err_has(out);
+    }
+    assert!(!scene.path("made").exists());
+    // Of a command that cannot be started nothing stays.
+    fs::write(scene.path("script"), "#!/nowhere/sh\n").expect("written");
+    fs::set_permissions(scene.path("script"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    let _ = scene.call("record -o r -- ./script").run();
+    assert!(!scene.path("r").exists());
+}
+
+#[test]
+fn a_folder_belongs_to_one_recording_at_a_time() {
+    let scene = Scene::new();
+    let script = "touch made; while ! test -e end; do sleep 0.01; done";
+    let first = scene.call("record --under . -o r -- sh -c").word(script).start();
+    first.until("the file", || scene.path("made").exists());
+    scene.parabench("record -o r -- touch second").exits(2).err_has("another recording");
+    assert!(!scene.path("second").exists());
+    fs::write(scene.path("end"), "").expect("written");
+    first.finish().exits(0).err_has("recorded");
+}
+
+/// Folders of recordings that hold what this program makes.
+fn left_over(beside: &Path) -> Vec<PathBuf> {
+    let places = [Path::new("/dev/shm"), Path::new("/run"), beside];
+    let entries = places.iter().filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
+    let named = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("parabench-recording-"))
+    };
+    entries.map(|entry| entry.path()).filter(named).collect()
+}
+
+#[test]
+fn what_a_killed_recorder_leaves_becomes_a_run() {
+    for via in recorders() {
+        let scene = Scene::new();
+        let before = left_over(&scene.path("."));
+        let script = "echo abc > kept; touch made; while ! test -e end; do sleep 0.01; done";
+        let line = format!("record --via {via} --under . -o r -- sh -c");
+        let running = scene.call(&line).word(script).start();
+        running.until("the file", || scene.path("made").exists());
+        let marked = |folder: &PathBuf| {
+            fs::read_dir(folder).is_ok_and(|mut files| {
+                files.any(|file| {
+                    file.is_ok_and(|file| {
+                        fs::read(file.path()).is_ok_and(|text| memchr(&text, &scene.path(".")))
+                    })
+                })
+            })
+        };
+        running.signal(9);
+        drop(running.finish());
+        fs::write(scene.path("end"), "").expect("written");
+        let new: Vec<PathBuf> = left_over(&scene.path("."))
+            .into_iter()
+            .filter(|folder| !before.contains(folder))
+            .collect();
+        let folder = new.iter().find(|folder| marked(folder)).expect("a folder");
+        let done =
+            scene.parabench(&format!("import {} --under . -o left", folder.display())).exits(0);
+        done.err_has("rm -r");
+        let texts = operations(&scene, "left");
+        assert!(
+            texts.keys().any(|text| text.starts_with("fwrite kept @0 4 of 4")),
+            "{via} {texts:#?}"
+        );
+        fs::remove_dir_all(folder).expect("removed");
+    }
+}
+
+/// The text has this path in it.
+fn memchr(text: &[u8], path: &Path) -> bool {
+    let path = path.canonicalize().unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    text.windows(name.len()).any(|part| part == name)
+}
+
+#[test]
+fn processes_that_are_left_behind_are_waited_for() {
+    for via in recorders() {
+        let scene = Scene::new();
+        let script = "(sleep 0.3; echo late > late) & echo now > now; exit 5";
+        scene
+            .call(&format!("record --via {via} --under . -o r -- sh -c"))
+            .word(script)
+            .run()
+            .exits(5);
+        let texts = operations(&scene, "r");
+        assert!(texts.keys().any(|text| text.starts_with("fwrite late @0 5")), "{via} {texts:#?}");
+    }
+}
+
+#[test]
+fn processes_that_are_not_waited_for_are_counted() {
+    let scene = Scene::new();
+    let script = "(touch ready; while ! test -e end; do sleep 0.05; done) & echo now > now";
+    let running = scene.call("record --via preload --under . -o r -- sh -c").word(script).start();
+    running.until("the file", || scene.path("ready").exists());
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    running.signal(15);
+    running.finish().exits(0).err_has("recorded");
+    fs::write(scene.path("end"), "").expect("written");
+    assert!(scene.text("r/run.json").contains("still at work when recording ended"));
+}
+
+const RELATIVE: &str = r#"
+17 1795253061.000500 openat(AT_FDCWD</data>, "d3/a", O_RDWR|O_CREAT|O_EXCL, 0644) = 4</data/d3/a> <0.000020>
+17 1795253061.000800 write(4</data/d3/a>, ""..., 4096) = 4096 <0.000030>
+17 1795253061.000900 openat(AT_FDCWD</data>, "b", O_RDONLY) = 5</data/b> <0.000020>
+"#;
+
+#[test]
+fn a_relative_directory_begins_where_the_log_does() {
+    let scene = Scene::new().file("a.log", RELATIVE);
+    fs::create_dir(scene.path("empty")).expect("a folder");
+    scene.parabench("import a.log --under d3 -o r").exits(0);
+    let texts = operations(&scene, "r");
+    assert_eq!(texts.len(), 2, "{texts:#?}");
+    let done = scene.parabench("import a.log --under d4 -o none").exits(2);
+    done.err_has("no operation below d4: 3 are on files elsewhere");
+    assert!(!scene.path("none").exists());
+    scene.parabench("import --as recorder a.log -o none").exits(2).err_has("logs of recorder");
+    scene.parabench("import empty -o none").exits(2).err_has("without a run or a recording");
+    scene.parabench("record --under none -o idle -- true").exits(0).err_has("nothing was kept");
+    scene.parabench("fold idle").exits(2).err_has("nothing to fold");
+    scene.parabench("fold a.log").exits(2).err_has("`record` or `import` has written");
+}
