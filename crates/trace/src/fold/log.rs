@@ -2,6 +2,7 @@
 //! does not tell.
 
 use super::events::Events;
+use super::processes::Process;
 use super::told::Told;
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
@@ -62,6 +63,8 @@ pub struct Log {
     pub removed_bytes: HashMap<u32, u64>,
     /// Symbolic links that were there before, and the names that they lead to.
     pub links: HashMap<u32, u32>,
+    /// Who the ranks of an imported log were.
+    pub processes: Vec<Process>,
     /// It was imported: open files are told by number, positions by a flag.
     pub imported: bool,
 }

@@ -26,6 +26,7 @@ pub mod only;
 pub mod order;
 pub mod params;
 mod patterns;
+pub mod processes;
 mod procs;
 mod ragged;
 pub mod ranks;
