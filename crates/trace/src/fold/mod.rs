@@ -10,6 +10,7 @@
 
 mod alike;
 pub mod anonymise;
+mod appends;
 pub mod approx;
 mod arguments;
 pub mod before;

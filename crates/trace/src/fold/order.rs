@@ -310,6 +310,10 @@ impl Dependences {
             Effect::Makes => self.make(event.path, place),
             Effect::Misses => self.miss(event.path, place),
             Effect::Uses => self.use_name(event.path, place),
+            // Who is at work on the file has to be done before it is removed or renamed.
+            Effect::Nothing if takes_handle(op) => {
+                put(&mut self.by_path.entry(event.path).or_default().used, place);
+            }
             Effect::Nothing => {}
         }
         if event.path2 != NO_ID && event.errno == 0 {

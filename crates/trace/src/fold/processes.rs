@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Processes are compared with those of the same parent: what two pipelines do at the same time has no
-//! order. Threads of a process, and processes that nobody of the log has started, are free.
+//! order. Threads of a process, processes that nobody of the log has started, and those of which the log
+//! does not tell when they began and ended are free.
 
 use super::events::Events;
 use super::log::Log;
@@ -158,7 +159,8 @@ fn joined(
     }
     let spans = parts.iter().map(|part| (part.begin_ns, part.end_ns));
     let span = spans.fold(None, |all, span| around(all, Some(span)))?;
-    (whole.begin_ns, whole.end_ns) = around(Some(span), process.life_ns)?;
+    // A process can be there long before its first operation, and long after its last one.
+    (whole.begin_ns, whole.end_ns) = around(Some(process.life_ns?), Some(span))?;
     Some(whole)
 }
 
@@ -245,6 +247,10 @@ mod tests {
             thread(Some(2), 3, 2, (40, 50)),
         ];
         threads[2].process = 2;
+        // Nobody knows how long these were there.
+        let untold = |number: u64| TraceThread { parent: Some(2), begin_ns: None, ..threads[number as usize - 1].clone() };
+        let untold = [threads[1].clone(), untold(1), TraceThread { process: 3, ..untold(3) }];
+        assert_eq!(edges(&log(&untold, &[&[(1, 2)], &[(21, 22)], &[(41, 42)]])), []);
         let log = log(&threads, &[&[(1, 2)], &[(21, 22)], &[(41, 42)]]);
         assert_eq!(edges(&log), []);
         assert_eq!(log.processes[1].ranks, [1, 2]);
