@@ -92,16 +92,17 @@ impl Text<'_> {
 
     /// Operations can stand in it, or behind it.
     fn does(&self, id: StmtId) -> bool {
-        !matches!(
+        matches!(
             self.ast.stmt(id),
-            Stmt::Error
-                | Stmt::Empty
-                | Stmt::Block(_)
-                | Stmt::Include(..)
-                | Stmt::Param(_)
-                | Stmt::Return(_)
-                | Stmt::Break
-                | Stmt::Continue
+            Stmt::Assign(..)
+                | Stmt::Op { .. }
+                | Stmt::Call { .. }
+                | Stmt::Repeat(_)
+                | Stmt::Time(_)
+                | Stmt::Master(_)
+                | Stmt::If(_)
+                | Stmt::While(..)
+                | Stmt::With(..)
         )
     }
 

@@ -76,6 +76,9 @@ fn with_param(text: &str, name: &str, (value, factor): (i64, f64)) -> String {
 /// # Errors
 /// It names ranks; it fails then; names become negative; ranks write where others do.
 pub fn for_ranks(folded: &Folded, ranks: u32, own_ranks: u32) -> Result<()> {
+    if ranks == own_ranks {
+        return Ok(());
+    }
     if let Some(why) = &folded.fixed.ranks {
         return Err(Error::input(format!("--ranks {ranks}: the program names ranks: {why}"))
             .help("change the text by hand"));

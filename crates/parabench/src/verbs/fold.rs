@@ -140,7 +140,10 @@ impl Fold {
             [("the program (-o)", out.clone()), ("the long lists of the program", data)]
         }) {
             if place(&out) == place(map) {
-                return refused(&format!("{option} go{} there", if option.ends_with(')') { "es" } else { "" }));
+                return refused(&format!(
+                    "{option} go{} there",
+                    if option.ends_with(')') { "es" } else { "" }
+                ));
             }
         }
         let why = "a map is there: without it nobody can tell what the words were";

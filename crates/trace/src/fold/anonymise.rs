@@ -12,7 +12,8 @@ use model::escape;
 use std::collections::{BTreeMap, HashSet};
 
 /// What a map of words begins with.
-pub const MAP_HEAD: &str = "# Words that parabench fold --anonymise replaced: the new one, a tab, the old one.";
+pub const MAP_HEAD: &str =
+    "# Words that parabench fold --anonymise replaced: the new one, a tab, the old one.";
 
 /// The map as text. What would end a line or a word in it, and what is no UTF-8, is escaped: `\\`, `\t`,
 /// `\n`, `\xff`.
@@ -141,8 +142,10 @@ mod tests {
 
     #[test]
     fn a_map_can_be_read_back() {
-        let old = [&b"plain"[..], b"tab\tand\nend", b"back\\slash", b"caf\xe9", "caf\u{e9}".as_bytes()];
-        let words = old.into_iter().map(<[u8]>::to_vec).zip(["a", "b", "c", "d", "e"].map(String::from));
+        let old =
+            [&b"plain"[..], b"tab\tand\nend", b"back\\slash", b"caf\xe9", "caf\u{e9}".as_bytes()];
+        let words =
+            old.into_iter().map(<[u8]>::to_vec).zip(["a", "b", "c", "d", "e"].map(String::from));
         let text = map(&words.collect());
         let mut lines: Vec<&str> = text.lines().skip(1).collect();
         lines.sort_unstable();

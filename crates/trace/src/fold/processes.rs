@@ -248,7 +248,11 @@ mod tests {
         ];
         threads[2].process = 2;
         // Nobody knows how long these were there.
-        let untold = |number: u64| TraceThread { parent: Some(2), begin_ns: None, ..threads[number as usize - 1].clone() };
+        let untold = |number: u64| TraceThread {
+            parent: Some(2),
+            begin_ns: None,
+            ..threads[number as usize - 1].clone()
+        };
         let untold = [threads[1].clone(), untold(1), TraceThread { process: 3, ..untold(3) }];
         assert_eq!(edges(&log(&untold, &[&[(1, 2)], &[(21, 22)], &[(41, 42)]])), []);
         let log = log(&threads, &[&[(1, 2)], &[(21, 22)], &[(41, 42)]]);

@@ -88,10 +88,11 @@ fn value(text: &str, number: u32) -> Option<String> {
 /// Lines of the program that use a variable, but for that itself.
 fn users(folded: &Folded, name: &str, own: &Line) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let in_text = name.replacen('$', "${", 1);
     let uses = |line: &str| {
-        line.match_indices(name).any(|(at, _)| {
-            !line[..at].ends_with('$') && !line[at + name.len()..].starts_with(is_part)
-        })
+        let follows = |at: usize, name: &str| !line[at + name.len()..].starts_with(is_part);
+        line.match_indices(name).any(|(at, _)| !line[..at].ends_with('$') && follows(at, name))
+            || line.match_indices(&in_text).any(|(at, _)| follows(at, &in_text))
     };
     let parts = folded.parts.iter().map(|part| (Some(&part.name), &part.text));
     let mut out = String::new();
