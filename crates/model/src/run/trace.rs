@@ -119,7 +119,7 @@ pub struct TraceThread {
     /// When the log shows it first, on the clock of the events; absent where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_ns: Option<u64>,
-    /// When its last call ended, or it did.
+    /// When it ended, as far as the log shows; absent where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_ns: Option<u64>,
 }

@@ -77,7 +77,7 @@ impl Thread {
             parent: self.parent,
             command: String::from_utf8_lossy(&self.command).into_owned(),
             begin_ns: self.life_ns.map(|life| life.0),
-            end_ns: self.life_ns.map(|life| life.1),
+            end_ns: self.life_ns.map(|life| life.1).filter(|_| self.is_over),
         }
     }
 
