@@ -93,9 +93,7 @@ mod tests {
             ],
             ..Log::default()
         };
-        for (text, left) in
-            [("1", vec![1]), ("load", vec![2]), ("d/", vec![2]), ("d/a", vec![2])]
-        {
+        for (text, left) in [("1", vec![1]), ("load", vec![2]), ("d/", vec![2]), ("d/a", vec![2])] {
             let mut part = log.clone();
             Only::of(text, &log).expect(text).keep(&mut part);
             let counts: Vec<usize> = part.ranks.iter().map(Events::len).collect();
