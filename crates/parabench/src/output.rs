@@ -40,13 +40,18 @@ pub fn check(file: &Path, option: &str, start: &str) -> Result<()> {
 
 /// The same for a program: people change programs, so one that is there stays unless `force` asks.
 pub fn check_program(file: &Path, option: &str, start: &str, force: bool) -> Result<()> {
+    let why = "a program is there, and may have been changed";
+    check_kept(file, option, start, force, why)
+}
+
+/// The same for any file that stays unless `force` asks, and why.
+pub fn check_kept(file: &Path, option: &str, start: &str, force: bool, why: &str) -> Result<()> {
     check(file, option, start)?;
     let is_there = fs::symlink_metadata(file).is_ok_and(|facts| facts.len() > 0);
     if !is_there || force {
         return Ok(());
     }
-    let message =
-        format!("{option} {}: a program is there, and may have been changed", file.display());
+    let message = format!("{option} {}: {why}", file.display());
     Err(Error::input(message)
         .help(format!("replace it with --force, or choose another name with {option}")))
 }

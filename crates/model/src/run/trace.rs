@@ -116,6 +116,12 @@ pub struct TraceThread {
     pub parent: Option<u64>,
     /// Program that the process executed last; "" where the log does not tell.
     pub command: String,
+    /// When the log shows it first, on the clock of the events; absent where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin_ns: Option<u64>,
+    /// When it ended, as far as the log shows; absent where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_ns: Option<u64>,
 }
 
 /// Something that a log does not tell, or that was left out of it.

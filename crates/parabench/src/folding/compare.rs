@@ -1,9 +1,10 @@
 //! Operations of a folded program are compared with its log as they are executed.
 
+use super::asked::{self, Asked};
 use super::proof::{Difference, Proof, told};
 use super::tally::{Kind, difference};
 use engine::record::{Listen, Paths};
-use model::event::FLAG_FAILED;
+use model::event::{FLAG_FAILED, FLAG_UNPLACED};
 use model::{Event, Plan};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -17,22 +18,13 @@ pub const OF_LINE_MAX: usize = 20;
 /// What the program is called whose text is folded.
 pub(super) const PROGRAM: &str = "folded";
 
-/// A line of a program, or of a file that it includes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// The included file; `None`: the program.
-    pub file: Option<String>,
-    /// From 1.
-    pub number: u32,
-}
-
 /// Compares; holds what came of it so far.
 pub struct Comparison {
     log: Rc<Log>,
     folded: Rc<Folded>,
     plan: Rc<Plan>,
     ranks: Vec<Rank>,
-    line: Option<Line>,
+    asked: Option<Asked>,
     /// What came of it.
     pub proof: Proof,
 }
@@ -44,23 +36,25 @@ struct Rank {
     executed: u64,
     /// Operations of the log.
     compared: usize,
-    /// Operations of the line.
+    /// Operations of the part that is asked for.
     of_line: usize,
+    /// It is in the statement that is asked for.
+    is_inside: bool,
     /// Those that come next, the last one first.
     next: Vec<Logged>,
 }
 
 impl Comparison {
-    /// Nothing was executed yet. `line`: of this line of the text operations are remembered.
+    /// Nothing was executed yet. `asked`: of this part of the text operations are remembered.
     pub fn new(
         log: &Rc<Log>,
         folded: &Rc<Folded>,
         plan: &Rc<Plan>,
-        line: Option<Line>,
+        asked: Option<Asked>,
     ) -> Comparison {
         let ranks = log.ranks.iter().map(|_| Rank::default()).collect();
         let (log, folded, plan) = (Rc::clone(log), Rc::clone(folded), Rc::clone(plan));
-        Comparison { log, folded, plan, ranks, line, proof: Proof::default() }
+        Comparison { log, folded, plan, ranks, asked, proof: Proof::default() }
     }
 
     /// All ranks have ended: what is left of the log is missing.
@@ -94,7 +88,13 @@ impl Comparison {
         self.ranks[rank as usize].compared += 1;
         let run = expected.map(|entry| &entry.event);
         let kind = match (run, found) {
-            (Some(run), Some(found)) => difference((run, &self.log), (found, path)),
+            (Some(run), Some(found)) => {
+                let mut run = *run;
+                if expected.is_some_and(|entry| self.log.lies_anywhere(entry)) {
+                    run.flags |= FLAG_UNPLACED;
+                }
+                difference((&run, &self.log), (found, path))
+            }
             _ => Some(Kind::Operation),
         };
         self.proof.tally.add(run, found, kind);
@@ -108,19 +108,23 @@ impl Comparison {
                 found: found.map_or_else(nothing, |event| told(event, path)),
             });
         }
-        if expected.is_some() && self.line.is_some() {
+        if expected.is_some() && self.asked.is_some() {
             self.remember(rank, number, found);
         }
     }
 
     /// Remembers what a line stands for.
     fn remember(&mut self, rank: u32, number: usize, found: Option<&Event>) {
-        let place = found.and_then(|event| self.plan.locate_site(event.site));
-        let is_asked = |line: &Line| {
-            let file = line.file.as_deref().unwrap_or(PROGRAM);
-            place.is_some_and(|(name, at, _)| name == file && at as u32 == line.number)
+        let is_asked = match &self.asked {
+            None => false,
+            Some(Asked::Marked) => self.ranks[rank as usize].is_inside,
+            Some(Asked::Lines { file, lines }) => {
+                let place = found.and_then(|event| self.plan.locate_site(event.site));
+                let file = file.as_deref().unwrap_or(PROGRAM);
+                place.is_some_and(|(name, at, _)| name == file && lines.contains(&(at as u32)))
+            }
         };
-        if self.line.as_ref().is_some_and(is_asked) {
+        if is_asked {
             self.proof.of_line_total += 1;
             let own = &mut self.ranks[rank as usize].of_line;
             *own += 1;
@@ -134,6 +138,10 @@ impl Comparison {
 impl Listen for Comparison {
     fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
         let own = &mut self.ranks[rank as usize];
+        if let Some(begins) = paths.path(event.path).and_then(asked::mark) {
+            own.is_inside = begins;
+            return;
+        }
         let number = own.executed;
         own.executed += 1;
         let adopted = self.folded.adopted.get(rank as usize);

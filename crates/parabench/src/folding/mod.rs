@@ -1,5 +1,7 @@
 //! A stored run -> a program, and the proof that it does the same.
 
+mod apart;
+mod asked;
 mod compare;
 mod proof;
 mod read;
@@ -7,7 +9,8 @@ mod sites;
 mod stretch;
 mod tally;
 
-pub use compare::{Line, OF_LINE_MAX};
+pub use asked::{Asked, Line, Stands, stands};
+pub use compare::OF_LINE_MAX;
 pub use proof::{Difference, Proof, prove, shown, try_out};
 pub use read::read;
 pub use stretch::{for_ranks, scaled};

@@ -1,7 +1,8 @@
 //! A folded program is executed on files in memory and compared with its log: only what does the same
 //! is called lossless.
 
-use super::compare::{Comparison, Failures, Line, PROGRAM};
+use super::asked::Asked;
+use super::compare::{Comparison, Failures, PROGRAM};
 use super::tally::{Kind, Tally};
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
@@ -62,11 +63,11 @@ impl Proof {
     }
 }
 
-/// Executes the text of a folded program among the files that it expects, and compares. `line`: what
-/// this line of the text stands for is remembered.
-pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, line: Option<Line>) -> Proof {
+/// Executes the text of a folded program among the files that it expects, and compares. `asked`: what
+/// this part of the text stands for is remembered.
+pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, asked: Option<Asked>) -> Proof {
     let mut proof = match compiled(log.ranks.len() as u32, folded) {
-        Ok(plan) => compared(log, folded, &Rc::new(plan), line),
+        Ok(plan) => compared(log, folded, &Rc::new(plan), asked),
         Err(why) => {
             let mut proof = Proof { failure: Some(why), ..Proof::default() };
             let all = log.ranks.iter().flatten();
@@ -79,8 +80,8 @@ pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, line: Option<Line>) -> Proof {
     proof
 }
 
-fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, line: Option<Line>) -> Proof {
-    let comparison = Comparison::new(log, folded, plan, line);
+fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, asked: Option<Asked>) -> Proof {
+    let comparison = Comparison::new(log, folded, plan, asked);
     let comparison = Rc::new(RefCell::new(comparison));
     let ended = execute(plan, folded, &Listener(Rc::clone(&comparison) as Rc<RefCell<dyn Listen>>));
     let mut comparison = comparison.borrow_mut();
@@ -118,7 +119,7 @@ pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
     first.map_or(Ok(()), Err)
 }
 
-fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
+pub(super) fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
     let data = folded.data.as_ref().map(|(data, _)| (data.name.clone(), data.text.clone()));
     let files: ppl::Files = Box::new(move |name| match &data {
         Some((known, text)) if known == name => Ok(text.clone().into_bytes()),
@@ -135,7 +136,7 @@ fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
 }
 
 /// Executes a program on files in memory; an error tells why it did not come to its end.
-fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Result<(), String> {
+pub(super) fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Result<(), String> {
     let events = EventsConfig { max_bytes: 1 << 40, expected: 0, sample_every: 1 };
     let mut config = Config {
         directory: PathBuf::from("/folded"),

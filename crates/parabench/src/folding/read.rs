@@ -6,7 +6,7 @@ use crate::results;
 use ::report::events::EventReader;
 use model::run::Run;
 use std::path::Path;
-use trace::fold::{Events, Log, Logged};
+use trace::fold::{Events, Log, Logged, processes};
 
 /// Reads a run and all its events.
 ///
@@ -54,6 +54,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();
     if let Some(trace) = &run.run.trace {
         log.take_found(&trace.found);
+        log.processes = processes::of(&trace.threads);
     }
     log.complete();
     Ok((run, log))

@@ -1,5 +1,7 @@
 //! `parabench fold`: a run with events goes in, a program that does the same comes out.
 
+mod explain;
+
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -7,8 +9,10 @@ use crate::folding::Line;
 use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use trace::fold::anonymise::{self, MAP_HEAD};
 use trace::fold::{self, Events, Folded, Included, Log, Only, Options, Think, Uneven};
 
 /// What folded programs begin with; others are not replaced.
@@ -39,8 +43,8 @@ pub struct Fold {
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Replace a folded program in that file, also one that was changed since
-    #[arg(long, requires = "out")]
+    /// Replace a folded program in that file, also one that was changed since, and a map of words
+    #[arg(long)]
     force: bool,
 
     /// Pauses between operations: `typical` (the mean of each place), `exact` (every one, in lists),
@@ -62,9 +66,9 @@ pub struct Fold {
     #[arg(long, value_name = "MAP")]
     anonymise: Option<PathBuf>,
 
-    /// Multiply a parameter of the program: `size=4`. Refused where places in files do not follow it
+    /// Multiply a parameter of the program: `size=4`, `size=0.5`. Refused where places in files do not follow it
     #[arg(long, value_name = "NAME=FACTOR", value_parser = factor)]
-    scale: Vec<(String, i64)>,
+    scale: Vec<(String, f64)>,
 
     /// Make sure that the program runs on so many ranks. Refused where it names ranks or fails
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -86,12 +90,13 @@ impl Fold {
         if let Some(out) = self.out.as_ref().filter(|_| self.explain.is_none()) {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
+        self.anonymise.as_deref().map_or(Ok(()), |map| self.check_map(map))?;
         let (run, mut log) = folding::read(&self.folder)?;
         if let Some(text) = &self.only {
             only(&mut log, text)?;
         }
         let mut head = head(&run, &log);
-        let words = self.anonymise.as_ref().map(|map| (map, fold::anonymise::anonymise(&mut log)));
+        let words = self.anonymise.as_ref().map(|map| (map, anonymise::anonymise(&mut log)));
         if words.is_some() {
             head = vec![format!("{}an anonymous run.", &HEAD[2..])];
         }
@@ -101,17 +106,16 @@ impl Fold {
         let folded = fold::fold(&log, &options);
         let (log, folded) = (Rc::new(log), Rc::new(folded));
         let line = self.explain.clone().map(|line| self.in_part(line));
-        let proof = folding::prove(&log, &folded, line.clone());
         if let Some(line) = line {
-            explain(&log, &run, &folded, &proof, &line)?;
+            explain::explain(&log, &run, &folded, &line)?;
             return Ok(Exit::Success);
         }
-        let ranks = log.ranks.len() as u32;
-        let folded = folding::scaled(Rc::unwrap_or_clone(folded), &self.scale, ranks)?;
-        self.ranks.map_or(Ok(()), |ranks| folding::for_ranks(&folded, ranks))?;
+        let proof = folding::prove(&log, &folded, None);
+        let own_ranks = log.ranks.len() as u32;
+        let folded = folding::scaled(Rc::unwrap_or_clone(folded), &self.scale, own_ranks)?;
+        self.ranks.map_or(Ok(()), |ranks| folding::for_ranks(&folded, ranks, own_ranks))?;
         if let Some((map, words)) = words {
-            let lines: String = words.iter().map(|(old, new)| format!("{new}\t{old}\n")).collect();
-            output::write(map, "--anonymise", output::ANYTHING, lines.as_bytes())?;
+            output::write(map, "--anonymise", MAP_HEAD, anonymise::map(&words).as_bytes())?;
         }
         match &self.out {
             Some(out) => self.write(out, &folded)?,
@@ -120,6 +124,30 @@ impl Fold {
         say(&folded, &proof, self.approx);
         let is_good = self.approx.map_or(proof.is_lossless(), |bound| proof.is_within(bound));
         Ok(if is_good { Exit::Success } else { Exit::Failed })
+    }
+
+    /// The map takes the place of an older one only, and of that if asked, and not of the program.
+    fn check_map(&self, map: &Path) -> Result<()> {
+        let refused = |why: &str| {
+            let message = format!("--anonymise {}: {why}", map.display());
+            Err(Error::input(message).help("choose another name with --anonymise"))
+        };
+        if map.as_os_str() == "-" {
+            return refused("expected a file: the map is not printed");
+        }
+        for (option, out) in self.out.iter().flat_map(|out| {
+            let data = out.with_file_name(data_name(out));
+            [("the program (-o)", out.clone()), ("the long lists of the program", data)]
+        }) {
+            if place(&out) == place(map) {
+                return refused(&format!(
+                    "{option} go{} there",
+                    if option.ends_with(')') { "es" } else { "" }
+                ));
+            }
+        }
+        let why = "a map is there: without it nobody can tell what the words were";
+        output::check_kept(map, "--anonymise", MAP_HEAD, self.force, why)
     }
 
     /// What names of files begin with that hold a phase: `app` of `app.ppl`.
@@ -206,6 +234,14 @@ pub(super) fn translated(
     Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
 }
 
+/// A file by its folder and name, however that was written.
+fn place(file: &Path) -> Option<(PathBuf, OsString)> {
+    let file = std::path::absolute(file).ok()?;
+    let folder = file.parent()?;
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    Some((folder, file.file_name()?.to_owned()))
+}
+
 /// What the file is called that the long lists of a program stand in: `app.data` of `app.ppl`.
 pub(super) fn data_name(program: &Path) -> String {
     let named = match program.extension() {
@@ -215,9 +251,16 @@ pub(super) fn data_name(program: &Path) -> String {
     named.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What the file of a program is called, for a comment.
+/// What the file of a program is called, for a comment: as a shell takes it.
 fn file_name(out: Option<&Path>) -> Option<String> {
-    Some(model::escape::line(&out?.file_name()?.to_string_lossy()))
+    let name = model::escape::line(&out?.file_name()?.to_string_lossy());
+    let is_plain = |c: char| c.is_alphanumeric() || "._-+,@%".contains(c);
+    Some(if name.chars().all(is_plain) { name } else { console::quoted(&name) })
+}
+
+/// `1 operation`, `2 operations`
+fn counted(count: u64) -> String {
+    format!("{count} operation{}", if count == 1 { "" } else { "s" })
 }
 
 /// `typical`, `exact`, `none`, `drawn`, `scale=0.5`
@@ -253,11 +296,11 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 }
 
 /// `size=4`
-fn factor(text: &str) -> std::result::Result<(String, i64), String> {
+fn factor(text: &str) -> std::result::Result<(String, f64), String> {
     let parts = text.split_once('=');
-    let factor = parts.and_then(|(name, factor)| Some((name, factor.parse::<i64>().ok()?)));
+    let factor = parts.and_then(|(name, factor)| Some((name, factor.parse::<f64>().ok()?)));
     match factor {
-        Some((name, factor)) if factor > 0 && !name.is_empty() => {
+        Some((name, factor)) if factor > 0.0 && factor.is_finite() && !name.is_empty() => {
             Ok((name.trim_start_matches('$').into(), factor))
         }
         _ => Err(format!("expected NAME=FACTOR, for example size=4, found {text:?}")),
@@ -284,6 +327,7 @@ fn only(log: &mut Log, text: &str) -> Result<()> {
 fn head(run: &Run, log: &Log) -> Vec<String> {
     let header = &run.run;
     let operations: usize = log.ranks.iter().map(Events::len).sum();
+    let operations = counted(operations as u64);
     let ranks = match log.ranks.len() {
         1 => "1 rank".to_string(),
         ranks => format!("{ranks} ranks"),
@@ -293,7 +337,7 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
         "" => String::new(),
         started => format!(" of {started}"),
     };
-    let mut head = vec![format!("Folded from {name}{when}: {operations} operations, {ranks}.")];
+    let mut head = vec![format!("Folded from {name}{when}: {operations}, {ranks}.")];
     if let Some(trace) = &header.trace {
         let what = format!("A log of {}, below {}.", trace.format, trace.root);
         head.push(model::escape::line(&what));
@@ -307,6 +351,10 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
             "Pauses count from start to start, with the time that the operations took.".into()
         }));
     }
+    let by_chance = log.ranks.iter().flatten().filter(|entry| log.lies_anywhere(entry)).count();
+    head.extend((by_chance > 0).then(|| {
+        format!("Several ranks append to the same files: where these {by_chance} writes lie is left to chance.")
+    }));
     head.extend(log.tells_transfers_of_mpi_io().then(|| {
         "Who called MPI-IO together is not told: each rank opens its files for itself.".into()
     }));
@@ -325,7 +373,11 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         Some((data, 1)) => format!(" and a list in {}", data.name),
         Some((data, lists)) => format!(" and {lists} lists in {}", data.name),
     };
-    let what = format!("{} operations became {lines} lines{files}{lists}", proof.operations);
+    let what = counted(proof.operations);
+    let what = match lines {
+        1 => format!("{what} became 1 line{files}{lists}"),
+        lines => format!("{what} became {lines} lines{files}{lists}"),
+    };
     let adopted = match proof.adopted {
         0 => String::new(),
         1 => "; one more open gives a rank what another one had opened".into(),
@@ -339,7 +391,8 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         proof.tally.lines().iter().for_each(|line| console::note(line));
     } else {
         let differences = proof.tally.differences();
-        let mut text = format!("{what}; {differences} operations differ");
+        let verb = if differences == 1 { "differs" } else { "differ" };
+        let mut text = format!("{what}; {} {verb}", counted(differences));
         if let Some(first) = &proof.first {
             text.push_str(&format!(
                 "; the first: rank {}, operation {}: {} in the run, {} of the program",
@@ -356,19 +409,22 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
     }
     if proof.tally.unplaced > 0 {
         let (n, text) = (proof.tally.unplaced, "at positions that the run does not tell");
+        let transfers = if n == 1 { "transfer" } else { "transfers" };
         console::note(&format!(
-            "{n} transfers took place {text}: where the program puts them was not compared"
+            "{n} {transfers} took place {text}: where the program puts them was not compared"
         ));
     }
     if let Some(changes) = folded.changes.shown() {
         console::note(&format!("to make it shorter {changes}"));
     }
     if folded.left_out > 0 {
-        console::warning(&format!("{} operations have no statement", folded.left_out));
+        let verb = if folded.left_out == 1 { "has" } else { "have" };
+        console::warning(&format!("{} {verb} no statement", counted(folded.left_out)));
     }
     if folded.guessed > 0 {
-        let (n, text) = (folded.guessed, "modes or words that the run does not tell");
-        console::note(&format!("{n} operations have {text}: they stand for the usual ones"));
+        let (what, text) = (counted(folded.guessed), "modes or words that the run does not tell");
+        let verb = if folded.guessed == 1 { "has" } else { "have" };
+        console::note(&format!("{what} {verb} {text}: they stand for the usual ones"));
     }
     if let Some(Uneven { longest_ns, mean_ns }) = folded.uneven {
         let [longest, mean] = [longest_ns, mean_ns].map(|ns| model::units::format_ns(ns as f64));
@@ -388,86 +444,4 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
 
 fn percent(share: f64) -> f64 {
     (share * 1e5).round() / 1e3
-}
-
-fn explain(
-    log: &Log,
-    run: &Run,
-    folded: &Folded,
-    proof: &folding::Proof,
-    line: &Line,
-) -> Result<()> {
-    let text = text_of(folded, line.file.as_deref())?;
-    let (lines, number) = (text.lines().count(), line.number);
-    let Some(text) = text.lines().nth((number as usize).wrapping_sub(1)) else {
-        let file = line.file.as_deref().unwrap_or("the program");
-        return Err(Error::input(format!("--explain {number}: {file} has {lines} lines")));
-    };
-    let mut out = format!("{number}: {}\n", text.trim());
-    if let Some((data, _)) = &folded.data
-        && line.file.as_deref() == Some(&data.name)
-    {
-        out.push_str(&readers(folded, &data.text, number));
-        return console::print(&out);
-    }
-    let mut shown = proof.of_line.clone();
-    shown.sort_unstable();
-    shown.truncate(folding::OF_LINE_MAX);
-    for (rank, number) in &shown {
-        out.push_str(&origin(log, run, *rank, *number));
-    }
-    let (total, count) = (proof.of_line_total, shown.len() as u64);
-    match total {
-        0 => out.push_str("  no operation of the run\n"),
-        _ if total > count => out.push_str(&format!("  and {} more\n", total - count)),
-        _ => {}
-    }
-    console::print(&out)
-}
-
-/// Which lines of the program read the list that a line of its file of data belongs to.
-fn readers(folded: &Folded, data: &str, number: u32) -> String {
-    let above = data.lines().take(number as usize);
-    let heading = above.filter(|line| line.starts_with('[')).last();
-    let name = heading.and_then(|line| line[1..].split(' ').next());
-    let Some(list) = name.map(|name| format!("${name}[")) else { return String::new() };
-    let parts = folded.parts.iter().map(|part| (part.name.as_str(), &part.text));
-    let mut out = String::new();
-    for (file, text) in std::iter::once(("line", &folded.text)).chain(parts) {
-        let lines = (1..).zip(text.lines()).filter(|(_, line)| line.contains(&list));
-        lines.for_each(|(at, line)| out.push_str(&format!("  {file} {at}: {}\n", line.trim())));
-    }
-    out
-}
-
-/// The text of the program, or of a file that stands beside it.
-fn text_of<'a>(folded: &'a Folded, file: Option<&str>) -> Result<&'a str> {
-    let Some(file) = file else { return Ok(&folded.text) };
-    let data = folded.data.iter().map(|(data, _)| data);
-    let part = folded.parts.iter().chain(data).find(|part| part.name == file);
-    part.map(|part| part.text.as_str()).ok_or_else(|| {
-        let names: Vec<&str> = folded.parts.iter().map(|part| part.name.as_str()).collect();
-        let help = match names.is_empty() {
-            true => {
-                "the program is one file; with --split a label each is a file of its own".into()
-            }
-            false => format!("files of the program: {}", names.join(", ")),
-        };
-        let found = model::escape::line(file);
-        Error::input(format!("--explain {found}: no such file of the program")).help(help)
-    })
-}
-
-/// One operation of the run, with its line in the log or its number.
-fn origin(log: &Log, run: &Run, rank: u32, number: usize) -> String {
-    let entry = log.ranks[rank as usize].get(number).unwrap_or_default();
-    let logs = run.run.trace.as_ref().map_or(&[][..], |trace| &trace.logs);
-    let place = match logs.get(entry.details.log as usize) {
-        Some(log) if entry.details.line > 0 => {
-            let name = if log.name.is_empty() { "recording" } else { &log.name };
-            format!("{name}:{}", entry.details.line)
-        }
-        _ => format!("operation {number}"),
-    };
-    format!("  rank {rank}, {place}: {}\n", folding::shown(&entry.event, log))
 }

@@ -22,7 +22,7 @@ use trace::fold::Think;
 /// Examples:
 ///   parabench record -o app.run -- ./app
 ///   parabench replay app.run
-///   parabench replay app.run --think none -o app.ppl -- --dir /mnt/new --reps 5
+///   parabench replay app.run --think none -o app.ppl -- --dir /mnt/new --clean --reps 5
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Replay {

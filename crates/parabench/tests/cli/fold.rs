@@ -279,7 +279,7 @@ fn a_program_that_differs_is_not_called_lossless() {
                17 1795253061.000100 mkdir(\"/data/b\", 0777) = 0 <0.000010>\n";
     let scene = Scene::new().file("app.strace", log);
     scene.parabench("import app.strace -o r --all").exits(0);
-    scene.parabench("fold r -o x.ppl").exits(1).err_has("1 operations differ").err_has("EIO");
+    scene.parabench("fold r -o x.ppl").exits(1).err_has("1 operation differs").err_has("EIO");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! does at other numbers of ranks what the application does there.
 
 use super::fold::{folded, ran};
+use crate::scene::Scene;
 
 /// A program, the ranks that are folded, and others.
 struct KindOfApplication {
@@ -217,4 +218,68 @@ fn kinds_of_applications_are_a_screen_long_and_do_the_same_at_other_numbers_of_r
             }
         }
     }
+}
+
+/// A log of strace: processes 101 and later, started by 100 at a second, with their calls.
+fn processes(all: &[(u32, &[&str])]) -> Scene {
+    let mut lines: Vec<(u32, String)> = Vec::new();
+    for (child, (start_ms, calls)) in (101..).zip(all) {
+        let forks = format!("clone(child_stack=NULL, flags=SIGCHLD) = {child} <0.000100>");
+        lines.push((*start_ms, format!("100 {{}} {forks}")));
+        let own =
+            (1..).zip(*calls).map(|(at, call)| (start_ms + at, format!("{child} {{}} {call}")));
+        lines.extend(own);
+        let end = start_ms + calls.len() as u32 + 1;
+        lines.push((end, format!("{child} {{}} +++ exited with 0 +++")));
+    }
+    lines.sort_by_key(|(ms, _)| *ms);
+    let lines =
+        lines.iter().map(|(ms, line)| line.replace("{}", &format!("1795253061.{ms:03}000")) + "\n");
+    let scene = Scene::new().file("app.strace", lines.collect::<String>());
+    scene.parabench("import app.strace -o r --all").exits(0);
+    scene
+}
+
+const BIG: &[&str] = &[
+    "openat(AT_FDCWD, \"/data/big\", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 3 <0.000010>",
+    "write(3, \"\"..., 65536) = 65536 <0.000010>",
+    "fsync(3) = 0 <0.000010>",
+    "close(3) = 0 <0.000010>",
+];
+const GONE: &[&str] = &["unlink(\"/data/big\") = 0 <0.000010>"];
+const OTHER: &[&str] = &[
+    "openat(AT_FDCWD, \"/data/other\", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 3 <0.000010>",
+    "write(3, \"\"..., 4096) = 4096 <0.000010>",
+    "close(3) = 0 <0.000010>",
+];
+
+/// Nothing but the order of the processes tells that the third file is written last.
+#[test]
+fn processes_that_ran_one_after_another_do_so() {
+    let scene = processes(&[(0, BIG), (100, GONE), (200, OTHER)]);
+    let text = scene.parabench("fold r --think none").exits(0).err_has("without loss").out.clone();
+    let places = ["fsync", "barrier", "delete(", "barrier", "fopen(\"other\""];
+    let mut rest = text.as_str();
+    for part in places {
+        (_, rest) = rest.split_once(part).unwrap_or_else(|| panic!("{part} in\n{text}"));
+    }
+    assert_eq!(text.matches("barrier").count(), 2, "{text}");
+    // Those that ran at the same time are free.
+    let scene = processes(&[(0, OTHER), (1, BIG), (2, &["stat(\"/data\", 0x7f) = 0 <0.000010>"])]);
+    let text = scene.parabench("fold r --think none").exits(0).out.clone();
+    assert!(!text.contains("barrier") && !text.contains("wait("), "{text}");
+}
+
+/// Where the kernel puts what several ranks append at once is not the same twice.
+#[test]
+fn appends_of_several_ranks_fold_without_loss() {
+    let program = "$f = fopen(\"log\", \"a\");
+         repeat 8 { compute(rand(1ms, 50ms)); fwrite($f, 100 * ($$rank + 1)); } fclose($f);";
+    let scene = ran(program, "-n 3");
+    let text = folded(&scene, "r");
+    assert!(text.contains("where these 24 writes lie is left to chance"), "{text}");
+    // What a rank appends alone is compared.
+    let scene = ran(&program.replace("log", "log-$$rank"), "-n 3");
+    let text = folded(&scene, "r");
+    assert!(!text.contains("chance"), "{text}");
 }

@@ -291,6 +291,14 @@ fn a_part_can_be_folded() {
         assert!(done.out.contains(part) && !done.out.contains(others), "{only}\n{}", done.out);
     }
     scene.parabench("fold r --only nosuch").exits(2).err_has("load, use");
+    // Ranks that have no part in it are left out.
+    let some = ran("if ($$rank >= 2) time[\"late\"] write(\"f-$$rank\", 1k); stat(\".\");", "-n 4");
+    let late = some.parabench("fold r --only late").exits(0).err_has("2 operations became");
+    assert!(!late.out.contains("assert") && late.out.contains("-n 2"), "{}", late.out);
+    some.parabench("fold r --only f-3")
+        .exits(0)
+        .err_has("1 operation became ")
+        .out_has(": 1 operation, ");
 }
 
 #[test]
@@ -312,6 +320,9 @@ fn programs_are_stretched_where_they_allow_it() {
     assert_eq!(plain.lines().count(), wide.lines().count());
     scene.parabench("fold r --scale sizes=2").exits(2).err_has("count, size");
     scene.parabench("fold r --scale size").exits(2).err_has("size=4");
+    let half = scene.parabench("fold r --scale count=0.5").exits(0);
+    half.out_has("param $count = 50;").out_has("0.5 times that of the run");
+    scene.parabench("fold r --scale count=0.123").exits(2).err_has("no whole number");
     let fixed = ran("if ($$rank < 2) { write(\"a-$$rank\", 1); stat(\"a-$$rank\"); }", "-n 4");
     fixed.parabench("fold r --ranks 8").exits(2).err_has("$$rank < 2");
 }
@@ -326,5 +337,86 @@ fn nothing_of_the_names_is_left_in_an_anonymous_program() {
         assert!(!text.to_lowercase().contains(&word.to_lowercase()), "{word} in\n{text}");
     }
     assert!(words.contains("\tSmith\n"), "{words}");
+    // Without the map nobody can tell what the words were, and other files are not ours.
+    let fold = "fold r --anonymise";
+    scene.parabench(&format!("{fold} words")).exits(2).err_has("--force");
+    scene.parabench(&format!("{fold} x.ppl --force")).exits(2).err_has("none of Parabench");
+    scene.parabench(&format!("{fold} b.ppl -o ./b.ppl")).exits(2).err_has("the program");
+    scene.parabench(&format!("{fold} b.data -o b.ppl")).exits(2).err_has("long lists");
+    scene.parabench(&format!("{fold} -")).exits(2).err_has("not printed");
+    assert!(scene.text("x.ppl").contains("Smith") && scene.text("words") == words);
+    scene.parabench(&format!("{fold} words --force")).exits(0);
+    assert_eq!(scene.text("words"), words);
     assert_eq!(text.lines().count(), folded(&scene, "r").lines().count());
+}
+
+/// Formulas that are right for the ranks of the run and give the same places or negative numbers on
+/// others.
+#[test]
+fn a_program_for_more_ranks_keeps_them_apart() {
+    let program = "$r = 3 - $$rank; write(\"out.${r:04}\", 1k);";
+    let scene = ran(program, "-n 4");
+    scene.parabench("fold r --ranks 2").exits(0);
+    scene.parabench("fold r --ranks 9").exits(2).err_has("name out.-").err_has("is negative");
+    let program = "$f = fopen(\"a\", \"O_RDWR|O_CREAT\");
+         repeat $i 16 fwrite($f, 64k, $i * 256k + $$rank * 64k); fclose($f);";
+    let scene = ran(program, "-n 3");
+    let wide = scene.parabench("fold r --ranks 8").exits(2);
+    wide.err_has("both write a at ").err_has("those of the run are apart");
+    // Where ranks of the run write the same, so may others.
+    let scene = ran("repeat $i 4 write(\"same\", 4k); write(\"own-$$rank\", 1k);", "-n 3");
+    scene.parabench("fold r --ranks 8").exits(0);
+}
+
+#[test]
+fn lines_that_call_and_values_are_explained() {
+    let step = "repeat $i 20 fwrite($f, 4k, $i * 8k); fsync($f); fclose($f);";
+    let program = format!(
+        "$f = fopen(\"a\", \"w\"); {step} mkdir(\"d\"); stat(\"d\"); repeat $k 3 {{ \
+             $f = fopen(\"b-$k\", \"w\"); {step} }} \
+         $sizes = [7000, 120, 9, 4400, 81, 4, 2500, 777]; repeat $i 8 write(\"c\", $sizes[$i]);"
+    );
+    let scene = ran(&program, "");
+    let text = folded(&scene, "r");
+    let explained = |part: &str| {
+        let line = text.lines().position(|line| line.contains(part));
+        let line = line.unwrap_or_else(|| panic!("{part} in\n{text}")) + 1;
+        scene.parabench(&format!("fold r --explain {line}")).exits(0)
+    };
+    let call = text.lines().find(|line| line.starts_with("write_")).expect("a call");
+    let done = explained(call).out_has("fwrite \"a\", 4096 of 4096 bytes at 8192");
+    assert!(!done.out.contains("b-0") && !done.out.contains("mkdir"), "{}", done.out);
+    explained("repeat $i 3 {").out_has("fopen \"b-0\"").out_has("  and ");
+    explained("define proc").out_has("fwrite \"a\"");
+    let used = explained("param $").out;
+    assert!(used.contains("  line ") && !used.contains("no operation"), "{used}");
+    explained("$values = ").out_has("write(\"c\"");
+    explained("# Run it").out_has("no operation of the run");
+}
+
+/// A value that is the same in all places is none of a proc's parameters, in a loop or not.
+#[test]
+fn what_is_the_same_in_all_places_is_no_parameter() {
+    let step = |name: &str| {
+        format!(
+            "$f = fopen({name}, \"w\"); repeat $i 16 fwrite($f, 64k, $i * 256k + $$rank * 64k); \
+             fsync($f); fclose($f); stat({name});"
+        )
+    };
+    let program = format!(
+        "repeat $k 5 {{ {} mkdir(\"d-$k-$$rank\"); }} stat(\".\"); {}",
+        step("\"a-$k-$$rank\""),
+        step("\"a-9-$$rank\"")
+    );
+    let scene = ran(&program, "-n 4");
+    let text = folded(&scene, "r");
+    assert!(text.contains("define proc write_a($n) {"), "{text}");
+    assert!(text.contains("param $count = 16;") && text.contains("param $size = 64k;"), "{text}");
+}
+
+#[test]
+fn the_head_names_a_file_as_a_shell_takes_it() {
+    let scene = ran("write(\"a\", 1k);", "");
+    scene.call("fold r -o").word("my program.ppl").run().exits(0);
+    assert!(scene.text("my program.ppl").contains("# Run it: parabench run 'my program.ppl'\n"));
 }

@@ -45,6 +45,21 @@ fn a_run_is_repeated_and_compared() {
     scene.parabench("fidelity a.run b.run").exits(0).out_has("each replay does what a.run did");
 }
 
+/// A repetition finds the directory as the original did, or there is none.
+#[test]
+fn repetitions_in_a_directory_need_it_clean() {
+    let scene =
+        Scene::new().file("x.ppl", "with (expect=\"ENOENT\") stat(\"a\"); write(\"a\", 1);");
+    scene.parabench("run x.ppl --events --quiet --out a.run").exits(0);
+    scene.parabench("replay a.run -- --dir d --reps 3").exits(2).err_has("--clean");
+    let gate = "--reps 3 --fidelity-gate";
+    let clean = format!("replay a.run -- --dir d --clean {gate}");
+    scene.call(&clean).word("operations <= 0").run().exits(0).out_has("gate passes");
+    let scratch = format!("replay a.run -- {gate}");
+    scene.call(&scratch).word("operations <= 0").run().exits(0);
+    scene.parabench("replay a.run -- --dir e").exits(0);
+}
+
 #[test]
 fn an_imported_log_is_repeated_among_files_as_long_as_it_shows() {
     let scene = Scene::new().file("app.strace", LOG);

@@ -8,13 +8,29 @@
 
 use super::log::Log;
 use model::directory::prefixed;
+use model::escape;
 use std::collections::{BTreeMap, HashSet};
+
+/// What a map of words begins with.
+pub const MAP_HEAD: &str =
+    "# Words that parabench fold --anonymise replaced: the new one, a tab, the old one.";
+
+/// The map as text. What would end a line or a word in it, and what is no UTF-8, is escaped: `\\`, `\t`,
+/// `\n`, `\xff`.
+pub fn map(words: &BTreeMap<Vec<u8>, String>) -> String {
+    let escaped = |word: &[u8]| {
+        let parts: Vec<String> = word.split(|byte| *byte == b'\\').map(escape::bytes).collect();
+        parts.join("\\\\")
+    };
+    let lines = words.iter().map(|(old, new)| format!("{new}\t{}\n", escaped(old)));
+    format!("{MAP_HEAD}\n{}", lines.collect::<String>())
+}
 
 /// Longest number that stays.
 const NUMBER_DIGITS: usize = 5;
 
 /// Replaces the names of files and labels; gives original and new words, in order.
-pub fn anonymise(log: &mut Log) -> BTreeMap<String, String> {
+pub fn anonymise(log: &mut Log) -> BTreeMap<Vec<u8>, String> {
     let mut words = Words::default();
     let known = log.paths.iter().map(Vec::as_slice).chain(log.labels.iter().map(|l| l.as_bytes()));
     for name in known.clone() {
@@ -34,7 +50,7 @@ pub fn anonymise(log: &mut Log) -> BTreeMap<String, String> {
 #[derive(Default)]
 struct Words {
     /// New words by old ones.
-    given: BTreeMap<String, String>,
+    given: BTreeMap<Vec<u8>, String>,
     /// Words of the log, which no new word is.
     reserved: HashSet<String>,
     next: usize,
@@ -71,8 +87,7 @@ impl Words {
     }
 
     fn word(&mut self, word: &[u8]) -> String {
-        let word = String::from_utf8_lossy(word).into_owned();
-        if let Some(new) = self.given.get(&word) {
+        if let Some(new) = self.given.get(word) {
             return new.clone();
         }
         let new = loop {
@@ -82,7 +97,7 @@ impl Words {
                 break new;
             }
         };
-        self.given.insert(word, new.clone());
+        self.given.insert(word.to_vec(), new.clone());
         new
     }
 }
@@ -126,6 +141,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_map_can_be_read_back() {
+        let old =
+            [&b"plain"[..], b"tab\tand\nend", b"back\\slash", b"caf\xe9", "caf\u{e9}".as_bytes()];
+        let words =
+            old.into_iter().map(<[u8]>::to_vec).zip(["a", "b", "c", "d", "e"].map(String::from));
+        let text = map(&words.collect());
+        let mut lines: Vec<&str> = text.lines().skip(1).collect();
+        lines.sort_unstable();
+        let expected =
+            ["a\tplain", "b\ttab\\tand\\nend", "c\tback\\\\slash", "d\tcaf\\xe9", "e\tcaf\u{e9}"];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
     fn nothing_of_the_names_is_left_but_short_numbers() {
         let names = [
             "patients/smith-0017.csv",
@@ -146,8 +175,9 @@ mod tests {
         assert_eq!(paths, ["a/c-0017.d", "a/f/g", "h/i", "h/j", "k-1:i"]);
         assert_eq!(log.labels, ["l/m"]);
         assert_eq!(log.directories, ["k-1"]);
-        assert_eq!(map["patients"], "a");
+        assert_eq!(map[&b"patients"[..]], "a");
         let left = paths.join(" ") + &log.labels.join(" ");
-        assert!(map.keys().filter(|word| word.len() > 1).all(|word| !left.contains(word.as_str())));
+        let words = map.keys().map(|word| String::from_utf8_lossy(word).into_owned());
+        assert!(words.filter(|word| word.len() > 1).all(|word| !left.contains(&word)));
     }
 }

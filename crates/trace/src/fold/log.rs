@@ -1,7 +1,9 @@
 //! The operations of a run, as folding reads them; and which open file each works on where the run
 //! does not tell.
 
+use super::appends;
 use super::events::Events;
+use super::processes::Process;
 use super::told::Told;
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
@@ -62,6 +64,10 @@ pub struct Log {
     pub removed_bytes: HashMap<u32, u64>,
     /// Symbolic links that were there before, and the names that they lead to.
     pub links: HashMap<u32, u32>,
+    /// Who the ranks of an imported log were.
+    pub processes: Vec<Process>,
+    /// Open files that several ranks append to.
+    pub contended: HashSet<u32>,
     /// It was imported: open files are told by number, positions by a flag.
     pub imported: bool,
 }
@@ -134,12 +140,20 @@ impl Log {
     pub fn complete(&mut self) {
         if self.imported {
             self.name_instances();
-            return self.guess_flags();
+            self.guess_flags();
+        } else {
+            let mut next = 0;
+            for rank in &mut self.ranks {
+                Handles { open: HashMap::new(), next: &mut next, sites: &self.sites }.follow(rank);
+            }
         }
-        let mut instances = 0;
-        for rank in &mut self.ranks {
-            Handles { open: HashMap::new(), next: &mut instances, sites: &self.sites }.follow(rank);
-        }
+        self.contended = appends::contended(self);
+    }
+
+    /// It appends to a file that other ranks append to: the kernel puts it anywhere.
+    pub fn lies_anywhere(&self, entry: &Logged) -> bool {
+        matches!(entry.op(), Some(Op::Fwrite | Op::Writev))
+            && self.contended.contains(&entry.details.instance)
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod alike;
 pub mod anonymise;
+mod appends;
 pub mod approx;
 mod arguments;
 pub mod before;
@@ -27,6 +28,7 @@ pub mod only;
 pub mod order;
 pub mod params;
 mod patterns;
+pub mod processes;
 mod procs;
 mod ragged;
 pub mod ranks;

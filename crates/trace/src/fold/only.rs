@@ -2,6 +2,7 @@
 
 use super::events::Events;
 use super::log::{Log, Logged};
+use super::processes;
 use model::event::NO_ID;
 
 /// What is kept.
@@ -30,8 +31,17 @@ impl Only {
         known.then(|| Only::Path(text.into()))
     }
 
-    /// Leaves everything else out of a log.
+    /// Leaves everything else out of a log, also ranks that do nothing of it.
     pub fn keep(&self, log: &mut Log) {
+        self.keep_operations(log);
+        let kept: Vec<u32> = (0..log.ranks.len() as u32)
+            .filter(|rank| !log.ranks[*rank as usize].is_empty())
+            .collect();
+        log.ranks.retain(|rank| !rank.is_empty());
+        processes::keep(&mut log.processes, &kept);
+    }
+
+    fn keep_operations(&self, log: &mut Log) {
         let Log { ranks, paths, labels, .. } = log;
         let named = |id: u32, name: &[u8]| {
             id != NO_ID && paths.get(id as usize).is_some_and(|path| is_within(path, name))
@@ -41,7 +51,10 @@ impl Only {
             label.is_some_and(|label| is_within(label.as_bytes(), name.as_bytes()))
         };
         match self {
-            Only::Rank(rank) => *ranks = vec![std::mem::take(&mut ranks[*rank as usize])],
+            Only::Rank(kept) => {
+                let others = (0..).zip(ranks).filter(|(rank, _)| rank != kept);
+                others.for_each(|(_, events)| *events = Events::default());
+            }
             Only::Phase(name) => retain(ranks, |entry| labelled(entry.event.label, name)),
             Only::Path(name) => retain(ranks, |entry| {
                 named(entry.event.path, name) || named(entry.event.path2, name)
@@ -80,9 +93,7 @@ mod tests {
             ],
             ..Log::default()
         };
-        for (text, left) in
-            [("1", vec![1]), ("load", vec![2, 0]), ("d/", vec![2, 0]), ("d/a", vec![2, 0])]
-        {
+        for (text, left) in [("1", vec![1]), ("load", vec![2]), ("d/", vec![2]), ("d/a", vec![2])] {
             let mut part = log.clone();
             Only::of(text, &log).expect(text).keep(&mut part);
             let counts: Vec<usize> = part.ranks.iter().map(Events::len).collect();

@@ -1,5 +1,5 @@
 //! Which ranks have to wait for which: what one makes, writes, renames or removes before another one
-//! uses it. Everything else stays concurrent.
+//! uses it, and processes that begin after others have ended. Everything else stays concurrent.
 //!
 //! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
 //! possible are chosen, where ranks come to another label or to their longest pause.
@@ -7,6 +7,7 @@
 use super::events::Events;
 use super::log::{Log, Logged, takes_handle};
 use super::merged::{Merged, Place};
+use super::processes;
 use super::rounds::Rounds;
 use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
@@ -182,13 +183,15 @@ fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
         let entries = &log.ranks[rank];
         let (low, high) = (low[rank], high[rank].max(low[rank]));
         let score = |at: usize, before: Option<Logged>, here: Option<Logged>| {
-            let (Some(before), Some(here)) = (before, here) else {
-                return (u8::from(at == low), 0, 0);
+            let Some(here) = here else {
+                // Nothing that has begun before has to wait.
+                return (1, 1, 0);
             };
+            let late = u8::from(here.event.start_ns >= ready_ns);
+            let Some(before) = before else { return (u8::from(at == low) + late, late, 0) };
             let label = u8::from(before.event.label != here.event.label);
             let pause = here.event.start_ns.saturating_sub(before.event.end_ns);
-            let late = u8::from(here.event.start_ns >= ready_ns);
-            (label + late, pause, u64::from(late))
+            (label + late, late, pause)
         };
         // Pauses far behind the first possible place belong to something else.
         let last = high.min(low.saturating_add(REACH));
@@ -252,6 +255,10 @@ struct Dependences {
     openers: HashMap<u32, u32>,
     /// How far rank q has seen rank p already: the last place, plus 1.
     seen: Vec<Vec<usize>>,
+    /// Operations of ranks so far.
+    visited: Vec<usize>,
+    /// What comes before an operation because of the processes that they are of.
+    processes: HashMap<Place, Vec<Place>>,
     edges: Vec<Edge>,
 }
 
@@ -265,6 +272,8 @@ impl Dependences {
             parents: parents(log),
             openers: openers(log),
             seen: vec![vec![0; ranks]; ranks],
+            visited: vec![0; ranks],
+            processes: processes::order(log),
             edges: Vec::new(),
         };
         // Who fails because a name is there comes after who made it, though both began at once.
@@ -282,6 +291,10 @@ impl Dependences {
     }
 
     fn visit(&mut self, log: &Log, place: Place, entry: &Logged) {
+        for from in self.processes.remove(&place).unwrap_or_default() {
+            self.begins_after(from, place);
+        }
+        self.visited[place.0 as usize] = place.1 + 1;
         let Some(op) = entry.op() else { return };
         let event = entry.event;
         if event.path == NO_ID {
@@ -297,6 +310,10 @@ impl Dependences {
             Effect::Makes => self.make(event.path, place),
             Effect::Misses => self.miss(event.path, place),
             Effect::Uses => self.use_name(event.path, place),
+            // Who is at work on the file has to be done before it is removed or renamed.
+            Effect::Nothing if takes_handle(op) => {
+                put(&mut self.by_path.entry(event.path).or_default().used, place);
+            }
             Effect::Nothing => {}
         }
         if event.path2 != NO_ID && event.errno == 0 {
@@ -406,6 +423,16 @@ impl Dependences {
             _ => Vec::new(),
         };
         before.into_iter().for_each(|from| self.edge(from, place));
+    }
+
+    /// A process begins after another one: what that had seen, it has seen.
+    fn begins_after(&mut self, from: Place, to: Place) {
+        self.edge(from, to);
+        if self.visited[from.0 as usize] == from.1 + 1 {
+            let known = self.seen[from.0 as usize].clone();
+            let own = self.seen[to.0 as usize].iter_mut();
+            own.zip(known).for_each(|(own, known)| *own = known.max(*own));
+        }
     }
 
     /// Notes a dependence that those noted before do not imply.

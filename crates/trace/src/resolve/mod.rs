@@ -198,6 +198,9 @@ impl<'s> Resolver<'s> {
     pub fn record(&mut self, record: &Record<'_>) {
         self.origin_ns.get_or_insert(record.start_ns);
         let Some(thread) = self.thread(record) else { return };
+        let begin_ns = record.start_ns.saturating_sub(self.origin_ns());
+        let end_ns = begin_ns.saturating_add(record.elapsed_ns.unwrap_or(0));
+        self.threads.at_mut(thread).lives(begin_ns, end_ns);
         if record.outcome.restarts {
             return self.gaps.add(Gap::Restarted);
         }

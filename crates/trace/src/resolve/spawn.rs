@@ -105,6 +105,7 @@ impl Resolver<'_> {
             table,
             directory,
             closing: None,
+            life_ns: None,
             ..from
         })
     }

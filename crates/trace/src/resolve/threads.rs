@@ -40,6 +40,8 @@ pub struct Thread {
     /// A close under way, if the log showed its beginning apart.
     pub(super) closing: Option<Closing>,
     pub(super) is_over: bool,
+    /// From its first record to the end of its last, on the clock of the events.
+    pub(super) life_ns: Option<(u64, u64)>,
 }
 
 impl Thread {
@@ -57,7 +59,14 @@ impl Thread {
             directory: Rc::new(Cell::new(START)),
             closing: None,
             is_over: false,
+            life_ns: None,
         }
+    }
+
+    /// It was there from `begin_ns` to `end_ns`.
+    pub(super) fn lives(&mut self, begin_ns: u64, end_ns: u64) {
+        let known = self.life_ns.unwrap_or((begin_ns, end_ns));
+        self.life_ns = Some((known.0.min(begin_ns), known.1.max(end_ns)));
     }
 
     fn told(&self) -> TraceThread {
@@ -67,6 +76,8 @@ impl Thread {
             thread: self.number,
             parent: self.parent,
             command: String::from_utf8_lossy(&self.command).into_owned(),
+            begin_ns: self.life_ns.map(|life| life.0),
+            end_ns: self.life_ns.map(|life| life.1).filter(|_| self.is_over),
         }
     }
 

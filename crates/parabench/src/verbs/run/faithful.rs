@@ -37,6 +37,17 @@ impl Faithful {
             return Err(Error::input("--against-trace: a sample of events cannot be compared")
                 .help("leave sample=1/N out of --events"));
         }
+        let sweep = &run.sweep;
+        let repeats = sweep.reps.is_some_and(|reps| reps > 1)
+            || sweep.warm_up > 0
+            || sweep.until_ci.is_some();
+        if repeats && run.directory.dir.is_some() && !run.directory.clean {
+            let why =
+                "a repetition would find what the one before it left, which the original did not";
+            return Err(Error::input(format!("--against-trace with --dir: {why}")).help(
+                "--clean removes what is in the directory between repetitions and at the end",
+            ));
+        }
         run.results.events.get_or_insert_with(KeptEvents::default);
         let temporary = match &run.results.out {
             Some(_) => None,

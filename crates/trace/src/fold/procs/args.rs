@@ -39,7 +39,8 @@ pub fn bound(places: &[&[Item]], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<
     let mut values = Vec::with_capacity(numbers[0].len());
     for (at, first) in numbers[0].iter().enumerate() {
         let column: Vec<Spread> = numbers.iter().map(|own| outer(&own[at])).collect();
-        let stays = is_free(&column[0]) && column.iter().all(|other| *other == column[0]);
+        let same = |other: &Spread| is_free(other) && other.base == column[0].base;
+        let stays = column.iter().all(same);
         let base =
             if stays { column[0].base.clone() } else { param(&mut params, first.kind, column) };
         values.push(inner(first, base));
