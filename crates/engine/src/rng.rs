@@ -14,6 +14,7 @@ pub(crate) use model::permutation::mix;
 pub use model::permutation::{Permutation, perm};
 
 use model::RankSet;
+use model::function::draw;
 use model::value::{Eval, EvalError};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -54,29 +55,20 @@ impl RankRng {
 
     /// `rand(a, b)`: an integer in `a..=b`, every one equally likely.
     pub fn uniform(&mut self, a: i64, b: i64) -> Eval<i64> {
-        if a > b {
-            let what = "rand(a, b) needs a <= b";
-            return Err(EvalError::Range(what, format!("rand({a}, {b})")));
-        }
+        draw::uniform(a, b)?;
         Ok(self.stream.random_range(a..=b))
     }
 
     /// `normal(mean, sd)`: Gaussian.
     pub fn normal(&mut self, mean: f64, sd: f64) -> Eval<f64> {
-        if !(mean.is_finite() && sd.is_finite() && sd >= 0.0) {
-            let what = "normal(mean, sd) needs finite arguments and sd >= 0";
-            return Err(EvalError::Range(what, format!("normal({mean}, {sd})")));
-        }
+        draw::normal(mean, sd)?;
         let deviate: f64 = StandardNormal.sample(&mut self.stream);
         Ok(mean + sd * deviate)
     }
 
     /// `exp(mean)`: exponential, as gaps between Poisson arrivals are.
     pub fn exponential(&mut self, mean: f64) -> Eval<f64> {
-        if !(mean.is_finite() && mean >= 0.0) {
-            let what = "exp(mean) needs a finite mean >= 0";
-            return Err(EvalError::Range(what, format!("exp({mean})")));
-        }
+        draw::exponential(mean)?;
         let deviate: f64 = Exp1.sample(&mut self.stream);
         Ok(mean * deviate)
     }
@@ -89,15 +81,10 @@ impl RankRng {
     /// `zipf(n, theta)`: an integer in `0..n`, `k` with a probability proportional to
     /// `1 / (k + 1)^theta`. Rejection-inversion (Hörmann and Derflinger 1996): no tables.
     pub fn zipf(&mut self, n: i64, theta: f64) -> Eval<i64> {
-        let refused = || {
-            let what = "zipf(n, theta) needs n >= 1 and a finite theta >= 0";
-            EvalError::Range(what, format!("zipf({n}, {theta})"))
-        };
-        if n < 1 || !theta.is_finite() {
-            return Err(refused());
-        }
-        let drawn: f64 =
-            Zipf::new(n as f64, theta).map_err(|_| refused())?.sample(&mut self.stream);
+        draw::zipf(n, theta)?;
+        let law = Zipf::new(n as f64, theta);
+        let beyond = |_| EvalError::Range("zipf(n, theta)", format!("zipf({n}, {theta})"));
+        let drawn: f64 = law.map_err(beyond)?.sample(&mut self.stream);
         Ok((drawn as i64 - 1).clamp(0, n - 1))
     }
 }

@@ -279,7 +279,7 @@ fn labels_nest_and_sum() {
         let outer = b.str("outer");
         let inner = b.text(&[P::T("in \""), P::V(i), P::T("\"")]);
         let path = b.str(".");
-        b.label(Label { text: outer, kind: LabelKind::Calls, sync: false }, |b| {
+        b.label(Label { text: outer, kind: LabelKind::Calls, sync: false, part: false }, |b| {
             b.op(Op::Stat, &[path]);
             b.repeat(i, three, |b| {
                 b.time(inner, false, |b| {

@@ -9,6 +9,7 @@
 //! [`Calc::Pure`], so that they cannot differ.
 
 mod calc;
+pub mod draw;
 
 use crate::plan::BinaryOp;
 use crate::types::Types;

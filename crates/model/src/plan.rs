@@ -318,6 +318,24 @@ pub struct Label {
     pub kind: LabelKind,
     /// `time["l", sync]`: barriers before and after, outside the interval.
     pub sync: bool,
+    /// One of [`PARTS`], which no statement of the program wrote.
+    pub part: bool,
+}
+
+/// Labels of the parts of `repeat ... until T level`: what lies before the limit, and the iterations
+/// that make members equal.
+pub const PARTS: [&str; 2] = ["until", "wear-out"];
+
+/// The label around the parts of a loop, `write` of `write/until`; itself if it is no part.
+pub fn around_parts(path: &str) -> &str {
+    let mut path = path;
+    loop {
+        let (outer, last) = path.rsplit_once('/').unwrap_or(("", path));
+        if !PARTS.contains(&last) {
+            return path;
+        }
+        path = outer;
+    }
 }
 
 /// A group of ranks: contiguous by construction (language.md section 4).

@@ -98,6 +98,8 @@ pub struct Rehearsal {
     pub sure_peaks: Vec<Peak>,
     /// The program has such loops, and all figures are those of a rehearsal that went as far as it liked.
     pub timed: bool,
+    /// How often things are done depends on how long they take: the program has such loops, or reads the time.
+    pub by_time: bool,
     /// These are estimates: also where several ranks remove what they or others made, because
     /// which of them is faster decides what is there at one time.
     pub peak_about: bool,
@@ -190,7 +192,7 @@ impl Rehearsal {
     /// What each rank has ready, by rank.
     pub fn forecasts(&self) -> Vec<(Range<u32>, Forecast)> {
         let forecast = |figures: &RankFigures| Forecast {
-            operations: if self.complete { figures.operations() } else { 0 },
+            operations: if self.complete && !self.by_time { figures.operations() } else { 0 },
             pool_bytes: figures.pool_bytes(),
             buffer_bytes: figures.buffer_bytes,
         };

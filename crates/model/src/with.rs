@@ -7,6 +7,10 @@
 //! Checker, lowering, listing, manual and diagnostics read the table. The checker and the engine both
 //! ask [`OptionRow::check`] for a value; what an option does is in the engine.
 
+mod together;
+
+pub use together::InForce;
+
 use crate::Op;
 use crate::directory;
 use crate::errno;

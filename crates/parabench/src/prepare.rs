@@ -9,6 +9,7 @@ use engine::prepare::{Missing, Todo};
 use engine::{rehearse, stop};
 use model::Plan;
 use model::directory::prefixed;
+use model::plan::Source;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use std::collections::{BTreeMap, HashSet};
@@ -158,18 +159,58 @@ pub fn missing(directories: &Directories, expected: &[Expected]) -> Result<Vec<P
     Ok(parts)
 }
 
-/// Says that the program uses what is not there, and how it is made.
-pub fn tell_missing(directories: &Directories, expected: &[Expected]) {
+/// Says that the program uses what is not there, or is too short, and how it is made.
+pub fn tell_missing(plan: &Plan, directories: &Directories, expected: &[Expected]) {
     let Ok(parts) = parts(directories, expected) else { return };
-    let mut names =
-        parts.iter().flat_map(|part| part.todo.things.iter().map(|one| part.shown(one)));
-    let Some(first) = names.next() else { return };
-    let count = 1 + names.count();
-    let names = if count == 1 { "1 name that is" } else { &format!("{count} names that are") };
-    console::note(&format!(
-        "the program uses {names} not there and that it does not make, first {first}: --prepare makes \
-         what it expects to find, parabench prepare --dry-run lists it"
-    ));
+    let all = || parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
+    let (short, absent): (Vec<_>, Vec<_>) = all().partition(|(_, one)| one.has_bytes.is_some());
+    let what = [absent_names(&absent), short_files(&short)].map(Option::into_iter);
+    let what: Vec<String> = what.into_iter().flatten().collect();
+    if what.is_empty() {
+        return;
+    }
+    let how = match verifies(plan) {
+        // Its data would be wrong.
+        true => "reads with verify=true want what a run with verify=true has written",
+        false => "--prepare makes what it expects to find, parabench prepare --dry-run lists it",
+    };
+    console::note(&format!("{}: {how}", what.join("; ")));
+}
+
+/// "the program uses 2 names that are not there and that it does not make, first a"
+fn absent_names(absent: &[(&Part, &Missing)]) -> Option<String> {
+    let (part, first) = absent.first()?;
+    let names = match absent.len() {
+        1 => "1 name that is".to_string(),
+        n => format!("{n} names that are"),
+    };
+    let first = part.shown(first);
+    Some(format!("the program uses {names} not there and that it does not make, first {first}"))
+}
+
+/// "2 files are shorter than what the program reads, first a, which has 10 of 4096 bytes"
+fn short_files(short: &[(&Part, &Missing)]) -> Option<String> {
+    let (part, first) = short.first()?;
+    let files = match short.len() {
+        1 => "1 file is".to_string(),
+        n => format!("{n} files are"),
+    };
+    let (has, more) = (first.has_bytes.unwrap_or(0), first.new_bytes());
+    let name = part.shown(first);
+    Some(format!(
+        "{files} shorter than what the program reads, first {name}, which has {has} of {} bytes",
+        has.saturating_add(more)
+    ))
+}
+
+/// What is read may be examined.
+fn verifies(plan: &Plan) -> bool {
+    let asked = plan.options.iter().filter_map(|options| options.verify);
+    let mut values = asked.map(|operand| match operand.source() {
+        Source::Const(number) => plan.consts[number as usize].as_condition() == Ok(true),
+        _ => true,
+    });
+    values.any(|may_be| may_be)
 }
 
 /// Makes what is missing.

@@ -3,6 +3,7 @@
 //! The fields are those of [`model::Run`]; docs/run.schema.json describes them.
 //! Histograms of rows stay out ([`crate::store`] keeps them). A figure that is no number is null.
 
+use crate::limited::{self, Limited};
 use crate::statistics::{self, Statistic};
 use model::escape;
 use model::run::{Header, LabelRow, Row, Run, TimeRow};
@@ -18,6 +19,8 @@ struct View<'a> {
     labels: &'a [LabelRow],
     times: &'a [TimeRow],
     statistics: Vec<Statistic>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limited: Vec<Limited>,
     run: Cow<'a, Header>,
 }
 
@@ -52,6 +55,7 @@ fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io:
         labels: &run.labels,
         times: &run.times,
         statistics: statistics::of(run),
+        limited: limited::of(run),
         run: finite(&run.run),
     };
     // Escaped beyond what JSON asks for, because a terminal may be what reads it.

@@ -29,6 +29,7 @@ pub mod fidelity;
 pub mod file;
 pub mod html;
 pub mod json;
+pub mod limited;
 pub mod markdown;
 pub mod markup;
 pub mod merge;

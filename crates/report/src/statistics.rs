@@ -11,8 +11,11 @@
 //! | `ops_s` | rows of whole operations | as in the row |
 //! | `mean_ns` | rows without bytes | as in the row |
 //!
+//! Labels around loops with a limit have the rates of [`limited`] besides, which are over all of the label.
+//!
 //! Executions that did not finish enter nothing.
 
+use crate::limited;
 use crate::stats::{self, Summary};
 use model::Run;
 use model::run::{LabelRow, Row};
@@ -131,6 +134,59 @@ pub fn of(run: &Run) -> Vec<Statistic> {
     series(run).into_iter().filter_map(Series::sum_up).collect()
 }
 
+/// Those that are shown, figures of labels before figures of none. The rate of an operation that moves
+/// no bytes divides its number by the time of its label, which says something of the operation only where
+/// it takes most of that time: beside others it repeats the time of the label.
+pub(crate) fn shown(run: &Run) -> Vec<Statistic> {
+    let spent = Spent::of(run);
+    let tells = |one: &Statistic| {
+        !one.op.contains('.')
+            && (one.metric != Metric::OpsS || spent.moves(one) || spent.takes_most(one))
+    };
+    let (labelled, others): (Vec<Statistic>, Vec<Statistic>) =
+        of(run).into_iter().filter(tells).partition(|one| !one.label.is_empty());
+    labelled.into_iter().chain(others).collect()
+}
+
+/// Time in operations by label and operation, over all executions; those with bytes apart.
+#[derive(Default)]
+struct Spent<'a> {
+    ns: BTreeMap<(&'a str, &'a str), f64>,
+    moving: HashSet<(String, String)>,
+}
+
+impl Spent<'_> {
+    fn of(run: &Run) -> Spent<'_> {
+        let mut spent = Spent::default();
+        for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
+            let ns = row.mean_ns.unwrap_or(0.0) * row.count as f64;
+            *spent.ns.entry((&row.label, &row.op)).or_default() += ns;
+            if row.mib_s.is_some() {
+                spent.moving.insert((row.label.clone(), row.op.clone()));
+            }
+        }
+        let whole = limited::rows(run).into_iter().filter(|row| row.mib_s.is_some());
+        spent.moving.extend(whole.map(|row| (row.label, row.op)));
+        spent
+    }
+
+    fn moves(&self, one: &Statistic) -> bool {
+        self.moving.contains(&(one.label.clone(), one.op.clone()))
+    }
+
+    /// No other operation of the label, or in a label inside of it, took more. In no label rates are by
+    /// the operation's own time.
+    fn takes_most(&self, one: &Statistic) -> bool {
+        let Some(own_ns) = self.ns.get(&(&*one.label, &*one.op)) else { return true };
+        let is_inside = |label: &str| {
+            let rest = label.strip_prefix(&*one.label);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut inside = self.ns.iter().filter(|((label, _), _)| is_inside(label));
+        one.label.is_empty() || inside.all(|(_, ns)| ns <= own_ns)
+    }
+}
+
 impl Series {
     /// The figures alone, in order of repetition.
     pub fn figures(&self) -> Vec<f64> {
@@ -177,7 +233,9 @@ pub(crate) fn series_with(run: &Run, figures: Figures) -> Vec<Series> {
     for LabelRow { label, cell, repetition, busy_ns, .. } in &run.labels {
         collected.add((label, ""), Metric::TimeNs, (*cell, *repetition), *busy_ns as f64);
     }
-    for row in &run.rows {
+    // They stand for rows of the label around the loop, which has the rest of its operations.
+    let whole = limited::rows(run);
+    for row in run.rows.iter().chain(&whole) {
         for (metric, figure) in figures(row) {
             collected.add((&row.label, &row.op), metric, (row.cell, row.repetition), figure);
         }

@@ -1,6 +1,7 @@
 //! Text that is safe and fits: escaped, cut to a width, numbers of one column.
 
 pub use model::escape::line as escape;
+use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
 
 /// `text` as one word of a POSIX shell, quoted if it has to be.
@@ -20,10 +21,29 @@ pub fn width(text: &str) -> usize {
 /// `text` cut in the middle to at most `columns`, the cut marked by `…`: the beginnings and
 /// the ends of generated labels tell them apart.
 pub fn fit(text: &str, columns: usize) -> String {
+    fit_with(text, columns, columns.saturating_sub(1) / 3)
+}
+
+/// The same for texts that stand below each other: their ends are as long as it takes to tell them
+/// apart, if that is possible at all.
+pub fn fit_all(texts: &mut [String], columns: usize) {
+    let distinct = |texts: &[String]| texts.iter().collect::<HashSet<_>>().len();
+    let room = columns.saturating_sub(1);
+    let cut = [room / 3, room / 2, room * 2 / 3, room].map(|tail_columns| {
+        let cut = texts.iter().map(|text| fit_with(text, columns, tail_columns));
+        cut.collect::<Vec<String>>()
+    });
+    let best = cut.into_iter().reduce(|best, next| match distinct(&next) > distinct(&best) {
+        true => next,
+        false => best,
+    });
+    texts.clone_from_slice(&best.unwrap_or_default());
+}
+
+fn fit_with(text: &str, columns: usize, tail_columns: usize) -> String {
     if width(text) <= columns {
         return text.to_string();
     }
-    let tail_columns = columns.saturating_sub(1) / 3;
     let head = take(text.chars(), columns.saturating_sub(1 + tail_columns));
     let tail: String = take(text.chars().rev(), tail_columns).chars().rev().collect();
     format!("{head}…{tail}")
@@ -48,8 +68,8 @@ pub fn flow(text: &str, columns: usize) -> String {
     wrap(&words, " ", columns)
 }
 
-/// Joins `parts` by `separator` into lines of at most `columns`; breaks only between parts,
-/// later lines indented by two.
+/// Joins `parts` by `separator` into lines of at most `columns`; breaks only between parts, and at
+/// the blanks of a part that fits into no line; later lines indented by two.
 pub fn wrap(parts: &[String], separator: &str, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -58,11 +78,27 @@ pub fn wrap(parts: &[String], separator: &str, columns: usize) -> String {
                 line.push_str(separator);
                 line.push_str(part);
             }
-            Some(_) => lines.push(format!("  {part}")),
-            None => lines.push(part.clone()),
+            Some(_) => broken(&format!("  {part}"), columns, &mut lines),
+            None => broken(part, columns, &mut lines),
         }
     }
     lines.join("\n")
+}
+
+/// A part of its own line, or of several if it is too long.
+fn broken(part: &str, columns: usize, lines: &mut Vec<String>) {
+    let indent = &part[..part.len() - part.trim_start().len()];
+    let mut words = part.trim_start().split(' ');
+    lines.push(format!("{indent}{}", words.next().unwrap_or_default()));
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word) <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("  {word}")),
+        }
+    }
 }
 
 /// Decimals that show the smallest non-zero value of a column with `digits` significant
@@ -140,6 +176,25 @@ mod tests {
         assert_eq!(fit("abcdefghijk", 10), "abcdef…ijk");
         assert_eq!(fit("日本語日本語", 7), "日本…語");
         assert_eq!(fit("abc", 0), "…");
+    }
+
+    #[test]
+    fn cut_texts_keep_what_tells_them_apart() {
+        let cut = |texts: [&str; 2]| {
+            let mut texts = texts.map(String::from);
+            fit_all(&mut texts, 20);
+            texts
+        };
+        let labels = ["ior-easy-write/until: fwrite", "ior-easy-write/wear-out: fwrite"];
+        assert_eq!(cut(labels), ["ior-easy-w…l: fwrite", "ior-easy-w…t: fwrite"]);
+        let ends = ["the same beginning of both, then a", "the same beginning of both, then b"];
+        assert_eq!(cut(ends), ["the same begi…then a", "the same begi…then b"]);
+    }
+
+    #[test]
+    fn a_part_that_fits_into_no_line_is_broken_at_its_blanks() {
+        let parts = ["aaa", "bbbb (cc dd ee)", "f"].map(str::to_string);
+        assert_eq!(wrap(&parts, " · ", 10), "aaa\n  bbbb (cc\n  dd ee) · f".replace(" · f", "\n  f"));
     }
 
     #[test]

@@ -502,7 +502,7 @@ fn label_enter<B: Backend>(
     io.label_text.clear();
     env.render(pc, label.text, &mut io.label_text)?;
     io.label_changes();
-    io.labels.enter(&mut io.recorder, &io.label_text, label.kind, label.sync);
+    io.labels.enter(&mut io.recorder, &io.label_text, label);
     io.recorder.inside(io.labels.id());
     if env.is_timed(pc) {
         io.label_timed();

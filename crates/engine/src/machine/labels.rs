@@ -4,7 +4,7 @@ use super::place::{PLACES, Place};
 use crate::record::{Recorder, StatId, TrafficId};
 use model::Op;
 use model::event::NO_ID;
-use model::plan::LabelKind;
+use model::plan::Label;
 
 /// One level of nesting. Kept after the label is left: a label entered again and
 /// again finds its counters in place.
@@ -18,6 +18,8 @@ pub(super) struct Frame {
     selected: bool,
     /// A barrier follows.
     sync: bool,
+    /// Level of the label that the program names: a part of a loop belongs to the one around it.
+    home: usize,
     stats: [Option<StatId>; Op::COUNT],
     /// By directory.
     pub(super) places: [AtPlace; PLACES],
@@ -37,13 +39,14 @@ pub(super) struct AtPlace {
 }
 
 impl Frame {
-    fn new(id: u32, selected: bool, sync: bool) -> Frame {
+    fn new(id: u32, selected: bool, sync: bool, home: usize) -> Frame {
         Frame {
             id,
             start_ns: 0,
             own_ns: 0,
             selected,
             sync,
+            home,
             stats: [None; Op::COUNT],
             places: [AtPlace::default(); PLACES],
             has_read: false,
@@ -70,7 +73,7 @@ pub(super) struct Labels {
 impl Labels {
     pub(super) fn new(only: &[String]) -> Labels {
         Labels {
-            frames: vec![Frame::new(NO_ID, true, false)],
+            frames: vec![Frame::new(NO_ID, true, false, 0)],
             depth: 0,
             own_ns: 0,
             only: only.iter().map(|label| label.as_bytes().to_vec()).collect(),
@@ -93,27 +96,23 @@ impl Labels {
     }
 
     /// Enters a label; call [`Labels::start`] last.
-    pub(super) fn enter(
-        &mut self,
-        recorder: &mut Recorder,
-        text: &[u8],
-        kind: LabelKind,
-        sync: bool,
-    ) {
+    pub(super) fn enter(&mut self, recorder: &mut Recorder, text: &[u8], label: &Label) {
         // A row without a name would be that of no label.
         let text = if text.is_empty() { b"(empty)" } else { text };
         let selected = self.selects(text);
-        let id = recorder.label(self.id(), text, kind);
+        let id = recorder.label(self.id(), text, label.kind);
+        let outer = self.frames[self.depth].home;
         self.frames[self.depth].own_ns = std::mem::take(&mut self.own_ns);
         self.depth += 1;
+        let (sync, home) = (label.sync, if label.part { outer } else { self.depth });
         match self.frames.get_mut(self.depth) {
-            None => self.frames.push(Frame::new(id, selected, sync)),
-            Some(frame) if frame.id != id => *frame = Frame::new(id, selected, sync),
-            Some(frame) => (frame.selected, frame.sync) = (selected, sync),
+            None => self.frames.push(Frame::new(id, selected, sync, home)),
+            Some(frame) if frame.id != id => *frame = Frame::new(id, selected, sync, home),
+            Some(frame) => (frame.selected, frame.sync, frame.home) = (selected, sync, home),
         }
         self.occurrences += 1;
         let occurrence = self.occurrences;
-        for there in &mut self.innermost().1.places {
+        for there in &mut self.frames[self.depth].places {
             (there.occurrence, there.unstable_bytes) = (occurrence, 0);
         }
     }
@@ -155,10 +154,10 @@ impl Labels {
         }
     }
 
-    /// Where the traffic of the innermost label in a directory is counted.
+    /// Where the traffic of the innermost label that the program names is counted, in a directory.
     #[inline(always)]
     pub(super) fn traffic(&mut self, recorder: &mut Recorder, place: Place) -> TrafficId {
-        let frame = &mut self.frames[self.depth];
+        let (_, frame) = self.home();
         let there = &mut frame.places[place];
         if there.traffic.is_nowhere() {
             there.traffic = recorder.traffic(frame.id, place as u32);
@@ -166,10 +165,12 @@ impl Labels {
         there.traffic
     }
 
-    /// The innermost label and its level.
+    /// The innermost label that the program names, and its level: what is judged is judged at its end,
+    /// not at that of a part of a loop, where the program cannot put an fsync.
     #[inline(always)]
-    pub(super) fn innermost(&mut self) -> (usize, &mut Frame) {
-        (self.depth, &mut self.frames[self.depth])
+    pub(super) fn home(&mut self) -> (usize, &mut Frame) {
+        let home = self.frames[self.depth].home;
+        (home, &mut self.frames[home])
     }
 
     /// The labels that this rank is inside of.

@@ -11,7 +11,7 @@ use model::errno;
 use model::hints;
 use model::plan::{Options, Pc};
 use model::value::{Eval, EvalError, Value};
-use model::with::{WithOption, error_names, file_named};
+use model::with::{InForce, WithOption, error_names, file_named};
 
 /// When files are made stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,24 +155,16 @@ impl Active {
 
     /// Options that contradict each other are a mistake.
     fn refuse_contradictions(&self) -> Result<(), Fault> {
-        if self.engine == Engine::Mmap && self.direct {
-            let what = "engine=\"mmap\" and direct=true contradict each other: a mapping shows the \
-                        page cache, which O_DIRECT goes around; leave one of them out";
-            return Err(Fault::message(what));
-        }
-        if self.engine == Engine::Null && self.verify {
-            let what = "engine=\"null\" and verify=true contradict each other: nothing is written that \
-                        could be read again; leave one of them out";
-            return Err(Fault::message(what));
-        }
-        if self.batch > self.depth {
-            let Active { batch, depth, .. } = self;
-            return Err(Fault::message(format!(
-                "batch={batch} is more than depth={depth}: so many operations are never under way \
-                 together; give a larger depth or a smaller batch"
-            )));
-        }
-        Ok(())
+        let in_force = InForce {
+            direct: Some(self.direct),
+            mapped: Some(self.engine == Engine::Mmap),
+            null: Some(self.engine == Engine::Null),
+            verify: Some(self.verify),
+            depth: Some(self.depth),
+            batch: Some(self.batch),
+        };
+        let found = in_force.contradiction();
+        found.map_or(Ok(()), |(_, why)| Err(Fault::message(why)))
     }
 
     /// Reads and writes are counted as done, without a call.

@@ -2,7 +2,8 @@
 //! storage, what the caches held. Counted outside of every clock reading.
 //!
 //! Data is stable for a label if it was made so before the same occurrence of the label ended:
-//! a later `sync` is none of the label's time. Handles know what was written through them, at
+//! a later `sync` is none of the label's time. Parts of a loop with a limit (`until`, `wear-out`)
+//! belong to the label around them. Handles know what was written through them, at
 //! which level of labels; `fsync` takes that back, `sync` everything that the rank has written.
 
 use super::handles::Mode;
@@ -101,12 +102,12 @@ impl Traffic {
 }
 
 impl Labels {
-    /// Bytes were written in the innermost label; gives its level and occurrence.
+    /// Bytes were written in the innermost label that the program names; gives its level and occurrence.
     #[inline(always)]
     fn wrote(&mut self, recorder: &mut Recorder, place: Place, bytes: u64) -> (usize, u64) {
         let block = self.traffic(recorder, place);
         recorder.count(block, Count::Unstable, bytes);
-        let (depth, frame) = self.innermost();
+        let (depth, frame) = self.home();
         let there = &mut frame.places[place];
         there.unstable_bytes += bytes;
         (depth, there.occurrence)
@@ -190,7 +191,7 @@ impl<B: Backend> Io<'_, B> {
     pub(super) fn was_read(&mut self, place: Place, is_direct: bool, bytes: u64) {
         self.moved(place, Count::Read, bytes);
         let block = self.labels.traffic(&mut self.recorder, place);
-        self.labels.innermost().1.has_read = true;
+        self.labels.home().1.has_read = true;
         if is_direct {
             self.recorder.count(block, Count::DirectRead, bytes);
         }
@@ -288,7 +289,7 @@ impl<B: Backend> Io<'_, B> {
     #[inline(always)]
     fn note_reader(&mut self) {
         // Nobody tells in which directory: it is counted once.
-        if std::mem::take(&mut self.labels.innermost().1.has_read) {
+        if std::mem::take(&mut self.labels.home().1.has_read) {
             let block = self.labels.traffic(&mut self.recorder, RUN);
             let fetched = &mut self.traffic.fetched;
             if !fetched.readers[..fetched.count].contains(&block) {

@@ -134,7 +134,8 @@ fn perform(
     doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
     let complete = outcome.finished() && !stage.is_over();
     let failed = !outcome.finished() && !stage.is_over() && !outcome.interrupted;
-    let about = state.about || !complete || reads_time(plan) || asks_who_was_first(plan);
+    let by_time = reads_time(plan);
+    let about = state.about || !complete || by_time || asks_who_was_first(plan);
     let directories = 1 + plan.directories.len();
     let peaks = state.peak.peaks(directories);
     let of_rank = |tally: &Tally| figures(tally, about && !state.about, directories);
@@ -147,6 +148,7 @@ fn perform(
         peaks,
         sure_peaks: sure.peaks(directories),
         timed: state.sure_peak.is_some(),
+        by_time,
         // Directories need not be at their fullest at one time.
         peak_about: about || state.shrank && (plan.ranks > 1 || !plan.directories.is_empty()),
         complete,

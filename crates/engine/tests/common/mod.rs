@@ -173,7 +173,7 @@ impl Build {
     }
 
     pub fn time(&mut self, text: Operand, sync: bool, body: impl FnOnce(&mut Build)) {
-        self.label(Label { text, kind: LabelKind::Wall, sync }, body);
+        self.label(Label { text, kind: LabelKind::Wall, sync, part: false }, body);
     }
 
     pub fn label(&mut self, label: Label, body: impl FnOnce(&mut Build)) {

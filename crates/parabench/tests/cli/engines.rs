@@ -95,6 +95,10 @@ fn a_full_disk_fails_a_mapped_write_and_ends_no_rank() {
 fn engines_that_cannot_be_are_refused_and_those_without_effect_are_said() {
     let scene = Scene::new()
         .file("both.ppl", "with (engine=\"mmap\") with (direct=true) write(\"a\", 4k);")
+        .file(
+            "later.ppl",
+            "define proc p() { with (engine=\"mmap\") write(\"a\", 4k); } with (direct=true) p();",
+        )
         .file("none.ppl", "with (engine=\"mmap\") append(\"a\", 4k);")
         .file("part.ppl", "with (engine=\"mmap\") { write(\"a\", 4k); append(\"a\", 4k); }")
         .file(
@@ -103,7 +107,9 @@ fn engines_that_cannot_be_are_refused_and_those_without_effect_are_said() {
         )
         .file("what.ppl", "with (engine=\"libaio\") write(\"a\", 4k);");
     let contradiction = "engine=\"mmap\" and direct=true contradict each other";
-    scene.parabench("run both.ppl").exits(1).out_has(contradiction);
+    scene.parabench("check both.ppl").exits(2).err_has(contradiction);
+    // What a parameter of a proc says is known to ranks alone.
+    scene.parabench("run later.ppl").exits(1).out_has(contradiction);
     scene.parabench("check none.ppl").err_has("W0403").err_has("put the fopen inside");
     scene.parabench("check part.ppl").err_has("has no effect on append");
     scene.parabench("run end.ppl").exits(0).out_has("opened to append to were not mapped");
@@ -290,7 +296,7 @@ fn the_null_engine_and_batches_are_refused_where_they_cannot_be() {
         assert!(format!("{}{}", ended.out, ended.err).contains(said), "{}{}", ended.out, ended.err);
     };
     let verified = "with (engine=\"null\", verify=true) write(\"a\", 4k);";
-    said(verified, "run", 1, "engine=\"null\" and verify=true contradict each other");
+    said(verified, "check", 2, "engine=\"null\" and verify=true contradict each other");
     said(
         "with (engine=\"null\") copy(\"a\", \"b\");",
         "check",
@@ -301,7 +307,10 @@ fn the_null_engine_and_batches_are_refused_where_they_cannot_be() {
     said(partly, "check", 0, "has no effect on copy");
     let opened = "$h = fopen(\"a\", \"w+\"); ";
     let large = format!("{opened} with (engine=\"uring|posix\", depth=4, batch=8) fwrite($h, 4k);");
-    said(&large, "run", 1, "batch=8 is more than depth=4");
+    said(&large, "check", 2, "batch=8 is more than depth=4");
+    let later = "param $n = 1; $b = rand(8, 8); $h = fopen(\"a\", \"w+\"); \
+                 with (engine=\"uring|posix\", batch=$b) fwrite($h, 4k);";
+    said(later, "run", 1, "batch=8 is more than depth=1");
     said(&format!("{opened} with (batch=1) fwrite($h, 4k);"), "check", 0, "engine=\"uring\"");
     let none = format!("{opened} with (engine=\"uring\", batch=0) fwrite($h, 4k);");
     said(&none, "check", 2, "a number from 1 to 65536");

@@ -47,6 +47,34 @@ fn an_included_text_of_another_tool_is_one_message_too() {
     scene.parabench("check x.ppl").exits(2).err_has("lib.c:1:1").err_has("x.ppl: 1 error");
 }
 
+/// The program that is offered for a command line.
+fn offered(line: &str) -> String {
+    let scene = Scene::new().file("x.line", line);
+    let found = scene.parabench("check x.line --format json").exits(2).json();
+    let help = found[0]["help"].as_str().expect("a program");
+    help.split_once(":\n").expect("a program").1.to_string()
+}
+
+/// IOR without -w reads what is there, and so does the program.
+#[test]
+fn what_is_only_read_is_not_written_before() {
+    let own = "ior -F -b 64k -t 16k -o /mnt/f";
+    for (write, read) in [("-w -k", "-r -k"), ("-w -k -W", "-R -k"), ("-w -k -R", "-r -R -k")] {
+        let scene = Scene::new()
+            .file("w.ppl", &offered(&format!("{own} {write}")))
+            .file("r.ppl", &offered(&format!("{own} {read}")));
+        scene.parabench("run w.ppl -n 2 --dir d").exits(0);
+        let before = fs::read(scene.path("d/f.1")).expect("the file stays");
+        let run = scene.parabench("run r.ppl -n 2 --dir d --format json").exits(0).json();
+        let ops: Vec<_> = run["rows"].as_array().expect("rows").iter().map(|row| &row["op"]).collect();
+        assert_eq!(ops, ["fopen", "fread", "fclose"], "{read}");
+        assert_eq!(run["run"]["evidence"]["failed"], 0, "{read}");
+        assert_eq!(fs::read(scene.path("d/f.1")).expect("it is there"), before, "{read}");
+    }
+    assert!(offered(&format!("{own} -r")).contains(" --dir /mnt --prepare\n"));
+    assert!(!offered(&format!("{own} -R")).contains("--prepare"));
+}
+
 #[test]
 fn the_programs_that_are_offered_run() {
     let mut seen = 0;

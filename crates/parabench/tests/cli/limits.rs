@@ -66,6 +66,40 @@ fn both_rates_are_told() {
     done.out_has("w, write: ").out_has("up to the limit; ").out_has("with the wear-out");
 }
 
+/// IOR's bandwidth: all bytes by the time from the first open to the last close.
+#[test]
+fn the_rate_over_all_of_the_label_stands_beside_them() {
+    let text = "param $n = 1000;\n\
+                time[\"w\"] { $h = fopen(\"f-$$rank\", \"w\"); repeat $i $n until 9.5ms level {\n\
+                compute(1ms + $$rank * 4ms); fwrite($h, 64k); }\n\
+                compute(20ms); fsync($h); fclose($h); }";
+    let scene = Scene::new().file("x.ppl", text);
+    let run = run_object(&scene.parabench("run x.ppl -n 2 --backend mem --format json").exits(0));
+    let [one] = &run["limited"].as_array().expect("a list")[..] else { panic!("{run}") };
+    let busy = |label: &str| {
+        let all = run["labels"].as_array().expect("labels").iter();
+        let own: Vec<_> = all.filter(|row| row["label"] == label).collect();
+        own[0]["busy_ns"].as_f64().expect("a time")
+    };
+    let bytes = 20.0 * 65_536.0;
+    assert_eq!((&one["label"], &one["op"]), (&"w".into(), &"fwrite".into()));
+    assert_eq!(one["bytes"].as_f64(), Some(bytes));
+    let rate = bytes / 1_048_576.0 / (busy("w") / 1e9);
+    assert!((one["mib_s"].as_f64().expect("a rate") / rate - 1.0).abs() < 1e-9, "{one}");
+    assert_eq!(one["limit_mib_s"], row(&run, "w/until", "fwrite")["mib_s"]);
+    scene.parabench("run x.ppl -n 2 --backend mem").exits(0).out_has("All of w, ");
+    // What a sweep says first is that rate, not the one of a part.
+    let swept = scene.parabench(
+        "run x.ppl -n 2 --backend mem --sweep n=900,1000 --reps 2 --out r --html r.html --quiet",
+    );
+    swept.exits(0);
+    let told = scene.parabench("report r").exits(0);
+    told.out_has("w: fwrite, MiB/s");
+    let page = std::fs::read_to_string(scene.path("r.html")).expect("a page");
+    assert!(page.contains("w: fwrite had its highest median"), "the headline");
+    assert!(!page.contains("w/until: fwrite reached"), "no headline of a part");
+}
+
 #[test]
 fn a_mix_draws_by_weight() {
     let text = "param $w = 60;\n\

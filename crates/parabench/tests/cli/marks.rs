@@ -198,6 +198,9 @@ fn what_is_made_stable_inside_the_label_is_not_marked() {
         "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] { fwrite($h, 1m); time[\"s\"] fsync($h); }",
         "define pattern \"p\" = segmented(block=256k, count=4);\n\
          $h = fopen(\"a\", \"O_RDWR|O_CREAT\"); time[\"w\"] with (fsync=\"op\") fwrite($h, \"p\");",
+        // The parts of the loop are the label's: the program cannot put an fsync into them.
+        "time[\"w\"] { $h = fopen(\"a-$$rank\", \"w\"); repeat 8 until 1s level fwrite($h, 64k); \
+         fsync($h); fclose($h); }",
         // A little beside much changes no rate.
         "time[\"w\"] { with (fsync=\"close\") write(\"a-$$rank\", 4m); append(\"log-$$rank\", 4k); }",
     ] {
@@ -217,12 +220,15 @@ fn what_is_made_stable_elsewhere_is_marked() {
         "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] fwrite($h, 1m); time[\"s\"] fsync($h);";
     let next = "$h = fopen(\"a-$$rank\", \"w\");\n\
                 repeat 2 time[\"w\"] { fsync($h); fwrite($h, 1m); } fclose($h);";
+    let limited = "$h = fopen(\"a-$$rank\", \"w\"); time[\"w\"] repeat 8 until 1s level fwrite($h, 64k); \
+                   time[\"s\"] fsync($h);";
     for (text, expected) in [
         (sync_after, "in label \"w\" 2 MiB were written and not made stable before it ended"),
         (small, "in label \"w\" 2 MiB of 2.01 MiB were not made stable before it ended"),
         (other, "in label \"w\" 2 MiB of 2.01 MiB were not made stable before it ended"),
         (later, "in label \"w\" 2 MiB were written and not made stable before it ended"),
         (next, "in label \"w\" 4 MiB were written and not made stable before it ended"),
+        (limited, "in label \"w\" 1 MiB were written and not made stable before it ended"),
         ("write(\"a-$$rank\", 1m);", "outside of labels 2 MiB were written and not made stable"),
     ] {
         let seen = unstable(text).unwrap_or_else(|| panic!("nothing said against {text}"));

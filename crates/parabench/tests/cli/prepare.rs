@@ -59,6 +59,25 @@ fn a_run_offers_to_make_what_is_missing_and_makes_it() {
 }
 
 #[test]
+fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered() {
+    let read = "$h = fopen(\"own-$$rank\", \"r\"); fread($h, 1m); fclose($h);";
+    let scene = Scene::new()
+        .file("x.ppl", read)
+        .file("v.ppl", &format!("with (verify=true) {{ {read} }}"))
+        .file("d/own-0", &"x".repeat(1 << 20))
+        .file("d/own-1", &"x".repeat(500_000));
+    let short = "1 file is shorter than what the program reads, first own-1, which has 500000 of 1048576 bytes";
+    let run = scene.parabench("run x.ppl -n 2 --dir d");
+    run.err_has(short).err_has("--prepare makes");
+    assert!(!run.err.contains("not there"), "{}", run.err);
+    let run = scene.parabench("run x.ppl -n 3 --dir d");
+    run.err_has(short).err_has("the program uses 1 name that is not there").err_has("first own-2");
+    let run = scene.parabench("run v.ppl -n 2 --dir d");
+    run.err_has(short).err_has("what a run with verify=true has written");
+    assert!(!run.err.contains("--prepare"), "{}", run.err);
+}
+
+#[test]
 fn names_that_are_expected_to_be_missing_are_not_made() {
     let scene = Scene::new().file(
         "x.ppl",

@@ -36,10 +36,20 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
         ranks: ranks(command, &given),
         mpi: job.mpi,
         folder,
-        options: given.reps("i"),
-        after: if given.has("k") { After::Keep } else { After::Clean },
+        options: match job.write || job.checks() {
+            true => given.reps("i"),
+            false => format!("{} --prepare", given.reps("i")),
+        },
+        after: match (job.write, given.has("k")) {
+            (_, true) => After::Keep,
+            (true, false) => After::Clean,
+            (false, false) => After::Stay,
+        },
     };
     let mut page = Page::new("IOR", &start);
+    if !job.write && job.checks() {
+        page.comment("checks what an earlier run with verify=true has written there, such as -w -k -W");
+    }
     remarks(&mut page, &given);
     let (block, transfer) = sizes(&given);
     page.param("block", &bytes(block), "-b: bytes of a rank in a segment");

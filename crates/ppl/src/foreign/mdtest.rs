@@ -10,7 +10,7 @@ const VALUES: &[&str] =
 
 /// Options that are in the program, or change nothing of what is measured.
 const KNOWN: &[&str] =
-    &["n", "I", "d", "u", "i", "F", "D", "C", "T", "E", "r", "w", "e", "N", "v", "V", "P"];
+    &["n", "I", "d", "u", "i", "F", "D", "C", "T", "E", "r", "w", "W", "e", "N", "v", "V", "P", "Y"];
 
 /// The phases: creation, stat, read, removal.
 const PHASES: [&str; 4] = ["C", "T", "E", "r"];
@@ -21,6 +21,10 @@ struct Items<'a> {
     make: String,
     read: Option<String>,
     remove: &'a str,
+    /// Seconds after which creation stops, and all ranks go on to what the fastest one has created.
+    limit: Option<&'a str>,
+    /// `sync` ends each phase, in its time.
+    syncs: bool,
 }
 
 pub(super) fn translate(command: &Command<'_>) -> Option<String> {
@@ -30,11 +34,19 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let phases = PHASES.map(|name| all || given.has(name));
     let mut page = Page::new("mdtest", &start(command, &given, phases));
     items(&mut page, &given);
+    if let Some(limit) = given.value("W").filter(|value| *value != "0")
+        && self::limit(&given, phases).is_none()
+    {
+        page.leaves_out(format!("-W {limit}"));
+    }
     let written = given.size("w");
     let read = given.size("e");
     let neighbour = given.number("N").map(|shift| format!("$other = ($$rank + {shift}) % $$size;"));
     let other = if neighbour.is_some() { "$other" } else { "$$rank" };
-    page.line(neighbour.as_deref().unwrap_or(""));
+    let has_files = given.has("F") || !given.has("D");
+    if phases[1] || phases[2] && has_files {
+        page.line(neighbour.as_deref().unwrap_or(""));
+    }
     let beneath = |rank: &str| {
         if given.has("u") { format!("rank-{rank}/") } else { format!("shared/{rank}-") }
     };
@@ -45,6 +57,7 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
         page.line("barrier;");
     }
     let (own, others) = (beneath("$$rank"), beneath(other));
+    let syncs = given.has("Y");
     let files = Items {
         word: "file",
         make: match written {
@@ -56,16 +69,30 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
             None => format!("read(\"{others}file-$i\")"),
         }),
         remove: "delete",
+        limit: limit(&given, phases),
+        syncs,
     };
-    let directories =
-        Items { word: "dir", make: format!("mkdir(\"{own}dir-$i\")"), read: None, remove: "rmdir" };
+    let directories = Items {
+        word: "dir",
+        make: format!("mkdir(\"{own}dir-$i\")"),
+        read: None,
+        remove: "rmdir",
+        limit: None,
+        syncs,
+    };
     if given.has("D") || !given.has("F") {
         directories.phases(&mut page, phases, &own, &others);
     }
-    if given.has("F") || !given.has("D") {
+    if has_files {
         files.phases(&mut page, phases, &own, &others);
     }
     Some(page.finish())
+}
+
+/// `-W`: the limit of the phase that creates files, the only one that mdtest stops.
+fn limit<'a>(given: &Options<'a>, [creates, ..]: [bool; 4]) -> Option<&'a str> {
+    let is_used = creates && (given.has("F") || !given.has("D"));
+    given.number("W").filter(|seconds| is_used && *seconds != "0")
 }
 
 /// How it is started. Each repetition of mdtest has a tree of its own; what is not created is that
@@ -110,12 +137,24 @@ fn items(page: &mut Page, given: &Options<'_>) {
 impl Items<'_> {
     /// Creation, stat, read, removal, each in a label of its own.
     fn phases(&self, page: &mut Page, phases: [bool; 4], own: &str, others: &str) {
-        let Items { word, make, read, remove } = self;
+        let Items { word, make, read, remove, limit, .. } = self;
         let [creates, stats, reads, removes] = phases;
-        let loop_ = "repeat $i $num";
+        // Later phases go as far as the first one came.
+        let counts = limit.is_some() && (stats || reads || removes);
+        let num = if counts { "$made" } else { "$num" };
+        page.line(if counts { "$made = 0;" } else { "" });
         let mut phase = |on: bool, label: &str, call: &str| {
+            let loop_ = match (label, limit) {
+                ("create", Some(seconds)) if counts => {
+                    format!("repeat $i $num until {seconds}s level {{ {call}; $made = $made + 1; }}")
+                }
+                ("create", Some(seconds)) => format!("repeat $i $num until {seconds}s level {call};"),
+                ("create", None) => format!("repeat $i $num {call};"),
+                _ => format!("repeat $i {num} {call};"),
+            };
             if on {
-                page.line(&format!("time[\"{word}/{label}\", sync] {loop_} {call};"));
+                let body = if self.syncs { format!("{{ {loop_} sync; }}") } else { loop_ };
+                page.line(&format!("time[\"{word}/{label}\", sync] {body}"));
             }
         };
         phase(creates, "create", make);

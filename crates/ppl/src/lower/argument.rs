@@ -287,6 +287,7 @@ impl Lower<'_> {
             _ => self.expr(id),
         };
         let Some(Value::Str(text)) = self.constant(ev) else {
+            self.may_name_patterns(ev);
             // `pwrite` and `pread` have no place for the offset that a number would need.
             if matches!(op, Op::Pwrite | Op::Pread) && !ev.types.may(Types::STR) && !ev.is_bad() {
                 return self.expected(op, "the name of a pattern in quotes", ev, id);
@@ -314,6 +315,9 @@ impl Lower<'_> {
             _ => self.expr(id),
         };
         let known = self.constant(ev).map(|value| value.to_string());
+        if known.is_none() {
+            self.may_name_patterns(ev);
+        }
         if ev.is_bad() || known.is_none() && ev.types.may(Types::STR) || !self.is_alive() {
             return ev;
         }

@@ -12,6 +12,7 @@ use model::function::{Accepts, Calc, FUNCTIONS, FunctionRow};
 use model::op::ParamKind;
 use model::plan::{Instr, Slot, Span};
 use model::types::Types;
+use model::value::EvalError;
 
 impl Lower<'_> {
     /// `name(args)` in an expression.
@@ -47,6 +48,9 @@ impl Lower<'_> {
         }
         if let Some(result) = self.fold_function(row, &evs, span) {
             return result;
+        }
+        if let Some(error) = self.refuses_to_draw(row, &evs) {
+            return self.no_value(error, span);
         }
         let right = ids.iter().zip(&evs).enumerate();
         if !right.fold(true, |right, (at, (id, ev))| self.fits(row.accepts(at), *id, *ev) && right)
@@ -97,6 +101,16 @@ impl Lower<'_> {
         let message = format!("expected {words}, found {}", ev.types.describe());
         self.wrong_type(self.ast.expr_span(id), message);
         false
+    }
+
+    /// Why a number cannot be drawn with these arguments, if they are constants.
+    fn refuses_to_draw(&self, row: &FunctionRow, evs: &[Ev]) -> Option<EvalError> {
+        let Calc::Drawn(draw) = row.calc else { return None };
+        let values: Option<Vec<Value>> = evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
+        let error = draw.check(&values?).err()?;
+        // Wrong types have words of their own.
+        let is_range = matches!(error, EvalError::Range(..));
+        (is_range && self.is_alive()).then_some(error)
     }
 
     /// The result if it is a constant.

@@ -8,6 +8,7 @@ use crate::facts::Kind;
 use crate::suggest::nearest;
 use model::hints;
 use model::value::Value;
+use model::with::{Accepts, OptionRow};
 
 impl Lower<'_> {
     /// `define hints "name" = "key=value;...";`
@@ -49,14 +50,19 @@ impl Lower<'_> {
         self.expr(id)
     }
 
-    /// What is wrong with the text of `with (hints=...)`.
+    /// What is wrong with hints that have the form of some.
+    pub(super) fn wrong_hints(&self, row: &OptionRow, ev: Ev) -> Option<String> {
+        let Some(Value::Str(text)) = self.constant(ev) else { return None };
+        let text = String::from_utf8_lossy(text);
+        let is_form = matches!(row.accepts, Accepts::Hints) && text.contains('=');
+        hints::parse(&text).err().filter(|_| is_form)
+    }
+
+    /// The name of hints that was probably meant.
     pub(super) fn hints_help(&self, ev: Ev) -> Option<String> {
         let Some(Value::Str(text)) = self.constant(ev) else { return None };
         let text = String::from_utf8_lossy(text);
-        if !text.contains('=') {
-            return nearest(&text, self.facts.names(Kind::Hints))
-                .map(|name| format!("the nearest is \"{name}\""));
-        }
-        hints::parse(&text).err()
+        let near = nearest(&text, self.facts.names(Kind::Hints)).filter(|_| !text.contains('='));
+        near.map(|name| format!("the nearest is \"{name}\""))
     }
 }

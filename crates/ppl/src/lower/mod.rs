@@ -59,6 +59,7 @@ use intern::Interner;
 use model::Plan;
 use model::directory::Directory;
 use model::plan::{Instr, Pc, Span};
+use model::with::InForce;
 use names::Variables;
 use notes::{Collective, Notes};
 use params::Params;
@@ -165,6 +166,8 @@ struct Around {
     direct: Option<Span>,
     /// Inside with (comm="self").
     alone: bool,
+    /// The options in force that can contradict each other; in procs they are not known.
+    in_force: InForce,
     /// World ranks of the active group; `None` in procs, where it is not known.
     active: Option<Range<u32>>,
     /// The innermost group or split, or the running proc, by a number; 0: the world.
@@ -211,6 +214,7 @@ impl<'a> Lower<'a> {
                 differs: None,
                 direct: None,
                 alone: false,
+                in_force: InForce::DEFAULT,
                 active: Some(0..ranks),
                 scope: 0,
                 scopes: 0,

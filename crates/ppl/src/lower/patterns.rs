@@ -3,6 +3,7 @@
 
 use super::Lower;
 use super::generator::Use;
+use super::value::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
@@ -10,6 +11,7 @@ use crate::suggest::nearest;
 use model::Value;
 use model::pattern::{Geometry, Strided};
 use model::plan::{Pattern, Span};
+use model::types::Types;
 
 /// More patterns than this are refused: every rank works out all of them for each of its groups.
 const MAX_PATTERNS: usize = 256;
@@ -151,6 +153,15 @@ impl Lower<'_> {
         let symbol = self.facts.find(Kind::Pattern, name)?;
         self.notes.used.insert(symbol);
         Some(())
+    }
+
+    /// A value that only a run knows may be the name of each pattern: it is not said that nothing uses them.
+    pub(super) fn may_name_patterns(&mut self, ev: Ev) {
+        if self.constant(ev).is_none() && ev.types.may(Types::STR) {
+            let names = self.facts.names(Kind::Pattern);
+            let symbols = names.filter_map(|name| self.facts.find(Kind::Pattern, name));
+            self.notes.used.extend(symbols);
+        }
     }
 
     #[cold]

@@ -10,6 +10,7 @@ use crate::foreign::words;
 use crate::suggest::nearest;
 use crate::word::statement_words;
 use model::plan::{Instr, Operand, Proc, Span};
+use model::with::InForce;
 
 /// The proc whose body is being lowered.
 pub(super) struct OpenProc {
@@ -126,6 +127,7 @@ impl Lower<'_> {
     /// The code of all procs, in the order of their definitions.
     pub(super) fn proc_bodies(&mut self) {
         self.around.active = None;
+        self.around.in_force = InForce::UNKNOWN;
         for (id, symbol) in self.facts.symbols().filter(|(_, symbol)| symbol.kind == Kind::Proc) {
             self.proc_body(id, symbol.number);
         }

@@ -3,7 +3,7 @@
 use super::Lower;
 use crate::ast::{List, Stmt, StmtId, Time};
 use crate::diag::{Code, Diagnostic};
-use model::plan::{Instr, Label, LabelKind, Operand, Pc, Span};
+use model::plan::{Instr, Label, Operand, Pc, Span};
 
 /// A statement that has to be left in order when a loop around it ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,15 +131,15 @@ impl Lower<'_> {
                 Span { start: span.start, end: head.max(span.start) },
             );
         }
-        let label = self.label(text, time.kind, time.sync);
+        let label = self.label(Label { text, kind: time.kind, sync: time.sync, part: false });
         self.emit(Instr::LabelEnter { label }, span);
         let flow = self.nested(Nest::Label, time.body);
         self.emit(Instr::LabelLeave, span);
         flow
     }
 
-    pub(super) fn label(&mut self, text: Operand, kind: LabelKind, sync: bool) -> u32 {
-        self.plan.labels.push(Label { text, kind, sync });
+    pub(super) fn label(&mut self, label: Label) -> u32 {
+        self.plan.labels.push(label);
         self.plan.labels.len() as u32 - 1
     }
 

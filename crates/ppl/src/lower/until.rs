@@ -15,11 +15,10 @@ use super::stmt::Nest;
 use crate::ast::Until;
 use crate::diag::{Code, Diagnostic};
 use model::Value;
-use model::plan::{BinaryOp, Function, Instr, Internal, LabelKind, Operand, Pc, Slot, Span};
+use model::plan::{
+    BinaryOp, Function, Instr, Internal, Label, LabelKind, Operand, PARTS, Pc, Slot, Span,
+};
 use model::types::Types;
-
-/// Labels of what lies before the limit, and of the iterations that make members equal.
-const LABELS: [&str; 2] = ["until", "wear-out"];
 
 /// The time limit of a loop that is being lowered.
 pub(super) struct Limit {
@@ -146,8 +145,8 @@ impl Lower<'_> {
     }
 
     fn enter_part(&mut self, part: usize, span: Span) {
-        let text = self.known_text(LABELS[part].as_bytes()).operand;
-        let label = self.label(text, LabelKind::Wall, false);
+        let text = self.known_text(PARTS[part].as_bytes()).operand;
+        let label = self.label(Label { text, kind: LabelKind::Wall, sync: false, part: true });
         self.emit(Instr::LabelEnter { label }, span);
     }
 

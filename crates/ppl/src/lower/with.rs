@@ -21,7 +21,7 @@ impl Lower<'_> {
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
         let mut asked = Vec::new();
-        let outer = (self.around.direct, self.around.alone);
+        let outer = (self.around.direct, self.around.alone, self.around.in_force);
         for id in self.ast.exprs_in(list) {
             if let Expr::Named(name, value) = self.ast.expr(id) {
                 asked.extend(self.option(&mut options, self.ast.names.text(name), value, id));
@@ -37,13 +37,14 @@ impl Lower<'_> {
         }
         self.shapes_random(&options, list);
         self.verifies_its_own(&options, list);
+        self.contradict(&options, list);
         self.has_a_rate(&options, list);
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
         let start = self.emit(Instr::WithEnter { options }, span);
         let flow = self.nested(Nest::With, body);
         self.emit(Instr::WithLeave, span);
-        (self.around.direct, self.around.alone) = outer;
+        (self.around.direct, self.around.alone, self.around.in_force) = outer;
         if self.is_alive() {
             self.notes.withs.push(With { code: start..self.here_pc(), asked });
         }
@@ -73,6 +74,22 @@ impl Lower<'_> {
             let message = format!("verify=true writes data of its own: {name} does nothing to it");
             let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
             self.reports.push(diagnostic.help(format!("leave out {name} or verify")));
+        }
+    }
+
+    /// Options that contradict each other, here or in a `with` around this one, would end every rank.
+    fn contradict(&mut self, options: &Options, list: List) {
+        for (option, operand) in options.given() {
+            let value = match operand.source() {
+                Source::Const(number) => Some(&self.plan.consts[number as usize]),
+                _ => None,
+            };
+            self.around.in_force.set(option, value);
+        }
+        let Some((which, why)) = self.around.in_force.contradiction() else { return };
+        let names = which.map(|option| option.row().name);
+        if let Some((id, _)) = self.first_of(list, &names).filter(|_| self.is_alive()) {
+            self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(id), why));
         }
     }
 
@@ -188,7 +205,8 @@ impl Lower<'_> {
         }
         if let Some(error) = self.refusal(row, ev) {
             let span = self.ast.expr_span(id);
-            let mut diagnostic = Diagnostic::new(Code::BadValue, span, error.to_string());
+            let message = self.wrong_hints(row, ev).unwrap_or_else(|| error.to_string());
+            let mut diagnostic = Diagnostic::new(Code::BadValue, span, message);
             diagnostic.help = match row.accepts {
                 Accepts::Hints => self.hints_help(ev),
                 Accepts::Errors => self.error_name_help(ev),

@@ -9,6 +9,7 @@
 //! | one operation | its rate over the label: `mib_s`, `ops_s`; else `mean_ns` |
 //! | several operations | `time_ns` of the label; of each operation `rank_mib_s` if it moves bytes, else `mean_ns` |
 //! | no operation, one label inside | none: the label inside has them |
+//! | a loop with a limit inside | of the loop's operations the rate over the label ([`crate::limited`]) |
 //! | no label | of each operation as in a label with several |
 
 use crate::statistics::{Metric, Series, series_with};
@@ -110,7 +111,8 @@ pub(super) fn shared(a: &Samples, b: &Samples) -> Vec<Quantity> {
             if same { None } else { first(key, &[Metric::TimeNs]) }
         }
         (_, 1) if !key.0.is_empty() => first(key, &[Metric::MibS, Metric::OpsS, Metric::MeanNs]),
-        _ => first(key, &[Metric::RankMibS, Metric::MeanNs]),
+        // A label around a loop with a limit has the rates of both its parts together.
+        _ => first(key, &[Metric::RankMibS, Metric::MeanNs, Metric::MibS, Metric::OpsS]),
     };
     a.keys().filter_map(quantity).collect()
 }

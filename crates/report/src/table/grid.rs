@@ -2,7 +2,7 @@
 //! gaps, digits and columns given up in a fixed order.
 
 use super::{Paint, Terminal, paint};
-use crate::text::{decimals, fit, fixed, flow, width};
+use crate::text::{decimals, fit, fit_all, fixed, flow, width};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use model::units::Measure;
 
@@ -193,7 +193,7 @@ impl Grid {
             return taken;
         };
         let room = columns.saturating_sub(taken - widths[at]).max(LABEL_COLUMNS);
-        texts[at].iter_mut().for_each(|label| *label = fit(label, room));
+        fit_all(&mut texts[at], room);
         taken - widths[at] + widths[at].min(room)
     }
 

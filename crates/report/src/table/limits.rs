@@ -1,20 +1,23 @@
-//! The rates of loops `repeat ... until T level`: up to the limit, and with the iterations after it
-//! that make all members equal ("wear-out", as IOR and IO500 have it).
+//! The rates of loops `repeat ... until T level`: up to the limit, with the iterations after it that
+//! make all members equal ("wear-out", as IOR and IO500 have it), and over all of the label around it.
 
+use crate::limited::{self, Limited};
 use crate::text::escape;
+use model::plan::PARTS;
 use model::run::{LabelRow, Row, Run};
 use model::units::{Measure, format_ns};
 
 /// The labels that such a loop gives its parts (docs/language.md).
-const UNTIL: &str = "until";
-const WEAR_OUT: &str = "wear-out";
+const UNTIL: &str = PARTS[0];
+const WEAR_OUT: &str = PARTS[1];
 
 /// A sentence for each operation of each such loop.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
-    run.labels.iter().flat_map(|limited| of_loop(run, limited)).collect()
+    let whole = limited::of(run);
+    run.labels.iter().flat_map(|limited| of_loop(run, &whole, limited)).collect()
 }
 
-fn of_loop(run: &Run, limited: &LabelRow) -> Vec<String> {
+fn of_loop(run: &Run, whole: &[Limited], limited: &LabelRow) -> Vec<String> {
     let Some(outer) = limited.label.strip_suffix(UNTIL) else { return Vec::new() };
     let worn = format!("{outer}{WEAR_OUT}");
     let is_worn = |label: &&LabelRow| {
@@ -28,13 +31,40 @@ fn of_loop(run: &Run, limited: &LabelRow) -> Vec<String> {
                 == (&limited.label, limited.cell, limited.repetition)
     };
     let rows = run.rows.iter().filter(own);
+    let with_whole = |(row, said): (&Row, String)| match over_all(run, whole, row, outer) {
+        Some(over_all) => format!("{said} {over_all}"),
+        None => said,
+    };
     let wears = |row: &Row| {
         (&row.label, row.cell, row.repetition) == (&worn, limited.cell, limited.repetition)
     };
     if !run.rows.iter().any(wears) {
-        return rows.filter_map(|row| without_wear_out(row, outer, limited.busy_ns)).collect();
+        let said = |row| Some((row, without_wear_out(row, outer, limited.busy_ns)?));
+        return rows.filter_map(said).map(with_whole).collect();
     }
-    rows.filter_map(|row| sentence(row, rest(run, row, &worn), outer, both_ns)).collect()
+    let said = |row| Some((row, sentence(row, rest(run, row, &worn), outer, both_ns)?));
+    rows.filter_map(said).map(with_whole).collect()
+}
+
+/// What IOR calls the bandwidth: everything that the label has done, with opening, fsync and closing
+/// in its time.
+fn over_all(run: &Run, whole: &[Limited], row: &Row, outer: &str) -> Option<String> {
+    let label = outer.strip_suffix('/')?;
+    let point = (row.cell, row.repetition);
+    let one = whole.iter().find(|one| {
+        (&*one.label, &*one.op, (one.cell, one.repetition)) == (label, &*row.op, point)
+    })?;
+    let is_own = |known: &&LabelRow| {
+        known.label == one.label && (known.cell, known.repetition) == point
+    };
+    let busy = run.labels.iter().find(is_own)?;
+    let at_least = if busy.busy_is_bound { "at least " } else { "" };
+    let rate = match (one.mib_s, one.ops_s) {
+        (Some(mib_s), _) => Measure::ByteRate.format(mib_s, 3),
+        (None, ops_s) => Measure::OpRate.format(ops_s?, 3),
+    };
+    let took = format_ns(busy.busy_ns as f64);
+    Some(format!("All of {}, {took}: {at_least}{rate}.", escape(label)))
 }
 
 /// Nothing was left to do when the loop was over: the limit need not have come.

@@ -11,7 +11,7 @@
 //! Over numbers of ranks all labels and rates stand side by side first, as in papers.
 
 use super::{Paint, Terminal, paint, paint_lines};
-use crate::statistics::{Metric, Statistic, of};
+use crate::statistics::{self, Metric, Statistic};
 use crate::stats::LEAST_FOR_INTERVAL;
 use crate::text::{escape, flow, width};
 use model::run::Run;
@@ -28,8 +28,8 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     if sweep.versus {
         return crate::compare::show::within(run, terminal);
     }
-    let statistics = of(run);
-    let shown: Vec<&Statistic> = statistics.iter().filter(|s| !s.op.contains('.')).collect();
+    let statistics = statistics::shown(run);
+    let shown: Vec<&Statistic> = statistics.iter().collect();
     if shown.is_empty() {
         return "No execution came to its end with a figure.".into();
     }

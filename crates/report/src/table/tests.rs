@@ -273,6 +273,9 @@ fn a_loop_with_wear_out_has_both_rates() {
     let text = plain(&run, 100);
     let both = "w, write: 200 MiB/s up to the limit; 100 MiB/s with the wear-out, 5 s in all.";
     assert!(text.contains(both), "{text}");
+    run.labels[0].busy_ns = 8_000_000_000;
+    let text = plain(&run, 400);
+    assert!(text.contains(&format!("{both} All of w, 8 s: 62.5 MiB/s.")), "{text}");
 }
 
 #[test]

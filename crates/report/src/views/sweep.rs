@@ -3,8 +3,10 @@
 use super::colors::Colors;
 use super::{axis, axis_of, rate_text, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
+use crate::limited;
 use crate::statistics::{self, Metric, Statistic};
 use model::Run;
+use model::run::Row;
 use model::sweep::{Dimension, DimensionKind, Sweep};
 use model::units::{Measure, parse_integer_text};
 use std::collections::HashSet;
@@ -23,10 +25,16 @@ pub(super) fn over_dimensions(run: &Run, colors: &Colors) -> Result<Vec<View>, S
     if sweep.dimensions.is_empty() {
         return Err("the program was repeated, nothing varied".into());
     }
-    let all = statistics::of(run);
-    let is_whole = |op: &str| !op.is_empty() && !op.contains('.');
+    let all = statistics::shown(run);
+    // The label around a loop with a limit has the rate of both its parts, and of all that belongs to it.
+    let limited = limited::rows(run);
+    let is_part = |label: &str| {
+        let around = |row: &Row| label.strip_prefix(&*row.label).is_some_and(limited::is_part);
+        limited.iter().any(around)
+    };
     let of = |metric| -> Vec<&Statistic> {
-        all.iter().filter(|figure| figure.metric == metric && is_whole(&figure.op)).collect()
+        let own = all.iter().filter(|figure| figure.metric == metric && !figure.op.is_empty());
+        own.filter(|figure| !is_part(&figure.label)).collect()
     };
     let (moving, mut others) = (of(Metric::MibS), of(Metric::OpsS));
     let moves: HashSet<(&str, &str)> = moving.iter().map(|figure| key(figure)).collect();
@@ -51,6 +59,7 @@ fn key(figure: &Statistic) -> (&str, &str) {
 struct Line<'a> {
     name: String,
     op: &'a str,
+    in_no_label: bool,
     /// Number of the value, and the figure there.
     figures: Vec<(usize, &'a Statistic)>,
 }
@@ -73,7 +82,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines over the dimension `at`, those with the highest figures first.
+/// The lines over the dimension `at`: those of labels first, of them those with the highest figures.
 fn lines<'a>(sweep: &Sweep, at: usize, figures: &[&'a Statistic]) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for figure in figures {
@@ -85,10 +94,19 @@ fn lines<'a>(sweep: &Sweep, at: usize, figures: &[&'a Statistic]) -> Vec<Line<'a
         let name = line_name(sweep, at, figure, &values);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.figures.push((number, figure)),
-            None => lines.push(Line { name, op: &figure.op, figures: vec![(number, figure)] }),
+            None => lines.push(Line {
+                name,
+                op: &figure.op,
+                in_no_label: figure.label.is_empty(),
+                figures: vec![(number, figure)],
+            }),
         }
     }
-    lines.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
+    // What the user labelled is what the program is about.
+    let order = |a: &Line<'_>, b: &Line<'_>| {
+        a.in_no_label.cmp(&b.in_no_label).then(b.highest().total_cmp(&a.highest()))
+    };
+    lines.sort_by(order);
     lines
 }
 
@@ -245,7 +263,6 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::Row;
     use model::sweep::{Cell, Execution};
 
     /// Blocks of three sizes on one and two ranks, `reps` repetitions.
@@ -371,6 +388,28 @@ mod tests {
         let Chart::Bars { names, series, .. } = &views[0].chart else { panic!("bars") };
         assert_eq!(names[..], ["near", "far"]);
         assert_eq!(series[0].1, [100.5, 300.5]);
+    }
+
+    /// Operations that take little of their label's time, and those of no label, are no headline.
+    #[test]
+    fn the_headline_is_of_a_label_and_of_what_takes_its_time() {
+        let mut run = swept(&["4k", "64k"], 5);
+        run.rows.iter_mut().for_each(|row| row.mean_ns = Some(1e6));
+        let rows = run.rows.clone();
+        for row in rows {
+            let fast = Some(1e6 + row.mib_s.unwrap_or(0.0));
+            let open = Row { op: "fopen".into(), bytes: 0, mib_s: None, ops_s: fast, ..row.clone() };
+            run.rows.push(Row { mean_ns: Some(1e3), ..open.clone() });
+            run.rows.push(Row { label: String::new(), ..open });
+            run.rows.push(Row { label: String::new(), mib_s: fast, ..row });
+        }
+        let views = pictures(&run).unwrap();
+        let titles: Vec<&str> = views.iter().map(|view| view.title.as_str()).collect();
+        assert_eq!(titles[0], "w: fwrite, ranks=2 was fastest with block 64k");
+        assert!(titles[1].contains("(no label): fopen"), "{titles:?}");
+        assert!(views.iter().all(|view| !view.summary.contains("w: fopen")));
+        let Chart::Lines { series, .. } = &views[1].chart else { panic!("lines") };
+        assert!(series.iter().all(|series| !series.name.starts_with("w: fopen")));
     }
 
     #[test]

@@ -13,12 +13,12 @@ use super::times::LabelTimes;
 use super::traffic::Traffic;
 use crate::record::{LabelRecord, RankRecord, StatRecord};
 use model::op::Class;
-use model::plan::LabelKind;
+use model::plan::{LabelKind, around_parts};
 use model::run::{LabelEvidence, LabelRow, ZeroPlace};
 use model::summary::Figures;
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::collections::btree_map::Entry;
 
 /// Places with zeros that are told of a label; all are counted.
@@ -36,6 +36,20 @@ pub struct Partial {
     sites: SiteSums,
     failed: Failed,
     sums: Sums,
+}
+
+/// Bytes written and read by label: those of the parts of loops belong to the label around them, as
+/// their traffic does ([`model::plan::PARTS`]).
+fn moved_at_home(labels: &[(u32, Label)], outline: &Outline) -> HashMap<String, [u64; 2]> {
+    let mut all: HashMap<String, [u64; 2]> = HashMap::new();
+    for (id, label) in labels {
+        let path = String::from_utf8_lossy(outline.path(*id));
+        let sums = all.entry(around_parts(&path).to_string()).or_default();
+        for (sum, more) in sums.iter_mut().zip(label.moved()) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+    all
 }
 
 /// A label path; the path "" is what stands in no label.
@@ -151,9 +165,12 @@ impl Partial {
         let mut labels: Vec<(u32, Label)> = self.labels.into_iter().collect();
         labels.sort_by_key(|(_, label)| label.first);
         let fetched_is_told = self.sums.fetched_is_told();
+        let has_parts = plan.labels.iter().any(|label| label.part);
+        let moved = has_parts.then(|| moved_at_home(&labels, outline));
         for (id, label) in labels {
             let path = String::from_utf8_lossy(outline.path(id));
-            let evidence = label.evidence(&path, fetched_is_told, plan);
+            let moved = moved.as_ref().map_or_else(|| label.moved(), |moved| moved.get(&*path).copied().unwrap_or_default());
+            let evidence = label.evidence(&path, moved, fetched_is_told, plan);
             collected.evidence.labels.extend(evidence);
             let shares = label.shares.iter();
             let shares = shares.map(|(site, sums)| sums.clone().row(&path, *site, &places));
@@ -200,14 +217,23 @@ impl Label {
         }
     }
 
-    /// Where its bytes came from and went to, if there were any.
-    fn evidence(&self, path: &str, fetched_is_told: bool, plan: &Plan) -> Option<LabelEvidence> {
-        let bytes = |class: Class| {
+    /// Bytes that its operations have written and read.
+    fn moved(&self) -> [u64; 2] {
+        [Class::Write, Class::Read].map(|class| {
             let of_class = |op: &u8| Op::from_u8(*op).is_some_and(|op| op.row().class == class);
             let figures = self.ops.iter().filter(|(op, _)| of_class(op));
             figures.fold(0, |sum: u64, (_, (_, figures))| sum.saturating_add(figures.bytes()))
-        };
-        let moved = [bytes(Class::Write), bytes(Class::Read)];
+        })
+    }
+
+    /// Where the bytes that were `moved` came from and went to, if there were any.
+    fn evidence(
+        &self,
+        path: &str,
+        moved: [u64; 2],
+        fetched_is_told: bool,
+        plan: &Plan,
+    ) -> Option<LabelEvidence> {
         let mut all = Traffic::default();
         self.traffic.iter().for_each(|one| all.add(&one.0));
         let mut evidence = all.evidence(path, moved, fetched_is_told)?;

@@ -335,7 +335,7 @@ impl Run {
             return Ok(expected);
         }
         if warnings && !self.results.quiet {
-            prepare::tell_missing(&directories, &rehearsal.expected);
+            prepare::tell_missing(plan, &directories, &rehearsal.expected);
         }
         Ok(Vec::new())
     }

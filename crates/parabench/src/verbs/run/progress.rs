@@ -367,12 +367,13 @@ pub fn during<T>(quiet: bool, what: &str, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Operations of all ranks, if the rehearsal came to the end.
+/// Operations of all ranks, if the rehearsal came to the end and their number does not depend on the time
+/// that they take: a rehearsal has its own.
 fn operations(rehearsal: &Rehearsal) -> Option<u64> {
     let of = |(ranks, rank): &(Range<u32>, RankFigures)| {
         rank.operations().saturating_mul(u64::from(ranks.end - ranks.start))
     };
-    rehearsal.complete.then(|| rehearsal.ranks.iter().map(of).fold(0, u64::saturating_add))
+    (rehearsal.complete && !rehearsal.by_time).then(|| rehearsal.ranks.iter().map(of).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]
@@ -411,6 +412,15 @@ mod tests {
         // A share above all would be a wrong total.
         let mut line = Line { all: Some(3), before: Sample::default() };
         assert_eq!(line.next(&sample, &[]), "2 s, 10 operations, 5 ops/s, 1 rank");
+    }
+
+    #[test]
+    fn a_number_that_depends_on_the_time_gives_no_share() {
+        let known = Rehearsal { complete: true, ..Rehearsal::default() };
+        let timed = Rehearsal { by_time: true, ..known.clone() };
+        let unfinished = Rehearsal { complete: false, ..known.clone() };
+        let told = [known, timed, unfinished].map(|rehearsal| operations(&rehearsal));
+        assert_eq!(told, [Some(0), None, None]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What IOR does, in PPL: a file is made, written, checked and read.
+//! What IOR does, in PPL: a file is written, checked and read; one that is only read is that of an
+//! earlier run.
 //!
 //! Rank r has block `s * ranks + r` of a shared file, or block s of its own (`-F`), for segment s; a
 //! block is moved in transfers of `-t` bytes.
@@ -38,8 +39,6 @@ pub(super) struct Stonewall {
 /// A pass over the file.
 #[derive(Clone, Copy, PartialEq)]
 enum Pass {
-    /// The file of an earlier run is made, in no label and without a limit.
-    Make,
     Write,
     Check,
     Read,
@@ -47,12 +46,11 @@ enum Pass {
 
 impl Pass {
     fn writes(self) -> bool {
-        matches!(self, Pass::Make | Pass::Write)
+        self == Pass::Write
     }
 
     fn label(self) -> &'static str {
         match self {
-            Pass::Make => "",
             Pass::Write => "time[\"write\", sync]",
             Pass::Check => "time[\"check\", sync]",
             Pass::Read => "time[\"read\", sync]",
@@ -65,10 +63,6 @@ impl Job {
         page.line("$transfers = $block / $transfer;");
         if self.stonewall.is_some() {
             page.line("$count = $segments * $transfers;");
-        }
-        if !self.write {
-            within(page, &self.contents(), |page| self.pass(page, Pass::Make));
-            page.line("barrier;");
         }
         within(page, &self.options(), |page| self.measured(page));
     }
@@ -106,13 +100,18 @@ impl Job {
         if self.reorder && !level { "gmin($written)" } else { "$written" }
     }
 
+    /// The bytes that are read are examined.
+    pub(super) fn checks(&self) -> bool {
+        self.check_written || self.check_read
+    }
+
     /// Options of `with` that decide what the file is.
     fn contents(&self) -> Vec<&'static str> {
         let mut options = Vec::new();
         if self.mpi && self.own_files {
             options.push("comm=\"self\"");
         }
-        if self.check_written || self.check_read {
+        if self.checks() {
             options.push("verify=true");
         }
         options
@@ -133,21 +132,19 @@ impl Job {
     fn pass(&self, page: &mut Page, pass: Pass) {
         let rank = if !pass.writes() && self.reorder { "$other" } else { "$$rank" };
         let meet = if self.barriers { "barrier;" } else { "" };
-        // One pair of braces is enough.
-        let bare = pass == Pass::Make && !self.contents().is_empty();
-        page.line(&if bare { String::new() } else { format!("{} {{", pass.label()) });
+        page.line(&format!("{} {{", pass.label()));
         page.line(&self.open(rank, pass.writes()));
         page.line(meet);
         match &self.stonewall {
-            Some(stonewall) if pass != Pass::Make => self.limited(page, pass, rank, stonewall),
-            _ => self.whole(page, pass, rank),
+            Some(stonewall) => self.limited(page, pass, rank, stonewall),
+            None => self.whole(page, pass, rank),
         }
         if pass.writes() && self.fsync {
             page.line(if self.mpi { "pfsync($h);" } else { "fsync($h);" });
         }
         page.line(meet);
         page.line(if self.mpi { "pfclose($h);" } else { "fclose($h);" });
-        page.line(if bare { "" } else { "}" });
+        page.line("}");
     }
 
     fn whole(&self, page: &mut Page, pass: Pass, rank: &str) {

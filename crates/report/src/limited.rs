@@ -1,0 +1,195 @@
+//! Labels around loops `repeat ... until T level`, as a whole: all bytes that an operation moved in the
+//! label, in the part before the limit (`until`) and in the part that makes members equal (`wear-out`), by
+//! the busy time of the label, which has opening, fsync and closing in it. IOR's and IO500's figure.
+//!
+//! ```text
+//! write/until     fwrite  866 MiB   844 MiB/s     up to the limit
+//! write/wear-out  fwrite   18 MiB   160 MiB/s
+//! write                            637 MiB/s      = (866 + 18) MiB / busy time of write
+//! ```
+//!
+//! Rows do not repeat what is in rows of inner labels: these figures stand beside them.
+
+use model::plan::PARTS;
+use model::run::{LabelRow, Row, Run};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// An operation of a label around such a loop, or of several in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limited {
+    /// The label that the program names.
+    pub label: String,
+    /// The operation.
+    pub op: String,
+    /// Point of the sweep.
+    pub cell: u32,
+    /// Its repetition.
+    pub repetition: u32,
+    /// Bytes that it moved in the label and in its parts.
+    pub bytes: u64,
+    /// Operations that did not fail there.
+    pub count: u64,
+    /// Bytes up to the limit by the time up to the limit, MiB/s; null if the operation moves none.
+    pub limit_mib_s: Option<f64>,
+    /// The same of operations, 1/s.
+    pub limit_ops_s: Option<f64>,
+    /// All bytes by the busy time of the label, MiB/s; null if the operation moves none.
+    pub mib_s: Option<f64>,
+    /// The same of operations, 1/s.
+    pub ops_s: Option<f64>,
+}
+
+/// The label around a part `which` of a loop; `None`: it is no such part, or no label is around it.
+fn around(path: &str, which: usize) -> Option<&str> {
+    path.rsplit_once('/').filter(|(_, last)| *last == PARTS[which]).map(|(outer, _)| outer)
+}
+
+/// What follows the label's path, `/until`, is a part of a loop in it.
+pub(crate) fn is_part(rest: &str) -> bool {
+    (0..PARTS.len()).any(|which| around(rest, which) == Some(""))
+}
+
+/// Label path and point of a sweep.
+type At<'r> = (&'r str, u32, u32);
+
+/// The operations in loops of all labels around them, in order of appearance.
+pub fn of(run: &Run) -> Vec<Limited> {
+    let mut parts: HashMap<At<'_>, [bool; 2]> = HashMap::new();
+    for label in &run.labels {
+        for (which, has) in [0, 1].into_iter().zip([[true, false], [false, true]]) {
+            if let Some(outer) = around(&label.label, which) {
+                let known = parts.entry((outer, label.cell, label.repetition)).or_default();
+                *known = [known[0] || has[0], known[1] || has[1]];
+            }
+        }
+    }
+    parts.retain(|_, has| *has == [true, true]);
+    let mut rows: HashMap<At<'_>, Vec<&Row>> = HashMap::new();
+    for row in run.rows.iter().filter(|row| !parts.is_empty() && row.part_of.is_none()) {
+        for label in [Some(&*row.label), in_part(row)].into_iter().flatten() {
+            let at = (label, row.cell, row.repetition);
+            if parts.contains_key(&at) {
+                rows.entry(at).or_default().push(row);
+            }
+        }
+    }
+    let of_label = |label| {
+        let rows = rows.get(&(&*label.label, label.cell, label.repetition));
+        of_label(label, rows.map_or(&[], Vec::as_slice))
+    };
+    run.labels.iter().flat_map(of_label).collect()
+}
+
+/// The label around the part that a row stands in.
+fn in_part(row: &Row) -> Option<&str> {
+    (0..PARTS.len()).find_map(|which| around(&row.label, which))
+}
+
+/// `rows`: those of the label itself and of its parts.
+fn of_label(label: &LabelRow, rows: &[&Row]) -> Vec<Limited> {
+    let mut found: Vec<Limited> = Vec::new();
+    for row in rows.iter().filter(|row| row.label != label.label) {
+        if !found.iter().any(|known| known.op == row.op) {
+            found.push(whole(label, row, rows.iter().copied().filter(|other| other.op == row.op)));
+        }
+    }
+    found
+}
+
+/// `first`: the row of the part that comes first.
+fn whole<'r>(label: &LabelRow, first: &Row, rows: impl Iterator<Item = &'r Row>) -> Limited {
+    let (mut bytes, mut count, mut moves) = (0u64, 0u64, false);
+    for row in rows {
+        bytes = bytes.saturating_add(row.bytes);
+        let in_vain = row.failed.saturating_add(row.expected);
+        count = count.saturating_add(row.count.saturating_sub(in_vain));
+        moves |= row.mib_s.is_some();
+    }
+    let seconds = label.busy_ns as f64 / 1e9;
+    let rate = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
+    let before = around(&first.label, 0).map(|_| first);
+    Limited {
+        label: label.label.clone(),
+        op: first.op.clone(),
+        cell: label.cell,
+        repetition: label.repetition,
+        bytes,
+        count,
+        limit_mib_s: before.and_then(|row| row.mib_s),
+        limit_ops_s: before.and_then(|row| row.ops_s),
+        mib_s: rate(bytes as f64 / 1_048_576.0).filter(|_| moves),
+        ops_s: rate(count as f64),
+    }
+}
+
+/// The same as rows of the label around the loop, for statistics: rates alone.
+pub(crate) fn rows(run: &Run) -> Vec<Row> {
+    let row = |one: Limited| Row {
+        label: one.label,
+        op: one.op,
+        cell: one.cell,
+        repetition: one.repetition,
+        bytes: one.bytes,
+        count: one.count,
+        mib_s: one.mib_s,
+        ops_s: one.ops_s,
+        ..Row::default()
+    };
+    of(run).into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> Run {
+        let label = |label: &str, busy_ns| LabelRow {
+            label: label.into(),
+            busy_ns,
+            ..LabelRow::default()
+        };
+        let row = |label: &str, op: &str, mib, mib_s| Row {
+            label: label.into(),
+            op: op.into(),
+            count: 8,
+            bytes: mib << 20,
+            mib_s,
+            ops_s: Some(4.0),
+            ..Row::default()
+        };
+        Run {
+            labels: vec![
+                label("write", 8_000_000_000),
+                label("write/until", 2_000_000_000),
+                label("write/wear-out", 1_000_000_000),
+                label("until", 1),
+            ],
+            rows: vec![
+                row("write", "fsync", 0, None),
+                row("write/until", "fwrite", 60, Some(30.0)),
+                row("write/wear-out", "fwrite", 20, Some(20.0)),
+                row("write/wear-out", "stat", 0, None),
+                row("until", "fwrite", 7, Some(1.0)),
+            ],
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn the_whole_rate_is_all_bytes_by_the_time_of_the_label_around_the_loop() {
+        let found = of(&run());
+        let told: Vec<_> =
+            found.iter().map(|one| (&*one.op, one.limit_mib_s, one.mib_s, one.ops_s)).collect();
+        let write = ("fwrite", Some(30.0), Some(10.0), Some(2.0));
+        assert_eq!(told, [write, ("stat", None, None, Some(1.0))]);
+        assert!(found.iter().all(|one| one.label == "write"));
+    }
+
+    #[test]
+    fn a_label_that_only_has_the_name_is_none() {
+        let mut run = run();
+        run.labels.retain(|label| label.label != "write/wear-out");
+        assert_eq!(of(&run), []);
+    }
+}
