@@ -94,7 +94,7 @@ fn lost(place: &Stage<'_>) {
         read("pread", &format!("pread(\"f\", \"l{level}\");"));
         read("pfread", &format!("pfread($h, \"l{level}\");"));
     }
-    for options in ["depth=1", "depth=3", "transfer=300, depth=3"] {
+    for options in ["depth=1", "depth=3", "transfer=1001, depth=3"] {
         read("pfread", &format!("with ({options}) pfread($h, \"l0\");"));
         read("pfread", &format!("with ({options}) pfread($h, 14014, 0);"));
         read("pfread", &format!("with ({options}) pfread($h, 14014, 0, \"all\");"));
