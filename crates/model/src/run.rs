@@ -113,7 +113,7 @@ pub struct Row {
 pub struct Balance {
     /// Ranks that executed it.
     pub ranks: u32,
-    /// Sum over ranks of the operation's own times, nanoseconds.
+    /// Sum over ranks of the time in which a rank had at least one under way that did not fail, nanoseconds.
     pub busy_ns: u64,
     /// The rank that spent most time in it.
     pub slowest_rank: u32,

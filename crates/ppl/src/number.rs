@@ -135,12 +135,7 @@ impl Lexer<'_> {
             (_, Some(factor)) => (Kind::Duration, factor),
             _ => return self.bad_suffix(suffix),
         };
-        let is_rate = kind == Kind::Int
-            && self.byte(self.at) == b'/'
-            && self.byte(self.at + 1) == b's'
-            && !is_name_byte(self.byte(self.at + 2));
-        let kind = if is_rate { Kind::Rate } else { kind };
-        self.at += if is_rate { 2 } else { 0 };
+        let kind = if kind == Kind::Int && self.skip_rate() { Kind::Rate } else { kind };
         match value.and_then(|value| value.checked_mul(factor)) {
             Some(value) => self.valued(kind, value),
             // -9223372036854775808 is an integer although its digits alone are not.
@@ -151,9 +146,20 @@ impl Lexer<'_> {
         }
     }
 
+    /// `/s` behind a number.
+    fn skip_rate(&mut self) -> bool {
+        let is_rate = self.byte(self.at) == b'/'
+            && self.byte(self.at + 1) == b's'
+            && !is_name_byte(self.byte(self.at + 2));
+        self.at += if is_rate { 2 } else { 0 };
+        is_rate
+    }
+
     fn float(&mut self, value: f64, suffix: &str) -> Kind {
         let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
+            // Of a rate that is no whole number nothing but the number counts.
             _ if suffix.is_empty() && value.is_finite() => {
+                self.skip_rate();
                 return self.valued(Kind::Float, value.to_bits() as i64);
             }
             _ if suffix.is_empty() => return self.too_large(),
@@ -161,6 +167,7 @@ impl Lexer<'_> {
             (_, Some(factor)) => (Kind::Duration, factor),
             _ => return self.bad_suffix(suffix),
         };
+        let kind = if kind == Kind::Int && self.skip_rate() { Kind::Rate } else { kind };
         let scaled = (value * factor as f64).round();
         if scaled < i64::MAX as f64 { self.valued(kind, scaled as i64) } else { self.too_large() }
     }
@@ -231,6 +238,9 @@ mod tests {
             ("0.5k", Int, 512),
             ("00.5s", Duration, 500_000_000),
             ("1k/s", Rate, 1024),
+            ("0.5k/s", Rate, 512),
+            ("0.5/s", Float, 0.5f64.to_bits() as i64),
+            ("1e-3/s", Float, 1e-3f64.to_bits() as i64),
             ("9223372036854775807", Int, i64::MAX),
             ("9223372036854775808", IntMin, i64::MIN),
         ] {

@@ -11,6 +11,7 @@
 //! there are more than a few thousand paths. What is not here: pictures ([`crate::views`]).
 
 mod axis;
+mod due;
 mod extents;
 mod files;
 mod grid;
@@ -20,6 +21,7 @@ mod scope;
 mod sharing;
 
 pub use axis::{Bands, TimeBins};
+pub use due::DueGrid;
 pub use files::{FileMap, FileParts, Owner};
 pub use grid::{Cell, Grid, LabelGrid, OffsetGrid, OpGrid};
 pub use nodes::{NodeGrid, Nodes};
@@ -92,6 +94,8 @@ pub struct Aggregates {
     pub nodes: Option<NodeGrid>,
     /// Operations by column of time.
     pub ops: OpGrid,
+    /// Times from when operations were due; `None`: the run sets no times.
+    pub due: Option<DueGrid>,
     /// Positions in files by column of time.
     pub offsets: OffsetGrid,
     /// Labels by band of ranks and column of time.
@@ -147,6 +151,7 @@ struct Bins {
     grid: Grid,
     nodes: Option<Grid>,
     ops: OpGrid,
+    due: Option<DueGrid>,
     offsets: OffsetGrid,
     labels: LabelGrid,
     files: files::Files,
@@ -170,6 +175,7 @@ impl Bins {
             grid: Grid::new(&scope.bands, &scope.time),
             nodes: scope.nodes.as_ref().map(|nodes| Grid::new(&nodes.bands, &scope.time)),
             ops: OpGrid::new(&scope.time),
+            due: scope.has_due.then(|| DueGrid::new(&scope.time)),
             offsets: OffsetGrid::new(scope),
             labels: LabelGrid::new(scope),
             files: files::Files::new(scope.paths.min(files::MAX_TRACKED)),
@@ -190,6 +196,9 @@ impl Bins {
             grid.add(scope, nodes.of_rank(row.rank), at, row);
         }
         self.ops.add(scope, at, row);
+        if let Some(due) = &mut self.due {
+            due.add(row);
+        }
         self.labels.add(scope, row);
         if row.done_bytes > 0 {
             self.place(scope, group, row);
@@ -222,6 +231,9 @@ impl Bins {
             own.merge(other);
         }
         self.ops.merge(&other.ops);
+        if let (Some(own), Some(other)) = (&mut self.due, &other.due) {
+            own.merge(other);
+        }
         self.offsets.merge(&other.offsets);
         self.labels.merge(&other.labels);
         self.files.merge(other.files);
@@ -243,6 +255,7 @@ impl Bins {
             bands: scope.bands,
             grid: self.grid,
             ops: self.ops,
+            due: self.due,
             offsets: self.offsets,
             labels: self.labels,
         }

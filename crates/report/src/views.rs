@@ -12,6 +12,7 @@
 mod calls;
 mod colors;
 mod data;
+mod due;
 mod files;
 mod labels;
 mod latency;
@@ -82,6 +83,9 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     }
     views.add(ranks::BANDWIDTH, over_time(ranks::bandwidth));
     views.add(ranks::LATENCY, over_time(ranks::latency));
+    if !run.run.arrivals.is_empty() {
+        views.add(due::NAME, over_time(due::over_time));
+    }
     views.add(rates::CALLS, over_time(rates::calls));
     views.add(latency::HISTOGRAM, latency::histogram(run, &colors));
     views.add(latency::CDF, latency::cdf(run, &colors));

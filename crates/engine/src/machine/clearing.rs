@@ -28,7 +28,7 @@ pub(super) fn drop_caches<B: Backend>(step: Step<'_>, io: &mut Io<'_, B>) -> Res
     let done = shot.reply >= 0;
     io.count_clearing(if done { Count::Drops } else { Count::DropsRefused }, 1);
     if done {
-        let files: Vec<Fd> = io.handles.open().take(FILES).collect();
+        let files: Vec<Fd> = io.handles.open_files().take(FILES).collect();
         for fd in files {
             io.look_after(fd, [Count::DropLooked, Count::DropKept]);
         }

@@ -6,7 +6,7 @@ use super::fault::{Fault, Why};
 use crate::backend::Backend;
 use model::Value;
 use model::op::ParamKind;
-use model::plan::{Instr, Operand, Pc, Piece, Plan, Slot, Source};
+use model::plan::{Function, Instr, Operand, Pc, Piece, Plan, Slot, Source};
 use model::value::EvalError;
 
 /// Calls of procs inside each other that are named.
@@ -31,6 +31,29 @@ impl<B: Backend> Machine<'_, B> {
         };
         text.push_str(&self.callers());
         text
+    }
+
+    /// Why a wait cannot end, in words of the program: it does not say that members meet at the limit of
+    /// `until ... level`.
+    pub(super) fn released(&self, reason: String, site: Pc) -> String {
+        match reason.split_once(" cannot be met: ") {
+            Some((_, why)) if self.is_of_limit(site) => {
+                format!("{why}, and in `until ... level` all members come together at the limit")
+            }
+            _ => reason,
+        }
+    }
+
+    /// The instruction asks what all members of a loop with a time limit have reached.
+    fn is_of_limit(&self, site: Pc) -> bool {
+        let plan = self.prepared.plan;
+        let Some(Instr::Function { function: Function::Gmax, .. }) = plan.code.get(site as usize)
+        else {
+            return false;
+        };
+        let limits = plan.code.iter().zip(&plan.spans);
+        let limits = limits.filter(|(instr, _)| matches!(instr, Instr::Limit { .. }));
+        limits.map(|(_, span)| *span).any(|span| span == plan.spans[site as usize])
     }
 
     /// The places from which the procs were called that are running, the innermost first.

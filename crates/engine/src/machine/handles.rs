@@ -10,6 +10,7 @@ use crate::call::{Fd, MpiFile};
 use crate::comm::Members;
 use model::event::NO_ID;
 use model::value::{Eval, EvalError, Value};
+use std::collections::HashSet;
 
 /// A file that a program opened, or failed to open.
 #[derive(Debug)]
@@ -239,6 +240,18 @@ impl Handles {
         let mapped = self.table.iter().filter(|handle| handle.mode.mapped);
         mapped.filter_map(|handle| match handle.state {
             State::Open(fd) => Some(fd),
+            _ => None,
+        })
+    }
+
+    /// One handle of each file that is open.
+    pub(super) fn open_files(&self) -> impl Iterator<Item = Fd> + '_ {
+        let mut seen = HashSet::new();
+        self.table.iter().filter_map(move |handle| match handle.state {
+            State::Open(fd) => {
+                let file = (handle.mode.place, &handle.path);
+                (handle.mode.nameless || seen.insert(file)).then_some(fd)
+            }
             _ => None,
         })
     }

@@ -172,7 +172,9 @@ impl<'p, B: Backend> Machine<'p, B> {
             Ok(Pause::Finished) => Stop::Finished,
             Ok(Pause::Pending) => Stop::Pending,
             Ok(Pause::Interrupted) => Stop::Interrupted,
-            Ok(Pause::Released) => Stop::Released { site, message: comm.release_reason() },
+            Ok(Pause::Released) => {
+                Stop::Released { site, message: self.released(comm.release_reason(), site) }
+            }
             Err(fault) => Stop::Failed { site, message: self.explain(fault, site) },
         }
     }

@@ -48,6 +48,8 @@ pub fn read(path: &Path) -> Result<Stored> {
     }
     if found.state == State::UnderWay {
         run.run.outcome = "under way".into();
+        // It has none yet; what is stored is that of a run that is cut off.
+        run.run.exit_code = 0;
     }
     let mut passing = vec![found.remark.clone()];
     if found.state != State::UnderWay {

@@ -37,6 +37,21 @@ fn a_rate_that_was_not_reached_is_named_everywhere() {
 }
 
 #[test]
+fn latency_from_when_operations_were_due_is_a_picture_over_time() {
+    let scene = Scene::new().file("x.ppl", program(2000));
+    scene.parabench("run x.ppl -n 2 --backend mem --events --out r --html x.html").exits(0);
+    let page = scene.text("x.html");
+    assert!(page.contains("From when they were due half of 100 operations took up to"), "{page}");
+    assert!(page.contains("Of all ranks together: 100 mkdir."), "{page}");
+    scene.parabench("report r --data csv").exits(0);
+    let data = scene.text("csv/latency-since-due-over-time.csv");
+    assert!(
+        data.contains("median") && data.contains("longest") && data.lines().count() > 20,
+        "{data}"
+    );
+}
+
+#[test]
 fn a_rate_that_was_reached_is_no_reason_to_complain() {
     let scene = Scene::new().file("x.ppl", program(1));
     for line in ["run x.ppl -n 2 --backend mem", "run x.ppl -n 2 --backend mem --reps 3"] {
@@ -44,6 +59,18 @@ fn a_rate_that_was_reached_is_no_reason_to_complain() {
         assert!(arrivals(&run)["late_ns"].as_u64().expect("a number") < 100_000);
         let marks = run["run"]["evidence"]["marks"].to_string();
         assert!(!marks.contains("rate-not-reached"), "{marks}");
+    }
+}
+
+/// Rates are no whole numbers only: one in two seconds, which virtual time does not wait for.
+#[test]
+fn a_rate_is_a_number_of_any_size() {
+    let text = "repeat 3 stat(\".\");";
+    for (rate, asked) in [("0.5/s", 0.5), ("0.5", 0.5), ("1.5k/s", 1536.0), ("2e-1/s", 0.2)] {
+        let scene = Scene::new().file("x.ppl", format!("with (rate={rate}) {text}"));
+        scene.parabench("check x.ppl").exits(0);
+        let run = scene.parabench("run x.ppl --backend mem --format json").exits(0);
+        assert_eq!(arrivals(&run_object(&run))["asked_ops_s"], asked, "{rate}");
     }
 }
 

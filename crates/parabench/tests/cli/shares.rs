@@ -142,6 +142,25 @@ fn a_member_that_is_killed_leaves_the_rest_to_the_others() {
     assert!(run["run"]["rank_errors"].to_string().contains("the barrier cannot be met"));
 }
 
+/// At the limit of `until ... level` members come together, whatever became of one: the run ends in order, and
+/// says why.
+#[test]
+fn a_member_that_is_killed_ends_a_loop_with_a_limit() {
+    let text = "time[\"w\"] repeat $i 1g until 2s level { mkdir(\"d-$$rank-$i\"); sleep(1ms); }";
+    let scene = scene(text);
+    let call = scene.call("run x.ppl -n 3 --dir d --out o").start();
+    call.until("the directory", || scene.path("d/d-1-9").exists());
+    kill(call.ranks()[1], 9);
+    let done = call.finish().exits(1);
+    let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason =
+        "rank 1 was killed by signal 9, and in `until ... level` all members come together";
+    let (killed, others) = (said.find("rank 1 ended: its process was"), said.find(reason));
+    assert!(killed.is_some() && killed < others && !said.contains("gmax"), "{said}");
+    let run = scene.json("o/run.json");
+    assert!(number(&run["rows"][0], "count") > 100, "what was measured is kept");
+}
+
 /// What a killed member had finished counts, up to the indices that it claimed last.
 #[test]
 fn indices_of_a_member_that_is_killed_count() {

@@ -231,6 +231,6 @@ impl LabelGrid {
     }
 }
 
-fn add_all(to: &mut [u64], from: &[u64]) {
+pub(super) fn add_all(to: &mut [u64], from: &[u64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = to.saturating_add(*from));
 }

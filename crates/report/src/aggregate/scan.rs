@@ -4,7 +4,7 @@ use super::Execution;
 use super::scope::Scope;
 use crate::events::{Table, Values, invalid};
 use model::Op;
-use model::event::{FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED};
+use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::Result;
@@ -70,6 +70,8 @@ pub(super) struct Row {
     pub extents_id: i32,
     /// Nobody knows which bytes it moved.
     pub unplaced: bool,
+    /// When it was due, if the program sets a time for it.
+    pub due_ns: Option<u64>,
 }
 
 #[cfg(test)]
@@ -88,6 +90,7 @@ impl Row {
         pieces: 0,
         extents_id: -1,
         unplaced: false,
+        due_ns: None,
     };
 }
 
@@ -104,6 +107,9 @@ const NUMBERS: [&str; 10] = [
     "pieces",
     "extents_id",
 ];
+
+/// The column behind them, where the run sets times.
+const DUE: &str = "intended_start_ns";
 
 /// Bits of the column `flags` of an operation that failed.
 const FAILED: i64 = (FLAG_FAILED | FLAG_EXPECTED) as i64;
@@ -203,7 +209,9 @@ pub(super) fn events(
     scope: &Scope,
     mut each: impl FnMut(&Row),
 ) -> Result<()> {
-    let mut batches = Batches::open(table, group, &NUMBERS, Some(scope.execution))?;
+    let due = scope.has_due.then_some(DUE);
+    let names: Vec<&str> = NUMBERS.into_iter().chain(due).collect();
+    let mut batches = Batches::open(table, group, &names, Some(scope.execution))?;
     let (group, _) = table.group(group)?;
     let others = scope.label_numbers.len();
     let mut labels = Texts::new(group.column("label")?, |text| {
@@ -224,6 +232,8 @@ pub(super) fn events(
             std::array::from_fn(|at| &batches.columns[at].values[..rows]);
         for at in (0..rows).filter(|at| batches.is_wanted(*at)) {
             let start_ns = start[at] as u64;
+            let is_due = scope.has_due && flags[at] & i64::from(FLAG_DUE) != 0;
+            let due_ns = is_due.then(|| batches.columns[NUMBERS.len()].values[at] as u64);
             each(&Row {
                 rank: rank[at] as u32,
                 op: ops.meanings[at],
@@ -239,6 +249,7 @@ pub(super) fn events(
                 pieces: pieces[at] as u32,
                 extents_id: extents[at] as i32,
                 unplaced: flags[at] & i64::from(FLAG_UNPLACED) != 0,
+                due_ns,
             });
         }
     }

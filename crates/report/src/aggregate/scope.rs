@@ -43,6 +43,8 @@ pub(super) struct Scope {
     pub busiest: Option<(usize, Busiest)>,
     /// Extents that operations refer to.
     pub extents: Extents,
+    /// Operations were due at times.
+    pub has_due: bool,
 }
 
 impl Scope {
@@ -92,6 +94,7 @@ impl Scope {
             busiest,
             labels,
             extents,
+            has_due: !run.run.arrivals.is_empty(),
         }))
     }
 

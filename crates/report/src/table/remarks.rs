@@ -238,10 +238,19 @@ fn defects(evidence: &Evidence) -> impl Iterator<Item = String> {
 fn page_cache(evidence: &Evidence) -> String {
     match evidence.page_cache_share.filter(|share| share.is_finite()) {
         Some(share) => format!("page cache served {} of the bytes read", at_least(share)),
+        None if evidence.program_read_bytes == 0 && has_checked(evidence) => {
+            "read only by operations that failed".to_string()
+        }
         None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
         None if is_direct(evidence) => "all reads were direct".to_string(),
         None => "page cache share cannot be told".to_string(),
     }
+}
+
+/// Bytes were read and found to be wrong: those of an operation that failed are in no row.
+fn has_checked(evidence: &Evidence) -> bool {
+    let verified = evidence.labels.iter().filter_map(|label| label.verified.as_ref());
+    verified.into_iter().any(|data| data.checked_bytes > 0)
 }
 
 /// Everything was read around the page cache.
@@ -331,6 +340,8 @@ pub fn rank_errors(run: &Run, terminal: Terminal) -> String {
             None => kinds.push((error, vec![error.rank])),
         }
     }
+    // A process that was ended from outside has no place: others ended because of it.
+    kinds.sort_by_key(|(error, _)| !error.place.is_empty());
     let lines = kinds.iter().map(|(error, ranks)| {
         let at = if error.place.is_empty() { "" } else { " at " };
         let text = format!("{} ended{at}{}: {}", self::ranks(ranks), error.place, error.message);

@@ -233,6 +233,61 @@ fn machines_have_a_band_of_their_own() {
     assert!(alone.absent.iter().all(|absent| absent.name != ranks::NODES));
 }
 
+/// One operation each millisecond is due; from the half on each takes 3 ms, so that a queue grows.
+#[test]
+fn a_growing_queue_shows_over_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    let (mut free_ns, mut events) = (0u64, Vec::new());
+    for seq in 0..2000u64 {
+        let due_ns = seq * 1_000_000;
+        let took_ns = if seq < 1000 { 100_000 } else { 3_000_000 };
+        let start_ns = free_ns.max(due_ns);
+        free_ns = start_ns + took_ns;
+        events.push(Event {
+            seq,
+            start_ns,
+            end_ns: free_ns,
+            intended_start_ns: due_ns,
+            busy_ns: took_ns,
+            label: 0,
+            path: 0,
+            path2: NO_ID,
+            op: Op::Fread as u8,
+            flags: model::event::FLAG_DUE,
+            ..Event::default()
+        });
+    }
+    let open = Event { op: Op::Fopen as u8, path: 0, path2: NO_ID, ..Event::default() };
+    events.push(Event { seq: 2000, start_ns: free_ns, end_ns: free_ns + 1, ..open });
+    let origin = Origin { rank: 0, host: "node", ..Origin::default() };
+    writer.rank(&origin, &["a"], &["f"], events.iter()).unwrap();
+    let mut run = sample::listing1();
+    run.run.events = Some(writer.finish().unwrap());
+    let absent = stored(dir.path(), &run).unwrap();
+    assert!(absent.views.iter().all(|view| view.name != due::NAME), "nothing was due");
+    run.run.arrivals = vec![model::run::ArrivalRow::default()];
+    let views = stored(dir.path(), &run).unwrap();
+    check_all(&views);
+    let view = views.views.iter().find(|view| view.name == due::NAME).expect("a view");
+    assert!(
+        view.title.starts_with("From when they were due half of 2000 operations took up to"),
+        "{}",
+        view.title
+    );
+    assert!(view.title.ends_with("2 s (all operations with a time together)"), "{}", view.title);
+    for part in ["together: 2000 fread.", "Left out: 1 operation for which no time was set."] {
+        assert!(view.summary.contains(part), "{}", view.summary);
+    }
+    let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+    let names: Vec<&str> = series.iter().map(|line| &*line.name).collect();
+    assert_eq!(names, ["median", "longest"], "fewer than 100 stand in a column");
+    let (first, last) = (series[1].points[0], *series[1].points.last().unwrap());
+    assert_eq!((first.y, last.y), (100_000.0, 2_001_000_000.0));
+    let at = |ns: f64| series[0].points.iter().find(|point| point.x > ns).unwrap().y;
+    assert!(at(0.5e9) < 110_000.0 && at(1.5e9) > 0.9e9, "{:?}", series[0]);
+}
+
 #[test]
 fn unknown_durations_are_in_no_picture() {
     use model::run::{Trace, TraceGap};

@@ -31,7 +31,8 @@ fn refused(all: &CacheControl) -> Option<String> {
 
 fn dropped(all: &CacheControl) -> Option<String> {
     (all.drops > 0).then(|| {
-        let kept = kept((all.drop_kept_bytes, all.drop_looked_bytes), "the files open then");
+        let files = "the files open then, each once for every rank that had it open";
+        let kept = kept((all.drop_kept_bytes, all.drop_looked_bytes), files);
         format!("dropcaches: done {}{kept}", times(all.drops))
     })
 }
@@ -51,11 +52,12 @@ fn kept((kept, looked): (u64, u64), files: &str) -> String {
     let why = match kept {
         0 => "",
         _ => {
-            ": what is not written to storage yet stays, so fsync it before; so does what is mapped"
+            ": what is not written to storage yet stays, so fsync it before; so does what is mapped, and \
+             what a file system has in main memory alone (tmpfs)"
         }
     };
     let (kept, looked) = (format_bytes(kept), format_bytes(looked));
-    format!(", and of {files} ({looked}) {kept} stayed in the page cache{why}")
+    format!(", and of {files} ({looked} in all) {kept} stayed in the page cache{why}")
 }
 
 /// Of labels whose reads were all direct: what they read, and what was fetched from storage meanwhile.
@@ -64,13 +66,30 @@ fn direct(labels: &[LabelEvidence]) -> Option<String> {
         label.read_bytes > 0 && label.direct_read_bytes == label.read_bytes
     };
     let told = labels.iter().filter(is_direct);
-    let told = told.filter_map(|label| Some((label.read_bytes, label.fetched_bytes?)));
-    let (read, fetched) = told
-        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
+    let told = told.filter_map(|label| {
+        let of_holes = [label.hole_bytes, label.mapped_bytes];
+        Some([label.read_bytes, label.fetched_bytes?, of_holes[0].min(of_holes[1]), of_holes[1]])
+    });
+    let add =
+        |sum: [u64; 4], one: [u64; 4]| std::array::from_fn(|at| sum[at].saturating_add(one[at]));
+    let [read, fetched, holes, mapped] = told.fold([0; 4], add);
     (read > 0).then(|| {
-        let came = match fetched >= read / 2 {
-            true => "they came from storage",
-            false => "the rest came from main memory nevertheless",
+        // Nothing is fetched of what was never written.
+        let empty = if mapped == 0 { 0.0 } else { holes as f64 / mapped as f64 };
+        let (of_holes, of_files) = (format_bytes(holes), format_bytes(mapped));
+        let data = read as f64 * (1.0 - empty);
+        let least = if empty > 0.0 { read - read / 8 } else { read / 2 };
+        let came = match fetched >= least {
+            true => "they came from storage".to_string(),
+            false if empty > 0.0 && fetched as f64 >= data / 2.0 => format!(
+                "of the files looked at ({of_files}) {of_holes} are holes, of which no storage is asked; \
+                 the rest came from storage"
+            ),
+            false if empty > 0.0 => format!(
+                "of the files looked at ({of_files}) {of_holes} are holes, of which no storage is asked; \
+                 the rest came from main memory nevertheless"
+            ),
+            false => "the rest came from main memory nevertheless".to_string(),
         };
         let (read, fetched) = (format_bytes(read), format_bytes(fetched.min(read)));
         format!("direct=true: {read} were read so and {fetched} fetched from storage: {came}")
@@ -102,10 +121,11 @@ mod tests {
             said(control),
             [
                 "dropcaches: DID NOT HAPPEN (2 times refused): the page cache kept what it held",
-                "dropcaches: done once, and of the files open then (4 KiB) 0 B stayed in the page cache",
-                "fadvise \"dontneed\": done 3 times, and of the files looked at (8 KiB) 4 KiB stayed in the \
-                 page cache: what is not written to storage yet stays, so fsync it before; so does what is \
-                 mapped",
+                "dropcaches: done once, and of the files open then, each once for every rank that had it open \
+                 (4 KiB in all) 0 B stayed in the page cache",
+                "fadvise \"dontneed\": done 3 times, and of the files looked at (8 KiB in all) 4 KiB stayed \
+                 in the page cache: what is not written to storage yet stays, so fsync it before; so does \
+                 what is mapped, and what a file system has in main memory alone (tmpfs)",
             ]
         );
         let unknown = said(CacheControl { drops: 1, ..CacheControl::default() });
@@ -113,6 +133,30 @@ mod tests {
             unknown,
             ["dropcaches: done once, and nobody can tell what stayed in the page cache"]
         );
+    }
+
+    #[test]
+    fn direct_reads_of_holes_ask_no_storage() {
+        let label = |fetched| LabelEvidence {
+            read_bytes: 8192,
+            direct_read_bytes: 8192,
+            fetched_bytes: Some(fetched),
+            mapped_bytes: 16384,
+            hole_bytes: 12288,
+            ..LabelEvidence::default()
+        };
+        for (fetched, expected) in [
+            (
+                2048,
+                "(16 KiB) 12 KiB are holes, of which no storage is asked; the rest came from storage",
+            ),
+            (4096, "asked; the rest came from storage"),
+            (512, "asked; the rest came from main memory nevertheless"),
+            (8192, "fetched from storage: they came from storage"),
+        ] {
+            let said: Vec<String> = sentences(&[label(fetched)]).collect();
+            assert!(said.len() == 1 && said[0].ends_with(expected), "{said:?}");
+        }
     }
 
     #[test]
