@@ -5,22 +5,26 @@ use crate::aggregate::DueGrid;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use model::op::OPS;
 use model::units::format_ns;
+use std::cmp::Reverse;
 
 pub(super) const NAME: &str = "latency-since-due-over-time";
 /// Operations that are named.
 const NAMED: usize = 4;
 
+/// A figure of a column; `None`: it has too few operations.
+type Figure = fn(&DueGrid, usize) -> Option<u64>;
+
 /// Median, 99 % and the longest time of those that were due in each column.
 pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     let due = source.events.due.as_ref().filter(|due| due.count() > 0);
     let due = due.ok_or("no operation that was due at a time was kept as an event")?;
-    let lines: [(&str, &dyn Fn(usize) -> Option<u64>); 3] = [
-        ("median", &|at| due.quantile_ns(at, 0.5).or_else(|| due.longest_ns(at))),
-        ("99 %", &|at| due.quantile_ns(at, 0.99)),
-        ("longest", &|at| due.longest_ns(at)),
+    let lines: [(&str, Figure); 3] = [
+        ("median", |due, at| due.quantile_ns(at, 0.5).or_else(|| due.longest_ns(at))),
+        ("99 %", |due, at| due.quantile_ns(at, 0.99)),
+        ("longest", DueGrid::longest_ns),
     ];
     let lines = lines.iter().enumerate().map(|(color, (name, value))| {
-        let points = (0..due.time.count).filter_map(|at| Some(point(due, at, value(at)?)));
+        let points = (0..due.time.count).filter_map(|at| Some(point(due, at, value(due, at)?)));
         Series { name: name.to_string(), color, points: points.collect() }
     });
     let series: Vec<Series> = lines.filter(|line| !line.points.is_empty()).collect();
@@ -69,7 +73,7 @@ fn summary(source: &Source<'_>, due: &DueGrid) -> String {
     let mut ops: Vec<(u64, &str)> =
         OPS.iter().map(|row| (due.ops[row.op as usize], row.op.name())).collect();
     ops.retain(|op| op.0 > 0);
-    ops.sort_by(|a, b| b.0.cmp(&a.0));
+    ops.sort_by_key(|op| Reverse(op.0));
     let mut names: Vec<String> =
         ops.iter().take(NAMED).map(|(count, name)| format!("{count} {name}")).collect();
     if ops.len() > NAMED {
