@@ -2,6 +2,7 @@
 
 use super::proof::{Difference, Proof, told};
 use super::tally::{Kind, difference};
+use super::writes::Writes;
 use engine::record::{Listen, Paths};
 use model::event::FLAG_FAILED;
 use model::{Event, Plan};
@@ -147,19 +148,22 @@ impl Listen for Comparison {
     }
 }
 
-/// Looks whether an operation fails that should not.
-pub struct Failures {
+/// Looks whether an operation fails that should not, and at what ranks write.
+pub struct Trial {
     /// Names of the program.
     pub plan: Rc<Plan>,
     /// The first one, in words.
     pub first: Option<String>,
+    /// What ranks write.
+    pub writes: Writes,
 }
 
-impl Listen for Failures {
+impl Listen for Trial {
     fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
+        let path = |id: u32| self.plan.named(paths.path(id).unwrap_or_default());
         if event.flags & FLAG_FAILED != 0 && self.first.is_none() {
-            let path = |id: u32| self.plan.named(paths.path(id).unwrap_or_default());
             self.first = Some(format!("rank {rank}: {}", told(event, path)));
         }
+        self.writes.add(rank, event, &path(event.path));
     }
 }

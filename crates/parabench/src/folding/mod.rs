@@ -6,6 +6,7 @@ mod read;
 mod sites;
 mod stretch;
 mod tally;
+mod writes;
 
 pub use compare::{Line, OF_LINE_MAX};
 pub use proof::{Difference, Proof, prove, shown, try_out};

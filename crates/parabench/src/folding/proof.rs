@@ -1,8 +1,9 @@
 //! A folded program is executed on files in memory and compared with its log: only what does the same
 //! is called lossless.
 
-use super::compare::{Comparison, Failures, Line, PROGRAM};
+use super::compare::{Comparison, Line, PROGRAM, Trial};
 use super::tally::{Kind, Tally};
+use super::writes::Writes;
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
 use engine::supervise::{Outcome, run_sim_among};
@@ -105,17 +106,19 @@ fn other_extents(log: &Log, folded: &Folded, plan: &Plan) -> Option<String> {
     })
 }
 
-/// Executes a program that was changed on so many ranks: nothing may fail that was not expected.
+/// Executes a program that was changed on so many ranks: nothing may fail that was not expected. What
+/// ranks write where.
 ///
 /// # Errors
 /// What went wrong first.
-pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
+pub fn try_out(folded: &Folded, ranks: u32) -> Result<Writes, String> {
     let plan = Rc::new(compiled(ranks, folded)?);
-    let failures = Failures { plan: Rc::clone(&plan), first: None };
-    let failures = Rc::new(RefCell::new(failures));
-    execute(&plan, folded, &Listener(Rc::clone(&failures) as Rc<RefCell<dyn Listen>>))?;
-    let first = failures.borrow_mut().first.take();
-    first.map_or(Ok(()), Err)
+    let trial = Trial { plan: Rc::clone(&plan), first: None, writes: Writes::default() };
+    let trial = Rc::new(RefCell::new(trial));
+    execute(&plan, folded, &Listener(Rc::clone(&trial) as Rc<RefCell<dyn Listen>>))?;
+    let mut trial = trial.borrow_mut();
+    let writes = std::mem::take(&mut trial.writes);
+    trial.first.take().map_or(Ok(writes), Err)
 }
 
 fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {

@@ -1,6 +1,7 @@
 //! Folded programs for other numbers of ranks and other sizes, where their text allows it.
 
 use super::proof::try_out;
+use super::writes::Overlap;
 use crate::error::{Error, Result};
 use model::units::parse_integer_text;
 use trace::fold::Folded;
@@ -8,8 +9,13 @@ use trace::fold::Folded;
 /// Multiplies parameters; what a size is a factor of follows.
 ///
 /// # Errors
-/// There is no such parameter; a place in a file does not follow it; the program fails then.
+/// There is no such parameter; a place in a file does not follow it; the program fails then, or ranks
+/// write what only one of them wrote.
 pub fn scaled(mut folded: Folded, factors: &[(String, i64)], ranks: u32) -> Result<Folded> {
+    if factors.is_empty() {
+        return Ok(folded);
+    }
+    let before = try_out(&folded, ranks).map_err(|why| failed("as it is", &why))?;
     for (name, factor) in factors {
         let Some((_, value)) = folded.params.iter().find(|(known, _)| *known == format!("${name}"))
         else {
@@ -25,11 +31,20 @@ pub fn scaled(mut folded: Folded, factors: &[(String, i64)], ranks: u32) -> Resu
         };
         folded.text = with_param(&folded.text, name, (new, *factor));
     }
-    if !factors.is_empty() {
-        let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
-        try_out(&folded, ranks).map_err(failed)?;
+    let after = try_out(&folded, ranks).map_err(|why| failed("then", &why))?;
+    match after.new_overlap(before) {
+        None => Ok(folded),
+        Some(Overlap { file, at, ranks: (one, other) }) => {
+            let file = model::escape::line(&String::from_utf8_lossy(&file));
+            let why = format!("then ranks {one} and {other} both write \"{file}\" at byte {at}");
+            let help = "in the run no two ranks write the same bytes: change the text by hand";
+            Err(Error::input(format!("--scale: {why}")).help(help))
+        }
     }
-    Ok(folded)
+}
+
+fn failed(when: &str, why: &str) -> Error {
+    Error::input(format!("--scale: the program fails {when}: {why}"))
 }
 
 fn no_such(name: &str, folded: &Folded) -> Error {
@@ -65,5 +80,5 @@ pub fn for_ranks(folded: &Folded, ranks: u32) -> Result<()> {
             .help("change the text by hand"));
     }
     let failed = |why| Error::input(format!("--ranks {ranks}: the program fails then: {why}"));
-    try_out(folded, ranks).map_err(failed)
+    try_out(folded, ranks).map(|_| ()).map_err(failed)
 }

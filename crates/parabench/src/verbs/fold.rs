@@ -97,11 +97,11 @@ impl Fold {
         }
         let name = file_name(self.out.as_deref());
         let (split, data) = (self.split_name(), self.data_name());
-        let options = Options { think: self.think, head, name, split, data, approx: self.approx };
-        let folded = fold::fold(&log, &options);
-        let (log, folded) = (Rc::new(log), Rc::new(folded));
+        let (think, approx, steady) = (self.think, self.approx, false);
+        let options = Options { think, head, name, split, data, approx, steady };
         let line = self.explain.clone().map(|line| self.in_part(line));
-        let proof = folding::prove(&log, &folded, line.clone());
+        let log = Rc::new(log);
+        let (folded, proof) = proved(&log, options, line.clone());
         if let Some(line) = line {
             explain(&log, &run, &folded, &proof, &line)?;
             return Ok(Exit::Success);
@@ -159,6 +159,25 @@ impl Fold {
         }
         output::write(out, "-o", HEAD, folded.text.as_bytes())
     }
+}
+
+/// The program and what it does. One that is nearer to the log takes the place of what is not within the
+/// bound: as many operations of each kind, then the same ones.
+fn proved(log: &Rc<Log>, options: Options, line: Option<Line>) -> (Rc<Folded>, folding::Proof) {
+    let fold = |options: &Options| {
+        let folded = Rc::new(fold::fold(log, options));
+        let proof = folding::prove(log, &folded, line.clone());
+        (folded, proof)
+    };
+    let steady = Options { steady: true, ..options.clone() };
+    let exact = Options { approx: None, ..options.clone() };
+    let found = fold(&options);
+    let Some(bound) = options.approx else { return found };
+    let nearer = [steady, exact].into_iter();
+    nearer.fold(found, |found, options| match found.1.is_within(bound) {
+        true => found,
+        false => fold(&options),
+    })
 }
 
 /// Writes the lists that stand beside a program. Those of the one whose place it takes are no longer
