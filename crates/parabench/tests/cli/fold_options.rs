@@ -260,9 +260,9 @@ fn long_pauses_between_bursts_stand_between_them() {
         // Bursts of several lengths; one pause that takes most of the time.
         (
             "$f = fopen(\"a\", \"w+\");
-             repeat $i 30 { repeat [3, 5, 4][$i % 3] fwrite($f, 64k); compute(50ms); } fclose($f);",
+             repeat $i 30 { repeat [3, 7][$i % 2] fwrite($f, 64k); compute(50ms); } fclose($f);",
             1,
-            "    repeat $values[$i % 3] fwrite($file, $size);\n    compute(50ms);\n",
+            "    compute(50ms);\n    repeat 7 fwrite($file, $size);\n",
         ),
         (
             "$f = fopen(\"a\", \"w+\");
