@@ -144,11 +144,8 @@ mod tests {
     use super::*;
 
     fn run() -> Run {
-        let label = |label: &str, busy_ns| LabelRow {
-            label: label.into(),
-            busy_ns,
-            ..LabelRow::default()
-        };
+        let label =
+            |label: &str, busy_ns| LabelRow { label: label.into(), busy_ns, ..LabelRow::default() };
         let row = |label: &str, op: &str, mib, mib_s| Row {
             label: label.into(),
             op: op.into(),

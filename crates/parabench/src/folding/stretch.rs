@@ -9,8 +9,14 @@ use trace::fold::Folded;
 /// Multiplies parameters; what a size is a factor of follows.
 ///
 /// # Errors
-/// There is no such parameter; a place in a file does not follow it; the program fails then.
+/// There is no such parameter; a place in a file does not follow it; the program fails then, or ranks
+/// write what only one of them wrote.
 pub fn scaled(mut folded: Folded, factors: &[(String, f64)], ranks: u32) -> Result<Folded> {
+    if factors.is_empty() {
+        return Ok(folded);
+    }
+    let failed = |why| Error::input(format!("--scale: the program fails as it is: {why}"));
+    let before = apart::writes(&folded, ranks).map_err(failed)?;
     for (name, factor) in factors {
         let Some((_, value)) = folded.params.iter().find(|(known, _)| *known == format!("${name}"))
         else {
@@ -25,11 +31,13 @@ pub fn scaled(mut folded: Folded, factors: &[(String, f64)], ranks: u32) -> Resu
             .map_err(|why| Error::input(format!("--scale {name}={factor}: {value} {why}")))?;
         folded.text = with_param(&folded.text, name, (new, *factor));
     }
-    if !factors.is_empty() {
-        let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
-        try_out(&folded, ranks).map_err(failed)?;
+    let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
+    try_out(&folded, ranks).map_err(failed)?;
+    match apart::writes(&folded, ranks).map_err(failed)?.other_than(&before) {
+        None => Ok(folded),
+        Some(why) => Err(Error::input(format!("--scale: then {why}"))
+            .help("change the text by hand, or scale another parameter")),
     }
-    Ok(folded)
 }
 
 fn no_such(name: &str, folded: &Folded) -> Error {

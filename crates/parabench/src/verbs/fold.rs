@@ -102,15 +102,15 @@ impl Fold {
         }
         let name = file_name(self.out.as_deref());
         let (split, data) = (self.split_name(), self.data_name());
-        let options = Options { think: self.think, head, name, split, data, approx: self.approx };
-        let folded = fold::fold(&log, &options);
-        let (log, folded) = (Rc::new(log), Rc::new(folded));
+        let (think, approx, steady) = (self.think, self.approx, false);
+        let options = Options { think, head, name, split, data, approx, steady };
         let line = self.explain.clone().map(|line| self.in_part(line));
+        let log = Rc::new(log);
+        let (folded, proof) = proved(&log, options);
         if let Some(line) = line {
             explain::explain(&log, &run, &folded, &line)?;
             return Ok(Exit::Success);
         }
-        let proof = folding::prove(&log, &folded, None);
         let own_ranks = log.ranks.len() as u32;
         let folded = folding::scaled(Rc::unwrap_or_clone(folded), &self.scale, own_ranks)?;
         self.ranks.map_or(Ok(()), |ranks| folding::for_ranks(&folded, ranks, own_ranks))?;
@@ -187,6 +187,25 @@ impl Fold {
         }
         output::write(out, "-o", HEAD, folded.text.as_bytes())
     }
+}
+
+/// The program and what it does. One that is nearer to the log takes the place of what is not within the
+/// bound: as many operations of each kind, then the same ones.
+fn proved(log: &Rc<Log>, options: Options) -> (Rc<Folded>, folding::Proof) {
+    let fold = |options: &Options| {
+        let folded = Rc::new(fold::fold(log, options));
+        let proof = folding::prove(log, &folded, None);
+        (folded, proof)
+    };
+    let steady = Options { steady: true, ..options.clone() };
+    let exact = Options { approx: None, ..options.clone() };
+    let found = fold(&options);
+    let Some(bound) = options.approx else { return found };
+    let nearer = [steady, exact].into_iter();
+    nearer.fold(found, |found, options| match found.1.is_within(bound) {
+        true => found,
+        false => fold(&options),
+    })
 }
 
 /// Writes the lists that stand beside a program. Those of the one whose place it takes are no longer

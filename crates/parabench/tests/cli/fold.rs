@@ -357,7 +357,7 @@ fn files_of_lists_are_treated_like_the_program() {
     std::fs::remove_file(scene.path("app.ppl")).expect("it is there");
     scene.parabench("fold r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
     scene.parabench("replay r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
-    let mine = scene.file("app.data", "1\n").file("regular.ppl", "repeat $i 9 stat(\"a\");");
+    let mine = scene.file("app.data", "1\n").file("regular.ppl", "repeat $i 9 write(\"a-$i\", 1);");
     mine.parabench("fold r -o app.ppl --force").exits(2).err_has("none of Parabench");
     // Phases share the file; an anonymous one has none of the names.
     mine.parabench("fold r -o b.ppl --split").exits(0).err_has("lists in b.data, without loss");

@@ -398,7 +398,8 @@ mod tests {
         let rows = run.rows.clone();
         for row in rows {
             let fast = Some(1e6 + row.mib_s.unwrap_or(0.0));
-            let open = Row { op: "fopen".into(), bytes: 0, mib_s: None, ops_s: fast, ..row.clone() };
+            let open =
+                Row { op: "fopen".into(), bytes: 0, mib_s: None, ops_s: fast, ..row.clone() };
             run.rows.push(Row { mean_ns: Some(1e3), ..open.clone() });
             run.rows.push(Row { label: String::new(), ..open });
             run.rows.push(Row { label: String::new(), mib_s: fast, ..row });

@@ -345,10 +345,11 @@ mod tests {
     fn a_pause_behind_the_last_burst_is_one_more() {
         let burst = |at: i64| (0..3).map(move |k| (8, at * 3 + k, 0)).collect::<Vec<_>>();
         for (behind_ns, expected) in
-            [(40 * MS, "3{3+0{\u{8}0+1+3} p} \u{9}0"), (9 * MS, "3{>2 3+0{\u{8}0+1+3}} \u{9}0")]
+            [(40 * MS, "4{3+0{\u{8}0+1+3} p} \u{9}0"), (9 * MS, "4{>3 3+0{\u{8}0+1+3}} \u{9}0")]
         {
             let pause = |ns: u64| vec![(PAUSE, 0, ns)];
-            let all = [burst(0), pause(50 * MS), burst(1), pause(50 * MS), burst(2)].concat();
+            let bursts = (0..3).map(|at| [burst(at), pause(50 * MS)].concat());
+            let all = [bursts.collect::<Vec<_>>().concat(), burst(3)].concat();
             let mut folder = Folder::default();
             for (shape, base, gap_ns) in [all, vec![(9, 0, behind_ns)]].concat() {
                 let bases = if shape == PAUSE { vec![] } else { vec![base] };

@@ -49,6 +49,7 @@ pub use only::Only;
 pub use think::Think;
 pub use write::{Fixed, Included, Uneven};
 
+use approx::Bound;
 use bursts::Bursts;
 use model::rehearsal::Expected;
 use order::Order;
@@ -64,6 +65,8 @@ pub struct Options {
     pub head: Vec<String>,
     /// How far numbers may be from those of the log, as a share, where that makes the text shorter.
     pub approx: Option<f64>,
+    /// Each operation comes as often as in the log, whatever may be approximate.
+    pub steady: bool,
     /// What the file of the program is called.
     pub name: Option<String>,
     /// Every phase is a file of its own; what their names begin with.
@@ -121,9 +124,19 @@ impl Folded {
 /// Waits of a rank from which on signals between ranks may be shorter than meetings of all.
 const MEETINGS_FEW: usize = 6;
 
-/// Makes a program of a log: of those with barriers and with signals the one that shows where all
-/// ranks meet, and of these the shorter one.
+/// Makes a program of a log. Statements are drawn only where that makes it shorter.
 pub fn fold(log: &Log, options: &Options) -> Folded {
+    let folded = in_best_order(log, options);
+    if options.approx.is_none() || options.steady {
+        return folded;
+    }
+    let steady = in_best_order(log, &Options { steady: true, ..options.clone() });
+    if steady.bytes() <= folded.bytes() { steady } else { folded }
+}
+
+/// Of the programs with barriers and with signals the one that shows where all ranks meet, and of these
+/// the shorter one.
+fn in_best_order(log: &Log, options: &Options) -> Folded {
     let order = order::barriers(log);
     let many = order.waits() > MEETINGS_FEW;
     let (hidden, folded, bursts) = ordered(log, options, &order, Bursts::default());
@@ -181,7 +194,8 @@ fn how_to_run(options: &Options, ranks: usize, expects: bool) -> String {
 /// The program, whether ranks meet in it under a condition, and which long pauses could be kept that
 /// are not. `bursts`: those that are.
 fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool, Folded, Bursts) {
-    let bound = options.approx.filter(|bound| *bound > 0.0);
+    let share = options.approx.filter(|share| *share > 0.0);
+    let bound = share.map(|share| Bound { share, steady: options.steady });
     let mut shaper = Shaper::new(log, options.think, bound, bursts);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
@@ -206,8 +220,8 @@ fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool
     let writer = Writer::new(&shaper, &items, &procs, variables, log, options.think);
     let files = write::Files { split: options.split.as_deref(), data: options.data.as_deref() };
     let mut head = options.head.clone();
-    head.extend(changes.shown().zip(bound).map(|(changes, bound)| {
-        format!("Nearly, within {} %: {changes}.", (bound * 1e5).round() / 1e3)
+    head.extend(changes.shown().zip(share).map(|(changes, share)| {
+        format!("Nearly, within {} %: {changes}.", (share * 1e5).round() / 1e3)
     }));
     let before = before(log);
     head.push(how_to_run(options, log.ranks.len(), !before.is_empty()));

@@ -8,7 +8,7 @@
 //! that iterations of a loop use the same ones.
 
 use super::alike::{Alike, NumberKind, kinds};
-use super::approx::Near;
+use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
@@ -182,9 +182,9 @@ pub struct Shaper<'a> {
 }
 
 impl<'a> Shaper<'a> {
-    /// Looks at all names and open files. `think`: whether every pause is kept. `bound`: how far sizes
-    /// may be from what they are, as a share. `bursts`: which pauses are statements of their own.
-    pub fn new(log: &'a Log, think: Think, bound: Option<f64>, bursts: Bursts) -> Shaper<'a> {
+    /// Looks at all names and open files. `think`: whether every pause is kept. `bound`: how far the
+    /// program may be from its log. `bursts`: which pauses are statements of their own.
+    pub fn new(log: &'a Log, think: Think, bound: Option<Bound>, bursts: Bursts) -> Shaper<'a> {
         let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
         let labels = log.labels.iter().map(|label| {
             let parts = label.split('/').map(|part| {
@@ -210,7 +210,7 @@ impl<'a> Shaper<'a> {
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
-        let near = bound.map(|bound| Near::of(log, &names, bound));
+        let near = bound.map(|bound| Near::of(log, &names, bound.share));
         let (left_out, guessed) = (0, 0);
         Shaper {
             log,

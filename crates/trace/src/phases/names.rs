@@ -111,7 +111,7 @@ fn program_texts(names: &[&Name], patterns: &Patterns) -> Vec<String> {
 /// names, the commonest comes before what moved most.
 fn parts(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
     let (names, moves): (Vec<Word>, Vec<Word>) =
-        words.iter().partition(|word| matches!(word.verb, Verb::Other(_)));
+        words.iter().copied().partition(|word| matches!(word.verb, Verb::Other(_)));
     let count = |words: &[Word]| words.iter().map(|word| word.count).sum::<u64>();
     let has_moved = words.iter().any(|word| word.bytes > 0);
     if !has_moved || count(&moves) > count(words) / SHARE {

@@ -1,25 +1,25 @@
 //! Parts that some iterations leave out -> statements that are drawn by how often they came.
 
 use super::super::loops::Gap;
-use super::super::ranks::{Form, Item, Listed, Spread, Value};
+use super::super::ranks::{Form, Item, Spread, Value};
 use super::super::regular::gcd;
 use super::super::shape::{Shape, Shaper};
 use model::Op;
 
 /// Replaces parts of which each iteration has one, or none, by a choice; the number of parts.
-pub fn mixed(items: &mut Vec<Item>, shaper: &Shaper<'_>) -> u64 {
+pub fn mixed(items: &mut Vec<Item>, shaper: &Shaper<'_>, bound: f64) -> u64 {
     let mut all = Vec::with_capacity(items.len());
     let mut parts = 0;
     let mut left = std::mem::take(items).into_iter().peekable();
     while let Some(item) = left.next() {
-        let Some(mut free) = options(&item, shaper) else {
+        let Some(mut free) = options(&item, shaper, bound) else {
             all.push(item);
             continue;
         };
         let mut options_here = vec![item];
         // More parts, none of which comes with those before.
         while let Some(next) = left.peek()
-            && let Some(more) = options(next, shaper)
+            && let Some(more) = options(next, shaper, bound)
             && more.len() == free.len()
             && free.iter().zip(&more).all(|(a, b)| *a == 0 || *b == 0)
         {
@@ -34,14 +34,15 @@ pub fn mixed(items: &mut Vec<Item>, shaper: &Shaper<'_>) -> u64 {
 }
 
 /// By execution: whether the part comes. `None`: it is none, or may not be drawn.
-fn options(item: &Item, shaper: &Shaper<'_>) -> Option<Vec<i64>> {
+fn options(item: &Item, shaper: &Shaper<'_>, bound: f64) -> Option<Vec<i64>> {
     let list = item.numbers.first().and_then(|number| number.list.as_ref())?;
     let may = item.form == Form::Loop
         && list.drawn.is_none()
         && item.numbers[0].base == Value::Same(0)
         && list.values.iter().all(|times| matches!(times, 0 | 1))
         && item.body.iter().all(|inner| is_free(inner, shaper))
-        && looks_random(list);
+        && looks_random(&list.values)
+        && chosen_often(&list.values, bound);
     may.then(|| list.values.clone())
 }
 
@@ -59,8 +60,7 @@ fn is_free(item: &Item, shaper: &Shaper<'_>) -> bool {
 }
 
 /// As many runs as the order of coins has (Wald and Wolfowitz 1940), at the level of 5 %.
-fn looks_random(list: &Listed) -> bool {
-    let values = &list.values;
+fn looks_random(values: &[i64]) -> bool {
     let ones = values.iter().sum::<i64>() as f64;
     let number = values.len() as f64;
     let zeros = number - ones;
@@ -71,6 +71,13 @@ fn looks_random(list: &Listed) -> bool {
     let mean = 2.0 * ones * zeros / number + 1.0;
     let variance = (mean - 1.0) * (mean - 2.0) / (number - 1.0);
     (runs - mean).abs() <= 1.96 * variance.sqrt()
+}
+
+/// Drawn, it comes as often as it came but for half of the bound: the standard deviation of the binomial
+/// distribution.
+fn chosen_often(values: &[i64], bound: f64) -> bool {
+    let (ones, number) = (values.iter().sum::<i64>() as f64, values.len() as f64);
+    ((1.0 - ones / number) / ones).sqrt() <= bound / 2.0
 }
 
 fn choice(options: Vec<Item>, taken: &[i64]) -> Item {

@@ -47,17 +47,31 @@ impl Changes {
     }
 }
 
-/// Makes a program shorter. `bound`: how far numbers may be from what they are, as a share.
-pub fn shorten(items: &mut Vec<Item>, shaper: &Shaper<'_>, bound: f64) -> Changes {
+/// How far a program may be from its log.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// How far numbers may be from what they are, as a share.
+    pub share: f64,
+    /// Each operation comes as often as in the log.
+    pub steady: bool,
+}
+
+/// Makes a program shorter.
+pub fn shorten(items: &mut Vec<Item>, shaper: &Shaper<'_>, bound: Bound) -> Changes {
     let mut changes = Changes::default();
     for item in items.iter_mut() {
         shorten(&mut item.body, shaper, bound).add_to(&mut changes);
+        if item.form == Form::Loop && bound.steady {
+            continue;
+        }
         let roles = roles(item, shaper);
         for (number, role) in item.numbers.iter_mut().zip(roles) {
-            change(number, role, bound, &mut changes);
+            change(number, role, bound.share, &mut changes);
         }
     }
-    changes.choices += mix::mixed(items, shaper);
+    if !bound.steady {
+        changes.choices += mix::mixed(items, shaper, bound.share);
+    }
     changes
 }
 

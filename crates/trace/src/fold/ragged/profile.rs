@@ -44,6 +44,9 @@ impl Profile {
                 return None;
             }
         }
+        while let Some(unused) = unused(&slots, &kinds) {
+            slots.remove(unused);
+        }
         let mut always = vec![true; slots.len()];
         for (kind, _) in &kinds {
             let places = places(&slots, kind);
@@ -94,6 +97,14 @@ fn places(slots: &[u64], segment: &[u64]) -> Vec<usize> {
     common(slots, segment).into_iter().map(|(slot, _)| slot).collect()
 }
 
+/// An element that none of the sequences needs: what each has was put elsewhere for the sake of others.
+fn unused(slots: &[u64], kinds: &[(&[u64], usize)]) -> Option<usize> {
+    let mut used = vec![false; slots.len()];
+    let all = kinds.iter().flat_map(|(kind, _)| places(slots, kind));
+    all.for_each(|slot| used[slot] = true);
+    used.iter().position(|used| !used)
+}
+
 /// The shortest sequence that holds both.
 fn joined(slots: &[u64], segment: &[u64]) -> Vec<u64> {
     let mut all = Vec::with_capacity(slots.len() + segment.len());
@@ -133,6 +144,24 @@ mod tests {
             (&["ab", "ac"], "abc", "+--"),
         ] {
             assert_eq!(of(texts), (slots.to_string(), always.to_string()), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn some_sequence_has_each_element() {
+        let mut state = 1u64;
+        let mut drawn = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let mut segment = || (0..=drawn(9)).map(|_| drawn(3)).collect::<Vec<u64>>();
+            let all: Vec<Vec<u64>> = (0..12).map(|_| segment()).collect();
+            let all: Vec<&[u64]> = all.iter().map(Vec::as_slice).collect();
+            let profile = Profile::of(&all).unwrap();
+            let has = |slot: usize| all.iter().any(|one| profile.places(one).contains(&slot));
+            assert!((0..profile.slots.len()).all(has), "{all:?}");
+            assert!(all.iter().all(|one| profile.places(one).len() == one.len()), "{all:?}");
         }
     }
 
