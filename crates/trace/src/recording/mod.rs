@@ -273,6 +273,33 @@ mod tests {
         assert_eq!(imported.told.gaps[0].code, "unparsed-lines");
     }
 
+    /// Thread 7 opens a file for 10 ns, then thread 8 for 15 ns: their ranks and times.
+    fn ranks_of(mpi: [u32; 2]) -> Vec<(u64, u64)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (thread, mpi, times) in [(7, mpi[0], [10, 20]), (8, mpi[1], [30, 45])] {
+            let mut words = slot(9, 3, u64::from(-100_i32 as u32), 4).to_vec();
+            words[..2].copy_from_slice(&times);
+            words.extend([u64::from_ne_bytes(*b"/d/f\0\0\0\0"), 0, 0, 0, 0, 0, 0, 0]);
+            let mut bytes = file(thread, &words, &[]);
+            bytes[60..64].copy_from_slice(&mpi.to_ne_bytes());
+            fs::write(folder.path().join(format!("{thread}.rec")), bytes).expect("written");
+        }
+        let folders = [("".into(), folder.path().to_path_buf())];
+        let imported = from_recordings(&folders, &Which::All).expect("events");
+        let events = imported.events.map(|event| event.expect("an event"));
+        events.map(|e| (e.rank, e.event.end_ns - e.event.start_ns)).collect()
+    }
+
+    #[test]
+    fn threads_have_their_ranks_of_mpi_where_those_are_of_one_job() {
+        // The number in the header is the rank and 1.
+        assert_eq!(ranks_of([2, 1]), [(0, 15), (1, 10)]);
+        assert_eq!(ranks_of([0, 1]), [(0, 15), (1, 10)], "others follow");
+        for mpi in [[0, 0], [1, 1], [9, 2], [u32::MAX, 1]] {
+            assert_eq!(ranks_of(mpi), [(0, 10), (1, 15)], "{mpi:?}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
         #[test]
