@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// What the note begins with.
 pub const MOSTLY: &str = "most of it is below ";
 /// Most: so many of a hundred operations.
-const PERCENT: u64 = 80;
+const PERCENT: u64 = 60;
 
 /// A note, if the run reaches above `here` and one directory has most operations. `counts`: how many each
 /// path below `root` has.

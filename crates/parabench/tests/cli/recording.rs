@@ -148,7 +148,8 @@ fn what_a_killed_recorder_leaves_becomes_a_run() {
         let before = left_over(&scene.path("."));
         let script = "echo abc > kept; touch made; while ! test -e end; do sleep 0.01; done";
         let line = format!("record --via {via} --under . -o r -- sh -c");
-        let running = scene.call(&line).word(script).start();
+        let call = scene.call(&line).word(script);
+        let running = call.env("TMPDIR", scene.path(".").to_str().expect("text")).start();
         running.until("the file", || scene.path("made").exists());
         let marked = |folder: &PathBuf| {
             fs::read_dir(folder).is_ok_and(|mut files| {
@@ -160,8 +161,8 @@ fn what_a_killed_recorder_leaves_becomes_a_run() {
             })
         };
         running.signal(9);
-        drop(running.finish());
         fs::write(scene.path("end"), "").expect("written");
+        drop(running.finish());
         let new: Vec<PathBuf> = left_over(&scene.path("."))
             .into_iter()
             .filter(|folder| !before.contains(folder))

@@ -8,7 +8,7 @@
 use super::log::{Log, Logged};
 use super::merged::Merged;
 use crate::names::{target_of_link, text_of_link};
-use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
+use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
 use model::event::{FLAG_SHORT, FLAG_UNPLACED, NO_ID};
@@ -52,6 +52,8 @@ struct World {
     /// Name under which things were there before.
     first: HashMap<usize, Vec<u8>>,
     open: HashMap<u32, usize>,
+    /// Open files whose writes go to their ends.
+    appending: HashSet<u32>,
     /// Names that are directories if there is something: names below them were missing.
     only_directories: HashSet<Vec<u8>>,
     /// Symbolic links that are there now, and what they lead to.
@@ -241,7 +243,13 @@ impl World {
         match op {
             Op::Pfread if event.flags & FLAG_UNPLACED != 0 => {}
             Op::Fread | Op::Readv | Op::Pfread => self.read(thing, entry, log.touched(event).1),
-            Op::Fwrite | Op::Writev | Op::Pfwrite => self.wrote(thing, log.touched(event).1),
+            Op::Fwrite | Op::Writev | Op::Pfwrite => {
+                let appends = self.appending.contains(&entry.details.instance);
+                if appends && event.flags & FLAG_UNPLACED == 0 {
+                    self.append(thing, event.offset_bytes);
+                }
+                self.wrote(thing, log.touched(event).1);
+            }
             Op::Ftruncate | Op::Pfsetsize | Op::Pfpreallocate => {
                 self.things[thing].written_bytes = u64::MAX;
             }
@@ -252,6 +260,10 @@ impl World {
     fn opened(&mut self, entry: &Logged, thing: usize, cuts: bool) {
         if cuts {
             self.things[thing].written_bytes = u64::MAX;
+        }
+        let flags = entry.details.open_flags;
+        if flags != NO_ID && flags & O_APPEND != 0 {
+            self.appending.insert(entry.details.instance);
         }
         self.open.insert(entry.details.instance, thing);
     }

@@ -120,8 +120,10 @@ fn pass_on(
     enough: &AtomicBool,
 ) {
     for origin in &mut signals {
+        // Who ends a command does not wait for what it has left behind.
+        let ends = is_over.load(Relaxed) || !matches!(origin.signal, SIGUSR1 | SIGUSR2);
+        enough.fetch_or(ends, Relaxed);
         if is_over.load(Relaxed) {
-            enough.store(true, Relaxed);
             continue;
         }
         if is_from_terminal(&origin) {
