@@ -120,7 +120,9 @@ const MEETINGS_FEW: usize = 6;
 /// Makes a program of a log: of those with barriers and with signals the one that shows where all
 /// ranks meet, and of these the shorter one.
 pub fn fold(log: &Log, options: &Options) -> Folded {
-    let order = order::barriers(log);
+    let Some(order) = order::barriers(log) else {
+        return ordered(log, options, &order::signals(log)).1;
+    };
     let many = order.waits() > MEETINGS_FEW;
     let (hidden, folded) = ordered(log, options, &order);
     if !many && !hidden {
@@ -144,8 +146,11 @@ fn ordered(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
     let mut shaper = Shaper::new(log, options.think == Think::Exact, bound);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
+    // Where all that begin late wait for others, nobody sleeps.
+    let sleeps = (0..).zip(&starts).any(|(rank, us)| *us > 0 && !order.waits_first(rank));
     for rank in 0..log.ranks.len() as u32 {
-        let (tree, opened) = shaper.rank(rank, order, starts.get(rank as usize).copied());
+        let start_us = starts.get(rank as usize).copied().filter(|us| sleeps || *us > 0);
+        let (tree, opened) = shaper.rank(rank, order, start_us);
         trees.push(tree);
         adopted.push(opened);
     }
