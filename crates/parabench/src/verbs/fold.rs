@@ -66,11 +66,13 @@ pub struct Fold {
     #[arg(long, value_name = "MAP")]
     anonymise: Option<PathBuf>,
 
-    /// Multiply a parameter of the program: `size=4`, `size=0.5`. Refused where places in files do not follow it
+    /// Multiply a parameter of the program: `size=4`, `size=0.5`. Refused where places in files do not
+    /// follow it
     #[arg(long, value_name = "NAME=FACTOR", value_parser = factor)]
     scale: Vec<(String, f64)>,
 
-    /// Make sure that the program runs on so many ranks. Refused where it names ranks or fails
+    /// Make sure that the program runs on so many ranks. Refused where it names ranks, fails, or ranks
+    /// write where others do and those of the run do not
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
 

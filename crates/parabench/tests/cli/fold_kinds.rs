@@ -264,6 +264,8 @@ fn processes_that_ran_one_after_another_do_so() {
         (_, rest) = rest.split_once(part).unwrap_or_else(|| panic!("{part} in\n{text}"));
     }
     assert_eq!(text.matches("barrier").count(), 2, "{text}");
+    let late = scene.parabench("fold r").exits(0).err_has("without loss").out.clone();
+    assert!(late.contains("sleep(97ms);") && !late.contains("sleep(0"), "{late}");
     // Those that ran at the same time are free.
     let scene = processes(&[(0, OTHER), (1, BIG), (2, &["stat(\"/data\", 0x7f) = 0 <0.000010>"])]);
     let text = scene.parabench("fold r --think none").exits(0).out.clone();

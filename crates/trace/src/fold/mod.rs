@@ -137,7 +137,11 @@ pub fn fold(log: &Log, options: &Options) -> Folded {
 /// Of the programs with barriers and with signals the one that shows where all ranks meet, and of these
 /// the shorter one.
 fn in_best_order(log: &Log, options: &Options) -> Folded {
-    let order = order::barriers(log);
+    let Some(order) = order::barriers(log) else {
+        let signals = order::signals(log);
+        let (_, folded, bursts) = ordered(log, options, &signals, Bursts::default());
+        return with_bursts(log, options, &signals, folded, bursts);
+    };
     let many = order.waits() > MEETINGS_FEW;
     let (hidden, folded, bursts) = ordered(log, options, &order, Bursts::default());
     if !many && !hidden {
@@ -199,8 +203,11 @@ fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool
     let mut shaper = Shaper::new(log, options.think, bound, bursts);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
+    // Where all that begin late wait for others, nobody sleeps.
+    let sleeps = (0..).zip(&starts).any(|(rank, us)| *us > 0 && !order.waits_first(rank));
     for rank in 0..log.ranks.len() as u32 {
-        let (tree, opened) = shaper.rank(rank, order, starts.get(rank as usize).copied());
+        let start_us = starts.get(rank as usize).copied().filter(|us| sleeps || *us > 0);
+        let (tree, opened) = shaper.rank(rank, order, start_us);
         trees.push(tree);
         adopted.push(opened);
     }

@@ -53,6 +53,11 @@ impl Order {
         self.actions.iter().map(Vec::len).max().unwrap_or(0)
     }
 
+    /// A rank does something before its first operation.
+    pub fn waits_first(&self, rank: u32) -> bool {
+        self.of(rank).first().is_some_and(|(place, _)| *place == 0)
+    }
+
     /// What a rank does.
     pub fn of(&self, rank: u32) -> &[(usize, Action)] {
         self.actions.get(rank as usize).map_or(&[], Vec::as_slice)
@@ -66,14 +71,18 @@ struct Edge {
     to: Place,
 }
 
-/// Orders the operations of several ranks by meetings of all of them.
-pub fn barriers(log: &Log) -> Order {
+/// Most times that a rank comes to a meeting, in all: thousands of processes one after another would
+/// meet thousands of times, and each of them has to do with few others.
+const COMINGS_MAX: usize = 1 << 23;
+
+/// Orders the operations of several ranks by meetings of all of them; `None`: there are too many.
+pub fn barriers(log: &Log) -> Option<Order> {
     if log.ranks.len() < 2 {
-        return Order::default();
+        return Some(Order::default());
     }
     let edges = Dependences::of(log);
     let mut actions = vec![Vec::new(); log.ranks.len()];
-    for meeting in meetings(log, &edges) {
+    for meeting in meetings(log, &edges)? {
         let free_ns = (0..).zip(&meeting).filter_map(|(rank, place): (usize, &usize)| {
             Some(log.ranks[rank].get(place.checked_sub(1)?)?.event.end_ns)
         });
@@ -85,7 +94,7 @@ pub fn barriers(log: &Log) -> Order {
             actions.push((place, Action::Barrier { free_ns, apart }));
         }
     }
-    Order { actions }
+    Some(Order { actions })
 }
 
 /// The label that goes on over a place; none where it ends.
@@ -127,7 +136,7 @@ pub fn signals(log: &Log) -> Order {
 }
 
 /// As few meetings as satisfy all edges; each is a place per rank.
-fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
+fn meetings(log: &Log, edges: &[Edge]) -> Option<Vec<Vec<usize>>> {
     let start_ns = |(rank, place): Place| {
         log.ranks[rank as usize].get(place).map_or(0, |entry| entry.event.start_ns)
     };
@@ -154,6 +163,9 @@ fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
             let meeting = choose(log, &low, &high);
             from.clone_from(&meeting);
             all.push(meeting);
+            if all.len() * log.ranks.len() > COMINGS_MAX {
+                return None;
+            }
             (low, pending) = (from.clone(), false);
             if from[p] > i && from[q] <= j {
                 continue;
@@ -170,7 +182,7 @@ fn meetings(log: &Log, edges: &[Edge]) -> Vec<Vec<usize>> {
     if pending {
         all.push(choose(log, &low, &high));
     }
-    all
+    Some(all)
 }
 
 /// The place of every rank within what the edges allow: where another label begins, else after the

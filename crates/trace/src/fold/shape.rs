@@ -249,7 +249,7 @@ impl<'a> Shaper<'a> {
         let log = self.log;
         let mut making = Making { rank, levels: vec![Level::default()], ..Making::default() };
         let mut actions = order.of(rank);
-        if actions.first().is_some_and(|(place, _)| *place == 0) {
+        if order.waits_first(rank) {
             // It waits for others before its first operation, and begins late by that.
             making.begins_late = start_us.is_some_and(|start_us| start_us > 0);
         } else {
