@@ -217,11 +217,11 @@ mod tests {
             assert_eq!(found.shown("$i"), shown, "{values:?}");
         }
         for values in [
-            &[0, 3, 1, 4, 2, 0, 3][..],          // too few
-            &[0, 1, 2, 3, 4, 5, 6, 0, 1],        // begins anew only once
-            &[0, 2, 1, 3, 2, 4, 3, 5],           // leaves what would be the ring
-            &[1, 5, 2, 9, 3, 7, 4, 8],           // no rule
-            &[1, 1, 2, 1, 1, 2, 1, 1],           // stands still
+            &[0, 3, 1, 4, 2, 0, 3][..],              // too few
+            &[0, 1, 2, 3, 4, 5, 6, 0, 1],            // begins anew only once
+            &[0, 2, 1, 3, 2, 4, 3, 5],               // leaves what would be the ring
+            &[1, 5, 2, 9, 3, 7, 4, 8],               // no rule
+            &[1, 1, 2, 1, 1, 2, 1, 1],               // stands still
             &[0, i64::MAX, i64::MIN, 0, 0, 0, 0, 0], // cannot be subtracted
         ] {
             assert_eq!(Wrapped::of(values), None, "{values:?}");
