@@ -202,6 +202,10 @@ pub struct TimeRow {
 pub struct Header {
     /// The program.
     pub program: Program,
+    /// Words of the command line, `parabench` first; under a launcher `mpiexec -n N` or `srun -n N` before
+    /// them. Absent where they are not text, and of imported logs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// Parameters and their values; in a sweep those that all cells share.
     pub params: Vec<Param>,
     /// Number of ranks; the largest one of a sweep.

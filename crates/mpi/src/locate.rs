@@ -61,16 +61,25 @@ pub fn places() -> Vec<(&'static str, PathBuf)> {
     places
 }
 
-/// Opens the first shim that works.
+/// Opens the first shim that there is.
 ///
 /// # Errors
-/// [`MpiError::NoShim`] with every place that was looked at, and why it does not do.
+/// [`MpiError::NoShim`] with every place that was looked at, and why it does not do. A file that cannot
+/// be used ends the search: a later one may be for another MPI, and the job would end for a reason that
+/// has nothing to do with this file.
 pub fn find() -> Result<Found, MpiError> {
-    let mut looked = Vec::new();
-    for (place, path) in places() {
+    find_in(places())
+}
+
+fn find_in(places: Vec<(&'static str, PathBuf)>) -> Result<Found, MpiError> {
+    let mut looked: Vec<Looked> = Vec::new();
+    for (place, path) in places {
         match Shim::open(&path) {
             Ok(shim) => return Ok(Found { path, place, shim }),
             Err(reason) => looked.push(Looked { place, path, reason }),
+        }
+        if looked.last().is_some_and(|last| !last.is_missing()) {
+            break;
         }
     }
     Err(MpiError::NoShim(looked))
@@ -153,6 +162,18 @@ mod tests {
         std::fs::write(&text, "no library").expect("written");
         let reason = |path: &Path| Shim::open(path).err().expect("refused");
         assert_eq!(reason(&folder.path().join("missing")), "there is no such file");
-        assert!(reason(&text).contains("text.so"), "{}", reason(&text));
+        assert!(reason(&text).contains("is no MPI shim"), "{}", reason(&text));
+    }
+
+    #[test]
+    fn a_file_that_is_no_shim_ends_the_search() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = folder.path().join("text.so");
+        std::fs::write(&text, "no library").expect("written");
+        let places =
+            vec![("first", folder.path().join("missing")), ("second", text), ("third", "x".into())];
+        let Err(MpiError::NoShim(looked)) = find_in(places) else { panic!("found") };
+        let looked: Vec<_> = looked.iter().map(|one| (one.place, one.is_missing())).collect();
+        assert_eq!(looked, [("first", true), ("second", false)]);
     }
 }

@@ -3,12 +3,16 @@
 use crate::error::MpiError;
 use crate::source::SHIM_VERSION;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-use object::{Object, ObjectSegment};
+use object::{Object, ObjectSegment, ObjectSymbol};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::path::Path;
 
 /// Why a place without a file does not do.
 pub(crate) const MISSING: &str = "there is no such file";
+/// Why a place with a file of something else does not do.
+const NO_SHIM: &str = "the file that is there is no MPI shim of Parabench";
+/// What every shim exports, of whatever version.
+const VERSION_SYMBOL: &str = "pb_shim_version";
 
 /// Most functions return an error code.
 macro_rules! returned {
@@ -109,6 +113,9 @@ impl Shim {
             return Err(MISSING.into());
         }
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        if !is_shim(&bytes) {
+            return Err(format!("{NO_SHIM}; remove it, or put one there: parabench mpi build"));
+        }
         if is_cut_off(&bytes) {
             return Err(format!(
                 "the file is cut off: it has {} bytes and its headers speak of more; \
@@ -129,7 +136,7 @@ impl Shim {
                 .map(|version| version())
         };
         match version {
-            Err(_) => Err("this is not an MPI shim of parabench".into()),
+            Err(_) => Err(NO_SHIM.into()),
             Ok(SHIM_VERSION) => {
                 // SAFETY: version and origin were checked just now.
                 unsafe { Shim::resolve(library) }.map_err(|error| error.to_string())
@@ -183,6 +190,29 @@ impl Shim {
 fn is_cut_off(bytes: &[u8]) -> bool {
     let whole = |file: object::File<'_>| file.segments().all(|segment| segment.data().is_ok());
     bytes.starts_with(&object::elf::ELFMAG) && !object::File::parse(bytes).is_ok_and(whole)
+}
+
+/// The bytes are a shim of some version, whole or cut off: nothing of it is executed to find out.
+pub fn is_shim(bytes: &[u8]) -> bool {
+    if !bytes.starts_with(&object::elf::ELFMAG) {
+        return false;
+    }
+    let exports = |file: &object::File<'_>| {
+        let mut symbols = file.dynamic_symbols();
+        symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(VERSION_SYMBOL))
+    };
+    match object::File::parse(bytes).ok().filter(|_| !is_cut_off(bytes)) {
+        Some(file) => exports(&file),
+        // The tables cannot be read; the names of symbols stand near the beginning of a small library.
+        None => bytes.len() < CUT_OFF_BYTES && holds(bytes, VERSION_SYMBOL.as_bytes()),
+    }
+}
+
+/// Shims have some 40 kB: a longer part is one of something else.
+const CUT_OFF_BYTES: usize = 1 << 20;
+
+fn holds(bytes: &[u8], name: &[u8]) -> bool {
+    bytes.windows(name.len()).any(|window| window == name)
 }
 
 fn c_text(bytes: &[u8]) -> String {

@@ -109,6 +109,65 @@ fn the_shim_of_another_mpi_is_not_replaced_unasked() {
     assert_eq!(files(), 3);
 }
 
+/// What is no shim stays, and a folder that cannot be written to is not the compiler's fault.
+#[test]
+fn a_shim_takes_the_place_of_shims_only() {
+    let all = testing::all();
+    let Some(mpi) = all.first() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let build = |output: &str| {
+        let mut command = Command::new(PARABENCH);
+        command.args(["mpi", "build", "--mpicc"]).arg(&mpi.mpicc).args(["-o", output]);
+        let output = command.current_dir(folder.path()).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("text"), "precious").expect("written");
+    std::fs::write(path("empty"), "").expect("written");
+    std::fs::copy(PARABENCH, path("binary")).expect("copied");
+    std::os::unix::fs::symlink("text", path("link")).expect("a link");
+    std::os::unix::fs::symlink("nothing", path("dangling")).expect("a link");
+    for (name, said) in [
+        ("text", "-o text: the file that is there is no MPI shim of Parabench"),
+        ("binary", "-o binary: the file that is there is no MPI shim of Parabench"),
+        ("link", "-o link: expected a file, found a symbolic link"),
+        ("dangling", "-o dangling: expected a file, found a symbolic link"),
+        (".", "expected a regular file, found something else"),
+        ("/proc/shim.so", "-o /proc/shim.so: cannot write in its folder: "),
+    ] {
+        let (code, err) = build(name);
+        assert!(code == Some(2) && err.contains(said) && !err.contains("--mpicc"), "{name}: {err}");
+    }
+    assert_eq!(std::fs::read(path("text")).expect("readable"), b"precious");
+    assert!(path("link").is_symlink() && path("dangling").is_symlink());
+    // A shim that was cut off may go, and so may an empty file.
+    assert_eq!(build("empty").0, Some(0));
+    let mut bytes = std::fs::read(path("empty")).expect("a shim");
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(path("empty"), bytes).expect("written");
+    let (code, err) = build("empty");
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 5);
+}
+
+/// Another shim further on may be for another MPI: the job would end for a reason that has nothing to
+/// do with the file.
+#[test]
+fn a_file_beside_the_binary_that_is_no_shim_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let binary = installed(folder.path());
+    let shim = folder.path().join(mpi::locate::SHIM_FILE);
+    std::fs::write(&shim, "garbage").expect("written");
+    let output = Command::new(binary).args(["mpi", "info"]).output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = format!(
+        "beside the binary ({}): the file that is there is no MPI shim of Parabench",
+        shim.display()
+    );
+    assert!(told.contains(&said), "{told}");
+}
+
 fn info_with(shim: &str, format: &str) -> Output {
     let mut command = Command::new(PARABENCH);
     command.args(["mpi", "info", "--format", format]).env("PARABENCH_MPI_SHIM", shim);

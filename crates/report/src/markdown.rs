@@ -150,7 +150,7 @@ fn file_systems(host: &Host) -> String {
 /// Evidence, marks, notes, failures: one line each.
 fn evidence(run: &Run, out: &mut String) {
     let evidence = &run.run.evidence;
-    if let Some(share) = evidence.page_cache_share.filter(|share| share.is_finite()) {
+    if let Some(share) = evidence.page_cache_share.filter(|share| *share > 0.0) {
         let _ = writeln!(out, "- page cache served {} of the bytes read", at_least(share));
     }
     for mark in &evidence.marks {

@@ -67,15 +67,18 @@ fn below<'h>(host: &'h Host, name: &str) -> &'h Storage {
 fn difference(known: &Storage, own: &Storage, hosts: &str, first: &str) -> String {
     let [known_text, own_text] = [known, own]
         .map(|storage| storage_of(storage).map_or("nothing known".into(), |text| escape(&text)));
-    if known_text != own_text {
-        return format!("{known_text} on {first}, {own_text} on {hosts}");
-    }
     let options = |word: &str, options: Vec<&str>| {
         (!options.is_empty()).then(|| format!("{word} {}", escape(&options.join(","))))
     };
     let options =
         [options("with", own.options_beyond(known)), options("without", known.options_beyond(own))];
     let options: Vec<String> = options.into_iter().flatten().collect();
+    if known_text != own_text {
+        // Options of unlike file systems are not to be compared.
+        let alike = known.file_system == own.file_system && !options.is_empty();
+        let there = if alike { format!(" {}", options.join(", ")) } else { String::new() };
+        return format!("{known_text} on {first}, {own_text}{there} on {hosts}");
+    }
     format!("mounted {} on {hosts}, other than on {first}", options.join(", "))
 }
 
@@ -168,5 +171,15 @@ mod tests {
             "fast: mounted with wsize=65536, without wsize=1048576 on n2, other than on n0";
         assert_eq!(unlike_storage(&run), [unlike(true, directory), unlike(false, options)]);
         assert_eq!(unlike_storage(&Run::default()), []);
+    }
+
+    #[test]
+    fn other_mounts_of_one_kind_tell_their_options_too() {
+        let known = storage("ext4", "/dev/sda1", "rw,relatime");
+        let own = Storage { mount: "/mnt".into(), ..storage("ext4", "/dev/sda1", "ro,relatime") };
+        assert_eq!(
+            difference(&known, &own, "n1", "n0"),
+            "ext4 (/dev/sda1 at /data) on n0, ext4 (/dev/sda1 at /mnt) with ro, without rw on n1"
+        );
     }
 }

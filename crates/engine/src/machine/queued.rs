@@ -27,7 +27,7 @@ pub(super) fn run<B: Backend>(
             under_way -= 1;
         }
         let Some(piece) = next(tally) else { break };
-        let watch = if slots.fills() { io.watch_filling(piece.length_bytes) } else { None };
+        let watch = if slots.fills() { io.watch_any_filling(piece.length_bytes) } else { None };
         let Some((tag, memory)) = slots.lend(piece) else { break };
         io.filled(watch, piece.length_bytes);
         let call = Queued { target, offset: piece.offset_bytes, memory };

@@ -39,6 +39,7 @@ use model::Plan;
 use model::run::{Evidence, Recording, Run, VERSION};
 use mpi::leaving::LAST_WORDS;
 use rustix::fs::Access;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -133,8 +134,14 @@ impl Folder {
             return Err(wrong(" holds another run".into())
                 .help("choose another folder, or add --force to replace that run"));
         }
+        // A scratch directory lies where the command was given, which may be the folder.
+        let is_run_directory = |name: &OsString| {
+            let name = real_path(path).map(|real| real.join(name));
+            run_directory.is_some_and(|own| name.is_ok_and(|name| name == own))
+        };
         if let Some(name) = entries
             .iter()
+            .filter(|name| !is_run_directory(name))
             .find(|name| *name != RUN_FILE && *name != EVENTS_FILE || replaced.is_none())
             && !force
         {

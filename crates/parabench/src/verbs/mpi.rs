@@ -7,8 +7,11 @@ use crate::exit::Exit;
 use crate::verbs::run;
 use clap::{Args, Subcommand};
 use mpi::locate::Looked;
+use mpi::shim::is_shim;
 use mpi::{MpiError, World, facts, launcher, locate};
 use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -16,12 +19,15 @@ use std::time::Duration;
 /// MPI that does not start within this time hangs.
 const LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// A shim has less.
+const ROOM_BYTES: usize = 128 << 10;
 
 /// Connect to the MPI of this machine, or tell which one it is
 ///
 /// Parabench is not linked with MPI. A small library, the shim, is compiled by your MPI's own mpicc
 /// and opened when Parabench runs under mpiexec or srun. It is looked for in the variable
-/// PARABENCH_MPI_SHIM, beside the binary, in ../lib of the binary, and where parabench was built.
+/// PARABENCH_MPI_SHIM, beside the binary, in ../lib of the binary, and where parabench was built. The
+/// first file that is there counts: if it is no shim, that is an error.
 ///
 /// Two MPIs on one machine need two shims: `parabench mpi build --mpicc MPICC -o FILE` makes another
 /// one, and PARABENCH_MPI_SHIM=FILE selects it.
@@ -92,21 +98,20 @@ impl Build {
             Error::input("where this binary lies is not known").help("name a file with -o FILE")
         })?;
         check_folder(&output)?;
+        check_file(&output)?;
         // Compiled beside it first: what is there goes only when the new one is known to work.
         let mut fresh = output.clone().into_os_string();
         fresh.push(format!(".{}", std::process::id()));
         let fresh = Fresh(fresh.into());
+        check_room(&output, &fresh.0)?;
         locate::build(&mpicc, &fresh.0).map_err(|error| {
-            Error::input(error.to_string()).help(
-                "name the compiler of your MPI with --mpicc, or another file with -o \
-                 (then set PARABENCH_MPI_SHIM to it)",
-            )
+            Error::input(error.to_string()).help("name the compiler of your MPI with --mpicc")
         })?;
         let library = library_of(&fresh.0).map_err(|reason| {
             Error::input(format!("the shim for {mpicc} was compiled, but: {reason}"))
         })?;
         self.spare_another(&output, &library)?;
-        std::fs::rename(&fresh.0, &output)
+        fs::rename(&fresh.0, &output)
             .map_err(|error| Error::input(format!("cannot write {}: {error}", output.display())))?;
         console::print(&format!("{}: for {library}\n", output.display()))?;
         if locate::places().iter().all(|(_, place)| !is_same(place, &output)) {
@@ -141,7 +146,7 @@ struct Fresh(PathBuf);
 impl Drop for Fresh {
     fn drop(&mut self) {
         // After the renaming there is none.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -155,6 +160,45 @@ fn check_folder(output: &Path) -> Result<()> {
     }
     let message = format!("-o {}: there is no folder {}", output.display(), folder.display());
     Err(Error::input(message).help("make it first, or name a file elsewhere"))
+}
+
+/// A shim takes the place of a shim, of an empty file, and of nothing else.
+fn check_file(output: &Path) -> Result<()> {
+    let refused = |why: &str| {
+        let message = format!("-o {}: {why}", output.display());
+        Err(Error::input(message).help("name another file with -o, or remove this one first"))
+    };
+    let facts = match fs::symlink_metadata(output) {
+        Ok(facts) => facts,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return refused(&error.to_string()),
+    };
+    if facts.is_symlink() {
+        return refused("expected a file, found a symbolic link");
+    }
+    if !facts.is_file() {
+        return refused("expected a regular file, found something else");
+    }
+    let is_ours = |bytes: &[u8]| bytes.is_empty() || is_shim(bytes);
+    match fs::read(output) {
+        Ok(bytes) if is_ours(&bytes) => Ok(()),
+        Ok(_) => refused("the file that is there is no MPI shim of Parabench"),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+/// There is room for a shim beside it: a compiler would blame itself.
+fn check_room(output: &Path, fresh: &Path) -> Result<()> {
+    let written = File::create_new(fresh).and_then(|mut file| {
+        file.write_all(&[0; ROOM_BYTES])?;
+        file.sync_all()
+    });
+    let written = written.and_then(|()| fs::remove_file(fresh));
+    written.map_err(|error| {
+        let message = format!("-o {}: cannot write in its folder: {error}", output.display());
+        Error::input(message)
+            .help("name a file elsewhere with -o FILE (then PARABENCH_MPI_SHIM=FILE selects it)")
+    })
 }
 
 /// Both lead to one file.

@@ -34,6 +34,24 @@ fn a_run_writes_its_page_and_leaves_nothing_else() {
     assert!(!page.contains("<script"));
 }
 
+/// The command of a page is the one that was given: pasted into a shell it makes such a run again.
+#[test]
+fn the_command_of_a_page_runs() {
+    let scene = Scene::new().file("it's x.ppl", "param $n = 3; repeat $n write(\"f\", 4k);\n");
+    let call = scene.call("run --backend mem --sweep n=1,2 --reps 2 --seed 7 --events --out r");
+    call.word("it's x.ppl").word("--html").word("p.html").run().exits(0);
+    let page = scene.text("p.html");
+    let (_, rest) = page.split_once("<p class=\"command\"><code>").expect("a command");
+    let (command, _) = rest.split_once("</code>").expect("its end");
+    let command = command.replace("&#39;", "'").replace("&apos;", "'");
+    let expected = "parabench run --backend mem --sweep n=1,2 --reps 2 --seed 7 --events --out r \
+                    'it'\\''s x.ppl' --html p.html";
+    assert_eq!(command, expected);
+    let words: Vec<serde_json::Value> =
+        scene.json("r/run.json")["run"]["command"].as_array().expect("words").clone();
+    assert_eq!((&words[0], words.len()), (&"parabench".into(), 15));
+}
+
 #[test]
 fn a_stored_run_gives_the_same_page() {
     let scene = scene();

@@ -19,7 +19,8 @@ const SCHEDULERS: [(&str, &[&str]); 4] = [
             "# Submit it: sbatch x.sh\n",
             "#SBATCH --job-name=x\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=3\n",
             "#SBATCH --time=01:20:00\n",
-            "#SBATCH --signal=TERM@60\n",
+            "# 60 s before the limit the ranks get SIGTERM. Slurm may send it a minute earlier.\n\
+             #SBATCH --signal=TERM@60\n",
             "out=results-\"${SLURM_JOB_ID:-0}\"\n",
             "srun parabench run x.ppl 'n=5' --reps 1 --out \"$out\"\n",
         ],
@@ -70,6 +71,29 @@ fn every_batch_system_gets_a_script_that_a_shell_reads() {
         }
         let read = Command::new("bash").arg("-n").arg(scene.path("x.sh")).status();
         assert!(read.expect("bash starts").success(), "{text}");
+    }
+}
+
+/// A job must not be told to end when it begins.
+#[test]
+fn the_signal_before_the_limit_leaves_time_to_run() {
+    let scene = scene();
+    for (scheduler, time, parts) in [
+        ("slurm", "1m", &["--signal=TERM@6\n"][..]),
+        ("slurm", "90s", &["--signal=TERM@9\n"]),
+        ("slurm", "2m", &["--signal=TERM@12\n"]),
+        ("slurm", "1h", &["--signal=TERM@60\n"]),
+        ("flux", "2m", &["--signal=SIGTERM@12s "]),
+        ("lsf", "2m", &["# At the limit the ranks get SIGINT, SIGTERM and SIGKILL.\n"]),
+        ("lsf", "3m", &["#BSUB -wt 1 -wa TERM\n"]),
+    ] {
+        let line =
+            format!("job x.ppl --nodes 1 --ranks-per-node 2 --time {time} --scheduler {scheduler}");
+        let done = scene.parabench(&line).exits(0);
+        parts.iter().for_each(|part| assert!(done.out.contains(part), "{part}: {}", done.out));
+        let is_warned = done.err.contains("warning: Slurm may send SIGTERM up to a minute earlier");
+        assert_eq!(is_warned, scheduler == "slurm" && time != "1h", "{}", done.err);
+        assert!(time == "3m" || !done.out.contains("-wt 1"), "{}", done.out);
     }
 }
 
@@ -137,10 +161,38 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
             "--sweep-nodes: 3 machines, but the MPI job has 2",
         ),
     ];
-    let scene = scene().file("bad.ppl", "write(\"../f\", 4k);\n");
+    let scene = scene()
+        .file("bad.ppl", "write(\"../f\", 4k);\n")
+        .file("name.ppl", "param $f = \"a\"; time[\"w\"] with (dir=\"fast\") write($f, 4k);\n");
     for (line, part) in wrong {
         scene.parabench(line).exits(2).err_has(part).out_is("");
     }
+    let first = "--nodes 2 --ranks-per-node 32 --time 20m";
+    let of_the_run = [
+        ("x.ppl", "-n 5", "-n 5: the job has 64 ranks"),
+        ("x.ppl", "--sweep nosuch=1,2", "--sweep nosuch=1,..: the program has no parameter nosuch"),
+        ("x.ppl", "--sweep n=4,x", "at n=x: "),
+        ("x.ppl", "nosuch=4", "no parameter nosuch"),
+        ("x.ppl", "--confine", "the program has to be confined (--confine asks for it)"),
+        ("name.ppl", "--only nosuch", "--only nosuch: the program has no label of this name"),
+        ("name.ppl", "--dir d", "the program uses the directory fast, which is not granted"),
+        ("x.ppl", "--mpi", "the script starts the ranks"),
+        ("x.ppl", "--launcher mpirun", "the script starts the ranks"),
+        ("x.ppl", "--against /x/y", "required arguments were not provided:\n  --dir <D>"),
+        ("x.ppl", "--against-program none.ppl", "none.ppl"),
+        ("x.ppl", "--versus n=3", "A and B are the same: n is 3"),
+        ("x.ppl", "--until-ci 2% --reps 3", "--until-ci needs at least"),
+        ("-", "", "a job starts when standard input is gone"),
+    ];
+    for (program, options, part) in of_the_run {
+        let line = format!("job {program} {first} -- {options}");
+        scene.parabench(&line).exits(2).err_has(part).out_is("");
+    }
+    let right = ["-n 64", "--sweep n=1,2 --reps 2", "--dir d --against /x/y", "--events max=1m"];
+    for options in right {
+        scene.parabench(&format!("job x.ppl {first} -- {options}")).exits(0).err_is("");
+    }
+    assert_eq!(scene.names("."), ["bad.ppl", "name.ppl", "x.ppl"]);
     assert_eq!(scene.text("x.ppl"), PROGRAM);
 }
 

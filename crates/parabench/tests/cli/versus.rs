@@ -136,3 +136,14 @@ fn an_interrupted_comparison_says_what_it_has() {
     assert_eq!(run["run"]["outcome"], "interrupted");
     assert_eq!(scene.names("a"), [".parabench"]);
 }
+
+/// The program's own value, written in another way.
+#[test]
+fn a_value_is_not_compared_with_itself() {
+    let scene = scene();
+    for line in ["--versus size=64k", "size=65536 --versus size=64k"] {
+        let done = scene.parabench(&format!("run x.ppl {line}")).exits(2);
+        done.err_has("A and B are the same: size is 65536").err_has("--against-program");
+    }
+    assert_eq!(scene.names("."), ["x.ppl"]);
+}

@@ -3,7 +3,7 @@
 use crate::scene::{PARABENCH, Scene};
 use crate::schema::run_object;
 use crate::testing;
-use crate::under;
+use crate::{under, with};
 
 fn marks(run: &serde_json::Value) -> Vec<&str> {
     let marks = run["run"]["evidence"]["marks"].as_array().expect("marks");
@@ -127,5 +127,49 @@ fn a_library_that_fills_holes_is_marked() {
                 .is_some_and(|mpi| mpi.starts_with("Open MPI v4.0"));
             assert_eq!(marked, level == filling && !ompio_of_old, "{}: level {level}", mpi.name);
         }
+    }
+}
+
+/// What MPI writes is filled as what calls of the system write, at every level and by bytes.
+#[test]
+fn what_verified_data_of_mpi_files_costs_is_told() {
+    let text = "define pattern {\"l0\", 4, 64k, 0}; define pattern {\"l3\", 4, 64k, 3};\n\
+        with (verify=true) {\n\
+        time[\"l0\"] pwrite(\"a\", \"l0\");\n time[\"l3\"] pwrite(\"b\", \"l3\");\n\
+        time[\"deep\"] with (transfer=16k, depth=4) pwrite(\"c\", \"l0\");\n\
+        $h = pfopen(\"d\", \"crw\");\n\
+        time[\"bytes\"] pfwrite($h, 64k, $$rank * 64k);\n pfclose($h);\n\
+        time[\"posix\"] write(\"f-$$rank\", 64k);\n }\n";
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", text);
+        let run = run_object(&under(&mpi, 2, &scene, "run x.ppl --format json").run());
+        let labels = run["run"]["evidence"]["labels"].as_array().expect("labels");
+        let at = |name: &str| {
+            let label = labels.iter().find(|label| label["label"] == name);
+            label.expect("the label")["verified"].clone()
+        };
+        for (label, kib) in
+            [("l0", 512), ("l3", 512), ("deep", 512), ("bytes", 128), ("posix", 128)]
+        {
+            let told = at(label);
+            assert_eq!(told["filled_bytes"], kib << 10, "{label} under {}: {told}", mpi.name);
+            assert!(told["fill_ns"].as_u64().is_some_and(|ns| ns > 0), "{label}: {told}");
+        }
+        let notes = run["run"]["evidence"]["notes"].to_string();
+        assert!(notes.contains("verify=true: 1.75 MiB filled"), "under {}: {notes}", mpi.name);
+    }
+}
+
+/// The page tells a command that starts as many ranks.
+#[test]
+fn the_command_of_a_run_has_its_launcher() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", "write(\"f-$$rank\", 4k);");
+        let run = run_object(&under(&mpi, 3, &scene, "run x.ppl --format json").run());
+        let words = ["mpiexec", "-n", "3", "parabench", "run", "x.ppl", "--format", "json"];
+        assert_eq!(run["run"]["command"], serde_json::json!(words));
+        let run = run_object(&with(&mpi, &scene, "run x.ppl --mpi -n 2 --format json").run());
+        let words = ["parabench", "run", "x.ppl", "--mpi", "-n", "2", "--format", "json"];
+        assert_eq!(run["run"]["command"], serde_json::json!(words));
     }
 }

@@ -181,6 +181,30 @@ fn a_sweep_whose_job_was_lost_is_resumed_by_another_job() {
     }
 }
 
+/// All rates would be put down to the library that came last.
+#[test]
+fn a_sweep_is_not_resumed_under_another_mpi() {
+    let all = testing::all();
+    let one = |name| all.iter().find(|mpi| mpi.name == name);
+    let (Some(first), Some(other)) = (one("mpich"), one("openmpi")) else { return };
+    let scene = scene();
+    let line = format!("run x.ppl {GRID} --dir d stop=5 --out r");
+    let running = under(first, 2, &scene, &line).start();
+    until_the_fifth(&running, &scene, 2);
+    kill(process(&scene, 1), KILL);
+    running.finish();
+    running_no_more(&scene);
+    fs::write(scene.path("d/go"), "").expect("written");
+    let done = under(other, 2, &scene, "run --resume r").run().exits(2);
+    let done = done.err_has("the MPI library was MPICH ").err_has(", now it is Open MPI v");
+    done.err_has("PARABENCH_MPI_SHIM=FILE");
+    under(first, 2, &scene, "run --resume r").run().exits(0).out_has("resumed after 4 executions");
+    let command = &scene.json("r/run.json")["run"]["command"];
+    assert_eq!(command[0], "mpiexec", "{command}");
+    let words = command.as_array().expect("words").iter();
+    assert!(words.clone().any(|word| word == "stop=5") && !words.clone().any(|w| w == "--resume"));
+}
+
 /// MPICH can take the even and the odd ranks of a machine for those of two.
 #[test]
 fn nodes_are_swept_over_and_stand_side_by_side() {

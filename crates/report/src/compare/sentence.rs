@@ -60,7 +60,7 @@ fn repetitions(design: Design) -> &'static str {
 }
 
 /// `5 repetitions on either side claim nothing: 8 rows need at least 6`.
-fn too_few(row: &Row, rows: usize, design: Design) -> String {
+pub(super) fn too_few(row: &Row, rows: usize, design: Design) -> String {
     let (a, b, least, word) = (row.base_n, row.new_n, row.least_n, repetitions(design));
     if a != b {
         return format!(

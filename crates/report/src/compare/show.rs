@@ -1,5 +1,6 @@
 //! A comparison as text for people, Markdown, JSON (docs/compare.schema.json) and JUnit.
 
+use super::sentence;
 use super::{Claim, Comparison, Design, GateResult, Options, Row, SideMark, Unmatched, Verdict};
 use crate::markdown::plain;
 use crate::markup::{Markup, element};
@@ -71,7 +72,7 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> String {
         say(&mut out, legend(comparison));
         out.push('\n');
     }
-    comparison.rows.iter().for_each(|row| say(&mut out, escape(&row.sentence)));
+    sentences(comparison).iter().for_each(|sentence| say(&mut out, escape(sentence)));
     for lacking in &comparison.unmatched {
         say(&mut out, lacks(lacking));
     }
@@ -88,6 +89,31 @@ fn remarks(comparison: &Comparison, safe: fn(&str) -> String) -> Vec<String> {
         format!("{word} of {}: {}: {}", mark.side, safe(&mark.code), safe(&mark.seen))
     };
     differs.chain(notes).chain(comparison.marks.iter().map(mark)).collect()
+}
+
+/// A sentence for each row; rows of which so few repetitions claim nothing share one, which comes first.
+fn sentences(comparison: &Comparison) -> Vec<String> {
+    let rows = &comparison.rows;
+    let (few, others): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.claim == Claim::TooFew);
+    let mut reasons: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in few {
+        let reason = sentence::too_few(row, rows.len(), comparison.design);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, of)) => of.push(row),
+            None => reasons.push((reason, vec![row])),
+        }
+    }
+    let told = |(reason, of): (String, Vec<&Row>)| match &of[..] {
+        [row] => row.sentence.clone(),
+        of if of.len() == rows.len() => reason,
+        of => {
+            let subjects: Vec<String> = of.iter().map(|row| sentence::subject(row)).collect();
+            format!("{}: {reason}", subjects.join(", "))
+        }
+    };
+    let others = others.into_iter().map(|row| row.sentence.clone());
+    reasons.into_iter().map(told).chain(others).collect()
 }
 
 fn lacks(lacking: &Unmatched) -> String {

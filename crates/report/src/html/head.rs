@@ -8,8 +8,6 @@ use crate::table::{Terminal, remarks};
 use crate::text::safe_word;
 use model::op::Op;
 use model::run::{Run, Trace};
-use model::sweep::{Dimension, DimensionKind, Sweep};
-use model::units::format_duration;
 
 /// Lines of any length: the browser breaks them.
 const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
@@ -41,15 +39,18 @@ const LOGS: usize = 8;
 
 /// The command that makes such a run again, as far as a run knows it.
 fn command(run: &Run) -> Option<String> {
-    match &run.run.trace {
-        Some(trace) => traced(trace),
-        None => Some(executed(run)),
-    }
+    let executed = || run.run.command.iter().map(String::as_str).collect();
+    let words: Vec<&str> = match &run.run.trace {
+        Some(trace) => traced(trace)?,
+        None => executed(),
+    };
+    let words: Vec<String> = words.into_iter().map(safe_word).collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// The command that imports such logs or records such a run again; none where it is unknown: rules
 /// of the user's own, a run of Parabench as a log, standard input.
-fn traced(trace: &Trace) -> Option<String> {
+fn traced(trace: &Trace) -> Option<Vec<&str>> {
     let words: Vec<&str> = match &trace.recorded {
         Some(recorded) => {
             let command = recorded.command.iter().map(String::as_str);
@@ -64,59 +65,7 @@ fn traced(trace: &Trace) -> Option<String> {
             ["import", "--as", &trace.format].into_iter().chain(logs).collect()
         }
     };
-    let words = ["parabench"].into_iter().chain(words);
-    Some(words.map(safe_word).collect::<Vec<_>>().join(" "))
-}
-
-/// The command that executes a program again.
-fn executed(run: &Run) -> String {
-    let header = &run.run;
-    let mut words = vec!["parabench run".to_string(), safe_word(&header.program.name)];
-    let params = header.params.iter();
-    words.extend(params.map(|param| safe_word(&format!("{}={}", param.name, param.value))));
-    let dimensions = header.sweep.iter().flat_map(|sweep| &sweep.dimensions);
-    let sets_ranks = |kind| matches!(kind, DimensionKind::Ranks | DimensionKind::Nodes);
-    if dimensions.into_iter().all(|dimension| !sets_ranks(dimension.kind)) {
-        words.push(format!("-n {}", header.ranks));
-    }
-    words.extend(header.sweep.iter().flat_map(sweep_options));
-    if header.backend != "posix" {
-        words.push(format!("--backend {}", safe_word(&header.backend)));
-    }
-    words.push(format!("--seed {}", header.seed));
-    words.join(" ")
-}
-
-/// The options that make a sweep.
-fn sweep_options(sweep: &Sweep) -> impl Iterator<Item = String> {
-    let dimension = |dimension: &Dimension| {
-        let values = dimension.values.join(",");
-        let is_pair = sweep.pair() == Some(dimension);
-        match (dimension.kind, &dimension.values[..]) {
-            (DimensionKind::Directory, [a, b]) => {
-                format!("--dir {} --against {}", safe_word(a), safe_word(b))
-            }
-            (DimensionKind::Program, [_, b]) => format!("--against-program {}", safe_word(b)),
-            (DimensionKind::Param, [a, b]) if is_pair => {
-                let word = |value: &str| safe_word(&format!("{}={value}", dimension.name));
-                format!("{} --versus {}", word(a), word(b))
-            }
-            (DimensionKind::Ranks, _) => format!("--sweep-ranks {}", safe_word(&values)),
-            (DimensionKind::Nodes, _) => format!("--sweep-nodes {}", safe_word(&values)),
-            _ => {
-                format!("--sweep {}", safe_word(&format!("{}={values}", dimension.name)))
-            }
-        }
-    };
-    let share = |share: f64| format!("--until-ci {}%", (share * 1e4).round() / 100.0);
-    let settle = (sweep.settle_ns > 0).then(|| format_duration(sweep.settle_ns as i64));
-    let more = [
-        (sweep.warm_up > 0).then(|| format!("--warm-up {}", sweep.warm_up)),
-        settle.map(|settle| format!("--settle {settle}")),
-        sweep.until_ci.map(share),
-    ];
-    let reps = format!("--reps {}", sweep.reps);
-    sweep.dimensions.iter().map(dimension).chain([reps]).chain(more.into_iter().flatten())
+    Some(["parabench"].into_iter().chain(words).collect())
 }
 
 /// The figures that a reader looks for first.

@@ -13,6 +13,8 @@ const LABELS_SHOWN: usize = 3;
 const LISTED: usize = 20;
 /// Files with wrong bytes that are named; there may be more.
 const FILES_NAMED: usize = 5;
+/// Ranks besides the first that are named with what was wrong.
+const RANKS_NAMED: usize = 3;
 /// Machines of an MPI job that are named; the rest is counted.
 const NODES_SHOWN: usize = 8;
 
@@ -118,14 +120,14 @@ pub fn facts(run: &Run) -> Vec<String> {
     if let Some(trace) = &run.run.trace {
         return imported(trace, evidence);
     }
-    let mut facts = vec![
-        clock(evidence),
-        page_cache(evidence),
+    let mut facts = vec![clock(evidence)];
+    facts.extend(page_cache(evidence));
+    facts.extend([
         format!("failed {}", evidence.failed),
         format!("short {}", evidence.short),
         format!("seed {}", run.run.seed),
         format!("confinement: {}", escape(&evidence.confinement)),
-    ];
+    ]);
     facts.extend(run.run.job.as_ref().map(job));
     let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
     // The meter also counts the start and end of a rank, tens of microseconds.
@@ -235,8 +237,10 @@ fn defects(evidence: &Evidence) -> impl Iterator<Item = String> {
     [skew, dropped, overhead, labels].into_iter().flatten()
 }
 
-fn page_cache(evidence: &Evidence) -> String {
-    match evidence.page_cache_share.filter(|share| share.is_finite()) {
+/// A lower bound of nothing says nothing.
+fn page_cache(evidence: &Evidence) -> Option<String> {
+    Some(match evidence.page_cache_share.filter(|share| share.is_finite()) {
+        Some(share) if share <= 0.0 => return None,
         Some(share) => format!("page cache served {} of the bytes read", at_least(share)),
         None if evidence.program_read_bytes == 0 && has_checked(evidence) => {
             "read only by operations that failed".to_string()
@@ -244,7 +248,7 @@ fn page_cache(evidence: &Evidence) -> String {
         None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
         None if is_direct(evidence) => "all reads were direct".to_string(),
         None => "page cache share cannot be told".to_string(),
-    }
+    })
 }
 
 /// Bytes were read and found to be wrong: those of an operation that failed are in no row.
@@ -286,11 +290,13 @@ struct FailureKind<'r> {
     count: u64,
     /// Files, those whose bytes were wrong: each has to be looked at.
     files: BTreeSet<&'r str>,
+    /// Ranks that saw other wrong bytes of the first one's file: the first failure of each.
+    others: Vec<&'r Failure>,
 }
 
 impl<'r> FailureKind<'r> {
     fn new(first: &'r Failure) -> FailureKind<'r> {
-        FailureKind { first, count: first.occurrences, files: BTreeSet::new() }
+        FailureKind { first, count: first.occurrences, files: BTreeSet::new(), others: Vec::new() }
     }
 
     fn add(&mut self, failure: &'r Failure) {
@@ -298,7 +304,27 @@ impl<'r> FailureKind<'r> {
         let is_wrong = errno::name(failure.errno) == "EBADMSG";
         if is_wrong && failure.path != self.first.path {
             self.files.insert(&failure.path);
+        } else if is_wrong && self.is_of_another_rank(failure) {
+            self.others.push(failure);
         }
+    }
+
+    fn is_of_another_rank(&self, failure: &Failure) -> bool {
+        let mut known = std::iter::once(self.first).chain(self.others.iter().copied());
+        known.all(|known| known.rank != failure.rank)
+    }
+
+    /// `; so on rank 2 (corrupted at offset 10000 (1 byte)), and on 3 more ranks`
+    fn of_other_ranks(&self) -> String {
+        let named = self.others.iter().take(RANKS_NAMED);
+        let named = named.map(|one| format!("rank {} ({})", one.rank, escape(reason(one))));
+        let named: Vec<String> = named.collect();
+        let more = match self.others.len().saturating_sub(RANKS_NAMED) {
+            0 => String::new(),
+            1 => ", and on 1 more rank".into(),
+            more => format!(", and on {more} more ranks"),
+        };
+        if named.is_empty() { String::new() } else { format!("; so on {}{more}", named.join(", ")) }
     }
 
     /// `...; also in f-1, f-2, f-3, f-4 and others`
@@ -310,16 +336,21 @@ impl<'r> FailureKind<'r> {
             true => String::new(),
             false => format!("; also in {}{more}", files.join(", ")),
         };
-        format!("{}{also}", failure(self.first, self.count))
+        format!("{}{}{also}", failure(self.first, self.count), self.of_other_ranks())
     }
+}
+
+/// What it says beside the error's name.
+fn reason(failure: &Failure) -> &str {
+    let name = errno::name(failure.errno);
+    let message = failure.message.strip_prefix(name).unwrap_or(&failure.message);
+    let message = message.trim_start_matches([':', ' ']);
+    if message.is_empty() { errno::text(failure.errno) } else { message }
 }
 
 /// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`
 fn failure(first: &Failure, count: u64) -> String {
-    let name = errno::name(first.errno);
-    let message = first.message.strip_prefix(name).unwrap_or(&first.message);
-    let message = message.trim_start_matches([':', ' ']);
-    let text = if message.is_empty() { errno::text(first.errno) } else { message };
+    let (name, text) = (errno::name(first.errno), reason(first));
     let (op, place) = (escape(&first.op), escape(&first.place));
     let (text, rank, offset) = (escape(text), first.rank, first.offset_bytes);
     let path = if first.path.is_empty() { "(no name)".into() } else { escape(&first.path) };

@@ -343,6 +343,33 @@ fn files_with_wrong_bytes_are_named_up_to_five() {
     }
 }
 
+/// Each rank has read other bytes: what was wrong there is not what was wrong elsewhere.
+#[test]
+fn wrong_bytes_of_other_ranks_are_named() {
+    let mut run = sample::aborted();
+    let wrong = model::errno::number("EBADMSG").expect("an error");
+    let failure = |rank: u32| Failure {
+        rank,
+        place: "p.ppl:1:1".into(),
+        op: "pread".into(),
+        path: "f".into(),
+        errno: wrong,
+        message: format!("EBADMSG: corrupted at offset {} (1 byte)", rank * 10_000),
+        occurrences: 1,
+        ..Failure::default()
+    };
+    for (ranks, expected) in [
+        (1, "f, offset 0\n"),
+        (2, "f, offset 0; so on rank 1 (corrupted at offset 10000 (1 byte))\n"),
+        (5, "rank 3 (corrupted at offset 30000 (1 byte)), and on 1 more rank\n"),
+        (7, "rank 3 (corrupted at offset 30000 (1 byte)), and on 3 more ranks\n"),
+    ] {
+        run.run.failures = (0..ranks).chain(0..ranks).map(failure).collect();
+        let text = plain(&run, 300);
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
 #[test]
 fn colours_only_when_asked() {
     let run = sample::aborted();

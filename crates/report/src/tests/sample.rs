@@ -173,6 +173,9 @@ fn header() -> Header {
                     .into(),
             }],
         },
+        command: ["parabench", "run", "my stress.ppl", "num=10000", "-n", "2"]
+            .map(String::from)
+            .to_vec(),
         params: vec![Param { name: "num".into(), value: "10000".into() }],
         ranks: 2,
         seed: 42,

@@ -3,6 +3,7 @@
 use super::labels::{inside, named, share, told};
 use super::{counts, has_storage, in_memory, is_virtual, memory_of, reads_by_mpi, remark};
 use crate::text::{at_least, percent};
+use model::op::{Class, Op};
 use model::run::{LabelEvidence, Mark, Row, Run};
 use model::units::format_bytes;
 
@@ -166,6 +167,14 @@ fn others_synced(run: &Run, label: &LabelEvidence) -> bool {
     here.any(is_partial)
 }
 
+/// The run wrote through MPI-IO, or otherwise.
+fn writes(run: &Run, mpi: bool) -> bool {
+    run.rows.iter().filter(|row| row.part_of.is_none() && row.bytes > 0).any(|row| {
+        let op = Op::find(&row.op);
+        op.is_some_and(|op| op.row().class == Class::Write && op.is_mpi_io() == mpi)
+    })
+}
+
 pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
     let tell = |seen: &LabelEvidence| {
         let (some, all) = (format_bytes(seen.unstable_bytes), format_bytes(seen.written_bytes));
@@ -178,11 +187,20 @@ pub(super) fn unstable_writes(run: &Run) -> Option<Mark> {
     let say = |label: &LabelEvidence| told(run, label, tell);
     let sure = |label: &LabelEvidence| say(label).filter(|_| !others_synced(run, label));
     if let Some(seen) = named(run, sure) {
-        return counts(
-            "unstable-writes",
-            format!("{seen} before it ended: they may be in main memory"),
-            "write with (fsync=\"close\") {...}, fsync($h); or sync; inside the label",
-        );
+        let advice = match (writes(run, false), writes(run, true)) {
+            (_, false) => {
+                "write with (fsync=\"close\") {...}, fsync($h); or sync; inside the label"
+            }
+            (false, true) => {
+                "write with (fsync=\"close\") {...}, pfsync($h); or sync; inside the label"
+            }
+            (true, true) => {
+                "write with (fsync=\"close\") {...}, fsync($h); or, of MPI files, pfsync($h); or \
+                 sync; inside the label"
+            }
+        };
+        let seen = format!("{seen} before it ended: they may be in main memory");
+        return counts("unstable-writes", seen, advice);
     }
     remark(
         "unstable-writes",

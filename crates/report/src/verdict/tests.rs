@@ -535,6 +535,24 @@ fn what_cannot_help_is_not_advised() {
     assert!(!advice(&run).contains("read with (direct=true)"));
 }
 
+/// fsync takes no MPI file, and pfsync no other.
+#[test]
+fn unstable_writes_name_the_operation_that_makes_them_stable() {
+    let mut run = sound();
+    label(&mut run).unstable_bytes = label(&mut run).written_bytes;
+    let advice = |run: &Run| {
+        let mark = marks(run).into_iter().find(|mark| mark.code == "unstable-writes");
+        mark.expect("it fires").advice
+    };
+    assert!(advice(&run).contains(" fsync($h)") && !advice(&run).contains("pfsync"));
+    let mut mpi = run.rows[0].clone();
+    mpi.op = "pfwrite".into();
+    run.rows.push(mpi.clone());
+    assert!(advice(&run).contains(" fsync($h)") && advice(&run).contains("pfsync($h)"));
+    run.rows = vec![mpi];
+    assert!(!advice(&run).contains(" fsync($h)") && advice(&run).contains("pfsync($h)"));
+}
+
 /// What a label moved in a directory: as much of each kind, nothing of it stable or fetched.
 fn part(directory: &str, bytes: u64) -> DirectoryEvidence {
     DirectoryEvidence {

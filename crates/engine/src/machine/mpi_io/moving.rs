@@ -337,7 +337,7 @@ fn view_calls<B: Backend>(
     if gathers {
         let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
         let places = used.extents().map(range);
-        let watch = io.watch_filling(facts.bytes);
+        let watch = io.watch_any_filling(facts.bytes);
         if buffers.gather(active.data, facts.bytes as usize, places).is_err() {
             tally.fail(libc::ENOMEM);
         }

@@ -94,7 +94,7 @@ fn one_by_one<B: Backend>(
     while let Some(piece) = calls.next(&mut pieces, round, tally) {
         round += 1;
         let fills = calls.write && calls.filling == Filling::ByOffset;
-        let watch = if fills { io.watch_filling(piece.length_bytes) } else { None };
+        let watch = if fills { io.watch_any_filling(piece.length_bytes) } else { None };
         let memory = memory(buffers, calls, content, piece);
         io.filled(watch, piece.length_bytes);
         let memory = match memory {

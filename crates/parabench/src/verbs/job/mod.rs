@@ -1,19 +1,18 @@
 //! `parabench job`: a submit script for a batch system, to read, change and submit.
 //!
-//! What can be wrong is found here and not after hours in a queue: the program is checked with the
-//! ranks and nodes of the job, the options of the run are parsed.
+//! What can be wrong is found here and not after hours in a queue: every point of the run is bound to the
+//! ranks and nodes of the job and checked as the run itself does it ([`Run::foresee`]).
 
 mod scheduler;
 mod script;
 
-use crate::args::{Cli, DEFAULT_SEED, MAX_RANKS, ProgramArgs, Seed, Verb};
-use crate::compile::{self, Places, Ranks};
+use crate::args::{self, DEFAULT_SEED, MAX_RANKS, ProgramArgs, Seed, Verb};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::verbs::run::Sweep;
-use crate::{output, program};
-use clap::{Args, Parser};
+use crate::output;
+use crate::verbs::run::Run;
+use clap::Args;
 use jiff::SignedDuration;
 use scheduler::Scheduler;
 use script::Script;
@@ -24,9 +23,10 @@ const HEAD: &str = "#!/bin/bash\n# Parabench: ";
 
 /// Write a submit script for a batch system
 ///
-/// The program is checked for the ranks and nodes of the job. The script is yours: read it, change
-/// what is different at your site, submit it. A minute before the time limit (PBS: at the limit) the
-/// ranks get SIGTERM, so that what was measured until then is stored.
+/// The program and the options of its run are checked for the ranks and nodes of the job. The script is
+/// yours: read it, change what is different at your site, submit it. A minute before the time limit
+/// (a tenth of it, if that is less; PBS: at the limit) the ranks get SIGTERM, so that what was
+/// measured until then is stored.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -91,8 +91,9 @@ impl Job {
             output::check(file, "-o", HEAD)?;
         }
         let ranks = self.ranks()?;
-        self.check(ranks)?;
         let options = self.run_options()?;
+        let warning = self.scheduler.warning(self.time);
+        warning.into_iter().for_each(console::warning);
         let text = Script { job: &self, ranks, options: &options }.text();
         match &self.script {
             None => console::print_program(&text)?,
@@ -118,19 +119,6 @@ impl Job {
         })
     }
 
-    /// The program is right for this number of ranks.
-    fn check(&self, ranks: u32) -> Result<()> {
-        let text = program::read(&self.program.program)?;
-        let name = text.name.clone();
-        let machines = (0..ranks).map(|rank| rank / self.ranks_per_node).collect();
-        let ranks = Ranks { count: ranks, assumed: false, machines };
-        let inside = self.dir.as_ref().and_then(|dir| dir.to_str()).map(str::to_string);
-        let places = Places { directory: inside, ..Places::named(&self.program)? };
-        let compiled = compile::compile(text, &self.program, ranks, places, true);
-        compile::show(&compiled, &name);
-        compile::plan(compiled, &name).map(drop)
-    }
-
     /// The words after `parabench run` in the script, which a run takes.
     fn run_options(&self) -> Result<Vec<String>> {
         let mut words = vec![shown(&self.program.program)?];
@@ -154,26 +142,48 @@ impl Job {
             words.extend(["--dir".into(), shown(dir)?]);
         }
         words.extend(self.options.iter().cloned());
-        let sweep = takes(&words)?;
-        sweep.fits(self.ranks()?, self.nodes)?;
-        if self.resume && !sweep.is_asked_for() {
+        let run = takes(&words)?;
+        if self.resume && !run.sweep.is_asked_for() {
             return Err(Error::input("--resume: the job's run is no sweep")
                 .help("after -- stand its options, such as -- --sweep block=4k,64k --reps 10"));
         }
+        self.check(run)?;
         Ok(words)
+    }
+
+    /// What the run would refuse when the job has started.
+    fn check(&self, run: Run) -> Result<()> {
+        let ranks = self.ranks()?;
+        if run.program.program.as_os_str() == "-" {
+            return Err(Error::input("-: a job starts when standard input is gone")
+                .help("store the program in a file"));
+        }
+        if let Some(given) = run.given_ranks.filter(|given| *given != ranks) {
+            let message = format!("-n {given}: the job has {ranks} ranks");
+            return Err(Error::input(message)
+                .help("leave -n out: --nodes times --ranks-per-node is their number"));
+        }
+        if run.job.mpi || run.job.launcher.is_some() {
+            let message = "--mpi and --launcher: the script starts the ranks";
+            return Err(Error::input(message)
+                .help("leave them out, and change the line of the script that starts the run"));
+        }
+        let machines = (0..ranks).map(|rank| rank / self.ranks_per_node).collect();
+        run.foresee(machines)
     }
 }
 
-/// `parabench run` with these words and `--out`: what it repeats.
-fn takes(words: &[String]) -> Result<Sweep> {
+/// `parabench run` with these words and `--out`.
+fn takes(words: &[String]) -> Result<Run> {
     let first = ["parabench", "run", "--out", "results"].map(String::from);
-    match Cli::try_parse_from(first.iter().chain(words)).map(|cli| cli.verb) {
-        Ok(Verb::Run(run)) => Ok(run.sweep),
+    match args::parse_again(&[&first, words].concat()) {
+        Ok(Verb::Run(run)) => Ok(*run),
         Ok(_) => Err(Error::input("expected options of parabench run after --")),
         Err(error) => {
-            let said = error.to_string();
-            let said = said.lines().next().unwrap_or_default();
-            let said = said.strip_prefix("error: ").unwrap_or(said);
+            // What is missing stands in lines of its own; then comes the usage.
+            let said = error.lines().take_while(|line| !line.is_empty());
+            let said = said.collect::<Vec<_>>().join("\n");
+            let said = said.strip_prefix("error: ").unwrap_or(&said);
             Err(Error::input(format!("the job's run: {said}"))
                 .help("after -- stand options of parabench run: parabench help run"))
         }

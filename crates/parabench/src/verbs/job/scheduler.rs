@@ -6,6 +6,13 @@
 use clap::ValueEnum;
 use jiff::SignedDuration;
 
+/// The signal that ends a run in order comes so long before the limit, a tenth of it at most.
+const MOST_MARGIN_S: i64 = 60;
+/// Ranks and rank 0 need some time to end.
+const LEAST_MARGIN_S: i64 = 5;
+/// Jobs with less time are short ones: a minute matters.
+const SHORT_S: i64 = 180;
+
 /// A batch system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Scheduler {
@@ -31,6 +38,16 @@ pub(super) struct Request {
 impl Request {
     fn ranks(&self) -> u32 {
         self.nodes * self.ranks_per_node
+    }
+
+    /// Seconds before the limit at which SIGTERM comes, where the batch system takes seconds.
+    fn margin(&self) -> i64 {
+        (self.time.as_secs() / 10).clamp(LEAST_MARGIN_S, MOST_MARGIN_S)
+    }
+
+    /// What a script says of that.
+    fn warned(&self) -> String {
+        format!("# {} s before the limit the ranks get SIGTERM.", self.margin())
     }
 
     /// `HH:MM:SS`
@@ -66,8 +83,8 @@ impl Scheduler {
                 format!("#SBATCH --nodes={nodes}"),
                 format!("#SBATCH --ntasks-per-node={ranks_per_node}"),
                 format!("#SBATCH --time={}", ask.clock()),
-                "# A minute before the limit the ranks get SIGTERM.".into(),
-                "#SBATCH --signal=TERM@60".into(),
+                ask.warned() + " Slurm may send it a minute earlier.",
+                format!("#SBATCH --signal=TERM@{}", ask.margin()),
             ],
             Scheduler::Pbs => vec![
                 format!("#PBS -N {name}"),
@@ -77,14 +94,24 @@ impl Scheduler {
                 "# At the limit the ranks get SIGTERM, and SIGKILL after the site's kill_delay."
                     .into(),
             ],
-            Scheduler::Lsf => vec![
-                format!("#BSUB -J {name}"),
-                format!("#BSUB -n {}", ask.ranks()),
-                format!("#BSUB -R \"span[ptile={ranks_per_node}]\""),
-                format!("#BSUB -W {}", ask.minutes()),
-                "# A minute before the limit the ranks get SIGTERM.".into(),
-                "#BSUB -wt 1 -wa TERM".into(),
-            ],
+            Scheduler::Lsf => {
+                let first = [
+                    format!("#BSUB -J {name}"),
+                    format!("#BSUB -n {}", ask.ranks()),
+                    format!("#BSUB -R \"span[ptile={ranks_per_node}]\""),
+                    format!("#BSUB -W {}", ask.minutes()),
+                ];
+                let warned = match ask.time.as_secs() {
+                    // LSF counts in minutes: one is too much of a short job.
+                    ..SHORT_S => ["# At the limit the ranks get SIGINT, SIGTERM and SIGKILL.", ""],
+                    _ => [
+                        "# A minute before the limit the ranks get SIGTERM.",
+                        "#BSUB -wt 1 -wa TERM",
+                    ],
+                };
+                let warned = warned.into_iter().filter(|line| !line.is_empty());
+                first.into_iter().chain(warned.map(String::from)).collect()
+            }
             Scheduler::Flux => vec![
                 format!("#flux: --job-name={name}"),
                 format!("#flux: --nodes={nodes}"),
@@ -92,6 +119,14 @@ impl Scheduler {
                 format!("#flux: --time-limit={}s", ask.time.as_secs()),
             ],
         }
+    }
+
+    /// A limit so short that the signal may come when the job has hardly begun.
+    pub(super) fn warning(self, time: SignedDuration) -> Option<&'static str> {
+        (self == Scheduler::Slurm && time.as_secs() < SHORT_S).then_some(
+            "Slurm may send SIGTERM up to a minute earlier than it is asked to: a job of less than 3 \
+             minutes may end when it has hardly begun; give it more --time",
+        )
     }
 
     /// Where the script was submitted; it begins elsewhere, or the line says so again.
@@ -120,9 +155,9 @@ impl Scheduler {
         match self {
             Scheduler::Slurm => "srun".into(),
             Scheduler::Pbs | Scheduler::Lsf => format!("mpiexec -n {ranks}"),
-            // A minute before the limit the ranks get SIGTERM.
             Scheduler::Flux => {
-                format!("flux run --nodes={nodes} --ntasks={ranks} --signal=SIGTERM@60s")
+                let margin = ask.margin();
+                format!("flux run --nodes={nodes} --ntasks={ranks} --signal=SIGTERM@{margin}s")
             }
         }
     }

@@ -53,6 +53,7 @@ pub fn prepare(
         cells.push(bind(cell)?);
         refuse_interrupted(interrupt)?;
     }
+    versus::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
     confine_alike(&mut cells);
     if let Some(out) = &args.results.out {
         versus.directory.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
@@ -121,12 +122,17 @@ fn bind(
     let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
     let (text, directory) = (versus.text(cell, a.0).clone(), versus.directory(cell, a.1));
     let bound = args.bind(text, &binding, directory, team, warnings);
-    bound.map_err(|error| match args.sweep.is_asked_for() {
+    bound.map_err(|error| at(args, grid, cell, error))
+}
+
+/// The same error, with the point at which it came up.
+pub fn at(args: &Run, grid: &Sweep, cell: u32, error: Error) -> Error {
+    match args.sweep.is_asked_for() {
         true => {
             Error { message: format!("at {}: {}", grid.describe(cell), error.message), ..error }
         }
         false => error,
-    })
+    }
 }
 
 /// Stores the grid before the first execution.
@@ -159,7 +165,7 @@ fn confine_alike(cells: &mut [Bound]) {
 }
 
 /// The grid as it was asked for.
-fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
+pub fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
     let given = &args.sweep;
     if given.until_ci.is_some() && given.reps.is_some_and(|reps| reps < LEAST_UNTIL_CI) {
         let message = format!("--until-ci needs at least {LEAST_UNTIL_CI} repetitions");
@@ -186,7 +192,7 @@ fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
 }
 
 /// Refuses parameters that the program does not have, in the words of the option.
-fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep) -> Result<()> {
+pub fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep) -> Result<()> {
     let params = grid.dimensions.iter().filter(|dimension| dimension.kind == DimensionKind::Param);
     let params: Vec<&Dimension> = params.collect();
     if params.is_empty() {

@@ -33,10 +33,15 @@ pub struct Confinement {
 }
 
 impl Directory {
+    /// None: what can be told without them.
+    pub fn unopened() -> Directory {
+        Directory { run: None, further: Furthers::default() }
+    }
+
     /// Makes or accepts the directories.
     pub fn open(run: &Run) -> Result<Directory> {
         if run.execution.backend != BackendKind::Posix {
-            return Ok(Directory { run: None, further: Furthers::default() });
+            return Ok(Directory::unopened());
         }
         let place = Place::open(run.directory.dir.as_deref(), &run.directory)?;
         let further = Furthers::open(run, &place).inspect_err(|_| place.discard())?;
@@ -125,12 +130,9 @@ impl Directory {
             notes.extend(although);
             return Ok(Confinement { name: "none", confined: None, notes });
         }
-        let because = doubts.first().map_or("--confine asks for it", String::as_str);
+        let because = doubts.first().map_or(ASKED_FOR, String::as_str);
         if mpi {
-            let message =
-                format!("the program has to be confined ({because}), which MPI does not survive");
-            return Err(Error::input(message)
-                .help("run it without MPI, or, if you trust the program, with --no-confine"));
+            return Err(not_under_mpi(because));
         }
         confine::check_support().map_err(|error| {
             Error::input(format!("the program has to be confined ({because}), but {error}"))
@@ -223,6 +225,24 @@ impl Directory {
         let finished = self.run.is_none_or(|place| place.finish(quiet));
         self.further.finish(quiet) && finished
     }
+}
+
+/// Why a program is confined that need not be.
+const ASKED_FOR: &str = "--confine asks for it";
+
+/// Refuses what MPI's ranks would have to be confined for, as far as the program and the options tell.
+pub fn foresee_confinement(run: &Run, plan: &Plan) -> Result<()> {
+    let doubt = unproved(plan).filter(|_| !run.directory.no_confine);
+    match doubt.or_else(|| run.directory.confine.then(|| ASKED_FOR.to_string())) {
+        Some(because) => Err(not_under_mpi(&because)),
+        None => Ok(()),
+    }
+}
+
+fn not_under_mpi(because: &str) -> Error {
+    let message = format!("the program has to be confined ({because}), which MPI does not survive");
+    Error::input(message)
+        .help("run it without MPI, or, if you trust the program, with --no-confine")
 }
 
 /// What leads out of a directory whatever a program is confined by, or who else uses it.

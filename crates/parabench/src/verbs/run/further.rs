@@ -100,12 +100,7 @@ impl Furthers {
         if run.execution.backend != BackendKind::Posix {
             return Ok(());
         }
-        let asked = plan.directories.iter().filter(|directory| !directory.granted);
-        let asked: Vec<String> = asked.map(|directory| directory.name.clone()).collect();
-        if !asked.is_empty() && run.directory.dir.is_some() {
-            return Err(not_granted(&asked));
-        }
-        for name in asked {
+        for name in check_granted(run, plan)? {
             if !self.all().iter().any(|known| known.name == name) {
                 self.scratch(run, &name)?;
             }
@@ -156,6 +151,19 @@ impl Furthers {
     /// As [`Place::finish`].
     pub fn finish(&self, quiet: bool) -> bool {
         self.each(|one| one.place.finish(quiet)).into_iter().all(|finished| finished)
+    }
+}
+
+/// The directories of a plan that nobody has granted, where they are scratch ones then.
+///
+/// # Errors
+/// The run has a directory of the user's, so that these have to be granted.
+pub fn check_granted(run: &Run, plan: &Plan) -> Result<Vec<String>> {
+    let asked = plan.directories.iter().filter(|directory| !directory.granted);
+    let asked: Vec<String> = asked.map(|directory| directory.name.clone()).collect();
+    match asked.is_empty() || run.directory.dir.is_none() {
+        true => Ok(asked),
+        false => Err(not_granted(&asked)),
     }
 }
 

@@ -4,7 +4,7 @@
 use super::args::Run;
 use super::directory::Directory;
 use super::further::Further;
-use super::{mpi_writes, shift};
+use super::{command_line, mpi_writes, shift};
 use crate::error::Error;
 use engine::host;
 use engine::machine::note;
@@ -76,6 +76,7 @@ pub fn refused(args: &Run, error: &Error) -> model::Run {
 
 fn common(args: &Run) -> Header {
     Header {
+        command: command_line::of(args),
         backend: args.execution.backend.name().into(),
         parabench: env!("CARGO_PKG_VERSION").into(),
         started: host::utc_now(),

@@ -3,6 +3,7 @@
 
 use super::Stopped;
 use super::args::Run;
+use super::command_line;
 use super::page::Page;
 use super::relay::Relay;
 use super::remains::{Job, Remains, VARIABLE};
@@ -38,6 +39,7 @@ const LINES: usize = 200;
 pub fn launch(run: &Run) -> Result<Exit> {
     let folder = tempdir()?;
     let remains = Remains::at(folder.path());
+    remains.keep_command(&command_line::own());
     let mut command = command(run)?;
     command.env(VARIABLE, remains.path());
     let end = supervise(command, run, &remains)?;

@@ -10,8 +10,10 @@
 mod args;
 mod cells;
 mod command;
+mod command_line;
 mod directory;
 mod faithful;
+mod foresee;
 mod further;
 mod gather;
 mod header;
@@ -38,7 +40,6 @@ mod walk;
 pub use args::Run;
 pub use further::{for_mount, not_granted};
 pub use roll_call::{agree, note_needless_ranks, roll_call};
-pub use sweep::Sweep;
 
 use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! FOLDER/job.json   where the results are, which directories to remove, process numbers of the ranks
+//! FOLDER/command    the words of the command line that has started the job, each ended by a NUL
 //! FOLDER/ended      the exit code: rank 0 has done everything itself
 //! FOLDER/results/   results that were not to be stored (no --out)
 //! ```
@@ -57,6 +58,19 @@ impl Remains {
         self.folder.join("results")
     }
 
+    /// The words of the command line that starts the job, for its header.
+    pub fn keep_command(&self, words: &[String]) {
+        let text: String = words.iter().flat_map(|word| [word, "\0"]).collect();
+        // Without it the run does not say how it was started, nothing else.
+        let _ = fs::write(self.folder.join("command"), text);
+    }
+
+    /// What [`Remains::keep_command`] kept.
+    pub fn command(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.folder.join("command")).unwrap_or_default();
+        text.split_terminator('\0').map(String::from).collect()
+    }
+
     /// Rank 0: what would be left.
     pub fn leave(&self, job: &Job) {
         let bytes = serde_json::to_vec(job).unwrap_or_default();
@@ -94,6 +108,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let remains = Remains::at(folder.path());
         assert_eq!((remains.ended(), remains.job()), (None, Ok(None)));
+        assert!(remains.command().is_empty());
+        let words = ["parabench", "", "a b\nc"].map(String::from);
+        remains.keep_command(&words);
+        assert_eq!(remains.command(), words);
         let directories = vec![("d".into(), Identity::default(), true)];
         let job = Job { results: "r".into(), directories, processes: vec![7] };
         remains.leave(&job);

@@ -36,8 +36,9 @@ fn stopped_optionally(run: &model::Run, sweep: &Sweep) -> Option<String> {
     let enough = *least >= schedule::LEAST_UNTIL_CI as usize;
     let is_narrow = |cell: &u32| enough && schedule::is_narrow(run, *cell, share);
     let narrow = cells.filter(is_narrow).count();
+    let repetitions = if least == most { most.to_string() } else { format!("{least} to {most}") };
     Some(format!(
-        "--until-ci {}%: {narrow} of {} points reached it, after {least} to {most} repetitions; \
+        "--until-ci {}%: {narrow} of {} points reached it, after {repetitions} repetitions; \
          their number depends on the results (optional stopping), so the intervals promise a \
          little too much",
         share * 100.0,

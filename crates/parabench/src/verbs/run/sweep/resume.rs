@@ -8,12 +8,12 @@
 
 use super::super::Bound;
 use super::super::args::{AS_STORED, Run};
+use super::super::command_line;
 use super::super::directory::Directory;
 use crate::args::{self, ResultFormat, Seed, Verb};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::legacy;
 use crate::present;
 use crate::program::{self, STDIN, Text};
 use crate::results::{Begun, Unfinished};
@@ -153,21 +153,16 @@ pub fn rest(run: &Run, cells: &[Bound], directory: &Directory) -> Rest {
     let plan = |bound: &Bound| format!("{:016x}", bound.plan.fingerprint(paths()));
     let (command, folder) = match &run.origin {
         Some(origin) => (origin.command.clone(), origin.folder.clone()),
-        None => here(),
+        None => (command_line::own(), here()),
     };
     let plans = cells.iter().map(plan).collect();
     Rest { executions: String::new(), command, folder, options: options(run), plans }
 }
 
-/// The command line of this process, and its current directory, if they are text.
-fn here() -> (Vec<String>, String) {
-    let words = legacy::with_verb(std::env::args_os().collect());
-    let words = words.into_iter().map(|word| word.into_string().ok()).collect::<Option<Vec<_>>>();
+/// The current directory, if it is text.
+fn here() -> String {
     let folder = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(String::from));
-    match (words, folder) {
-        (Some(words), Some(folder)) => (words, folder),
-        _ => Default::default(),
-    }
+    folder.unwrap_or_default()
 }
 
 /// The options that decide what is executed and that nothing else in a run tells.
@@ -215,8 +210,15 @@ pub fn check(began: &Header, now: &Header) -> Result<()> {
         found.push(format!("{more} more differences"));
     }
     let message = format!("--resume: this is not the sweep that began: {}", found.join("; "));
+    let undo = match library(began) == library(now) {
+        true => "undo the difference",
+        false => {
+            "start it with the mpiexec of the MPI that it began with, and the shim of that one \
+             (PARABENCH_MPI_SHIM=FILE; parabench mpi info tells which is used)"
+        }
+    };
     Err(Error::input(message)
-        .help("undo the difference, or start another sweep with a new folder and --out"))
+        .help(format!("{undo}, or start another sweep with a new folder and --out")))
 }
 
 /// Everything that differs, in words.
@@ -231,6 +233,9 @@ fn differences(began: &Header, now: &Header) -> Vec<String> {
     compare("--backend", began.backend.clone(), now.backend.clone());
     compare("--seed", began.seed.to_string(), now.seed.to_string());
     compare("the MPI job", job(began), job(now));
+    if began.job.is_some() && now.job.is_some() {
+        compare("the MPI library", library(began), library(now));
+    }
     let (none, other) = (Sweep::default(), Sweep::default());
     let (a, b) = (began.sweep.as_ref().unwrap_or(&none), now.sweep.as_ref().unwrap_or(&other));
     compare("the grid", grid(a), grid(b));
@@ -270,6 +275,11 @@ fn job(header: &Header) -> String {
             format!("ranks {} on {} nodes", all.join(" | "), job.nodes.len())
         }
     }
+}
+
+/// The rates of a sweep are those of one MPI library, name and version.
+fn library(header: &Header) -> String {
+    header.job.as_ref().map_or(String::new(), |job| job.mpi.clone())
 }
 
 fn grid(sweep: &Sweep) -> String {
@@ -344,6 +354,7 @@ fn changed_files(began: &[ProgramFile], now: &[ProgramFile]) -> Option<String> {
 /// Says in a run that is about to go on that it did.
 pub fn note(run: &mut Header, began: &Header, executions: usize) {
     run.started.clone_from(&began.started);
+    run.command.clone_from(&began.command);
     let (Some(now), Some(before)) = (&mut run.sweep, &began.sweep) else { return };
     now.resumed.clone_from(&before.resumed);
     now.resumed.push(Resumed {
@@ -356,6 +367,7 @@ pub fn note(run: &mut Header, began: &Header, executions: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::run::Job;
     use model::sweep::Cell;
 
     fn header(change: impl Fn(&mut Header, &mut Sweep)) -> Header {
@@ -403,6 +415,14 @@ mod tests {
             assert!(why.message.ends_with(said), "{said}: {}", why.message);
             assert!(why.help.is_some_and(|help| help.contains("--out")));
         }
+        let under = |mpi: &str| {
+            let job = Job { mpi: mpi.into(), ..Job::default() };
+            header(|h, _| h.job = Some(job.clone()))
+        };
+        let why = check(&under("MPICH 4.0.2"), &under("Open MPI v4.1.4")).unwrap_err();
+        let said = "the MPI library was MPICH 4.0.2, now it is Open MPI v4.1.4";
+        assert!(why.message.ends_with(said), "{}", why.message);
+        assert!(why.help.is_some_and(|help| help.contains("PARABENCH_MPI_SHIM")));
         let other = header(|_, s| s.rest.as_mut().expect("a rest").plans = vec!["2".into()]);
         let why = check(&same, &other).unwrap_err().message;
         assert!(why.contains("environment variables"), "{why}");

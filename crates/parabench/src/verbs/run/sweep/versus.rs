@@ -3,11 +3,13 @@
 
 use super::super::args::Run;
 use super::super::directory::Directory;
+use super::Sweep;
 use crate::compile::{self, Ranks};
 use crate::error::{Error, Result};
 use crate::program::{self, Text};
 use crate::results;
 use engine::config::BackendKind;
+use model::Plan;
 use model::sweep::{Dimension, DimensionKind};
 use std::path::Path;
 
@@ -48,6 +50,14 @@ impl Versus {
         Ok(Versus { pair, ..Versus::default() })
     }
 
+    /// The same for a run that is to start elsewhere: no directory is opened.
+    pub fn foresee(run: &Run, text: &Text, directory: &Directory) -> Result<Versus> {
+        match &run.sweep.against {
+            Some(path) => Ok(Versus { pair: Some(directories(run, path)), ..Versus::default() }),
+            None => Versus::open(run, text, directory),
+        }
+    }
+
     /// B's directory if it has one of its own.
     pub fn directory<'a>(&'a self, cell: u32, a: &'a Directory) -> &'a Directory {
         self.directory.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
@@ -78,10 +88,35 @@ fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Versus> {
         return Err(Error::input(message).help("choose two directories that stand apart"));
     }
     let other = directory.beside(run, path)?;
+    let pair = Some(directories(run, path));
+    Ok(Versus { directory: Some(other), pair, ..Versus::default() })
+}
+
+fn directories(run: &Run, path: &Path) -> Dimension {
     let name = |path: &Path| path.to_string_lossy().into_owned();
     let a = run.directory.dir.as_deref().map(name).unwrap_or_default();
-    let pair = Some(dimension(DimensionKind::Directory, "directory", [a, name(path)]));
-    Ok(Versus { directory: Some(other), pair, ..Versus::default() })
+    dimension(DimensionKind::Directory, "directory", [a, name(path)])
+}
+
+/// Refuses to compare a parameter's value with itself, which may be written in another way. `plans`: of
+/// A and B, then any.
+pub fn refuse_equal<'p>(sweep: &Sweep, mut plans: impl Iterator<Item = &'p Plan>) -> Result<()> {
+    let (Some((name, value)), Some(a), Some(b)) = (&sweep.versus, plans.next(), plans.next())
+    else {
+        return Ok(());
+    };
+    let of = |plan: &Plan| plan.params.iter().find(|(known, _)| known == name).cloned();
+    match of(a).filter(|_| of(a) == of(b)) {
+        None => Ok(()),
+        Some((_, equal)) => {
+            let message =
+                format!("--versus {name}={value}: A and B are the same: {name} is {equal}");
+            Err(Error::input(message).help(
+                "give another value; --against-program with the program itself tells how much two equal \
+                 runs differ",
+            ))
+        }
+    }
 }
 
 /// The value that a parameter has in A: given, or the program's own.

@@ -1,0 +1,83 @@
+//! What a run would refuse that is to start elsewhere, with so many ranks and machines: `parabench job`
+//! asks before a job waits in a queue. Nothing is opened or made, so what depends on directories and on
+//! the machine comes out later.
+
+use super::args::Run;
+use super::cells;
+use super::directory::{self, Directory};
+use super::sweep::grid;
+use super::sweep::versus::{self, Versus};
+use super::{further, only, unheeded};
+use crate::compile::{self, Places, Ranks};
+use crate::console;
+use crate::error::Result;
+use crate::program::{self, Text};
+use crate::rehearse::rehearse;
+use engine::config::BackendKind;
+use model::Plan;
+use model::sweep::Sweep;
+
+impl Run {
+    /// Binds and checks every point as an MPI job with these ranks would; `machines`: of each rank.
+    pub fn foresee(self, machines: Vec<u32>) -> Result<()> {
+        let run = self.resolved(Some(machines.len() as u32));
+        run.check_ranks()?;
+        let nodes = machines.last().map_or(1, |last| last + 1);
+        run.sweep.fits(run.ranks, nodes)?;
+        let directory = Directory::unopened();
+        let text = program::read(&run.program.program)?;
+        let versus = Versus::foresee(&run, &text, &directory)?;
+        let grid = cells::described(&run, &versus)?;
+        cells::check_names(&run, &text, &directory, &grid)?;
+        let foreseen = Foreseen { run: &run, grid: &grid, machines: &machines };
+        let mut first: Vec<Plan> = Vec::new();
+        for cell in 0..grid.cells.len() as u32 {
+            let plan = foreseen.bind(cell, versus.text(cell, &text).clone());
+            let plan = plan.map_err(|error| cells::at(&run, &grid, cell, error))?;
+            // What A and B are, if there are such.
+            if first.len() < 2 {
+                first.push(plan);
+            }
+        }
+        versus::refuse_equal(&run.sweep, first.iter())?;
+        unheeded::remarks(&run, true).iter().for_each(|remark| console::note(remark));
+        Ok(())
+    }
+}
+
+/// A run that is to start elsewhere.
+struct Foreseen<'a> {
+    run: &'a Run,
+    grid: &'a Sweep,
+    machines: &'a [u32],
+}
+
+impl Foreseen<'_> {
+    /// The plan of a point that the run would execute.
+    fn bind(&self, cell: u32, text: Text) -> Result<Plan> {
+        let run = self.run;
+        let binding = grid::binding(run, &self.grid.dimensions, &self.grid.values_at(cell));
+        let part = binding.members.of(self.machines);
+        let machines: Vec<u32> = part.iter().map(|rank| self.machines[*rank as usize]).collect();
+        let ranks = Ranks { count: machines.len() as u32, assumed: false, machines };
+        let inside = run.directory.dir.as_ref().and_then(|dir| dir.to_str()).map(str::to_string);
+        let places = Places { directory: inside, ..Places::named(&binding.program)? };
+        let name = text.name.clone();
+        let mut compiled = compile::compile(text, &binding.program, ranks, places, true);
+        if cell == 0 {
+            let config = run.for_rehearsal(&Directory::unopened());
+            let finds_files = run.directory.dir.is_some();
+            rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &config, finds_files)?;
+        }
+        if compiled.plan.is_none() || cell == 0 {
+            compile::show(&compiled, &name);
+        }
+        let plan = compile::plan(compiled, &name)?;
+        only::check(&run.execution.only, &plan)?;
+        if run.execution.backend == BackendKind::Posix {
+            further::check_granted(run, &plan)?;
+            directory::foresee_confinement(run, &plan)?;
+        }
+        Ok(plan)
+    }
+}
