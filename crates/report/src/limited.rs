@@ -74,7 +74,7 @@ pub fn of(run: &Run) -> Vec<Limited> {
             }
         }
     }
-    let of_label = |label| {
+    let of_label = |label: &LabelRow| {
         let rows = rows.get(&(&*label.label, label.cell, label.repetition));
         of_label(label, rows.map_or(&[], Vec::as_slice))
     };
