@@ -43,7 +43,7 @@ gaps! {
     Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";
     Unplaced "unplaced" "# transfers took place at positions that the log does not tell";
     Halves "copies" "# calls that copy between files became a read without time and a write";
-    FailedCopies "failed-copies" "# copies were not possible inside the kernel: they moved nothing and were left out";
+    FailedCopies "failed-copies" "# copies were not possible inside the kernel and were left out";
     Duplicates "duplicates" "# calls closed one of several descriptors of the same instance";
     CutNames "cut-names" "# names are not complete in the log";
     UnknownDirectory "unknown-directory" "# names are relative to a directory that the log does not tell";

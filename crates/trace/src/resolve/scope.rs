@@ -85,7 +85,10 @@ impl Which {
             Which::Below(directory) => is_below(path, directory),
             Which::Relative { name, here } => match path.first() {
                 Some(b'/') => is_below(path, &joined(here, name)),
-                _ => is_below(path, &joined(b"", name)),
+                _ => match &joined(b"", name)[..] {
+                    b"" => !path.starts_with(b".."),
+                    directory => is_below(path, directory),
+                },
             },
         }
     }

@@ -15,7 +15,7 @@ use std::process::{self as std_process, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Signals that are passed on.
 const PASSED_ON: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
@@ -23,8 +23,8 @@ const PASSED_ON: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]
 const BY_SIGNAL: i32 = 128;
 /// How often it is looked whether processes that were left behind have ended.
 const STEP: Duration = Duration::from_millis(20);
-/// After so long it is said what is waited for.
-const SILENCE: Duration = Duration::from_secs(2);
+/// After so many looks it is said what is waited for.
+const SILENT_STEPS: u32 = 100;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ pub fn run(mut start: Start) -> Result<Ended> {
 /// Waits for processes that the command has left behind until there are none, or it is `enough`; gives how
 /// many there are then.
 fn wait_for_others(enough: &AtomicBool) -> u64 {
-    let (begun, mut is_said) = (Instant::now(), false);
+    let mut steps = 0_u32;
     loop {
         match process::wait(WaitOptions::NOHANG) {
             Err(Errno::CHILD) => return 0,
@@ -92,8 +92,8 @@ fn wait_for_others(enough: &AtomicBool) -> u64 {
             _ if enough.load(Relaxed) => return children(std_process::id()),
             _ => thread::sleep(STEP),
         }
-        if !is_said && begun.elapsed() > SILENCE {
-            is_said = true;
+        steps = steps.saturating_add(1);
+        if steps == SILENT_STEPS {
             console::note(&format!(
                 "the command has ended, {} of its processes have not: they are waited for; Ctrl-C ends the \
                  recording without them",
