@@ -74,7 +74,7 @@ pub fn of(run: &Run) -> Vec<Limited> {
             }
         }
     }
-    let of_label = |label| {
+    let of_label = |label: &LabelRow| {
         let rows = rows.get(&(&*label.label, label.cell, label.repetition));
         of_label(label, rows.map_or(&[], Vec::as_slice))
     };
@@ -144,12 +144,9 @@ mod tests {
     use super::*;
 
     fn run() -> Run {
-        let label = |label: &str, busy_ns| LabelRow {
-            label: label.into(),
-            busy_ns,
-            ..LabelRow::default()
-        };
-        let row = |label: &str, op: &str, mib, mib_s| Row {
+        let label =
+            |label: &str, busy_ns| LabelRow { label: label.into(), busy_ns, ..LabelRow::default() };
+        let row = |label: &str, op: &str, mib: u64, mib_s| Row {
             label: label.into(),
             op: op.into(),
             count: 8,

@@ -194,7 +194,10 @@ mod tests {
     #[test]
     fn a_part_that_fits_into_no_line_is_broken_at_its_blanks() {
         let parts = ["aaa", "bbbb (cc dd ee)", "f"].map(str::to_string);
-        assert_eq!(wrap(&parts, " · ", 10), "aaa\n  bbbb (cc\n  dd ee) · f".replace(" · f", "\n  f"));
+        assert_eq!(
+            wrap(&parts, " · ", 10),
+            "aaa\n  bbbb (cc\n  dd ee) · f".replace(" · f", "\n  f")
+        );
     }
 
     #[test]

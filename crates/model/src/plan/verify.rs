@@ -358,7 +358,12 @@ mod tests {
                 body: 1,
                 exit: 2,
             }],
-            labels: vec![Label { text: Operand::template(1), kind: LabelKind::Wall, sync: false, part: false }],
+            labels: vec![Label {
+                text: Operand::template(1),
+                kind: LabelKind::Wall,
+                sync: false,
+                part: false,
+            }],
             options: vec![Options { depth: Some(Operand::constant(0)), ..Options::default() }],
             globals: vec![String::new(); 4],
             sets: vec![MemberSet { members: (0..2).into(), enter: vec![0], splits: vec![] }],

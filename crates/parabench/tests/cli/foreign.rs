@@ -66,7 +66,8 @@ fn what_is_only_read_is_not_written_before() {
         scene.parabench("run w.ppl -n 2 --dir d").exits(0);
         let before = fs::read(scene.path("d/f.1")).expect("the file stays");
         let run = scene.parabench("run r.ppl -n 2 --dir d --format json").exits(0).json();
-        let ops: Vec<_> = run["rows"].as_array().expect("rows").iter().map(|row| &row["op"]).collect();
+        let ops: Vec<_> =
+            run["rows"].as_array().expect("rows").iter().map(|row| &row["op"]).collect();
         assert_eq!(ops, ["fopen", "fread", "fclose"], "{read}");
         assert_eq!(run["run"]["evidence"]["failed"], 0, "{read}");
         assert_eq!(fs::read(scene.path("d/f.1")).expect("it is there"), before, "{read}");

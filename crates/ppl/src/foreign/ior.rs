@@ -48,7 +48,9 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     };
     let mut page = Page::new("IOR", &start);
     if !job.write && job.checks() {
-        page.comment("checks what an earlier run with verify=true has written there, such as -w -k -W");
+        page.comment(
+            "checks what an earlier run with verify=true has written there, such as -w -k -W",
+        );
     }
     remarks(&mut page, &given);
     let (block, transfer) = sizes(&given);

@@ -9,8 +9,9 @@ const VALUES: &[&str] =
     &["a", "b", "d", "e", "f", "i", "I", "l", "n", "N", "O", "p", "s", "V", "w", "W", "x", "z"];
 
 /// Options that are in the program, or change nothing of what is measured.
-const KNOWN: &[&str] =
-    &["n", "I", "d", "u", "i", "F", "D", "C", "T", "E", "r", "w", "W", "e", "N", "v", "V", "P", "Y"];
+const KNOWN: &[&str] = &[
+    "n", "I", "d", "u", "i", "F", "D", "C", "T", "E", "r", "w", "W", "e", "N", "v", "V", "P", "Y",
+];
 
 /// The phases: creation, stat, read, removal.
 const PHASES: [&str; 4] = ["C", "T", "E", "r"];
@@ -146,9 +147,13 @@ impl Items<'_> {
         let mut phase = |on: bool, label: &str, call: &str| {
             let loop_ = match (label, limit) {
                 ("create", Some(seconds)) if counts => {
-                    format!("repeat $i $num until {seconds}s level {{ {call}; $made = $made + 1; }}")
+                    format!(
+                        "repeat $i $num until {seconds}s level {{ {call}; $made = $made + 1; }}"
+                    )
                 }
-                ("create", Some(seconds)) => format!("repeat $i $num until {seconds}s level {call};"),
+                ("create", Some(seconds)) => {
+                    format!("repeat $i $num until {seconds}s level {call};")
+                }
                 ("create", None) => format!("repeat $i $num {call};"),
                 _ => format!("repeat $i {num} {call};"),
             };

@@ -3,7 +3,7 @@
 use super::Lower;
 use crate::ast::{List, Stmt, StmtId, Time};
 use crate::diag::{Code, Diagnostic};
-use model::plan::{Instr, Label, Operand, Pc, Span};
+use model::plan::{Instr, Label, Pc, Span};
 
 /// A statement that has to be left in order when a loop around it ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

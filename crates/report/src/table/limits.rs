@@ -54,9 +54,8 @@ fn over_all(run: &Run, whole: &[Limited], row: &Row, outer: &str) -> Option<Stri
     let one = whole.iter().find(|one| {
         (&*one.label, &*one.op, (one.cell, one.repetition)) == (label, &*row.op, point)
     })?;
-    let is_own = |known: &&LabelRow| {
-        known.label == one.label && (known.cell, known.repetition) == point
-    };
+    let is_own =
+        |known: &&LabelRow| known.label == one.label && (known.cell, known.repetition) == point;
     let busy = run.labels.iter().find(is_own)?;
     let at_least = if busy.busy_is_bound { "at least " } else { "" };
     let rate = match (one.mib_s, one.ops_s) {

@@ -18,8 +18,8 @@ use model::run::{LabelEvidence, LabelRow};
 use model::summary::Figures;
 use model::{Op, Plan};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 /// Rank and position: what appeared first stands first.
 type First = (u32, u32);
@@ -153,7 +153,10 @@ impl Partial {
         let moved = has_parts.then(|| moved_at_home(&labels, outline));
         for (id, label) in labels {
             let path = String::from_utf8_lossy(outline.path(id));
-            let moved = moved.as_ref().map_or_else(|| label.moved(), |moved| moved.get(&*path).copied().unwrap_or_default());
+            let moved = moved.as_ref().map_or_else(
+                || label.moved(),
+                |moved| moved.get(&*path).copied().unwrap_or_default(),
+            );
             let evidence = label.evidence(&path, moved, fetched_is_told, plan);
             collected.evidence.labels.extend(evidence);
             let shares = label.shares.iter();

@@ -373,7 +373,8 @@ fn operations(rehearsal: &Rehearsal) -> Option<u64> {
     let of = |(ranks, rank): &(Range<u32>, RankFigures)| {
         rank.operations().saturating_mul(u64::from(ranks.end - ranks.start))
     };
-    (rehearsal.complete && !rehearsal.by_time).then(|| rehearsal.ranks.iter().map(of).fold(0, u64::saturating_add))
+    (rehearsal.complete && !rehearsal.by_time)
+        .then(|| rehearsal.ranks.iter().map(of).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]
