@@ -146,7 +146,7 @@ mod tests {
     fn run() -> Run {
         let label =
             |label: &str, busy_ns| LabelRow { label: label.into(), busy_ns, ..LabelRow::default() };
-        let row = |label: &str, op: &str, mib, mib_s| Row {
+        let row = |label: &str, op: &str, mib: u64, mib_s| Row {
             label: label.into(),
             op: op.into(),
             count: 8,

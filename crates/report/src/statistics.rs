@@ -136,7 +136,7 @@ pub fn of(run: &Run) -> Vec<Statistic> {
 
 /// Those that are shown, figures of labels before figures of none. The rate of an operation that moves
 /// no bytes divides its number by the time of its label, which says something of the operation only where
-/// it takes most of that time: beside others it repeats the time of the label.
+/// it takes most of that time and none moves bytes: else it repeats the time of the label.
 pub(crate) fn shown(run: &Run) -> Vec<Statistic> {
     let spent = Spent::of(run);
     let tells = |one: &Statistic| {
@@ -174,8 +174,8 @@ impl Spent<'_> {
         self.moving.contains(&(one.label.clone(), one.op.clone()))
     }
 
-    /// No other operation of the label, or in a label inside of it, took more. In no label rates are by
-    /// the operation's own time.
+    /// Nothing in the label, or in a label inside of it, moves bytes, which have the label's rate, and no
+    /// other operation took more. In no label rates are by the operation's own time.
     fn takes_most(&self, one: &Statistic) -> bool {
         let Some(own_ns) = self.ns.get(&(&*one.label, &*one.op)) else { return true };
         let is_inside = |label: &str| {
@@ -183,7 +183,8 @@ impl Spent<'_> {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let mut inside = self.ns.iter().filter(|((label, _), _)| is_inside(label));
-        one.label.is_empty() || inside.all(|(_, ns)| ns <= own_ns)
+        let moves = self.moving.iter().any(|(label, _)| is_inside(label));
+        one.label.is_empty() || !moves && inside.all(|(_, ns)| ns <= own_ns)
     }
 }
 

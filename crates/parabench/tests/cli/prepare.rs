@@ -64,16 +64,15 @@ fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered(
     let scene = Scene::new()
         .file("x.ppl", read)
         .file("v.ppl", &format!("with (verify=true) {{ {read} }}"))
-        .file("d/own-0", &"x".repeat(1 << 20))
-        .file("d/own-1", &"x".repeat(500_000));
+        .file("w.ppl", "if ($$rank == 0) write(\"own-0\", 1m); else write(\"own-1\", 500000);");
+    scene.parabench("run w.ppl -n 2 --dir d").exits(0);
     let short = "1 file is shorter than what the program reads, first own-1, which has 500000 of 1048576 bytes";
-    let run = scene.parabench("run x.ppl -n 2 --dir d");
-    run.err_has(short).err_has("--prepare makes");
+    let run = scene.parabench("run x.ppl -n 2 --dir d").err_has(short).err_has("--prepare makes");
     assert!(!run.err.contains("not there"), "{}", run.err);
     let run = scene.parabench("run x.ppl -n 3 --dir d");
     run.err_has(short).err_has("the program uses 1 name that is not there").err_has("first own-2");
     let run = scene.parabench("run v.ppl -n 2 --dir d");
-    run.err_has(short).err_has("what a run with verify=true has written");
+    let run = run.err_has(short).err_has("what a run with verify=true has written");
     assert!(!run.err.contains("--prepare"), "{}", run.err);
 }
 

@@ -324,12 +324,6 @@ mod tests {
                 64k  6   199.0     198.2      199.8  199.0  0.7409
                  1m  6   297.8     296.0      299.6  297.8   1.659
 
-            io: stat, op/s
-              block  n  median  95 % low  95 % high   mean       sd
-                 4k  6   9.975     9.955      9.995  9.975  0.01862
-                64k  6   19.90     19.82      19.98  19.90  0.07409
-                 1m  6   29.78     29.60      29.96  29.78   0.1659
-
             io: stat, mean time, µs
               block  n  median  95 % low  95 % high   mean  sd
                  4k  6   1.000     1.000      1.000  1.000   0
@@ -354,14 +348,14 @@ mod tests {
         ];
         expect![[r#"
             over ranks at block=4k, medians
-              ranks  io: time, s  io: write, MiB/s  io: write, op/s  io: stat, op/s
-                  1        1.002             102.0            99.80           9.980
-                  2       0.5020             202.0            199.2           19.92
+              ranks  io: time, s  io: write, MiB/s  io: write, op/s
+                  1        1.002             102.0            99.80
+                  2       0.5020             202.0            199.2
 
             over ranks at block=64k, medians
-              ranks  io: time, s  io: write, MiB/s  io: write, op/s  io: stat, op/s
-                  1       0.3353             302.0            298.2           29.82
-                  2       0.2520             402.0            396.8           39.68
+              ranks  io: time, s  io: write, MiB/s  io: write, op/s
+                  1       0.3353             302.0            298.2
+                  2       0.2520             402.0            396.8
 
             io: time, s
               ranks                 block=4k                block=64k
@@ -377,11 +371,6 @@ mod tests {
               ranks              block=4k             block=64k
                   1  99.80 [99.60, 100.0]  298.2 [296.4, 300.0]
                   2  199.2 [198.4, 200.0]  396.8 [393.7, 400.0]
-
-            io: stat, op/s
-              ranks              block=4k             block=64k
-                  1  9.980 [9.960, 10.00]  29.82 [29.64, 30.00]
-                  2  19.92 [19.84, 20.00]  39.68 [39.37, 40.00]
 
             io: stat, mean time, µs
               ranks              block=4k             block=64k

@@ -367,7 +367,8 @@ mod tests {
         for (number, row) in rows.into_iter().enumerate() {
             let ops_s = Some(10f64.powi(number as i32));
             run.rows[number].ops_s = ops_s;
-            run.rows.push(Row { op: "stat".into(), bytes: 0, mib_s: None, ops_s, ..row });
+            let label = "s".into();
+            run.rows.push(Row { label, op: "stat".into(), bytes: 0, mib_s: None, ops_s, ..row });
         }
         let views = pictures(&run).unwrap();
         let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
