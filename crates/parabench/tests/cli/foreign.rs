@@ -61,8 +61,8 @@ fn what_is_only_read_is_not_written_before() {
     let own = "ior -F -b 64k -t 16k -o /mnt/f";
     for (write, read) in [("-w -k", "-r -k"), ("-w -k -W", "-R -k"), ("-w -k -R", "-r -R -k")] {
         let scene = Scene::new()
-            .file("w.ppl", &offered(&format!("{own} {write}")))
-            .file("r.ppl", &offered(&format!("{own} {read}")));
+            .file("w.ppl", offered(&format!("{own} {write}")))
+            .file("r.ppl", offered(&format!("{own} {read}")));
         scene.parabench("run w.ppl -n 2 --dir d").exits(0);
         let before = fs::read(scene.path("d/f.1")).expect("the file stays");
         let run = scene.parabench("run r.ppl -n 2 --dir d --format json").exits(0).json();

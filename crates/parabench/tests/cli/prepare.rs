@@ -63,7 +63,7 @@ fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered(
     let read = "$h = fopen(\"own-$$rank\", \"r\"); fread($h, 1m); fclose($h);";
     let scene = Scene::new()
         .file("x.ppl", read)
-        .file("v.ppl", &format!("with (verify=true) {{ {read} }}"))
+        .file("v.ppl", format!("with (verify=true) {{ {read} }}"))
         .file("w.ppl", "if ($$rank == 0) write(\"own-0\", 1m); else write(\"own-1\", 500000);");
     scene.parabench("run w.ppl -n 2 --dir d").exits(0);
     let short = "1 file is shorter than what the program reads, first own-1, which has 500000 of 1048576 bytes";
