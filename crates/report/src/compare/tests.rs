@@ -194,7 +194,7 @@ fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
         let text = "5 repetitions on either side claim nothing: 8 rows need at least 6";
         assert!(row.sentence.contains(text), "{row:?}");
     }
-    let shown = show::table(&found, Terminal { columns: 100, color: false });
+    let shown = show::table(&found, crate::table::Terminal { columns: 100, color: false });
     assert_eq!(shown.matches("claim nothing").count(), 1, "{shown}");
     let found = compared(&rows(6, 1.0), &rows(6, 9.0));
     assert!(found.rows.iter().all(|row| row.claim == Claim::Faster), "{:?}", found.rows);
