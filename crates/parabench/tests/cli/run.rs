@@ -335,7 +335,12 @@ fn results_go_where_the_command_is_given() {
     std::fs::create_dir(scene.path("e")).expect("a folder");
     scene.call("run ../p/x.ppl --out .").inside(scene.path("e")).run().exits(0);
     assert_eq!(scene.names("e"), ["run.json"]);
-    scene.call("run ../p/x.ppl --out . --dir d").inside(scene.path("e")).run().exits(2).err_has("another run");
+    scene
+        .call("run ../p/x.ppl --out . --dir d")
+        .inside(scene.path("e"))
+        .run()
+        .exits(2)
+        .err_has("another run");
     std::fs::remove_file(scene.path("e/run.json")).expect("removed");
     scene.call("run ../p/x.ppl --out . --dir d").inside(scene.path("e")).run().exits(0);
     assert_eq!(scene.names("e"), ["d", "run.json"]);
