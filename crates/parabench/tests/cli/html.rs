@@ -49,7 +49,7 @@ fn the_command_of_a_page_runs() {
     assert_eq!(command, expected);
     let words: Vec<serde_json::Value> =
         scene.json("r/run.json")["run"]["command"].as_array().expect("words").clone();
-    assert_eq!((&words[0], words.len()), (&"parabench".into(), 15));
+    assert_eq!((&words[0], words.len()), (&"parabench".into(), 16));
 }
 
 #[test]

@@ -333,13 +333,18 @@ fn options_of_the_command_line_without_effect_are_remarked() {
 fn results_go_where_the_command_is_given() {
     let scene = Scene::new().file("p/x.ppl", "write(\"f\", 4k);\n");
     std::fs::create_dir(scene.path("e")).expect("a folder");
-    scene.call("run ../p/x.ppl --out .").inside("e").run().exits(0);
+    scene.call("run ../p/x.ppl --out .").inside(scene.path("e")).run().exits(0);
     assert_eq!(scene.names("e"), ["run.json"]);
-    scene.call("run ../p/x.ppl --out . --dir d").inside("e").run().exits(2).err_has("another run");
+    scene
+        .call("run ../p/x.ppl --out . --dir d")
+        .inside(scene.path("e"))
+        .run()
+        .exits(2)
+        .err_has("another run");
     std::fs::remove_file(scene.path("e/run.json")).expect("removed");
-    scene.call("run ../p/x.ppl --out . --dir d").inside("e").run().exits(0);
+    scene.call("run ../p/x.ppl --out . --dir d").inside(scene.path("e")).run().exits(0);
     assert_eq!(scene.names("e"), ["d", "run.json"]);
     std::fs::remove_file(scene.path("e/run.json")).expect("removed");
-    let done = scene.call("run ../p/x.ppl --out .").inside("e").run().exits(2);
+    let done = scene.call("run ../p/x.ppl --out .").inside(scene.path("e")).run().exits(2);
     done.err_has("holds other things, such as d");
 }

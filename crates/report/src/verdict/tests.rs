@@ -1,8 +1,10 @@
 //! Every rule: runs in which it fires, and near ones in which it does not.
 
+mod advice;
 mod directories;
 mod libraries;
 mod work;
+
 use super::*;
 use crate::tests::sample::listing1;
 use model::run::{
@@ -518,40 +520,6 @@ fn a_mark_names_three_labels_and_counts_the_others() {
     let seen = mark.expect("it fires").seen;
     assert!(seen.contains("in label \"l2\" 3 MiB") && !seen.contains("l3"), "{seen}");
     assert!(seen.contains("and so in 2 more labels"), "{seen}");
-}
-
-/// MPI-IO opens files itself: direct=true is no advice then.
-#[test]
-fn what_cannot_help_is_not_advised() {
-    let mut run = sound();
-    label(&mut run).fetched_bytes = Some(0);
-    let advice = |run: &Run| {
-        let mark = marks(run).into_iter().find(|mark| mark.code == "cached-reads");
-        mark.expect("it fires").advice
-    };
-    assert!(advice(&run).starts_with("read with (direct=true)"));
-    run.rows[0].op = "pfread".into();
-    run.rows[0].bytes = 1;
-    assert!(advice(&run).contains("direct=true does not concern MPI-IO"));
-    assert!(!advice(&run).contains("read with (direct=true)"));
-}
-
-/// fsync takes no MPI file, and pfsync no other.
-#[test]
-fn unstable_writes_name_the_operation_that_makes_them_stable() {
-    let mut run = sound();
-    label(&mut run).unstable_bytes = label(&mut run).written_bytes;
-    let advice = |run: &Run| {
-        let mark = marks(run).into_iter().find(|mark| mark.code == "unstable-writes");
-        mark.expect("it fires").advice
-    };
-    assert!(advice(&run).contains(" fsync($h)") && !advice(&run).contains("pfsync"));
-    let mut mpi = run.rows[0].clone();
-    mpi.op = "pfwrite".into();
-    run.rows.push(mpi.clone());
-    assert!(advice(&run).contains(" fsync($h)") && advice(&run).contains("pfsync($h)"));
-    run.rows = vec![mpi];
-    assert!(!advice(&run).contains(" fsync($h)") && advice(&run).contains("pfsync($h)"));
 }
 
 /// What a label moved in a directory: as much of each kind, nothing of it stable or fetched.
