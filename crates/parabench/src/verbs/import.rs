@@ -185,7 +185,11 @@ impl Import {
                 ),
                 "without --as a log shows what it is",
             ),
-            _ => (format!("{name} has no operation on a file"), help),
+            _ => {
+                let gaps = imported.told.gaps.iter().map(|gap| gap.says.trim_end_matches('.'));
+                let why = gaps.map(|says| format!("; {says}")).collect::<String>();
+                (format!("{name} has no operation on a file{why}"), help)
+            }
         };
         Error::input(message).help(help)
     }

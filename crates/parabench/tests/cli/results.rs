@@ -150,7 +150,7 @@ fn reports_of_odd_files_end() {
     fs::File::create(&json).unwrap().set_len(8 << 30).unwrap();
     limited("report good").exits(2).err_has("bytes, at most");
     fs::File::create(&json).unwrap().set_len(1 << 30).unwrap();
-    limited("report good").exits(2).err_has("damaged");
+    limited("report good").exits(2).err_has("not a run of Parabench");
     fs::remove_file(&json).unwrap();
     fs::write(&json, text).unwrap();
     let events = scene.path("good/events.parquet");

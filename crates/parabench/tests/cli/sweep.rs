@@ -86,7 +86,7 @@ fn equal_times_are_narrow_after_ten_repetitions() {
     assert_eq!(order(&run).len(), 20);
     assert_eq!(run["run"]["sweep"]["reps"], 100);
     assert_eq!(run["run"]["sweep"]["until_ci"], 0.02);
-    assert!(notes(&run).contains("2 of 2 points reached it, after 10 to 10 repetitions"));
+    assert!(notes(&run).contains("2 of 2 points reached it, after 10 repetitions"));
     mem("--until-ci 2% --reps 5").exits(2).err_has("at least 10");
 }
 

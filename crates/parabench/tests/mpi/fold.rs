@@ -40,7 +40,8 @@ fn statements_of_mpi_io_become_statements_of_mpi_io() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", PROGRAM);
         under(&mpi, 4, &scene, "run x.ppl --events --out r").run().exits(0);
-        scene.parabench("fold r -o r.ppl").exits(0).err_has("without loss");
+        // On a busy machine ranks begin at times of their own, which pauses would keep.
+        scene.parabench("fold r -o r.ppl --think none").exits(0).err_has("without loss");
         scene.parabench("check r.ppl").exits(0);
         let text = scene.text("r.ppl");
         for part in [

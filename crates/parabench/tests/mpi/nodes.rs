@@ -103,7 +103,7 @@ fn a_machine_that_mounts_the_directory_in_another_way_is_remarked_on() {
     let scene = Scene::new().file("x.ppl", PROGRAM).file("mounts", mounts).file("data/.keep", "");
     let line = "run x.ppl --dir data --force --no-confine --out r";
     let done = on_two(&mpi, &scene, line).run().exits(0);
-    done.out_has("remark unlike-mounts: run directory: ").out_has("/data) on node-b");
+    done.out_has("remark unlike-mounts: run directory: ").out_has("/data) with noatime");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let used = &run["run"]["node_use"];

@@ -210,7 +210,8 @@ fn named(op: Op, at: At<'_>) -> Call<'_> {
 /// `0644`: a mode.
 fn changed<'a>(at: At<'a>, c: &mut Cursor<'a>) -> Call<'a> {
     let mode = std::str::from_utf8(c.word()).ok();
-    let mode = mode.and_then(|mode| u64::from_str_radix(mode, 8).ok());
+    // Some programs hand over the kind of the file, too, which the kernel does not look at.
+    let mode = mode.and_then(|mode| Some(u64::from_str_radix(mode, 8).ok()? & 0o7777));
     Call::Named { op: Op::Chmod, at, bytes: mode.unwrap_or(MODE_UNKNOWN) }
 }
 
