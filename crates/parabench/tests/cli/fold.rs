@@ -379,6 +379,15 @@ fn files_of_lists_are_treated_like_the_program() {
     assert_eq!(mine.names("."), before, "nothing is left");
 }
 
+/// Names of attributes stand in no event: what was not there is another one than what was set.
+#[test]
+fn attributes_that_are_not_there_are_not_those_that_were_set() {
+    let program = "create(\"a\"); setxattr(\"a\", \"user.x\", 9); getxattr(\"a\", \"user.x\");
+                   with (expect=\"ENODATA\") getxattr(\"a\", \"user.y\");";
+    let text = folded(&ran(program, ""), "r");
+    assert!(text.contains("\"user.name\"") && text.contains("\"user.absent\""), "{text}");
+}
+
 #[test]
 fn ranks_with_fewer_values_are_not_filled_up() {
     let program = "$f = fopen(\"f-$$rank\", \"w\");

@@ -25,8 +25,7 @@ fn links_in_directories_lead_where_they_led() {
                       ln -s ../real d/e/up; cat d/e/up; ln -s $PWD/d/real d/e/absolute; cat d/e/absolute";
         let line = format!("record --via {via} --under w -o r -- sh -c");
         scene.call(&line).word(script).run().exits(0).out_is("abc\nabc\nabc\n");
-        // Executed on files in memory, which follow the links.
-        let program = scene.parabench("fold r").exits(0).err_has("without loss").out;
+        let program = folded(&scene);
         assert!(program.contains("\"real\", \"d/link\""), "{via}: {program}");
         let texts = operations(&scene, "r");
         assert!(texts.keys().any(|text| text.starts_with("symlink ../real ")), "{texts:#?}");

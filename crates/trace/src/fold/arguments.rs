@@ -5,6 +5,7 @@ use super::shape::Arg;
 use super::told::Way;
 use crate::strace::O_DIRECTORY;
 use model::Op;
+use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
 use model::op::ParamKind;
 use std::collections::{HashMap, HashSet};
@@ -74,6 +75,10 @@ impl Arguments<'_> {
             ParamKind::Collective => self.args.extend(self.way.shown().map(Arg::Fixed)),
             _ if default.is_some() => {}
             ParamKind::Mode => return Some(self.mode()),
+            // Those that were set have one name, those that were not there another.
+            ParamKind::Attribute if errno::name(event.errno) == "ENODATA" => {
+                return self.guess("\"user.absent\"");
+            }
             ParamKind::Attribute => return self.guess("\"user.name\""),
             ParamKind::Word(words) => match words.first() {
                 Some(&"shared") => return self.guess("\"exclusive\""),
