@@ -60,16 +60,22 @@ fn deep(depth: u32) -> Work {
     }
 }
 
-/// By pread and pwrite.
+/// By pread and pwrite. fio writes one block again and again, with another start each time; with
+/// `refill_buffers` its data never repeat, as ours never do.
 pub fn psync(place: &Scratch) -> Result<Vec<Figure>> {
-    let work = |(name, rw, mode, operation): (&str, &str, &str, &str)| Work {
+    let work = |(name, words, mode, operation): (&str, &[&str], &str, &str)| Work {
         name: format!("{name} 4 KiB at random places"),
-        fio: vec![format!("--rw={rw}"), "--ioengine=psync".into()],
+        fio: words.iter().map(ToString::to_string).collect(),
         program: program("", mode, operation),
         goal: Goal::AtLeast(1.05),
     };
-    let both = [("pread", "randread", "r", "fread"), ("pwrite", "randwrite", "r+", "fwrite")];
-    beside(place, &place.path().join("run"), both.map(work))
+    let write = ["--ioengine=psync", "--rw=randwrite", "--refill_buffers"];
+    let all = [
+        ("pread", &["--ioengine=psync", "--rw=randread"][..], "r", "fread"),
+        ("pwrite", &write[..2], "r+", "fwrite"),
+        ("refill_buffers, pwrite", &write, "r+", "fwrite"),
+    ];
+    beside(place, &place.path().join("run"), all.map(work))
 }
 
 fn program(options: &str, mode: &str, operation: &str) -> String {
