@@ -57,10 +57,9 @@ type At<'r> = (&'r str, u32, u32);
 pub fn of(run: &Run) -> Vec<Limited> {
     let mut parts: HashMap<At<'_>, [bool; 2]> = HashMap::new();
     for label in &run.labels {
-        for (which, has) in [0, 1].into_iter().zip([[true, false], [false, true]]) {
+        for which in 0..PARTS.len() {
             if let Some(outer) = around(&label.label, which) {
-                let known = parts.entry((outer, label.cell, label.repetition)).or_default();
-                *known = [known[0] || has[0], known[1] || has[1]];
+                parts.entry((outer, label.cell, label.repetition)).or_default()[which] = true;
             }
         }
     }

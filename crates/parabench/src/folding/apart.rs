@@ -1,8 +1,11 @@
-//! Which ranks of a program write where others write, and which names it uses: on more ranks than the
-//! run had, a formula that is right for the run can give the same file or a negative number.
+//! What a changed program does on a number of ranks: whether an operation fails that should not, which ranks
+//! write where others write, which names it uses. On more ranks than the run had, a formula that is right
+//! for the run can give the same file or a negative number. Operations are not compared with the run here:
+//! that is `compare`.
 
-use super::proof::{compiled, execute, moves};
+use super::proof::{compiled, execute, moves, told};
 use engine::record::{Listen, Listener, Paths};
+use model::event::FLAG_FAILED;
 use model::{Event, Op, Plan};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,6 +19,8 @@ pub struct Writes {
     names: HashMap<Vec<u8>, String>,
     /// By place in the program: what two ranks write both, in words.
     shared: BTreeMap<(String, usize), String>,
+    /// The first operation that failed and should not, in words.
+    failed: Option<String>,
 }
 
 /// Executes a program on files in memory.
@@ -32,8 +37,11 @@ pub fn writes(folded: &Folded, ranks: u32) -> Result<Writes, String> {
 }
 
 impl Writes {
-    /// What happens on these ranks and not on those of the run, in words.
+    /// What happens in this program and not in that of the run, in words.
     pub fn other_than(&self, run: &Writes) -> Option<String> {
+        if let Some(failed) = &self.failed {
+            return Some(format!("the program fails: {failed}"));
+        }
         let negative = self.names.iter().filter(|(name, _)| is_negative(name, run));
         let negative = negative.map(|(_, example)| example).min();
         let shared = || self.shared.iter().find(|(place, _)| !run.shared.contains_key(place));
@@ -61,6 +69,10 @@ struct Watch {
 
 impl Listen for Watch {
     fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
+        if event.flags & FLAG_FAILED != 0 && self.writes.failed.is_none() {
+            let path = |id: u32| self.plan.named(paths.path(id).unwrap_or_default());
+            self.writes.failed = Some(format!("rank {rank}: {}", told(event, path)));
+        }
         for path in [event.path, event.path2].into_iter().filter_map(|id| paths.path(id)) {
             if !self.seen.contains(path) {
                 self.seen.insert(path.to_vec());

@@ -4,7 +4,7 @@ use super::asked::{self, Asked};
 use super::proof::{Difference, Proof, told};
 use super::tally::{Kind, difference};
 use engine::record::{Listen, Paths};
-use model::event::{FLAG_FAILED, FLAG_UNPLACED};
+use model::event::FLAG_UNPLACED;
 use model::{Event, Plan};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -152,22 +152,5 @@ impl Listen for Comparison {
         let path = |id: u32| plan.named(paths.path(id).unwrap_or_default());
         let expected = self.expected(rank);
         self.compare(rank, expected.as_ref(), Some(event), &path);
-    }
-}
-
-/// Looks whether an operation fails that should not.
-pub struct Failures {
-    /// Names of the program.
-    pub plan: Rc<Plan>,
-    /// The first one, in words.
-    pub first: Option<String>,
-}
-
-impl Listen for Failures {
-    fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
-        if event.flags & FLAG_FAILED != 0 && self.first.is_none() {
-            let path = |id: u32| self.plan.named(paths.path(id).unwrap_or_default());
-            self.first = Some(format!("rank {rank}: {}", told(event, path)));
-        }
     }
 }

@@ -11,6 +11,6 @@ mod tally;
 
 pub use asked::{Asked, Line, Stands, stands};
 pub use compare::OF_LINE_MAX;
-pub use proof::{Difference, Proof, prove, shown, try_out};
+pub use proof::{Difference, Proof, prove, shown};
 pub use read::read;
 pub use stretch::{for_ranks, scaled};

@@ -2,7 +2,7 @@
 //! is called lossless.
 
 use super::asked::Asked;
-use super::compare::{Comparison, Failures, PROGRAM};
+use super::compare::{Comparison, PROGRAM};
 use super::tally::{Kind, Tally};
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
@@ -104,19 +104,6 @@ fn other_extents(log: &Log, folded: &Folded, plan: &Plan) -> Option<String> {
         let same = share.is_some_and(|share| share.extents().eq(Extents::of(Box::new(logged))));
         (!same).then(|| format!("the pattern {name} has other extents on rank {rank}"))
     })
-}
-
-/// Executes a program that was changed on so many ranks: nothing may fail that was not expected.
-///
-/// # Errors
-/// What went wrong first.
-pub fn try_out(folded: &Folded, ranks: u32) -> Result<(), String> {
-    let plan = Rc::new(compiled(ranks, folded)?);
-    let failures = Failures { plan: Rc::clone(&plan), first: None };
-    let failures = Rc::new(RefCell::new(failures));
-    execute(&plan, folded, &Listener(Rc::clone(&failures) as Rc<RefCell<dyn Listen>>))?;
-    let first = failures.borrow_mut().first.take();
-    first.map_or(Ok(()), Err)
 }
 
 pub(super) fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {

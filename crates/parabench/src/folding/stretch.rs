@@ -1,7 +1,6 @@
 //! Folded programs for other numbers of ranks and other sizes, where their text allows it.
 
 use super::apart;
-use super::proof::try_out;
 use crate::error::{Error, Result};
 use model::units::parse_integer_text;
 use trace::fold::Folded;
@@ -32,7 +31,6 @@ pub fn scaled(mut folded: Folded, factors: &[(String, f64)], ranks: u32) -> Resu
         folded.text = with_param(&folded.text, name, (new, *factor));
     }
     let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
-    try_out(&folded, ranks).map_err(failed)?;
     match apart::writes(&folded, ranks).map_err(failed)?.other_than(&before) {
         None => Ok(folded),
         Some(why) => Err(Error::input(format!("--scale: then {why}"))
@@ -92,7 +90,6 @@ pub fn for_ranks(folded: &Folded, ranks: u32, own_ranks: u32) -> Result<()> {
             .help("change the text by hand"));
     }
     let failed = |why| Error::input(format!("--ranks {ranks}: the program fails then: {why}"));
-    try_out(folded, ranks).map_err(failed)?;
     let as_recorded = apart::writes(folded, own_ranks).map_err(failed)?;
     match apart::writes(folded, ranks).map_err(failed)?.other_than(&as_recorded) {
         None => Ok(()),

@@ -52,19 +52,14 @@ pub struct Start {
 
 /// Executes a command.
 pub fn run(mut start: Start) -> Result<Ended> {
-    let cannot = |error| {
-        let program = start.command.get_program().to_string_lossy().into_owned();
-        Error::input(format!("cannot start {program}: {error}"))
-    };
+    let program = start.command.get_program().to_string_lossy().into_owned();
+    let cannot = |error| Error::input(format!("cannot start {program}: {error}"));
     // From here on signals end the command, not this process.
     let signals = SignalsInfo::<WithOrigin>::new(PASSED_ON).map_err(cannot)?;
     engine::limits::restore_file_size_signal(&mut start.command);
     // Whose parent ends becomes a child of this process, so that its end can be waited for.
     let _ = process::set_child_subreaper(Pid::from_raw(std_process::id() as i32));
-    let mut child = start.command.spawn().map_err(|error| {
-        let program = start.command.get_program().to_string_lossy().into_owned();
-        Error::input(format!("cannot start {program}: {error}"))
-    })?;
+    let mut child = start.command.spawn().map_err(cannot)?;
     let (pid, is_below, handle) = (child.id(), start.is_below, signals.handle());
     let is_over = Arc::new(AtomicBool::new(false));
     let enough = Arc::new(AtomicBool::new(false));
