@@ -75,9 +75,31 @@ pub fn step<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option
             let holds = value_of(frame, pc, cond)?.as_condition()?;
             return Ok(Some(if holds == when { to } else { pc + 1 }));
         }
+        Instr::Index { dst, list, index } => element(frame, pc, dst, (list, index))?,
         other => return seldom(frame, pc, other),
     }
     Ok(Some(pc + 1))
+}
+
+/// Folded programs read numbers out of lists before many an operation.
+#[inline(always)]
+fn element<'p>(
+    frame: &mut impl Frame<'p>,
+    site: Pc,
+    dst: Slot,
+    (list, index): (Operand, Operand),
+) -> Eval<()> {
+    frame.ready(site, list, 0)?;
+    frame.ready(site, index, 1)?;
+    let element = value::index(frame.peek(list, 0), frame.peek(index, 1))?;
+    if let Value::Int(n) = element {
+        let n = *n;
+        frame.set_int(dst, n);
+        return Ok(());
+    }
+    let element = element.clone();
+    frame.set(dst, element);
+    Ok(())
 }
 
 /// The value of an operand.
@@ -164,11 +186,6 @@ fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<P
         Instr::Unary { op, dst, a } => (dst, value::unary(op, value_of(frame, pc, a)?)?),
         Instr::Test { dst, a } => (dst, Value::Bool(value_of(frame, pc, a)?.as_condition()?)),
         Instr::List { dst, args } => (dst, list(frame, pc, args)?),
-        Instr::Index { dst, list, index } => {
-            frame.ready(pc, list, 0)?;
-            frame.ready(pc, index, 1)?;
-            (dst, value::index(frame.peek(list, 0), frame.peek(index, 1))?)
-        }
         Instr::Function { function, dst, args } if function.row().is_pure() => {
             (dst, call(frame, pc, function, args)?)
         }

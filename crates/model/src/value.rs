@@ -528,7 +528,8 @@ fn scale_duration(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
 }
 
 /// The element of a list.
-pub fn index(list: &Value, at: &Value) -> Eval<Value> {
+#[inline]
+pub fn index<'l>(list: &'l Value, at: &Value) -> Eval<&'l Value> {
     let Value::List(items) = list else {
         return Err(EvalError::Type("a list", list.describe()));
     };
@@ -536,7 +537,6 @@ pub fn index(list: &Value, at: &Value) -> Eval<Value> {
     usize::try_from(at)
         .ok()
         .and_then(|at| items.get(at))
-        .cloned()
         .ok_or(EvalError::Index(at, items.len()))
 }
 

@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const RESERVE_WORDS: usize = (512 << 10) / 8;
 /// Of these, words that only the last blocks of a rank may take: why it ended, and what it used.
 const LAST_WORDS: usize = (16 << 10) / 8;
-/// A file grows by at least and at most so many words.
+/// A file grows by an eighth, but by at least and at most so many words: who waits for it is a rank
+/// between two operations.
 const STEP_WORDS: std::ops::RangeInclusive<usize> = (64 << 10) / 8..=(16 << 20) / 8;
 /// Address space for everything but events.
 const STATISTICS_BYTES: u64 = 4 << 30;
@@ -177,7 +178,7 @@ impl Area {
         let Backing::Mapped { file, reserved } = &self.backing else {
             return self.grow_heap(wanted);
         };
-        let step = self.capacity.clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
+        let step = (self.capacity / 8).clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
         let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(*reserved);
         if wanted > *reserved {
             return Err(io::Error::from_raw_os_error(libc::EFBIG));

@@ -28,6 +28,9 @@ use model::{Event, Op, Part};
 use std::io;
 use std::ops::Range;
 
+/// Words that are ready before the start for statistics of the first labels and operations.
+const READY_WORDS: usize = (256 << 10) / 8;
+
 /// Records what one rank does.
 #[derive(Debug)]
 pub struct Recorder {
@@ -61,6 +64,10 @@ impl Recorder {
         header[H_VERSION] = VERSION;
         header[H_RANK] = pair(meta.rank, meta.ranks);
         let full = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let events = meta.events.map(|config| Events::create(&mut area, meta.rank, &config));
+        if !area.is_heap() {
+            area.make_room(READY_WORDS);
+        }
         Ok(Recorder {
             stats: Stats::create(&mut area).ok_or_else(full)?,
             labels: Labels::create(&mut area).ok_or_else(full)?,
@@ -70,7 +77,7 @@ impl Recorder {
             shares: Shares::default(),
             arrivals: Arrivals::default(),
             zeros: Zeros::default(),
-            events: meta.events.map(|config| Events::create(&mut area, meta.rank, &config)),
+            events,
             area,
         })
     }

@@ -279,7 +279,7 @@ impl Lower<'_> {
             return self.wrong_type(self.ast.expr_span(at), message);
         }
         if let (Some(items), Some(at)) = (self.constant(whole), self.constant(number)) {
-            match value::index(items, at) {
+            match value::index(items, at).cloned() {
                 Ok(value) => return self.known(value),
                 Err(error) if self.is_alive() => return self.no_value(error, span),
                 Err(_) => {}

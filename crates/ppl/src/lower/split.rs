@@ -90,7 +90,7 @@ impl Formula {
             Formula::List(items) => {
                 limits::list(items.iter().map(|item| item.value(asked)).collect::<Eval<_>>()?)?
             }
-            Formula::Index(ab) => value::index(&ab[0].value(asked)?, &ab[1].value(asked)?)?,
+            Formula::Index(ab) => value::index(&ab[0].value(asked)?, &ab[1].value(asked)?)?.clone(),
         })
     }
 

@@ -100,7 +100,7 @@ fn eval<T>(result: value::Eval<T>) -> Done<T> {
 
 /// What stands in a list at a path.
 fn reached(whole: &Value, path: &[i64]) -> Done<Value> {
-    path.iter().try_fold(whole.clone(), |list, at| eval(value::index(&list, &Value::Int(*at))))
+    path.iter().try_fold(whole.clone(), |list, at| eval(value::index(&list, &Value::Int(*at)).cloned()))
 }
 
 /// A list that is made anew with another value at a path.
@@ -446,7 +446,7 @@ impl Tree<'_> {
             }
             Expr::Index(list, at) => {
                 let (list, at) = (self.value(list)?, self.value(at)?);
-                eval(value::index(&list, &at))?
+                eval(value::index(&list, &at).cloned())?
             }
             Expr::Call(name, args) => self.function(name, args)?,
             other => unreachable!("{other:?} does not get through the checks"),

@@ -6,10 +6,13 @@
 
 use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
-use super::regular::{Written, grouped, ungrouped};
+use super::regular::{Regular, Written, grouped, ungrouped};
 use super::shape::Interner;
 use super::write::table_name;
 use std::collections::BTreeMap;
+
+/// Lengths of lists that are looked for in others.
+const PART_LEN: std::ops::RangeInclusive<usize> = 4..=4096;
 
 /// Lists of a program.
 pub type Tables = Interner<Vec<i64>>;
@@ -245,8 +248,9 @@ impl Linear {
                 self.add(factor * unit, &place);
             }
             Written::List(list) => {
-                let name = table_name(tables.number(list.values) as usize);
-                self.add(unit, &format!("{name}[{}]", ungrouped(&list.place)));
+                let (at, place) = part_of(&list, tables)
+                    .unwrap_or_else(|| (tables.number(list.values.clone()) as usize, list.place));
+                self.add(unit, &format!("{}[{}]", table_name(at), ungrouped(&place)));
             }
         }
     }
@@ -325,6 +329,29 @@ impl Linear {
         }
         text
     }
+}
+
+/// The earlier list that has these values further behind, or from another place on around, and their
+/// place there.
+fn part_of(list: &Regular, tables: &Tables) -> Option<(usize, String)> {
+    let Regular { values, place } = list;
+    if !PART_LEN.contains(&values.len()) {
+        return None;
+    }
+    let turning = place.strip_suffix(&format!(" % {}", values.len()));
+    let shift_in = |table: &Vec<i64>| match turning {
+        Some(_) if table.len() != values.len() => None,
+        Some(_) => [&table[..], table].concat().windows(values.len()).position(|w| w == values),
+        None => table.windows(values.len()).position(|window| window == values),
+    };
+    let few = tables.all.iter().enumerate().filter(|(_, table)| table.len() <= *PART_LEN.end());
+    let (at, shift) = few.filter_map(|(at, table)| Some((at, shift_in(table)?))).next()?;
+    let place = match (turning, shift) {
+        (_, 0) => place.clone(),
+        (Some(inner), _) => format!("({} + {shift}) % {}", ungrouped(inner), values.len()),
+        (None, _) => format!("{place} + {shift}"),
+    };
+    Some((at, place))
 }
 
 /// The place of a list's value in this iteration, and on this rank.
@@ -435,6 +462,26 @@ mod tests {
         assert_eq!(linear.shown_us(&Sizes::default()), "$$rank * 1880us");
         linear.constant = 3;
         assert_eq!(linear.shown_us(&Sizes::default()), "($$rank * 1880 + 3) * 1us");
+    }
+
+    #[test]
+    fn lists_that_are_parts_of_others_are_not_written_again() {
+        let mut tables = Tables::default();
+        tables.number(vec![7, 1, 5, 3, 9, 2]);
+        for (values, place, expected) in [
+            (vec![7, 1, 5, 3, 9, 2], "$i % 6", Some("$i % 6")),
+            (vec![5, 3, 9, 2, 7, 1], "$i % 6", Some("($i + 2) % 6")),
+            (vec![5, 3, 9, 2, 7, 1], "($i / 2) % 6", Some("($i / 2 + 2) % 6")),
+            (vec![5, 3, 9, 2], "$at", Some("$at + 2")),
+            (vec![5, 3, 9, 2], "$i / 3", Some("$i / 3 + 2")),
+            (vec![5, 3, 9, 2], "$i % 4", None),
+            (vec![5, 3, 9, 7], "$i", None),
+            (vec![5, 3], "$i", None),
+        ] {
+            let list = Regular { values, place: place.into() };
+            let found = part_of(&list, &tables).map(|(_, place)| place);
+            assert_eq!(found.as_deref(), expected, "{list:?}");
+        }
     }
 
     #[test]

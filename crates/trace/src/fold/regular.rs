@@ -5,7 +5,9 @@
 //! [7, 3, 4, 7, 3, 4, 7][$i]            $list[$i % 3]      list = [7, 3, 4]
 //! [0, 0, 3, 3, 5, 5, 0, 0, ...][$i]    $list[($i / 2) % 3]
 //! [0, 0, 8, 8, 16, 16, 24, 24][$i]     ($i / 2) * 8
+//! [0, 1, 1, 1, 2, 2, 2, 3][$i]         ($i + 2) / 3
 //! [0, 28, 24, 20, 16, 12, 8, 4, 0][$i] (($i * 7) % 8) * 4
+//! if ([0, 0, 1, 0, 0, 1][$i] == 1)     if ($i % 3 == 2)
 //! ```
 
 /// A list, and the place of a value in it.
@@ -26,10 +28,14 @@ impl Regular {
     }
 
     fn shorten(&mut self) -> bool {
-        let run = run(&self.values);
-        if run > 1 {
-            self.values = self.values.iter().copied().step_by(run).collect();
-            self.place = format!("{} / {run}", grouped(&self.place));
+        if let Some((run, shift)) = runs(&self.values) {
+            let starts = (0..).map(|at: usize| (at * run).saturating_sub(shift));
+            let values = starts.map_while(|at| self.values.get(at).copied()).collect();
+            self.values = values;
+            self.place = match shift {
+                0 => format!("{} / {run}", grouped(&self.place)),
+                _ => format!("({} + {shift}) / {run}", self.place),
+            };
             return true;
         }
         let cycle = cycle(&self.values);
@@ -132,6 +138,27 @@ impl Written {
     }
 }
 
+/// What is true of the places whose value is 1; all others are 0. `None`: nothing short.
+pub fn condition(values: &[i64], place: &str) -> Option<String> {
+    if values.iter().any(|value| !matches!(value, 0 | 1)) {
+        return None;
+    }
+    let Regular { values, place } = Regular::of(values.to_vec(), place);
+    let place_of = |wanted: i64| {
+        let mut found = (0..).zip(&values).filter(|(_, value)| **value == wanted);
+        found.next().map(|(at, _): (usize, _)| (at, found.next().is_none()))
+    };
+    let (first, other) = (*values.first()?, *values.last()?);
+    let (sign, at) = match (place_of(1)?, place_of(0)?) {
+        ((at, true), _) => ("==", at),
+        (_, (at, true)) => ("!=", at),
+        ((at, _), _) if first == 0 && values[at..].iter().all(|value| *value == other) => (">=", at),
+        (_, (at, _)) if first == 1 && values[at..].iter().all(|value| *value == other) => ("<", at),
+        _ => return None,
+    };
+    Some(format!("{place} {sign} {at}"))
+}
+
 /// The only growth upwards and the only one downwards from value to value.
 fn two_steps(values: &[i64]) -> Option<(i64, i64)> {
     if values.len() < WRAPPED_MIN.0 {
@@ -161,13 +188,22 @@ pub fn ungrouped(shown: &str) -> &str {
     inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(shown)
 }
 
-/// The largest number of neighbours that are always the same; below 2: there are none.
-fn run(values: &[i64]) -> usize {
+/// Fewest changes between runs of which the first and the last may be parts of one.
+const CUT_RUNS_MIN: usize = 3;
+
+/// How many neighbours are always the same, at least 2, and how many of them the first run lacks.
+fn runs(values: &[i64]) -> Option<(usize, usize)> {
     let changes = (1..values.len()).filter(|at| values[*at] != values[at - 1]);
-    match changes.fold(0, |run, at| gcd(run, at as i64)) {
-        0 => 0,
-        run => gcd(run, values.len() as i64) as usize,
+    let changes: Vec<i64> = changes.map(|at| at as i64).collect();
+    let first = *changes.first()?;
+    let step = changes.windows(2).fold(0, |run, pair| gcd(run, pair[1] - pair[0]));
+    let whole = gcd(gcd(step, first), values.len() as i64);
+    if whole > 1 {
+        return Some((whole as usize, 0));
     }
+    let is_one_each = changes.windows(2).all(|pair| pair[1] - pair[0] == step);
+    let is_cut = changes.len() >= CUT_RUNS_MIN && step > 1 && is_one_each;
+    (is_cut && first <= step).then_some((step as usize, (step - first) as usize))
 }
 
 /// The greatest common divisor.
@@ -224,6 +260,9 @@ mod tests {
             (&[0, 0, 0, 1, 0, 0, 0, 1], &[0, 0, 0, 1], "$i % 4"),
             (&[5, 1, 5, 1, 6, 1], &[5, 1, 5, 1, 6, 1], "$i"),
             (&[5, 5, 1, 1, 1], &[5, 5, 1, 1, 1], "$i"),
+            (&[0, 1, 1, 1, 7, 7, 7, 3, 3, 3], &[0, 1, 7, 3], "($i + 2) / 3"),
+            (&[4, 4, 1, 1, 7, 7, 3], &[4, 1, 7, 3], "$i / 2"),
+            (&[0, 1, 1, 1, 7, 7, 7], &[0, 1, 1, 1, 7, 7, 7], "$i"),
             (&[4, 4, 4], &[4], "$i % 1"),
             (&[4], &[4], "$i"),
             (&[], &[], "$i"),
@@ -234,6 +273,23 @@ mod tests {
         let found = Regular::of(vec![1, 1, 3, 3, 5, 5], "$$rank * 2 + $i");
         assert_eq!((found.place.as_str(), found.even()), ("($$rank * 2 + $i) / 2", Some((1, 2))));
         assert_eq!(Regular::of(vec![1, 0, 1, 0], "$i").even(), None);
+    }
+
+    #[test]
+    fn conditions_are_found() {
+        for (values, expected) in [
+            (&[0, 0, 1, 0, 0][..], Some("$i == 2")),
+            (&[1, 1, 0, 1], Some("$i != 2")),
+            (&[0, 0, 1, 0, 0, 1, 0], Some("$i % 3 == 2")),
+            (&[0, 0, 1, 1, 1], Some("$i >= 2")),
+            (&[1, 1, 1, 0, 0], Some("$i < 3")),
+            (&[0, 0, 1, 1, 0, 0, 1, 1], Some("($i / 2) % 2 == 1")),
+            (&[0, 1, 1, 0, 1, 0, 0], None),
+            (&[1, 1, 1], None),
+            (&[1, 0, 2, 2], None),
+        ] {
+            assert_eq!(condition(values, "$i").as_deref(), expected, "{values:?}");
+        }
     }
 
     #[test]
@@ -267,7 +323,11 @@ mod tests {
         let mut at = words.next().map_or(0, |_| at);
         while let (Some(sign), Some(number)) = (words.next(), words.next()) {
             let number: usize = number.parse().expect("a number");
-            at = if sign == "/" { at / number } else { at % number };
+            at = match sign {
+                "/" => at / number,
+                "+" => at + number,
+                _ => at % number,
+            };
         }
         match list.even() {
             Some((first, step)) => first + step * at as i64,
@@ -292,11 +352,13 @@ mod tests {
 
         #[test]
         fn every_value_is_what_it_was(
-            values in prop::collection::vec(0i64..3, 1..8), run in 1usize..4, rounds in 1usize..4, cut in 0usize..3
+            values in prop::collection::vec(0i64..3, 1..8), run in 1usize..4, rounds in 1usize..4,
+            (before, cut) in (0usize..3, 0usize..3)
         ) {
             let one: Vec<i64> =
                 values.iter().flat_map(|value| std::iter::repeat_n(*value, run)).collect();
             let mut all = one.repeat(rounds);
+            all.drain(..before.min(all.len() - 1));
             all.truncate((all.len() - cut.min(all.len() - 1)).max(1));
             let list = Regular::of(all.clone(), "$i");
             prop_assert!(list.values.len() <= all.len());

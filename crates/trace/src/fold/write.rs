@@ -1,10 +1,11 @@
 //! The tree of all ranks -> text of a program.
 
-use super::expr::{Linear, Loop, Sizes, Tables, bytes, name_of_loop, quoted};
+use super::expr::{Linear, Loop, Sizes, Tables, bytes, name_of_loop, place_in, quoted};
 use super::log::Log;
 use super::names::Part;
 use super::params::Params;
 use super::procs::Proc;
+use super::regular::condition;
 use super::ranks::{Form, Item, Ranks, Spread, Value};
 use super::shape::{Arg, Shape, Shaper, Statement};
 use super::think::{Places, Recorder, Think, duration};
@@ -225,8 +226,8 @@ impl<'a> Writer<'a> {
                 lines.push(block(&format!("time[{name}]"), body));
             }
             Form::Call(proc) => {
-                self.pause(&item.gap, lines);
                 let line = self.call(*proc, &item.numbers, lines);
+                self.pause(&item.gap, lines);
                 lines.push(line);
             }
             Form::Mix => {
@@ -264,12 +265,14 @@ impl<'a> Writer<'a> {
         if let Shape::Pause | Shape::Between = shape {
             return self.long_pause(&item.gap, shape == Shape::Between, lines);
         }
+        if let Shape::Op(statement) = shape {
+            let line = self.statement(&statement, &item.numbers, lines);
+            // Behind the variables of its names: what they take is part of the pause.
+            self.pause(&item.gap, lines);
+            return lines.push(line);
+        }
         self.pause(&item.gap, lines);
         match shape {
-            Shape::Op(statement) => {
-                let line = self.statement(&statement, &item.numbers, lines);
-                lines.push(line);
-            }
             Shape::Barrier => lines.push("barrier;".into()),
             Shape::Start => {
                 let start_us = self.linear(&item.numbers[0]);
@@ -290,7 +293,7 @@ impl<'a> Writer<'a> {
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
             }
-            Shape::Label(_) | Shape::Extent | Shape::Pause | Shape::Between => {}
+            Shape::Op(_) | Shape::Label(_) | Shape::Extent | Shape::Pause | Shape::Between => {}
         }
     }
 
@@ -451,9 +454,14 @@ impl<'a> Writer<'a> {
     }
 
     fn repeat(&mut self, item: &Item) -> String {
-        let count = self.linear(&item.numbers[0]);
         let name = name_of_loop(self.loops.len());
         let mut frame = Loop::of(name, item);
+        let option = !frame.is_used() && is_option(&item.numbers[0]);
+        let condition = self.condition(&item.numbers[0]).filter(|_| option);
+        let count = match condition {
+            Some(_) => Linear::default(),
+            None => self.linear(&item.numbers[0]),
+        };
         if let Some((cursor, further)) = frame.cursor() {
             *cursor = numbered("$at", self.counted);
             self.counted += 1;
@@ -465,15 +473,23 @@ impl<'a> Writer<'a> {
             Some(param) => param,
             None => count.shown(&Sizes::default(), false),
         };
-        let head = match is_option(&item.numbers[0]) && !frame.is_used() {
-            true => format!("if ({shown} == 1)"),
-            false => frame.head(&shown, constant.filter(|_| !shown.starts_with('$'))),
+        let head = match (option, condition) {
+            (true, Some(condition)) => format!("if ({condition})"),
+            (true, None) => format!("if ({shown} == 1)"),
+            _ => frame.head(&shown, constant.filter(|_| !shown.starts_with('$'))),
         };
         self.loops.push(frame);
         let mut body = self.body(&item.body);
         self.loops.pop();
         body.extend(cursor.map(|cursor| format!("{cursor} = {cursor} + 1;")));
         block(&head, body)
+    }
+
+    /// When a count of 0 and 1 is 1.
+    fn condition(&mut self, count: &Spread) -> Option<String> {
+        let list = count.list.as_ref().filter(|list| list.rows.is_none())?;
+        let around = self.loops.iter().rev().nth(list.depth)?;
+        condition(&list.values, &place_in(list, around, &mut self.tables))
     }
 
     fn linear(&mut self, number: &Spread) -> Linear {

@@ -120,7 +120,7 @@ impl<'a> Emitter<'a, '_> {
         match self.parsed.bodies.get(&class) {
             Some(body) => self.loops(body, all),
             None if all.iter().all(|(element, _)| element.is_some()) => vec![self.leaf(&all)],
-            None => vec![self.optional(vec![all])],
+            None => vec![self.optional(&[class], vec![all])],
         }
     }
 
@@ -159,7 +159,8 @@ impl<'a> Emitter<'a, '_> {
         while slot < body.len() {
             let together = self.left_out_together(&body[slot..], slot, all);
             if together > 1 {
-                nodes.push(self.optional((slot..slot + together).map(of_slot).collect()));
+                let classes = &body[slot..slot + together];
+                nodes.push(self.optional(classes, (slot..slot + together).map(of_slot).collect()));
             } else {
                 nodes.extend(self.element(body[slot], of_slot(slot)));
             }
@@ -181,17 +182,19 @@ impl<'a> Emitter<'a, '_> {
         let is_alike = |other: usize| {
             all.iter().all(|(iteration, _)| iteration[other].is_some() == iteration[slot].is_some())
         };
-        let statements = body.iter().take_while(|class| !self.parsed.bodies.contains_key(class));
-        statements.enumerate().take_while(|(at, _)| is_alike(slot + at)).count()
+        (0..body.len()).take_while(|at| is_alike(slot + at)).count()
     }
 
     /// Statements that some executions leave out, the same ones all: a loop of one iteration or none.
-    fn optional(&mut self, statements: Vec<Vec<Execution<'a>>>) -> Node {
+    fn optional(&mut self, classes: &[u64], statements: Vec<Vec<Execution<'a>>>) -> Node {
         let all = &statements[0];
         let counts: Vec<i64> = all.iter().map(|(e, _)| i64::from(e.is_some())).collect();
         let there = counts.iter().filter(|count| **count == 1).count();
         self.around.push(Around { most: 1, all: there });
-        let body = statements.iter().map(|all| self.leaf(&inside(all))).collect();
+        let mut body = Vec::new();
+        for (class, all) in classes.iter().zip(&statements) {
+            body.extend(self.element(*class, inside(all)));
+        }
         self.around.pop();
         self.repeated(all, &counts, body)
     }
