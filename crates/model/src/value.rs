@@ -534,10 +534,7 @@ pub fn index<'l>(list: &'l Value, at: &Value) -> Eval<&'l Value> {
         return Err(EvalError::Type("a list", list.describe()));
     };
     let at = at.as_int()?;
-    usize::try_from(at)
-        .ok()
-        .and_then(|at| items.get(at))
-        .ok_or(EvalError::Index(at, items.len()))
+    usize::try_from(at).ok().and_then(|at| items.get(at)).ok_or(EvalError::Index(at, items.len()))
 }
 
 /// `push($list, value);`, and with a path `push($list[at], value);`

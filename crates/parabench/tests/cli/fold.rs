@@ -288,7 +288,7 @@ fn irregular_numbers_stand_in_lists() {
                    ftruncate($f, 12k); fclose($f); truncate(\"a\", 5k);";
     let scene = ran(program, "-n 1");
     let text = folded(&scene, "r");
-    for part in ["$values[$i] * $size", "ftruncate($file, 12k)", "truncate(\"a\", 5k)"] {
+    for part in ["$offsets[$i] * $size", "ftruncate($file, 12k)", "truncate(\"a\", 5k)"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(text.lines().count() <= 30, "{text}");
@@ -306,8 +306,8 @@ fn long_lists_stand_beside_the_program() {
     let done = scene.parabench("fold r -o app.ppl").exits(0);
     done.err_has("lists in app.data, without loss");
     let (text, data) = (scene.text("app.ppl"), scene.text("app.data"));
-    assert!(text.lines().count() < 30 && text.contains(" = list(\"app.data\", \"values"), "{text}");
-    assert!(data.starts_with("# Folded from x.ppl") && data.contains("\n[values"), "{data}");
+    assert!(text.lines().count() < 30 && text.contains(" = list(\"app.data\", \"sizes"), "{text}");
+    assert!(data.starts_with("# Folded from x.ppl") && data.contains("\n[sizes"), "{data}");
     for line in [
         "check app.ppl",
         "fmt --check app.ppl",
@@ -329,7 +329,7 @@ fn long_lists_stand_beside_the_program() {
     // Who prints the program has all of it.
     let printed = scene.parabench("fold r").exits(0);
     assert!(
-        printed.out.contains("$values = [") && !printed.out.contains("list("),
+        printed.out.contains("$sizes = [") && !printed.out.contains("list("),
         "{}",
         printed.out
     );
@@ -404,7 +404,7 @@ fn ranks_with_fewer_values_are_not_filled_up() {
 fn lines_without_lists(text: &str) -> usize {
     let mut in_list = false;
     let is_other = |line: &&str| {
-        in_list |= line.starts_with("$values") || line.starts_with("$names");
+        in_list |= line.starts_with('$') && line.contains(" = [");
         let is_list = in_list;
         in_list &= !line.ends_with(';');
         !is_list

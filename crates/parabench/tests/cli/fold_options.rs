@@ -132,7 +132,7 @@ fn sizes_within_the_bound_become_one_and_random_ones_are_drawn() {
     assert!(!done.err.contains("without loss"), "{}", done.err);
     sound(&scene, "x2.ppl");
     // A tighter bound keeps the sizes.
-    scene.parabench("fold r --approx 0.1%").exits(0).out_has("$values");
+    scene.parabench("fold r --approx 0.1%").exits(0).out_has("$sizes");
     for wrong in ["0", "-1%", "x", "80%"] {
         scene.parabench(&format!("fold r --approx={wrong}")).exits(2).err_has("2%");
     }
@@ -416,7 +416,7 @@ fn lines_that_call_and_values_are_explained() {
     explained("define proc").out_has("fwrite \"a\"");
     let used = explained("param $").out;
     assert!(used.contains("  line ") && !used.contains("no operation"), "{used}");
-    explained("$values = ").out_has("write(\"c\"");
+    explained("$sizes = ").out_has("write(\"c\"");
     explained("# Run it").out_has("no operation of the run");
 }
 

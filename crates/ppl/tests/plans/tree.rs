@@ -100,7 +100,8 @@ fn eval<T>(result: value::Eval<T>) -> Done<T> {
 
 /// What stands in a list at a path.
 fn reached(whole: &Value, path: &[i64]) -> Done<Value> {
-    path.iter().try_fold(whole.clone(), |list, at| eval(value::index(&list, &Value::Int(*at)).cloned()))
+    path.iter()
+        .try_fold(whole.clone(), |list, at| eval(value::index(&list, &Value::Int(*at)).cloned()))
 }
 
 /// A list that is made anew with another value at a path.

@@ -7,15 +7,11 @@
 use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, Written, grouped, ungrouped};
-use super::shape::Interner;
-use super::write::table_name;
+use super::tables::Tables;
 use std::collections::BTreeMap;
 
 /// Lengths of lists that are looked for in others.
 const PART_LEN: std::ops::RangeInclusive<usize> = 4..=4096;
-
-/// Lists of a program.
-pub type Tables = Interner<Vec<i64>>;
 
 /// What a statement's numbers may be expressed in.
 #[derive(Clone, Debug, Default)]
@@ -222,8 +218,8 @@ impl Linear {
             }
             Value::Table(ranks, values) => {
                 let index = index(ranks, tables);
-                let at = tables.number(values.clone()) as usize;
-                self.add(1, &format!("{}[{}]", table_name(at), ungrouped(&index)));
+                let list = tables.name(values.clone());
+                self.add(1, &format!("{list}[{}]", ungrouped(&index)));
             }
         }
     }
@@ -248,9 +244,9 @@ impl Linear {
                 self.add(factor * unit, &place);
             }
             Written::List(list) => {
-                let (at, place) = part_of(&list, tables)
-                    .unwrap_or_else(|| (tables.number(list.values.clone()) as usize, list.place));
-                self.add(unit, &format!("{}[{}]", table_name(at), ungrouped(&place)));
+                let (list, place) = part_of(&list, tables)
+                    .unwrap_or_else(|| (tables.name(list.values).to_string(), list.place));
+                self.add(unit, &format!("{list}[{}]", ungrouped(&place)));
             }
         }
     }
@@ -333,7 +329,7 @@ impl Linear {
 
 /// The earlier list that has these values further behind, or from another place on around, and their
 /// place there.
-fn part_of(list: &Regular, tables: &Tables) -> Option<(usize, String)> {
+fn part_of(list: &Regular, tables: &Tables) -> Option<(String, String)> {
     let Regular { values, place } = list;
     if !PART_LEN.contains(&values.len()) {
         return None;
@@ -344,14 +340,14 @@ fn part_of(list: &Regular, tables: &Tables) -> Option<(usize, String)> {
         Some(_) => [&table[..], table].concat().windows(values.len()).position(|w| w == values),
         None => table.windows(values.len()).position(|window| window == values),
     };
-    let few = tables.all.iter().enumerate().filter(|(_, table)| table.len() <= *PART_LEN.end());
-    let (at, shift) = few.filter_map(|(at, table)| Some((at, shift_in(table)?))).next()?;
+    let mut few = tables.all().filter(|(_, table)| table.len() <= *PART_LEN.end());
+    let (name, shift) = few.find_map(|(name, table)| Some((name, shift_in(table)?)))?;
     let place = match (turning, shift) {
         (_, 0) => place.clone(),
         (Some(inner), _) => format!("({} + {shift}) % {}", ungrouped(inner), values.len()),
         (None, _) => format!("{place} + {shift}"),
     };
-    Some((at, place))
+    Some((name.to_string(), place))
 }
 
 /// The place of a list's value in this iteration, and on this rank.
@@ -362,7 +358,7 @@ pub fn place_in(list: &Listed, around: &Loop, tables: &mut Tables) -> String {
     match rows.distance() {
         Some(distance) => format!("{row} * {distance} + {place}"),
         None => {
-            let starts = table_name(tables.number(rows.starts.clone()) as usize);
+            let starts = tables.name(rows.starts.clone());
             format!("{starts}[{}] + {place}", ungrouped(&row))
         }
     }
@@ -377,7 +373,7 @@ pub fn index(ranks: &[u32], tables: &mut Tables) -> String {
         false => {
             let mut numbers = vec![0; (last + 1) as usize];
             (0..).zip(ranks).for_each(|(number, rank)| numbers[*rank as usize] = number);
-            format!("{}[$$rank]", table_name(tables.number(numbers) as usize))
+            format!("{}[$$rank]", tables.name(numbers))
         }
     }
 }
@@ -456,7 +452,7 @@ mod tests {
         linear.add_value(&Value::Table([0, 1].into(), vec![4, 9]), &mut tables);
         assert_eq!(linear.shown(&Sizes::default(), false), "$values[$$rank]");
         assert_eq!(linear.shown_us(&Sizes::default()), "$values[$$rank] * 1us");
-        assert_eq!(tables.all, [vec![4, 9]]);
+        assert_eq!(tables.all().collect::<Vec<_>>(), [("$values", &vec![4, 9])]);
         let mut linear = Linear::default();
         linear.add_value(&Value::Affine { base: 0, step: 1880 }, &mut tables);
         assert_eq!(linear.shown_us(&Sizes::default()), "$$rank * 1880us");
@@ -467,7 +463,7 @@ mod tests {
     #[test]
     fn lists_that_are_parts_of_others_are_not_written_again() {
         let mut tables = Tables::default();
-        tables.number(vec![7, 1, 5, 3, 9, 2]);
+        tables.name(vec![7, 1, 5, 3, 9, 2]);
         for (values, place, expected) in [
             (vec![7, 1, 5, 3, 9, 2], "$i % 6", Some("$i % 6")),
             (vec![5, 3, 9, 2, 7, 1], "$i % 6", Some("($i + 2) % 6")),

@@ -36,6 +36,7 @@ mod regular;
 mod rounds;
 pub mod shape;
 pub mod starts;
+mod tables;
 pub mod think;
 pub mod told;
 mod variables;

@@ -152,7 +152,9 @@ pub fn condition(values: &[i64], place: &str) -> Option<String> {
     let (sign, at) = match (place_of(1)?, place_of(0)?) {
         ((at, true), _) => ("==", at),
         (_, (at, true)) => ("!=", at),
-        ((at, _), _) if first == 0 && values[at..].iter().all(|value| *value == other) => (">=", at),
+        ((at, _), _) if first == 0 && values[at..].iter().all(|value| *value == other) => {
+            (">=", at)
+        }
         (_, (at, _)) if first == 1 && values[at..].iter().all(|value| *value == other) => ("<", at),
         _ => return None,
     };

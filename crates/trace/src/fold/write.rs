@@ -1,13 +1,13 @@
 //! The tree of all ranks -> text of a program.
 
-use super::expr::{Linear, Loop, Sizes, Tables, bytes, name_of_loop, place_in, quoted};
+use super::expr::{Linear, Loop, Sizes, bytes, quoted};
 use super::log::Log;
 use super::names::Part;
 use super::params::Params;
 use super::procs::Proc;
-use super::regular::condition;
 use super::ranks::{Form, Item, Ranks, Spread, Value};
 use super::shape::{Arg, Shape, Shaper, Statement};
+use super::tables::{Role, Tables};
 use super::think::{Places, Recorder, Think, duration};
 use super::told::mpi_mode;
 use crate::strace::open_flag_text;
@@ -24,6 +24,7 @@ mod directory;
 mod named;
 mod patterns;
 mod pauses;
+mod repeat;
 mod split;
 
 /// Writes a program.
@@ -316,6 +317,7 @@ impl<'a> Writer<'a> {
         let mut numbers = numbers.iter();
         let mut args = Vec::new();
         self.sizes.unit = None;
+        let mut role = if statement.op == Op::Fseek { Role::Offsets } else { Role::Sizes };
         for arg in &statement.args {
             args.push(match arg {
                 Arg::Path(template) => self.text(*template, &mut numbers, lines),
@@ -325,7 +327,11 @@ impl<'a> Writer<'a> {
                     format!("\"{}\"", mpi_mode(*flags))
                 }
                 Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
-                Arg::Bytes => self.bytes(statement.op, numbers.next()),
+                Arg::Bytes => {
+                    self.tables.hold(role);
+                    role = Role::Offsets;
+                    self.bytes(statement.op, numbers.next())
+                }
                 Arg::Further => {
                     let further = numbers.next().map(|number| self.linear(number));
                     further.unwrap_or_default().shown(&self.plain(), true)
@@ -404,6 +410,7 @@ impl<'a> Writer<'a> {
                         Some(Part::Text(next)) => next.first().copied(),
                         _ => None,
                     };
+                    self.tables.hold(Role::Numbers);
                     let linear = self.linear(number);
                     text.push_str(&self.number_in_text(&linear, *width, next, lines));
                 }
@@ -451,45 +458,6 @@ impl<'a> Writer<'a> {
             (0, true) => format!("${{{}}}", &name[1..]),
             _ => format!("${{{}:0{width}}}", &name[1..]),
         }
-    }
-
-    fn repeat(&mut self, item: &Item) -> String {
-        let name = name_of_loop(self.loops.len());
-        let mut frame = Loop::of(name, item);
-        let option = !frame.is_used() && is_option(&item.numbers[0]);
-        let condition = self.condition(&item.numbers[0]).filter(|_| option);
-        let count = match condition {
-            Some(_) => Linear::default(),
-            None => self.linear(&item.numbers[0]),
-        };
-        if let Some((cursor, further)) = frame.cursor() {
-            *cursor = numbered("$at", self.counted);
-            self.counted += 1;
-            self.cursors.push((cursor.clone(), self.loops.len() - *further));
-        }
-        let cursor = frame.cursor().map(|(cursor, _)| cursor.clone());
-        let constant = count.constant();
-        let shown = match constant.and_then(|count| self.params.count(count)) {
-            Some(param) => param,
-            None => count.shown(&Sizes::default(), false),
-        };
-        let head = match (option, condition) {
-            (true, Some(condition)) => format!("if ({condition})"),
-            (true, None) => format!("if ({shown} == 1)"),
-            _ => frame.head(&shown, constant.filter(|_| !shown.starts_with('$'))),
-        };
-        self.loops.push(frame);
-        let mut body = self.body(&item.body);
-        self.loops.pop();
-        body.extend(cursor.map(|cursor| format!("{cursor} = {cursor} + 1;")));
-        block(&head, body)
-    }
-
-    /// When a count of 0 and 1 is 1.
-    fn condition(&mut self, count: &Spread) -> Option<String> {
-        let list = count.list.as_ref().filter(|list| list.rows.is_none())?;
-        let around = self.loops.iter().rev().nth(list.depth)?;
-        condition(&list.values, &place_in(list, around, &mut self.tables))
     }
 
     fn linear(&mut self, number: &Spread) -> Linear {
@@ -558,17 +526,6 @@ fn in_ranges(ranks: &[u32]) -> String {
 /// the first one, nor for all others, nor for every so many.
 fn names_ranks(head: &str) -> bool {
     head != "master" && head != "if ($$rank >= 1)" && !head.contains(" % ")
-}
-
-/// Iterations are one or none each time.
-fn is_option(count: &Spread) -> bool {
-    let steady = count.base == Value::Same(0) && count.steps.iter().all(|s| *s == Value::Same(0));
-    let list = count.list.as_ref().filter(|_| steady);
-    list.is_some_and(|list| list.values.iter().all(|times| matches!(times, 0 | 1)))
-}
-
-pub(super) fn table_name(at: usize) -> String {
-    numbered("$values", at)
 }
 
 /// `$x`, `$x2`, `$x3`

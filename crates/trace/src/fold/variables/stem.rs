@@ -2,11 +2,12 @@
 
 use super::super::anonymise::looks_like_hash;
 use super::super::procs::stem as letters_of;
+use super::super::tables::Role;
 
 /// What other variables of a program are called.
-const RESERVED: [&str; 20] = [
+const RESERVED: [&str; 19] = [
     "at", "block", "buffer", "bytes", "count", "dir", "files", "header", "name", "names", "page",
-    "pauses", "rank", "record", "size", "values", "file", "time", "group", "node",
+    "pauses", "rank", "record", "size", "file", "time", "group", "node",
 ];
 
 /// Longest name, in bytes.
@@ -17,7 +18,7 @@ pub const ANY: &str = "file";
 
 /// Other variables have this name, with or without a number.
 fn is_reserved(stem: &str) -> bool {
-    RESERVED.contains(&stem)
+    RESERVED.contains(&stem) || Role::NAMES.contains(&stem)
 }
 
 /// `content_db` of `data/ix0/content.db`; `None`: nothing in it is a word.

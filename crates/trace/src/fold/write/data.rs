@@ -9,7 +9,7 @@
 //! ```
 
 use super::super::expr::listed;
-use super::{Included, Lines, Writer, comment, numbered, quoted, table_name};
+use super::{Included, Lines, Writer, comment, numbered, quoted};
 
 /// Longest list in a program, in bytes: some 60 numbers of six digits, five lines. Who reads a program
 /// sees from that what numbers there are; more of them hide what is done with them.
@@ -76,8 +76,7 @@ impl Writer<'_> {
     /// Lists of numbers, names and pauses: what they are called, and their definitions. `data` takes
     /// long ones.
     pub(super) fn named_lists(&self, data: &mut Option<LongLists>) -> Vec<(String, String)> {
-        let tables = self.tables.all.iter().enumerate();
-        let tables = tables.map(|(at, table)| (table_name(at), listed(table)));
+        let tables = self.tables.all().map(|(name, table)| (name.to_string(), listed(table)));
         let names = self.names.iter().enumerate().map(|(at, names)| {
             let names = names.iter().map(|name| format!("\"{name}\"")).collect();
             (numbered("$names", at), names)

@@ -4,7 +4,7 @@ use super::super::expr::listed;
 use super::super::patterns::name;
 use super::super::ranks::{Item, Spread};
 use super::data::{LongLists, definition};
-use super::{Lines, Writer, table_name};
+use super::{Lines, Writer};
 
 impl Writer<'_> {
     /// `define pattern "extents" { repeat $i 3 extent($i * 16k + $$grank * 4k, 4k); }`
@@ -25,9 +25,9 @@ impl Writer<'_> {
         let tables = std::mem::take(&mut self.tables);
         let mut lines = self.body(body);
         let own = std::mem::replace(&mut self.tables, tables);
-        let lists = own.all.iter().enumerate().map(|(at, values)| {
-            let (list, pattern) = (table_name(at), name(number));
-            definition(&list, &format!("{pattern}-{}", &list[1..]), &listed(values), data)
+        let lists = own.all().map(|(list, values)| {
+            let pattern = name(number);
+            definition(list, &format!("{pattern}-{}", &list[1..]), &listed(values), data)
         });
         lines.splice(..0, lists);
         // All ranks use it, as the group that the program begins with.

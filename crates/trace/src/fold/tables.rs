@@ -1,0 +1,79 @@
+//! The lists of numbers of a program, called after what their numbers are.
+
+use super::shape::Interner;
+
+/// What the numbers of a list are in the statement that has them first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Anything else.
+    #[default]
+    Values,
+    /// Parts of names.
+    Numbers,
+    /// Bytes of an operation.
+    Sizes,
+    /// Places in files.
+    Offsets,
+    /// Iterations of a loop.
+    Counts,
+    /// Whether something is executed, 1 or 0.
+    Flags,
+}
+
+impl Role {
+    /// What all lists may be called, without numbers.
+    pub const NAMES: [&str; 6] = ["values", "numbers", "sizes", "offsets", "counts", "flags"];
+
+    fn name(self) -> &'static str {
+        Role::NAMES[self as usize]
+    }
+}
+
+/// Lists of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    lists: Interner<Vec<i64>>,
+    names: Vec<String>,
+    /// What the next list holds.
+    role: Role,
+}
+
+impl Tables {
+    /// What lists hold that are asked for from now on.
+    pub fn hold(&mut self, role: Role) {
+        self.role = role;
+    }
+
+    /// The variable of the list, which is made when it is asked for first.
+    pub fn name(&mut self, values: Vec<i64>) -> &str {
+        let at = self.lists.number(values) as usize;
+        if at == self.names.len() {
+            let like = format!("${}", self.role.name());
+            let count = self.names.iter().filter(|name| name.starts_with(&like)).count();
+            self.names.push(super::write::numbered(&like, count));
+        }
+        &self.names[at]
+    }
+
+    /// All lists with their variables.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Vec<i64>)> {
+        self.names.iter().map(String::as_str).zip(&self.lists.all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_called_after_what_they_hold_first() {
+        let mut tables = Tables::default();
+        assert_eq!(tables.name(vec![1, 5]), "$values");
+        tables.hold(Role::Sizes);
+        assert_eq!(tables.name(vec![2, 3]), "$sizes");
+        assert_eq!(tables.name(vec![1, 5]), "$values");
+        assert_eq!(tables.name(vec![4]), "$sizes2");
+        let all: Vec<_> = tables.all().map(|(name, values)| (name, values.len())).collect();
+        assert_eq!(all, [("$values", 2), ("$sizes", 2), ("$sizes2", 1)]);
+    }
+}
