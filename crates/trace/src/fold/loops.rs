@@ -11,6 +11,7 @@
 //! input is that of the result.
 
 use super::alike::Alike;
+use super::joined::join;
 use super::ragged;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -298,14 +299,32 @@ impl Folder {
 
     /// Makes loops over lists of what came since the last time, where that is shorter.
     pub fn settle(&mut self, alike: &mut Alike<'_>) {
+        self.shorten(alike);
+        // What stands behind the last loop may be the beginning of its next iteration.
+        let behind = self.stack.iter().rev().take_while(|node| node.kind == Kind::Leaf).count();
+        let more = if behind < BODY_MAX { behind } else { 0 };
+        self.settled = self.stack.len() - more;
+    }
+
+    fn shorten(&mut self, alike: &mut Alike<'_>) {
+        // Loops may have formed across.
+        self.settled = self.settled.min(self.stack.len());
         let own = self.take(self.settled);
-        ragged::shortened(own, alike).into_iter().for_each(|node| self.add(node));
-        self.settled = self.stack.len();
+        let mut shorter = ragged::shortened(own, alike).into_iter();
+        if self.settled > 0
+            && let Some(next) = shorter.next()
+        {
+            let mut latest = self.take(self.settled - 1).remove(0);
+            let apart = join(&mut latest, next);
+            self.add(latest);
+            apart.into_iter().for_each(|node| self.add(node));
+        }
+        shorter.for_each(|node| self.add(node));
     }
 
     /// What all became, with loops over lists where that is shorter.
     pub fn finish(mut self, alike: &mut Alike<'_>) -> Vec<Node> {
-        self.settle(alike);
+        self.shorten(alike);
         self.stack
     }
 

@@ -17,6 +17,7 @@ pub mod before;
 mod bursts;
 pub mod events;
 pub mod expr;
+mod joined;
 mod lists;
 pub mod log;
 pub mod loops;
