@@ -105,7 +105,7 @@ impl Fold {
         let name = file_name(self.out.as_deref());
         let (split, data) = (self.split_name(), self.data_name());
         let (think, approx, steady) = (self.think, self.approx, false);
-        let options = Options { think, head, name, split, data, approx, steady };
+        let options = Options { think, head, name, split, data, approx, steady, late: false };
         let line = self.explain.clone().map(|line| self.in_part(line));
         let log = Rc::new(log);
         let (folded, proof) = proved(&log, options);

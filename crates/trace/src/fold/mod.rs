@@ -69,6 +69,8 @@ pub struct Options {
     pub approx: Option<f64>,
     /// Each operation comes as often as in the log, whatever may be approximate.
     pub steady: bool,
+    /// Numbers are made approximate in the loops that are found without that, not before.
+    pub late: bool,
     /// What the file of the program is called.
     pub name: Option<String>,
     /// Every phase is a file of its own; what their names begin with.
@@ -126,14 +128,23 @@ impl Folded {
 /// Waits of a rank from which on signals between ranks may be shorter than meetings of all.
 const MEETINGS_FEW: usize = 6;
 
-/// Makes a program of a log. Statements are drawn only where that makes it shorter.
+/// Makes a program of a log: an approximate one only where that is shorter, and statements are drawn only
+/// where that makes it shorter still.
 pub fn fold(log: &Log, options: &Options) -> Folded {
-    let folded = in_best_order(log, options);
-    if options.approx.is_none() || options.steady {
-        return folded;
+    let exact = in_best_order(log, &Options { approx: None, ..options.clone() });
+    if options.approx.is_none() {
+        return exact;
     }
-    let steady = in_best_order(log, &Options { steady: true, ..options.clone() });
-    if steady.bytes() <= folded.bytes() { steady } else { folded }
+    let (lines, mut best) = (exact.lines(), exact);
+    for (steady, late) in [(true, false), (true, true), (false, false), (false, true)] {
+        if steady || !options.steady {
+            let found = in_best_order(log, &Options { steady, late, ..options.clone() });
+            if found.lines() <= lines && found.bytes() < best.bytes() {
+                best = found;
+            }
+        }
+    }
+    best
 }
 
 /// Of the programs with barriers and with signals the one that shows where all ranks meet, and of these
@@ -202,7 +213,8 @@ fn how_to_run(options: &Options, ranks: usize, expects: bool) -> String {
 fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool, Folded, Bursts) {
     let share = options.approx.filter(|share| *share > 0.0);
     let bound = share.map(|share| Bound { share, steady: options.steady });
-    let mut shaper = Shaper::new(log, options.think, bound, bursts);
+    let early = bound.filter(|_| !options.late);
+    let mut shaper = Shaper::new(log, options.think, early, bursts);
     let starts = starts::starts(log, options.think);
     let (mut trees, mut adopted) = (Vec::new(), Vec::new());
     // Where all that begin late wait for others, nobody sleeps.
