@@ -251,6 +251,17 @@ impl Linear {
         }
     }
 
+    /// What grows with a size that is a parameter, and the rest, which does not begin with a sign.
+    fn divided(&self, sizes: &Sizes) -> Option<(Linear, Linear)> {
+        let (unit, _) = sizes.unit.as_ref().filter(|(_, text)| text.starts_with('$'))?;
+        let (whole, rest): (Vec<_>, Vec<_>) =
+            self.terms.iter().cloned().partition(|(factor, _)| factor % unit == 0);
+        let whole = Linear { constant: 0, terms: whole };
+        let rest = Linear { constant: self.constant, terms: rest };
+        let follows = rest.constant >= 0 && rest.terms.iter().all(|(factor, _)| *factor > 0);
+        (!whole.terms.is_empty() && rest != Linear::default() && follows).then_some((whole, rest))
+    }
+
     /// Adds the product of an expression and the index of a loop, which runs from 0.
     pub fn add_product(&mut self, factor: &str, around: &Loop) {
         self.add(1, &format!("({factor}) * {}", around.name));
@@ -280,6 +291,10 @@ impl Linear {
             } else {
                 format!("{shown} * {text}")
             };
+        }
+        if let Some((whole, rest)) = self.divided(sizes) {
+            let whole = whole.shown(sizes, as_bytes);
+            return format!("{whole} + {}", rest.shown(&Sizes { unit: None, ..*sizes }, as_bytes));
         }
         let has_rank =
             self.terms.iter().any(|(factor, atom)| *factor == 1 && atom.contains("$$rank"));

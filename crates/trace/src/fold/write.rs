@@ -12,6 +12,8 @@ use super::think::{Places, Recorder, Think, duration};
 use super::told::mpi_mode;
 use crate::strace::open_flag_text;
 use data::LongLists;
+pub use fixed::Fixed;
+use fixed::{has_lists_by_rank, is_chance};
 use model::Op;
 use model::errno;
 pub use pauses::Uneven;
@@ -21,6 +23,7 @@ use std::fmt::Write;
 mod calls;
 mod data;
 mod directory;
+mod fixed;
 mod named;
 mod patterns;
 mod pauses;
@@ -63,19 +66,12 @@ pub struct Writer<'a> {
     fixed: Fixed,
     /// Number of ranks.
     ranks: u32,
+    /// How many of them execute what is written.
+    among: usize,
     /// Further directories in which files have names.
     directories: Vec<String>,
     /// More of them were at work at a time than there were processors.
     crowded: bool,
-}
-
-/// Why a program cannot be stretched.
-#[derive(Clone, Debug, Default)]
-pub struct Fixed {
-    /// What names ranks one by one.
-    pub ranks: Option<String>,
-    /// A size, and a statement whose place in the file does not follow it.
-    pub sizes: Vec<(String, String)>,
 }
 
 /// A program with what can be changed in it.
@@ -144,6 +140,7 @@ impl<'a> Writer<'a> {
             of_ranks: Vec::new(),
             fixed: Fixed::default(),
             ranks,
+            among: ranks as usize,
             directories: log.used_directories().map(str::to_string).collect(),
             crowded: shaper.is_crowded(),
         }
@@ -174,12 +171,12 @@ impl<'a> Writer<'a> {
         let parts: Vec<Included> =
             files.parts.into_iter().map(|part| split::with_head(part, head)).collect();
         let mut all = std::iter::once(&text).chain(parts.iter().map(|part| &part.text));
-        let has_lists = all.any(|text| text.contains("[$$rank"));
-        if has_lists && self.fixed.ranks.is_none() {
-            self.fixed.ranks = Some("a list has a value for each rank".into());
+        let has_lists = all.any(|text| has_lists_by_rank(text));
+        if has_lists {
+            self.fixed.exactly("a list has a value for each rank");
         }
         let data = data.and_then(|data| data.file(head));
-        let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks(has_lists));
+        let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks());
         let (params, fixed) = (self.params.all(), self.fixed);
         let (uneven, mixed_places) = (self.uneven, self.mixed_places);
         Written { text, parts, data, params, fixed, uneven, mixed_places }
@@ -187,12 +184,12 @@ impl<'a> Writer<'a> {
 
     /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.
     /// Who checks it needs not be told their number, and who runs it with another one is.
-    fn asserted_ranks(&self, has_lists: bool) -> String {
+    fn asserted_ranks(&self) -> String {
         let ranks = self.ranks;
         if ranks == 1 || self.fixed.ranks.is_none() {
             return String::new();
         }
-        let (relation, what) = if has_lists { ("==", "is for") } else { (">=", "needs") };
+        let (relation, what) = if self.fixed.exactly { ("==", "is for") } else { (">=", "needs") };
         let message = format!("it {what} {ranks} ranks: run it with -n {ranks}");
         format!("assert($$size {relation} {ranks}, \"{message}\");\n")
     }
@@ -240,7 +237,9 @@ impl<'a> Writer<'a> {
                 lines.push(block(&format!("{weight}:"), body));
             }
             Form::Only(ranks) => {
+                let all = std::mem::replace(&mut self.among, ranks.len());
                 let body = self.body(&item.body);
+                self.among = all;
                 if !body.is_empty() {
                     lines.push(self.only_there(ranks, body));
                 }
@@ -284,11 +283,11 @@ impl<'a> Writer<'a> {
                 });
             }
             Shape::Signal => {
-                let to = self.linear(&item.numbers[0]).shown(&self.plain(), false);
+                let to = self.partner(&item.numbers[0]).shown(&self.plain(), false);
                 lines.push(format!("signal(\"from-$$rank\", to={to});"));
             }
             Shape::Wait => {
-                let from = self.linear(&item.numbers[0]);
+                let from = self.partner(&item.numbers[0]);
                 let from = self.number_in_text(&from, 0, None, lines);
                 let count = self.linear(&item.numbers[1]).shown(&self.plain(), false);
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
@@ -460,7 +459,19 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The other side of a signal. Others than rank 0 and those beside the rank are named.
+    fn partner(&mut self, number: &Spread) -> Linear {
+        let rank = self.linear(number);
+        if rank.constant() != Some(0) && !rank.shown(&self.plain(), false).contains("$$rank") {
+            self.fixed.exactly("a signal names ranks");
+        }
+        rank
+    }
+
     fn linear(&mut self, number: &Spread) -> Linear {
+        if is_chance(&number.base, self.among) {
+            self.fixed.exactly("numbers of ranks follow no rule that goes on");
+        }
         let mut linear = Linear::default();
         let tables = &mut self.tables;
         let around = || self.loops.iter().rev();
