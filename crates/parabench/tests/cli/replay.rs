@@ -95,7 +95,22 @@ fn links_and_files_that_are_only_removed_are_as_they_were_found() {
     let replay = "replay r -- --out again.run --fidelity-gate";
     scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
     let notes = scene.call("report again.run").env("COLUMNS", "300").run().exits(0);
-    notes.out_has("--prepare makes symbolic links in the directory, first dir/away");
+    notes.out_has(
+        "--prepare makes symbolic links that lead upwards or are absolute, first dir/away",
+    );
+}
+
+/// Links that lead down leave no directory, whoever makes them.
+#[test]
+fn links_that_lead_down_are_replayed_without_confinement() {
+    let scene = Scene::new().file("w/dir/f", "abc");
+    std::os::unix::fs::symlink("dir", scene.path("w/l")).expect("a link");
+    let script = "cd w; readlink l; cat l/f; ln -s dir/f m; cat m";
+    let done = scene.call("record --via preload --under w -o r -- sh -c").word(script).run();
+    done.exits(0).out_is("dir\nabcabc");
+    let replay = "replay r -- --out again.run --fidelity-gate";
+    scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
+    scene.parabench("report again.run").exits(0).out_has("confinement: proved");
 }
 
 /// strace shows what was read of a link.
