@@ -13,6 +13,7 @@ use crate::strace::open_flag_text;
 use data::LongLists;
 use model::Op;
 use model::errno;
+use model::with::SHORT;
 pub use pauses::Uneven;
 pub use split::Included;
 use std::fmt::Write;
@@ -267,7 +268,7 @@ impl<'a> Writer<'a> {
         self.pause(&item.gap, lines);
         match shape {
             Shape::Op(statement) => {
-                let line = self.statement(&statement, &item.numbers, lines);
+                let line = self.statement(&statement, item, lines);
                 lines.push(line);
             }
             Shape::Barrier => lines.push("barrier;".into()),
@@ -304,13 +305,8 @@ impl<'a> Writer<'a> {
         Sizes { unit: None, ranks: self.ranks.into() }
     }
 
-    fn statement(
-        &mut self,
-        statement: &Statement,
-        numbers: &[Spread],
-        lines: &mut Lines,
-    ) -> String {
-        let mut numbers = numbers.iter();
+    fn statement(&mut self, statement: &Statement, item: &Item, lines: &mut Lines) -> String {
+        let mut numbers = item.numbers.iter();
         let mut args = Vec::new();
         self.sizes.unit = None;
         for arg in &statement.args {
@@ -341,6 +337,9 @@ impl<'a> Writer<'a> {
         }
         if statement.errno != 0 {
             options.push(format!("expect=\"{}\"", errno::name(statement.errno)));
+        }
+        if item.gap.meets_end {
+            options.push(format!("expect=\"{SHORT}\""));
         }
         if statement.syncs {
             options.push("fsync=\"close\"".into());
