@@ -23,6 +23,7 @@ use super::starts::Lifetimes;
 use super::think::Think;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
+use model::errno;
 use model::event::{FLAG_AT_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
@@ -326,7 +327,9 @@ impl<'a> Shaper<'a> {
     }
 
     fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {
-        let Some(op) = entry.op() else { return self.left_out += 1 };
+        // That something failed nobody knows how cannot be expected, nor made to happen.
+        let is_known = entry.is_ok() || errno::is_known(entry.event.errno);
+        let Some(op) = entry.op().filter(|_| is_known) else { return self.left_out += 1 };
         let meets_end = self.ends.met_by(entry);
         let entry = &mut self.told(entry);
         if let Some(near) = &self.near {
