@@ -104,7 +104,7 @@ fn what_is_expected_to_be_short_is_not() {
     assert_eq!(run["run"]["evidence"]["short"], 0);
     // Too short a run for figures, but nothing failed.
     scene.parabench("run x.ppl --strict").exits(3);
-    let rows = run["run"]["rows"].as_array().expect("rows");
+    let rows = run["rows"].as_array().expect("rows");
     let row = |op: &str| rows.iter().find(|row| row["op"] == op).expect("a row");
     let read = row("read");
     assert_eq!(
