@@ -130,10 +130,7 @@ fn commands_that_make_and_move_their_directory_are_repeated_in_one() {
         let said = "made, removed, renamed or missed the directory itself and were left out";
         scene.parabench("fold r -o x.ppl").exits(0).err_has("without loss");
         let text = scene.text("x.ppl");
-        assert!(
-            text.contains(&format!("# 7 calls {said}: in a run it is always there.")),
-            "{text}"
-        );
+        assert!(text.contains(&format!("# 7 calls {said}: a run has it.")), "{text}");
         scene.call("replay r -- --fidelity-gate").word("operations <= 0").run().exits(0);
     }
 }
