@@ -55,6 +55,14 @@ pub fn starts_above(path: &[u8]) -> bool {
     parts.find(|part| *part != b".") == Some(b"..")
 }
 
+/// A symbolic link that holds this text leads to something beneath the directory that holds the link, wherever
+/// that is moved to: it is relative and never goes up. SMB takes a backslash for a slash.
+pub fn leads_down(target: &[u8]) -> bool {
+    !target.starts_with(b"/")
+        && !target.iter().any(|byte| matches!(byte, 0 | b'\\'))
+        && !target.split(|byte| *byte == b'/').any(|part| part == b"..")
+}
+
 /// What of an absolute path comes after that of a directory in which it lies: nothing, or text that
 /// begins with a slash.
 pub fn below<'a>(path: &'a [u8], directory: &[u8]) -> Option<&'a [u8]> {
@@ -169,6 +177,26 @@ mod tests {
         assert_eq!(taken("burst-1:"), Some((&b"burst-1"[..], &b""[..])));
         for path in ["f", "./B:f", "12:30", "a/b:c", ":f", "", "B f:x"] {
             assert_eq!(taken(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn links_lead_down_if_no_part_of_their_text_goes_up() {
+        for (target, down) in [
+            ("a", true),
+            ("./a//b/", true),
+            (".", true),
+            ("..a/b..", true),
+            ("...", true),
+            ("", true),
+            ("..", false),
+            ("a/../b", false),
+            ("a/..", false),
+            ("/run/dir/a", false),
+            ("a\\..\\..\\b", false),
+            ("a\0", false),
+        ] {
+            assert_eq!(leads_down(target.as_bytes()), down, "{target:?}");
         }
     }
 

@@ -148,6 +148,11 @@ pub fn number(name: &str) -> Option<u16> {
     ERRNOS.iter().find(|row| row.1 == name).map(|row| row.0)
 }
 
+/// A number that has a name.
+pub fn is_known(number: u16) -> bool {
+    row(number).is_some()
+}
+
 /// The name of a number; "E?" for a number Linux does not have.
 pub fn name(number: u16) -> &'static str {
     row(number).map_or("E?", |row| row.1)

@@ -192,10 +192,11 @@ options! {
         help "it is for operations that write or read data",
         doc "What is written describes itself, and what is read is checked: a read of wrong bytes fails with \
              EBADMSG.";
-    Expect expect = "\"names of errors, joined by commas\"" Accepts::Errors,
+    Expect expect = "\"names of errors or short, joined by commas\"" Accepts::Errors,
         off &[""], takers Takers::Io, seeming &[],
         help "put the operations that may fail inside",
-        doc "Errors that count as expected instead of failed.";
+        doc "Errors that count as expected instead of failed. `short`: operations that the end of a file cuts short \
+             count as whole ones.";
     Rate rate = "a number of operations per second, such as 1000/s" Accepts::Rate,
         off &["0", "0.0"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",
@@ -294,9 +295,7 @@ impl Accepts {
                 _ => text.is_some_and(|text| words.contains(&text)),
             },
             Accepts::Rate => value.as_float().is_ok_and(|x| (0.0..=RATE_MAX).contains(&x)),
-            Accepts::Errors => {
-                text.is_some_and(|text| error_names(text).all(|name| errno::number(name).is_some()))
-            }
+            Accepts::Errors => text.is_some_and(|text| error_names(text).all(may_be_expected)),
             Accepts::Hints => text.is_some_and(|text| hints::parse(text).is_ok()),
             Accepts::Directory => {
                 text.is_some_and(|text| text.is_empty() || directory::is_name(text.as_bytes()))
@@ -318,6 +317,14 @@ fn are_times(times: &[Value]) -> bool {
         matches!(time, Value::Duration(_)) && before_ns <= last_ns
     });
     ascends && last_ns > 0
+}
+
+/// Among the names in the value of `expect`: operations may be short.
+pub const SHORT: &str = "short";
+
+/// A name that may stand in the value of `expect`.
+pub fn may_be_expected(name: &str) -> bool {
+    name == SHORT || errno::number(name).is_some()
 }
 
 /// The names in the value of `expect`.

@@ -52,9 +52,11 @@ fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {
             Code::NotWritten,
             "name the file of the rank that made it, as in \"$other\" with $other computed",
         ),
-        DoubtKind::BeyondEnd => {
-            (Code::BeyondEnd, "reads behind the end of the file move nothing and count as short")
-        }
+        DoubtKind::BeyondEnd => (
+            Code::BeyondEnd,
+            "reads behind the end of the file move nothing and count as short; where that is meant, expect \
+             it: with (expect=\"short\") ...",
+        ),
         DoubtKind::NotMade => (
             Code::NotMade,
             "write \"cw\" to create it, as \"w\" of fopen does; without, it has to be there before the run",

@@ -38,6 +38,7 @@ gaps! {
     UnknownOrigin "unknown-origin" "# descriptors were opened before the log began: their flags and positions are unknown";
     NoFiles "no-files" "# calls work on pipes, sockets, terminals and other things that are no files";
     Outside "outside" "# calls on files elsewhere were left out (@)";
+    OwnDirectory "own-directory" "# calls made, removed, renamed or missed the directory itself and were left out: a run has it";
     NoOperation "no-operation" "# calls have no operation of Parabench and were left out";
     Opaque "opaque" "# calls hand work to the kernel that the log does not show";
     Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";
@@ -237,6 +238,10 @@ mod tests {
                 "1 transfer of MPI-IO (4 bytes) was left out",
             ),
             ("1 logs end in the middle", "1 log ends in the middle"),
+            (
+                "1 calls made, removed, renamed or missed the directory itself and were left out",
+                "1 call made, removed, renamed or missed the directory itself and was left out",
+            ),
             (
                 "1 calls have no operation and were left out",
                 "1 call has no operation and was left out",

@@ -3,15 +3,16 @@
 //!
 //! | found | then |
 //! |---|---|
-//! | any symbolic link: a rename may turn it outwards | doubt |
+//! | a symbolic link that goes up or is absolute: a rename may turn it outwards | doubt |
 //! | a place where somebody else may put one | doubt |
 //! | a file with another name outside, a device, a FIFO | a way out that nothing closes |
 
 use super::marker;
 use super::opened::Opened;
 use crate::backend::MARKER;
-use crate::backend::beneath::openat2;
+use crate::backend::beneath::{openat2, readlinkat};
 use crate::dents;
+use model::directory::leads_down;
 use rustix::fs::{AtFlags, StatxFlags, fgetxattr_query, statx};
 use rustix::process::geteuid;
 use std::collections::HashMap;
@@ -177,6 +178,7 @@ impl Walk<'_> {
     ) -> Result<(), Unread> {
         match kind {
             libc::DT_DIR => self.waiting.push(path),
+            libc::DT_LNK if readlinkat(parent, name).is_ok_and(|text| leads_down(&text)) => {}
             libc::DT_LNK => self.doubt(format!(
                 "the directory holds the symbolic link {}, which may lead out of it",
                 shown(&path)
@@ -270,11 +272,16 @@ mod tests {
 
     /// Wherever it leads: a rename of the program may turn it outwards.
     #[test]
-    fn any_symbolic_link_is_a_doubt() {
-        for target in ["../file", "/etc", "missing", "../../.."] {
+    fn symbolic_links_that_do_not_lead_down_are_a_doubt() {
+        for target in ["../file", "/etc", "x/../y", "../../.."] {
             let place = place();
-            symlink(target, place.path().join("a/b/link")).expect("symlink");
+            for (name, target) in [("a/b/link", target), ("a/down", "b"), ("a/b/missing", "./x/y")]
+            {
+                symlink(target, place.path().join(name)).expect("symlink");
+            }
             doubted(place.path(), "the symbolic link a/b/link");
+            fs::remove_file(place.path().join("a/b/link")).expect("removed");
+            assert_eq!(look(place.path()), Survey::default());
         }
     }
 

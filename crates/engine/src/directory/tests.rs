@@ -184,11 +184,13 @@ fn a_mounted_file_system_is_left_alone_and_told() {
 }
 
 #[test]
-fn any_link_ends_the_trust_in_a_marked_directory() {
+fn a_link_that_leads_up_ends_the_trust_in_a_marked_directory() {
     let place = place();
     let run = open_dir(place.path()).expect("empty");
     assert_eq!(run.survey(), Survey::default());
-    symlink("data", place.path().join("way")).expect("symlink");
+    symlink("data", place.path().join("down")).expect("symlink");
+    assert_eq!(run.survey(), Survey::default());
+    symlink("data/..", place.path().join("way")).expect("symlink");
     assert!(run.survey().doubt.expect("no trust").contains("way"));
 }
 

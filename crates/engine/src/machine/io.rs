@@ -315,6 +315,7 @@ impl<'c, B: Backend> Io<'c, B> {
             tally.timing = Timing { start_ns: now_ns, end_ns: now_ns, busy_ns: 0 };
         }
         self.ended_ns = tally.timing.end_ns;
+        tally.short &= !self.options.active().expects_short;
         let expected = tally.errno != 0
             && (self.options.active().expects(tally.errno)
                 || self.is_lacking(op, tally.errno, subject));

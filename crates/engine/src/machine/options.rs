@@ -11,7 +11,7 @@ use model::errno;
 use model::hints;
 use model::plan::{Options, Pc};
 use model::value::{Eval, EvalError, Value};
-use model::with::{InForce, WithOption, error_names, file_named};
+use model::with::{InForce, SHORT, WithOption, error_names, file_named};
 
 /// When files are made stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub(super) struct Active {
     /// The schedule of arrivals, from 1; 0: operations are due at no time.
     pub(super) schedule: u32,
     expected: [u64; 4],
+    /// The program expects operations to be short.
+    pub(super) expects_short: bool,
 }
 
 impl Active {
@@ -90,6 +92,7 @@ impl Active {
         directory: 0,
         schedule: 0,
         expected: [0; 4],
+        expects_short: false,
     };
 
     /// The program expects operations to fail so.
@@ -174,6 +177,7 @@ impl Active {
     }
 
     fn expect(&mut self, names: &str) {
+        self.expects_short = error_names(names).any(|name| name == SHORT);
         self.expected = [0; 4];
         for number in error_names(names).filter_map(errno::number) {
             self.expected[usize::from(number) / 64] |= 1 << (number % 64);

@@ -8,6 +8,7 @@ use model::op::Class;
 use model::plan::{Instr, Internal, NO_SLOT, Operand, Pc, Piece, Source};
 use model::rehearsal::{Doubt, DoubtKind};
 use model::units::format_bytes;
+use model::with::{SHORT, error_names};
 use model::{Op, Plan, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -313,7 +314,9 @@ impl Doubts {
             let (nothing, _) = read.entry(*site).or_insert((true, name));
             *nothing &= wrote && reads.moved_bytes == 0;
         }
-        let nothing = read.into_iter().filter(|(_, (nothing, _))| *nothing);
+        let nothing = read
+            .into_iter()
+            .filter(|(site, (nothing, _))| *nothing && !expects(plan, *site, SHORT));
         let doubts = nothing.map(|(site, (_, name))| {
             let shown = self.shown(plan, site, name);
             let message = format!(
@@ -355,6 +358,11 @@ fn looks_itself(plan: &Plan, site: Pc) -> bool {
 
 /// The statement stands in `with (expect="ENOENT")`: the program is prepared for files that are missing.
 fn may_miss(plan: &Plan, site: Pc) -> bool {
+    expects(plan, site, "ENOENT")
+}
+
+/// The statement stands in a `with` that expects an error with this name, or what is `short`.
+fn expects(plan: &Plan, site: Pc, name: &str) -> bool {
     let mut left = 0;
     for instr in plan.code.iter().take(site as usize).rev() {
         match instr {
@@ -363,7 +371,7 @@ fn may_miss(plan: &Plan, site: Pc) -> bool {
             Instr::WithEnter { options } => {
                 let given = plan.options.get(*options as usize).and_then(|options| options.expect);
                 let names = given.and_then(|names| plan.literal(names)).unwrap_or_default();
-                if String::from_utf8_lossy(names).contains("ENOENT") {
+                if error_names(&String::from_utf8_lossy(names)).any(|expected| expected == name) {
                     return true;
                 }
             }

@@ -15,7 +15,7 @@
 //!
 //! [`random`] and [`mutated`] draw more, [`surface`] puts evil names on every way out. [`perform`]
 //! runs one and compares what lies beside the run directory before and after. What is no data
-//! stands in `limits.rs` and `words.rs`.
+//! stands in `limits.rs`, `links.rs` and `words.rs`.
 
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
@@ -30,6 +30,7 @@ mod table;
 
 mod families;
 mod limits;
+mod links;
 mod mutated;
 mod random;
 mod surface;

@@ -18,6 +18,8 @@ const TARGETS: [&str; 9] = [
     "../../outside/victim",
     "l/../outside",
 ];
+/// Those of which a program is proved all the same: wherever such a link is, it leads down.
+const DOWN: [&str; 7] = ["a", "b", ".", "l", "a/b", "./l/victim", "b/l/a"];
 
 /// A program of some statements, now and then in a loop, now and then with a path made at run time.
 pub fn program(dice: &mut Dice) -> String {
@@ -25,15 +27,39 @@ pub fn program(dice: &mut Dice) -> String {
         String::from("$far = \"\"; $n = 0; while ($n < 1) { $far = $far + \"a\"; $n = $n + 1; }\n");
     // What paths are made of decides whether the program can be proved.
     let is_proved = dice.once_in(2);
+    let way = if dice.once_in(2) { Way::Down } else { Way::Any };
     let times = if dice.once_in(3) { 1 + dice.below(60) } else { 1 };
     let _ = writeln!(text, "repeat $i {times} {{");
     for _ in 0..4 + dice.below(24) {
-        let _ = writeln!(text, "  {}", statement(dice, is_proved));
+        let _ = writeln!(text, "  {}", statement(dice, is_proved, way));
     }
     text + "}\n"
 }
 
-fn statement(dice: &mut Dice, is_proved: bool) -> String {
+/// Where the links of a program lead, and whether it lets others write.
+#[derive(Clone, Copy)]
+enum Way {
+    Any,
+    Down,
+}
+
+impl Way {
+    fn target(self, dice: &mut Dice) -> &'static str {
+        match self {
+            Way::Any => dice.one(&TARGETS),
+            Way::Down => dice.one(&DOWN),
+        }
+    }
+
+    fn mode(self) -> u32 {
+        match self {
+            Way::Any => 0o777,
+            Way::Down => 0o755,
+        }
+    }
+}
+
+fn statement(dice: &mut Dice, is_proved: bool, way: Way) -> String {
     let mut path = || {
         let name = dice.one(&NAMES);
         match is_proved || !name.starts_with("a/") || dice.once_in(2) {
@@ -44,13 +70,14 @@ fn statement(dice: &mut Dice, is_proved: bool) -> String {
     let (one, two) = (path(), path());
     match dice.below(24) {
         0..4 => format!("mkdir({one});"),
-        4..8 => format!("symlink(\"{}\", {one});", dice.one(&TARGETS)),
-        8..12 => format!("rename({one}, {two});"),
+        4..8 => format!("symlink(\"{}\", {one});", way.target(dice)),
+        8..11 => format!("rename({one}, {two});"),
+        11 => format!("rename({one}, {two}, \"exchange\");"),
         12 => format!("link({one}, {two});"),
         13 => format!("write({one}, 4k);"),
         14 => format!("append({one}, 10);"),
         15 => format!("truncate({one}, 3);"),
-        16 => format!("chmod({one}, 511);"),
+        16 => format!("chmod({one}, {});", way.mode()),
         17 => format!("utime({one});"),
         18 => format!("delete({one});"),
         19 => format!("rmdir({one});"),

@@ -77,6 +77,13 @@ const ROWS: &[Row] = &[
         "write(\"a\", 4k); read(\"a\", 1k, 8k);\n",
         &[(1, "W0303", "asks for what lies behind the end of \"a\"")],
     ),
+    (
+        "",
+        "write(\"a-$$rank\", 1k);\nwith (expect=\"short\") {\nread(\"a-$$rank\", 4k);\n\
+         $h = fopen(\"a-$$rank\", \"r+\");\nfseek($h, 1k);\nfread($h);\nfclose($h);\n}\n\
+         with (expect=\"EIO\") read(\"a-$$rank\", 4k);\n",
+        &[(9, "W0303", "asks for 4 KiB of \"a-$$rank\"")],
+    ),
     // Nothing left.
     (
         "",

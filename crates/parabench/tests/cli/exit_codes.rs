@@ -97,6 +97,30 @@ fn strict_makes_short_operations_failures() {
 }
 
 #[test]
+fn what_is_expected_to_be_short_is_not() {
+    let text = "write(\"a\", 1k); with (expect=\"ENOENT,short\") { read(\"a\", 4k); stat(\"b\"); }";
+    let scene = Scene::new().file("x.ppl", text);
+    let run = run_object(&scene.parabench("run x.ppl --format json").exits(0));
+    assert_eq!(run["run"]["evidence"]["short"], 0);
+    // Too short a run for figures, but nothing failed.
+    scene.parabench("run x.ppl --strict").exits(3);
+    let rows = run["rows"].as_array().expect("rows");
+    let row = |op: &str| rows.iter().find(|row| row["op"] == op).expect("a row");
+    let read = row("read");
+    assert_eq!(
+        (&read["count"], &read["short"], &read["bytes"]),
+        (&1.into(), &0.into(), &1024.into())
+    );
+    assert_eq!(row("stat")["expected"], 1);
+    // Inside of another one only what that expects.
+    let inner =
+        "write(\"a\", 1k); with (expect=\"short\") with (expect=\"ENOENT\") read(\"a\", 4k);";
+    let scene = scene.file("y.ppl", inner).file("z.ppl", "with (expect=\"shor\") stat(\"a\");");
+    scene.parabench("run y.ppl --strict").exits(1);
+    scene.parabench("check z.ppl").exits(2).err_has("the nearest to shor is short");
+}
+
+#[test]
 fn code_130_wins_over_1_and_2_over_all() {
     let text = "stat(\"missing\"); create(\"begun\"); sleep(1h);";
     let scene = Scene::new().file("x.ppl", text);

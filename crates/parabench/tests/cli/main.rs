@@ -31,6 +31,7 @@ mod fmt;
 mod fold;
 mod fold_kinds;
 mod fold_options;
+mod folded;
 mod foreign;
 mod golden;
 mod hostile;

@@ -1,6 +1,6 @@
 //! `parabench replay`: fold, prepare, run and fidelity in one.
 
-use crate::scene::Scene;
+use crate::scene::{Scene, skip};
 
 const PROGRAM: &str = "\
 $h = fopen(\"in/data\", \"r\");
@@ -95,7 +95,44 @@ fn links_and_files_that_are_only_removed_are_as_they_were_found() {
     let replay = "replay r -- --out again.run --fidelity-gate";
     scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
     let notes = scene.call("report again.run").env("COLUMNS", "300").run().exits(0);
-    notes.out_has("--prepare makes symbolic links in the directory, first dir/away");
+    notes.out_has(
+        "--prepare makes symbolic links that lead upwards or are absolute, first dir/away",
+    );
+}
+
+/// Links that lead down leave no directory, whoever makes them.
+#[test]
+fn links_that_lead_down_are_replayed_without_confinement() {
+    let scene = Scene::new().file("w/dir/f", "abc");
+    std::os::unix::fs::symlink("dir", scene.path("w/l")).expect("a link");
+    let script = "cd w; readlink l; cat l/f; ln -s dir/f m; cat m";
+    let done = scene.call("record --via preload --under w -o r -- sh -c").word(script).run();
+    done.exits(0).out_is("dir\nabcabc");
+    let replay = "replay r -- --out again.run --fidelity-gate";
+    scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
+    scene.parabench("report again.run").exits(0).out_has("confinement: proved");
+}
+
+/// The directory of a run is always there.
+#[test]
+fn commands_that_make_and_move_their_directory_are_repeated_in_one() {
+    let script = "test -d w/data || mkdir w/data; echo hi > w/data/f; cat w/data/f; mkdir w/data/x; rm -r w/data; \
+                  mkdir w/data; echo a > w/data/b; mv w/data w/e; mv w/e w/data; rm w/data/b; rmdir w/data";
+    for via in ["preload", "strace"] {
+        if via == "strace" && std::process::Command::new("strace").arg("-V").output().is_err() {
+            skip("strace is not installed");
+            continue;
+        }
+        let scene = Scene::new().file("w/other", "");
+        let under = scene.path("w/data");
+        let call = scene.call(&format!("record --via {via} -o r --under")).word(&under);
+        call.word("--").word("sh").word("-c").word(script).run().exits(0);
+        let said = "made, removed, renamed or missed the directory itself and were left out";
+        scene.parabench("fold r -o x.ppl").exits(0).err_has("without loss");
+        let text = scene.text("x.ppl");
+        assert!(text.contains(&format!("# 7 calls {said}: a run has it.")), "{text}");
+        scene.call("replay r -- --fidelity-gate").word("operations <= 0").run().exits(0);
+    }
 }
 
 /// strace shows what was read of a link.

@@ -3,8 +3,10 @@
 //!
 //! What each variable can hold is worked out over all assignments of the program, in
 //! any order, as a [`Shape`]; a path is proved if no text of its shape leaves. Statements that
-//! could lead paths of any shape out are never proved: a symbolic link, which a rename may turn
-//! outwards, and permissions by which somebody else may put one into a directory.
+//! could lead paths of any shape out are not proved: a symbolic link whose target may go up or be
+//! absolute, because a rename may turn it outwards, and permissions by which somebody else may put one
+//! into a directory. A link that leads down leads only beneath the directory that holds it, wherever
+//! that is moved, and so do chains of such links. So names without `..` stay inside.
 
 use super::shape::Shape;
 use crate::check::path;
@@ -25,7 +27,7 @@ pub(crate) fn prove(plan: &mut Plan, roots: &[String]) {
         let instr = &plan.code[*site as usize];
         let mut paths = paths_of(plan, instr).into_iter().flatten();
         // The two paths of a rename are one place.
-        let reason = facts.opens_a_way(instr);
+        let reason = facts.opens_a_way(*site, instr);
         let reason = reason.or_else(|| paths.find_map(|operand| facts.reason(*site, operand)))?;
         Some(Unproved { site: *site, reason: reason.into() })
     });
@@ -70,7 +72,7 @@ static PATHS: [[bool; 2]; Op::COUNT] = {
 struct Found {
     /// What they assign can have the shape of a variable.
     dependent: Vec<Pc>,
-    /// They open a way out for other paths, or have a path that is not a plain text.
+    /// They may open a way out for other paths, or have a path that is not a plain text.
     open: Vec<Pc>,
 }
 
@@ -119,7 +121,7 @@ impl<'a> Facts<'a> {
             }
             let mut paths = paths_of(self.plan, instr).into_iter().flatten();
             let plain = paths.all(|operand| self.is_plain(operand));
-            if !plain || self.opens_a_way(instr).is_some() {
+            if !plain || matches!(instr, Instr::Op { op: Op::Symlink | Op::Chmod, .. }) {
                 found.open.push(site);
             }
         }
@@ -219,9 +221,8 @@ impl<'a> Facts<'a> {
                 let var = self.plan.loops[code as usize].var;
                 return (var != NO_SLOT).then_some((var, Shape::NUMBER));
             }
-            // Names in a directory have no slash and are not made of dots alone.
             Instr::Op { op: Op::Readdir, dst, .. } if dst != NO_SLOT => {
-                (dst, Shape::NUMBER.in_list())
+                (dst, Shape::NAME.in_list())
             }
             Instr::SetItem { list, args } => (list, self.changed(site, args, 1)),
             Instr::Push { list, args } => (list, self.changed(site, args, 0)),
@@ -288,9 +289,11 @@ impl<'a> Facts<'a> {
 
     /// Why other paths may leave after this statement.
     #[inline]
-    fn opens_a_way(&self, instr: &Instr) -> Option<&'static str> {
+    fn opens_a_way(&self, site: Pc, instr: &Instr) -> Option<&'static str> {
         match *instr {
-            Instr::Op { op: Op::Symlink, .. } => Some("it is a symbolic link"),
+            Instr::Op { op: Op::Symlink, args, .. } => {
+                self.shape(site, self.plan.args[args as usize]).leads_up()
+            }
             Instr::Op { op: Op::Chmod, args, .. } => {
                 let mode = self.plan.args[args as usize + 1];
                 (!self.keeps_others_out(mode)).then_some("others may be allowed to write there")
@@ -339,6 +342,10 @@ mod tests {
             "define proc p($n) { stat(\"$n.new\"); } p(\"a\"); p(\"b/c\");",
             "define groups {\"g\":D}; group \"g\" stat(\"x-$$group\");",
             "$x = 0.5; repeat $i 2 { $x = $x * 2; stat(\"$x\"); }",
+            "symlink(\"a\", \"d/l\"); stat(\"d/l/x\"); rename(\"d\", \"e\"); link(\"e/l\", \"m\");",
+            "param $n = 3; repeat $i $n symlink(\"d-$$rank/./f-$i\", \"l-$i\");",
+            "$l = [\"a/b\", \".\"]; repeat $t in $l symlink($t, \"$$env(PWD)/l-$t\");",
+            "$t = \"a\"; repeat $i 3 { symlink($t, \"l-$i\"); $t = $t + \"/b\"; }",
         ] {
             assert_eq!(reasons(text), [""; 0], "{text}");
         }
@@ -355,7 +362,6 @@ mod tests {
             ),
             ("define proc p($n) { stat($n); } p(\"/etc\");", "absolute"),
             ("define proc p($n) { if ($n == \"\") stat(\"$n/x\"); } p(\"\");", "absolute"),
-            ("symlink(\"a\", \"l\");", "symbolic link"),
             ("$l = []; repeat 2 { if (len($l)) stat($l[0]); push($l, \"/etc\"); }", "absolute"),
             ("$l = [\"a\"]; repeat $p in $l { stat($p); $l[0] = \"..\"; stat($l[0]); }", "`..`"),
             ("$l = []; repeat 2 { stat(sort($l)[0]); $l = $l + [\"/etc\"]; }", "absolute"),
@@ -375,7 +381,16 @@ mod tests {
     #[test]
     fn what_leads_other_paths_out_is_not_proved() {
         for (text, reason) in [
-            ("symlink(\"a\", \"d/l\"); stat(\"d/l/x\"); rename(\"d\", \"e\");", "symbolic link"),
+            ("symlink(\"../a\", \"d/l\"); stat(\"d/l\");", "link may have a component `..`"),
+            ("symlink(\"b/../a\", \"d/l\");", "link may have a component `..`"),
+            ("symlink(\"$$env(PWD)/a\", \"l\");", "link may be absolute"),
+            ("symlink(\"a\\\\..\\\\b\", \"l\");", "which SMB takes for `/`"),
+            ("$l = readdir(\"d\"); repeat $n in $l symlink($n, \"x$n\");", "which SMB takes"),
+            (
+                "$t = \"a\"; repeat $i 3 { symlink($t, \"l-$i\"); $t = $t + \"/..\"; }",
+                "link may have a component `..`",
+            ),
+            ("$t = \".\"; repeat 2 { symlink(\".$t\", \"d/l\"); $t = \"x\"; }", "`..`"),
             ("chmod(\"d\", 511);", "others may be allowed"),
             ("chmod(\"d\", 420 + $$rank);", "others may be allowed"),
         ] {

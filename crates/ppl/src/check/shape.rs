@@ -90,6 +90,8 @@ pub(crate) struct Shape {
     tail: Pieces,
     /// A complete component between slashes may be `..`.
     bad: bool,
+    /// They may have a backslash, which file systems of Windows take for a slash.
+    backslash: bool,
     /// They may stand in a list, in lists in lists: so deep at most, if it is below [`DEEP`].
     depth: u8,
 }
@@ -99,11 +101,20 @@ const DEEP: u8 = 4;
 
 impl Shape {
     /// No text at all: the start of a fixed point.
-    pub(crate) const NONE: Shape =
-        Shape { whole: Pieces::NONE, head: Pieces::NONE, tail: Pieces::NONE, bad: false, depth: 0 };
+    pub(crate) const NONE: Shape = Shape {
+        whole: Pieces::NONE,
+        head: Pieces::NONE,
+        tail: Pieces::NONE,
+        bad: false,
+        backslash: false,
+        depth: 0,
+    };
 
     /// Numbers, booleans, durations: never empty, no slash, never only dots.
     pub(crate) const NUMBER: Shape = Shape { whole: Pieces(OTHER), ..Shape::NONE };
+
+    /// A name in a directory: no slash, not made of dots alone.
+    pub(crate) const NAME: Shape = Shape { backslash: true, ..Shape::NUMBER };
 
     /// The shape of one text.
     pub(crate) fn of_text(text: &[u8], roots: &[String]) -> Shape {
@@ -118,15 +129,18 @@ impl Shape {
     }
 
     fn of_relative(text: &[u8]) -> Shape {
+        let backslash = text.contains(&b'\\');
         let mut parts = text.split(|byte| *byte == b'/').map(piece);
         let head = parts.next().unwrap_or(Pieces(EMPTY));
-        let Some(mut tail) = parts.next() else { return Shape { whole: head, ..Shape::NONE } };
+        let Some(mut tail) = parts.next() else {
+            return Shape { whole: head, backslash, ..Shape::NONE };
+        };
         let mut bad = false;
         for next in parts {
             bad |= tail.has(PARENT);
             tail = next;
         }
-        Shape { whole: Pieces::NONE, head, tail, bad, depth: 0 }
+        Shape { whole: Pieces::NONE, head, tail, bad, backslash, depth: 0 }
     }
 
     /// The texts of both.
@@ -136,6 +150,7 @@ impl Shape {
             head: self.head.or(other.head),
             tail: self.tail.or(other.tail),
             bad: self.bad || other.bad,
+            backslash: self.backslash || other.backslash,
             depth: self.depth.max(other.depth),
         }
     }
@@ -166,6 +181,7 @@ impl Shape {
             head: a.whole.then(b.head).or(if b.is_none() { Pieces::NONE } else { a.head }),
             tail: a.tail.then(b.whole).or(if a.is_none() { Pieces::NONE } else { b.tail }),
             bad: a.bad || b.bad || between.has(PARENT | ABSOLUTE),
+            backslash: a.backslash || b.backslash,
             depth: 0,
         }
     }
@@ -181,6 +197,21 @@ impl Shape {
             Some("it may have a component `..`")
         } else if self.head.has(EMPTY) || parts.has(ABSOLUTE) {
             Some("it may be absolute")
+        } else {
+            None
+        }
+    }
+
+    /// Why a symbolic link that holds a text of this shape may lead to something that is not beneath the
+    /// link's own directory; `None`: it cannot, wherever it is moved ([`model::directory::leads_down`]).
+    pub(crate) fn leads_up(self) -> Option<&'static str> {
+        let parts = self.whole.or(self.head).or(self.tail);
+        if self.bad || parts.has(PARENT) {
+            Some("the target of the symbolic link may have a component `..`")
+        } else if self.head.has(EMPTY) || parts.has(ABSOLUTE | ROOT) {
+            Some("the target of the symbolic link may be absolute")
+        } else if self.backslash {
+            Some("the target of the symbolic link may have a `\\`, which SMB takes for `/`")
         } else {
             None
         }
@@ -244,6 +275,29 @@ mod tests {
     }
 
     #[test]
+    fn links_that_lead_down_and_links_that_may_lead_up() {
+        for (parts, up) in [
+            (vec!["a/b"], false),
+            (vec![""], false),
+            (vec!["."], false),
+            (vec!["a-", "#", "/b"], false),
+            (vec![".", "."], true),
+            (vec!["a/../b"], true),
+            (vec!["/etc"], true),
+            (vec!["/run/dir"], true),
+            (vec!["/run/dir/", "#"], true),
+            (vec!["", "/burst", "/x"], true),
+            (vec!["a\\..\\b"], true),
+            (vec!["a", "\\", "b/c"], true),
+        ] {
+            assert_eq!(shape(&parts).leads_up().is_some(), up, "{parts:?}");
+        }
+        assert!(Shape::NAME.leaves().is_none() && Shape::NAME.leads_up().is_some());
+        let choice = shape(&["a"]).or(shape(&["b\\c"])).in_list().element();
+        assert!(choice.leads_up().is_some());
+    }
+
+    #[test]
     fn a_choice_leaves_if_one_of_its_texts_does() {
         let choice = shape(&["a"]).or(shape(&[".."]));
         assert!(choice.leaves().is_some());
@@ -253,13 +307,16 @@ mod tests {
 
     #[test]
     fn joining_agrees_with_joined_texts() {
-        let texts = ["", ".", "..", "a", "/", "a/", "/a", "./", "/..", "../", "a/b", "/.", "//"];
+        let texts =
+            ["", ".", "..", "a", "/", "a/", "/a", "./", "/..", "../", "a/b", "/.", "//", "\\"];
         for a in texts {
             for b in texts {
                 let joined = format!("{a}{b}");
                 let apart = Shape::of_relative(a.as_bytes()).then(Shape::of_relative(b.as_bytes()));
                 let whole = Shape::of_relative(joined.as_bytes());
                 assert_eq!(apart.leaves(), whole.leaves(), "{a:?} {b:?}");
+                let down = model::directory::leads_down(joined.as_bytes());
+                assert_eq!(apart.leads_up().is_none(), down, "{a:?} {b:?}");
             }
         }
     }

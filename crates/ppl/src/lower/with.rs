@@ -14,7 +14,7 @@ use model::directory::{DIRECTORIES_MAX, Directory};
 use model::errno;
 use model::plan::{Instr, Operand, Options, Source, Span};
 use model::value::EvalError;
-use model::with::{Accepts, OPTIONS, OptionRow, error_names};
+use model::with::{Accepts, OPTIONS, OptionRow, SHORT, error_names, may_be_expected};
 
 impl Lower<'_> {
     /// `with (name=value, ...) body`
@@ -255,8 +255,8 @@ impl Lower<'_> {
     fn error_name_help(&self, ev: Ev) -> Option<String> {
         let Some(Value::Str(text)) = self.constant(ev) else { return None };
         let text = String::from_utf8_lossy(text);
-        let unknown = error_names(&text).find(|name| errno::number(name).is_none())?;
-        let known = errno::ERRNOS.iter().map(|row| row.1);
+        let unknown = error_names(&text).find(|name| !may_be_expected(name))?;
+        let known = errno::ERRNOS.iter().map(|row| row.1).chain([SHORT]);
         nearest(unknown, known).map(|name| format!("the nearest to {unknown} is {name}"))
     }
 }

@@ -189,7 +189,7 @@ fn pause_behind(node: &mut Node, gap: &mut Gap) {
         return;
     }
     first.gap.add(gap);
-    *gap = Gap { count: gap.count, ..Gap::default() };
+    *gap = Gap { count: gap.count, meets_end: gap.meets_end, ..Gap::default() };
     let last = Node::made(PAUSE, Vec::new(), body.remove(0).gap, Kind::Leaf);
     body.push(last);
     node.each_mut(&mut |_| {});

@@ -54,7 +54,8 @@ impl Number {
     }
 }
 
-/// The time between a statement's start and the end of what came before it, over its executions.
+/// The time between a statement's start and the end of what came before it, over its executions; and
+/// what else is known of them all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     /// Sum, nanoseconds.
@@ -69,6 +70,8 @@ pub struct Gap {
     pub longest_ns: u64,
     /// Ranks and nanoseconds of every one, those of a rank in order; only where all are asked for.
     pub each: Vec<(u32, u64)>,
+    /// An execution met the end of a file that the program itself had written.
+    pub meets_end: bool,
 }
 
 /// Gaps before loops: what a thread or process waits until it begins, or computes between two loops.
@@ -98,6 +101,7 @@ impl Gap {
         self.entry.waited_ns = self.entry.waited_ns.saturating_add(other.entry.waited_ns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.each.extend_from_slice(&other.each);
+        self.meets_end |= other.meets_end;
     }
 
     /// A loop begins with what comes after it.

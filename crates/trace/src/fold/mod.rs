@@ -15,6 +15,7 @@ pub mod approx;
 mod arguments;
 pub mod before;
 mod bursts;
+mod ends;
 pub mod events;
 pub mod expr;
 mod joined;

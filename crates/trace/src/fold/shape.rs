@@ -11,6 +11,7 @@ use super::alike::{Alike, NumberKind, kinds};
 use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
+use super::ends::Ends;
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
@@ -22,6 +23,7 @@ use super::starts::Lifetimes;
 use super::think::Think;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
+use model::errno;
 use model::event::{FLAG_AT_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
@@ -165,6 +167,8 @@ pub struct Shaper<'a> {
     /// Names of directories.
     directories: HashSet<u32>,
     lifetimes: Lifetimes,
+    /// Which reads are expected to be short.
+    ends: Ends,
     /// How long statements are paused before.
     pub(super) pauses: Pauses,
     /// Which of these pauses are statements of their own.
@@ -222,6 +226,7 @@ impl<'a> Shaper<'a> {
             placed,
             directories,
             lifetimes,
+            ends: Ends::of(log),
             pauses: Pauses::default(),
             bursts,
             patterns,
@@ -322,7 +327,10 @@ impl<'a> Shaper<'a> {
     }
 
     fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {
-        let Some(op) = entry.op() else { return self.left_out += 1 };
+        // That something failed nobody knows how cannot be expected, nor made to happen.
+        let is_known = entry.is_ok() || errno::is_known(entry.event.errno);
+        let Some(op) = entry.op().filter(|_| is_known) else { return self.left_out += 1 };
+        let meets_end = self.ends.met_by(entry);
         let entry = &mut self.told(entry);
         if let Some(near) = &self.near {
             entry.event.requested_bytes = near.size(entry, &self.names);
@@ -353,6 +361,7 @@ impl<'a> Shaper<'a> {
         } else if self.think.scale() > 0.0 {
             self.pauses.add(place, ns, self.lifetimes.whole_ns());
         }
+        node.gap.meets_end = meets_end;
         making.last_ns = making.last_ns.max(entry.event.end_ns);
         making.push(node);
         making.settle(&mut self.alike());

@@ -16,6 +16,7 @@ pub use fixed::Fixed;
 use fixed::{has_lists_by_rank, is_chance};
 use model::Op;
 use model::errno;
+use model::with::SHORT;
 pub use pauses::Uneven;
 pub use split::Included;
 use std::fmt::Write;
@@ -266,7 +267,7 @@ impl<'a> Writer<'a> {
             return self.long_pause(&item.gap, shape == Shape::Between, lines);
         }
         if let Shape::Op(statement) = shape {
-            let line = self.statement(&statement, &item.numbers, lines);
+            let line = self.statement(&statement, item, lines);
             // Behind the variables of its names: what they take is part of the pause.
             self.pause(&item.gap, lines);
             return lines.push(line);
@@ -307,13 +308,8 @@ impl<'a> Writer<'a> {
         Sizes { unit: None, ranks: self.ranks.into() }
     }
 
-    fn statement(
-        &mut self,
-        statement: &Statement,
-        numbers: &[Spread],
-        lines: &mut Lines,
-    ) -> String {
-        let mut numbers = numbers.iter();
+    fn statement(&mut self, statement: &Statement, item: &Item, lines: &mut Lines) -> String {
+        let mut numbers = item.numbers.iter();
         let mut args = Vec::new();
         self.sizes.unit = None;
         let mut role = if statement.op == Op::Fseek { Role::Offsets } else { Role::Sizes };
@@ -349,6 +345,9 @@ impl<'a> Writer<'a> {
         }
         if statement.errno != 0 {
             options.push(format!("expect=\"{}\"", errno::name(statement.errno)));
+        }
+        if item.gap.meets_end {
+            options.push(format!("expect=\"{SHORT}\""));
         }
         if statement.syncs {
             options.push("fsync=\"close\"".into());

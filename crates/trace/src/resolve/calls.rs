@@ -2,7 +2,7 @@
 
 use super::table::{Closed, Instance, NO_FILE, Slot};
 use super::threads::Closing;
-use super::{Done, Meaning, Resolver, hash, is_fault, without_device};
+use super::{Done, ENOENT, Meaning, Resolver, hash, is_fault, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
 use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
@@ -19,8 +19,6 @@ const COPIED_BYTES: u64 = 1 << 20;
 fn moved(r: &Record<'_>) -> u64 {
     r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
 }
-
-const ENOENT: u16 = 2;
 
 impl Resolver<'_> {
     /// Follows a call of a thread.

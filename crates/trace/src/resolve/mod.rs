@@ -411,6 +411,27 @@ impl<'s> Resolver<'s> {
         self.emit_span(thread, record, (record.start_ns, elapsed_ns, elapsed_ns), done);
     }
 
+    /// The directory of the run is made, removed, renamed or missed: there it neither can nor has to be.
+    fn is_about_root(&mut self, done: &Done, errno: u16) -> bool {
+        let changes = match done.op {
+            Op::Mkdir => errno != EEXIST,
+            Op::Rmdir | Op::Rename => true,
+            // Its first path is a text.
+            Op::Symlink => return false,
+            _ => false,
+        };
+        if !changes && errno != ENOENT {
+            return false;
+        }
+        let mut found = false;
+        for path in [done.path, done.path2].into_iter().filter(|path| *path != NO_ID) {
+            let text = self.names.path_text(path);
+            found |=
+                if changes { self.scope.changes(path, text) } else { self.scope.is_root(text) };
+        }
+        found
+    }
+
     /// The label of what a thread does at a place of its program.
     fn label(&mut self, thread: u32, site: &[u8]) -> u32 {
         let program = self.threads.at(thread).label;
@@ -433,6 +454,9 @@ impl<'s> Resolver<'s> {
             return self.gaps.add_bytes(Gap::Outside, done.done);
         }
         let errno = record.outcome.errno;
+        if self.is_about_root(&done, errno) {
+            return self.gaps.add(Gap::OwnDirectory);
+        }
         let failed = if is_fault(errno, done.op) { FLAG_FAILED } else { FLAG_EXPECTED };
         let start_ns = start_ns.saturating_sub(self.origin_ns());
         let end_ns = start_ns.saturating_add(elapsed_ns);
@@ -467,6 +491,9 @@ impl<'s> Resolver<'s> {
         self.sink.event(rank, &event, &details);
     }
 }
+
+const ENOENT: u16 = 2;
+const EEXIST: u16 = 17;
 
 /// The error is one of storage. Of an unknown one the operation decides: what moves data asks nothing.
 fn is_fault(errno: u16, op: Op) -> bool {

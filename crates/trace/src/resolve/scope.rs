@@ -1,5 +1,7 @@
 //! Which files are the program's data, and what their paths are called in the run.
 
+use std::collections::BTreeSet;
+
 /// Directories of the system: what programs read there is not their data.
 const SYSTEM: &[&[u8]] = &[
     b"/proc", b"/sys", b"/dev", b"/run", b"/etc", b"/usr", b"/lib", b"/lib32", b"/lib64",
@@ -33,12 +35,14 @@ pub struct Scope {
     which: Which,
     /// By number of the path; `None`: not asked yet.
     decided: Vec<Option<bool>>,
+    /// Paths that are made, removed or renamed: the directory of the run is none of them.
+    changing: BTreeSet<u32>,
 }
 
 impl Scope {
     /// Nothing is decided yet.
     pub fn new(which: Which) -> Scope {
-        Scope { which, decided: Vec::new() }
+        Scope { which, decided: Vec::new(), changing: BTreeSet::new() }
     }
 
     /// The log begins in this directory.
@@ -58,6 +62,21 @@ impl Scope {
         *self.decided[at].get_or_insert_with(|| which.keeps(text))
     }
 
+    /// A path is made, removed or renamed. True if it is that of the directory itself which somebody asks
+    /// for; else that directory will be one above.
+    pub fn changes(&mut self, path: u32, text: &[u8]) -> bool {
+        let is_root = self.which.is_root(text);
+        if !is_root {
+            self.changing.insert(path);
+        }
+        is_root
+    }
+
+    /// A path is that of the directory itself which somebody asks for.
+    pub fn is_root(&self, text: &[u8]) -> bool {
+        self.which.is_root(text)
+    }
+
     /// The directory that all kept paths are below, and all paths as seen from there. `start`: the
     /// directory of relative ones.
     pub fn mapped(&self, paths: &[&[u8]], start: Option<&[u8]>) -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -68,7 +87,13 @@ impl Scope {
         let root = match &self.which {
             Which::Below(directory) => directory.clone(),
             Which::Relative { name, here } => joined(here, name),
-            _ => common(kept),
+            _ => {
+                let is_kept = |at: &&u32| self.decided.get(**at as usize) == Some(&Some(true));
+                let changing = self.changing.iter().filter(is_kept);
+                let changing = changing.filter_map(|at| absolute.get(*at as usize));
+                let above = changing.filter(|path| path.starts_with(b"/")).map(|path| parent(path));
+                common(kept.chain(above))
+            }
         };
         let seen = absolute.iter().map(|path| below(path, &root)).collect();
         (root, seen)
@@ -76,6 +101,20 @@ impl Scope {
 }
 
 impl Which {
+    /// The path is that of the directory whose files are kept.
+    fn is_root(&self, path: &[u8]) -> bool {
+        let is = |directory: &[u8]| path == directory.strip_suffix(b"/").unwrap_or(directory);
+        match self {
+            Which::All | Which::Data => false,
+            Which::Below(directory) => is(directory),
+            Which::Relative { name, here } if path.starts_with(b"/") => is(&joined(here, name)),
+            Which::Relative { name, .. } => match &joined(b"", name)[..] {
+                b"" => path == b".",
+                directory => is(directory),
+            },
+        }
+    }
+
     /// The file with this path is kept.
     pub fn keeps(&self, path: &[u8]) -> bool {
         let is_system = SYSTEM.iter().any(|directory| is_below(path, directory));
@@ -125,15 +164,18 @@ fn absolute(path: &[u8], start: Option<&[u8]>) -> Vec<u8> {
 
 /// The deepest directory that holds all paths; "" without any.
 fn common<'a>(mut paths: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let parent = |path: &[u8]| path[..path.iter().rposition(|b| *b == b'/').unwrap_or(0)].to_vec();
     let Some(first) = paths.next() else { return Vec::new() };
     let mut root = parent(first);
     for path in paths {
-        while !is_below(path, &root) {
-            root = parent(&root);
+        while !is_below(path, root) {
+            root = parent(root);
         }
     }
-    if root.is_empty() { b"/".to_vec() } else { root }
+    if root.is_empty() { b"/".to_vec() } else { root.to_vec() }
+}
+
+fn parent(path: &[u8]) -> &[u8] {
+    &path[..path.iter().rposition(|b| *b == b'/').unwrap_or(0)]
 }
 
 /// The path as seen from `root`. It never leaves it: `..` before its beginning is written `up`, and
@@ -198,6 +240,27 @@ mod tests {
         assert!(scope.keeps(0, b"/data/d/f"));
         let seen = scope.mapped(&[b"/data/d/f"], Some(b"/data"));
         assert_eq!(seen, (b"/data/d".to_vec(), vec![b"f".to_vec()]));
+    }
+
+    #[test]
+    fn a_directory_that_is_made_is_not_that_of_the_run() {
+        let mut scope = Scope::new(Which::Data);
+        let paths: [&[u8]; 2] = [b"/d/a/f", b"/d/a"];
+        (0..).zip(paths).for_each(|(at, path)| assert!(scope.keeps(at, path)));
+        assert_eq!(scope.mapped(&paths, None).0, b"/d/a");
+        assert!(!scope.changes(1, paths[1]));
+        assert_eq!(scope.mapped(&paths, None).0, b"/d");
+        let relative = |name: &str| Which::Relative { name: name.into(), here: "/d".into() };
+        for (which, path, is_root) in [
+            (Which::Below("/d/a/".into()), "/d/a", true),
+            (Which::Below("/d/a".into()), "/d/a/b", false),
+            (relative("a"), "/d/a", true),
+            (relative("a"), "a", true),
+            (relative("."), ".", true),
+            (relative("."), "a", false),
+        ] {
+            assert_eq!(Scope::new(which).changes(0, path.as_bytes()), is_root, "{path}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use engine::confine;
 use engine::directory::{Identity, Survey};
 use engine::preflight::{self, Findings, Room};
 use model::Plan;
+use model::directory::leads_down;
 use model::rehearsal::{Expected, Peak, Rehearsal, Thing};
 use std::path::{Path, PathBuf};
 
@@ -260,11 +261,11 @@ fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
         .help("remove it, name another directory, or use --force if the program may change it"))
 }
 
-/// Links that are made before the program starts.
+/// Links that are made before the program starts and do not lead down.
 fn linked(expected: &[Expected]) -> Option<String> {
-    let link = expected.iter().find(|one| matches!(one.what, Thing::Link(_)))?;
-    let name = model::escape::bytes(&link.path);
-    Some(format!("--prepare makes symbolic links in the directory, first {name}"))
+    let leads_up = |one: &&Expected| matches!(&one.what, Thing::Link(to) if !leads_down(to));
+    let name = model::escape::bytes(&expected.iter().find(leads_up)?.path);
+    Some(format!("--prepare makes symbolic links that lead upwards or are absolute, first {name}"))
 }
 
 /// The first path without proof, and how many there are.

@@ -86,7 +86,7 @@ fn called(
         let mut taken: Vec<Item> =
             item.body.splice(place.at..place.at + place.length, [call]).collect();
         // The pause before all of it stays before the call.
-        taken[0].gap = Gap::default();
+        taken[0].gap = Gap { meets_end: taken[0].gap.meets_end, ..Gap::default() };
         add_gaps(statements, &taken);
     }
 }
@@ -96,6 +96,7 @@ fn add_gaps(items: &mut [Item], others: &[Item]) {
         item.gap.sum_ns = item.gap.sum_ns.saturating_add(other.gap.sum_ns);
         item.gap.count += other.gap.count;
         item.gap.longest_ns = item.gap.longest_ns.max(other.gap.longest_ns);
+        item.gap.meets_end |= other.gap.meets_end;
         add_gaps(&mut item.body, &other.body);
     }
 }

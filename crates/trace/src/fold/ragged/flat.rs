@@ -58,13 +58,15 @@ fn part_of<T>(all: Vec<T>, iteration: u64, parts: u64) -> Vec<T> {
 
 /// Its part of the time before it.
 fn share(node: &mut Node, iteration: u64, parts: u64) {
-    let Gap { sum_ns, count, waited_ns, longest_ns, each, .. } = std::mem::take(&mut node.gap);
+    let Gap { sum_ns, count, waited_ns, longest_ns, each, meets_end, .. } =
+        std::mem::take(&mut node.gap);
     let part = |ns: u64| ns / parts + if iteration == 0 { ns % parts } else { 0 };
     let each = part_of(each, iteration, parts);
     for number in &mut node.numbers {
         number.wild = part_of(std::mem::take(&mut number.wild), iteration, parts);
     }
     let (sum_ns, waited_ns) = (part(sum_ns), part(waited_ns));
-    node.gap = Gap { sum_ns, count: count / parts, waited_ns, longest_ns, each, ..Gap::default() };
+    let count = count / parts;
+    node.gap = Gap { sum_ns, count, waited_ns, longest_ns, each, meets_end, ..Gap::default() };
     node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));
 }

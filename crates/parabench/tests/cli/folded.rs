@@ -1,0 +1,80 @@
+//! Programs that were folded of logs: `check` has nothing to say of any.
+
+use crate::scene::{Scene, skip};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+#[track_caller]
+fn nothing_is_wrong(scene: &Scene, options: &str, of: &str) {
+    let done = scene.parabench(&format!("check x.ppl {options}"));
+    let (said, text) = (done.err.clone() + &done.out, scene.text("x.ppl"));
+    assert_eq!(said, "x.ppl: nothing wrong\n", "{of}:\n{text}");
+}
+
+/// Those of one log each that import takes.
+#[test]
+fn nothing_is_wrong_with_programs_of_small_logs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/logs");
+    let mut checked = 0;
+    for file in fs::read_dir(folder).expect("logs") {
+        let text = fs::read(file.expect("a file").path()).expect("a file");
+        for case in String::from_utf8_lossy(&text).split("== ").skip(1) {
+            let (name, rest) = case.split_once('\n').expect("a name");
+            let log = rest.split("\n--\n").next().unwrap_or_default();
+            if !log.contains("-- log ") && !log.starts_with("-- rules") {
+                checked += u32::from(fold_and_check(name, log));
+            }
+        }
+    }
+    assert!(checked > 80, "{checked}");
+}
+
+fn fold_and_check(name: &str, log: &str) -> bool {
+    let scene = Scene::new().file("log", format!("{log}\n"));
+    scene.parabench("import log --all -o r");
+    let folded = scene.path("r").exists();
+    if folded {
+        scene.parabench("fold r -o x.ppl");
+        nothing_is_wrong(&scene, "", name);
+    }
+    folded
+}
+
+const SCRIPT: &str = "
+import os
+os.mkdir('w/d')
+for i in range(6):
+    with open(f'w/d/f{i}', 'wb') as file:
+        file.write(b'x' * (1000 + 4000 * (i % 2)))
+    fd = os.open(f'w/d/f{i}', os.O_RDONLY)
+    while os.read(fd, 4096):
+        pass
+    os.close(fd)
+os.rename('w/d', 'w/e')
+with open('w/e/f0') as file:
+    file.read()
+with open('w/old') as file:
+    file.read()
+";
+
+/// What reads its own files with a larger buffer meets their ends, which is no mistake.
+#[test]
+fn reads_to_the_ends_of_own_files_are_expected_to_be_short() {
+    for via in ["preload", "strace"] {
+        let lacks = |tool: &str| Command::new(tool).arg("--version").output().is_err();
+        if lacks("python3") || (via == "strace" && lacks("strace")) {
+            skip("python3 or strace is not installed");
+            continue;
+        }
+        let scene = Scene::new().file("app.py", SCRIPT).file("w/old", "old");
+        let line = format!("record --via {via} --under w -o r -- python3 app.py");
+        scene.parabench(&line).exits(0);
+        scene.parabench("fold r -o x.ppl").exits(0).err_has("without loss");
+        nothing_is_wrong(&scene, "-n 1", via);
+        let text = scene.text("x.ppl");
+        assert!(text.contains("with (expect=\"short\") fread($file, $size);"), "{text}");
+        // Where the end of another file lies is nobody's business.
+        assert!(text.contains("\n        fread($file, 4);"), "{text}");
+    }
+}
