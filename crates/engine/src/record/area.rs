@@ -177,7 +177,9 @@ impl Area {
         let Backing::Mapped { file, reserved } = &self.backing else {
             return self.grow_heap(wanted);
         };
-        let step = self.capacity.clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
+        // The reserve is no measure of what comes: with it the first step would be half a megabyte.
+        let filled = self.capacity.saturating_sub(RESERVE_WORDS);
+        let step = filled.clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
         let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(*reserved);
         if wanted > *reserved {
             return Err(io::Error::from_raw_os_error(libc::EFBIG));
