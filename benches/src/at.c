@@ -1,5 +1,6 @@
 /* The reference of the MPI-IO figures: a plain loop of MPI_File_write_at or MPI_File_read_at, as an
- * application has it. Arguments: file, rounds, calls in a round, w or r. Prints the nanoseconds of each
+ * application has it. Arguments: file, rounds, calls in a round, w or r, after it c to ask how many bytes
+ * each call has moved, as Parabench and whoever checks transfers does. Prints the nanoseconds of each
  * round. What it writes differs from call to call: one block that stays in the processor's first cache
  * would be copied faster than anything an application has computed. */
 #include <mpi.h>
@@ -16,6 +17,7 @@ int main(int argc, char **argv)
     if (argc != 5)
         return 2;
     int rounds = atoi(argv[2]), calls = atoi(argv[3]), writes = argv[4][0] == 'w', error = 0;
+    int counts = argv[4][1] == 'c', moved = BYTES;
     char *data = aligned_alloc(BYTES, (size_t)BYTES * BLOCKS);
     for (size_t i = 0; i < (size_t)BYTES * BLOCKS; i++)
         data[i] = (char)(i * 2654435761u >> 13);
@@ -31,6 +33,8 @@ int main(int argc, char **argv)
                 error = MPI_File_write_at(file, at, data + block * BYTES, BYTES, MPI_BYTE, &status);
             else
                 error = MPI_File_read_at(file, at, data, BYTES, MPI_BYTE, &status);
+            if (counts && !error)
+                error = MPI_Get_count(&status, MPI_BYTE, &moved) || moved != BYTES;
             block = (block + 1) % BLOCKS;
         }
         if (error)

@@ -64,8 +64,8 @@ pub trait Frame<'p> {
 /// # Errors
 /// An expression has no value.
 #[inline(always)]
-pub fn step<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<Pc>> {
-    match instr {
+pub fn step<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: &Instr) -> Eval<Option<Pc>> {
+    match *instr {
         Instr::Move { dst, src } => copy(frame, pc, dst, src)?,
         Instr::Binary { op, dst, a, b } => binary(frame, pc, op, dst, (a, b))?,
         Instr::Internal { what, dst } => frame.internal(pc, dst, what)?,
@@ -76,7 +76,7 @@ pub fn step<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option
             return Ok(Some(if holds == when { to } else { pc + 1 }));
         }
         Instr::Index { dst, list, index } => element(frame, pc, dst, (list, index))?,
-        other => return seldom(frame, pc, other),
+        _ => return seldom(frame, pc, instr),
     }
     Ok(Some(pc + 1))
 }
@@ -181,8 +181,8 @@ fn iterate<'p>(frame: &mut impl Frame<'p>, code: &LoopCode, now: i64) -> Pc {
 
 /// Instructions that stand in few hot loops.
 #[inline(never)]
-fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: Instr) -> Eval<Option<Pc>> {
-    let (dst, result) = match instr {
+fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: &Instr) -> Eval<Option<Pc>> {
+    let (dst, result) = match *instr {
         Instr::Unary { op, dst, a } => (dst, value::unary(op, value_of(frame, pc, a)?)?),
         Instr::Test { dst, a } => (dst, Value::Bool(value_of(frame, pc, a)?.as_condition()?)),
         Instr::List { dst, args } => (dst, list(frame, pc, args)?),

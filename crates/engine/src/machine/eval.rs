@@ -64,8 +64,7 @@ impl<'p> Frame<'p> for Env<'p> {
         match operand.source() {
             Source::Slot(slot) => &self.values[self.at(slot)],
             Source::Const(index) => &self.plan.consts[index as usize],
-            Source::Template(_) => &self.temps[temp],
-            Source::Absent => &UNSET,
+            seldom => self.peek_seldom(seldom, temp),
         }
     }
 
@@ -181,7 +180,13 @@ impl<'p> Env<'p> {
         }
     }
 
-    #[inline(never)]
+    /// What is neither a variable nor a constant. Kept apart: four cases would be a jump through a table.
+    #[cold]
+    fn peek_seldom(&self, source: Source, temp: usize) -> &Value {
+        if matches!(source, Source::Template(_)) { &self.temps[temp] } else { &UNSET }
+    }
+
+    #[cold]
     fn render_temp(&mut self, site: Pc, template: u32, temp: usize) -> Eval<()> {
         let mut text = match std::mem::take(&mut self.temps[temp]) {
             Value::Str(text) => text,

@@ -110,9 +110,9 @@ pub(super) fn execute<B: Backend>(
                 }
                 to
             }
-            other => match evaluate::step(env, pc, other)? {
+            _ => match evaluate::step(env, pc, instr)? {
                 Some(to) => to,
-                None => match structure(other, pc, position, env, io, comm, scratch)? {
+                None => match structure(instr, pc, position, env, io, comm, scratch)? {
                     Ok(to) => to,
                     Err(flow) => return Ok(pause(flow, comm)),
                 },
@@ -232,7 +232,7 @@ fn leave_out<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) 
 /// Instructions that are executed less often. Inner `Err`: the rank cannot go on now.
 #[inline(never)]
 fn structure<B: Backend>(
-    instr: Instr,
+    instr: &Instr,
     pc: Pc,
     position: &mut Position,
     env: &mut Env<'_>,
@@ -242,12 +242,12 @@ fn structure<B: Backend>(
 ) -> Result<Result<Pc, Flow>, Fault> {
     let plan = env.plan;
     if !io.pending.is_idle() {
-        io.wait_before_instr(&instr)?;
+        io.wait_before_instr(instr)?;
     }
     if ends_pause(instr) {
         io.ended_ns = 0;
     }
-    match instr {
+    match *instr {
         Instr::Function { function: Function::Tested, dst, args } => {
             let tested = control::tested(pc, &plan.args[args.range()], env, comm, scratch)?;
             env.set(dst, Value::Bool(tested));
@@ -357,8 +357,8 @@ fn structure<B: Backend>(
 
 /// A pause that follows counts from its own start: the rank waits here, or asks the file system, or a
 /// label measures all that is inside of it.
-fn ends_pause(instr: Instr) -> bool {
-    match instr {
+fn ends_pause(instr: &Instr) -> bool {
+    match *instr {
         Instr::Function { function, .. } => {
             matches!(function.row().calc, Calc::Met(_) | Calc::Asked(_))
         }

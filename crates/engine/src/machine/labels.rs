@@ -59,6 +59,8 @@ impl Frame {
 pub(super) struct Labels {
     frames: Vec<Frame>,
     depth: usize,
+    /// [`Frame::home`] of the innermost label.
+    home: usize,
     /// Sum of the operations' own times inside the innermost label.
     pub(super) own_ns: u64,
     /// Labels of `--only`; empty: everything is executed.
@@ -75,6 +77,7 @@ impl Labels {
         Labels {
             frames: vec![Frame::new(NO_ID, true, false, 0)],
             depth: 0,
+            home: 0,
             own_ns: 0,
             only: only.iter().map(|label| label.as_bytes().to_vec()).collect(),
             path: Vec::new(),
@@ -110,6 +113,7 @@ impl Labels {
             Some(frame) if frame.id != id => *frame = Frame::new(id, selected, sync, home),
             Some(frame) => (frame.selected, frame.sync, frame.home) = (selected, sync, home),
         }
+        self.home = home;
         self.occurrences += 1;
         let occurrence = self.occurrences;
         for there in &mut self.frames[self.depth].places {
@@ -137,6 +141,7 @@ impl Labels {
             recorder.occurrence(id, start_ns, end_ns, self.own_ns);
         }
         self.depth -= 1;
+        self.home = self.frames[self.depth].home;
         self.own_ns += self.frames[self.depth].own_ns;
         if !self.only.is_empty() {
             self.path.truncate(self.cuts.pop().unwrap_or(0));
@@ -157,20 +162,25 @@ impl Labels {
     /// Where the traffic of the innermost label that the program names is counted, in a directory.
     #[inline(always)]
     pub(super) fn traffic(&mut self, recorder: &mut Recorder, place: Place) -> TrafficId {
-        let (_, frame) = self.home();
+        self.there(recorder, place).1.traffic
+    }
+
+    /// The level of that label, and what became of its bytes in a directory.
+    #[inline(always)]
+    pub(super) fn there(&mut self, recorder: &mut Recorder, place: Place) -> (usize, &mut AtPlace) {
+        let (level, frame) = self.home();
         let there = &mut frame.places[place];
         if there.traffic.is_nowhere() {
             there.traffic = recorder.traffic(frame.id, place as u32);
         }
-        there.traffic
+        (level, there)
     }
 
     /// The innermost label that the program names, and its level: what is judged is judged at its end,
     /// not at that of a part of a loop, where the program cannot put an fsync.
     #[inline(always)]
     pub(super) fn home(&mut self) -> (usize, &mut Frame) {
-        let home = self.frames[self.depth].home;
-        (home, &mut self.frames[home])
+        (self.home, &mut self.frames[self.home])
     }
 
     /// The labels that this rank is inside of.

@@ -105,10 +105,8 @@ impl Labels {
     /// Bytes were written in the innermost label that the program names; gives its level and occurrence.
     #[inline(always)]
     fn wrote(&mut self, recorder: &mut Recorder, place: Place, bytes: u64) -> (usize, u64) {
-        let block = self.traffic(recorder, place);
-        recorder.count(block, Count::Unstable, bytes);
-        let (depth, frame) = self.home();
-        let there = &mut frame.places[place];
+        let (depth, there) = self.there(recorder, place);
+        recorder.count(there.traffic, Count::Unstable, bytes);
         there.unstable_bytes += bytes;
         (depth, there.occurrence)
     }
@@ -190,9 +188,9 @@ impl<B: Backend> Io<'_, B> {
     #[inline(always)]
     pub(super) fn was_read(&mut self, place: Place, is_direct: bool, bytes: u64) {
         self.moved(place, Count::Read, bytes);
-        let block = self.labels.traffic(&mut self.recorder, place);
         self.labels.home().1.has_read = true;
         if is_direct {
+            let block = self.labels.traffic(&mut self.recorder, place);
             self.recorder.count(block, Count::DirectRead, bytes);
         }
     }

@@ -89,8 +89,8 @@ impl Generation<'_> {
         match *instr {
             Instr::Extent { offset, length } => self.extent(pc, offset, length)?,
             Instr::Return | Instr::Halt => return Ok(None),
-            pure => {
-                let next = evaluate::step(self, pc, pure)?;
+            _ => {
+                let next = evaluate::step(self, pc, instr)?;
                 let refused = || EvalError::Type("a computation", "an operation".into());
                 return next.ok_or_else(refused).map(Some);
             }

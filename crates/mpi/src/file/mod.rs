@@ -210,11 +210,16 @@ impl<'w, B: Backend> Files<'w, B> {
     }
 
     /// How many calls a transfer takes where counts are `int`: the same number on all members.
+    #[inline(always)]
     fn prepare_transfer(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) {
         self.rounds = 1;
-        if self.large {
-            return;
+        if !self.large && (at.is_collective() || len > PIECE_BYTES) {
+            self.rounds = self.agreed_rounds(file, len, most, at);
         }
+    }
+
+    #[inline(never)]
+    fn agreed_rounds(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) -> u64 {
         let most = match (at.is_collective(), most) {
             (false, _) => len,
             (true, Some(most)) => most,
@@ -225,7 +230,7 @@ impl<'w, B: Backend> Files<'w, B> {
                 None => len,
             },
         };
-        self.rounds = most.div_ceil(PIECE_BYTES).max(1);
+        most.div_ceil(PIECE_BYTES).max(1)
     }
 
     #[inline(always)]

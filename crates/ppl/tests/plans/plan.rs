@@ -119,7 +119,7 @@ impl Machine<'_> {
         if let Instr::Binary { op, .. } = instr {
             assert!(!matches!(op, BinaryOp::And | BinaryOp::Or));
         }
-        if let Some(next) = evaluate::step(self, pc, instr)? {
+        if let Some(next) = evaluate::step(self, pc, &instr)? {
             self.pc = next;
             return Ok(true);
         }

@@ -11,7 +11,7 @@ use super::super::perform::Step;
 use super::super::tally::{Shot, Subject, Tally};
 use super::files::{close_file, open_file};
 use super::moving::{Job, move_bytes, move_pattern};
-use super::one;
+use super::one::One;
 use super::plan::{self, Used};
 use super::{bad_file, check_mpi, file, meet, opened, way};
 use crate::backend::Backend;
@@ -87,14 +87,15 @@ pub(in super::super) fn transfer<B: Backend>(
         Some(found) => Given::Pattern(found),
         None => {
             let bytes = bytes(step, env)?;
-            let made = one::call(io, buffers, place, (bytes, write));
-            if let Some(shot) = made
-                && let Some(tally) = one::whole(io, place.0, (bytes, write), shot)
+            let one = One::of(io, place, (bytes, write));
+            let made = one.and_then(|one| Some((one, one.make(io, buffers)?)));
+            if let Some((one, shot)) = made
+                && let Some(tally) = one.whole(io, shot)
             {
                 let subject = Subject::Handle(place.0);
                 return io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next);
             }
-            Given::Bytes(bytes, made)
+            Given::Bytes(bytes, made.map(|(_, shot)| shot))
         }
     };
     transfer_given(step, env, io, comm, buffers, given)

@@ -12,6 +12,18 @@ use crate::call::{At, FileCall, Memory, MpiFile, Reply};
 use crate::stop;
 use model::Part;
 
+/// Such a call.
+#[derive(Clone, Copy)]
+pub(super) struct One {
+    /// The place of the file in the table of handles.
+    at: usize,
+    file: MpiFile,
+    write: bool,
+    offset_bytes: u64,
+    len: u64,
+    moves_position: bool,
+}
+
 impl Bytes {
     /// One call moves them, nobody has to be there or looks at them, and no other call follows.
     #[inline(always)]
@@ -26,58 +38,67 @@ impl Bytes {
     }
 }
 
-/// Makes the call on a file, which is the handle at a place of the table, if it is one.
-#[inline(always)]
-pub(super) fn call<B: Backend>(
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-    (at, file): (usize, MpiFile),
-    (bytes, write): (Bytes, bool),
-) -> Option<Shot> {
-    let active = io.options.active();
-    if !bytes.is_one_call(io, active, write) {
-        return None;
+impl One {
+    /// The call that moves bytes of a file, which is the handle at a place of the table, if it is one.
+    #[inline(always)]
+    pub(super) fn of<B: Backend>(
+        io: &mut Io<'_, B>,
+        (at, file): (usize, MpiFile),
+        (bytes, write): (Bytes, bool),
+    ) -> Option<One> {
+        if !bytes.is_one_call(io, io.options.active(), write) {
+            return None;
+        }
+        let offset_bytes = bytes.offset.unwrap_or(io.handles.get(at).position);
+        let moves_position = bytes.offset.is_none();
+        Some(One { at, file, write, offset_bytes, len: bytes.len, moves_position })
     }
-    let (content, len) = (active.data, bytes.len as usize);
-    let offset = bytes.offset.unwrap_or(io.handles.get(at).position);
-    let watch = if write { io.watch_filling(bytes.len) } else { None };
-    let memory = match write {
-        true => Memory::Write(buffers.wide_source(content, len, offset).ok()?),
-        false => Memory::Read(buffers.target(len).ok()?),
-    };
-    io.filled(watch, bytes.len);
-    let at = At::Offset { offset, collective: false };
-    let (order, most_bytes) = (None, None);
-    let call = FileCall::Transfer { file, at, memory, order, most_bytes };
-    Some(now::timed(&mut io.backend, &io.clock, call))
-}
 
-/// What the operation came to, if the call has moved all of them; a read also has to lie before the end
-/// that the file is known to have.
-#[inline(always)]
-pub(super) fn whole<B: Backend>(
-    io: &mut Io<'_, B>,
-    at: usize,
-    (bytes, write): (Bytes, bool),
-    shot: Shot,
-) -> Option<Tally> {
-    let handle = io.handles.get(at);
-    let offset_bytes = bytes.offset.unwrap_or(handle.position);
-    let end_bytes = offset_bytes.saturating_add(bytes.len);
-    if shot.reply != bytes.len as Reply || !write && end_bytes > handle.seen_bytes {
-        return None;
+    /// Makes it; `None`: there is no memory.
+    #[inline(always)]
+    pub(super) fn make<B: Backend>(
+        self,
+        io: &mut Io<'_, B>,
+        buffers: &mut Buffers,
+    ) -> Option<Shot> {
+        let (content, len, offset) =
+            (io.options.active().data, self.len as usize, self.offset_bytes);
+        let memory = match self.write {
+            true => {
+                let watch = io.watch_filling(self.len);
+                let source = buffers.wide_source(content, len, offset).ok()?;
+                io.filled(watch, self.len);
+                Memory::Write(source)
+            }
+            false => Memory::Read(buffers.target(len).ok()?),
+        };
+        let at = At::Offset { offset, collective: false };
+        let (file, order, most_bytes) = (self.file, None, None);
+        let call = FileCall::Transfer { file, at, memory, order, most_bytes };
+        Some(now::timed(&mut io.backend, &io.clock, call))
     }
-    let mut tally = Tally::EMPTY;
-    (tally.offset_bytes, tally.requested_bytes) = (offset_bytes, bytes.len);
-    tally.done_bytes = bytes.len;
-    tally.add_time(Part::Data, shot);
-    if bytes.offset.is_none() {
-        handle.position = end_bytes;
+
+    /// What the operation came to, if the call has moved all bytes; a read also has to lie before the end
+    /// that the file is known to have.
+    #[inline(always)]
+    pub(super) fn whole<B: Backend>(self, io: &mut Io<'_, B>, shot: Shot) -> Option<Tally> {
+        let handle = io.handles.get(self.at);
+        let end_bytes = self.offset_bytes.saturating_add(self.len);
+        if shot.reply != self.len as Reply || !self.write && end_bytes > handle.seen_bytes {
+            return None;
+        }
+        if self.moves_position {
+            handle.position = end_bytes;
+        }
+        let mode = handle.mode;
+        match self.write {
+            true => io.wrote_to(self.at, mode, self.len),
+            false => io.was_read(mode.place, false, self.len),
+        }
+        let mut tally = Tally::EMPTY;
+        (tally.offset_bytes, tally.requested_bytes) = (self.offset_bytes, self.len);
+        tally.done_bytes = self.len;
+        tally.add_time(Part::Data, shot);
+        Some(tally)
     }
-    let mode = handle.mode;
-    match write {
-        true => io.wrote_to(at, mode, bytes.len),
-        false => io.was_read(mode.place, false, bytes.len),
-    }
-    Some(tally)
 }
