@@ -20,7 +20,7 @@ pub const BY_OFFSET: u32 = 64;
 pub const SHAPED: u32 = 128;
 /// Calls wrote more than [`crate::buffer::WIDE_BYTES`] at one time, in which random data repeats.
 pub const WIDE: u32 = 256;
-/// `copy` between file systems brought the data through memory.
+/// `copy` or `fcopy` between file systems brought the data through memory.
 pub const THROUGH_MEMORY: u32 = 1024;
 /// An MPI file was opened inside `with (direct=true)`.
 pub const DIRECT_MPI: u32 = 16;

@@ -166,6 +166,7 @@ pub fn difference<'a>(
         (!moved || a.requested_bytes == b.requested_bytes, Kind::Size),
         (!moved || a.pieces == b.pieces, Kind::Place),
         (!moved || !is_placed(a) || a.offset_bytes == b.offset_bytes, Kind::Place),
+        (!moved || !is_placed(a) || a.from_bytes == b.from_bytes, Kind::Place),
         (!moved || a.done_bytes == b.done_bytes, Kind::Moved),
     ];
     all.into_iter().find(|(same, _)| !same).map(|(_, kind)| kind)

@@ -323,6 +323,9 @@ impl<'a> Writer<'a> {
                 }
                 Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
                 Arg::Bytes => self.bytes(statement.op, numbers.next()),
+                Arg::Keyed(name) => {
+                    format!("{name}={}", self.bytes(statement.op, numbers.next()))
+                }
                 Arg::Further => {
                     let further = numbers.next().map(|number| self.linear(number));
                     further.unwrap_or_default().shown(&self.plain(), true)
