@@ -217,6 +217,9 @@ mod tests {
         assert_eq!(difference((&untold, &log), (&found, &path)), None);
         let longer = Event { requested_bytes: 11, ..found };
         assert_eq!(difference((&untold, &log), (&longer, &path)), Some(Kind::Size));
+        let copy = Event { op: Op::Fcopy as u8, from_bytes: 4, ..told };
+        let other = Event { from_bytes: 5, ..copy };
+        assert_eq!(difference((&copy, &log), (&other, &path)), Some(Kind::Place));
         let mut tally = Tally::default();
         tally.add(Some(&told), Some(&found), Some(Kind::Place));
         tally.add(Some(&untold), Some(&longer), Some(Kind::Size));

@@ -414,6 +414,35 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_our_own_runs_are_of_two_open_files() {
+        let copy = |offset_bytes: u64, from_bytes: u64| {
+            let mut entry = entry(Op::Fcopy, 1, offset_bytes, 8);
+            (entry.event.path2, entry.event.from_bytes) = (0, from_bytes);
+            entry
+        };
+        let opens = [entry(Op::Fopen, 0, 0, 0), entry(Op::Fopen, 1, 0, 0)];
+        for (copies, flags) in [
+            ([copy(0, 0), copy(8, 8)], FLAG_AT_POSITION | FLAG_FROM_POSITION),
+            ([copy(0, 0), copy(8, 16)], FLAG_AT_POSITION),
+            ([copy(0, 0), copy(16, 8)], FLAG_FROM_POSITION),
+        ] {
+            let ranks = vec![opens.into_iter().chain(copies).collect()];
+            let mut log = Log { ranks, ..Log::default() };
+            log.complete();
+            for copy in log.ranks[0].from(2) {
+                let Details { instance, instance2, .. } = copy.details;
+                assert_eq!((instance, instance2, copy.event.flags), (1, 0, flags));
+                let parts: Vec<Logged> = copy.parts().collect();
+                assert_eq!(parts[0].op(), Some(Op::Fread));
+                assert_eq!((parts[0].event.path, parts[0].details.instance), (0, 0));
+                assert_eq!(parts[0].event.offset_bytes, copy.event.from_bytes);
+                assert_eq!((parts[1].op(), parts[1].event.path2), (Some(Op::Fwrite), NO_ID));
+                assert_eq!(parts[1].event.path, 1);
+            }
+        }
+    }
+
+    #[test]
     fn open_files_of_our_own_runs_are_followed_by_name() {
         let rank = vec![
             entry(Op::Fopen, 0, 0, 0),
