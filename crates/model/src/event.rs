@@ -28,6 +28,10 @@ pub const FLAG_AT_POSITION: u8 = 16;
 /// The program set a time for the operation (`with (rate=...)`): `intended_start_ns`.
 pub const FLAG_DUE: u8 = 32;
 
+/// The same of the file that a copy reads: it read at the position of its open instance and moved
+/// it. Only of imported logs.
+pub const FLAG_FROM_POSITION: u8 = 64;
+
 /// One executed operation. All times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -45,6 +49,8 @@ pub struct Event {
     /// Position in the file, bytes; of several pieces that of the first; 0 where the operation
     /// has none.
     pub offset_bytes: u64,
+    /// Position in the file that a copy reads, bytes; 0 elsewhere.
+    pub from_bytes: u64,
     /// Bytes asked for; for "rest of the file" the bytes moved. Of truncations the size that is set, of
     /// chmod the mode ([`MODE_UNKNOWN`]).
     pub requested_bytes: u64,
@@ -56,9 +62,10 @@ pub struct Event {
     pub site: u32,
     /// Label path id in the rank's table; [`NO_ID`] outside every label.
     pub label: u32,
-    /// Path id in the rank's table; of symlink the text that the link holds.
+    /// Path id in the rank's table; of symlink the text that the link holds, of fcopy the file that is
+    /// written.
     pub path: u32,
-    /// Second path (rename, link); [`NO_ID`] where there is none.
+    /// Second path (rename, link, copy; of fcopy the file that is read); [`NO_ID`] where there is none.
     pub path2: u32,
     /// Linux errno; 0 for success.
     pub errno: u16,
@@ -88,6 +95,8 @@ pub struct Details {
     /// Number of the open instance (open file description): from its opening to its last close, over
     /// duplicates and processes. [`NO_ID`] for operations on names.
     pub instance: u32,
+    /// The same of the file that fcopy reads; [`NO_ID`] elsewhere.
+    pub instance2: u32,
     /// Number of the file: the same under all its names, another one for a new file under an old
     /// name. [`NO_ID`] where it is unknown.
     pub file: u32,
@@ -95,8 +104,6 @@ pub struct Details {
     pub open_flags: u32,
     /// Name of the call in the log, in the import's table; [`NO_ID`] for none.
     pub call: u32,
-    /// Nothing: fills the record.
-    pub rest: u32,
 }
 
 impl Default for Details {
@@ -105,10 +112,10 @@ impl Default for Details {
             line: 0,
             log: 0,
             instance: NO_ID,
+            instance2: NO_ID,
             file: NO_ID,
             open_flags: NO_ID,
             call: NO_ID,
-            rest: 0,
         }
     }
 }

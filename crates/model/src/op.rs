@@ -252,6 +252,10 @@ ops! {
         Write NO_PARTS Backend "data"
         "Write several buffers of these sizes with one pwritev; partial writes are continued. At most 1,024 buffers."
         "writev($h, [512, 4k, 4k]);";
+    Fcopy "fcopy" [] (req("from", K::Handle), req("to", K::Handle), opt("n", K::Size, "rest of the file"), opt("from_off", K::Offset, "current position"), opt("to_off", K::Offset, "current position")) false
+        Write NO_PARTS Backend "data"
+        "Copy n bytes of an open file to another one with copy_file_range until n bytes are there or the file ends; an early end counts as short. The kernel copies or shares the data. Files are named by handles of fopen; copy is for names."
+        "fcopy($h, $copy, 64k);";
     Fseek "fseek" [] (req("handle", K::Handle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
         Metadata NO_PARTS Backend "the call"
         "Set the current position of a handle: SEEK_SET counts from the start of the file, SEEK_CUR from the current position and SEEK_END from the end of the file; with these two off may be negative."
@@ -500,7 +504,7 @@ impl Op {
         match self {
             // EINVAL: ioctl_ficlone(2).
             Reflink => &["EOPNOTSUPP", "ENOTTY", "EINVAL", "ENOSYS"],
-            Copy | Fallocate | Fadvise | Rename | Tmpfile | Syncfs | Flock => {
+            Copy | Fcopy | Fallocate | Fadvise | Rename | Tmpfile | Syncfs | Flock => {
                 &["EOPNOTSUPP", "ENOSYS"]
             }
             Setxattr | Getxattr | Listxattr | Removexattr => &["EOPNOTSUPP", "ENOSYS"],

@@ -104,12 +104,13 @@ const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
 const MPI_NAMES: &[Op] = &[Pfopen, Pwrite, Pread, Pdelete];
 const POSIX_DATA: &[Op] = &[Write, Append, Read];
 const DEEP: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync, Pfwrite, Pfread, Pwrite, Pread];
-const DATA: &[Op] = &[Fread, Fwrite, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
+const DATA: &[Op] =
+    &[Fread, Fwrite, Fcopy, Write, Append, Read, Copy, Pfwrite, Pfread, Pwrite, Pread];
 /// Operations that can be verified.
 const VERIFIED: &[Op] =
     &[Fread, Fwrite, Readv, Writev, Write, Append, Read, Pfwrite, Pfread, Pwrite, Pread];
 const WRITES: &[Op] = &[Fwrite, Writev, Write, Append, Pfwrite, Pwrite];
-const SYNCS: &[Op] = &[Fwrite, Writev, Write, Append, Copy, Pfwrite, Pwrite];
+const SYNCS: &[Op] = &[Fwrite, Writev, Fcopy, Write, Append, Copy, Pfwrite, Pwrite];
 const CLOSES_WRITTEN: &[Op] = &[Fclose, Write, Append, Copy, Pfclose, Pwrite];
 
 macro_rules! options {
@@ -188,7 +189,7 @@ options! {
         help "it shapes the random data of operations that write",
         doc "Random data in which one block of 4 KiB of so many is a new one.";
     Verify verify = "a condition" Accepts::Condition,
-        off &["false", "0"], takers Takers::Ops(VERIFIED), seeming &[Copy],
+        off &["false", "0"], takers Takers::Ops(VERIFIED), seeming &[Copy, Fcopy],
         help "it is for operations that write or read data",
         doc "What is written describes itself, and what is read is checked: a read of wrong bytes fails with \
              EBADMSG.";

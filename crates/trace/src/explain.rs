@@ -175,6 +175,10 @@ fn shown_event(traced: &Traced, told: &Told) -> String {
     if details.instance != NO_ID {
         let _ = write!(text, ", open instance {}", details.instance);
     }
+    if details.instance2 != NO_ID {
+        let (from, instance) = (event.from_bytes, details.instance2);
+        let _ = write!(text, ", from offset {from} of open instance {instance}");
+    }
     if event.errno != 0 {
         let _ = write!(text, ", {}", errno::name(event.errno));
     }

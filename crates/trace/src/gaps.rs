@@ -43,7 +43,7 @@ gaps! {
     Opaque "opaque" "# calls hand work to the kernel that the log does not show";
     Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";
     Unplaced "unplaced" "# transfers took place at positions that the log does not tell";
-    Halves "copies" "# calls that copy between files became a read without time and a write";
+    Halves "copies" "# calls that send bytes from file to file became a read without time and a write";
     FailedCopies "failed-copies" "# copies were not possible inside the kernel and were left out";
     Duplicates "duplicates" "# calls closed one of several descriptors of the same instance";
     CutNames "cut-names" "# names are not complete in the log";

@@ -177,7 +177,9 @@ pub enum Call<'a> {
     Read { fd: Fd<'a>, bytes: u64, offset: Option<u64> },
     /// Writes from memory.
     Write { fd: Fd<'a>, bytes: u64, offset: Option<u64> },
-    /// Moves bytes between descriptors.
+    /// Moves bytes between descriptors, one of which may be no file.
+    Send { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
+    /// Copies bytes between files, or lets them share the bytes (copy_file_range).
     Copy { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
     /// Sets the position; the result is the new one.
     Seek { fd: Fd<'a> },

@@ -16,7 +16,8 @@ use trace::sort::Traced;
 use trace::{Imported, Options, Told, Which};
 
 use model::event::{
-    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID,
+    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_FROM_POSITION, FLAG_SHORT, FLAG_UNPLACED,
+    NO_ID,
 };
 use model::{Op, errno};
 
@@ -92,14 +93,15 @@ fn line(traced: &Traced, told: &Told) -> String {
         }
     };
     add(event.path != NO_ID, if event.path == NO_ID { String::new() } else { path(event.path) });
-    add(
-        event.path2 != NO_ID,
-        if event.path2 == NO_ID { String::new() } else { format!("-> {}", path(event.path2)) },
-    );
+    let copies = event.op == Op::Fcopy as u8;
+    if event.path2 != NO_ID {
+        add(true, format!("{} {}", if copies { "<-" } else { "->" }, path(event.path2)));
+    }
     add(details.instance != NO_ID, format!("#{}", details.instance));
     add(details.file != NO_ID, format!("f{}", details.file));
     let moved = event.requested_bytes > 0 || event.offset_bytes > 0;
     add(moved, format!("@{} {}/{}", event.offset_bytes, event.done_bytes, event.requested_bytes));
+    add(copies, format!("from #{} @{}", details.instance2, event.from_bytes));
     add(details.open_flags != NO_ID, format!("flags {:#o}", details.open_flags));
     for (flag, word) in [
         (FLAG_FAILED, "failed"),
@@ -107,6 +109,7 @@ fn line(traced: &Traced, told: &Told) -> String {
         (FLAG_SHORT, "short"),
         (FLAG_UNPLACED, "unplaced"),
         (FLAG_AT_POSITION, "in-turn"),
+        (FLAG_FROM_POSITION, "from-in-turn"),
     ] {
         add(event.flags & flag != 0, word.into());
     }

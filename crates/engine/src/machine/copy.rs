@@ -1,7 +1,8 @@
-//! Operations that open two files, bring data from one to the other inside the kernel, and close them.
+//! Operations that bring data from one file to another inside the kernel.
 //!
 //! ```text
 //! copy     open, open, copy_file_range ... [, fsync], close, close
+//! fcopy    copy_file_range ... [, fsync]
 //!          between file systems that refuse that: pread, pwrite ... in its place, as cp(1) does
 //! reflink  open, open, ioctl FICLONE, close, close
 //! ```
@@ -12,7 +13,7 @@ use super::io::Io;
 use super::note;
 use super::now;
 use super::options::Fsync;
-use super::perform::{FILE_MODE, Step};
+use super::perform::{FILE_MODE, Step, file_of, refused};
 use super::tally::{Subject, Tally};
 use super::task::STOPPED;
 use crate::backend::Backend;
@@ -21,7 +22,8 @@ use crate::call::{Call, Fd, Reply};
 use crate::stop;
 use model::{Op, Part};
 
-/// Most bytes of one call, unless `with (transfer=...)` says otherwise: as cp(1) asks for.
+/// Most bytes of one call of `copy`, and of one to the end of a file, unless `with (transfer=...)` says
+/// otherwise: as cp(1) asks for.
 const CALL_BYTES: u64 = 1 << 30;
 /// The same where the bytes go through memory, as for the rest of a file.
 const MEMORY_BYTES: u64 = 1 << 20;
@@ -33,6 +35,8 @@ struct Range {
     to_bytes: u64,
     /// `None`: all to the end of the file.
     len: Option<u64>,
+    /// Most bytes of one call without the option `transfer`.
+    call_bytes: u64,
 }
 
 /// Executes `copy` or `reflink`.
@@ -54,17 +58,73 @@ pub(super) fn run<B: Backend>(
     env.path(site, args[1], &mut io.paths[1])?;
     let mut tally = Tally::EMPTY;
     (tally.offset_bytes, tally.requested_bytes) = (to_bytes, len.unwrap_or(0));
+    io.copies_from(from_bytes);
     let flags = [libc::O_RDONLY, libc::O_WRONLY | libc::O_CREAT | truncate];
     if let Some(from) = open(io, &mut tally, 0, flags[0]) {
         io.opened_for_reading(from, false);
         if let Some(to) = open(io, &mut tally, 1, flags[1]) {
-            let range = Range { from_bytes, to_bytes, len };
+            let range = Range { from_bytes, to_bytes, len, call_bytes: CALL_BYTES };
             bring(step.op, (io, buffers), &mut tally, (from, to), range);
             call(io, &mut tally, Part::Close, Call::Close { fd: to });
         }
         call(io, &mut tally, Part::Close, Call::Close { fd: from });
     }
     io.conclude(step.op, site, &tally, Subject::Paths)
+}
+
+/// Executes `fcopy`.
+pub(super) fn between<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let (site, args) = (step.site, step.args);
+    let mut number = |at: usize| env.optional_size(site, args[at]);
+    let (len, from_bytes, to_bytes) = (number(2)?, number(3)?, number(4)?);
+    let [(source, from), (target, to)] = [file_of(step, 0, env, io)?, file_of(step, 1, env, io)?];
+    let subject = match (source, target) {
+        (Some(from), Some(to)) => Subject::Handles { from, to },
+        (one, other) => other.or(one).map_or(Subject::Nothing, Subject::Handle),
+    };
+    let (Subject::Handles { from: source, to: target }, Some(from), Some(to)) = (subject, from, to)
+    else {
+        return refused(step, io, libc::EBADF, subject);
+    };
+    let moves = (from_bytes.is_none(), to_bytes.is_none());
+    let range = Range {
+        from_bytes: from_bytes.unwrap_or(io.handles.get(source).position),
+        to_bytes: to_bytes.unwrap_or(io.handles.get(target).position),
+        len,
+        call_bytes: len.unwrap_or(CALL_BYTES),
+    };
+    let mut tally = Tally::EMPTY;
+    (tally.offset_bytes, tally.requested_bytes) = (range.to_bytes, len.unwrap_or(0));
+    io.copies_from(range.from_bytes);
+    copy((io, buffers), &mut tally, (from, to), range);
+    copied(io, &mut tally, (source, target, to));
+    for (at, _) in [(source, moves.0), (target, moves.1)].iter().filter(|(_, moves)| *moves) {
+        io.handles.get(*at).position += tally.done_bytes;
+    }
+    io.conclude(step.op, site, &tally, subject)
+}
+
+/// What a copy means for the files that it is between.
+fn copied<B: Backend>(
+    io: &mut Io<'_, B>,
+    tally: &mut Tally,
+    (source, target, to): (usize, usize, Fd),
+) {
+    let mode = io.handles.get(source).mode;
+    io.was_read(mode.place, mode.direct.is_some(), tally.done_bytes);
+    let mode = io.handles.get(target).mode;
+    io.wrote_to(target, mode, tally.done_bytes);
+    if tally.errno == 0
+        && io.options.active().fsync == Fsync::Op
+        && call(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0
+    {
+        io.made_stable(target);
+    }
 }
 
 fn call<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, part: Part, call: Call<'_>) -> Reply {
@@ -106,11 +166,11 @@ fn copy<B: Backend>(
     files: (Fd, Fd),
     range: Range,
 ) {
-    let Range { from_bytes, to_bytes, len } = range;
+    let Range { from_bytes, to_bytes, len, call_bytes } = range;
     // A rehearsal makes one call, because there could be millions.
     let most = match B::REHEARSES {
         true => 1 << 62,
-        false => io.options.active().transfer.unwrap_or(CALL_BYTES),
+        false => io.options.active().transfer.unwrap_or(call_bytes),
     };
     let wanted = len.unwrap_or(u64::MAX);
     while tally.done_bytes < wanted {
@@ -150,7 +210,7 @@ fn through_memory<B: Backend>(
     buffers: &mut Buffers,
     tally: &mut Tally,
     (from, to): (Fd, Fd),
-    Range { from_bytes, to_bytes, len }: Range,
+    Range { from_bytes, to_bytes, len, .. }: Range,
 ) {
     let most = io.options.active().transfer.unwrap_or(MEMORY_BYTES);
     let wanted = len.unwrap_or(u64::MAX);

@@ -22,6 +22,8 @@ pub(super) struct Touched {
     pub(super) pieces: u32,
     /// It cannot be told.
     pub(super) unknown: bool,
+    /// See [`Event::from_bytes`].
+    pub(super) from_bytes: u64,
     /// What was appended, in order.
     appended: Vec<Run>,
 }
@@ -41,7 +43,7 @@ impl<B: Backend> Io<'_, B> {
             Subject::Nothing => &b""[..],
             Subject::Path => self.paths[0].bytes(),
             Subject::Paths => self.paths[1].bytes(),
-            Subject::Handle(at) => &self.handles.get(at).path,
+            Subject::Handle(at) | Subject::Handles { to: at, .. } => &self.handles.get(at).path,
         };
         self.backend.rehearse(Act::Over(Over {
             op,
@@ -131,6 +133,9 @@ impl<B: Backend> Io<'_, B> {
                 (first, self.recorder.path(self.paths[1].bytes()))
             }
             Subject::Handle(at) => (self.handles.get(at).path_id, NO_ID),
+            Subject::Handles { from, to } => {
+                (self.handles.get(to).path_id, self.handles.get(from).path_id)
+            }
         }
     }
 
@@ -167,6 +172,7 @@ impl<B: Backend> Io<'_, B> {
 
     #[inline(never)]
     fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        let from_bytes = self.touched.from_bytes;
         let (offset_bytes, extents, pieces, unknown) = self.take_touched(tally);
         let named = std::mem::take(&mut self.named);
         if !self.recorder.chooses_event(self.operations) {
@@ -184,6 +190,7 @@ impl<B: Backend> Io<'_, B> {
             intended_start_ns,
             busy_ns: tally.timing.busy_ns,
             offset_bytes: offset_bytes.max(named.0),
+            from_bytes,
             requested_bytes: tally.requested_bytes.max(named.1),
             done_bytes: tally.done_bytes,
             parts_ns: if with_parts { tally.parts_ns } else { [0; Part::COUNT] },

@@ -128,6 +128,13 @@ impl<'c, B: Backend> Io<'c, B> {
         }
     }
 
+    /// The operation copies from this position of a file, which its event holds.
+    pub(super) fn copies_from(&mut self, from_bytes: u64) {
+        if self.keeps_events {
+            self.touched.from_bytes = from_bytes;
+        }
+    }
+
     /// Adds a call to the operation; of the first error its explanation is kept.
     pub(super) fn add_explained(&mut self, tally: &mut Tally, part: Part, shot: Shot) -> Reply {
         let first = tally.errno == 0;
@@ -363,6 +370,10 @@ impl<'c, B: Backend> Io<'c, B> {
             Subject::Path => first,
             Subject::Paths => first | second,
             Subject::Handle(at) => note::refused_in(self.handles.get(at).mode.place),
+            Subject::Handles { from, to } => [from, to]
+                .map(|at| note::refused_in(self.handles.get(at).mode.place))
+                .into_iter()
+                .fold(0, |all, bit| all | bit),
         }
     }
 
@@ -371,7 +382,7 @@ impl<'c, B: Backend> Io<'c, B> {
         let path = match subject {
             Subject::Nothing => &b""[..],
             Subject::Path | Subject::Paths => self.paths[0].bytes(),
-            Subject::Handle(at) => &self.handles.get(at).path,
+            Subject::Handle(at) | Subject::Handles { to: at, .. } => &self.handles.get(at).path,
         };
         let errno = tally.errno as u16;
         let detail = self.detail.take().unwrap_or_default();

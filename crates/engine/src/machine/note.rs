@@ -20,7 +20,7 @@ pub const BY_OFFSET: u32 = 64;
 pub const SHAPED: u32 = 128;
 /// Calls wrote more than [`crate::buffer::WIDE_BYTES`] at one time, in which random data repeats.
 pub const WIDE: u32 = 256;
-/// `copy` between file systems brought the data through memory.
+/// `copy` or `fcopy` between file systems brought the data through memory.
 pub const THROUGH_MEMORY: u32 = 1024;
 /// An MPI file was opened inside `with (direct=true)`.
 pub const DIRECT_MPI: u32 = 16;
@@ -38,8 +38,14 @@ const LACKING: u32 = 1 << 12;
 
 /// Operations that file systems may lack, each with its bit.
 fn lackable() -> impl Iterator<Item = (Op, u32)> {
-    let ops = OPS.iter().map(|row| row.op).filter(|op| !op.lacking_errors().is_empty());
+    let lacks = |op: &Op| !op.lacking_errors().is_empty() && said_of(*op) == *op;
+    let ops = OPS.iter().map(|row| row.op).filter(lacks);
     ops.enumerate().map(|(at, op)| (op, LACKING << at))
+}
+
+/// The operation whose remark is that of this one, because they are the same call.
+fn said_of(op: Op) -> Op {
+    if op == Op::Fcopy { Op::Copy } else { op }
 }
 
 /// From here on a bit for each directory in which one of these was refused: the run directory first,
@@ -67,7 +73,7 @@ pub(super) fn lacking(op: Op, errno: i32) -> u32 {
     if !op.lacking_errors().iter().any(|name| is_meant(name)) {
         return 0;
     }
-    lackable().find(|row| row.0 == op).map_or(0, |row| row.1)
+    lackable().find(|row| row.0 == said_of(op)).map_or(0, |row| row.1)
 }
 
 /// The remarks on the data that was written.
@@ -170,6 +176,7 @@ mod tests {
             ]
         );
         assert_ne!(bit, lacking(Op::Copy, libc::ENOSYS));
+        assert_eq!(lacking(Op::Fcopy, libc::ENOSYS), lacking(Op::Copy, libc::ENOSYS));
         assert_eq!((lacking(Op::Reflink, libc::ENOSPC), lacking(Op::Stat, libc::ENOSYS)), (0, 0));
         let last = lackable().last().expect("some").1;
         assert!(last.is_power_of_two() && last < PLACES, "a bit is left for each of them");

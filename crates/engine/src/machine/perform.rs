@@ -68,6 +68,7 @@ pub(super) fn perform<B: Backend>(
             on_paths(step, env, io, |from, to| Call::Rename { from, to, flags })
         }
         Op::Copy | Op::Reflink => copy::run(step, env, io, buffers),
+        Op::Fcopy => copy::between(step, env, io, buffers),
         Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
             attributes::run(step, env, io, buffers)
         }
@@ -279,7 +280,18 @@ pub(super) fn file<B: Backend>(
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
 ) -> Eval<(Option<usize>, Option<Fd>)> {
-    let at = io.handles.find(env.value(step.site, step.args[0])?)?;
+    file_of(step, 0, env, io)
+}
+
+/// The same of another argument.
+#[inline(always)]
+pub(super) fn file_of<B: Backend>(
+    step: Step<'_>,
+    arg: usize,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Eval<(Option<usize>, Option<Fd>)> {
+    let at = io.handles.find(env.value(step.site, step.args[arg])?)?;
     Ok((at, at.and_then(|at| io.handles.fd(at))))
 }
 

@@ -45,6 +45,8 @@ pub(super) enum Subject {
     Paths,
     /// An open file: its place in the table of handles.
     Handle(usize),
+    /// Two of them: the one that is read and the one that is written.
+    Handles { from: usize, to: usize },
 }
 
 /// An operation as far as it has come. Several calls add up.

@@ -139,7 +139,8 @@ impl<B: Backend> Io<'_, B> {
         verified.run = self.settings.run_mark & 0xfff;
         verified.memory.has_other_names = uses(&[Op::Link, Op::Symlink, Op::Linkat]);
         verified.has_one_name = !verified.memory.has_other_names;
-        verified.keeps_names = verified.has_one_name && !uses(&[Op::Rename, Op::Copy, Op::Reflink]);
+        let moves_names = &[Op::Rename, Op::Copy, Op::Fcopy, Op::Reflink];
+        verified.keeps_names = verified.has_one_name && !uses(moves_names);
         self
     }
 
@@ -154,7 +155,7 @@ impl<B: Backend> Io<'_, B> {
     /// The file of an operation.
     pub(super) fn number_of(&mut self, subject: Subject) -> u64 {
         match subject {
-            Subject::Handle(at) => {
+            Subject::Handle(at) | Subject::Handles { to: at, .. } => {
                 let handle = self.handles.get(at);
                 let number = file_number(&handle.path);
                 // Files without a name lie in the same directory.
@@ -391,7 +392,7 @@ impl<B: Backend> Io<'_, B> {
         }
         let file = self.number_of(subject);
         let path = match subject {
-            Subject::Handle(at) => &self.handles.get(at).path[..],
+            Subject::Handle(at) | Subject::Handles { to: at, .. } => &self.handles.get(at).path[..],
             Subject::Nothing | Subject::Path | Subject::Paths => self.paths[0].bytes(),
         };
         let (label, mut places) = (self.labels.id(), findings.zero_places);
@@ -424,6 +425,7 @@ impl<B: Backend> Io<'_, B> {
             Op::Pdelete,
             Op::Rename,
             Op::Copy,
+            Op::Fcopy,
             Op::Reflink,
         ];
         self.verified.changes += u64::from(CHANGES.contains(&op));
@@ -450,8 +452,8 @@ impl<B: Backend> Io<'_, B> {
             }
             // A directory may have moved.
             Op::Rename => self.verified.memory.forget_all(),
-            Op::Copy | Op::Reflink => {
-                let number = self.number_of(Subject::Paths);
+            Op::Copy | Op::Fcopy | Op::Reflink => {
+                let number = self.number_of(subject);
                 self.verified.memory.forget(number);
             }
             _ => {}

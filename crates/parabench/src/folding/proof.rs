@@ -154,10 +154,10 @@ fn ending(plan: &Plan, outcome: &Outcome) -> String {
     message.or(first).unwrap_or_else(|| "a rank did not come to its end".into())
 }
 
-/// It moves bytes between memory and a file at a place.
+/// It moves bytes of a file at a place.
 pub(super) fn moves(event: &Event) -> bool {
     use Op::*;
-    let posix = |op| matches!(op, Fread | Fwrite | Readv | Writev | Read | Write | Append);
+    let posix = |op| matches!(op, Fread | Fwrite | Fcopy | Readv | Writev | Read | Write | Append);
     let by_mpi = |op| matches!(op, Pfread | Pfwrite | Pread | Pwrite);
     Op::from_u8(event.op).is_some_and(|op| posix(op) || by_mpi(op))
 }
@@ -177,6 +177,9 @@ pub(super) fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> St
     if moves(event) {
         let (offset, asked, done) = (event.offset_bytes, event.requested_bytes, event.done_bytes);
         text.push_str(&format!(", {done} of {asked} bytes at {offset}"));
+    }
+    if event.op == Op::Fcopy as u8 {
+        text.push_str(&format!(" from {}", event.from_bytes));
     }
     match event.errno {
         0 => text,

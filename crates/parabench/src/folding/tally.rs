@@ -166,6 +166,7 @@ pub fn difference<'a>(
         (!moved || a.requested_bytes == b.requested_bytes, Kind::Size),
         (!moved || a.pieces == b.pieces, Kind::Place),
         (!moved || !is_placed(a) || a.offset_bytes == b.offset_bytes, Kind::Place),
+        (!moved || !is_placed(a) || a.from_bytes == b.from_bytes, Kind::Place),
         (!moved || a.done_bytes == b.done_bytes, Kind::Moved),
     ];
     all.into_iter().find(|(same, _)| !same).map(|(_, kind)| kind)
@@ -216,6 +217,9 @@ mod tests {
         assert_eq!(difference((&untold, &log), (&found, &path)), None);
         let longer = Event { requested_bytes: 11, ..found };
         assert_eq!(difference((&untold, &log), (&longer, &path)), Some(Kind::Size));
+        let copy = Event { op: Op::Fcopy as u8, from_bytes: 4, ..told };
+        let other = Event { from_bytes: 5, ..copy };
+        assert_eq!(difference((&copy, &log), (&other, &path)), Some(Kind::Place));
         let mut tally = Tally::default();
         tally.add(Some(&told), Some(&found), Some(Kind::Place));
         tally.add(Some(&untold), Some(&longer), Some(Kind::Size));

@@ -160,6 +160,7 @@ fn each_directory_has_its_own_room() {
     // Between two file systems, where the kernel does not copy.
     let text = "write(\"f\", 300k); with (transfer=64k) copy(\"f\", \"small:g\"); \
                 assert(size(\"small:g\") == 307200, \"whole\"); copy(\"small:g\", \"h\", 4k, 100, 8); \
+                $h = fopen(\"h\", \"r\"); $i = fopen(\"small:i\", \"w\"); fcopy($h, $i); fcopy($h, $i, 8, 8); \
                 rename(\"f\", \"small:f\"); link(\"small:g\", \"l\");\n";
     let scene = scene.file("y.ppl", text);
     let done = scene.parabench("run y.ppl --dir d --mount small=m").exits(1);
@@ -168,6 +169,8 @@ fn each_directory_has_its_own_room() {
     let (from, to) = (fs::read(scene.path("d/f")).unwrap(), fs::read(scene.path("m/g")).unwrap());
     assert!(from == to, "the same bytes");
     assert_eq!(fs::read(scene.path("d/h")).unwrap()[8..], to[100..100 + 4096]);
+    let (from, to) = (fs::read(scene.path("d/h")).unwrap(), fs::read(scene.path("m/i")).unwrap());
+    assert!(to == [&from[..], &from[8..16]].concat(), "the same bytes");
     done.out_has("read and\n  written through memory");
 }
 

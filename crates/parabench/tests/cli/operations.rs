@@ -54,6 +54,27 @@ $a = fopen("v", "a");
 writev($a, [10, 10]);
 assert(size("v") == 10k + 21);
 fclose($a);
+write("in", 100k);
+$in = fopen("in", "r");
+$out = fopen("out", "w+");
+$done = fcopy($in, $out, 10k);
+assert($done == 10k && size("out") == 10k);
+fcopy($in, $out);
+assert(size("out") == 100k);
+fcopy($in, $out, 5k);
+fcopy($in, $out, 1k, 2k);
+assert(size("out") == 101k);
+fcopy($in, $out, 1k, 99k, 200k);
+assert(size("out") == 201k);
+fseek($in, 96k);
+with (transfer=1k, fsync="op") fcopy($in, $out, 4k, to_off=300k);
+assert(size("out") == 304k);
+fcopy($in, $out, 4k);
+assert(size("out") == 304k);
+fclose($in);
+fcopy($out, $out, 4k, 0, 400k);
+fread($out, 4k);
+fclose($out);
 $t = tmpfile();
 fwrite($t, 5k);
 linkat($t, "named");
@@ -62,10 +83,23 @@ assert(size("named") == 5k);
 "#;
 
 /// Mistakes, each with its error.
-const FAILING: [(&str, &str); 7] = [
+const FAILING: [(&str, &str); 11] = [
     ("copy(\"none\", \"b\");", "ENOENT"),
     ("reflink(\"none\", \"b\");", "ENOENT"),
     ("write(\"a\", 1); copy(\"a\", \"none/b\");", "ENOENT"),
+    (
+        "$h = fopen(\"none\", \"r\"); $o = fopen(\"b\", \"w\"); fcopy($h, $o, 4k);",
+        "1 x fcopy EBADF",
+    ),
+    (
+        "write(\"a\", 4k); $h = fopen(\"a\", \"r\"); $o = fopen(\"d/b\", \"w\"); fcopy($h, $o);",
+        "1 x fcopy EBADF",
+    ),
+    (
+        "write(\"a\", 4k); $h = fopen(\"a\", \"r\"); $o = fopen(\"b\", \"a\"); fcopy($h, $o);",
+        "1 x fcopy EBADF",
+    ),
+    ("write(\"a\", 4k); $h = fopen(\"a\", \"r+\"); fcopy($h, $h, 4k, 0, 1k);", "1 x fcopy EINVAL"),
     ("create(\"a\"); create(\"b\"); rename(\"a\", \"b\", \"noreplace\");", "EEXIST"),
     ("create(\"a\"); rename(\"a\", \"b\", \"exchange\");", "ENOENT"),
     ("$h = fopen(\"a\", \"w\"); linkat($h, \"b\");", "EINVAL"),
@@ -92,6 +126,12 @@ fn further_operations_are_the_same_on_every_back_end() {
     assert_eq!(row(&plain, "", "copy")["bytes"], 64 * 1024 * 4 + 4096 + 10);
     assert_eq!(row(&plain, "", "copy.sync")["count"], 1);
     assert_eq!(row(&plain, "", "writev")["bytes"], 9 * 1024 + 21);
+    assert_eq!(row(&plain, "", "fcopy")["count"], 8);
+    assert_eq!(row(&plain, "", "fcopy")["short"], 2, "{}", row(&plain, "", "fcopy"));
+    let bytes = (100 + 1 + 1 + 4 + 4) * 1024;
+    assert_eq!(row(&plain, "", "fcopy")["bytes"], bytes);
+    // Behind what was copied last without an offset.
+    assert_eq!(row(&plain, "", "fread")["bytes"], 4 * 1024);
     // From the position, which is behind both writes, a kilobyte and a byte are left.
     assert_eq!(row(&plain, "", "readv")["bytes"], 4608 + 1024 + 1);
     assert_eq!(row(&plain, "", "readv")["short"], 2);
@@ -187,6 +227,10 @@ fn what_a_file_system_lacks_is_no_failure() {
 fn a_rehearsal_follows_copies_and_holes() {
     for (text, says) in [
         ("write(\"a\", 1m); copy(\"a\", \"b\"); delete(\"a\");", "needs 2 MiB of storage"),
+        (
+            "write(\"a\", 1m); $a = fopen(\"a\", \"r\"); $b = fopen(\"b\", \"w\"); fcopy($a, $b); fcopy($a, $b, 1m, 0);",
+            "needs 3 MiB of storage",
+        ),
         ("write(\"a\", 1m); reflink(\"a\", \"b\");", "needs 1 MiB of storage"),
         (
             "$h = fopen(\"a\", \"w+\"); fwrite($h, 4m); fallocate($h, 0, 4m, \"punch\"); write(\"b\", 3m);",

@@ -76,6 +76,70 @@ fn copies_between_file_systems_fold() {
     }
 }
 
+const COPIES: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    char name[20] = "w/in-0", copy[20] = "w/out-0";
+    for (int i = 0; i < 4; i++) {
+        name[5] = copy[6] = '0' + i;
+        int in = open(name, O_RDONLY), out = open(copy, O_RDWR | O_CREAT, 0600);
+        while (copy_file_range(in, NULL, out, NULL, 1UL << 40, 0) > 0) {}
+        off64_t from = 100, to = 9000;
+        copy_file_range(in, &from, out, &to, 50, 0);
+        from = 200;
+        copy_file_range(in, &from, out, NULL, 500, 0);
+        lseek(in, 0, SEEK_SET);
+        copy_file_range(in, NULL, out, &to, 70, 0);
+        char bytes[30];
+        read(in, bytes, 30);
+        write(out, bytes, 30);
+        close(in); close(out);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn copies_are_recorded_and_replayed_as_copies() {
+    let mut all = Vec::new();
+    for via in recorders() {
+        let mut scene = Scene::new();
+        for i in 0..4 {
+            scene = scene.file(&format!("w/in-{i}"), "x".repeat(4000));
+        }
+        assert!(compiled(&scene, "app", COPIES, &[]));
+        scene.parabench(&format!("record --via {via} --under w -o r -- ./app")).exits(0);
+        let texts = operations(&scene, "r");
+        let copies = texts.keys().filter(|text| text.starts_with("fcopy")).count();
+        assert_eq!(copies, 5 * 4, "{via} {texts:#?}");
+        let line = "replay r -o app.ppl -- --events --out b.run --fidelity-gate";
+        let replayed = scene.call(line).word("operations <= 0").run().exits(0);
+        replayed.err_has("without loss");
+        let text = scene.text("app.ppl");
+        for copy in
+            ["$record", "$buffer", "50, 100, 9000", "$record2, 200", "$record3, to_off=9050"]
+        {
+            assert!(text.contains(&format!("fcopy($in, $out, {copy});")), "{copy} {text}");
+        }
+        all.push(texts);
+    }
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:#?}");
+}
+
+#[test]
+fn copies_of_files_that_are_left_out_are_reads_or_writes() {
+    let log = "openat(AT_FDCWD, \"/usr/a\", O_RDWR) = 3\nopenat(AT_FDCWD, \"/d/b\", O_RDWR) = 4\n\
+               copy_file_range(3, NULL, 4, NULL, 1099511627776, 0) = 1000\n\
+               copy_file_range(4, [5], 3, NULL, 20, 0) = 20\n";
+    let scene = Scene::new().file("log", log);
+    scene.parabench("import log -o r").exits(0);
+    let texts = operations(&scene, "r");
+    let moved: Vec<&String> = texts.keys().filter(|text| !text.starts_with("fopen")).collect();
+    assert_eq!(moved, ["fread b @5 20 of 20 errno 0", "fwrite b @0 1000 of 1000 errno 0"]);
+}
+
 const APPENDS: &str = r#"
 #include <stdio.h>
 int main(void) {

@@ -169,3 +169,37 @@ fn what_cannot_be_repeated_is_told() {
         scene.parabench(line).exits(2).err_has(words);
     }
 }
+
+/// Copies between open files, at positions and offsets.
+const COPIES: &str = "\
+write(\"in\", 100k);
+$in = fopen(\"in\", \"r\");
+$out = fopen(\"out\", \"w+\");
+repeat 10 fcopy($in, $out, 8k);
+fcopy($in, $out);
+repeat $i 10 fcopy($out, $out, 1k, $i * 2k, 200k + $i * 4k);
+fclose($in);
+fclose($out);
+";
+
+#[test]
+fn copies_of_open_files_are_folded_as_such() {
+    let scene = Scene::new().file("x.ppl", COPIES);
+    scene.parabench("run x.ppl --events --quiet --out a.run").exits(0);
+    let kept = "replay a.run -o kept.ppl -- --events --out b.run --fidelity-gate";
+    scene.call(kept).word("operations <= 0").run().exits(0).err_has("without loss");
+    let text = scene.text("kept.ppl");
+    assert!(text.contains("fcopy($in, $out, 20k, to_off=80k);"), "{text}");
+    assert!(text.contains("fcopy($out, $out, $page2, $i * 2 * $page2, "), "{text}");
+    let planned = scene.parabench("plan kept.ppl --ops 9").exits(0);
+    planned
+        .out_has("copy_file_range(3, [0], 4, [0], 8192, 0)")
+        .out_has("copy_file_range(3, [8192], 4, [8192], 8192, 0)");
+    let again = scene.parabench("fold b.run").exits(0).out;
+    let statements = |text: &str| -> Vec<String> {
+        let pauses = |line: &str| line.starts_with("compute") || line.starts_with('#');
+        let lines = text.lines().filter(|line| !pauses(line));
+        lines.map(str::to_string).collect()
+    };
+    assert_eq!(statements(&again), statements(&text), "a replay folds to the same");
+}

@@ -1,6 +1,7 @@
 //! `with (verify=true)`: every way to move bytes, runs one after the other, and what is said of wrong
 //! bytes.
 
+use crate::run::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use serde_json::{Value, json};
@@ -226,6 +227,15 @@ fn options_that_contradict_are_refused_and_copies_are_not_verified() {
     scene.parabench("run inner.ppl").exits(1).out_has("verify=true writes");
     scene.parabench("check none.ppl").err_has("W0403");
     let copied = run_object(&scene.parabench("run copy.ppl --format json").exits(0));
+    assert_eq!(verified(&copied)["checked_bytes"], 4096);
+    // What is copied over verified data is another file's, and where it belongs.
+    let scene = scene.file(
+        "fcopy.ppl",
+        "with (verify=true) { write(\"f\", 8k); write(\"g\", 4k); $f = fopen(\"f\", \"r\"); \
+         $g = fopen(\"g\", \"r+\"); fcopy($f, $g, 4k); fread($g, 4k, 0); }",
+    );
+    let copied = run_object(&scene.parabench("run fcopy.ppl --format json").exits(0));
+    assert_eq!(row(&copied, "", "fcopy")["bytes"], 4096);
     assert_eq!(verified(&copied)["checked_bytes"], 4096);
 }
 

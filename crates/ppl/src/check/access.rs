@@ -28,11 +28,11 @@ pub(crate) fn check(ast: &Ast, facts: &Facts, sources: &Sources) -> Vec<Diagnost
         return Vec::new();
     }
     let statements = ast.stmts.iter().zip(&ast.stmt_spans);
-    let wrong = statements.filter_map(|(stmt, span)| {
-        let (op, handle) = moved(ast, stmt)?;
-        let opens = one_way(facts.at(handle.start)?.symbol)?;
-        let allowed = if writes(op) { opens.all.writes } else { opens.all.reads };
-        (!allowed && !expects(ast, *span)).then(|| warning(op, *span, opens, sources))
+    let uses = statements.flat_map(|(stmt, span)| moved(ast, stmt).map(move |one| (one, *span)));
+    let wrong = uses.filter_map(|(one, span)| {
+        let opens = one_way(facts.at(one.handle.start)?.symbol)?;
+        let allowed = if one.writes { opens.all.writes } else { opens.all.reads };
+        (!allowed && !expects(ast, span)).then(|| warning(&one, span, opens, sources))
     });
     wrong.collect()
 }
@@ -82,20 +82,31 @@ fn opens(ast: &Ast, stmt: &Stmt, sources: &Sources) -> Option<(Access, Span)> {
     Some((access, span))
 }
 
-/// A statement that moves bytes of an open file or sets its size, and the place of the file's variable.
-fn moved(ast: &Ast, stmt: &Stmt) -> Option<(Op, Span)> {
-    let Stmt::Op { op, args, .. } = *stmt else { return None };
-    let reads = matches!(op, Op::Fread | Op::Readv | Op::Pfread);
-    (reads || writes(op)).then(|| Some((op, variable(ast, args)?))).flatten()
+/// What a statement does to an open file.
+struct Use {
+    op: Op,
+    writes: bool,
+    /// The file's variable.
+    handle: Span,
 }
 
-fn writes(op: Op) -> bool {
-    matches!(op, Op::Fwrite | Op::Writev | Op::Pfwrite | Op::Ftruncate | Op::Fallocate)
-}
-
-fn variable(ast: &Ast, args: List) -> Option<Span> {
-    let first = ast.exprs_in(args).next()?;
-    matches!(ast.expr(first), Expr::Var(_)).then(|| ast.expr_span(first))
+/// The files of which a statement moves bytes, or sets the size.
+fn moved(ast: &Ast, stmt: &Stmt) -> impl Iterator<Item = Use> {
+    let (op, args) = match *stmt {
+        Stmt::Op { op, args, .. } => (op, args),
+        _ => (Op::Print, List::default()),
+    };
+    let ways: &[bool] = match op {
+        Op::Fread | Op::Readv | Op::Pfread => &[false],
+        Op::Fwrite | Op::Writev | Op::Pfwrite | Op::Ftruncate | Op::Fallocate => &[true],
+        Op::Fcopy => &[false, true],
+        _ => &[],
+    };
+    let uses = ast.exprs_in(args).zip(ways).filter_map(move |(arg, writes)| {
+        let is_variable = matches!(ast.expr(arg), Expr::Var(_));
+        is_variable.then(|| Use { op, writes: *writes, handle: ast.expr_span(arg) })
+    });
+    uses.collect::<Vec<_>>().into_iter()
 }
 
 /// The statement stands inside of `with (expect="EBADF")`.
@@ -111,10 +122,15 @@ fn expects(ast: &Ast, inside: Span) -> bool {
     })
 }
 
-fn warning(op: Op, span: Span, opens: &Opens, sources: &Sources) -> Diagnostic {
-    let (verb, way) = if writes(op) { ("write", "reading") } else { ("read", "writing") };
+fn warning(
+    Use { op, writes, .. }: &Use,
+    span: Span,
+    opens: &Opens,
+    sources: &Sources,
+) -> Diagnostic {
+    let (verb, way) = if *writes { ("write", "reading") } else { ("read", "writing") };
     let mpi = matches!(op, Op::Pfread | Op::Pfwrite);
-    let help = match (mpi, writes(op)) {
+    let help = match (mpi, writes) {
         (true, _) => "open it with \"rw\" to do both",
         (false, true) => "open it with \"r+\" to do both, or with \"w\" to write it anew",
         (false, false) => "open it with \"r+\" to do both, or with \"w+\" to empty it first",

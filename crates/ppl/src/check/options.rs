@@ -164,7 +164,8 @@ fn seems_to_take(row: &OptionRow, op: Op, word: Option<&str>) -> bool {
             matches!(op, Op::Write | Op::Read) || row.seeming.contains(&op)
         }
         WithOption::Engine if word == Some("null") => {
-            matches!(op, Op::Copy | Op::Pfwrite | Op::Pfread | Op::Pwrite | Op::Pread)
+            use Op::*;
+            matches!(op, Copy | Fcopy | Pfwrite | Pfread | Pwrite | Pread)
         }
         WithOption::Depth => row.seeming.contains(&op) || row.takes(op, word),
         _ => row.seeming.contains(&op),

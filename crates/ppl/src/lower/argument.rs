@@ -38,6 +38,14 @@ fn is_usual_mode(bits: u64) -> bool {
     [owner, group, others].into_iter().all(reads) && group & !owner == 0 && others & !group == 0
 }
 
+/// The operation that does with the name of a file what this one does with an open file.
+fn by_name(op: Op) -> Option<Op> {
+    let takes = |op: Op| op.row().params.first().map(|param| param.kind);
+    let same = Op::find(op.name().strip_prefix('f')?)?;
+    let other = takes(op) == Some(ParamKind::Handle) && takes(same) == Some(ParamKind::Path);
+    other.then_some(same)
+}
+
 impl Lower<'_> {
     /// Lowers an argument; `None` if it is wrong, which is reported.
     #[inline]
@@ -74,7 +82,10 @@ impl Lower<'_> {
             Some(value) => value.describe(),
             None => ev.types.describe(),
         };
-        let help = format!("{op} is written {}", op.row().signature());
+        let mut help = format!("{op} is written {}", op.row().signature());
+        if let Some(same) = by_name(op).filter(|_| ev.types.may(Types::STR)) {
+            help += &format!("; with names: {}", same.row().signature());
+        }
         let message = format!("expected {what}, found {found}");
         let diagnostic = Diagnostic::new(Code::WrongType, self.ast.expr_span(id), message);
         self.reports.push(diagnostic.help(help));

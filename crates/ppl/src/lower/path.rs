@@ -29,7 +29,8 @@ impl Lower<'_> {
             let message = format!("expected a path in quotes, found {}", ev.types.describe());
             let help = match ev.types.may(Types::HANDLE) {
                 true => {
-                    "by a handle files are read and written with fread($h, n, off) and fwrite($h, n, off)"
+                    "by handles files are read, written and copied with fread($h, n, off), fwrite($h, n, off) \
+                     and fcopy($from, $to, n)"
                 }
                 false => "a path is text; a number in it is written \"file-$i\"",
             };

@@ -78,14 +78,15 @@ impl Column {
     }
 }
 
-/// Columns that tables of before imports do not have; they come last. A missing one is nothing.
-pub(super) const OF_IMPORTS: [&str; 6] =
-    ["instance", "file_id", "open_flags", "call", "log", "log_line"];
+/// Columns that tables of before imports and of before copies of open files do not have. A missing one
+/// is nothing.
+pub(super) const LATER: [&str; 8] =
+    ["from_bytes", "instance", "instance2", "file_id", "open_flags", "call", "log", "log_line"];
 
 /// The number that stands for nothing in one of them.
 pub(super) fn nothing(column: &str) -> i64 {
     match column {
-        "instance" | "file_id" | "open_flags" => -1,
+        "instance" | "instance2" | "file_id" | "open_flags" => -1,
         _ => 0,
     }
 }
@@ -173,14 +174,16 @@ columns! {
         shown(Value::Text(op_name));
     "path_id" "Number of the path in this file, from 0 in order of first appearance; -1 without a path."
         shown(Value::Int32(|r| path(r, r.event.path).map_or(-1, |path| path.id)));
-    "path" "Path below the run directory; of symlink the text that the link holds. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
+    "path" "Path below the run directory; of symlink the text that the link holds, of fcopy the file that is written. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
         shown(Value::OptionalText(|r| path(r, r.event.path).map(|path| path.text.clone())));
     "path2_id" "Number of the second path; -1 without one."
         shown(Value::Int32(|r| path(r, r.event.path2).map_or(-1, |path| path.id)));
-    "path2" "Second path of rename, link and symlink; else null."
+    "path2" "Second path of rename, link, symlink, copy and reflink, of fcopy the file that is read; else null."
         shown(Value::OptionalText(|r| path(r, r.event.path2).map(|path| path.text.clone())));
     "offset_bytes" "Position in the file, of several extents that of the first, of `fseek` the new one; 0 where the operation has none."
         field!(Int64 offset_bytes: u64);
+    "from_bytes" "Position in the file that copy and fcopy read; 0 elsewhere."
+        field!(Int64 from_bytes: u64);
     "pieces" "Extents of the file that were asked for, where they are several or a pattern's; else 0."
         field!(Int32 pieces: u32);
     "extents_id" "Which extents: a place in `run.events.extents` of run.json; -1 without."
@@ -210,10 +213,12 @@ columns! {
         field!(Int64 parts_ns[Part::Close]: u64);
     "errno" "Linux error number; 0 for success."
         field!(Int32 errno: u16);
-    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns."
+    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns, 64 as 16, of the file that fcopy reads."
         field!(Int32 flags: u8);
     "instance" "Of an imported run, as all that follows: open instance, from its opening to its last close, over duplicates and processes; -1 for operations on names, and in other runs."
         both(Value::Int32(|r| r.details.instance as i32), |row, value| row.details.instance = value as u32);
+    "instance2" "Open instance that fcopy reads; -1 elsewhere."
+        both(Value::Int32(|r| r.details.instance2 as i32), |row, value| row.details.instance2 = value as u32);
     "file_id" "The file: the same under all its names, another one for a new file under an old name; -1 where it is unknown."
         both(Value::Int32(|r| r.details.file as i32), |row, value| row.details.file = value as u32);
     "open_flags" "Flags of open(2) on Linux, where the operation opens; -1 elsewhere."

@@ -1,6 +1,6 @@
 //! An open event table: found, checked, its columns by name.
 
-use super::columns::{COLUMNS, OF_IMPORTS, Value};
+use super::columns::{COLUMNS, LATER, Value};
 use super::contain::contained;
 use super::read::{Values, invalid};
 use super::{EVENTS_FILE, VERSION_KEY};
@@ -138,7 +138,7 @@ fn open_table(path: &Path) -> std::result::Result<SerializedFileReader<File>, St
 }
 
 /// Checks the version that the file says, and gives the positions of [`COLUMNS`] in it. Columns
-/// that others added are no fault, nor are tables of before imports.
+/// that others added are no fault, nor are tables of before some of ours.
 fn check_format(
     parquet: &SerializedFileReader<File>,
     path: &Path,
@@ -161,7 +161,7 @@ fn check_format(
                     == i16::from(matches!(column.value, Value::OptionalText(_)))
         };
         match found.iter().position(same) {
-            None if !OF_IMPORTS.contains(&column.name) => Err(StoreError::Corrupt {
+            None if !LATER.contains(&column.name) => Err(StoreError::Corrupt {
                 path: path.into(),
                 detail: format!("it has no column {} as an event table has it", column.name),
             }),

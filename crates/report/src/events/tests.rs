@@ -109,7 +109,7 @@ static A_HUNDRED: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn any_event() -> impl Strategy<Value = Event> {
     let id = prop_oneof![0u32..2, Just(NO_ID)];
     (
-        any::<[u64; 8]>(),
+        any::<[u64; 9]>(),
         any::<[u64; Part::COUNT]>(),
         [id.clone(), id.clone(), id],
         any::<(u32, u16, u8)>(),
@@ -123,6 +123,7 @@ fn any_event() -> impl Strategy<Value = Event> {
                 intended_start_ns,
                 busy_ns,
                 offset_bytes,
+                from_bytes,
                 requested_bytes,
                 done_bytes,
             ] = longs;
@@ -134,6 +135,7 @@ fn any_event() -> impl Strategy<Value = Event> {
                 intended_start_ns,
                 busy_ns,
                 offset_bytes,
+                from_bytes,
                 requested_bytes,
                 done_bytes,
                 parts_ns,
@@ -202,6 +204,7 @@ fn the_columns_are_those_that_are_documented() {
         path2_id=-1
         path2=null
         offset_bytes=0
+        from_bytes=0
         pieces=0
         extents_id=-1
         requested_bytes=4096
@@ -218,6 +221,7 @@ fn the_columns_are_those_that_are_documented() {
         errno=28
         flags=1
         instance=-1
+        instance2=-1
         file_id=-1
         open_flags=-1
         call=""

@@ -74,7 +74,9 @@ impl Shown<'_> {
 
     fn text(&self, step: &Step) -> String {
         let mut text = Op::from_u8(step.op).map_or("?", Op::name).to_string();
-        for (sign, name) in [(" ", step.name), (" to ", step.name2)] {
+        let copies = step.op == Op::Fcopy as u8;
+        for (sign, name) in [(" ", step.name), (if copies { " from " } else { " to " }, step.name2)]
+        {
             if name != NO_ID {
                 text.push_str(&format!("{sign}{}", self.texts.shown(name)));
             }
@@ -82,6 +84,9 @@ impl Shown<'_> {
         match (step.asked, step.offset) {
             (0, 0) => {}
             (asked, offset) => text.push_str(&format!(", {asked} bytes at {offset}")),
+        }
+        if copies {
+            text.push_str(&format!(" from {}", step.from));
         }
         match step.errno {
             0 if step.done < step.asked => text.push_str(&format!(": {} moved", step.done)),

@@ -28,6 +28,8 @@ pub(super) struct Step {
     pub name: u32,
     pub name2: u32,
     pub offset: u64,
+    /// Where a copy reads.
+    pub from: u64,
     pub asked: u64,
     pub done: u64,
     /// Of its extents, if they are several; else 0.
@@ -84,6 +86,7 @@ pub(super) fn steps(
                 name: text(&paths, event.path),
                 name2: text(&paths, event.path2),
                 offset: event.offset_bytes,
+                from: event.from_bytes,
                 asked: event.requested_bytes,
                 done: event.done_bytes,
                 extents: list.and_then(|at| extents.get(at)).copied().unwrap_or(0),

@@ -55,7 +55,8 @@ pub(super) fn differing(ours: &Step, theirs: &Step) -> Differing {
     let placed = !ours.unplaced && !theirs.unplaced;
     let short = |step: &Step| step.asked.wrapping_sub(step.done);
     let told = ours.open_flags != NO_ID && theirs.open_flags != NO_ID;
-    let offsets = (ours.offset, ours.extents) != (theirs.offset, theirs.extents);
+    let place = |step: &Step| (step.offset, step.from, step.extents);
+    let offsets = place(ours) != place(theirs);
     let results = (ours.errno, short(ours)) != (theirs.errno, short(theirs));
     Differing {
         another: ours.op != theirs.op,

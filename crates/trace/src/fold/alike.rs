@@ -58,7 +58,9 @@ impl Alike<'_> {
                     let id = self.known.get(&(*template, digits)).copied().unwrap_or(0);
                     numbers.push(Number::constant(id.into()));
                 }
-                Arg::Named | Arg::Bytes | Arg::Further | Arg::List => numbers.extend(left.next()),
+                Arg::Named | Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => {
+                    numbers.extend(left.next());
+                }
                 Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Fixed(_) => {
                 }
             }
@@ -93,7 +95,7 @@ pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
         let (times, kind) = match arg {
             Arg::Path(template) => (count(&names.templates[*template as usize]), NumberKind::Count),
             Arg::Named => (1, NumberKind::Name),
-            Arg::Bytes | Arg::List => (1, NumberKind::Bytes),
+            Arg::Bytes | Arg::Keyed(_) | Arg::List => (1, NumberKind::Bytes),
             Arg::Further => (1, NumberKind::Count),
             Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Fixed(_) => {
                 (0, NumberKind::Count)

@@ -24,7 +24,7 @@ pub fn contended(log: &Log) -> HashSet<u32> {
         let writes = |entry: &Logged| {
             matches!(entry.op(), Some(Op::Fwrite | Op::Writev)) && entry.event.done_bytes > 0
         };
-        for entry in events.iter().filter(writes) {
+        for entry in events.iter().flat_map(|entry| entry.parts()).filter(writes) {
             let writer = writers.entry(entry.event.path).or_insert(Some(rank));
             *writer = writer.filter(|known| *known == rank);
             if appending.contains(&entry.details.instance) {

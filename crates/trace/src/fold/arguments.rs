@@ -6,8 +6,8 @@ use super::told::Way;
 use crate::strace::O_DIRECTORY;
 use model::Op;
 use model::errno;
-use model::event::{FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
-use model::op::ParamKind;
+use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
+use model::op::{Param, ParamKind};
 use std::collections::{HashMap, HashSet};
 
 /// Names that are those of directories, as far as the run tells.
@@ -52,9 +52,9 @@ pub struct Arguments<'a> {
 impl Arguments<'_> {
     /// Adds an argument that is neither a name nor an open file; whether the run does not tell it.
     /// `None`: there is no way to write it.
-    pub fn other(&mut self, kind: ParamKind, default: Option<&str>, placed: bool) -> Option<bool> {
-        let event = &self.entry.event;
-        match kind {
+    pub fn other(&mut self, param: &Param, placed: bool) -> Option<bool> {
+        let (event, default) = (&self.entry.event, param.default);
+        match param.kind {
             ParamKind::Flags | ParamKind::MpiMode => {
                 self.args.push(Arg::Flags(match self.entry.details.open_flags {
                     NO_ID => 0,
@@ -66,6 +66,7 @@ impl Arguments<'_> {
                 self.bytes(event.requested_bytes, Arg::Bytes)?
             }
             ParamKind::Sizes => self.bytes(event.requested_bytes, Arg::List)?,
+            ParamKind::Offset if self.op == Op::Fcopy => self.place_of_copy(param.name)?,
             ParamKind::Offset if self.has_offset(default.is_none(), placed) => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
@@ -87,6 +88,20 @@ impl Arguments<'_> {
             _ => return None,
         }
         Some(false)
+    }
+
+    /// Where a copy reads or writes, unless it goes on.
+    fn place_of_copy(&mut self, name: &'static str) -> Option<()> {
+        let event = &self.entry.event;
+        let (goes_on, bytes) = match name {
+            "from_off" => (FLAG_FROM_POSITION, event.from_bytes),
+            _ => (FLAG_AT_POSITION, event.offset_bytes),
+        };
+        if event.flags & goes_on != 0 {
+            return Some(());
+        }
+        let follows = self.op.row().params.get(self.args.len()).is_some_and(|it| it.name == name);
+        self.bytes(bytes, if follows { Arg::Bytes } else { Arg::Keyed(name) })
     }
 
     fn has_offset(&self, required: bool, placed: bool) -> bool {

@@ -20,7 +20,7 @@ pub fn before(log: &Log) -> Vec<Expected> {
     let mut world = World::default();
     world.find_links(log);
     for (_, entry) in Merged::of(log, |entry| entry.event.start_ns) {
-        world.follow(log, &entry);
+        entry.parts().for_each(|part| world.follow(log, &part));
     }
     let mut found = world.found();
     found.retain(|before| !is_whole(&log.directories, &before.path));

@@ -7,6 +7,7 @@
 //! reading all before it.
 
 use super::log::Logged;
+use model::Op;
 use model::event::{Details, Event};
 use model::op::Part;
 use std::collections::HashMap;
@@ -41,15 +42,18 @@ struct Kind {
     extents: u32,
     log: u32,
     instance: u32,
+    instance2: u32,
     file: u32,
     open_flags: u32,
     requested_bytes: u64,
     done_bytes: u64,
+    /// From where a copy writes to where it reads.
+    shift_bytes: u64,
     syncs: bool,
 }
 
 /// Numbers of a kind.
-const FIELDS: usize = 16;
+const FIELDS: usize = 18;
 
 /// What differs from one operation to the next.
 #[derive(Clone, Copy, Debug, Default)]
@@ -256,10 +260,15 @@ impl Kind {
             extents: event.extents,
             log: details.log,
             instance: details.instance,
+            instance2: details.instance2,
             file: details.file,
             open_flags: details.open_flags,
             requested_bytes: event.requested_bytes,
             done_bytes: event.done_bytes,
+            shift_bytes: match copies(event.op) {
+                true => event.from_bytes.wrapping_sub(event.offset_bytes),
+                false => 0,
+            },
             syncs: event.parts_ns[Part::Sync as usize] > 0,
         }
     }
@@ -284,6 +293,8 @@ impl Kind {
             self.requested_bytes,
             self.requested_bytes.wrapping_sub(self.done_bytes),
             self.syncs.into(),
+            id(self.instance2),
+            self.shift_bytes,
         ]
     }
 
@@ -307,6 +318,8 @@ impl Kind {
             requested_bytes: numbers[13],
             done_bytes: numbers[13].wrapping_sub(numbers[14]),
             syncs: numbers[15] != 0,
+            instance2: id(16),
+            shift_bytes: numbers[17],
         }
     }
 
@@ -326,6 +339,10 @@ impl Kind {
             flags: self.flags,
             pieces: self.pieces,
             extents: self.extents,
+            from_bytes: match copies(self.op) {
+                true => offset_bytes.wrapping_add(self.shift_bytes),
+                false => 0,
+            },
             ..Event::default()
         };
         // How long it took is not kept, only that it took time.
@@ -334,12 +351,18 @@ impl Kind {
             line,
             log: self.log,
             instance: self.instance,
+            instance2: self.instance2,
             file: self.file,
             open_flags: self.open_flags,
             ..Details::default()
         };
         Logged { event, details }
     }
+}
+
+/// It reads at a place of its own.
+fn copies(op: u8) -> bool {
+    matches!(Op::from_u8(op), Some(Op::Copy | Op::Fcopy))
 }
 
 /// Small numbers for small differences, whatever their sign.
@@ -388,6 +411,10 @@ mod tests {
             entry.details.instance = if at.is_multiple_of(5) { u32::MAX } else { at as u32 };
             (entry.event.site, entry.event.errno) = (u32::MAX - at as u32, at as u16);
             entry.event.parts_ns[Part::Sync as usize] = at % 2;
+            if at.is_multiple_of(7) {
+                (entry.event.op, entry.event.from_bytes) = (Op::Fcopy as u8, random);
+                entry.details.instance2 = at as u32;
+            }
             entry
         };
         let all: Vec<Logged> = (0..3 * KINDS_MAX as u64).map(irregular).collect();

@@ -8,7 +8,7 @@ use super::told::Told;
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
 use model::directory::prefixed;
-use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
+use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
 use model::op::ParamKind;
 use model::open_flags;
 use model::pattern::Run;
@@ -38,6 +38,25 @@ impl Logged {
     /// It did not fail.
     pub fn is_ok(&self) -> bool {
         self.event.errno == 0
+    }
+
+    /// What it does to each open file: a copy reads one of them and writes the other.
+    pub fn parts(&self) -> impl Iterator<Item = Logged> + use<> {
+        let mut write = *self;
+        let copies = self.op() == Some(Op::Fcopy);
+        let read = copies.then(|| {
+            (write.event.op, write.event.path2) = (Op::Fwrite as u8, NO_ID);
+            (write.event.from_bytes, write.details.instance2) = (0, NO_ID);
+            let mut read = write;
+            let from_position = self.event.flags & FLAG_FROM_POSITION != 0;
+            read.event.flags &= !FLAG_AT_POSITION;
+            read.event.flags |= if from_position { FLAG_AT_POSITION } else { 0 };
+            (read.event.op, read.event.path) = (Op::Fread as u8, self.event.path2);
+            (read.event.offset_bytes, read.details.instance) =
+                (self.event.from_bytes, self.details.instance2);
+            read
+        });
+        read.into_iter().chain([write])
     }
 }
 
@@ -181,7 +200,7 @@ impl Log {
     /// Logs that tell no flags of opening: as the open file is used, so it was opened.
     fn guess_flags(&mut self) {
         let mut used: HashMap<u32, (bool, bool)> = HashMap::new();
-        for entry in self.ranks.iter().flatten() {
+        for entry in self.ranks.iter().flatten().flat_map(|entry| entry.parts()) {
             let Some(op) = entry.op() else { continue };
             let (reads, writes) = used.entry(entry.details.instance).or_default();
             *reads |= matches!(op, Op::Fread | Op::Readv);
@@ -238,17 +257,29 @@ impl Handles<'_> {
         let mut all: Vec<Open> = Vec::new();
         rank.change(|entry| match entry.op() {
             Some(op) if op.row().gives_handle => self.opens(entry, op),
+            Some(Op::Fcopy) => {
+                let used = entry.parts().map(|mut part| {
+                    part.op().into_iter().for_each(|op| self.uses(&mut part, op, &mut all));
+                    part.details.instance
+                });
+                let used: Vec<u32> = used.collect();
+                (entry.details.instance2, entry.details.instance) = (used[0], used[1]);
+            }
             Some(op) if takes_handle(op) => self.uses(entry, op, &mut all),
             _ => {}
         });
         all.extend(self.open.values().flatten());
         let by_number: HashMap<u32, Open> = all.iter().map(|open| (open.instance, *open)).collect();
+        let goes_on = |open: &Open| open.sequential || (!open.mpi && open.flags & O_APPEND != 0);
         rank.change(|entry| {
+            if by_number.get(&entry.details.instance2).is_some_and(goes_on) {
+                entry.event.flags |= FLAG_FROM_POSITION;
+            }
             let Some(open) = by_number.get(&entry.details.instance) else { return };
             if entry.op().is_some_and(|op| op.row().gives_handle) {
                 entry.details.open_flags = open.flags;
             }
-            if open.sequential || (!open.mpi && open.flags & O_APPEND != 0) {
+            if goes_on(open) {
                 entry.event.flags |= FLAG_AT_POSITION;
             }
         });
@@ -380,6 +411,35 @@ mod tests {
             ..Event::default()
         };
         Logged { event, details: Details::default() }
+    }
+
+    #[test]
+    fn copies_of_our_own_runs_are_of_two_open_files() {
+        let copy = |offset_bytes: u64, from_bytes: u64| {
+            let mut entry = entry(Op::Fcopy, 1, offset_bytes, 8);
+            (entry.event.path2, entry.event.from_bytes) = (0, from_bytes);
+            entry
+        };
+        let opens = [entry(Op::Fopen, 0, 0, 0), entry(Op::Fopen, 1, 0, 0)];
+        for (copies, flags) in [
+            ([copy(0, 0), copy(8, 8)], FLAG_AT_POSITION | FLAG_FROM_POSITION),
+            ([copy(0, 0), copy(8, 16)], FLAG_AT_POSITION),
+            ([copy(0, 0), copy(16, 8)], FLAG_FROM_POSITION),
+        ] {
+            let ranks = vec![opens.into_iter().chain(copies).collect()];
+            let mut log = Log { ranks, ..Log::default() };
+            log.complete();
+            for copy in log.ranks[0].from(2) {
+                let Details { instance, instance2, .. } = copy.details;
+                assert_eq!((instance, instance2, copy.event.flags), (1, 0, flags));
+                let parts: Vec<Logged> = copy.parts().collect();
+                assert_eq!(parts[0].op(), Some(Op::Fread));
+                assert_eq!((parts[0].event.path, parts[0].details.instance), (0, 0));
+                assert_eq!(parts[0].event.offset_bytes, copy.event.from_bytes);
+                assert_eq!((parts[1].op(), parts[1].event.path2), (Some(Op::Fwrite), NO_ID));
+                assert_eq!(parts[1].event.path, 1);
+            }
+        }
     }
 
     #[test]

@@ -307,6 +307,11 @@ impl Dependences {
             self.begins_after(from, place);
         }
         self.visited[place.0 as usize] = place.1 + 1;
+        entry.parts().for_each(|part| self.touch(log, place, &part));
+    }
+
+    /// What an operation does to a file.
+    fn touch(&mut self, log: &Log, place: Place, entry: &Logged) {
         let Some(op) = entry.op() else { return };
         let event = entry.event;
         if event.path == NO_ID {
@@ -521,7 +526,8 @@ fn read(log: &Log) -> HashSet<u32> {
     use Op::*;
     let reads =
         |entry: &Logged| matches!(entry.op(), Some(Fread | Readv | Read | Append | Pfread | Pread));
-    log.ranks.iter().flatten().filter(reads).map(|entry| entry.event.path).collect()
+    let all = log.ranks.iter().flatten().flat_map(|entry| entry.parts());
+    all.filter(reads).map(|entry| entry.event.path).collect()
 }
 
 /// Files that are cut.

@@ -143,7 +143,8 @@ impl Found<'_> {
     }
 
     fn size(&mut self, item: &Item, statement: &Statement, in_loop: bool) {
-        let bytes = statement.args.iter().filter(|arg| **arg == Arg::Bytes).count();
+        let is_bytes = |arg: &&Arg| matches!(arg, Arg::Bytes | Arg::Keyed(_));
+        let bytes = statement.args.iter().filter(is_bytes).count();
         let first = item.numbers.len().checked_sub(bytes).filter(|_| bytes > 0);
         let size = first.and_then(|at| constant(&item.numbers[at]));
         let (Some(first), Some(size)) = (first, size.filter(|size| *size >= SIZE_MIN)) else {

@@ -24,7 +24,7 @@ use super::think::Think;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::errno;
-use model::event::{FLAG_AT_POSITION, NO_ID};
+use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -86,6 +86,8 @@ pub enum Arg {
     Flags(u32),
     /// Bytes: a number of the statement.
     Bytes,
+    /// The same by the name of its parameter, where one before it is left out.
+    Keyed(&'static str),
     /// How many bytes further on than its pattern it begins: a number of the statement.
     Further,
     /// A list of one such number.
@@ -335,9 +337,11 @@ impl<'a> Shaper<'a> {
         if let Some(near) = &self.near {
             entry.event.requested_bytes = near.size(entry, &self.names);
         }
-        let instance = entry.details.instance;
-        if takes_handle(op) && instance != NO_ID && !making.variables.contains_key(&instance) {
-            self.adopt(making, entry);
+        for part in entry.parts().filter(|_| takes_handle(op)) {
+            let instance = part.details.instance;
+            if instance != NO_ID && !making.variables.contains_key(&instance) {
+                self.adopt(making, &part);
+            }
         }
         let Some((statement, numbers)) = self.statement(making, op, entry) else {
             return self.left_out += 1;
@@ -386,11 +390,14 @@ impl<'a> Shaper<'a> {
     /// The operation as it has to be written: at an offset where several ranks share a position.
     fn told(&self, entry: &Logged) -> Logged {
         let mut entry = *entry;
-        let instance = self.instances.get(&entry.details.instance);
-        let appends = instance.is_some_and(|i| i.flags.is_some_and(|f| f & O_APPEND != 0));
-        // Of one that was open before, nobody knows where it would begin.
-        if instance.is_some_and(|i| i.shared || i.flags.is_none()) && !appends {
-            entry.event.flags &= !FLAG_AT_POSITION;
+        let (own, other) = (entry.details.instance, entry.details.instance2);
+        for (instance, flag) in [(own, FLAG_AT_POSITION), (other, FLAG_FROM_POSITION)] {
+            let instance = self.instances.get(&instance);
+            let appends = instance.is_some_and(|i| i.flags.is_some_and(|f| f & O_APPEND != 0));
+            // Of one that was open before, nobody knows where it would begin.
+            if instance.is_some_and(|i| i.shared || i.flags.is_none()) && !appends {
+                entry.event.flags &= !flag;
+            }
         }
         entry
     }
@@ -437,10 +444,10 @@ impl<'a> Shaper<'a> {
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
         let closes = matches!(op, Op::Fclose | Op::Pfclose);
         let alone = op == Op::Syncfs && entry.details.instance == NO_ID;
-        let variable = match takes_handle(op) && !alone {
-            true => making.variable(entry, closes)?,
-            false => 0,
-        };
+        let parts = entry.parts().filter(|_| takes_handle(op) && !alone);
+        let variables: Option<Vec<u32>> =
+            parts.map(|part| making.variable(&part, closes)).collect();
+        let mut variables = variables?.into_iter();
         let by_pattern = entry.event.pieces > 0;
         for param in op.row().params {
             match param.kind {
@@ -455,7 +462,7 @@ impl<'a> Shaper<'a> {
                 }
                 ParamKind::Handle if alone => {}
                 ParamKind::Handle | ParamKind::MpiHandle => {
-                    making_args.args.push(Arg::Handle(variable));
+                    making_args.args.push(Arg::Handle(variables.next()?));
                 }
                 ParamKind::Pattern if by_pattern => {
                     let (pattern, further) = self.patterns.used(self.log, making.rank, entry)?;
@@ -465,9 +472,9 @@ impl<'a> Shaper<'a> {
                 }
                 ParamKind::Offset | ParamKind::Collective if by_pattern => {}
                 ParamKind::Pattern if matches!(op, Op::Pread | Op::Pwrite) => return None,
-                kind => {
+                _ => {
                     let placed = self.is_placed(entry);
-                    self.guessed += u64::from(making_args.other(kind, param.default, placed)?);
+                    self.guessed += u64::from(making_args.other(param, placed)?);
                 }
             }
         }
@@ -517,7 +524,8 @@ impl<'a> Shaper<'a> {
 fn instances(log: &Log) -> HashMap<u32, Instance> {
     let mut all: HashMap<u32, Instance> = HashMap::new();
     for (rank, entries) in (0..).zip(&log.ranks) {
-        for entry in entries.iter().filter(|entry| entry.details.instance != NO_ID) {
+        let parts = entries.iter().flat_map(|entry| entry.parts());
+        for entry in parts.filter(|entry| entry.details.instance != NO_ID) {
             let Some(op) = entry.op() else { continue };
             let instance = all.entry(entry.details.instance).or_default();
             if op.row().gives_handle {

@@ -327,6 +327,10 @@ impl<'a> Writer<'a> {
                     role = Role::Offsets;
                     self.bytes(statement.op, numbers.next())
                 }
+                Arg::Keyed(name) => {
+                    self.tables.hold(role);
+                    format!("{name}={}", self.bytes(statement.op, numbers.next()))
+                }
                 Arg::Further => {
                     let further = numbers.next().map(|number| self.linear(number));
                     further.unwrap_or_default().shown(&self.plain(), true)

@@ -24,6 +24,7 @@ pub enum Shape {
     Read,
     Write,
     Copy,
+    Send,
     Seek,
     List,
     Attributes,
@@ -88,8 +89,8 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("pwritev", Write),
     ("pwritev2", Write),
     ("copy_file_range", Copy),
-    ("sendfile", Copy),
-    ("splice", Copy),
+    ("sendfile", Send),
+    ("splice", Send),
     ("lseek", Seek),
     ("getdents64", List),
     ("fstat", Attributes),
@@ -202,7 +203,7 @@ pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> C
         }
         Read => Call::Read { fd, bytes: slot.bytes, offset: offset(slot.offset) },
         Write => Call::Write { fd, bytes: slot.bytes, offset: offset(slot.offset) },
-        Copy => copy(slot, text),
+        Copy | Send => between(shape, slot, text),
         Seek => Call::Seek { fd },
         List => Call::List { fd },
         Attributes => Call::Attributes { fd, size_bytes: offset(slot.offset) },
@@ -252,14 +253,13 @@ fn on_name<'a>(shape: Shape, slot: &Slot, at: At<'a>, text2: &'a [u8]) -> Call<'
 }
 
 /// The offset of the other side stands where a name would.
-fn copy<'a>(slot: &Slot, text: &[u8]) -> Call<'a> {
+fn between<'a>(shape: Shape, slot: &Slot, text: &[u8]) -> Call<'a> {
     let to_offset = text.try_into().ok().map(i64::from_ne_bytes).and_then(offset);
-    Call::Copy {
-        from: handle(slot.fd),
-        from_offset: offset(slot.offset),
-        to: handle(slot.fd2),
-        to_offset,
-        bytes: slot.bytes,
+    let (from, from_offset) = (handle(slot.fd), offset(slot.offset));
+    let (to, bytes) = (handle(slot.fd2), slot.bytes);
+    match shape {
+        Copy => Call::Copy { from, from_offset, to, to_offset, bytes },
+        _ => Call::Send { from, from_offset, to, to_offset, bytes },
     }
 }
 

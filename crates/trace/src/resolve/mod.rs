@@ -134,10 +134,12 @@ struct Done {
     path: u32,
     path2: u32,
     offset: u64,
+    from: u64,
     requested: u64,
     done: u64,
     flags: u8,
     instance: u32,
+    instance2: u32,
     file: u32,
     open_flags: u32,
 }
@@ -156,10 +158,12 @@ impl Done {
             path,
             path2: NO_ID,
             offset: 0,
+            from: 0,
             requested: 0,
             done: 0,
             flags: 0,
             instance: NO_ID,
+            instance2: NO_ID,
             file: NO_ID,
             open_flags: NO_ID,
         }
@@ -469,6 +473,7 @@ impl<'s> Resolver<'s> {
             intended_start_ns: start_ns,
             busy_ns,
             offset_bytes: done.offset,
+            from_bytes: done.from,
             requested_bytes: done.requested,
             done_bytes: done.done,
             label,
@@ -483,10 +488,10 @@ impl<'s> Resolver<'s> {
             line: record.line,
             log: self.log,
             instance: done.instance,
+            instance2: done.instance2,
             file: done.file,
             open_flags: done.open_flags,
             call: self.calls.number(record.name),
-            rest: 0,
         };
         self.sink.event(rank, &event, &details);
     }

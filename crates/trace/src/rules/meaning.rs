@@ -293,7 +293,7 @@ fn on_handle<'a>(op: Op, fd: Fd<'a>, second: Option<Fd<'a>>, v: &Values) -> Call
     let (offset, bytes) = (v.offset, v.asked());
     match (op, op.row().class) {
         (Op::Fclose, _) => Call::Close { fd },
-        (Op::Copy, _) => {
+        (Op::Copy | Op::Fcopy, _) => {
             let to = second.unwrap_or(fd);
             Call::Copy { from: fd, from_offset: offset, to, to_offset: None, bytes }
         }
@@ -330,7 +330,7 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
         Op::Rename => Call::Rename { from: at, to: self::at(second()?), exchange: false },
         Op::Link => Call::Link { from: at, to: self::at(second()?) },
         Op::Symlink => Call::Symlink { target: named(text), at: self::at(second()?) },
-        Op::Copy | Op::Reflink | Op::Linkat => Call::WithoutOperation,
+        Op::Copy | Op::Fcopy | Op::Reflink | Op::Linkat => Call::WithoutOperation,
         Op::Chmod => Call::Named { op, at, bytes: MODE_UNKNOWN },
         _ if op.row().class == Class::Metadata && op != Op::Fseek => Call::Named { op, at, bytes },
         _ => Call::Whole { op, path: named(text), offset: v.offset, bytes, flags: v.flags },

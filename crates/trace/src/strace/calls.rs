@@ -85,7 +85,8 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"fallocate" => fallocate(c)?,
         b"getdents" | b"getdents64" => Call::List { fd: first(c)? },
         b"fchdir" => Call::Enter { at: At { dir: c.fd()?, name: Name::default() } },
-        b"copy_file_range" | b"splice" => copy_both(c)?,
+        b"copy_file_range" => copy_both(c)?,
+        b"splice" => splice(c)?,
         b"sendfile" | b"sendfile64" => sendfile(c)?,
         b"mmap" | b"mmap2" => mmap(c)?,
         b"pipe" | b"pipe2" | b"socketpair" => pair(c),
@@ -283,9 +284,15 @@ fn copy_both<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     Some(Call::Copy { from, from_offset, to, to_offset, bytes: c.size()? })
 }
 
+fn splice<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let (from, from_offset) = (first(c)?, offset_at(c));
+    let (to, to_offset) = (first(c)?, offset_at(c));
+    Some(Call::Send { from, from_offset, to, to_offset, bytes: c.size()? })
+}
+
 fn sendfile<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     let (to, from, from_offset) = (first(c)?, first(c)?, offset_at(c));
-    Some(Call::Copy { from, from_offset, to, to_offset: None, bytes: c.size()? })
+    Some(Call::Send { from, from_offset, to, to_offset: None, bytes: c.size()? })
 }
 
 /// `[100]` or `[100] => [200]`; `None` for NULL.

@@ -81,9 +81,11 @@ fn read(imported: Imported) -> Vec<Operation> {
             },
             path2: path(event.path2),
             instance: details.instance,
+            instance2: details.instance2,
             file: details.file,
             open_flags: details.open_flags,
             offset: event.offset_bytes,
+            from: event.from_bytes,
             requested: event.requested_bytes,
             done: event.done_bytes,
             errno: event.errno,
@@ -101,15 +103,16 @@ fn read(imported: Imported) -> Vec<Operation> {
 /// Numbers of instances and files in the order in which they appear: which ones they are is free.
 fn renumbered(mut run: Vec<Operation>) -> Vec<Operation> {
     let (mut instances, mut files) = (BTreeMap::new(), BTreeMap::new());
-    for operation in &mut run {
-        for (known, number) in
-            [(&mut instances, &mut operation.instance), (&mut files, &mut operation.file)]
-        {
-            if *number != u32::MAX {
-                let next = known.len() as u32;
-                *number = *known.entry(*number).or_insert(next);
-            }
+    let renumber = |known: &mut BTreeMap<u32, u32>, number: &mut u32| {
+        if *number != u32::MAX {
+            let next = known.len() as u32;
+            *number = *known.entry(*number).or_insert(next);
         }
+    };
+    for operation in &mut run {
+        renumber(&mut instances, &mut operation.instance);
+        renumber(&mut instances, &mut operation.instance2);
+        renumber(&mut files, &mut operation.file);
     }
     run
 }

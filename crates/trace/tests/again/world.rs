@@ -70,9 +70,11 @@ pub struct Operation {
     pub path: Vec<u8>,
     pub path2: Vec<u8>,
     pub instance: u32,
+    pub instance2: u32,
     pub file: u32,
     pub open_flags: u32,
     pub offset: u64,
+    pub from: u64,
     pub requested: u64,
     pub done: u64,
     pub errno: u16,
@@ -508,6 +510,7 @@ fn named(path: &[u8]) -> Operation {
     Operation {
         path: path.to_vec(),
         instance: NO_ID,
+        instance2: NO_ID,
         file: NO_ID,
         open_flags: NO_ID,
         ..Operation::default()

@@ -2,7 +2,7 @@
 
 use super::{Arg, Doing, Gives, O_APPEND, Operation, Shown, World, word};
 use model::Op;
-use model::event::{FLAG_AT_POSITION, FLAG_SHORT, FLAG_UNPLACED};
+use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_SHORT, FLAG_UNPLACED};
 
 impl World {
     /// Where a transfer takes place, and what it tells of the file.
@@ -89,9 +89,22 @@ impl World {
         };
         let call = self.made(doing, args, Gives::Number(bytes as i64));
         let read = self.moved(one, Op::Fread, bytes, bytes, offset);
-        self.operation_of(doing, Op::Fread, read, vec![call], false);
         let written = self.moved(two, Op::Fwrite, bytes, bytes, None);
-        self.operation(doing, Op::Fwrite, written);
+        if doing.name == "sendfile" {
+            self.operation_of(doing, Op::Fread, read, vec![call], false);
+            return self.operation(doing, Op::Fwrite, written);
+        }
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        let copied = Operation {
+            path2: read.path.clone(),
+            instance2: read.instance,
+            from: read.offset,
+            flags: written.flags
+                | flag(read.flags & FLAG_UNPLACED != 0, FLAG_UNPLACED)
+                | flag(read.flags & FLAG_AT_POSITION != 0, FLAG_FROM_POSITION),
+            ..written
+        };
+        self.operation(doing, Op::Fcopy, copied);
     }
 
     pub(super) fn splice(&mut self, doing: &Doing) {
