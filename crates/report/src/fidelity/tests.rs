@@ -381,7 +381,10 @@ fn runs_without_all_events_are_refused() {
     sampled.run.events.as_mut().unwrap().sample_every = 4;
     let mut none = whole.clone();
     none.run.events = None;
-    for (run, words) in [(&sampled, "one of 4"), (&none, "has no events")] {
+    let mut cut = whole.clone();
+    cut.run.outcome = "interrupted".into();
+    let all = [(&sampled, "one of 4"), (&none, "has no events"), (&cut, "was interrupted")];
+    for (run, words) in all {
         let recorded = |run| Recorded { name: "r", folder: dir.path(), run };
         let refused = compare(&[recorded(&whole)], &[recorded(run)]).unwrap_err();
         assert!(refused.message.contains(words), "{}", refused.message);
