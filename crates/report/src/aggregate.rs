@@ -243,7 +243,7 @@ impl Bins {
         let nodes = scope.nodes.clone().zip(self.nodes);
         Aggregates {
             nodes: nodes.map(|(nodes, grid)| NodeGrid { nodes, grid }),
-            files: self.files.finish(&scope, names),
+            files: self.files.finish(names),
             execution: scope.execution,
             one_of_many: scope.one_of_many,
             busiest: scope.busiest.map(|busiest| busiest.1),
@@ -268,19 +268,19 @@ fn chosen_paths(table: &Table, scope: &Scope) -> Result<Option<Vec<i32>>, StoreE
     if scope.paths <= files::MAX_TRACKED {
         return Ok(None);
     }
-    let totals = files::Totals::new(scope.paths);
-    on_threads(table, |own, next| {
+    let totals = on_threads(table, |own, next| {
         own.guarded(|| {
+            let mut totals = files::Totals::default();
             let columns = ["path_id", "done_bytes"];
             while let Some(group) = scan::take_group(own, scope.execution, next) {
                 scan::integers(own, group, columns, Some(scope.execution), |[path, bytes]| {
                     totals.add(path as i32, bytes as u64);
                 })?;
             }
-            Ok(())
+            Ok(totals)
         })
     })?;
-    Ok(Some(totals.largest()))
+    Ok(totals.into_iter().reduce(files::Totals::merge).map(files::Totals::largest))
 }
 
 #[cfg(test)]

@@ -216,7 +216,7 @@ pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<F
         });
     }
     let all = || originals.iter().chain(replays);
-    found.notes = all().filter_map(dropped).chain(all().filter_map(untold)).collect();
+    found.notes = [cut_off, dropped, untold].iter().flat_map(|say| all().filter_map(say)).collect();
     found.verdict = verdict::sentence(&found);
     Ok(found)
 }
@@ -267,13 +267,14 @@ fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
         check(recorded)?;
         let sweep = recorded.run.run.sweep.as_ref();
         let order = sweep.map_or(&[][..], |sweep| &sweep.order[..]);
+        let whole = order.iter().filter(|one| one.outcome != INTERRUPTED);
         let mut repetitions: Vec<(u32, u32)> =
-            order.iter().map(|one| (one.cell, one.repetition)).collect();
+            whole.map(|one| (one.cell, one.repetition)).collect();
         repetitions.sort_unstable();
-        if repetitions.is_empty() {
+        if order.is_empty() {
             repetitions.push((0, 0));
         }
-        let several = repetitions.len() > 1;
+        let several = order.len() > 1;
         parts.extend(repetitions.into_iter().map(|(cell, repetition)| Part {
             recorded: *recorded,
             name: match several {
@@ -290,7 +291,7 @@ fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
 /// Whether a run can be compared: all events must be there, of one thing.
 ///
 /// # Errors
-/// It has none, a sample of them, or those of a sweep.
+/// It has none, a sample of them, those of a sweep, or none of an execution that came to its end.
 pub fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
     let name = recorded.name;
     let refused = |message: String, help: &str| Err(Refused { message, help: help.into() });
@@ -307,6 +308,14 @@ pub fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
             "fidelity compares every operation: record it with --events alone",
         );
     }
+    if is_cut_off(recorded.run) {
+        return refused(
+            format!(
+                "{name}: the run was interrupted before an execution was over: it is not compared"
+            ),
+            "repeat the run",
+        );
+    }
     if recorded.run.run.sweep.as_ref().is_some_and(|sweep| sweep.cells.len() > 1) {
         return refused(
             format!("{name}: the run is a sweep over several points"),
@@ -314,6 +323,24 @@ pub fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
         );
     }
     Ok(())
+}
+
+/// How an execution ended that a signal cut off: what it had not done yet says nothing about it.
+const INTERRUPTED: &str = "interrupted";
+
+/// No execution of the run came to its end before it was interrupted.
+fn is_cut_off(run: &Run) -> bool {
+    let order = run.run.sweep.as_ref().map_or(&[][..], |sweep| &sweep.order[..]);
+    let all = order.iter().all(|one| one.outcome == INTERRUPTED);
+    run.run.outcome == INTERRUPTED && all
+}
+
+/// Executions that are left out because they were interrupted.
+fn cut_off(recorded: &Recorded<'_>) -> Option<String> {
+    let order = recorded.run.run.sweep.as_ref().map_or(&[][..], |sweep| &sweep.order[..]);
+    let one = order.iter().find(|one| one.outcome == INTERRUPTED)?;
+    let (name, repetition) = (recorded.name, one.repetition);
+    Some(format!("{name}: repetition {repetition} was interrupted and is not compared"))
 }
 
 fn dropped(recorded: &Recorded<'_>) -> Option<String> {

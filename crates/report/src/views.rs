@@ -29,6 +29,7 @@ use crate::StoreError;
 use crate::aggregate::{Aggregates, Execution, aggregate};
 use crate::chart::{Axis, Unit, View};
 use colors::Colors;
+use model::Op;
 use model::Run;
 use model::run::Row;
 use model::units::Measure;
@@ -167,6 +168,8 @@ struct Source<'a> {
     several_labels: bool,
     /// Operations are missing: a sample was kept, or memory ran out.
     is_partial: bool,
+    /// Files got other names: one of them may be several of the pictures.
+    is_renamed: bool,
     /// Begins with a blank; "" if all operations are there.
     note: String,
 }
@@ -197,6 +200,7 @@ impl<'a> Source<'a> {
             no_time: no_time(run),
             several_labels: labels.any(|label| Some(label) != first),
             is_partial: every > 1 || dropped > 0,
+            is_renamed: run.rows.iter().filter(of).any(|row| gives_names(&row.op)),
             note,
         }
     }
@@ -226,6 +230,11 @@ impl<'a> Source<'a> {
         let together = if self.several_labels { "all labels together" } else { "" };
         qualified(title, &[&self.point, together])
     }
+}
+
+/// The operation gives a file that is there another name.
+fn gives_names(op: &str) -> bool {
+    matches!(Op::find(op), Some(Op::Rename | Op::Link | Op::Symlink))
 }
 
 /// An execution in words, if there are several: "block=4k, repetition 0".

@@ -63,6 +63,13 @@ pub struct Imported {
     pub events: Sorted,
 }
 
+impl Imported {
+    /// The logs have no operation that is kept, and no sums.
+    pub fn is_empty(&self) -> bool {
+        Sorted::count(&self.events) == 0 && self.told.rows.is_empty()
+    }
+}
+
 /// Why logs cannot be imported: one sentence, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {

@@ -82,6 +82,9 @@ pub struct MovedByRanks {
 pub struct Recorded {
     /// The command and its arguments.
     pub command: Vec<String>,
+    /// Options that decide what is kept, as they were given: `--under`, `DIR`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// Who recorded it: "strace 6.1 --seccomp-bpf".
     pub by: String,
     /// Its exit code; 128 and the number of the signal that ended it.

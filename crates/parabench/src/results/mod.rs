@@ -23,6 +23,7 @@ mod sweep;
 
 pub use data::store_data;
 pub use import::{Origin, store_import, title};
+pub use leftover::remove_executions;
 pub use mostly::MOSTLY;
 pub use own::{import_own, is_own};
 pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};

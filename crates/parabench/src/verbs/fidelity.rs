@@ -140,8 +140,15 @@ pub fn exit(found: &fidelity::Fidelity) -> Exit {
 /// # Errors
 /// There is none, it has not ended, or it lacks events.
 pub fn stored(path: &Path) -> Result<Stored> {
+    stored_as(path, path.to_string_lossy().into_owned())
+}
+
+/// The same for a run that is called otherwise than its path.
+///
+/// # Errors
+/// As for [`stored`].
+pub fn stored_as(path: &Path, name: String) -> Result<Stored> {
     let run = results::read(path)?.run;
-    let name = path.to_string_lossy().into_owned();
     if run.run.recording.is_some() {
         return Err(Error::input(format!("{name}: the run has not ended"))
             .help("wait for its end; one that was cut off: parabench report DIR --settle"));

@@ -12,7 +12,6 @@ use clap::builder::PossibleValuesParser;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use trace::sort::Sorted;
 use trace::{Format, Imported, Options, Rules, Which};
 
 /// Make a run of an application's logs: strace, Darshan, DFTracer, Recorder, fio, others by a file of rules
@@ -127,7 +126,7 @@ impl Import {
                 (results::Origin::logs(&self.logs), imported)
             }
         };
-        if Sorted::count(&imported.events) == 0 && imported.told.rows.is_empty() {
+        if imported.is_empty() {
             return Err(self.nothing(&imported));
         }
         let run = results::store_import(&folder, origin, imported)?;

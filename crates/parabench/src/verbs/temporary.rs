@@ -2,13 +2,14 @@
 
 use crate::console;
 use crate::error::{Error, Result};
+use crate::results;
 use engine::own_folder::OwnFolder;
 use report::events::EVENTS_FILE;
 use report::store::RUN_FILE;
 use std::io;
 
 /// What a run stores.
-pub const RESULTS: &[&str] = &[RUN_FILE, EVENTS_FILE];
+const RESULTS: &[&str] = &[RUN_FILE, EVENTS_FILE];
 
 /// A folder that nobody else uses, where temporary files lie. `help`: how to do without.
 pub fn folder(prefix: &str, help: &str) -> Result<OwnFolder> {
@@ -17,6 +18,12 @@ pub fn folder(prefix: &str, help: &str) -> Result<OwnFolder> {
         let shown = parent.display();
         Error::input(format!("cannot make a folder in {shown}: {error}")).help(help)
     })
+}
+
+/// Removes a folder with the run in it, also one that was interrupted and can be resumed.
+pub fn remove_run(own: &OwnFolder) {
+    results::remove_executions(own.path());
+    remove(own, RESULTS);
 }
 
 /// Removes a folder with these files in it; warns of what cannot be removed.

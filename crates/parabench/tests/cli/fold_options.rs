@@ -353,6 +353,17 @@ fn programs_are_stretched_where_they_allow_it() {
     fixed.parabench("fold r --ranks 8").exits(2).err_has("$$rank < 2");
 }
 
+/// A place in a file is no size, and no parameter that says so.
+#[test]
+fn seeks_are_not_called_sizes() {
+    let program = "write(\"a\", 8k); $h = fopen(\"a\", \"r\");\n\
+                   repeat 20 { fseek($h, 1104); fread($h, 16); fseek($h, 1104); fread($h, 100); }\n\
+                   fclose($h);";
+    let done = ran(program, "").parabench("fold r").exits(0).out_has("1104");
+    assert!(!done.out.contains("fseek of") && !done.out.contains("per fseek"), "{}", done.out);
+    assert!(!done.out.contains("param $size = 1104"), "{}", done.out);
+}
+
 #[test]
 fn nothing_of_the_names_is_left_in_an_anonymous_program() {
     let program = "mkdir(\"patients\"); time[\"clinic\"] repeat $i 20 write(\"patients/Smith-$i.dicom\", 4k);";

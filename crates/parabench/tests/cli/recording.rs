@@ -289,7 +289,7 @@ const RELATIVE: &str = r#"
 
 #[test]
 fn a_relative_directory_begins_where_the_log_does() {
-    let scene = Scene::new().file("a.log", RELATIVE);
+    let scene = Scene::new().file("a.log", RELATIVE).file("empty.ppl", "$nothing = 1;\n");
     fs::create_dir(scene.path("empty")).expect("a folder");
     scene.parabench("import a.log --under d3 -o r").exits(0);
     let texts = operations(&scene, "r");
@@ -300,6 +300,17 @@ fn a_relative_directory_begins_where_the_log_does() {
     scene.parabench("import --as recorder a.log -o none").exits(2).err_has("logs of recorder");
     scene.parabench("import empty -o none").exits(2).err_has("without a run or a recording");
     scene.parabench("record --under none -o idle -- true").exits(0).err_has("nothing was kept");
-    scene.parabench("fold idle").exits(2).err_has("nothing to fold");
+    assert!(!scene.path("idle").exists());
+    let writes = "record -o idle -- dd if=/dev/zero of=made bs=1 count=1 status=none";
+    scene.parabench(writes).exits(0).err_has("recorded");
+    let page = scene.parabench("record --under . --force -o idle -- cp made again").exits(0);
+    page.err_has("recorded");
+    scene.parabench("report idle --html page.html").exits(0);
+    assert!(scene.text("page.html").contains("parabench record --under . -- cp made again"));
+    // A run that is replaced stays if there is nothing to take its place.
+    scene.parabench("record --under none --force -o idle -- true").exits(0);
+    assert_eq!(scene.names("idle"), ["events.parquet", "run.json"]);
+    scene.parabench("run empty.ppl --backend mem --events --out none").exits(0);
+    scene.parabench("fold none").exits(2).err_has("nothing to fold");
     scene.parabench("fold a.log").exits(2).err_has("`record` or `import` has written");
 }

@@ -60,6 +60,39 @@ fn repetitions_in_a_directory_need_it_clean() {
     scene.parabench("replay a.run -- --dir e").exits(0);
 }
 
+/// What an interrupt cut off is no difference, and nothing of it is left.
+#[test]
+fn an_interrupted_repetition_is_not_compared() {
+    let program = "write(\"a\", 1); sleep(400ms); write(\"b\", 1);";
+    let scene = Scene::new().file("x.ppl", program).file("tmp/keep", "");
+    scene.parabench("run x.ppl --events --quiet --out a.run").exits(0);
+    for (under_way, words) in [
+        ("000001", "repetition 1 was interrupted and is not compared"),
+        ("000000", "interrupted before an execution was over: it is not compared"),
+    ] {
+        let replay = scene.call("replay a.run -- --reps 20");
+        let replay = replay.env("TMPDIR", scene.path("tmp").to_str().unwrap()).start();
+        let executions = || -> Option<std::path::PathBuf> {
+            let run =
+                scene.names("tmp").into_iter().find(|name| name.starts_with("parabench-run-"));
+            let run = format!("tmp/{}", run?);
+            let names = scene.names(&run).into_iter();
+            let own = names.into_iter().find(|name| name.starts_with("executions-"))?;
+            Some(scene.path(&format!("{run}/{own}")))
+        };
+        let is_there =
+            || executions().is_some_and(|own| own.join(under_way).join("run.json").exists());
+        replay.until("an execution under way", is_there).signal(2);
+        let done = replay.finish().exits(130);
+        let said = format!("{} {}", done.out, done.err);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(words), "{said}");
+        assert!(!said.contains(" missing)") && !said.contains("--resume"), "{said}");
+        assert!(!said.contains("cannot remove"), "{said}");
+        assert_eq!(scene.names("tmp"), ["keep"]);
+    }
+}
+
 #[test]
 fn an_imported_log_is_repeated_among_files_as_long_as_it_shows() {
     let scene = Scene::new().file("app.strace", LOG);

@@ -2,14 +2,12 @@
 
 use super::extents::end_bytes;
 use super::scan::{Row, path_texts};
-use super::scope::Scope;
 use super::sharing::Touches;
 use crate::events::Table;
 use model::pattern::Run;
 use parquet::errors::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Files whose parts are kept; of more than these, those with most bytes.
 pub(super) const MAX_TRACKED: usize = 2048;
@@ -77,42 +75,40 @@ impl FileParts {
 pub struct FileMap {
     /// Largest first.
     pub files: Vec<FileParts>,
-    /// Paths in the table, with or without bytes.
-    pub paths: usize,
     /// Files with bytes that are not among `files`; at least so many.
     pub more: usize,
 }
 
-/// Bytes by path.
+/// Bytes by number of the path. Numbers need not be dense, and a damaged file may hold any.
+#[derive(Debug, Default)]
 pub(super) struct Totals {
-    bytes: Vec<AtomicU64>,
+    bytes: HashMap<i32, u64>,
 }
 
 impl Totals {
-    pub fn new(paths: usize) -> Totals {
-        Totals { bytes: (0..paths).map(|_| AtomicU64::new(0)).collect() }
+    #[inline]
+    pub fn add(&mut self, path_id: i32, bytes: u64) {
+        if path_id >= 0 && bytes > 0 {
+            let total = self.bytes.entry(path_id).or_default();
+            *total = total.saturating_add(bytes);
+        }
     }
 
-    #[inline]
-    pub fn add(&self, path_id: i32, bytes: u64) {
-        let total = usize::try_from(path_id).ok().and_then(|at| self.bytes.get(at));
-        if let Some(total) = total.filter(|_| bytes > 0) {
-            total.fetch_add(bytes, Ordering::Relaxed);
-        }
+    pub fn merge(mut self, other: Totals) -> Totals {
+        other.bytes.into_iter().for_each(|(path, bytes)| self.add(path, bytes));
+        self
     }
 
     /// The paths with most bytes in ascending order of their numbers.
     pub fn largest(self) -> Vec<i32> {
-        let bytes = self.bytes.into_iter().map(AtomicU64::into_inner).enumerate();
-        let mut all: Vec<(u64, usize)> =
-            bytes.filter(|(_, bytes)| *bytes > 0).map(|(at, bytes)| (bytes, at)).collect();
+        let mut all: Vec<(i32, u64)> = self.bytes.into_iter().collect();
         // Of equal ones the first.
-        let order = |a: &(u64, usize), b: &(u64, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+        let order = |a: &(i32, u64), b: &(i32, u64)| b.1.cmp(&a.1).then(a.0.cmp(&b.0));
         if all.len() > MAX_TRACKED {
             all.select_nth_unstable_by(MAX_TRACKED, order);
             all.truncate(MAX_TRACKED);
         }
-        let mut paths: Vec<i32> = all.into_iter().map(|entry| entry.1 as i32).collect();
+        let mut paths: Vec<i32> = all.into_iter().map(|entry| entry.0).collect();
         paths.sort_unstable();
         paths
     }
@@ -280,7 +276,7 @@ impl Files {
         Ok(names)
     }
 
-    pub fn finish(mut self, scope: &Scope, names: Vec<(i32, String)>) -> FileMap {
+    pub fn finish(mut self, names: Vec<(i32, String)>) -> FileMap {
         let names: HashMap<i32, String> = names.into_iter().collect();
         let paths: HashMap<i32, bool> = {
             let shown: Vec<i32> = self.shown().iter().map(|file| file.0).collect();
@@ -298,6 +294,6 @@ impl Files {
             }
         };
         let files: Vec<FileParts> = self.shown().into_iter().map(file).collect();
-        FileMap { more: self.parts.len() - files.len(), paths: scope.paths, files }
+        FileMap { more: self.parts.len() - files.len(), files }
     }
 }

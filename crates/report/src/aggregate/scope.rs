@@ -31,7 +31,7 @@ pub(super) struct Scope {
     pub nodes: Option<Nodes>,
     /// No operation reaches beyond this position in a file.
     pub offset_end_bytes: u64,
-    /// Largest number of a path, and one.
+    /// There are no more paths than this.
     pub paths: usize,
     /// Paths whose parts are kept; `None`: all.
     pub files: Option<Vec<i32>>,
@@ -69,11 +69,8 @@ impl Scope {
         let ranks = unsigned("rank")?.1.saturating_add(1);
         let ranks = u32::try_from(ranks).map_err(|_| invalid("rank"))?;
         let last_bytes = unsigned("offset_bytes")?.1;
-        let paths = usize::try_from(unsigned("path_id")?.1.saturating_add(1)).unwrap_or(usize::MAX);
-        // Every event has two paths at most.
-        if paths as u64 > 2 * table.rows() + 2 {
-            return Err(invalid("number of a path"));
-        }
+        // Every event has two paths at most. Their numbers may be larger: some are of no event.
+        let paths = unsigned("path_id")?.1.saturating_add(1).min(2 * table.rows() + 2) as usize;
         let entries = run.run.events.as_ref().map_or(&[][..], |events| &events.extents);
         let extents = Extents::of(entries);
         let reach_bytes = reach(table, &groups, execution, &extents)?;

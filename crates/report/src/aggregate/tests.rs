@@ -171,7 +171,7 @@ fn parts_of_files_have_their_ranks() {
     writer.rank(&origin(1), &LABELS, &["shared"], other.iter()).unwrap();
     writer.finish().unwrap();
     let files = aggregate(dir.path(), &run()).unwrap().unwrap().files;
-    assert_eq!((files.paths, files.more, files.files.len()), (2, 0, 2));
+    assert_eq!((files.more, files.files.len()), (0, 2));
     let shared = &files.files[0];
     assert_eq!((shared.path.as_str(), shared.bytes, shared.part_bytes), ("shared", 4000, 32));
     assert_eq!(shared.owners.len(), 94, "3000 bytes in parts of 32");
@@ -251,10 +251,27 @@ fn of_many_files_those_with_most_bytes_are_kept() {
     writer.rank(&Origin::default(), &LABELS, &paths, events.iter()).unwrap();
     writer.finish().unwrap();
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
-    assert_eq!(found.files.paths as u64, many);
     assert_eq!(found.files.files[0].path, format!("f-{}", many - 7));
     assert!(found.files.files[1..].iter().all(|file| file.bytes == 2));
     assert_eq!(found.files.more, files::MAX_TRACKED - found.files.files.len());
+}
+
+#[test]
+fn a_table_may_number_paths_that_no_event_names() {
+    for unused in [10, 2 * files::MAX_TRACKED] {
+        let dir = tempfile::tempdir().unwrap();
+        let paths: Vec<String> = (0..unused + 2).map(|path| format!("f-{path}")).collect();
+        let of = |seq, path: usize| Event { path: path as u32, ..event(seq) };
+        let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+        let events = [of(0, unused), of(1, unused + 1), of(2, unused)];
+        writer.rank(&Origin::default(), &LABELS, &paths, events.iter()).unwrap();
+        writer.finish().unwrap();
+        let found = aggregate(dir.path(), &run()).unwrap().unwrap().files;
+        let shown: Vec<(&str, u64)> =
+            found.files.iter().map(|file| (file.path.as_str(), file.bytes)).collect();
+        let [last, other] = [unused, unused + 1].map(|path| format!("f-{path}"));
+        assert_eq!((shown, found.more), (vec![(&*last, 200), (&*other, 100)], 0));
+    }
 }
 
 #[test]

@@ -172,7 +172,7 @@ columns! {
         shown(Value::Int32(|r| r.place.map_or(0, |place| place.1 as i32)));
     "op" "Operation, as in `parabench ops`."
         shown(Value::Text(op_name));
-    "path_id" "Number of the path in this file, from 0 in order of first appearance; -1 without a path."
+    "path_id" "Number of the path in this file, the same for the same text; -1 without a path. Some numbers may be of no event."
         shown(Value::Int32(|r| path(r, r.event.path).map_or(-1, |path| path.id)));
     "path" "Path below the run directory; of symlink the text that the link holds, of fcopy the file that is written. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
         shown(Value::OptionalText(|r| path(r, r.event.path).map(|path| path.text.clone())));

@@ -83,7 +83,7 @@ pub(super) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) 
     let mut whole = scope(None, &side(originals), &side(replays));
     whole.figures.insert(3, concurrency(originals, replays));
     let mut scopes = vec![whole];
-    for label in phases(originals, replays) {
+    for label in phases(originals, replays, texts) {
         let of = |profile: &Profile| profile.phases.get(&label).cloned().unwrap_or_default();
         let side = |side: &[Profile]| side.iter().map(of).collect::<Vec<_>>();
         scopes.push(scope(Some(texts.shown(label)), &side(originals), &side(replays)));
@@ -104,8 +104,8 @@ fn leave_out(scope: &mut Scope) {
     });
 }
 
-/// Labels by the time at which the original enters them; none if there is only one.
-fn phases(originals: &[Profile], replays: &[Profile]) -> Vec<u32> {
+/// Labels by the time at which the original enters them; none if nothing has a label.
+fn phases(originals: &[Profile], replays: &[Profile], texts: &Texts) -> Vec<u32> {
     let first: Vec<&Profile> = originals.iter().chain(replays).collect();
     let labels: BTreeSet<u32> = first.iter().flat_map(|one| one.phases.keys().copied()).collect();
     let start = |label: &u32| {
@@ -114,7 +114,8 @@ fn phases(originals: &[Profile], replays: &[Profile]) -> Vec<u32> {
     };
     let mut labels: Vec<u32> = labels.into_iter().collect();
     labels.sort_by_key(start);
-    if labels.len() < 2 { Vec::new() } else { labels }
+    let has_label = labels.iter().any(|label| !texts.shown(*label).is_empty());
+    if has_label { labels } else { Vec::new() }
 }
 
 fn scope(phase: Option<String>, ours: &[profile::Scope], theirs: &[profile::Scope]) -> Scope {

@@ -137,7 +137,8 @@ fn differences(found: &Fidelity, kind: Option<Kind>, share: bool) -> (Option<f64
     let worst = counts.max().unwrap_or(0);
     let all = found.originals.first().map_or(0, |original| original.operations);
     let what = kind.map_or("that differ", Kind::words);
-    let reason = format!("{worst} of {all} operations {what}");
+    // Operations that are extra are none of the original's.
+    let reason = format!("{worst} operations {what}, where the original has {all}");
     match share {
         true => (Some(100.0 * worst as f64 / (all.max(1)) as f64), reason),
         false => (Some(worst as f64), reason),

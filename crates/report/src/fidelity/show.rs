@@ -32,6 +32,7 @@ pub fn table(found: &Fidelity, terminal: Terminal) -> String {
         let what = "give ranks what others had opened in the original: no differences";
         say(&mut out, &format!("note: {} more opens of the replay {what}", grouped(adopted)));
     }
+    together(found).iter().for_each(|note| say(&mut out, &format!("note: {note}")));
     found.notes.iter().for_each(|note| say(&mut out, &format!("note: {note}")));
     let firsts = found.worst().and_then(|worst| worst.differences.as_ref());
     for first in firsts.iter().flat_map(|differences| &differences.firsts) {
@@ -182,6 +183,17 @@ fn latency(found: &Fidelity, terminal: Terminal) -> Option<String> {
     };
     let grid = Grid { columns: LATENCY.to_vec(), lines: all.iter().map(line).collect() };
     (!all.is_empty()).then(|| grid.draw(terminal) + "\n")
+}
+
+/// Of what single operations are counted and timed, where it is several executions.
+fn together(found: &Fidelity) -> Option<String> {
+    let [ours, theirs] = [&found.originals, &found.replays].map(|side| side.len());
+    let is_shown = found.scopes.first().is_some_and(|scope| !scope.latency.is_empty());
+    let runs = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    (is_shown && ours.max(theirs) > 1).then(|| {
+        let (ours, theirs) = (runs(ours, "original"), runs(theirs, "replay"));
+        format!("counts and times of single operations are of {ours} and {theirs} together")
+    })
 }
 
 /// A difference with both contexts.

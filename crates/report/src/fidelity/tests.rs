@@ -224,6 +224,22 @@ fn phases_are_the_labels_of_the_replay() {
     }
 }
 
+#[test]
+fn one_label_is_a_phase_and_no_label_is_none() {
+    let mut texts = Texts::default();
+    let mut steps = steps(BASE, &mut texts);
+    let phases = |steps: &[Step], texts: &Texts| -> Vec<Option<String>> {
+        let (tally, _) = tally(steps, steps);
+        let [a, b] = &tally.profiles;
+        let scopes = figures::scopes(std::slice::from_ref(a), std::slice::from_ref(b), texts);
+        scopes.into_iter().map(|scope| scope.phase).collect()
+    };
+    assert_eq!(phases(&steps, &texts), [None]);
+    let python = texts.id(b"python3");
+    steps.iter_mut().for_each(|step| step.label = python);
+    assert_eq!(phases(&steps, &texts), [None, Some("python3".into())]);
+}
+
 fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     let step = (0u32..3, 0u8..4, 0u32..3, 0u64..3, 0u64..3, 0u16..2);
     prop::collection::vec(step, 0..60).prop_map(|all| {
@@ -365,7 +381,10 @@ fn runs_without_all_events_are_refused() {
     sampled.run.events.as_mut().unwrap().sample_every = 4;
     let mut none = whole.clone();
     none.run.events = None;
-    for (run, words) in [(&sampled, "one of 4"), (&none, "has no events")] {
+    let mut cut = whole.clone();
+    cut.run.outcome = "interrupted".into();
+    let all = [(&sampled, "one of 4"), (&none, "has no events"), (&cut, "was interrupted")];
+    for (run, words) in all {
         let recorded = |run| Recorded { name: "r", folder: dir.path(), run };
         let refused = compare(&[recorded(&whole)], &[recorded(run)]).unwrap_err();
         assert!(refused.message.contains(words), "{}", refused.message);

@@ -19,10 +19,15 @@ fn operations(found: &Fidelity, original: &Execution, worst: &Execution) -> Stri
     match differences.operations {
         0 => format!("{who} what {} did, all of its {all} operations", original.name),
         n => format!(
-            "{} differs from {} in {} of {all} operations ({})",
+            "{} differs from {} in {} of {all} operations{} ({})",
             worst.name,
             original.name,
             grouped(n),
+            // Operations that are extra are none of the original's.
+            match differences.extra {
+                0 => String::new(),
+                _ => format!(" there and {} here", grouped(worst.operations)),
+            },
             kinds(&differences).join(", ")
         ),
     }

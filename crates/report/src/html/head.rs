@@ -54,7 +54,8 @@ fn traced(trace: &Trace) -> Option<Vec<&str>> {
     let words: Vec<&str> = match &trace.recorded {
         Some(recorded) => {
             let command = recorded.command.iter().map(String::as_str);
-            ["record", "--"].into_iter().chain(command).collect()
+            let options = recorded.options.iter().map(String::as_str);
+            ["record"].into_iter().chain(options).chain(["--"]).chain(command).collect()
         }
         None => {
             let logs: Vec<&str> = trace.logs.iter().map(|log| &*log.name).collect();

@@ -189,7 +189,8 @@ fn imported_and_recorded_runs_show_the_command_that_made_them() {
         ..Trace::default()
     };
     let command = ["tar", "xf", "my file"].map(String::from).to_vec();
-    let recorded = Recorded { command, ..Recorded::default() };
+    let options = ["--under", "/my data"].map(String::from).to_vec();
+    let recorded = Recorded { command, options, ..Recorded::default() };
     let recorded = Trace { recorded: Some(recorded), ..imported("preload", &["tar.run"]) };
     for (trace, kicker, command) in [
         (
@@ -197,7 +198,7 @@ fn imported_and_recorded_runs_show_the_command_that_made_them() {
             "Imported run",
             "parabench import --as fio-iolog job.iolog 'b c'",
         ),
-        (recorded, "Recorded run", "parabench record -- tar xf 'my file'"),
+        (recorded, "Recorded run", "parabench record --under '/my data' -- tar xf 'my file'"),
         // Nobody knows the file of rules, what came from a pipe, and how a run became a log.
         (imported("rules", &["app.log"]), "Imported run", ""),
         (imported("strace", &["-"]), "Imported run", ""),

@@ -107,7 +107,13 @@ fn meetings(files: &[FileParts]) -> Vec<(Meeting, &'static str)> {
 /// What the parts tell. Operations that were not kept, or whose place is not known, may have shared
 /// others.
 fn title(source: &Source<'_>, files: &[FileParts]) -> String {
-    let all = counted(files.len() as u64, "file");
+    let mut all = counted(files.len() as u64, "file");
+    if source.events.files.more > 0 {
+        all = format!("the {all} with most bytes");
+    }
+    if source.is_renamed {
+        all += " under the same name";
+    }
     let count = |is: fn(&FileParts) -> bool| files.iter().filter(|file| is(file)).count() as u64;
     let (shared, open) = (count(FileParts::is_shared), count(FileParts::is_open));
     let is_partial = source.is_partial || source.events.unplaced > 0;

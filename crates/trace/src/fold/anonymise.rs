@@ -4,11 +4,12 @@
 //! patients/smith-0017.csv    -> a/b-0017.c
 //! ```
 //!
-//! Numbers stay, because loops run over them; in names that look like hashes nothing stays.
+//! Numbers stay, because loops run over them; of words that look like hashes nothing stays. In labels the
+//! words stay that Parabench itself gives phases: `write`, `files`.
 
 use super::log::Log;
 use model::directory::prefixed;
-use model::escape;
+use model::{Op, escape};
 use std::collections::{BTreeMap, HashSet};
 
 /// What a map of words begins with.
@@ -26,6 +27,10 @@ pub fn map(words: &BTreeMap<Vec<u8>, String>) -> String {
     format!("{MAP_HEAD}\n{}", lines.collect::<String>())
 }
 
+/// Words of phases beside the names of operations.
+const OWN: [&str; 6] = ["and", "files", "list", "open", "other", "read"];
+/// Shortest word of hexadecimal digits that looks like a hash.
+const HEX_DIGITS: usize = 8;
 /// Longest number that stays.
 const NUMBER_DIGITS: usize = 5;
 
@@ -37,9 +42,11 @@ pub fn anonymise(log: &mut Log) -> BTreeMap<Vec<u8>, String> {
         words.reserved.extend(runs(name).map(lower));
     }
     let paths = log.paths.iter().map(|path| words.path(path, &log.directories)).collect();
+    words.is_label = true;
     let labels = log.labels.iter().map(|label| words.name(label.as_bytes()));
     let labels: Vec<String> =
         labels.map(|label| String::from_utf8_lossy(&label).into_owned()).collect();
+    words.is_label = false;
     (log.paths, log.labels) = (paths, labels);
     for name in &mut log.directories {
         *name = String::from_utf8_lossy(&words.part(name.as_bytes())).into_owned();
@@ -54,6 +61,8 @@ struct Words {
     /// Words of the log, which no new word is.
     reserved: HashSet<String>,
     next: usize,
+    /// Own words stay.
+    is_label: bool,
 }
 
 impl Words {
@@ -75,15 +84,24 @@ impl Words {
         if looks_like_hash(part) {
             return self.word(part).into_bytes();
         }
+        let is_word = |byte: u8| byte.is_ascii_digit() || is_letter(byte);
         let mut new = Vec::new();
-        for run in runs(part) {
-            match run[0] {
-                byte if byte.is_ascii_digit() => new.extend_from_slice(run),
-                byte if is_letter(byte) => new.extend(self.word(run).into_bytes()),
-                _ => new.extend_from_slice(run),
+        for word in part.chunk_by(|a, b| is_word(*a) == is_word(*b)) {
+            match word[0] {
+                byte if !is_word(byte) => new.extend_from_slice(word),
+                _ if is_random(word) => new.extend(self.word(word).into_bytes()),
+                _ => runs(word).for_each(|run| new.extend(self.run(run))),
             }
         }
         new
+    }
+
+    /// A number, or what letters become.
+    fn run(&mut self, run: &[u8]) -> Vec<u8> {
+        match run[0].is_ascii_digit() || (self.is_label && is_own(run)) {
+            true => run.to_vec(),
+            false => self.word(run).into_bytes(),
+        }
     }
 
     fn word(&mut self, word: &[u8]) -> String {
@@ -123,6 +141,21 @@ pub(super) fn looks_like_hash(part: &[u8]) -> bool {
     runs(part).any(|run| run[0].is_ascii_digit() && run.len() > NUMBER_DIGITS) || mixed > 6
 }
 
+/// A word of letters and digits that nobody counts by: a digit stands before a letter (`7b`, `9tzLmM`), or
+/// all of a long one are hexadecimal digits (`deadbeefcafe1234`).
+fn is_random(word: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| word.iter().any(is);
+    let begins = word[0].is_ascii_digit() && has(u8::is_ascii_alphabetic);
+    let is_hex = word.len() >= HEX_DIGITS && word.iter().all(u8::is_ascii_hexdigit);
+    begins || (is_hex && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
+}
+
+/// Parabench calls phases so.
+fn is_own(word: &[u8]) -> bool {
+    let word = String::from_utf8_lossy(word);
+    OWN.contains(&&*word) || Op::find(&word).is_some()
+}
+
 /// a, b, ..., z, ba, bb, ...
 fn letters(mut number: usize) -> String {
     let mut word = Vec::new();
@@ -152,6 +185,23 @@ mod tests {
         let expected =
             ["a\tplain", "b\ttab\\tand\\nend", "c\tback\\\\slash", "d\tcaf\\xe9", "e\tcaf\u{e9}"];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn of_words_that_look_like_hashes_nothing_is_left() {
+        let names = ["x/deadbeefcafe1234.h5", "7b/0f", "tmp_obj_9tzLmM", "step10-rank3.dat2"];
+        let mut log = Log {
+            paths: names.iter().map(|name| name.as_bytes().to_vec()).collect(),
+            labels: ["write files", "read *.dat and delete step", "python3"]
+                .map(String::from)
+                .into(),
+            ..Log::default()
+        };
+        anonymise(&mut log);
+        let paths: Vec<String> =
+            log.paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        assert_eq!(paths, ["a/c.d5", "e/g", "i_j_k", "l10-m3.n2"]);
+        assert_eq!(log.labels, ["write files", "read *.n and delete l", "o3"]);
     }
 
     #[test]

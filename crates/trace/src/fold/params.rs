@@ -6,6 +6,7 @@ use super::expr::{bytes, constant};
 use super::ranks::{Form, Item};
 use super::shape::{Arg, Shape, Shaper, Statement};
 use super::write::numbered;
+use model::Op;
 use roles::{Role, Roles};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -143,6 +144,10 @@ impl Found<'_> {
     }
 
     fn size(&mut self, item: &Item, statement: &Statement, in_loop: bool) {
+        // The number of a seek is a place, no size.
+        if statement.op == Op::Fseek {
+            return;
+        }
         let is_bytes = |arg: &&Arg| matches!(arg, Arg::Bytes | Arg::Keyed(_));
         let bytes = statement.args.iter().filter(is_bytes).count();
         let first = item.numbers.len().checked_sub(bytes).filter(|_| bytes > 0);

@@ -384,7 +384,8 @@ impl<'a> Writer<'a> {
         if let Some(value) = linear.constant()
             && self.sizes.unit.is_none()
         {
-            let param = self.params.size(value);
+            // A place that happens to be as large as a size has nothing to do with it.
+            let param = self.params.size(value).filter(|_| op != Op::Fseek);
             let text = param.unwrap_or_else(|| bytes(value));
             if value > 1 && !matches!(op, Op::Ftruncate | Op::Truncate | Op::Fseek) {
                 self.sizes.unit = Some((value, text.clone()));

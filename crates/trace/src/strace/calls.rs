@@ -3,7 +3,11 @@
 //! Calls that touch no file are not listed: [`Call::Other`].
 
 use super::cursor::Cursor;
-use super::flags::{O_CREAT, O_TRUNC, has, open_flags};
+use super::flags::{
+    AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, CLONE_FILES, CLONE_FS, CLONE_THREAD, CLOSE_RANGE_CLOEXEC,
+    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, O_CREAT, O_TRUNC, RENAME_EXCHANGE, has, is,
+    names as named_in, open_flags,
+};
 use crate::record::{At, Call, Fd, Name, Shares};
 use model::Op;
 use model::event::MODE_UNKNOWN;
@@ -62,7 +66,7 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"dup2" | b"dup3" => {
             let fd = first(c)?;
             let over = Some(first(c)?.number);
-            Call::Dup { fd, over, at_exec: has(c.rest(), b"O_CLOEXEC") }
+            Call::Dup { fd, over, at_exec: has(c.word(), DUP_CLOEXEC) }
         }
         b"fcntl" | b"fcntl64" => fcntl(c)?,
         b"fsync" => handle(Op::Fsync, c)?,
@@ -133,14 +137,14 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"rmdir" => removed(here(c)?, true),
         b"unlinkat" => {
             let at = there(c)?;
-            removed(at, has(c.rest(), b"AT_REMOVEDIR"))
+            removed(at, has(c.word(), AT_REMOVEDIR))
         }
         b"mkdir" => Call::MakeDirectory { at: here(c)? },
         b"mkdirat" => Call::MakeDirectory { at: there(c)? },
         b"rename" => Call::Rename { from: here(c)?, to: here(c)?, exchange: false },
         b"renameat" | b"renameat2" => {
             let (from, to) = (there(c)?, there(c)?);
-            Call::Rename { from, to, exchange: has(c.rest(), b"RENAME_EXCHANGE") }
+            Call::Rename { from, to, exchange: has(c.word(), RENAME_EXCHANGE) }
         }
         b"link" => Call::Link { from: here(c)?, to: here(c)? },
         b"linkat" => Call::Link { from: there(c)?, to: there(c)? },
@@ -224,18 +228,22 @@ fn handle<'a>(op: Op, c: &mut Cursor<'a>) -> Option<Call<'a>> {
     c.fd().map(|fd| Call::Handle { op, fd })
 }
 
+/// What a file is, in its mode.
+const FILE_KIND: u64 = 0o170000;
+const REGULAR_FILE: u64 = 0o100000;
+
 /// `st_size=` or `stx_size=` of a regular file.
 fn size_of(c: &mut Cursor<'_>) -> Option<u64> {
     let text = c.word();
-    if !has(text, b"S_IFREG") {
+    let kind = Cursor::new(text).field(b"_mode=").map(|mode| mode & FILE_KIND);
+    if !named_in(text, b"S_IFREG") && kind != Some(REGULAR_FILE) {
         return None;
     }
-    let mut fields = Cursor::new(text);
-    fields.field(b"_size=")
+    Cursor::new(text).field(b"_size=")
 }
 
 fn attributes<'a>(at: At<'a>, size_bytes: Option<u64>, flags: &[u8]) -> Call<'a> {
-    let itself = has(flags, b"AT_SYMLINK_NOFOLLOW");
+    let itself = has(flags, AT_SYMLINK_NOFOLLOW);
     match at.name.text.is_empty() {
         true => Call::Attributes { fd: at.dir, size_bytes },
         false => Call::NameAttributes { at, size_bytes, itself },
@@ -246,17 +254,19 @@ fn close_range<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     let first = first(c)?.number;
     let last = c.number()?;
     c.next();
-    Some(Call::CloseRange { first, last, at_exec: has(c.rest(), b"CLOSE_RANGE_CLOEXEC") })
+    Some(Call::CloseRange { first, last, at_exec: has(c.word(), CLOSE_RANGE_CLOEXEC) })
 }
 
 fn fcntl<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     let fd = first(c)?;
-    Some(match c.word() {
-        b"F_DUPFD" => Call::Dup { fd, over: None, at_exec: false },
-        b"F_DUPFD_CLOEXEC" => Call::Dup { fd, over: None, at_exec: true },
-        b"F_SETFD" => Call::CloseAtExec { fd, on: has(c.rest(), b"FD_CLOEXEC") },
-        b"F_SETFL" => Call::SetFlags { fd, flags: open_flags(c.word()) },
-        b"F_GETFD" | b"F_GETFL" => Call::Other,
+    let command = c.word();
+    let is = |name, value| is(command, name, value);
+    Some(match command {
+        _ if is(b"F_DUPFD", 0) => Call::Dup { fd, over: None, at_exec: false },
+        _ if is(b"F_DUPFD_CLOEXEC", 1030) => Call::Dup { fd, over: None, at_exec: true },
+        _ if is(b"F_SETFD", 2) => Call::CloseAtExec { fd, on: has(c.word(), FD_CLOEXEC) },
+        _ if is(b"F_SETFL", 4) => Call::SetFlags { fd, flags: open_flags(c.word()) },
+        _ if is(b"F_GETFD", 1) || is(b"F_GETFL", 3) => Call::Other,
         _ => Call::WithoutOperation,
     })
 }
@@ -268,8 +278,8 @@ fn fallocate<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     let offset = c.size()?;
     c.next();
     let end_bytes = offset.saturating_add(c.size()?);
-    let keeps_size = mode == b"FALLOC_FL_KEEP_SIZE";
-    let allocates = keeps_size || mode == b"0";
+    let keeps_size = is(mode, b"FALLOC_FL_KEEP_SIZE", 1);
+    let allocates = keeps_size || is(mode, b"0", 0);
     Some(if allocates {
         Call::Allocate { fd, end_bytes, keeps_size }
     } else {
@@ -309,7 +319,7 @@ fn mmap<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     c.next();
     let flags = c.word();
     let fd = c.fd()?;
-    Some(if has(flags, b"MAP_ANONYMOUS") { Call::Other } else { Call::Map { fd, bytes } })
+    Some(if has(flags, MAP_ANONYMOUS) { Call::Other } else { Call::Map { fd, bytes } })
 }
 
 /// `[3, 4]`, of socketpair behind three others.
@@ -321,10 +331,14 @@ fn pair<'a>(c: &mut Cursor<'a>) -> Call<'a> {
     Call::NoFile { fds: [one, inner.fd().map(|fd| fd.number)] }
 }
 
+/// Flags of clone, `flags=CLONE_VM|CLONE_FS|SIGCHLD` among other arguments, or of unshare.
 fn shares(text: &[u8]) -> Shares {
+    let key = b"flags=";
+    let start = memchr::memmem::find(text, key).map_or(0, |at| at + key.len());
+    let flags = Cursor::new(&text[start..]).word();
     Shares {
-        process: has(text, b"CLONE_THREAD"),
-        files: has(text, b"CLONE_FILES"),
-        directory: has(text, b"CLONE_FS"),
+        process: has(flags, CLONE_THREAD),
+        files: has(flags, CLONE_FILES),
+        directory: has(flags, CLONE_FS),
     }
 }

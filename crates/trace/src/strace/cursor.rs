@@ -78,10 +78,12 @@ impl<'a> Cursor<'a> {
         self.number().and_then(|number| u64::try_from(number).ok())
     }
 
-    /// A descriptor with what it stands for: `3`, `3</data/f>`, `AT_FDCWD</data>`.
+    /// A descriptor with what it stands for: `3`, `3</data/f>`, `AT_FDCWD</data>`,
+    /// `-100 /* AT_FDCWD */`.
     pub fn fd(&mut self) -> Option<Fd<'a>> {
         self.blanks();
         let number = if self.take(b"AT_FDCWD") { CWD } else { self.number()? };
+        self.take(b" /* AT_FDCWD */");
         let shown = self.shown();
         Some(Fd { number, shown, escaped: true, removed: self.take(b"(deleted)") })
     }
@@ -305,6 +307,8 @@ mod tests {
         for (text, number, shown) in [
             ("3", 3, ""),
             ("AT_FDCWD</data>, ", CWD, "/data"),
+            ("-100</data>, ", CWD, "/data"),
+            ("-100 /* AT_FDCWD */</data>, ", CWD, "/data"),
             ("3</dev/sda<block 8:0>>)", 3, "/dev/sda<block 8:0>"),
             ("5<TCP:[1.2.3.4:5->6.7.8.9:10]>, ", 5, "TCP:[1.2.3.4:5->6.7.8.9:10]"),
             ("6</x>(deleted)", 6, "/x"),

@@ -84,12 +84,58 @@ pub fn open_flag_text(flags: u32) -> String {
     text
 }
 
-/// A list of flags joined by `|` holds this one.
-pub fn has(text: &[u8], flag: &[u8]) -> bool {
-    memchr::memmem::find_iter(text, flag).any(|at| {
-        let end = text.get(at + flag.len()).copied();
+/// A flag as strace shows it: by name, by number (`-X raw`), or both (`-X verbose`).
+#[derive(Clone, Copy, Debug)]
+pub struct Flag {
+    name: &'static [u8],
+    bits: i64,
+}
+
+impl Flag {
+    const fn new(name: &'static [u8], bits: i64) -> Flag {
+        Flag { name, bits }
+    }
+}
+
+/// unlinkat(2) removes a directory.
+pub const AT_REMOVEDIR: Flag = Flag::new(b"AT_REMOVEDIR", 0x200);
+/// A link itself is meant.
+pub const AT_SYMLINK_NOFOLLOW: Flag = Flag::new(b"AT_SYMLINK_NOFOLLOW", 0x100);
+/// renameat2(2) exchanges both names.
+pub const RENAME_EXCHANGE: Flag = Flag::new(b"RENAME_EXCHANGE", 2);
+/// close_range(2) closes at exec only.
+pub const CLOSE_RANGE_CLOEXEC: Flag = Flag::new(b"CLOSE_RANGE_CLOEXEC", 4);
+/// Of F_SETFD: closed by exec.
+pub const FD_CLOEXEC: Flag = Flag::new(b"FD_CLOEXEC", 1);
+/// Of dup3(2).
+pub const DUP_CLOEXEC: Flag = Flag::new(b"O_CLOEXEC", O_CLOEXEC as i64);
+/// Memory without a file.
+pub const MAP_ANONYMOUS: Flag = Flag::new(b"MAP_ANONYMOUS", 0x20);
+/// The new task is a thread.
+pub const CLONE_THREAD: Flag = Flag::new(b"CLONE_THREAD", 0x10000);
+/// It shares descriptors.
+pub const CLONE_FILES: Flag = Flag::new(b"CLONE_FILES", 0x400);
+/// It shares the current directory.
+pub const CLONE_FS: Flag = Flag::new(b"CLONE_FS", 0x200);
+
+/// An argument, flags joined by `|`, holds this one.
+pub fn has(text: &[u8], flag: Flag) -> bool {
+    let number = |word: &[u8]| super::cursor::Cursor::new(word).number().unwrap_or(0);
+    text.split(|byte| *byte == b'|').any(|word| number(word) & flag.bits != 0)
+        || names(text, flag.name)
+}
+
+/// The name stands in the text, not as a part of another one.
+pub fn names(text: &[u8], name: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, name).any(|at| {
+        let end = text.get(at + name.len()).copied();
         !end.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     })
+}
+
+/// An argument is this constant, by name or by number.
+pub fn is(text: &[u8], name: &[u8], value: i64) -> bool {
+    text == name || super::cursor::Cursor::new(text).number() == Some(value)
 }
 
 #[cfg(test)]
@@ -117,7 +163,26 @@ mod tests {
     fn flags_are_numbers_of_linux() {
         assert_eq!(open_flags(b"O_RDWR|O_CREAT|O_CLOEXEC"), 2 | O_CREAT | O_CLOEXEC);
         assert_eq!(open_flags(b"O_WRONLY|0x8000"), 0x8001);
-        assert!(has(b"CLONE_VM|CLONE_FS|SIGCHLD", b"CLONE_FS"));
-        assert!(!has(b"CLONE_FSX", b"CLONE_FS") && has(b"CLONE_FSX|CLONE_FS", b"CLONE_FS"));
+        assert!(has(b"CLONE_VM|CLONE_FS|SIGCHLD", CLONE_FS));
+        assert!(!has(b"CLONE_FSX", CLONE_FS) && has(b"CLONE_FSX|CLONE_FS", CLONE_FS));
+    }
+
+    #[test]
+    fn flags_are_read_by_name_and_by_number() {
+        for (text, expected) in [
+            ("AT_REMOVEDIR", true),
+            ("0x200", true),
+            ("512", true),
+            ("0x200 /* AT_REMOVEDIR */", true),
+            ("AT_EACCESS|0x300", true),
+            ("0", false),
+            ("0x100", false),
+            ("", false),
+        ] {
+            assert_eq!(has(text.as_bytes(), AT_REMOVEDIR), expected, "{text}");
+        }
+        assert_eq!(open_flags(b"0x80241 /* O_WRONLY|O_CREAT|O_TRUNC|O_CLOEXEC */"), 0x80241);
+        assert!(is(b"F_SETFD", b"F_SETFD", 2) && is(b"0x2 /* F_SETFD */", b"F_SETFD", 2));
+        assert!(is(b"0x2", b"F_SETFD", 2) && !is(b"F_GETFD", b"F_SETFD", 2));
     }
 }

@@ -108,8 +108,14 @@ impl Record {
                 let message = format!("{} has become that of another run", out.display());
                 return Err(logs.kept(Error::failed(message)));
             }
+            if imported.is_empty() {
+                console::warning(NOTHING_KEPT);
+                logs.remove()?;
+                return Ok(Exit::Command(ended.code()));
+            }
             let recorded = Recorded {
                 command: program.shown(),
+                options: self.options(),
                 by: recorder.shown(),
                 exit_code: ended.code().into(),
                 cpus: engine::host::cpus(),
@@ -122,6 +128,16 @@ impl Record {
         }
         logs.remove()?;
         Ok(Exit::Command(ended.code()))
+    }
+
+    /// What decides which operations are there, as it was asked for.
+    fn options(&self) -> Vec<String> {
+        let under = self.under.as_ref().map(|under| under.to_string_lossy().into_owned());
+        let mut words: Vec<String> =
+            under.into_iter().flat_map(|under| ["--under".into(), under]).collect();
+        words.extend(self.all.then(|| "--all".into()));
+        words.extend((self.via == Via::Strace).then(|| "--via=strace".into()));
+        words
     }
 
     /// A relative directory starts where the command starts.
@@ -173,18 +189,16 @@ impl Recorder {
     }
 }
 
+/// A recording without an operation is no run: nothing is stored that would stand in the way of the next.
+const NOTHING_KEPT: &str = "nothing was kept, and no run is stored: the command used no files but \
+                            those of the system (--all keeps them) or those outside of --under";
+
 /// What was recorded, in a line.
 fn summarize(run: &Run, out: &Path) {
     let format = run.run.trace.as_ref().map_or("", |trace| &trace.format);
     let once = |row: &&Row| row.part_of.is_none() && !is_above(format, row);
     let operations: u64 = run.rows.iter().filter(once).map(|row| row.count).sum();
     let (out, ranks) = (out.display(), run.run.ranks);
-    if operations == 0 {
-        return console::warning(&format!(
-            "nothing was kept in {out}: the command used no files but those of the system (--all \
-             keeps them) or those outside of --under"
-        ));
-    }
     let threads = if ranks == 1 { "1 thread" } else { &format!("{ranks} threads") };
     console::note(&format!(
         "recorded {operations} operations of {threads}: parabench report {out}"

@@ -148,6 +148,10 @@ pub struct Results {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
+    /// The folder goes when the run was used: nobody asked for it
+    #[arg(skip)]
+    pub out_goes: bool,
+
     /// Write a page with tables, the program with its times, and pictures; keeps events as --events does
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

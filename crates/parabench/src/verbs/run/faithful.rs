@@ -10,7 +10,7 @@ use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::verbs::fidelity::{Stored, exit, measure, stored, terminal};
+use crate::verbs::fidelity::{Stored, exit, measure, stored, stored_as, terminal};
 use crate::verbs::temporary;
 use engine::own_folder::OwnFolder;
 use report::fidelity::{Gate, show};
@@ -56,6 +56,7 @@ impl Faithful {
                 Some(temporary::folder("parabench-run-", help)?)
             }
         };
+        run.results.out_goes |= temporary.is_some();
         let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
         let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
         let name = match temporary {
@@ -76,17 +77,21 @@ impl Faithful {
     ) -> std::result::Result<Exit, Stopped> {
         let compared = match &end {
             Err(Stopped::Before(_)) => Ok(Exit::Success),
+            // What was done before is compared; that there is nothing is no further error.
+            Ok(Exit::Interrupted) => self.compare().or_else(|nothing| {
+                console::note(&nothing.message);
+                Ok(Exit::Success)
+            }),
             _ => self.compare(),
         };
         if let Some(own) = &self.temporary {
-            temporary::remove(own, temporary::RESULTS);
+            temporary::remove_run(own);
         }
         end.and_then(|exit| compared.map(|other| exit.and(other)).map_err(Stopped::After))
     }
 
     fn compare(&self) -> Result<Exit> {
-        let mut replay = stored(&self.folder)?;
-        replay.0.clone_from(&self.name);
+        let replay = stored_as(&self.folder, self.name.clone())?;
         let found = measure(std::slice::from_ref(&self.original), &[replay], &self.gates)?;
         let table = show::table(&found, terminal());
         match self.format {

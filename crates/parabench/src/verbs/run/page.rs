@@ -33,6 +33,7 @@ impl Page {
             Some(_) => None,
             None => Some(beside(&file)?),
         };
+        run.results.out_goes |= temporary.is_some();
         let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
         let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
         run.results.events.get_or_insert_with(KeptEvents::default);
@@ -56,7 +57,7 @@ impl Page {
             _ => self.write(),
         };
         match &self.temporary {
-            Some(own) if written.is_ok() => temporary::remove(own, temporary::RESULTS),
+            Some(own) if written.is_ok() => temporary::remove_run(own),
             Some(_) => console::note(&format!("the run is kept in {}", self.folder.display())),
             None => {}
         }

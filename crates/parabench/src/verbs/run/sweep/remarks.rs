@@ -17,7 +17,7 @@ pub fn of(args: &Run, run: &model::Run, interrupted: bool) -> Vec<String> {
         let (done, all) = (sweep.order.len(), sweep.cells.len() as u64 * u64::from(sweep.reps));
         notes.push(format!("interrupted after {done} of at most {all} executions"));
     }
-    if let (Some(_), Some(out)) = (&sweep.rest, &args.results.out) {
+    if let (Some(_), Some(out), false) = (&sweep.rest, &args.results.out, args.results.out_goes) {
         notes.push(results::resume_advice(out));
     }
     for Resumed { executions, host, started } in &sweep.resumed {
