@@ -95,8 +95,9 @@ pub struct Details {
     pub open_flags: u32,
     /// Name of the call in the log, in the import's table; [`NO_ID`] for none.
     pub call: u32,
-    /// Nothing: fills the record.
-    pub rest: u32,
+    /// What its thread waited between its last operation and this one, as far as the log tells,
+    /// microseconds.
+    pub waited_us: u32,
 }
 
 impl Default for Details {
@@ -108,7 +109,7 @@ impl Default for Details {
             file: NO_ID,
             open_flags: NO_ID,
             call: NO_ID,
-            rest: 0,
+            waited_us: 0,
         }
     }
 }

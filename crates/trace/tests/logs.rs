@@ -116,6 +116,7 @@ fn line(traced: &Traced, told: &Told) -> String {
     add(event.errno != 0, errno::name(event.errno).into());
     add(event.end_ns > 0, format!("{}..{}us", event.start_ns / 1000, event.end_ns / 1000));
     add(event.busy_ns != event.end_ns - event.start_ns, format!("own {}us", event.busy_ns / 1000));
+    add(details.waited_us > 0, format!("waited {}us", details.waited_us));
     text + "\n"
 }
 

@@ -79,8 +79,8 @@ impl Column {
 }
 
 /// Columns that tables of before imports do not have; they come last. A missing one is nothing.
-pub(super) const OF_IMPORTS: [&str; 6] =
-    ["instance", "file_id", "open_flags", "call", "log", "log_line"];
+pub(super) const OF_IMPORTS: [&str; 7] =
+    ["instance", "file_id", "open_flags", "call", "log", "log_line", "waited_us"];
 
 /// The number that stands for nothing in one of them.
 pub(super) fn nothing(column: &str) -> i64 {
@@ -224,4 +224,6 @@ columns! {
         both(Value::Int32(|r| r.details.log as i32), |row, value| row.details.log = value as u32);
     "log_line" "Line of the log, from 1, of a call on two lines the first; 0 without one."
         both(Value::Int64(|r| r.details.line as i64), |row, value| row.details.line = value);
+    "waited_us" "What the thread waited between its last operation and this one, for a time, a lock, another process or a processor, as far as the log tells; the rest of the pause it computed."
+        both(Value::Int32(|r| r.details.waited_us as i32), |row, value| row.details.waited_us = value as u32);
 }

@@ -344,6 +344,9 @@ impl<'a> Shaper<'a> {
         let ns = start_ns.saturating_sub(last_ns);
         node.gap = Gap::once(ns, waits);
         let place = (entry.event.op, self.template(entry.event.path), entry.event.label);
+        if !waits {
+            node.gap.waited_ns = ns.min(entry.waited_ns());
+        }
         if self.think == Think::Exact {
             node.gap.each.push((making.rank, ns));
         } else if self.bursts.begin(place, ns) {

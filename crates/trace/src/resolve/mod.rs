@@ -17,7 +17,7 @@ mod threads;
 
 use crate::gaps::{Gap, Gaps};
 use crate::names::{Names, Node, ROOT, START, text_of_link};
-use crate::record::{At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
+use crate::record::{At, CWD, Call, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
 use found::Found;
 use labels::Labels;
@@ -42,6 +42,10 @@ pub trait Sink {
 /// Errors of storage: the program met them. Others answer what it asked: "is there such a file?".
 const FAULTS: &[u16] = &[5, 12, 23, 24, 27, 28, 30, 116, 117, 121, 122];
 
+/// Calls that are left out and take this time are taken to wait; shorter ones are work, or what the
+/// recorder adds.
+const WAITS_NS: u64 = 50_000;
+
 /// Follows the logs of one job.
 pub struct Resolver<'s> {
     sink: &'s mut dyn Sink,
@@ -58,6 +62,8 @@ pub struct Resolver<'s> {
     /// Time of the first record.
     origin_ns: Option<u64>,
     last_end_ns: u64,
+    /// Events so far.
+    events: u64,
     /// The directory in which the log begins, once it is told.
     start: Option<Vec<u8>>,
     text: Vec<u8>,
@@ -182,6 +188,7 @@ impl<'s> Resolver<'s> {
             log: 0,
             origin_ns: None,
             last_end_ns: 0,
+            events: 0,
             start: None,
             text: Vec::new(),
         }
@@ -204,7 +211,13 @@ impl<'s> Resolver<'s> {
         if record.outcome.restarts {
             return self.gaps.add(Gap::Restarted);
         }
+        self.threads.at_mut(thread).waited_ns += record.waited_ns;
+        let (events, is_call) = (self.events, !matches!(record.call, Call::Introduce(_)));
         self.call(thread, record);
+        // A long call that is left out waits: for a lock, a pipe, a time, files elsewhere.
+        let waited_ns =
+            record.elapsed_ns.filter(|ns| *ns >= WAITS_NS && is_call && self.events == events);
+        self.threads.at_mut(thread).waited_ns += waited_ns.unwrap_or(0);
     }
 
     /// Time of the first record on the log's clock.
@@ -462,7 +475,7 @@ impl<'s> Resolver<'s> {
             file: done.file,
             open_flags: done.open_flags,
             call: self.calls.number(record.name),
-            rest: 0,
+            waited_us: u32::try_from(waited_ns / 1000).unwrap_or(u32::MAX),
         };
         self.sink.event(rank, &event, &details);
     }
@@ -486,6 +499,8 @@ fn without_device(fd: Fd<'_>) -> &[u8] {
 
 /// The descriptor that `/proc/self/fd/7` is another name of.
 fn own_descriptor(name: &[u8]) -> Option<i64> {
+        self.events += 1;
+        let waited_ns = std::mem::take(&mut self.threads.at_mut(thread).waited_ns);
     let number = name.strip_prefix(b"/proc/self/fd/")?;
     std::str::from_utf8(number).ok()?.parse().ok()
 }
