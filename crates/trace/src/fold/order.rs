@@ -40,6 +40,16 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// When nobody has to wait here any longer, in the log, nanoseconds.
+    pub fn free_ns(&self) -> Option<u64> {
+        match self {
+            Action::Barrier { free_ns, .. } | Action::Wait { free_ns, .. } => Some(*free_ns),
+            Action::Signal { .. } => None,
+        }
+    }
+}
+
 /// What ranks do before their operations.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
