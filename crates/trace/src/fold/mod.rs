@@ -217,9 +217,13 @@ fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool
     let changes = changes.unwrap_or_default();
     // Pauses of a proc are not told apart by the place of its call.
     let (mut items, mut procs) = match options.think {
-        Think::Exact => (items, Vec::new()),
+        Think::Exact => {
+            think::before_labels(&mut items);
+            (items, Vec::new())
+        }
         _ => {
             think::before_loops(&mut items);
+            think::before_labels(&mut items);
             procs::extracted(items, &shaper)
         }
     };
