@@ -28,6 +28,9 @@ pub const FLAG_AT_POSITION: u8 = 16;
 /// The program set a time for the operation (`with (rate=...)`): `intended_start_ns`.
 pub const FLAG_DUE: u8 = 32;
 
+/// Allocating left the size of the file as it was (`fallocate` with "keep"). Only of imported logs.
+pub const FLAG_KEEPS_SIZE: u8 = 64;
+
 /// One executed operation. All times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

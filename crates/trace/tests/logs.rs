@@ -16,7 +16,7 @@ use trace::sort::Traced;
 use trace::{Imported, Options, Told, Which};
 
 use model::event::{
-    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID,
+    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, NO_ID,
 };
 use model::{Op, errno};
 
@@ -107,6 +107,7 @@ fn line(traced: &Traced, told: &Told) -> String {
         (FLAG_SHORT, "short"),
         (FLAG_UNPLACED, "unplaced"),
         (FLAG_AT_POSITION, "in-turn"),
+        (FLAG_KEEPS_SIZE, "keeps-size"),
     ] {
         add(event.flags & flag != 0, word.into());
     }
@@ -115,8 +116,8 @@ fn line(traced: &Traced, told: &Told) -> String {
     }
     add(event.errno != 0, errno::name(event.errno).into());
     add(event.end_ns > 0, format!("{}..{}us", event.start_ns / 1000, event.end_ns / 1000));
-    add(event.busy_ns != event.end_ns - event.start_ns, format!("own {}us", event.busy_ns / 1000));
     add(details.waited_us > 0, format!("waited {}us", details.waited_us));
+    add(event.busy_ns != event.end_ns - event.start_ns, format!("own {}us", event.busy_ns / 1000));
     text + "\n"
 }
 

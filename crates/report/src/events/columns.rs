@@ -210,7 +210,7 @@ columns! {
         field!(Int64 parts_ns[Part::Close]: u64);
     "errno" "Linux error number; 0 for success."
         field!(Int32 errno: u16);
-    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns."
+    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns, 64 allocated without a change of the size (imported runs only)."
         field!(Int32 flags: u8);
     "instance" "Of an imported run, as all that follows: open instance, from its opening to its last close, over duplicates and processes; -1 for operations on names, and in other runs."
         both(Value::Int32(|r| r.details.instance as i32), |row, value| row.details.instance = value as u32);

@@ -490,6 +490,7 @@ enum Effect {
 
 fn effect(op: Op, flags: u32, errno: u16) -> Effect {
     match op {
+        Op::Linkat if errno == 0 => Effect::Changes,
         _ if takes_handle(op) => Effect::Nothing,
         _ if errno == ENOENT => Effect::Misses,
         _ if errno == EEXIST => Effect::Uses,

@@ -23,7 +23,7 @@ use found::Found;
 use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
-use model::op::Class;
+use model::op::{Class, ParamKind};
 use model::run::{Row, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -415,6 +415,37 @@ impl<'s> Resolver<'s> {
         self.scope.keeps(path, self.names.path_text(path))
     }
 
+    /// The open file without a name that a link gives one.
+    fn nameless(&mut self, thread: u32, from: &At<'_>) -> Option<Instance> {
+        let text = self.decoded(from.name);
+        let number = if text.is_empty() { Some(from.dir.number) } else { own_descriptor(&text) };
+        self.text = text;
+        let Meaning::File(place) = self.meaning(thread, Fd::bare(number?)) else { return None };
+        self.tables.instances.at(place).copied().filter(Instance::is_nameless)
+    }
+
+    /// A file without a name gets this one.
+    fn gets_name(&mut self, thread: u32, record: &Record<'_>, on: &Instance, node: Node) {
+        if record.outcome.errno == 0 {
+            self.names.link(on.file, node);
+        }
+        let path = self.names.path(node);
+        self.emit(thread, record, Done { path, ..Done::on(Op::Linkat, on) });
+    }
+
+    /// The event of an operation on what is open. Those that Parabench has for names only work on the name
+    /// that the file has now; of a file without one they are left out.
+    fn emit_on_open(&mut self, thread: u32, record: &Record<'_>, on: &Instance, mut done: Done) {
+        let first = done.op.row().params.first();
+        if first.is_some_and(|param| param.kind == ParamKind::Path) {
+            if on.is_nameless() || self.names.is_absent(on.node) {
+                return self.gaps.add_name(Gap::NoOperation, record.name);
+            }
+            done.path = self.names.path(on.node);
+        }
+        self.emit(thread, record, done);
+    }
+
     /// Gives the event of an operation to the sink, unless its file is left out.
     fn emit(&mut self, thread: u32, record: &Record<'_>, done: Done) {
         let elapsed_ns = record.elapsed_ns.unwrap_or_else(|| {
@@ -468,6 +499,8 @@ impl<'s> Resolver<'s> {
             flags: done.flags | if errno == 0 { 0 } else { failed },
             ..Event::default()
         };
+        self.events += 1;
+        let waited_ns = std::mem::take(&mut self.threads.at_mut(thread).waited_ns);
         let details = Details {
             line: record.line,
             log: self.log,
@@ -499,8 +532,6 @@ fn without_device(fd: Fd<'_>) -> &[u8] {
 
 /// The descriptor that `/proc/self/fd/7` is another name of.
 fn own_descriptor(name: &[u8]) -> Option<i64> {
-        self.events += 1;
-        let waited_ns = std::mem::take(&mut self.threads.at_mut(thread).waited_ns);
     let number = name.strip_prefix(b"/proc/self/fd/")?;
     std::str::from_utf8(number).ok()?.parse().ok()
 }
