@@ -31,6 +31,8 @@ pub const FLAG_DUE: u8 = 32;
 /// The same of the file that a copy reads: it read at the position of its open instance and moved
 /// it. Only of imported logs.
 pub const FLAG_FROM_POSITION: u8 = 64;
+/// Allocating left the size of the file as it was (`fallocate` with "keep"). Only of imported logs.
+pub const FLAG_KEEPS_SIZE: u8 = 128;
 
 /// One executed operation. All times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -104,6 +106,9 @@ pub struct Details {
     pub open_flags: u32,
     /// Name of the call in the log, in the import's table; [`NO_ID`] for none.
     pub call: u32,
+    /// What its thread waited between its last operation and this one, as far as the log tells,
+    /// microseconds.
+    pub waited_us: u64,
 }
 
 impl Default for Details {
@@ -116,6 +121,7 @@ impl Default for Details {
             file: NO_ID,
             open_flags: NO_ID,
             call: NO_ID,
+            waited_us: 0,
         }
     }
 }

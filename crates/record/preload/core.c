@@ -30,6 +30,8 @@ char pb_told[TEXT_BYTES], pb_library[TEXT_BYTES];
 static char *folder;
 __thread struct pb_window pb_window __attribute__((tls_model("initial-exec")));
 
+__thread struct pb_clocks pb_clocks __attribute__((tls_model("initial-exec")));
+
 /* What a thread needs beyond its window. */
 static __thread struct {
     struct pb_header *header;
@@ -69,6 +71,21 @@ void pb_begin_thread(uint32_t parent, uint64_t birth_ns) {
 void pb_forking(uint64_t start_ns, uint32_t shares) {
     self.forking_ns = start_ns;
     self.forking_shares = shares;
+}
+
+void pb_read_clocks(uint64_t now_ns, int waits) {
+    int error = errno;
+    struct timespec time;
+    struct pb_clocks before = pb_clocks;
+    if (syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time) != 0) time = (struct timespec){0};
+    errno = error;
+    pb_clocks.now_ns = now_ns;
+    pb_clocks.processor_ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    /* A thread or process that has just begun has used none yet. */
+    if (!waits || !before.now_ns || pb_clocks.processor_ns < before.processor_ns) return;
+    uint64_t elapsed_ns = now_ns - before.now_ns;
+    uint64_t used_ns = pb_clocks.processor_ns - before.processor_ns;
+    if (elapsed_ns > used_ns) pb_clocks.waited_ns += elapsed_ns - used_ns;
 }
 
 /* The file that a thread goes on in, at `end`; NULL: no room. */
@@ -187,7 +204,7 @@ static size_t length(const char *text, size_t bytes, int error) {
 }
 
 void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call) {
-    uint64_t end_ns = pb_now();
+    uint64_t end_ns = pb_end();
     int error = value == -1 ? errno : 0;
     size_t text = length(call->text, call->text_bytes, error);
     size_t text2 = length(call->text2, call->text2_bytes, error);
@@ -202,6 +219,7 @@ void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call) {
     slot->fd2 = call->fd2;
     slot->flags = call->flags;
     slot->error = (uint16_t)error;
+    slot->waited_us = pb_waited_us();
     slot->text_bytes = (uint16_t)text;
     slot->text2_bytes = (uint16_t)text2;
     if (text) memcpy(slot + 1, call->text, text);

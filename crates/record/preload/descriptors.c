@@ -25,7 +25,7 @@
 #define MOVE(result, name, kind, bytes, offset, given, ...)             \
     PB_API result name(__VA_ARGS__) {                                   \
         PB_NEXT(result, name, __VA_ARGS__);                             \
-        uint64_t start = pb_now();                                      \
+        uint64_t start = pb_start();                                      \
         result done = next given;                                       \
         pb_on(PB_##kind, start, (int64_t)done, fd, bytes, offset);      \
         return done;                                                    \
@@ -85,7 +85,7 @@ MOVE(ssize_t, getdents64, getdents64, 0, -1, (fd, to, bytes), int fd, void *to, 
 #define BY_NUMBER(name, kind, bytes, flag, given, ...)                                    \
     PB_API int name(__VA_ARGS__) {                                                        \
         PB_NEXT(int, name, __VA_ARGS__);                                                  \
-        uint64_t start = pb_now();                                                        \
+        uint64_t start = pb_start();                                                        \
         int error = next given;                                                           \
         int before = errno;                                                               \
         errno = error;                                                                    \
@@ -102,7 +102,7 @@ BY_NUMBER(posix_fallocate64, fallocate, (uint64_t)(at + bytes), 0, (fd, at, byte
 #define FALLOCATE(name, type)                                                                    \
     PB_API int name(int fd, int mode, type at, type bytes) {                                     \
         PB_NEXT(int, name, int, int, type, type);                                                \
-        uint64_t start = pb_now();                                                               \
+        uint64_t start = pb_start();                                                               \
         int done = next(fd, mode, at, bytes);                                                    \
         enum pb_kind kind = mode & ~FALLOC_FL_KEEP_SIZE ? PB_fallocate_other : PB_fallocate;     \
         pb_on(kind, start, done, fd, (uint64_t)(at + bytes), mode);                              \
@@ -118,7 +118,7 @@ static int64_t size_of(int done, const struct stat *facts) {
 #define FSTAT(name, type)                                                                     \
     PB_API int name(int fd, struct type *facts) {                                             \
         PB_NEXT(int, name, int, struct type *);                                               \
-        uint64_t start = pb_now();                                                            \
+        uint64_t start = pb_start();                                                            \
         int done = next(fd, facts);                                                           \
         pb_on(PB_fstat, start, done, fd, 0, size_of(done, (const struct stat *)facts));       \
         return done;                                                                          \
@@ -130,7 +130,7 @@ FSTAT(fstat64, stat64)
 #define FXSTAT(name, type)                                                                    \
     PB_API int name(int version, int fd, struct type *facts) {                                \
         PB_NEXT(int, name, int, int, struct type *);                                          \
-        uint64_t start = pb_now();                                                            \
+        uint64_t start = pb_start();                                                            \
         int done = next(version, fd, facts);                                                  \
         pb_on(PB_fstat, start, done, fd, 0, size_of(done, (const struct stat *)facts));       \
         return done;                                                                          \
@@ -145,7 +145,7 @@ static void duplicated(enum pb_kind kind, uint64_t start, int done, int fd, int 
 
 PB_API int dup(int fd) {
     PB_NEXT(int, dup, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(fd);
     duplicated(PB_dup, start, done, fd, -1, 0);
     return done;
@@ -153,7 +153,7 @@ PB_API int dup(int fd) {
 
 PB_API int dup2(int fd, int over) {
     PB_NEXT(int, dup2, int, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(fd, over);
     duplicated(PB_dup2, start, done, fd, over, 0);
     return done;
@@ -161,7 +161,7 @@ PB_API int dup2(int fd, int over) {
 
 PB_API int dup3(int fd, int over, int flags) {
     PB_NEXT(int, dup3, int, int, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(fd, over, flags);
     duplicated(PB_dup3, start, done, fd, over, flags);
     return done;
@@ -169,7 +169,7 @@ PB_API int dup3(int fd, int over, int flags) {
 
 PB_API int close_range(unsigned first, unsigned last, int flags) {
     PB_NEXT(int, close_range, unsigned, unsigned, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(first, last, flags);
     int end = last > INT32_MAX ? INT32_MAX : (int)last;
     duplicated(PB_close_range, start, done, (int)first, end, flags);
@@ -199,7 +199,7 @@ static int controlled(uint64_t start, int done, int fd, int command, long value)
         va_start(rest, command);                                            \
         long value = va_arg(rest, long);                                    \
         va_end(rest);                                                       \
-        uint64_t start = pb_now();                                          \
+        uint64_t start = pb_start();                                          \
         return controlled(start, next(fd, command, value), fd, command, value); \
     }
 FCNTL(fcntl)
@@ -215,7 +215,7 @@ static int made(uint64_t start, int done, int first, int second) {
 #define NO_FILE(name, given, ...)                                       \
     PB_API int name(__VA_ARGS__) {                                      \
         PB_NEXT(int, name, __VA_ARGS__);                                \
-        uint64_t start = pb_now();                                      \
+        uint64_t start = pb_start();                                      \
         int done = next given;                                          \
         return made(start, done, done, -1);                             \
     }
@@ -232,7 +232,7 @@ NO_FILE(memfd_create, (name, flags), const char *name, unsigned flags)
 
 PB_API int signalfd(int fd, const sigset_t *mask, int flags) {
     PB_NEXT(int, signalfd, int, const sigset_t *, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(fd, mask, flags);
     return fd == -1 ? made(start, done, done, -1) : done;
 }
@@ -240,7 +240,7 @@ PB_API int signalfd(int fd, const sigset_t *mask, int flags) {
 #define PAIR(name, given, ...)                                          \
     PB_API int name(__VA_ARGS__) {                                      \
         PB_NEXT(int, name, __VA_ARGS__);                                \
-        uint64_t start = pb_now();                                      \
+        uint64_t start = pb_start();                                      \
         int done = next given;                                          \
         return made(start, done, done ? -1 : pair[0], done ? -1 : pair[1]); \
     }
@@ -264,7 +264,7 @@ static int64_t told(const off64_t *at) { return at ? *at : -1; }
                         unsigned flags) {                                                      \
         PB_NEXT(ssize_t, name, int, off64_t *, int, off64_t *, size_t, unsigned);              \
         int64_t at = told(from_at), other = told(to_at);                                       \
-        uint64_t start = pb_now();                                                             \
+        uint64_t start = pb_start();                                                             \
         ssize_t done = next(from, from_at, to, to_at, bytes, flags);                           \
         return copied(PB_##name, start, done, from, at, to, other, bytes);                     \
     }
@@ -275,7 +275,7 @@ COPY(splice)
     PB_API ssize_t name(int to, int from, type *at, size_t bytes) {                            \
         PB_NEXT(ssize_t, name, int, int, type *, size_t);                                      \
         int64_t before = told((const off64_t *)at);                                            \
-        uint64_t start = pb_now();                                                             \
+        uint64_t start = pb_start();                                                             \
         ssize_t done = next(to, from, at, bytes);                                              \
         return copied(PB_sendfile, start, done, from, before, to, -1, bytes);                  \
     }
@@ -286,7 +286,7 @@ SENDFILE(sendfile64, off64_t)
 #define MMAP(name, type)                                                                       \
     PB_API void *name(void *at, size_t bytes, int rights, int flags, int fd, type offset) {    \
         int is_file = fd >= 0 && !(flags & MAP_ANONYMOUS);                                     \
-        uint64_t start = is_file ? pb_now() : 0;                                               \
+        uint64_t start = is_file ? pb_start() : 0;                                               \
         void *done = (void *)syscall(SYS_mmap, at, bytes, rights, flags, fd, offset);          \
         if (is_file) pb_on(PB_mmap, start, done == MAP_FAILED ? -1 : 0, fd, bytes, offset);    \
         return done;                                                                           \
@@ -296,7 +296,7 @@ MMAP(mmap64, off64_t)
 
 PB_API int msync(void *at, size_t bytes, int flags) {
     PB_NEXT(int, msync, void *, size_t, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(at, bytes, flags);
     pb_on(PB_msync, start, done, -1, bytes, -1);
     return done;
@@ -304,7 +304,7 @@ PB_API int msync(void *at, size_t bytes, int flags) {
 
 PB_API void sync(void) {
     PB_NEXT(void, sync, void);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     next();
     pb_on(PB_sync, start, 0, -1, 0, -1);
 }

@@ -118,7 +118,7 @@ static __thread int depth;
 /* Begins a call, which `tell` ends. */
 static uint64_t begin(void) {
     depth++;
-    return pb_now();
+    return pb_start();
 }
 
 static int is_outermost(void) {

@@ -37,7 +37,7 @@ static int64_t named(enum pb_kind kind, uint64_t start, int64_t done, int at, co
     PB_API int name(const char *path, int flags, ...) {                                \
         PB_NEXT(int, name, const char *, int, ...);                                    \
         MODE(flags)                                                                    \
-        uint64_t start = pb_now();                                                     \
+        uint64_t start = pb_start();                                                     \
         int fd = next(path, flags, mode);                                              \
         return (int)named(PB_open, start, fd, AT_FDCWD, path, (uint32_t)flags, 0, -1); \
     }
@@ -48,7 +48,7 @@ OPEN(open64)
     PB_API int name(int at, const char *path, int flags, ...) {                        \
         PB_NEXT(int, name, int, const char *, int, ...);                               \
         MODE(flags)                                                                    \
-        uint64_t start = pb_now();                                                     \
+        uint64_t start = pb_start();                                                     \
         int fd = next(at, path, flags, mode);                                          \
         return (int)named(PB_openat, start, fd, at, path, (uint32_t)flags, 0, -1);     \
     }
@@ -59,7 +59,7 @@ OPENAT(openat64)
 #define ON(result, name, kind, at, path, flags, bytes, given, ...)                     \
     PB_API result name(__VA_ARGS__) {                                                  \
         PB_NEXT(result, name, __VA_ARGS__);                                            \
-        uint64_t start = pb_now();                                                     \
+        uint64_t start = pb_start();                                                     \
         result done = next given;                                                      \
         return (result)named(PB_##kind, start, done, at, path, (uint32_t)(flags), bytes, -1); \
     }
@@ -117,7 +117,7 @@ static ssize_t followed(enum pb_kind kind, uint64_t start, ssize_t done, int at,
 #define READLINK(name, kind, at, given, ...)                            \
     PB_API ssize_t name(__VA_ARGS__) {                                  \
         PB_NEXT(ssize_t, name, __VA_ARGS__);                            \
-        uint64_t start = pb_now();                                      \
+        uint64_t start = pb_start();                                      \
         ssize_t done = next given;                                      \
         return followed(PB_##kind, start, done, at, path, to);          \
     }
@@ -139,7 +139,7 @@ static int64_t size_before(int at, const char *path) {
 PB_API int unlink(const char *path) {
     PB_NEXT(int, unlink, const char *);
     int64_t size = size_before(AT_FDCWD, path);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(path);
     return (int)named(PB_unlink, start, done, AT_FDCWD, path, 0, 0, size);
 }
@@ -147,7 +147,7 @@ PB_API int unlink(const char *path) {
 PB_API int unlinkat(int at, const char *path, int flags) {
     PB_NEXT(int, unlinkat, int, const char *, int);
     int64_t size = flags & AT_REMOVEDIR ? -1 : size_before(at, path);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(at, path, flags);
     return (int)named(PB_unlinkat, start, done, at, path, (uint32_t)flags, 0, size);
 }
@@ -182,7 +182,7 @@ static int chmod_at(int at, const char *path, mode_t mode) {
 PB_API int fchmodat(int at, const char *path, mode_t mode, int flags) {
     PB_NEXT(int, fchmodat, int, const char *, mode_t, int);
     if (flags == AT_SYMLINK_NOFOLLOW && !changes_links()) return chmod_at(at, path, mode);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(at, path, mode, flags);
     return (int)named(PB_fchmodat, start, done, at, path, 0, mode & 07777, -1);
 }
@@ -203,7 +203,7 @@ static int two(enum pb_kind kind, uint64_t start, int done, int at, const char *
 #define TWO(name, at, at2, flags, given, ...)                                          \
     PB_API int name(__VA_ARGS__) {                                                     \
         PB_NEXT(int, name, __VA_ARGS__);                                               \
-        uint64_t start = pb_now();                                                     \
+        uint64_t start = pb_start();                                                     \
         int done = next given;                                                         \
         return two(PB_##name, start, done, at, path, at2, path2, (unsigned)(flags));   \
     }
@@ -222,7 +222,7 @@ static int64_t size_of(int done, const struct stat *facts) {
 #define STAT(name, kind, type, at, given, ...)                                                 \
     PB_API int name(__VA_ARGS__, struct type *facts) {                                         \
         PB_NEXT(int, name, __VA_ARGS__, struct type *);                                        \
-        uint64_t start = pb_now();                                                             \
+        uint64_t start = pb_start();                                                             \
         int done = next given;                                                                 \
         return (int)named(PB_##kind, start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
     }
@@ -241,7 +241,7 @@ STAT(__lxstat64, lstat, stat64, AT_FDCWD, (version, path, facts), int version, c
 #define STATAT(name, type, given, ...)                                                         \
     PB_API int name(__VA_ARGS__, int at, const char *path, struct type *facts, int flags) {    \
         PB_NEXT(int, name, __VA_ARGS__, int, const char *, struct type *, int);                \
-        uint64_t start = pb_now();                                                             \
+        uint64_t start = pb_start();                                                             \
         int done = next given;                                                                 \
         return (int)named(STAT_OF(flags, newfstatat), start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
     }
@@ -251,7 +251,7 @@ STATAT(__fxstatat64, stat64, (version, at, path, facts, flags), int version)
 #define FSTATAT(name, type)                                                                    \
     PB_API int name(int at, const char *path, struct type *facts, int flags) {                 \
         PB_NEXT(int, name, int, const char *, struct type *, int);                             \
-        uint64_t start = pb_now();                                                             \
+        uint64_t start = pb_start();                                                             \
         int done = next(at, path, facts, flags);                                               \
         return (int)named(STAT_OF(flags, newfstatat), start, done, at, path, 0, 0, size_of(done, (const struct stat *)facts)); \
     }
@@ -260,7 +260,7 @@ FSTATAT(fstatat64, stat64)
 
 PB_API int statx(int at, const char *path, int flags, unsigned mask, struct statx *facts) {
     PB_NEXT(int, statx, int, const char *, int, unsigned, struct statx *);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(at, path, flags, mask, facts);
     int64_t size = done == 0 && S_ISREG(facts->stx_mode) ? (int64_t)facts->stx_size : -1;
     return (int)named(STAT_OF(flags, statx), start, done, at, path, 0, 0, size);
@@ -270,7 +270,7 @@ PB_API int statx(int at, const char *path, int flags, unsigned mask, struct stat
 #define TEMPORARY(name, extra, given, ...)                                                     \
     PB_API int name(__VA_ARGS__) {                                                             \
         PB_NEXT(int, name, __VA_ARGS__);                                                       \
-        uint64_t start = pb_now();                                                             \
+        uint64_t start = pb_start();                                                             \
         int fd = next given;                                                                   \
         return (int)named(PB_openat, start, fd, AT_FDCWD, path,                                \
                           (uint32_t)(O_RDWR | O_CREAT | O_EXCL | (extra)), 0, -1);             \
@@ -286,7 +286,7 @@ TEMPORARY(mkostemps64, flags, (path, suffix, flags), char *path, int suffix, int
 
 PB_API char *mkdtemp(char *path) {
     PB_NEXT(char *, mkdtemp, char *);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     char *done = next(path);
     named(PB_mkdir, start, done ? 0 : -1, AT_FDCWD, path, 0, 0, -1);
     return done;
@@ -295,7 +295,7 @@ PB_API char *mkdtemp(char *path) {
 /* The C library opens the directory and asks for its attributes. */
 PB_API DIR *opendir(const char *path) {
     PB_NEXT(DIR *, opendir, const char *);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     DIR *folder = next(path);
     int fd = folder ? dirfd(folder) : -1;
     named(PB_openat, start, fd, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC, 0, -1);
@@ -306,7 +306,7 @@ PB_API DIR *opendir(const char *path) {
 /* As opendir(3), of a directory that is open. */
 PB_API DIR *fdopendir(int fd) {
     PB_NEXT(DIR *, fdopendir, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     DIR *folder = next(fd);
     pb_on(PB_fstat, start, folder ? 0 : -1, fd, 0, -1);
     return folder;
@@ -318,7 +318,7 @@ PB_API DIR *fdopendir(int fd) {
         PB_NEXT(struct type *, name, DIR *);                                           \
         int before = errno;                                                            \
         errno = 0;                                                                     \
-        uint64_t start = pb_now();                                                     \
+        uint64_t start = pb_start();                                                     \
         struct type *entry = next(folder);                                             \
         pb_on(PB_getdents64, start, entry ? 1 : errno ? -1 : 0, dirfd(folder), 0, -1); \
         if (entry || !errno) errno = before;                                           \
@@ -330,7 +330,7 @@ READDIR(readdir64, dirent64)
 PB_API int closedir(DIR *folder) {
     PB_NEXT(int, closedir, DIR *);
     int fd = dirfd(folder);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(folder);
     pb_on(PB_close, start, done, fd, 0, -1);
     return done;

@@ -70,7 +70,7 @@ PB_API int clone(int (*body)(void *), void *stack, int flags, void *argument, ..
 
 PB_API int unshare(int flags) {
     PB_NEXT(int, unshare, int);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int done = next(flags);
     pb_record(start, done, &(struct pb_call){.kind = PB_unshare, .flags = (uint32_t)flags});
     return done;
@@ -240,7 +240,7 @@ PB_API int execle(const char *path, const char *first, ...) {
         WITH_OURS(variables);                                                                \
         looked(path);                                                                        \
         pid_t child = 0;                                                                     \
-        uint64_t start = pb_now();                                                           \
+        uint64_t start = pb_start();                                                           \
         int error = next(&child, path, files, how, words, all);                              \
         if (!error) pb_record(start, child, &(struct pb_call){.kind = PB_spawn});            \
         if (made && !error) *made = child;                                                   \

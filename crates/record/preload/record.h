@@ -68,7 +68,7 @@ struct pb_slot {
     uint32_t flags;
     uint16_t kind, error;
     uint16_t text_bytes, text2_bytes;
-    uint32_t rest;
+    uint32_t waited_us; /* before it, since the slot before */
 };
 _Static_assert(sizeof(struct pb_slot) == 64, "a slot");
 _Static_assert(sizeof(struct pb_header) == 64, "a header");
@@ -127,6 +127,37 @@ static inline uint64_t pb_now(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Both clocks when they were last read together, and what the thread has waited since its last slot. */
+struct pb_clocks {
+    uint64_t now_ns, processor_ns, waited_ns;
+};
+extern __thread struct pb_clocks pb_clocks __attribute__((tls_model("initial-exec")));
+/* The clock of a thread's processor time is a system call: it is read once in so many nanoseconds. */
+#define PB_OFTEN_NS 50000u
+/* Reads it. `waits`: what went by without a processor was no call's. */
+void pb_read_clocks(uint64_t now_ns, int waits);
+
+/* When a call begins. */
+static inline uint64_t pb_start(void) {
+    uint64_t now_ns = pb_now();
+    if (PB_RARE(now_ns - pb_clocks.now_ns > PB_OFTEN_NS)) pb_read_clocks(now_ns, 1);
+    return now_ns;
+}
+
+/* When it has ended. */
+static inline uint64_t pb_end(void) {
+    uint64_t now_ns = pb_now();
+    if (PB_RARE(now_ns - pb_clocks.now_ns > PB_OFTEN_NS)) pb_read_clocks(now_ns, 0);
+    return now_ns;
+}
+
+/* What the slot that is written next is told. */
+static inline uint32_t pb_waited_us(void) {
+    uint64_t waited_us = pb_clocks.waited_ns / 1000;
+    pb_clocks.waited_ns = 0;
+    return waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX;
+}
+
 static inline struct pb_slot *pb_reserve(unsigned slots) {
     struct pb_window *window = &pb_window;
     if (PB_RARE(!*pb_is_ours || window->next + slots > window->limit))
@@ -139,7 +170,7 @@ static inline struct pb_slot *pb_reserve(unsigned slots) {
 /* Records a call on a descriptor without names. */
 static inline void pb_on(enum pb_kind kind, uint64_t start_ns, int64_t value, int fd,
                          uint64_t bytes, int64_t offset) {
-    uint64_t end_ns = pb_now();
+    uint64_t end_ns = pb_end();
     struct pb_slot *slot = pb_reserve(1);
     if (PB_RARE(!slot)) return;
     slot->start_ns = start_ns;
@@ -148,6 +179,7 @@ static inline void pb_on(enum pb_kind kind, uint64_t start_ns, int64_t value, in
     slot->offset = offset;
     slot->bytes = bytes;
     slot->fd = fd;
+    slot->waited_us = pb_waited_us();
     slot->error = value == -1 ? (uint16_t)errno : 0;
     __atomic_store_n(&slot->kind, (uint16_t)kind, __ATOMIC_RELEASE);
 }

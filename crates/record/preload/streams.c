@@ -26,14 +26,14 @@ static int (*next_close)(FILE *);
 static int (*next_stat)(FILE *, void *);
 
 static ssize_t stream_read(FILE *stream, void *buffer, ssize_t bytes) {
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     ssize_t done = next_read(stream, buffer, bytes);
     pb_on(PB_read, start, done, stream->_fileno, (uint64_t)bytes, -1);
     return done;
 }
 
 static ssize_t stream_write(FILE *stream, const void *buffer, ssize_t bytes) {
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     ssize_t done = next_write(stream, buffer, bytes);
     /* It goes on until all is written, and gives what was: nothing is an error. */
     pb_on(PB_write, start, done || !bytes ? done : -1, stream->_fileno, (uint64_t)bytes, -1);
@@ -42,7 +42,7 @@ static ssize_t stream_write(FILE *stream, const void *buffer, ssize_t bytes) {
 
 static off64_t stream_seek(FILE *stream, off64_t offset, int whence) {
     int fd = number_of(stream);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     off64_t at = next_seek(stream, offset, whence);
     pb_on(PB_lseek, start, at, fd, 0, offset);
     return at;
@@ -50,7 +50,7 @@ static off64_t stream_seek(FILE *stream, off64_t offset, int whence) {
 
 static int stream_close(FILE *stream) {
     int fd = stream->_fileno;
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int result = next_close(stream);
     pb_on(PB_close, start, result, fd, 0, -1);
     return result;
@@ -61,7 +61,7 @@ static int stream_close(FILE *stream) {
 static int stream_stat(FILE *stream, void *facts) {
     number_of(stream);
     pb_show(stream->_fileno);
-    uint64_t start = pb_now();
+    uint64_t start = pb_start();
     int result = next_stat(stream, facts);
     const struct stat *told = facts;
     int64_t size = result == 0 && S_ISREG(told->st_mode) ? (int64_t)told->st_size : -1;
@@ -157,7 +157,7 @@ static void opened(FILE *stream) {
 #define FOPEN(name)                                              \
     PB_API FILE *name(const char *path, const char *mode) {      \
         PB_NEXT(FILE *, name, const char *, const char *);       \
-        struct opening now = {pb_now(), path, mode, -1};         \
+        struct opening now = {pb_start(), path, mode, -1};         \
         opening = &now;                                          \
         FILE *stream = next(path, mode);                         \
         opened(stream);                                          \
@@ -171,7 +171,7 @@ FOPEN(fopen64)
     PB_API FILE *name(const char *path, const char *mode, FILE *stream) {           \
         PB_NEXT(FILE *, name, const char *, const char *, FILE *);                  \
         int before = fileno(stream);                                                \
-        struct opening now = {pb_now(), path, mode, before};                        \
+        struct opening now = {pb_start(), path, mode, before};                        \
         opening = &now;                                                             \
         FILE *again = next(path, mode, stream);                                     \
         opened(again);                                                              \
@@ -183,7 +183,7 @@ FREOPEN(freopen64)
 #define TMPFILE(name)                                                                     \
     PB_API FILE *name(void) {                                                             \
         PB_NEXT(FILE *, name, void);                                                      \
-        uint64_t start = pb_now();                                                        \
+        uint64_t start = pb_start();                                                        \
         FILE *stream = next();                                                            \
         pb_record(start, stream ? fileno(stream) : -1,                                    \
                   &(struct pb_call){.kind = PB_openat, .fd = AT_FDCWD,                    \

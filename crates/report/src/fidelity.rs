@@ -12,6 +12,7 @@
 
 mod align;
 mod bins;
+mod chance;
 mod examples;
 mod figures;
 mod gate;
@@ -36,6 +37,7 @@ pub use tally::Kind;
 
 use crate::StoreError;
 use crate::compare::GateResult;
+use chance::Shared;
 use model::event::NO_ID;
 use model::{Op, Run};
 use names::{Renaming, Side, Texts};
@@ -44,7 +46,7 @@ use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
-use stream::{Ahead, Steps, steps};
+use stream::{Ahead, Step, Steps, steps};
 use tally::Tally;
 
 /// Version of the JSON object.
@@ -117,6 +119,9 @@ pub struct Execution {
     /// Opens outside of every label, besides, that give a rank what another rank of an imported
     /// original had opened: no differences.
     pub adopted: u64,
+    /// Writes of the original whose place in the file is not compared, because several ranks append to it.
+    #[serde(skip)]
+    pub appends: u64,
     /// What differs from the first original; `None` for that one itself.
     pub differences: Option<Differences>,
 }
@@ -216,7 +221,9 @@ pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<F
         });
     }
     let all = || originals.iter().chain(replays);
-    found.notes = [cut_off, dropped, untold].iter().flat_map(|say| all().filter_map(say)).collect();
+    let chance = appends(found.replays.iter().map(|replay| replay.appends).max());
+    let notes = [cut_off, dropped, untold].iter().flat_map(|say| all().filter_map(say));
+    found.notes = notes.chain(chance).collect();
     found.verdict = verdict::sentence(&found);
     Ok(found)
 }
@@ -241,15 +248,19 @@ fn may_adopt(original: &Run) -> bool {
     original.run.trace.is_some() && original.rows.iter().all(|row| !row.label.is_empty())
 }
 
-/// Operations without opens that have this label; those are counted.
-fn own(steps: Steps, label: u32, adopted: &Rc<Cell<u64>>) -> Steps {
+/// Operations without opens of what others had opened; those are counted.
+fn own(steps: Steps, adopts: impl Fn(&Step) -> bool + 'static, adopted: &Rc<Cell<u64>>) -> Steps {
     let adopted = Rc::clone(adopted);
     Box::new(steps.filter(move |step| {
-        let adopts = |step: &stream::Step| step.op == Op::Fopen as u8 && step.label == label;
-        let is_adopted = step.as_ref().is_ok_and(adopts);
+        let is_adopted = step.as_ref().is_ok_and(&adopts);
         adopted.set(adopted.get() + u64::from(is_adopted));
         !is_adopted
     }))
+}
+
+/// An open that has this label.
+fn is_adopted(step: &Step, label: u32) -> bool {
+    step.op == Op::Fopen as u8 && step.label == label
 }
 
 /// An execution in a stored run.
@@ -351,6 +362,14 @@ fn dropped(recorded: &Recorded<'_>) -> Option<String> {
     })
 }
 
+/// What is said of appends whose places are not compared.
+fn appends(count: Option<u64>) -> Option<String> {
+    let count = count.filter(|count| *count > 0)?;
+    Some(format!(
+        "where {count} appends lie is left to chance, because several ranks append to the same files: not compared"
+    ))
+}
+
 /// The log of the run does not tell how long calls took.
 fn is_untold(run: &Run) -> bool {
     let gaps = run.run.trace.iter().flat_map(|trace| &trace.gaps);
@@ -394,13 +413,19 @@ impl Bench {
     }
 
     fn compare(&mut self, pair: Compared<'_, '_>) -> Result<Tally, StoreError> {
-        let adopted = Rc::new(Cell::new(0));
-        let (mut ours, mut theirs) =
-            (Ahead::of(self.steps(pair[0])?), Ahead::of(self.replayed(pair, &adopted)?));
+        let shared = match pair[0].1.recorded.run.run.trace {
+            Some(_) => Shared::of(self.steps(pair[0])?)?,
+            None => Shared::default(),
+        };
+        let [adopted, appends] = [(); 2].map(|()| Rc::new(Cell::new(0)));
+        let ours = shared.compared(self.steps(pair[0])?, &appends);
+        let theirs = self.replayed(pair, &shared, &adopted)?;
+        let theirs = shared.compared(theirs, &Rc::default());
         let mut tally = Tally::default();
         self.names.forget();
+        let (mut ours, mut theirs) = (Ahead::of(ours), Ahead::of(theirs));
         align::compare(&mut ours, &mut theirs, &mut self.names, &mut tally)?;
-        tally.adopted = adopted.get();
+        (tally.adopted, tally.appends) = (adopted.get(), appends.get());
         Ok(tally)
     }
 
@@ -408,6 +433,7 @@ impl Bench {
     fn replayed(
         &self,
         pair: Compared<'_, '_>,
+        shared: &Shared,
         adopted: &Rc<Cell<u64>>,
     ) -> Result<Steps, StoreError> {
         let steps = self.steps(pair[1])?;
@@ -419,10 +445,12 @@ impl Bench {
                 None => Ok(steps),
             };
         }
-        if !may_adopt(pair[0].1.recorded.run) {
-            return Ok(steps);
-        }
-        Ok(own(steps, NO_ID, adopted))
+        let shared = shared.clone();
+        Ok(match may_adopt(pair[0].1.recorded.run) {
+            true => own(steps, |step| is_adopted(step, NO_ID), adopted),
+            // Without labels opens tell by their names.
+            false => own(steps, move |step| shared.borrows(step), adopted),
+        })
     }
 
     fn execution(&self, pair: Compared<'_, '_>, tally: &Tally) -> Execution {
@@ -433,6 +461,7 @@ impl Bench {
             name: part.name.clone(),
             operations: tally.ops.values().map(|counts| counts.count[1]).sum(),
             adopted: tally.adopted,
+            appends: tally.appends,
             differences: Some(Differences::of(tally, firsts)),
         }
     }
@@ -516,7 +545,7 @@ impl Fidelity {
     fn begin(&mut self, tally: &Tally, bench: &Bench, original: &Part<'_>) {
         let operations = tally.ops.values().map(|counts| counts.count[0]).sum();
         let name = original.name.clone();
-        self.originals.push(Execution { name, operations, adopted: 0, differences: None });
+        self.originals.push(Execution { name, operations, ..Execution::default() });
         let texts = bench.texts.borrow();
         self.renamed = bench.names.renamed();
         let first = bench.names.first_renamed();

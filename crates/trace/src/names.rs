@@ -238,6 +238,11 @@ impl Names {
         (entry.file, entry.absent) = (NO_ID, true);
     }
 
+    /// Nothing has the name, as far as the log tells.
+    pub fn is_absent(&self, node: Node) -> bool {
+        self.entries[node as usize].absent
+    }
+
     /// It stands in a directory that was made in the log.
     pub fn is_within_fresh(&self, node: Node) -> bool {
         let parent = self.entries[node as usize].parent;

@@ -20,6 +20,8 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// How long it took; `None`: the log does not tell.
     pub elapsed_ns: Option<u64>,
+    /// What the thread waited between its last call and this one, as far as the log tells, nanoseconds.
+    pub waited_ns: u64,
     /// Its name in the log: "pread64".
     pub name: &'a [u8],
     /// The function of the program that made it; empty: the log does not tell.
@@ -40,6 +42,7 @@ impl Record<'_> {
             thread,
             start_ns,
             elapsed_ns: None,
+            waited_ns: 0,
             name: b"",
             site: b"",
             call: Call::Other,

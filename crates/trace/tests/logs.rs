@@ -16,8 +16,8 @@ use trace::sort::Traced;
 use trace::{Imported, Options, Told, Which};
 
 use model::event::{
-    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_FROM_POSITION, FLAG_SHORT, FLAG_UNPLACED,
-    NO_ID,
+    FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT,
+    FLAG_UNPLACED, NO_ID,
 };
 use model::{Op, errno};
 
@@ -110,6 +110,7 @@ fn line(traced: &Traced, told: &Told) -> String {
         (FLAG_UNPLACED, "unplaced"),
         (FLAG_AT_POSITION, "in-turn"),
         (FLAG_FROM_POSITION, "from-in-turn"),
+        (FLAG_KEEPS_SIZE, "keeps-size"),
     ] {
         add(event.flags & flag != 0, word.into());
     }
@@ -118,6 +119,7 @@ fn line(traced: &Traced, told: &Told) -> String {
     }
     add(event.errno != 0, errno::name(event.errno).into());
     add(event.end_ns > 0, format!("{}..{}us", event.start_ns / 1000, event.end_ns / 1000));
+    add(details.waited_us > 0, format!("waited {}us", details.waited_us));
     add(event.busy_ns != event.end_ns - event.start_ns, format!("own {}us", event.busy_ns / 1000));
     text + "\n"
 }

@@ -79,8 +79,13 @@ pub struct Extents {
 pub enum Act<'a> {
     /// The program makes calls of so many bytes.
     Buffer(u64),
-    /// From here on the program expects that names are missing, or does not.
-    ExpectingMissing(bool),
+    /// From here on the program expects these, or does not.
+    Expecting {
+        /// Names are missing.
+        missing: bool,
+        /// What it makes is there already.
+        existing: bool,
+    },
     /// Equal pieces of an open file are accessed, with as many calls as that takes.
     Pieces {
         /// The file.

@@ -428,7 +428,10 @@ fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<
     let active = io.options.active();
     env.begin_in(active.directory, &mut io.paths);
     if B::REHEARSES {
-        io.backend.rehearse(Act::ExpectingMissing(active.expects(libc::ENOENT)));
+        io.backend.rehearse(Act::Expecting {
+            missing: active.expects(libc::ENOENT),
+            existing: active.expects(libc::EEXIST),
+        });
     }
     Ok(())
 }

@@ -22,13 +22,23 @@ pub(super) struct Rehearsed {
     mpi_files: Vec<Option<Fd>>,
     /// The program expects names to be missing now.
     expects_missing: bool,
+    /// What it makes may be there already.
+    expects_existing: bool,
 }
 
 impl Rehearsed {
     pub(super) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
         let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
         let (stage, root) = (Rc::clone(stage), Rc::clone(root));
-        Rehearsed { inner, stage, rank, root, mpi_files: Vec::new(), expects_missing: false }
+        Rehearsed {
+            inner,
+            stage,
+            rank,
+            root,
+            mpi_files: Vec::new(),
+            expects_missing: false,
+            expects_existing: false,
+        }
     }
 
     /// A path as a name below the run directory, or below a further one with that one's path.
@@ -194,6 +204,9 @@ impl Rehearsed {
         if let Some(path) = made {
             let name = self.name(path.to_bytes());
             let number = self.stage.fs.borrow().number(&name).unwrap_or(u32::MAX);
+            if directory && self.expects_existing {
+                state.expects.may_be_there(&name);
+            }
             state.made(self.rank, &name, number, directory, new);
         }
     }
@@ -347,8 +360,8 @@ impl Backend for Rehearsed {
                 tally.buffer_bytes = tally.buffer_bytes.max(bytes);
                 0
             }
-            Act::ExpectingMissing(missing) => {
-                self.expects_missing = missing;
+            Act::Expecting { missing, existing } => {
+                (self.expects_missing, self.expects_existing) = (missing, existing);
                 0
             }
             Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),

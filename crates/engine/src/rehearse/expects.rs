@@ -2,7 +2,7 @@
 
 use model::Plan;
 use model::rehearsal::{Expected, Thing};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Names and how much of them is read.
 #[derive(Debug, Default)]
@@ -11,6 +11,8 @@ pub(super) struct Expects {
     names: BTreeMap<Vec<u8>, (bool, Option<u32>)>,
     /// By number: bytes up to the end of what is read, and whether all of it is.
     reads: HashMap<u32, (u64, bool)>,
+    /// Directories that the program makes if they are not there.
+    optional: HashSet<Vec<u8>>,
 }
 
 impl Expects {
@@ -19,8 +21,20 @@ impl Expects {
         if let (false, Some(number)) = (directory, number) {
             self.reads.entry(number).or_default();
         }
+        // What is in a directory that the program makes if it is not there: then it is there.
+        let above = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        for above in
+            above.map(|(end, _)| &name[..end]).filter(|above| self.optional.contains(*above))
+        {
+            self.names.insert(above.into(), (true, None));
+        }
         let known = self.names.entry(name.into()).or_insert((directory, number));
         known.0 |= directory;
+    }
+
+    /// The program makes a directory, and takes it that it is there already.
+    pub(super) fn may_be_there(&mut self, name: &[u8]) {
+        self.optional.insert(name.into());
     }
 
     /// A name that was only asked for is used as a directory: it is one.

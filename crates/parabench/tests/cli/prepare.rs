@@ -96,6 +96,19 @@ fn names_that_are_expected_to_be_missing_are_not_made() {
     assert_eq!(failed.sum::<u64>(), 0);
 }
 
+#[test]
+fn directories_of_expected_files_are_there_where_the_program_takes_it() {
+    let program = "with (expect=\"EEXIST\") mkdir(\"out\");
+         with (expect=\"EEXIST\") mkdir(\"out/deep\");
+         with (expect=\"EEXIST\") mkdir(\"other\");
+         $f = fopen(\"out/deep/in\", \"r\"); fread($f, 100); fclose($f);";
+    let scene = Scene::new().file("x.ppl", program);
+    let listed = scene.parabench("prepare x.ppl --dry-run").exits(0);
+    assert!(!listed.out.contains("other"), "{}", listed.out);
+    listed.out_has("out: directory\nout/deep: directory\nout/deep/in: file, 100 B\n");
+    scene.parabench("run x.ppl --prepare").exits(0);
+}
+
 /// `stat` does not tell whether a name is a file.
 #[test]
 fn what_is_used_as_a_directory_is_one_whatever_was_asked_before() {

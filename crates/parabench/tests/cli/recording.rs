@@ -251,6 +251,30 @@ fn memchr(text: &[u8], path: &Path) -> bool {
     text.windows(name.len()).any(|part| part == name)
 }
 
+const SLEEPER: &str = r#"
+#include <fcntl.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+int main(void) {
+    int fd = open("out", O_CREAT | O_WRONLY, 0644);
+    struct timespec time = {0, 20000000};
+    nanosleep(&time, NULL);
+    write(fd, "1", 1);
+    poll(NULL, 0, 20);
+    return fsync(fd) + close(fd);
+}
+"#;
+
+#[test]
+fn who_waits_between_operations_sleeps_in_the_program() {
+    let scene = Scene::new();
+    assert!(compiled(&scene, "app", SLEEPER, &[]));
+    scene.parabench("record --via preload --under . -o r -- ./app").exits(0);
+    let program = scene.parabench("fold r").exits(0).out;
+    assert_eq!(program.matches("sleep(2").count(), 2, "{program}");
+}
+
 #[test]
 fn processes_that_are_left_behind_are_waited_for() {
     for via in recorders() {

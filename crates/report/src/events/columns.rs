@@ -80,8 +80,17 @@ impl Column {
 
 /// Columns that tables of before imports and of before copies of open files do not have. A missing one
 /// is nothing.
-pub(super) const LATER: [&str; 8] =
-    ["from_bytes", "instance", "instance2", "file_id", "open_flags", "call", "log", "log_line"];
+pub(super) const LATER: [&str; 9] = [
+    "from_bytes",
+    "instance",
+    "instance2",
+    "file_id",
+    "open_flags",
+    "call",
+    "log",
+    "log_line",
+    "waited_us",
+];
 
 /// The number that stands for nothing in one of them.
 pub(super) fn nothing(column: &str) -> i64 {
@@ -213,7 +222,7 @@ columns! {
         field!(Int64 parts_ns[Part::Close]: u64);
     "errno" "Linux error number; 0 for success."
         field!(Int32 errno: u16);
-    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns, 64 as 16, of the file that fcopy reads."
+    "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns, 64 as 16, of the file that fcopy reads, 128 allocated without a change of the size (imported runs only)."
         field!(Int32 flags: u8);
     "instance" "Of an imported run, as all that follows: open instance, from its opening to its last close, over duplicates and processes; -1 for operations on names, and in other runs."
         both(Value::Int32(|r| r.details.instance as i32), |row, value| row.details.instance = value as u32);
@@ -229,4 +238,6 @@ columns! {
         both(Value::Int32(|r| r.details.log as i32), |row, value| row.details.log = value as u32);
     "log_line" "Line of the log, from 1, of a call on two lines the first; 0 without one."
         both(Value::Int64(|r| r.details.line as i64), |row, value| row.details.line = value);
+    "waited_us" "What the thread waited between its last operation and this one, for a time, a lock, another process or a processor, as far as the log tells; the rest of the pause it computed."
+        both(Value::Int64(|r| r.details.waited_us as i64), |row, value| row.details.waited_us = value as u64);
 }

@@ -226,7 +226,8 @@ fn the_columns_are_those_that_are_documented() {
         open_flags=-1
         call=""
         log=0
-        log_line=0"#]]
+        log_line=0
+        waited_us=0"#]]
     .assert_eq(&cells.join("\n"));
 }
 

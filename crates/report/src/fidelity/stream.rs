@@ -34,6 +34,8 @@ pub(super) struct Step {
     pub done: u64,
     /// Of its extents, if they are several; else 0.
     pub extents: u64,
+    /// Open instance; [`NO_ID`] where nobody tells.
+    pub instance: u32,
     /// Flags of open(2); [`NO_ID`] where nobody tells.
     pub open_flags: u32,
     pub start_ns: u64,
@@ -90,6 +92,7 @@ pub(super) fn steps(
                 asked: event.requested_bytes,
                 done: event.done_bytes,
                 extents: list.and_then(|at| extents.get(at)).copied().unwrap_or(0),
+                instance: details.instance,
                 open_flags: details.open_flags,
                 start_ns: event.start_ns,
                 end_ns: event.end_ns.max(event.start_ns),

@@ -110,6 +110,8 @@ pub(super) struct Tally {
     pub differences: [u64; Kind::COUNT],
     /// Opens of the replay that give a rank what another one had opened.
     pub adopted: u64,
+    /// Writes of the original whose places are not compared.
+    pub appends: u64,
     pub ops: BTreeMap<u8, Counts>,
     pub examples: Vec<Example>,
     /// What original and replay took.

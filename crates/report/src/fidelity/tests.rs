@@ -117,8 +117,59 @@ fn opens_that_give_what_others_had_opened_are_counted_apart() {
     theirs.insert(0, open);
     let adopted = Rc::new(Cell::new(0));
     let all: Steps = Box::new(theirs.into_iter().map(Ok));
-    let kept: Vec<Step> = own(all, open.label, &adopted).map(Result::unwrap).collect();
+    let adopts = move |step: &Step| is_adopted(step, open.label);
+    let kept: Vec<Step> = own(all, adopts, &adopted).map(Result::unwrap).collect();
     assert_eq!((counts(&tally(&ours, &kept).0).as_str(), adopted.get()), ("", 1));
+}
+
+/// An original whose files are open as instances with the number of their name and these flags.
+fn opened(script: &str, flags: u32, texts: &mut Texts) -> (Vec<Step>, Shared) {
+    let mut ours = steps(script, texts);
+    for step in &mut ours {
+        let opens = step.op == Op::Fopen as u8;
+        (step.instance, step.label) = (step.name, NO_ID);
+        step.open_flags = if opens { flags } else { NO_ID };
+    }
+    let all: Steps = Box::new(ours.clone().into_iter().map(Ok));
+    let shared = Shared::of(all).unwrap();
+    (ours, shared)
+}
+
+const APPENDS: &str = "
+    0 fopen log 0 0
+    0 fwrite log 10 0
+    0 fwrite log 10 20
+    1 fwrite log 10 10
+    1 fwrite own 10 0
+";
+
+#[test]
+fn where_appends_of_several_ranks_lie_is_not_compared() {
+    for (flags, expected, left_out) in [(0o2001, "", 3), (1, "Offsets 1", 0)] {
+        let mut texts = Texts::default();
+        let (ours, shared) = opened(APPENDS, flags, &mut texts);
+        let theirs = steps(&APPENDS.replace("10 20", "10 30"), &mut texts);
+        let count = Rc::default();
+        let compared = |steps: Vec<Step>, count: &Rc<Cell<u64>>| -> Vec<Step> {
+            let all: Steps = Box::new(steps.into_iter().map(Ok));
+            shared.compared(all, count).map(Result::unwrap).collect()
+        };
+        let (ours, theirs) = (compared(ours, &count), compared(theirs, &Rc::default()));
+        assert_eq!((counts(&tally(&ours, &theirs).0).as_str(), count.get()), (expected, left_out));
+    }
+    assert!(appends(Some(0)).is_none() && appends(Some(3)).is_some());
+}
+
+#[test]
+fn without_labels_opens_of_others_are_known_by_their_names() {
+    let mut texts = Texts::default();
+    let (ours, shared) = opened(APPENDS, 1, &mut texts);
+    let open = |rank: u32, name: u32| Step { rank, name, ..ours[0] };
+    let (log, own) = (ours[0].name, ours[4].name);
+    let known = [(0, log), (1, log), (1, own), (0, own)];
+    let borrows = known.map(|(rank, name)| shared.borrows(&open(rank, name)));
+    assert_eq!(borrows, [false, true, true, false]);
+    assert!(!shared.borrows(&Step { label: 7, ..open(1, log) }));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::told::Way;
 use crate::strace::O_DIRECTORY;
 use model::Op;
 use model::errno;
-use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
+use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID};
 use model::op::{Param, ParamKind};
 use std::collections::{HashMap, HashSet};
 
@@ -74,6 +74,9 @@ impl Arguments<'_> {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
             ParamKind::Collective => self.args.extend(self.way.shown().map(Arg::Fixed)),
+            ParamKind::Word(_) if event.flags & FLAG_KEEPS_SIZE != 0 => {
+                self.args.push(Arg::Fixed("\"keep\""));
+            }
             _ if default.is_some() => {}
             ParamKind::Mode => return Some(self.mode()),
             // Those that were set have one name, those that were not there another.

@@ -250,6 +250,11 @@ impl World {
                 }
                 self.wrote(thing, log.touched(event).1);
             }
+            Op::Linkat => {
+                let path = self.real(log.path(event.path), false);
+                self.parents(&path);
+                self.names.insert(path, State::Thing(thing));
+            }
             Op::Ftruncate | Op::Pfsetsize | Op::Pfpreallocate => {
                 self.things[thing].written_bytes = u64::MAX;
             }

@@ -35,6 +35,11 @@ impl Logged {
         Op::from_u8(self.event.op)
     }
 
+    /// What of the pause before it its thread waited, as far as the log tells, nanoseconds.
+    pub fn waited_ns(&self) -> u64 {
+        self.details.waited_us * 1000
+    }
+
     /// It did not fail.
     pub fn is_ok(&self) -> bool {
         self.event.errno == 0

@@ -4,11 +4,15 @@ use super::alike::Alike;
 use super::bursts::joined;
 use super::log::Logged;
 use super::loops::{Folder, Node};
+use super::order::Action;
 use model::event::NO_ID;
 use std::collections::HashMap;
 
 /// EBADF: an operation on a file that could not be opened.
 const EBADF: u16 = 9;
+
+/// Operations between getting a lock and the first for which others were waited for, at most.
+const LOCKED: usize = 8;
 
 /// A label that is open, or the program.
 #[derive(Debug, Default)]
@@ -35,6 +39,18 @@ pub struct Making {
 }
 
 impl Making {
+    /// Who waits for a lock waits before the operations for which others are waited for: of the pause
+    /// in which those became free, only what is behind that is its own.
+    pub fn waits_ahead(&mut self, entry: &Logged, at: usize, actions: &[(usize, Action)]) {
+        let (start_ns, waited_ns) = (entry.event.start_ns, entry.waited_ns());
+        if waited_ns == 0 || waited_ns < start_ns.saturating_sub(self.last_ns) / 2 {
+            return;
+        }
+        let near = actions.iter().take_while(|(place, _)| *place <= at + LOCKED);
+        let free = near.filter_map(|(_, action)| action.free_ns()).filter(|ns| *ns <= start_ns);
+        self.last_ns = free.fold(self.last_ns, u64::max);
+    }
+
     pub fn push(&mut self, node: Node) {
         if let Some(level) = self.levels.last_mut() {
             level.folder.push(node);
@@ -100,6 +116,33 @@ impl Making {
             }
             None if entry.event.errno == EBADF => Some(self.free()),
             None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_lock_waits_before_what_others_are_waited_for() {
+        let wait = |free_ns| Action::Wait { from: 1, count: 1, free_ns };
+        for (waited_us, place, free_ns, expected_ns) in [
+            (900, 13, 800_000, 800_000),
+            // It computed, the wait is far away, or was over later.
+            (100, 13, 800_000, 100_000),
+            (900, 40, 800_000, 100_000),
+            (900, 13, 2_000_000, 100_000),
+        ] {
+            let mut entry = Logged::default();
+            (entry.event.start_ns, entry.details.waited_us) = (1_000_000, waited_us);
+            let mut making = Making { last_ns: 100_000, ..Making::default() };
+            making.waits_ahead(
+                &entry,
+                12,
+                &[(12, Action::Signal { to: 2 }), (place, wait(free_ns))],
+            );
+            assert_eq!(making.last_ns, expected_ns, "{waited_us} {place} {free_ns}");
         }
     }
 }

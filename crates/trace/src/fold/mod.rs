@@ -231,9 +231,13 @@ fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool
     let changes = changes.unwrap_or_default();
     // Pauses of a proc are not told apart by the place of its call.
     let (mut items, mut procs) = match options.think {
-        Think::Exact => (items, Vec::new()),
+        Think::Exact => {
+            think::before_labels(&mut items);
+            (items, Vec::new())
+        }
         _ => {
             think::before_loops(&mut items);
+            think::before_labels(&mut items);
             procs::extracted(items, &shaper)
         }
     };
@@ -245,6 +249,10 @@ fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool
     head.extend(changes.shown().zip(share).map(|(changes, share)| {
         format!("Nearly, within {} %: {changes}.", (share * 1e5).round() / 1e3)
     }));
+    if let Some(ns) = starts::chance_ns(log).filter(|_| options.think != Think::Exact) {
+        let apart = think::duration(ns);
+        head.push(format!("Ranks began up to {apart} apart, which is left out as chance."));
+    }
     let before = before(log);
     head.push(how_to_run(options, log.ranks.len(), !before.is_empty()));
     let write::Written { text, mut parts, data, params, fixed, uneven, mixed_places } =

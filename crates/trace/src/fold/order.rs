@@ -40,6 +40,16 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// When nobody has to wait here any longer, in the log, nanoseconds.
+    pub fn free_ns(&self) -> Option<u64> {
+        match self {
+            Action::Barrier { free_ns, .. } | Action::Wait { free_ns, .. } => Some(*free_ns),
+            Action::Signal { .. } => None,
+        }
+    }
+}
+
 /// What ranks do before their operations.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
@@ -485,6 +495,7 @@ enum Effect {
 
 fn effect(op: Op, flags: u32, errno: u16) -> Effect {
     match op {
+        Op::Linkat if errno == 0 => Effect::Changes,
         _ if takes_handle(op) => Effect::Nothing,
         _ if errno == ENOENT => Effect::Misses,
         _ if errno == EEXIST => Effect::Uses,

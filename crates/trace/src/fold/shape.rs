@@ -280,6 +280,7 @@ impl<'a> Shaper<'a> {
             }
             actions = later;
             last = entry.event.label;
+            making.waits_ahead(&entry, at, actions);
             self.add(&mut making, &entry, at);
         }
         for (_, action) in actions {
@@ -355,6 +356,9 @@ impl<'a> Shaper<'a> {
         let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
         let ns = start_ns.saturating_sub(last_ns);
         node.gap = Gap::once(ns, waits);
+        if !waits {
+            node.gap.waited_ns = ns.min(entry.waited_ns());
+        }
         let place = (entry.event.op, self.template(entry.event.path), entry.event.label);
         if self.think == Think::Exact {
             node.gap.each.push((making.rank, ns));

@@ -14,9 +14,33 @@ use super::think::Think;
 const TOGETHER: f64 = 0.01;
 /// And those within this time.
 const TOGETHER_NS: u64 = 1_000_000;
+/// And siblings within this one, which a process takes to start: which of them is first is chance.
+const SIBLINGS_NS: u64 = 10 * TOGETHER_NS;
+
+/// How far apart ranks began that are to begin together, if longer than usual, nanoseconds: those whose
+/// processes were all started by one that is no rank, such as `mpirun`, and which are at work side by side.
+pub fn chance_ns(log: &Log) -> Option<u64> {
+    let mut own = log.processes.iter().filter(|process| !process.ranks.is_empty());
+    let parent = own.next()?.parent?;
+    let mut all = log.processes.iter().filter(|process| !process.ranks.is_empty());
+    let alike = all.all(|process| process.parent == Some(parent) && process.ranks.len() == 1);
+    let span = |rank: &Events| {
+        let last_ns = rank.iter().map(|entry| entry.event.end_ns).max()?;
+        Some((rank.first()?.event.start_ns, last_ns))
+    };
+    let spans: Vec<(u64, u64)> = log.ranks.iter().filter_map(span).collect();
+    let (firsts, lasts) = (spans.iter().map(|span| span.0), spans.iter().map(|span| span.1));
+    let (first, latest) = (firsts.clone().min()?, firsts.max()?);
+    let apart_ns = latest - first;
+    let chance = alike && apart_ns <= SIBLINGS_NS && lasts.min()? > latest;
+    (chance && apart_ns > TOGETHER_NS).then_some(apart_ns)
+}
 
 /// By rank: when it begins after the first one, microseconds. Empty if all begin together.
 pub fn starts(log: &Log, think: Think) -> Vec<i64> {
+    if think != Think::Exact && chance_ns(log).is_some() {
+        return Vec::new();
+    }
     let firsts: Vec<Option<u64>> =
         log.ranks.iter().map(|rank| Some(rank.first()?.event.start_ns)).collect();
     let ends = log.ranks.iter().flatten().map(|entry| entry.event.end_ns);
@@ -117,6 +141,7 @@ fn rounded(us: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::super::log::Logged;
+    use super::super::processes::Process;
     use super::*;
 
     #[test]
@@ -141,6 +166,35 @@ mod tests {
         ] {
             let log = Log { ranks, ..Log::default() };
             assert_eq!(starts(&log, think), expected);
+        }
+    }
+
+    #[test]
+    fn siblings_that_begin_within_some_milliseconds_begin_together() {
+        const MS: u64 = 1_000_000;
+        let rank = |start_ms: u64, end_ms: u64| {
+            let mut logged = Logged::default();
+            (logged.event.start_ns, logged.event.end_ns) = (start_ms * MS, end_ms * MS);
+            Events::from_iter([logged])
+        };
+        let process = |parent: Option<usize>, ranks: &[u32]| Process {
+            parent,
+            ranks: ranks.to_vec(),
+            ..Process::default()
+        };
+        let siblings = || vec![process(None, &[]), process(Some(0), &[0]), process(Some(0), &[1])];
+        let child = vec![process(None, &[0]), process(Some(0), &[1])];
+        for (processes, spans, expected) in [
+            (siblings(), [(0, 40), (4, 40)], vec![]),
+            (siblings(), [(0, 40), (14, 40)], vec![0, 14_000]),
+            // One after the other.
+            (siblings(), [(0, 3), (4, 40)], vec![0, 4_000]),
+            (child, [(0, 40), (4, 40)], vec![0, 4_000]),
+        ] {
+            let ranks = spans.map(|(start, end)| rank(start, end)).to_vec();
+            let log = Log { ranks, processes, ..Log::default() };
+            assert_eq!(starts(&log, Think::Typical), expected, "{spans:?}");
+            assert_eq!(chance_ns(&log).is_some(), expected.is_empty());
         }
     }
 

@@ -3,6 +3,7 @@
 //! The mean of a place stands for all its pauses, so that their sum stays. Places are taken from the
 //! longest sum down until what is left is below `DROPPED` of all time between operations and in them.
 
+use super::bursts::PAUSE;
 use super::loops::Gap;
 use super::ranks::{Form, Item};
 
@@ -78,6 +79,30 @@ pub fn before_loops(items: &mut [Item]) {
             item.gap.add(&before);
         }
     }
+}
+
+/// Moves pauses before the first statements of labels out of the labels: nothing is at work in them yet.
+pub fn before_labels(items: &mut Vec<Item>) {
+    let mut at = 0;
+    while at < items.len() {
+        before_labels(&mut items[at].body);
+        if let Form::Block(_) = items[at].form {
+            while items[at].body.first().is_some_and(is_pause) {
+                let pause = items[at].body.remove(0);
+                items.insert(at, pause);
+                at += 1;
+            }
+            let label = &mut items[at];
+            if let Some(first) = label.body.first_mut() {
+                label.gap.add(&std::mem::take(&mut first.gap));
+            }
+        }
+        at += 1;
+    }
+}
+
+fn is_pause(item: &Item) -> bool {
+    item.form == Form::Leaf(PAUSE)
 }
 
 /// Which places get a pause.
@@ -161,6 +186,22 @@ mod tests {
         ] {
             assert_eq!(Recorder::adding(added_ns).own_ns(pause_ns), own_ns, "{added_ns:?}");
         }
+    }
+
+    #[test]
+    fn pauses_before_the_first_statements_of_labels_stand_before_the_labels() {
+        let item = |form: Form, ns: u64, body: Vec<Item>| {
+            let gap = Gap::once(ns, false);
+            Item { form, numbers: Vec::new(), gap, body }
+        };
+        let leaf = |ns: u64| item(Form::Leaf(9), ns, Vec::new());
+        let pause = item(Form::Leaf(PAUSE), 7, Vec::new());
+        let inner = item(Form::Block(5), 0, vec![pause, leaf(30), leaf(4)]);
+        let mut items = vec![leaf(1), item(Form::Block(4), 0, vec![inner])];
+        before_labels(&mut items);
+        let sums = |items: &[Item]| items.iter().map(|item| item.gap.sum_ns).collect::<Vec<_>>();
+        assert_eq!(sums(&items), [1, 7, 30]);
+        assert_eq!((sums(&items[2].body), sums(&items[2].body[0].body)), (vec![0], vec![0, 4]));
     }
 
     #[test]

@@ -221,6 +221,7 @@ impl<'a> Writer<'a> {
                 if let Shape::Label(template) = self.shaper.shapes.all[*shape as usize] {
                     name = self.text(template, &mut item.numbers.iter(), lines);
                 }
+                self.pause(&item.gap, lines);
                 let body = self.body(&item.body);
                 lines.push(block(&format!("time[{name}]"), body));
             }

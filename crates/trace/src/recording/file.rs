@@ -87,7 +87,8 @@ pub struct Slot {
     pub error: u16,
     pub text_bytes: u16,
     pub text2_bytes: u16,
-    rest: u32,
+    /// What the thread waited before it, since the slot before, microseconds.
+    pub waited_us: u32,
 }
 
 impl Slot {

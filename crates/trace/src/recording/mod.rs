@@ -193,6 +193,7 @@ impl Scanner for Folder {
             name: kind.0.as_bytes(),
             call: kinds::call(kind.1, slot, text, text2),
             outcome: Outcome { value: Some(slot.value), errno: slot.error, ..Outcome::default() },
+            waited_ns: u64::from(slot.waited_us) * 1000,
             site: b"",
             is_begin: false,
         })
@@ -226,6 +227,7 @@ impl Recorded {
             name: b"clone",
             call: Call::Begin { parent: self.header.parent.into(), shares, is_new },
             outcome: Outcome::default(),
+            waited_ns: 0,
             site: b"",
             is_begin: false,
         }

@@ -9,7 +9,8 @@ use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
 use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use model::Op;
 use model::event::{
-    FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN, NO_ID,
+    FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN,
+    NO_ID,
 };
 use model::op::Class;
 
@@ -507,12 +508,13 @@ impl Resolver<'_> {
             }
             Call::Allocate { end_bytes, keeps_size, .. } => {
                 (done.op, done.requested) = (Op::Fallocate, end_bytes);
+                done.flags |= if keeps_size { FLAG_KEEPS_SIZE } else { 0 };
                 if ok && !keeps_size {
                     self.names.grow(instance.file, end_bytes);
                 }
             }
             Call::Handle { op: Op::Chmod, .. } => {
-                (done.op, done.requested) = (Op::Chmod, MODE_UNKNOWN);
+                (done.op, done.requested) = (Op::Chmod, MODE_UNKNOWN)
             }
             Call::Handle { op, .. } => done.op = op,
             Call::Named { op, bytes, .. } => (done.op, done.requested) = (op, bytes),
@@ -520,7 +522,7 @@ impl Resolver<'_> {
             Call::List { .. } => return self.list(thread, place, &instance, r),
             _ => {}
         }
-        self.emit(thread, r, done);
+        self.emit_on_open(thread, r, &instance, done);
     }
 
     /// Reading a directory to its end is one operation over several calls.
@@ -608,6 +610,9 @@ impl Resolver<'_> {
 
     fn link(&mut self, thread: u32, r: &Record<'_>, from: At<'_>, to: At<'_>) {
         let Some(node) = self.node(thread, &to) else { return };
+        if let Some(instance) = self.nameless(thread, &from) {
+            return self.gets_name(thread, r, &instance, node);
+        }
         let path2 = self.names.path(node);
         let (path, file) = if from.name.text.is_empty() {
             // A file without a name gets one.

@@ -17,13 +17,13 @@ mod threads;
 
 use crate::gaps::{Gap, Gaps};
 use crate::names::{Names, Node, ROOT, START, text_of_link};
-use crate::record::{At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
+use crate::record::{At, CWD, Call, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
 use found::Found;
 use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
-use model::op::Class;
+use model::op::{Class, ParamKind};
 use model::run::{Row, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -42,6 +42,10 @@ pub trait Sink {
 /// Errors of storage: the program met them. Others answer what it asked: "is there such a file?".
 const FAULTS: &[u16] = &[5, 12, 23, 24, 27, 28, 30, 116, 117, 121, 122];
 
+/// Calls that are left out and take this time are taken to wait; shorter ones are work, or what the
+/// recorder adds.
+const WAITS_NS: u64 = 50_000;
+
 /// Follows the logs of one job.
 pub struct Resolver<'s> {
     sink: &'s mut dyn Sink,
@@ -58,6 +62,8 @@ pub struct Resolver<'s> {
     /// Time of the first record.
     origin_ns: Option<u64>,
     last_end_ns: u64,
+    /// Events so far.
+    events: u64,
     /// The directory in which the log begins, once it is told.
     start: Option<Vec<u8>>,
     text: Vec<u8>,
@@ -186,6 +192,7 @@ impl<'s> Resolver<'s> {
             log: 0,
             origin_ns: None,
             last_end_ns: 0,
+            events: 0,
             start: None,
             text: Vec::new(),
         }
@@ -208,7 +215,13 @@ impl<'s> Resolver<'s> {
         if record.outcome.restarts {
             return self.gaps.add(Gap::Restarted);
         }
+        self.threads.at_mut(thread).waited_ns += record.waited_ns;
+        let (events, is_call) = (self.events, !matches!(record.call, Call::Introduce(_)));
         self.call(thread, record);
+        // A long call that is left out waits: for a lock, a pipe, a time, files elsewhere.
+        let waited_ns =
+            record.elapsed_ns.filter(|ns| *ns >= WAITS_NS && is_call && self.events == events);
+        self.threads.at_mut(thread).waited_ns += waited_ns.unwrap_or(0);
     }
 
     /// Time of the first record on the log's clock.
@@ -406,6 +419,37 @@ impl<'s> Resolver<'s> {
         self.scope.keeps(path, self.names.path_text(path))
     }
 
+    /// The open file without a name that a link gives one.
+    fn nameless(&mut self, thread: u32, from: &At<'_>) -> Option<Instance> {
+        let text = self.decoded(from.name);
+        let number = if text.is_empty() { Some(from.dir.number) } else { own_descriptor(&text) };
+        self.text = text;
+        let Meaning::File(place) = self.meaning(thread, Fd::bare(number?)) else { return None };
+        self.tables.instances.at(place).copied().filter(Instance::is_nameless)
+    }
+
+    /// A file without a name gets this one.
+    fn gets_name(&mut self, thread: u32, record: &Record<'_>, on: &Instance, node: Node) {
+        if record.outcome.errno == 0 {
+            self.names.link(on.file, node);
+        }
+        let path = self.names.path(node);
+        self.emit(thread, record, Done { path, ..Done::on(Op::Linkat, on) });
+    }
+
+    /// The event of an operation on what is open. Those that Parabench has for names only work on the name
+    /// that the file has now; of a file without one they are left out.
+    fn emit_on_open(&mut self, thread: u32, record: &Record<'_>, on: &Instance, mut done: Done) {
+        let first = done.op.row().params.first();
+        if first.is_some_and(|param| param.kind == ParamKind::Path) {
+            if on.is_nameless() || self.names.is_absent(on.node) {
+                return self.gaps.add_name(Gap::NoOperation, record.name);
+            }
+            done.path = self.names.path(on.node);
+        }
+        self.emit(thread, record, done);
+    }
+
     /// Gives the event of an operation to the sink, unless its file is left out.
     fn emit(&mut self, thread: u32, record: &Record<'_>, done: Done) {
         let elapsed_ns = record.elapsed_ns.unwrap_or_else(|| {
@@ -484,6 +528,8 @@ impl<'s> Resolver<'s> {
             flags: done.flags | if errno == 0 { 0 } else { failed },
             ..Event::default()
         };
+        self.events += 1;
+        let waited_ns = std::mem::take(&mut self.threads.at_mut(thread).waited_ns);
         let details = Details {
             line: record.line,
             log: self.log,
@@ -492,6 +538,7 @@ impl<'s> Resolver<'s> {
             file: done.file,
             open_flags: done.open_flags,
             call: self.calls.number(record.name),
+            waited_us: waited_ns / 1000,
         };
         self.sink.event(rank, &event, &details);
     }

@@ -3,7 +3,9 @@
 //! Threads share a table, forked processes begin with a copy. A copy is made when one of the two
 //! changes it. An instance counts the tables that refer to it and ends with the last one.
 
+use crate::strace::O_TMPFILE;
 use hashbrown::HashMap;
+use model::event::NO_ID;
 use rustc_hash::FxBuildHasher;
 use std::rc::Rc;
 
@@ -48,6 +50,13 @@ pub struct Instance {
     pub references: u32,
     /// A scan of the directory is under way: its start and its own time so far.
     pub scan: Option<(u64, u64)>,
+}
+
+impl Instance {
+    /// It was opened without a name.
+    pub fn is_nameless(&self) -> bool {
+        self.flags != NO_ID && self.flags & O_TMPFILE == O_TMPFILE
+    }
 }
 
 /// Instances that are open. Places are used again.

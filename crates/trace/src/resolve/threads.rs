@@ -40,6 +40,8 @@ pub struct Thread {
     /// A close under way, if the log showed its beginning apart.
     pub(super) closing: Option<Closing>,
     pub(super) is_over: bool,
+    /// What it waited since its last event, nanoseconds.
+    pub(super) waited_ns: u64,
     /// From its first record to the end of its last, on the clock of the events.
     pub(super) life_ns: Option<(u64, u64)>,
 }
@@ -59,6 +61,7 @@ impl Thread {
             directory: Rc::new(Cell::new(START)),
             closing: None,
             is_over: false,
+            waited_ns: 0,
             life_ns: None,
         }
     }

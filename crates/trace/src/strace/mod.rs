@@ -344,7 +344,8 @@ fn parse(text: &[u8], is_begin: bool) -> Result<Parsed<'_>, Gap> {
     // A call that does not matter needs no understanding, a beginning has no end.
     if is_begin || call == Some(Call::Other) {
         let call = call.ok_or(Gap::Unparsed)?;
-        return Ok((name, call, Outcome::default(), None));
+        let elapsed_ns = elapsed(text.trim_ascii_end()).1.filter(|_| !is_begin);
+        return Ok((name, call, Outcome::default(), elapsed_ns));
     }
     if memchr::memmem::rfind(text, PID_CHANGED).is_some()
         && text.trim_ascii_end().ends_with(b"...>")
