@@ -239,5 +239,5 @@ columns! {
     "log_line" "Line of the log, from 1, of a call on two lines the first; 0 without one."
         both(Value::Int64(|r| r.details.line as i64), |row, value| row.details.line = value);
     "waited_us" "What the thread waited between its last operation and this one, for a time, a lock, another process or a processor, as far as the log tells; the rest of the pause it computed."
-        both(Value::Int64(|r| r.details.waited_us as i64), |row, value| row.details.waited_us = value as u64);
+        both(Value::Int64(|r| r.details.waited_us as i64), |row, value| row.details.waited_us = value);
 }

@@ -82,7 +82,7 @@ impl Events {
         self.put(zigzag(event.end_ns.wrapping_sub(event.start_ns)));
         self.put(zigzag(event.offset_bytes.wrapping_sub(self.last.end_bytes)));
         self.put(zigzag(entry.details.line.wrapping_sub(self.last.line)));
-        self.put(entry.details.waited_us as _);
+        self.put(entry.details.waited_us);
         self.last = State {
             start_ns: event.start_ns,
             end_bytes: event.offset_bytes.wrapping_add(event.done_bytes),
@@ -235,7 +235,7 @@ impl Iterator for Iter<'_> {
         let end_ns = start_ns.wrapping_add(unzigzag(self.take()));
         let offset_bytes = self.last.end_bytes.wrapping_add(unzigzag(self.take()));
         let line = self.last.line.wrapping_add(unzigzag(self.take()));
-        let waited_us = self.take() as u64;
+        let waited_us = self.take();
         let end_bytes = offset_bytes.wrapping_add(kind.done_bytes);
         self.last = State { start_ns, end_bytes, line };
         let mut logged = kind.logged(start_ns, end_ns, offset_bytes, line);
@@ -388,7 +388,7 @@ mod tests {
         (entry.event.start_ns, entry.event.end_ns) = (at * 1000, at * 1000 + at % 77);
         entry.event.offset_bytes = if at == 70 { u64::MAX } else { at * at * 4096 % 100_003 };
         (entry.event.done_bytes, entry.details.line) = (at % 2 * 4096, 2 * at);
-        entry.details.waited_us = (at * at * 100) as u64;
+        entry.details.waited_us = at * at * 100;
         entry
     }
 

@@ -2,32 +2,19 @@
 
 use super::table::{Closed, Instance, NO_FILE, Slot};
 use super::threads::Closing;
-use super::{Done, ENOENT, Meaning, Resolver, hash, is_fault, without_device};
+use super::{Done, ENOENT, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
 use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
 use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use model::Op;
 use model::event::{
-    FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN,
-    NO_ID,
+    FLAG_AT_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN, NO_ID,
 };
 use model::op::Class;
 
-/// Most bytes that a copy is taken to ask for, unless it moved more.
-const COPIED_BYTES: u64 = 1 << 20;
-
-/// Bytes that a copy asks for: programs name a limit that no file reaches, not the size of a buffer.
-fn asked(bytes: u64, moved: u64) -> u64 {
-    match bytes > moved.max(COPIED_BYTES) {
-        true if moved > 0 => moved,
-        true => COPIED_BYTES,
-        false => bytes,
-    }
-}
-
 /// Bytes that a call says it has moved.
-fn moved(r: &Record<'_>) -> u64 {
+pub(super) fn moved(r: &Record<'_>) -> u64 {
     r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
 }
 
@@ -285,121 +272,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Bytes go from one descriptor to another inside the kernel. Of those that failed only errors of
-    /// storage are kept: others say that these files cannot be copied so, on this storage.
-    fn between(&mut self, thread: u32, r: &Record<'_>) {
-        let (Call::Copy { from, from_offset, to, to_offset, bytes }
-        | Call::Send { from, from_offset, to, to_offset, bytes }) = r.call
-        else {
-            return;
-        };
-        let bytes = asked(bytes, moved(r));
-        let (from, to) = (self.meaning(thread, from), self.meaning(thread, to));
-        let both = match (&from, &to) {
-            (Meaning::File(from), Meaning::File(to)) => Some((*from, *to)),
-            _ => None,
-        };
-        match both {
-            Some(_) if r.outcome.errno != 0 && !is_fault(r.outcome.errno, Op::Fcopy) => {
-                self.gaps.add_name(Gap::FailedCopies, r.name);
-            }
-            Some((from, to)) if matches!(r.call, Call::Copy { .. }) && self.keeps(from, to) => {
-                self.copied(thread, r, (from, from_offset), (to, to_offset), bytes);
-            }
-            _ => self.sent(thread, r, (from, from_offset), (to, to_offset), bytes),
-        }
-    }
-
-    /// The files of both are kept. Both are asked: what is kept decides what paths are below.
-    fn keeps(&mut self, from: u32, to: u32) -> bool {
-        let path = |place: u32| self.tables.instances.at(place).map_or(NO_ID, |i| i.path);
-        let [from, to] = [from, to].map(path).map(|path| self.is_kept(path));
-        from && to
-    }
-
-    /// A read without time, then a write of what was read. With a pipe or socket on one side only the
-    /// other one is left.
-    fn sent(
-        &mut self,
-        thread: u32,
-        r: &Record<'_>,
-        (from, from_offset): (Meaning, Option<u64>),
-        (to, to_offset): (Meaning, Option<u64>),
-        asked: u64,
-    ) {
-        let moved = moved(r);
-        match (from, to) {
-            (Meaning::File(_), Meaning::File(to)) if r.outcome.errno != 0 => {
-                self.moved(thread, to, r, Op::Fwrite, asked, to_offset);
-            }
-            (Meaning::File(from), Meaning::File(to)) => {
-                self.gaps.add(Gap::Halves);
-                let no_time = Record { elapsed_ns: Some(0), ..*r };
-                self.moved(thread, from, &no_time, Op::Fread, asked, from_offset);
-                // Where the source has ended, nothing is written.
-                if moved > 0 {
-                    self.moved(thread, to, r, Op::Fwrite, moved, to_offset);
-                }
-            }
-            (Meaning::File(from), _) => {
-                self.moved(thread, from, r, Op::Fread, asked, from_offset);
-            }
-            (_, Meaning::File(to)) => self.moved(thread, to, r, Op::Fwrite, moved, to_offset),
-            (Meaning::Unknown, _) | (_, Meaning::Unknown) => {
-                self.gaps.add_name(Gap::UnknownFiles, r.name);
-            }
-            _ => self.gaps.add_name(Gap::NoFiles, r.name),
-        }
-    }
-
-    /// One file was copied to another, or a part of it.
-    fn copied(
-        &mut self,
-        thread: u32,
-        r: &Record<'_>,
-        (from, from_offset): (u32, Option<u64>),
-        (to, to_offset): (u32, Option<u64>),
-        asked: u64,
-    ) {
-        let known = |place| self.tables.instances.at(place).copied();
-        let (Some(source), Some(target)) = (known(from), known(to)) else { return };
-        let (moved, ok) = (moved(r), r.outcome.errno == 0);
-        let starts = [from_offset.or(source.position), to_offset.or(target.position)];
-        let (short, unplaced) = (ok && moved < asked, ok && starts.contains(&None));
-        if ok {
-            let ends = starts.map(|start| Some(start?.saturating_add(moved)));
-            for (place, offset, end) in [(from, from_offset, ends[0]), (to, to_offset, ends[1])] {
-                if let Some(instance) = self.tables.instances.at_mut(place)
-                    && offset.is_none()
-                {
-                    instance.position = end;
-                }
-            }
-            self.reached(&source, Op::Fread, ends[0], short && moved > 0);
-            self.reached(&target, Op::Fwrite, ends[1], false);
-        }
-        if unplaced {
-            self.gaps.add(Gap::Unplaced);
-        }
-        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-        let done = Done {
-            path2: source.path,
-            instance2: source.number,
-            offset: starts[1].unwrap_or(0),
-            from: starts[0].unwrap_or(0),
-            requested: asked,
-            done: moved,
-            flags: flag(short, FLAG_SHORT)
-                | flag(unplaced, FLAG_UNPLACED)
-                | flag(to_offset.is_none(), FLAG_AT_POSITION)
-                | flag(from_offset.is_none(), FLAG_FROM_POSITION),
-            ..Done::on(Op::Fcopy, &target)
-        };
-        self.emit(thread, r, done);
-    }
-
     /// Bytes were moved between memory and an open file.
-    fn moved(
+    pub(super) fn moved(
         &mut self,
         thread: u32,
         place: u32,
@@ -475,7 +349,13 @@ impl Resolver<'_> {
     }
 
     /// What a transfer tells of the file's size: a read that is short met its end.
-    fn reached(&mut self, instance: &Instance, op: Op, end: Option<u64>, is_short: bool) {
+    pub(super) fn reached(
+        &mut self,
+        instance: &Instance,
+        op: Op,
+        end: Option<u64>,
+        is_short: bool,
+    ) {
         match (op, end) {
             (Op::Fwrite, Some(end)) => self.names.grow(instance.file, end),
             (Op::Fread, Some(end)) if is_short => self.names.set_size(instance.file, Some(end)),

@@ -8,6 +8,7 @@
 //! What a log does not tell is counted, not invented ([`Gaps`]).
 
 mod calls;
+mod copies;
 mod found;
 mod labels;
 mod scope;
