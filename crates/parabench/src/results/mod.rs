@@ -306,7 +306,7 @@ impl Folder {
         gone(fs::remove_file(self.path.join(EVENTS_FILE)))
             .map_err(|error| self.failed("empty", &error))?;
         replaced.clear(replaced.run.run.ranks)?;
-        leftover::remove_executions(&self.path);
+        remove_executions(&self.path);
         Ok(())
     }
 
