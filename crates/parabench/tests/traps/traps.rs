@@ -412,17 +412,6 @@ fn trap_39_ranks_whose_appends_alternate_share_nothing() {
 }
 
 #[test]
-fn trap_38_files_with_several_names_are_not_said_to_be_apart() {
-    let text = "master write(\"part\", 4k); master rename(\"part\", \"whole\"); barrier;\n\
-                if ($$rank == 1) read(\"whole\", 4k);\n\
-                repeat $i 30 write(\"of-$$rank-$i\", 1);\n";
-    let (_, page) = file_map(text, 2);
-    let title =
-        "No two ranks touched the same byte of the 24 files with most bytes under the same name";
-    assert!(page.contains(title), "{page}");
-}
-
-#[test]
 fn trap_39_ranks_that_write_a_pattern_in_turn_share_nothing() {
     let text = "define pattern \"turns\" level 0 = strided(block=4k, count=50);\n\
                 master create(\"f\"); barrier;\n\
