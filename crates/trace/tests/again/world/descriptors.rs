@@ -6,6 +6,7 @@ use super::{
 };
 use crate::files::parent;
 use model::Op;
+use model::event::FLAG_KEEPS_SIZE;
 
 impl World {
     pub(super) fn open(&mut self, doing: &Doing) {
@@ -143,6 +144,9 @@ impl World {
             Op::Fallocate => (0, size + 100),
             _ => (0, 0),
         };
+        if op == Op::Fallocate && !doing.b().is_multiple_of(2) {
+            plain.flags |= FLAG_KEEPS_SIZE;
+        }
         let (gives, errno) = error.map_or((Gives::Number(value as i64), 0), |(error, errno)| {
             (Gives::Error(error), errno)
         });
