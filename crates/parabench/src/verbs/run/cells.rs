@@ -71,7 +71,7 @@ pub fn prepare(
     let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
     run.run.job = team.and_then(Team::job).cloned();
     let (mut folder, earlier) = match open_folder(args, team, &mut run, &cells, directory)? {
-        Opened::Folder(folder, earlier) => (folder, earlier),
+        Opened::Folder(opened) => *opened,
         Opened::Whole(whole) => {
             let (folder, earlier, whole) = (None, Earlier::default(), Some(whole));
             return Ok(Prepared { cells, grid, folder, run, earlier, whole });
@@ -84,7 +84,7 @@ pub fn prepare(
 /// Where a sweep is stored.
 enum Opened {
     /// There, with what there is of it.
-    Folder(Option<Folder>, Earlier),
+    Folder(Box<(Option<Folder>, Earlier)>),
     /// Nothing is missing of it.
     Whole(Box<model::Run>),
 }
@@ -104,7 +104,7 @@ fn open_folder(
         {
             sweep.rest = Some(rest());
         }
-        return Ok(Opened::Folder(folder, Earlier::default()));
+        return Ok(Opened::Folder(Box::new((folder, Earlier::default()))));
     };
     Folder::outside(path, directory.path())?;
     let unfinished = match Begun::open(path)? {
@@ -119,7 +119,7 @@ fn open_folder(
     let began = unfinished.run.run.clone();
     let (folder, earlier) = unfinished.take()?;
     resume::note(&mut run.run, &began, earlier.executions.len());
-    Ok(Opened::Folder(Some(folder), earlier))
+    Ok(Opened::Folder(Box::new((Some(folder), earlier))))
 }
 
 fn refuse_interrupted(interrupt: &Interrupt) -> Result<()> {

@@ -113,9 +113,13 @@ pub fn check_whole(given: &Run, whole: &Header, now: &Header) -> Result<()> {
         let what = "nothing is missing of the sweep, and this is another one";
         let message = error.message.replace("this is not the sweep that began", what);
         let help = match reps(&now) > reps(&whole) {
-            true => "its executions are not kept one by one any more, so that none can be added: \
-                     start another sweep with a new folder, --out",
-            false => "start another sweep with a new folder, --out; parabench report prints this one",
+            true => {
+                "its executions are not kept one by one any more, so that none can be added: \
+                     start another sweep with a new folder, --out"
+            }
+            false => {
+                "start another sweep with a new folder, --out; parabench report prints this one"
+            }
         };
         Error::input(message).help(help)
     })
